@@ -1,0 +1,231 @@
+#include "daemon/app.h"
+
+#include <signal.h>
+
+#include <boost/asio/post.hpp>
+
+#include "daemon/landing_page.h"
+#include "daemon/poll_schedule.h"
+#include "daemon/version.h"
+#include "host/own_process.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The watchdog is fed as long as polls end; this many periods without one mean that they hang.
+constexpr int kPollsUntilHung = 10;
+
+}  // namespace
+
+App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log)
+    : loop_(loop),
+      options_(std::move(options)),
+      kernel_(kernel),
+      log_(log),
+      self_metrics_(kVersion),
+      tick_(loop),
+      watchdog_(loop),
+      stop_signals_(loop),
+      reload_signal_(loop) {}
+
+App::~App() = default;
+
+Result<void, std::vector<Error>> App::start() {
+  Result<Planned, std::vector<Error>> planned =
+      load_and_plan(options_.config_file, options_.roots, kernel_);
+  if (!planned) return planned.error();
+  Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
+  if (!counting) return std::vector{counting.error()};
+  adopt(std::move(*counting));
+  return {};
+}
+
+void App::adopt(Counting counting) {
+  counting_ = std::move(counting);
+  self_metrics_.forget_events();
+  for (const EventAvailability& event : counting_.plan.events) {
+    self_metrics_.set_event_available(event.event, event.available);
+  }
+  self_metrics_.set_series_limit(counting_.plan.budget.max_series);
+  self_metrics_.set_config_loaded(true);
+  for (const std::string& remark : counting_.remarks) log_.warn(remark);
+}
+
+Result<> App::listen() {
+  Result<std::unique_ptr<http::Server>> server =
+      http::Server::listen(loop_, options_.listen_addresses, routes());
+  if (!server) return server.error();
+  server_ = std::move(*server);
+  for (const std::string& address : options_.listen_addresses) {
+    log_.info("listening", {{"address", address}, {"path", options_.telemetry_path}});
+  }
+  return {};
+}
+
+std::vector<http::Route> App::routes() {
+  const auto page = [this](const http::Request&) {
+    return http::Response{200, "text/html; charset=utf-8",
+                          landing_page(counting_.plan, options_.telemetry_path)};
+  };
+  const auto metrics = [this](const http::Request&) {
+    return http::Response{200, kTextFormat, scrape()};
+  };
+  const auto healthy = [](const http::Request&) {
+    return http::Response{200, "text/plain; charset=utf-8", "healthy\n"};
+  };
+  const auto ready = [this](const http::Request&) {
+    return snapshot_ ? http::Response{200, "text/plain; charset=utf-8", "ready\n"}
+                     : http::Response{503, "text/plain; charset=utf-8",
+                                      "not ready: the first poll has not ended\n"};
+  };
+  return {{"/", page},
+          {options_.telemetry_path, metrics},
+          {"/-/healthy", healthy},
+          {"/-/ready", ready}};
+}
+
+std::string App::scrape() {
+  if (const Result<host::OwnProcess> own = host::read_own_process()) {
+    self_metrics_.set_process(*own);
+  }
+  std::string text;
+  text.reserve(last_scrape_bytes_ + last_scrape_bytes_ / 8);
+  if (snapshot_) text_writer_.write(*snapshot_, text);
+  self_metrics_.write(text);
+  last_scrape_bytes_ = text.size();
+  return text;
+}
+
+bool App::poll(std::function<void()> done) {
+  return counting_.collector->poll(
+      [this, done = std::move(done)](collect::PollReport report,
+                                     std::shared_ptr<const collect::Snapshot> snapshot) {
+        asio::post(loop_, [this, done, report = std::move(report), snapshot = std::move(snapshot)] {
+          on_poll(report, snapshot);
+          if (done) done();
+        });
+      });
+}
+
+void App::on_poll(const collect::PollReport& report,
+                  std::shared_ptr<const collect::Snapshot> snapshot) {
+  const bool first = snapshot_ == nullptr;
+  last_poll_ = std::chrono::steady_clock::now();
+  snapshot_ = std::move(snapshot);
+  self_metrics_.add_poll(report, *snapshot_);
+  for (const Error& failure : report.failures) {
+    const std::string line = describe(failure);
+    if (repeated_.passes(line, last_poll_)) log_.warn(line);
+  }
+  if (report.more_failures > 0 && repeated_.passes("more failures", last_poll_)) {
+    log_.warn("more failures of this kind in the same poll",
+              {{"failures", std::to_string(report.more_failures)}});
+  }
+  if (first) {
+    log_.info(status(), {{"version", kVersion},
+                         {"interval", std::to_string(counting_.interval.count() / 1'000'000) + "ms"}});
+    service_manager_.ready(status());
+  }
+}
+
+std::string App::status() const {
+  return "counting " + std::to_string(collect::events_in(snapshot_->plan->cpu)) + " events on " +
+         std::to_string(snapshot_->targets->online_cpus.size()) + " CPUs and " +
+         std::to_string(collect::events_in(snapshot_->plan->cgroup)) + " events in " +
+         std::to_string(snapshot_->targets->present) + " cgroups";
+}
+
+void App::run_on_schedule() {
+  await_stop_signal();
+  await_reload_signal();
+  last_poll_ = due_ = std::chrono::steady_clock::now();
+  schedule_watchdog();
+  on_tick();
+}
+
+void App::on_tick() {
+  if (!poll({})) self_metrics_.add_overruns(1);
+  const NextPoll next =
+      next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
+  if (next.missed > 0) self_metrics_.add_overruns(next.missed);
+  due_ = next.due;
+  schedule_tick();
+}
+
+void App::schedule_tick() {
+  tick_.expires_at(due_);
+  tick_.async_wait([this](const error_code& cancelled) {
+    if (!cancelled) on_tick();
+  });
+}
+
+void App::schedule_watchdog() {
+  const std::optional<std::chrono::microseconds> period = service_manager_.watchdog_period();
+  if (!period) return;
+  const auto silence = std::chrono::steady_clock::now() - last_poll_;
+  if (silence < kPollsUntilHung * counting_.interval + *period) service_manager_.alive();
+  watchdog_.expires_after(*period);
+  watchdog_.async_wait([this](const error_code& cancelled) {
+    if (!cancelled) schedule_watchdog();
+  });
+}
+
+void App::await_stop_signal() {
+  stop_signals_.add(SIGINT);
+  stop_signals_.add(SIGTERM);
+  stop_signals_.async_wait([this](const error_code& cancelled, int signal) {
+    if (cancelled) return;
+    log_.info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+    stop();
+  });
+}
+
+void App::await_reload_signal() {
+  reload_signal_.add(SIGHUP);
+  reload_signal_.async_wait([this](const error_code& cancelled, int) {
+    if (cancelled) return;
+    reload();
+    await_reload_signal();
+  });
+}
+
+/// A configuration with mistakes changes nothing; a good one replaces everything that counts. What
+/// was published last is served until the new counters have been read.
+void App::reload() {
+  service_manager_.reloading();
+  Result<Planned, std::vector<Error>> planned =
+      load_and_plan(options_.config_file, options_.roots, kernel_);
+  if (!planned) {
+    for (const Error& mistake : planned.error()) log_.error(describe(mistake));
+    log_.error("configuration not reloaded: the one before stays in force");
+    self_metrics_.set_config_loaded(false);
+  } else {
+    counting_.collector.reset();  // before the new one, so that both never need descriptors at once
+    Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
+    if (!counting) {
+      log_.error(describe(counting.error()));
+      return stop();
+    }
+    adopt(std::move(*counting));
+    log_.info("configuration reloaded");
+    due_ = std::chrono::steady_clock::now();
+    on_tick();
+  }
+  if (snapshot_) service_manager_.ready(status());
+}
+
+void App::stop() {
+  service_manager_.stopping();
+  tick_.cancel();
+  watchdog_.cancel();
+  stop_signals_.cancel();
+  reload_signal_.cancel();
+  if (server_) server_->stop();
+}
+
+}  // namespace pex::daemon

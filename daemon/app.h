@@ -1,0 +1,88 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/snapshot.h"
+#include "daemon/counting.h"
+#include "daemon/logging.h"
+#include "daemon/options.h"
+#include "daemon/service_manager.h"
+#include "exposition/self_metrics.h"
+#include "exposition/text_writer.h"
+#include "http/server.h"
+
+namespace pex::daemon {
+
+/// The running program: brings configuration, collector, exposition and HTTP together on one loop.
+/// Everything but the polls themselves happens on the thread that runs the loop.
+class App {
+ public:
+  /// All references outlive it.
+  App(boost::asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log);
+  ~App();
+
+  /// Loads the configuration and prepares to count. Fails with everything that is wrong.
+  Result<void, std::vector<Error>> start();
+
+  /// Serves on the addresses of the options. After start().
+  Result<> listen();
+  std::vector<std::uint16_t> ports() const { return server_->ports(); }
+
+  /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
+  /// is running.
+  bool poll(std::function<void()> done);
+
+  /// Polls at every interval from now on, follows signals and keeps the service manager informed.
+  void run_on_schedule();
+
+  /// Lets the loop run out of work.
+  void stop();
+
+  /// What a scrape gets now.
+  std::string scrape();
+
+  std::chrono::nanoseconds interval() const { return counting_.interval; }
+
+ private:
+  void on_poll(const collect::PollReport& report,
+               std::shared_ptr<const collect::Snapshot> snapshot);
+  void on_tick();
+  void schedule_tick();
+  void schedule_watchdog();
+  void await_stop_signal();
+  void await_reload_signal();
+  void reload();
+  void adopt(Counting counting);
+  std::string status() const;
+  std::vector<http::Route> routes();
+
+  boost::asio::io_context& loop_;
+  Options options_;
+  perf::PerfKernel& kernel_;
+  Log& log_;
+  OncePerMinute repeated_;
+  ServiceManager service_manager_;
+  exposition::SelfMetrics self_metrics_;
+  exposition::TextWriter text_writer_;
+  std::shared_ptr<const collect::Snapshot> snapshot_;  ///< null before the first poll
+  std::size_t last_scrape_bytes_ = 0;
+
+  boost::asio::steady_timer tick_;
+  boost::asio::steady_timer watchdog_;
+  boost::asio::signal_set stop_signals_;
+  boost::asio::signal_set reload_signal_;
+  std::chrono::steady_clock::time_point due_;
+  std::chrono::steady_clock::time_point last_poll_;
+  std::unique_ptr<http::Server> server_;
+  Counting counting_;  ///< last, so that its workers end before what they report to
+};
+
+}  // namespace pex::daemon

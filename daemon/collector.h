@@ -1,0 +1,75 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include "collect/poll_cycle.h"
+#include "collect/snapshot.h"
+#include "collect/targets.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// Runs polls on one pinned worker thread for each CPU. A poll goes from hand to hand:
+///
+///   poll()            wakes the worker of the first CPU
+///   first worker      brings the targets up to date, then wakes the others
+///   every worker      runs its PollCycle
+///   last one in       joins the parts into a snapshot and calls `done`, on its own thread
+///
+/// The workers share nothing but the immutable targets and the count of those still running, which
+/// orders their memory.
+class Collector {
+ public:
+  using Done = std::function<void(collect::PollReport, std::shared_ptr<const collect::Snapshot>)>;
+
+  /// `online_cpus`: those of now, at least one; others get their worker when they appear.
+  /// `kernel` outlives it.
+  Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
+            collect::TargetTracker tracker, const std::vector<int>& online_cpus);
+
+  /// Waits for a poll that is running, whose `done` is still called, and until every counter is
+  /// closed.
+  ~Collector();
+
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  /// Starts a poll and returns at once. False when the previous one is still running. Called from
+  /// one thread only.
+  bool poll(Done done);
+
+ private:
+  struct Worker;
+
+  void add_workers(const std::vector<int>& cpus);
+  void serve(Worker& worker);
+  void lead();
+  void update_targets();
+  void run_part(Worker& worker);
+  void finish();
+
+  perf::PerfKernel& kernel_;
+  std::shared_ptr<const collect::CountingPlan> plan_;
+  collect::TargetTracker tracker_;
+
+  // Of the poll that is running. Written by the leading worker before it wakes the others, and by
+  // the last one after all have counted themselves out.
+  std::shared_ptr<const collect::TargetSet> targets_;
+  std::vector<std::unique_ptr<Worker>> workers_;  ///< by rising CPU
+  Worker* leader_ = nullptr;                      ///< set once, before any thread starts
+  collect::PollReport report_;
+  std::chrono::steady_clock::time_point started_;
+  Done done_;
+
+  std::atomic<std::size_t> still_running_ = 0;
+  std::atomic<bool> busy_ = false;
+  std::atomic<bool> stopping_ = false;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,89 @@
+#include "daemon/commands.h"
+
+#include <fnmatch.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string>
+
+#include "daemon/app.h"
+#include "daemon/counting.h"
+#include "host/topology.h"
+
+namespace pex::daemon {
+namespace {
+
+ExitStatus failed(Log& log, const std::vector<Error>& errors) {
+  for (const Error& error : errors) log.error(describe(error));
+  return kFailed;
+}
+
+/// `name` padded to a column.
+std::string column(std::string name, std::size_t width) {
+  name.resize(std::max(name.size() + 1, width), ' ');
+  return name;
+}
+
+constexpr std::size_t kEventColumn = 28;
+constexpr std::size_t kGroupColumn = 16;
+
+}  // namespace
+
+ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  boost::asio::io_context loop{1};
+  App app{loop, options, kernel, log};
+  if (const Result<void, std::vector<Error>> started = app.start(); !started) {
+    return failed(log, started.error());
+  }
+  if (const Result<> listening = app.listen(); !listening) {
+    return failed(log, {listening.error()});
+  }
+  app.run_on_schedule();
+  loop.run();
+  return kOk;
+}
+
+ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  boost::asio::io_context loop{1};
+  const auto keep_running = boost::asio::make_work_guard(loop);
+  App app{loop, options, kernel, log};
+  if (const Result<void, std::vector<Error>> started = app.start(); !started) {
+    return failed(log, started.error());
+  }
+  boost::asio::steady_timer pause{loop};
+  app.poll([&] {
+    pause.expires_after(app.interval());
+    pause.async_wait([&](const boost::system::error_code&) { app.poll([&] { loop.stop(); }); });
+  });
+  loop.run();
+  std::cout << app.scrape() << std::flush;
+  return std::cout ? kOk : kFailed;
+}
+
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  const Result<Planned, std::vector<Error>> planned =
+      load_and_plan(options.config_file, options.roots, kernel);
+  if (!planned) return failed(log, planned.error());
+  std::cout << column("GROUP", kGroupColumn) << column("EVENT", kEventColumn) << "HERE\n";
+  for (const EventAvailability& event : planned->plan.events) {
+    std::cout << column(event.group, kGroupColumn) << column(event.event, kEventColumn)
+              << (event.available ? "yes" : "no: " + describe(event.reason)) << '\n';
+  }
+  return kOk;
+}
+
+ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  const Result<std::vector<int>> cpus = host::online_cpus(options.roots);
+  if (!cpus) return failed(log, {cpus.error()});
+  for (const std::string& name : perf::known_events()) {
+    if (::fnmatch(options.list_glob.c_str(), name.c_str(), 0) != 0) continue;
+    const Result<> tried = try_event(kernel, *perf::parse_event(name), cpus->front());
+    std::cout << column(name, kEventColumn)
+              << (tried ? "yes" : "no (" + errno_name(tried.error().code) + ")") << '\n';
+  }
+  return kOk;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "daemon/logging.h"
+#include "daemon/options.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// What the program can be asked to do; each returns its exit status.
+
+/// Counts and serves until a signal ends it.
+ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log);
+
+/// Polls twice, an interval apart, and prints what a scrape would get.
+ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log);
+
+/// Prints what the configuration means on this machine. Events that are not available are no
+/// failure: the same file serves a fleet.
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& log);
+
+/// Prints every event that matches Options::list_glob and whether this machine can count it.
+ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log);
+
+}  // namespace pex::daemon

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/collector.h"
+#include "daemon/plan.h"
+#include "host/roots.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// A configuration at work: what a reload replaces as a whole.
+struct Counting {
+  Plan plan;
+  std::chrono::nanoseconds interval{};
+  std::vector<std::string> remarks;  ///< what is left out on this machine and why, for the log
+  std::unique_ptr<Collector> collector;
+};
+
+/// A configuration without mistakes, and what it means on this machine.
+struct Planned {
+  config::Config config;
+  Plan plan;
+};
+
+/// The configuration in `file`, or the embedded default when that is empty. Fails with everything
+/// that is wrong with it.
+Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
+                                                  const host::HostRoots& roots,
+                                                  perf::PerfKernel& kernel);
+
+/// Starts to count what was planned. Fails when the machine cannot be read; having no cgroups is a
+/// remark.
+Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
+                                perf::PerfKernel& kernel);
+
+}  // namespace pex::daemon

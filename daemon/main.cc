@@ -1,0 +1,19 @@
+#include <signal.h>
+
+#include "daemon/commands.h"
+#include "perf/linux_perf_kernel.h"
+
+int main(int argc, char** argv) {
+  using namespace pex::daemon;
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
+  const auto parsed = parse_command_line(argc, argv);
+  if (const ExitStatus* done = std::get_if<ExitStatus>(&parsed)) return *done;
+
+  const Options& options = std::get<Options>(parsed);
+  Log log{options.log_level, options.log_format};
+  pex::perf::LinuxPerfKernel kernel;
+  if (options.check_config) return check_config(options, kernel, log);
+  if (options.list_events) return list_events(options, kernel, log);
+  if (options.once) return scrape_once(options, kernel, log);
+  return serve(options, kernel, log);
+}

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/logging.h"
+#include "host/roots.h"
+
+namespace pex::daemon {
+
+/// Outside every range that is allocated to exporters or used by Kubernetes.
+inline constexpr std::uint16_t kDefaultPort = 10173;
+
+/// How the program ends; documented in --help and README.md.
+enum ExitStatus {
+  kOk = 0,
+  kFailed = 1,  ///< configuration or start-up: one line on stderr says what and what to do
+  kUsage = 2,   ///< the command line is not understood
+};
+
+/// The command line, in the spelling of exporter-toolkit and node_exporter.
+struct Options {
+  std::string config_file;   ///< empty: the embedded default
+  bool check_config = false;
+  bool once = false;         ///< poll twice, print one scrape, end
+  bool list_events = false;
+  std::string list_glob = "*";
+  std::vector<std::string> listen_addresses;
+  std::string telemetry_path = "/metrics";
+  host::HostRoots roots;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kLogfmt;
+};
+
+/// The options, or the exit status when there is nothing left to do: help and version are printed,
+/// mistakes explained on stderr.
+std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace pex::daemon

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace pex::daemon {
+
+/// The next point of the grid `due`, `due` + period, ... that lies after `now`, and how many points
+/// were passed on the way. Points are absolute, so the time a poll takes does not stretch the
+/// period; those that passed are skipped and counted, never made up for.
+struct NextPoll {
+  std::chrono::steady_clock::time_point due;
+  std::uint64_t missed = 0;
+};
+NextPoll next_poll(std::chrono::steady_clock::time_point due,
+                   std::chrono::steady_clock::time_point now, std::chrono::nanoseconds period);
+
+}  // namespace pex::daemon

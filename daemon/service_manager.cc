@@ -1,0 +1,39 @@
+#include "daemon/service_manager.h"
+
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include <cstdint>
+
+namespace pex::daemon {
+namespace {
+
+constexpr int kKeepEnvironment = 0;
+
+/// Whether it was heard makes no difference to what we do.
+void notify(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.c_str()); }
+
+}  // namespace
+
+void ServiceManager::ready(const std::string& status) { notify("READY=1\nSTATUS=" + status); }
+
+void ServiceManager::reloading() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t microseconds = std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
+  notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(microseconds));
+}
+
+void ServiceManager::stopping() { notify("STOPPING=1"); }
+
+void ServiceManager::status(const std::string& status) { notify("STATUS=" + status); }
+
+void ServiceManager::alive() { notify("WATCHDOG=1"); }
+
+std::optional<std::chrono::microseconds> ServiceManager::watchdog_period() const {
+  std::uint64_t microseconds = 0;
+  if (::sd_watchdog_enabled(kKeepEnvironment, &microseconds) <= 0) return {};
+  return std::chrono::microseconds{microseconds / 2};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,94 @@
+#include "base/parse.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+namespace pex {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+/// Largest first, so that format_duration finds the largest that fits.
+constexpr Unit kUnits[] = {
+    {"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}};
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<std::uint64_t> count = parse_unsigned(text.substr(0, digits));
+  const std::string_view name = text.substr(digits);
+  for (const Unit& unit : kUnits) {
+    if (name != unit.name) continue;
+    const auto most = std::numeric_limits<std::int64_t>::max() / unit.nanoseconds;
+    if (!count || *count > static_cast<std::uint64_t>(most)) return {};
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(*count) * unit.nanoseconds};
+  }
+  return {};
+}
+
+std::string format_duration(std::chrono::nanoseconds duration) {
+  for (const Unit& unit : kUnits) {
+    if (duration.count() % unit.nanoseconds == 0 && duration.count() != 0) {
+      return std::to_string(duration.count() / unit.nanoseconds) + std::string(unit.name);
+    }
+  }
+  return std::to_string(duration.count()) + "ns";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  std::size_t best_distance = word.size() / 3 + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace pex

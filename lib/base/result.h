@@ -1,0 +1,65 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace pex {
+
+/// Why something could not be done, in the three parts an operator needs.
+struct Error {
+  int code = 0;           ///< errno, or 0 when no system call is behind it
+  std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
+  std::string remedy;     ///< what to change; empty when there is nothing to advise
+};
+
+/// One line: "attempted: Permission denied (EACCES). Remedy: remedy." The parts that are empty or
+/// zero are left out. Made of Error alone, so that every part of the program says it in one way.
+std::string describe(const Error& error);
+
+/// "EACCES"; "errno 4095" for a number that has no name.
+std::string errno_name(int code);
+
+/// A value, or what stood in its way. The calls are those of C++23's std::expected, so that it can
+/// take this class's place. E is another type than Error only where a caller needs more than text.
+template <typename T = void, typename E = Error>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const noexcept { return state_.index() == 0; }
+  bool has_value() const noexcept { return state_.index() == 0; }
+
+  /// Only with a value.
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+
+  /// Only without a value.
+  E& error() { return *std::get_if<1>(&state_); }
+  const E& error() const { return *std::get_if<1>(&state_); }
+
+ private:
+  std::variant<T, E> state_;
+};
+
+/// Done, or what stood in its way.
+template <typename E>
+class [[nodiscard]] Result<void, E> {
+ public:
+  Result() = default;
+  Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  explicit operator bool() const noexcept { return state_.index() == 0; }
+  bool has_value() const noexcept { return state_.index() == 0; }
+  E& error() { return *std::get_if<1>(&state_); }
+  const E& error() const { return *std::get_if<1>(&state_); }
+
+ private:
+  std::variant<std::monostate, E> state_;
+};
+
+}  // namespace pex

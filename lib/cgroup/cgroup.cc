@@ -1,0 +1,12 @@
+#include "cgroup/cgroup.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace pex::cgroup {
+
+bool still_exists(const Cgroup& cgroup) {
+  return ::faccessat(cgroup.directory.get(), "cgroup.procs", F_OK, 0) == 0;
+}
+
+}  // namespace pex::cgroup

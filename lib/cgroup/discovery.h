@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "cgroup/glob.h"
+#include "cgroup/tree_watch.h"
+
+namespace pex::cgroup {
+
+/// Which cgroups are wanted: those that match one of `include` and none of `exclude`.
+struct Selection {
+  std::vector<Glob> include;
+  std::vector<Glob> exclude;
+
+  bool matches(std::string_view path) const;
+  bool may_match_below(std::string_view path) const;
+};
+
+/// Which of them exist. Not thread-safe.
+class Discovery {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// What a scan found. A cgroup is the same object in two results as long as it is the same in the
+  /// kernel.
+  struct Found {
+    std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
+    std::size_t left_out = 0;  ///< match as well, but are more than `capacity`
+  };
+
+  /// `root` is the directory of the hierarchy's root.
+  Discovery(std::string root, Selection selection);
+
+  /// Looks again when the tree or the capacity has changed, and once a minute in any case; the same
+  /// object as before
+  /// when nothing changed. Where there are too many, those already found stay, then
+  /// the first by path. Fails when the tree cannot be read, and then what was found last still
+  /// holds: a cgroup is only gone when the tree says so.
+  Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
+
+ private:
+  using Inodes = std::map<std::string, std::uint64_t>;
+
+  Result<> walk(int parent, const char* name, const std::string& path, Inodes& matching);
+  std::shared_ptr<const Cgroup> hold(const std::string& path, std::uint64_t inode) const;
+  std::shared_ptr<const Found> choose(const Inodes& matching, std::size_t capacity);
+
+  std::string root_;
+  Selection selection_;
+  TreeWatch watch_;
+  std::shared_ptr<const Found> found_;
+  std::map<std::string, std::shared_ptr<const Cgroup>> held_;  ///< what found_ holds, by path
+  std::size_t capacity_ = 0;
+  Clock::time_point scanned_;
+};
+
+}  // namespace pex::cgroup

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/mounts.h"
+#include "host/roots.h"
+
+namespace pex::cgroup {
+
+/// The cgroup tree whose directories perf_event_open(2) takes.
+struct Hierarchy {
+  enum class Version { kV1, kV2 };
+  std::string mount;  ///< directory of its root
+  Version version = Version::kV2;
+};
+
+/// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1
+/// does not (cgroups(7), "Cgroups version 2 hierarchies"). A mount of the whole tree is preferred to
+/// one of a part. Nothing when there is neither.
+std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts);
+
+/// The tree at `roots.cgroupfs` when that is set, else the one that choose_hierarchy finds. Nothing
+/// when no tree carries perf_event: cgroups cannot be counted, everything else can.
+Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots);
+
+}  // namespace pex::cgroup

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace pex::collect {
+
+/// The bounds that decide how many cgroups can be counted.
+struct Budget {
+  std::size_t max_cgroups = 256;
+  std::size_t max_open_events = 65'536;
+  std::size_t max_series = 50'000;
+  std::size_t max_open_files = 1024;  ///< the process's limit, RLIMIT_NOFILE
+  std::size_t cpu_events = 0;     ///< descriptors for the groups of one CPU
+  std::size_t cgroup_events = 0;  ///< descriptors for the groups of one cgroup on one CPU
+  std::size_t cpu_series = 0;     ///< published for one CPU
+  std::size_t cgroup_series = 0;  ///< published for one cgroup
+};
+
+/// Descriptors kept free for sockets, logs and files of the process itself.
+inline constexpr std::size_t kReservedFiles = 64;
+
+struct Capacity {
+  std::size_t cgroups = 0;
+  std::string_view bound;  ///< which one was the tightest: the `reason` of cgroups_dropped_total
+};
+
+/// How many cgroups can be counted on `cpus` CPUs without passing any of the bounds: computed
+/// before anything is opened, because a limit met half-way leaves sums that lack a part.
+Capacity cgroup_capacity(const Budget& budget, std::size_t cpus);
+
+}  // namespace pex::collect

@@ -1,0 +1,127 @@
+#include "collect/poll_cycle.h"
+
+namespace pex::collect {
+
+PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu)
+    : kernel_(kernel), plan_(std::move(plan)), cpu_(cpu) {
+  for (const GroupPlan& group : plan_->cpu) groups_.emplace_back(group);
+}
+
+PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets) {
+  PollReport report;
+  align_to(targets);
+  close_gone(report);  // with their last reading
+  open_new(report);
+  for (TargetGroup& group : groups_) {
+    if (group.is_open()) collect(group, report);
+  }
+  return report;
+}
+
+/// read -> estimate -> accumulate. One bad group never costs the others.
+void PollCycle::collect(TargetGroup& group, PollReport& report) {
+  ++report.groups_read;
+  report.open_events += group.plan().events.size();
+  if (const Result<> read = group.read(kernel_, reading_); !read) {
+    ++report.read_failures;
+    return report.add_failure(read.error());
+  }
+  if (reading_.state == perf::GroupReading::State::kOffPmu) {
+    ++report.groups_off_pmu;
+    group.totals().want_in_vain();
+    (void)group.enable(kernel_);  // back on the PMU as soon as there is room; refused is no change
+    return;
+  }
+  TargetGroup::Buffer buffer;
+  const Increment increment = group.advance_to(reading_, buffer);
+  group.totals().add(increment);
+
+  const bool time_stands_still = group.cgroup() == nullptr && increment.enabled.count() == 0;
+  if (online_ && (reading_.state == perf::GroupReading::State::kFinal || time_stands_still)) {
+    cpu_was_away_ = true;
+  }
+}
+
+/// Gives every target its groups, in the order of the targets: those of known series keep theirs.
+void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
+  online_ = targets->is_online(cpu_);
+  if (targets == targets_) return;
+
+  std::vector<TargetGroup> aligned;
+  const std::size_t per_cgroup = plan_->cgroup.size();
+  aligned.reserve(plan_->cpu.size() + targets->cgroups.size() * per_cgroup);
+  auto old_group = groups_.begin();
+  const auto keep = [&](std::size_t groups) {
+    for (; groups > 0; --groups) aligned.push_back(std::move(*old_group++));
+  };
+
+  keep(plan_->cpu.size());
+  std::size_t old = 0;
+  const std::size_t old_targets = targets_ ? targets_->cgroups.size() : 0;
+  for (const CgroupTarget& target : targets->cgroups) {
+    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) {
+      old_group += static_cast<std::ptrdiff_t>(per_cgroup);  // has lingered long enough
+    }
+    if (old < old_targets && targets_->cgroups[old].series == target.series) {
+      keep(per_cgroup);
+      ++old;
+    } else {
+      for (const GroupPlan& group : plan_->cgroup) aligned.emplace_back(group);
+    }
+  }
+  groups_ = std::move(aligned);
+  targets_ = std::move(targets);
+}
+
+/// A removed cgroup still answers through its open counters, so its last events are not lost.
+void PollCycle::close_gone(PollReport& report) {
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    TargetGroup& group = groups_[index];
+    if (!group.is_open() || wanted_where_it_is(group, index)) continue;
+    PollReport last_words;
+    collect(group, last_words);
+    last_words.open_events = 0;
+    report.merge(last_words);
+    group.close(report);
+  }
+  cpu_was_away_ = false;
+}
+
+void PollCycle::open_new(PollReport& report) {
+  if (!online_) {
+    for (TargetGroup& group : groups_) group.forget_failures();
+    return;
+  }
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    if (groups_[index].is_open()) continue;
+    const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
+    if (cgroup == nullptr) {
+      groups_[index].open(kernel_, cpu_, nullptr, report);
+    } else if (*cgroup != nullptr) {
+      groups_[index].open(kernel_, cpu_, *cgroup, report);
+    }
+  }
+}
+
+bool PollCycle::wanted_where_it_is(const TargetGroup& group, std::size_t index) const {
+  if (!online_ || cpu_was_away_) return false;
+  const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
+  return cgroup == nullptr || *cgroup == group.cgroup();
+}
+
+/// The cgroup that the group at `index` is for; no pointer for a group of the CPU itself.
+const std::shared_ptr<const cgroup::Cgroup>* PollCycle::cgroup_of(std::size_t index) const {
+  if (index < plan_->cpu.size()) return nullptr;
+  return &targets_->cgroups[(index - plan_->cpu.size()) / plan_->cgroup.size()].cgroup;
+}
+
+std::span<const TargetGroup> PollCycle::cpu_groups() const {
+  return std::span(groups_).first(plan_->cpu.size());
+}
+
+std::span<const TargetGroup> PollCycle::cgroup_groups(std::size_t target) const {
+  const std::size_t per_cgroup = plan_->cgroup.size();
+  return std::span(groups_).subspan(plan_->cpu.size() + target * per_cgroup, per_cgroup);
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,190 @@
+#include "exposition/self_metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <sstream>
+
+namespace pex::exposition {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+
+Family<Gauge>& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+double seconds_since_epoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+/// Brings a counter to a total that something else keeps; a total that fell is not followed.
+void raise_to(Counter& counter, double total) {
+  counter.Increment(std::max(total - counter.Value(), 0.0));
+}
+
+}  // namespace
+
+/// The table of names, help texts and labels: the interface to dashboards and alerts.
+struct SelfMetrics::Families {
+  prometheus::Registry registry;
+
+  Family<Gauge>& build_info = gauge(registry, "perf_event_exporter_build_info",
+                                    "Always 1; the labels tell which build is running.");
+  Family<Gauge>& event_available =
+      gauge(registry, "perf_event_exporter_event_available",
+            "Whether a configured event can be counted on this machine.");
+  Gauge& open_events = gauge(registry, "perf_event_exporter_open_events",
+                             "Counters that are open, each one file descriptor.")
+                           .Add({});
+  Family<Counter>& open_errors =
+      counter(registry, "perf_event_exporter_event_open_errors_total",
+              "Times the kernel refused to open an event, by the name of its errno.");
+  Counter& polls =
+      counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
+  Gauge& poll_duration = gauge(registry, "perf_event_exporter_poll_duration_seconds",
+                               "Duration of the last poll, from its start to its snapshot.")
+                             .Add({});
+  Counter& overruns = counter(registry, "perf_event_exporter_poll_overruns_total",
+                              "Polls skipped because their time had passed.")
+                          .Add({});
+  Gauge& last_poll = gauge(registry, "perf_event_exporter_last_poll_timestamp_seconds",
+                           "When the published counts were read.")
+                         .Add({});
+  Gauge& off_pmu = gauge(registry, "perf_event_exporter_pinned_groups_off_pmu",
+                         "Pinned groups without their place on the PMU at the last poll.")
+                       .Add({});
+  Counter& read_failures = counter(registry, "perf_event_exporter_read_errors_total",
+                                   "Groups that could not be read.")
+                               .Add({});
+  Family<Gauge>& cgroups =
+      gauge(registry, "perf_event_exporter_cgroups",
+            "Cgroups by state: counted, lingering after their end, or left out by a limit.");
+  Gauge& cgroups_counted = cgroups.Add({{"state", "counted"}});
+  Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
+  Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
+  Family<Counter>& cgroups_dropped =
+      counter(registry, "perf_event_exporter_cgroups_dropped_total",
+              "Cgroups that matched and were not counted, by the limit that they met.");
+  Gauge& series = gauge(registry, "perf_event_exporter_series",
+                        "Series that the last snapshot is published as.")
+                      .Add({});
+  Gauge& series_limit = gauge(registry, "perf_event_exporter_series_limit",
+                              "Configured bound on series, limits.max_series.")
+                            .Add({});
+  Gauge& reload_successful = gauge(registry, "perf_event_exporter_config_last_reload_successful",
+                                   "Whether the last load of the configuration succeeded.")
+                                 .Add({});
+  Gauge& reload_time =
+      gauge(registry, "perf_event_exporter_config_last_reload_success_timestamp_seconds",
+            "When the configuration in force was loaded.")
+          .Add({});
+
+  Counter& cpu_seconds = counter(registry, "process_cpu_seconds_total",
+                                 "User and system CPU time of this process.")
+                             .Add({});
+  Gauge& start_time = gauge(registry, "process_start_time_seconds",
+                            "Start of this process, in seconds since the epoch.")
+                          .Add({});
+  Gauge& open_fds =
+      gauge(registry, "process_open_fds", "Open file descriptors of this process.").Add({});
+  Gauge& max_fds =
+      gauge(registry, "process_max_fds", "Most file descriptors this process may open.").Add({});
+  Gauge& virtual_bytes = gauge(registry, "process_virtual_memory_bytes",
+                               "Virtual memory of this process.")
+                             .Add({});
+  Gauge& resident_bytes = gauge(registry, "process_resident_memory_bytes",
+                                "Resident memory of this process.")
+                              .Add({});
+
+  std::map<std::string, Gauge*> events;
+  std::size_t left_out = 0;
+};
+
+SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
+  families_->build_info.Add({{"version", version}, {"compiler", "g++ " __VERSION__}}).Set(1);
+}
+
+SelfMetrics::~SelfMetrics() = default;
+
+void SelfMetrics::set_event_available(const std::string& event, bool available) {
+  Gauge*& of_event = families_->events[event];
+  if (of_event == nullptr) of_event = &families_->event_available.Add({{"event", event}});
+  of_event->Set(available ? 1 : 0);
+}
+
+void SelfMetrics::forget_events() {
+  for (const auto& [event, of_event] : families_->events) {
+    families_->event_available.Remove(of_event);
+  }
+  families_->events.clear();
+}
+
+void SelfMetrics::set_series_limit(std::size_t limit) {
+  families_->series_limit.Set(static_cast<double>(limit));
+}
+
+void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Snapshot& snapshot) {
+  Families& f = *families_;
+  f.polls.Increment();
+  f.poll_duration.Set(std::chrono::duration<double>(report.duration).count());
+  f.last_poll.Set(seconds_since_epoch(snapshot.taken));
+  f.open_events.Set(static_cast<double>(report.open_events));
+  f.off_pmu.Set(static_cast<double>(report.groups_off_pmu));
+  f.read_failures.Increment(static_cast<double>(report.read_failures));
+  for (const auto& [refusal, times] : report.refusals) {
+    f.open_errors.Add({{"event", refusal.event}, {"errno", errno_name(refusal.code)}})
+        .Increment(static_cast<double>(times));
+  }
+
+  const collect::TargetSet& targets = *snapshot.targets;
+  f.cgroups_counted.Set(static_cast<double>(targets.present));
+  f.cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
+  f.cgroups_left_out.Set(static_cast<double>(targets.left_out));
+  if (targets.left_out > f.left_out) {
+    f.cgroups_dropped.Add({{"reason", std::string(targets.left_out_reason)}})
+        .Increment(static_cast<double>(targets.left_out - f.left_out));
+  }
+  f.left_out = targets.left_out;
+  f.series.Set(static_cast<double>(collect::series_in(snapshot.plan->cpu) * snapshot.cpu.rows +
+                                   collect::series_in(snapshot.plan->cgroup) * snapshot.cgroup.rows));
+}
+
+void SelfMetrics::add_overruns(std::uint64_t missed) {
+  families_->overruns.Increment(static_cast<double>(missed));
+}
+
+void SelfMetrics::set_config_loaded(bool successful) {
+  families_->reload_successful.Set(successful ? 1 : 0);
+  if (successful) families_->reload_time.SetToCurrentTime();
+}
+
+void SelfMetrics::set_process(const host::OwnProcess& process) {
+  Families& f = *families_;
+  raise_to(f.cpu_seconds, process.cpu_seconds);
+  // Worked out from two clocks, so it differs by microseconds each time; the first one stays.
+  if (f.start_time.Value() == 0) f.start_time.Set(process.start_time_seconds);
+  f.open_fds.Set(static_cast<double>(process.open_fds));
+  f.max_fds.Set(static_cast<double>(process.max_fds));
+  f.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));
+  f.resident_bytes.Set(static_cast<double>(process.resident_bytes));
+}
+
+void SelfMetrics::write(std::string& text) const {
+  std::ostringstream serialized;
+  prometheus::TextSerializer{}.Serialize(serialized, families_->registry.Collect());
+  text += serialized.str();
+}
+
+}  // namespace pex::exposition

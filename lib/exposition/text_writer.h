@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collect/snapshot.h"
+#include "exposition/metric_names.h"
+
+namespace pex::exposition {
+
+/// A snapshot in the Prometheus text format 0.0.4
+/// (prometheus.io/docs/instrumenting/exposition_formats). Values are exact: counts as integers,
+/// clocks as seconds with up to nine decimals. A row without a value is left out; the times of its
+/// groups are the evidence why. Keeps the escaped labels of the last targets, so that writing is
+/// copying; not thread-safe.
+class TextWriter {
+ public:
+  /// Appends to `text`.
+  void write(const collect::Snapshot& snapshot, std::string& text);
+
+ private:
+  /// The labels of the rows of both scopes, without braces: `cgroup="/system.slice/a.service"`.
+  void update_labels(const collect::Snapshot& snapshot);
+
+  std::vector<int> cpus_;
+  std::shared_ptr<const collect::TargetSet> targets_;
+  std::vector<std::string> cpu_labels_;
+  std::vector<std::string> cgroup_labels_;
+};
+
+/// A label's value between its quotes: backslash, quote and line break escaped, bytes that are not
+/// UTF-8 replaced by U+FFFD.
+std::string escape_label(std::string_view value);
+
+}  // namespace pex::exposition

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pex::host {
+
+/// CPU numbers in the kernel's list form, "0-3,8" (Documentation/admin-guide/cputopology.rst), in
+/// rising order without repeats. An empty list is valid. Fails with EINVAL on anything else and on
+/// numbers above 65535.
+Result<std::vector<int>> parse_cpu_list(std::string_view text);
+
+/// The shortest list form of rising CPU numbers: {0,1,2,8} becomes "0-2,8".
+std::string format_cpu_list(const std::vector<int>& cpus);
+
+}  // namespace pex::host

@@ -1,0 +1,66 @@
+#include "host/mounts.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/parse.h"
+#include "base/small_file.h"
+
+namespace pex::host {
+namespace {
+
+constexpr std::size_t kMaxMountTable = 16 * 1024 * 1024;  // container hosts have thousands of mounts
+
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
+/// The kernel writes blank, tab, line break and backslash as \ooo.
+std::string without_octal_escapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                 (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+/// "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw,errors=continue": any number of
+/// optional fields stands before the lone dash.
+std::optional<Mount> parse_mount(std::string_view line) {
+  const std::vector<std::string_view> fields = split(line, ' ');
+  const auto dash = std::find(fields.begin(), fields.end(), "-");
+  if (dash - fields.begin() < 6 || fields.end() - dash < 4) return {};
+  return Mount{without_octal_escapes(fields[3]), without_octal_escapes(fields[4]),
+               std::string(dash[1]), std::string(dash[3])};
+}
+
+}  // namespace
+
+bool Mount::has_option(std::string_view option) const {
+  const std::vector<std::string_view> all = split(options, ',');
+  return std::find(all.begin(), all.end(), option) != all.end();
+}
+
+std::vector<Mount> parse_mounts(std::string_view text) {
+  std::vector<Mount> mounts;
+  for (const std::string_view line : split(text, '\n')) {
+    if (std::optional<Mount> mount = parse_mount(line)) mounts.push_back(std::move(*mount));
+  }
+  return mounts;
+}
+
+Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
+  const Result<std::string> text = read_small_file(roots.mounts(), kMaxMountTable);
+  if (!text) {
+    return Error{text.error().code, "read the mount table '" + roots.mounts() + "'",
+                 "mount procfs there, or say with --path.procfs where it is"};
+  }
+  return parse_mounts(*text);
+}
+
+}  // namespace pex::host

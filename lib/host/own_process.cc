@@ -1,0 +1,84 @@
+#include "host/own_process.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/parse.h"
+#include "base/small_file.h"
+
+namespace pex::host {
+namespace {
+
+constexpr const char* kStat = "/proc/self/stat";
+constexpr const char* kOpenFds = "/proc/self/fd";
+
+double seconds(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double clock_seconds(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return seconds(now);
+}
+
+/// Kernels from 6.2 give the number of open descriptors as the size of the directory; older ones
+/// give 0 there and have to be counted, which with thousands of events is a thousand times dearer.
+std::uint64_t count_open_fds() {
+  struct stat status{};
+  if (::stat(kOpenFds, &status) == 0 && status.st_size > 0) {
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(kOpenFds), &::closedir};
+  if (!directory) return 0;
+  std::uint64_t entries = 0;
+  while (::readdir(directory.get()) != nullptr) ++entries;
+  return entries - 3;  // ".", ".." and the directory itself
+}
+
+}  // namespace
+
+Result<OwnProcess> read_own_process() {
+  const Result<std::string> stat = read_small_file(kStat);
+  if (!stat) return stat.error();
+
+  // The second field is the program's name in parentheses and may hold anything: count from its
+  // end. Numbers are those of proc_pid_stat(5), where the field after the name is the third.
+  const std::vector<std::string_view> fields =
+      split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
+  if (fields.size() < 22) return Error{EINVAL, std::string("understand '") + kStat + "'", {}};
+  const auto field = [&fields](std::size_t number) {
+    return parse_unsigned(fields[number - 3]).value_or(0);
+  };
+  const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double boot_time = clock_seconds(CLOCK_REALTIME) - clock_seconds(CLOCK_BOOTTIME);
+
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  OwnProcess own;
+  own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  own.start_time_seconds = boot_time + static_cast<double>(field(22)) / ticks_per_second;
+  own.open_fds = count_open_fds();
+  own.max_fds = limit.rlim_cur;
+  own.virtual_bytes = field(23);
+  own.resident_bytes = field(24) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return own;
+}
+
+std::uint64_t raise_open_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+}  // namespace pex::host

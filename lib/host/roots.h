@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace pex::host {
+
+/// Where the host's trees are mounted for us: "/sys" on a host, "/host/sys" in a container that was
+/// given them, a folder of plain files in a test. All code that reads them goes through here, so
+/// fixtures and hosts run the same code. No other room spells a path of these trees.
+struct HostRoots {
+  std::string sysfs = "/sys";
+  std::string procfs = "/proc";
+  std::string cgroupfs;  ///< empty: looked up in the mount table
+
+  std::string online_cpus() const { return sysfs + "/devices/system/cpu/online"; }
+  /// The mounts of this process: the paths in it are the ones that we can open.
+  std::string mounts() const { return procfs + "/self/mountinfo"; }
+};
+
+}  // namespace pex::host

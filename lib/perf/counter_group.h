@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "perf/event_spec.h"
+#include "perf/group_reading.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::perf {
+
+/// Where one group is counted.
+struct Place {
+  int cpu = 0;
+  int cgroup_fd = -1;       ///< directory of the cgroup, or -1 for everything on the CPU
+  std::string cgroup_path;  ///< for messages; empty for everything on the CPU
+};
+
+/// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3".
+std::string describe(const Place& place);
+
+/// Why a group could not be opened, and which of its events the kernel refused.
+struct OpenFailure {
+  std::size_t event = 0;  ///< index into the events of the group
+  Error error;
+};
+
+/// Events that the kernel schedules as a unit on one CPU, for one target. Owns their descriptors;
+/// all are closed when it goes, because members left without a leader would go on occupying
+/// counters. Open, read and close it on the CPU it counts: from elsewhere each costs an
+/// inter-processor interrupt.
+class CounterGroup {
+ public:
+  /// All or nothing. Leader disabled, then the members, then one enable: the only order that works
+  /// on every kernel. `events`: 1 to kMaxGroupEvents.
+  static Result<CounterGroup, OpenFailure> open(PerfKernel& kernel,
+                                                std::span<const EventSpec> events,
+                                                const Place& place, bool pinned);
+
+  /// One read(2). When the CPU went offline, the kernel has broken the group up: each event is then
+  /// read on its own, and the reading is State::kFinal. (A group of one event cannot be broken up,
+  /// so nothing tells; its times stand still.)
+  Result<> read(PerfKernel& kernel, GroupReading& reading) const;
+
+  /// Starts a pinned group anew after State::kOffPmu.
+  Result<> enable(PerfKernel& kernel) const;
+
+  std::size_t size() const { return counters_.size(); }
+
+ private:
+  CounterGroup() = default;
+  Result<> read_one_by_one(PerfKernel& kernel, GroupReading& reading) const;
+
+  std::vector<UniqueFd> counters_;  ///< the leader first
+  std::vector<std::uint64_t> ids_;  ///< of the counters, in their order
+};
+
+}  // namespace pex::perf

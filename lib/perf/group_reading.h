@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pex::perf {
+
+/// What the kernel said at one instant. All numbers are totals since the group was opened, and none
+/// ever decreases.
+struct GroupReading {
+  enum class State {
+    kCounting,  ///< the usual case; the other fields are valid
+    kOffPmu,    ///< a pinned group lost its place on the PMU: no numbers until enabled again
+    kFinal,     ///< the CPU went offline: the numbers are valid, and will never move again
+  };
+
+  State state = State::kCounting;
+  std::chrono::nanoseconds time_enabled{};  ///< the group wanted the PMU; for a cgroup this runs only
+                                            ///< while its tasks are on that CPU
+  std::chrono::nanoseconds time_running{};  ///< it had the PMU; never more than time_enabled
+  std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
+};
+
+/// The most events that one group may have; bounds the buffer of a read.
+inline constexpr std::size_t kMaxGroupEvents = 64;
+
+/// Words of one read of a group of `events`, in the layout of PERF_FORMAT_GROUP | ID |
+/// TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING (perf_event_open(2), "Reading results"):
+///   [0] n   [1] time_enabled, ns   [2] time_running, ns   then n times: value, id
+constexpr std::size_t words_in_reading(std::size_t events) { return 3 + 2 * events; }
+
+/// Fills `reading` with the counts of the events `ids`, in that order; a reading that is used again
+/// costs no allocation. Fails with EBADMSG when the words do not describe exactly these events.
+Result<> decode_group(std::span<const std::uint64_t> words, std::span<const std::uint64_t> ids,
+                      GroupReading& reading);
+
+}  // namespace pex::perf

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace pex::perf {
+
+/// What one counter counts: the fields of perf_event_attr (perf_event_open(2)) that we set.
+struct EventAttributes {
+  std::uint32_t type = 0;    ///< PERF_TYPE_*, or the number of a dynamic PMU
+  std::uint64_t config = 0;  ///< which event of that PMU
+  bool exclude_user = false;
+  bool exclude_kernel = false;
+  bool exclude_hypervisor = false;
+
+  bool operator==(const EventAttributes&) const = default;
+};
+
+/// One counter to open. `leader_fd` is -1 for the first of a group, which is opened disabled: a
+/// member that joins a running leader of another software PMU is never scheduled on Linux 6.12 and
+/// 6.18, without any error. `pinned` is for leaders only.
+struct CounterRequest {
+  EventAttributes event;
+  int cpu = 0;
+  int cgroup_fd = -1;  ///< directory of the cgroup to count in, or -1: everything on that CPU
+  int leader_fd = -1;
+  bool pinned = false;
+};
+
+/// A counter of the kernel, and the id by which a group read names its value.
+struct OpenCounter {
+  UniqueFd fd;
+  std::uint64_t id = 0;
+};
+
+/// Everything we ask of perf_event_open(2), and nothing more. Errors carry only the errno: who asks
+/// knows on what, and open_remedy.h knows what to do. Used by several threads at once.
+class PerfKernel {
+ public:
+  virtual ~PerfKernel() = default;
+
+  /// Opens one counter, close-on-exec, with the read format of group_reading.h.
+  virtual Result<OpenCounter> open(const CounterRequest& request) = 0;
+
+  /// Starts a group that was opened disabled; starts a pinned group anew that lost its place.
+  virtual Result<> enable_group(int leader_fd) = 0;
+
+  /// Words filled. Zero means that a pinned group lost its place on the PMU: a state, not a failure.
+  virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;
+};
+
+}  // namespace pex::perf
