@@ -54,8 +54,9 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 }
 
 std::string format_duration(std::chrono::nanoseconds duration) {
+  if (duration.count() == 0) return "0s";
   for (const Unit& unit : kUnits) {
-    if (duration.count() % unit.nanoseconds == 0 && duration.count() != 0) {
+    if (duration.count() % unit.nanoseconds == 0) {
       return std::to_string(duration.count() / unit.nanoseconds) + std::string(unit.name);
     }
   }

@@ -22,7 +22,7 @@ PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets) {
 void PollCycle::collect(TargetGroup& group, PollReport& report) {
   ++report.groups_read;
   report.open_events += group.plan().events.size();
-  if (const Result<> read = group.read(kernel_, reading_); !read) {
+  if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
     ++report.read_failures;
     return report.add_failure(read.error());
   }

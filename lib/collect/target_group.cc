@@ -8,6 +8,11 @@ namespace {
 
 constexpr unsigned kLongestWait = 64;  // polls
 
+perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
+  if (cgroup == nullptr) return {cpu, -1, {}};
+  return {cpu, cgroup->directory.get(), cgroup->path};
+}
+
 }  // namespace
 
 void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
@@ -16,7 +21,7 @@ void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
     --polls_to_wait_;
     return;
   }
-  const perf::Place place{cpu, cgroup ? cgroup->directory.get() : -1, cgroup ? cgroup->path : ""};
+  const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->pinned);
   if (!opened) {
@@ -44,9 +49,12 @@ void TargetGroup::close(PollReport& report) {
   ++report.groups_closed;
 }
 
-Result<> TargetGroup::read(perf::PerfKernel& kernel, perf::GroupReading& reading) const {
+Result<> TargetGroup::read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) const {
   Result<> done = counters_->read(kernel, reading);
-  if (!done) done.error().attempted = "read group '" + plan_->name + "'";
+  if (!done) {
+    done.error().attempted =
+        "read group '" + plan_->name + "' " + perf::describe(place_on(cpu, cgroup_.get()));
+  }
   return done;
 }
 

@@ -43,8 +43,8 @@ class TargetGroup {
   /// Not wanted here for now (the CPU is offline), so it cannot be failing either.
   void forget_failures() { failures_ = polls_to_wait_ = 0; }
 
-  /// Only when open.
-  Result<> read(perf::PerfKernel& kernel, perf::GroupReading& reading) const;
+  /// Only when open, as is enable(). `cpu` is the one it is open on.
+  Result<> read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) const;
   Result<> enable(perf::PerfKernel& kernel) const { return counters_->enable(kernel); }
 
   /// The events since the reading before, or since opening. `buffer` holds the numbers that the

@@ -37,10 +37,22 @@ struct Collection {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};  ///< 100ms to 1h
 };
 
+/// Which cgroups are counted, as globs on the path below the cgroup mount (cgroup/glob.h). By
+/// default those that mean something to an operator: services and containers, and no slices, as a
+/// cgroup's count includes its children. The shipped file explains each pattern.
 struct Cgroups {
-  std::vector<std::string>
-      include;  ///< globs on the path below the cgroup mount; see cgroup/glob.h
-  std::vector<std::string> exclude;
+  std::vector<std::string> include = {"/system.slice/*.service",
+                                      "/system.slice/*/*.service",
+                                      "/user.slice/*/user@*.service",
+                                      "/machine.slice/*.scope",
+                                      "/system.slice/docker-*.scope",
+                                      "/docker/*",
+                                      "/kubepods.slice/**/*.scope",
+                                      "/kubepods/**/pod*/*",
+                                      "/lxc/*",
+                                      "/lxc.payload.*"};
+  std::vector<std::string> exclude = {"/kubepods.slice/**/crio-conmon-*.scope",
+                                      "/machine.slice/libpod-conmon-*.scope"};
   std::size_t max = 256;                                       ///< 0 to 100000
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
 };

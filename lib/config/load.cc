@@ -123,6 +123,7 @@ void read_glob(const Value& value, std::vector<std::string>& globs) {
 void read_globs(const Value& value, std::vector<std::string>& globs) {
   const auto items = value.items(kGlobs);
   if (!items) return;
+  globs.clear();  // a list replaces the default, it does not add to it
   for (const Value& item : *items) read_glob(item, globs);
 }
 

@@ -139,6 +139,11 @@ std::string shown(std::string_view text) {
   return line;
 }
 
-std::string quoted(std::string_view text) { return "'" + shown(text) + "'"; }
+std::string quoted(std::string_view text) {
+  std::string line = "'";  // not "'" + shown(text): g++ 12 warns of an overlap that is not there
+  line += shown(text);
+  line += "'";
+  return line;
+}
 
 }  // namespace pex::config

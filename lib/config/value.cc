@@ -82,11 +82,6 @@ std::optional<std::string_view> wrong_spelling(std::string_view text) {
   return {};
 }
 
-/// format_duration has no unit for zero that parse_duration takes.
-std::string with_unit(std::chrono::nanoseconds duration) {
-  return duration.count() == 0 ? "0s" : format_duration(duration);
-}
-
 constexpr std::string_view kUnits[] = {"ms", "s", "m", "h"};
 
 bool is_unit(std::string_view text) {
@@ -228,7 +223,7 @@ std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& 
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range) {
   const std::string remedy =
-      "write a duration from " + with_unit(range.least) + " to " + with_unit(range.most);
+      "write a duration from " + format_duration(range.least) + " to " + format_duration(range.most);
   const std::optional<std::string> text = value.text({"a duration", remedy});
   if (!text) return {};
 

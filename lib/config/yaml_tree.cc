@@ -139,6 +139,9 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void add(Node node) {
     last_ = node.place;
+    attach(std::move(node));
+  }
+  void attach(Node node) {
     (open_.empty() ? root_ : open_.back().node.children.emplace_back()) = std::move(node);
   }
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
@@ -149,7 +152,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     Node whole = std::move(open_.back().node);
     open_.pop_back();
-    add(std::move(whole));
+    attach(std::move(whole));
   }
 
   std::string_view text_;

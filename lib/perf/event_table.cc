@@ -7,6 +7,7 @@
 namespace pex::perf {
 namespace {
 
+// Columns of the table; short, so that a row is a line. NOLINTBEGIN(readability-identifier-naming)
 constexpr std::uint32_t HW = PERF_TYPE_HARDWARE;
 constexpr std::uint32_t SW = PERF_TYPE_SOFTWARE;
 constexpr Unit N = Unit::kEvents;
@@ -14,6 +15,7 @@ constexpr Unit NS = Unit::kNanoseconds;
 constexpr Filter UK = Filter::kHonoured;
 constexpr Filter NO = Filter::kIgnored;
 constexpr Filter KERNEL = Filter::kAlwaysKernel;
+// NOLINTEND(readability-identifier-naming)
 
 // clang-format off
 constexpr std::array kGeneric = {

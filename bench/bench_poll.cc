@@ -1,0 +1,174 @@
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "assistant.h"
+#include "cgroup_tree.h"
+#include "daemon/version.h"
+#include "host/topology.h"
+#include "poll_rounds.h"
+
+namespace pex::bench {
+namespace {
+
+struct Options {
+  std::vector<std::size_t> cgroups = {0, 10, 100, 500};
+  std::size_t rounds = 60;
+  std::size_t spacing_ms = 50;
+  bool busy = false;
+  bool check = false;
+  std::string only;  ///< "poll" or "scrape"; empty: both
+};
+
+/// What we hold ourselves to: at most `ratio` times the floor, from so many cgroups on.
+struct Target {
+  double ratio;
+  std::size_t from_cgroups;
+};
+constexpr Target kPollTarget{1.3, 100};
+constexpr Target kScrapeTarget{2.0, 0};
+
+/// One of the two tables.
+struct Table {
+  const char* title;
+  const char* heading;
+  Target target;
+  Result<Cost> (*measure)(const Scenario&, Assistant&);
+  void (*print_rest)(const Cost&);
+};
+
+double per(double microseconds, std::size_t count) {
+  return microseconds * 1000 / static_cast<double>(count);
+}
+
+double mebibytes(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+constexpr Table kPollTable{"One poll, until its snapshot is published",
+                           "ns/value floor-calls poll-calls  RSS-MiB open-us/group", kPollTarget,
+                           measure_poll, [](const Cost& cost) {
+                             std::printf("%8.0f %11.0f %10.0f %8.1f %13.1f",
+                                         per(cost.daemon_us, cost.events), cost.floor_calls,
+                                         cost.daemon_calls, mebibytes(cost.resident_bytes),
+                                         cost.open_us);
+                           }};
+
+constexpr Table kScrapeTable{"One poll by the whole program and one scrape of it over HTTP",
+                             "ns/value scrape-bytes  RSS-MiB", kScrapeTarget,
+                             measure_poll_and_scrape, [](const Cost& cost) {
+                               std::printf("%8.0f %12llu %8.1f", per(cost.daemon_us, cost.events),
+                                           static_cast<unsigned long long>(cost.scrape_bytes),
+                                           mebibytes(cost.resident_bytes));
+                             }};
+
+Result<Cost> measure_one(const Table& table, std::size_t cgroups, const Options& options) {
+  Scenario scenario;
+  scenario.rounds = options.rounds;
+  scenario.spacing = std::chrono::milliseconds{options.spacing_ms};
+  const Result<std::vector<int>> cpus = host::online_cpus(scenario.roots);
+  if (!cpus) return cpus.error();
+  const Result<CgroupTree> tree = CgroupTree::make(scenario.roots, cgroups);
+  if (!tree) return tree.error();
+  std::optional<BusyProcesses> busy;
+  if (options.busy) busy.emplace(*tree, *cpus);
+  scenario.cgroups = cgroups;
+  scenario.glob = tree->glob();
+  scenario.cpus = cpus->size();
+  return measure_apart([&](Assistant& assistant) { return table.measure(scenario, assistant); });
+}
+
+/// Prints the table line by line as it is measured. False when it could not be; `missed` counts the
+/// lines that miss the target.
+bool print_table(const Table& table, const Options& options, int& missed) {
+  std::printf("\n%s\n\n", table.title);
+  std::printf("cgroups groups events  floor-us daemon-us ratio    25-75%%   target %s\n",
+              table.heading);
+  for (const std::size_t cgroups : options.cgroups) {
+    const Result<Cost> cost = measure_one(table, cgroups, options);
+    if (!cost) {
+      std::fprintf(stderr, "bench_poll: %s\n", describe(cost.error()).c_str());
+      return false;
+    }
+    const bool applies = cgroups >= table.target.from_cgroups;
+    const bool met = cost->ratio() <= table.target.ratio;
+    if (applies && !met) ++missed;
+    std::printf("%7zu %6zu %6zu %9.1f %9.1f %5.2f %4.2f-%4.2f %8s ", cgroups, cost->groups,
+                cost->events, cost->floor_us, cost->daemon_us, cost->ratio(), cost->low_ratio,
+                cost->high_ratio,
+                !applies ? "-"
+                : met    ? "met"
+                         : "missed");
+    table.print_rest(*cost);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  std::printf("\ntarget: at most %.1f times the floor, from %zu cgroups on\n", table.target.ratio,
+              table.target.from_cgroups);
+  return true;
+}
+
+void print_legend(const Options& options, int argc, char** argv) {
+  std::string command;
+  for (int i = 0; i < argc; ++i) command += std::string(i > 0 ? " " : "") + argv[i];
+  std::printf(
+      "command: %s\nperf_event_exporter %s, %u CPUs, cgroups %s\n\n"
+      "us are CPU time of the whole process for one round: medians of %zu rounds of the floor and "
+      "as many of the\ndaemon, taken in turns, %zu ms apart. The floor is one read(2) for each "
+      "group "
+      "the daemon has open, by a\nthread pinned to each CPU and woken once. 25-75%%: quartiles of "
+      "the ratio of neighbouring rounds.\nA value is what one event counted at one target on one "
+      "CPU. calls: system calls without those of the\nthread that starts the round (-1: tracing is "
+      "not allowed). open: CPU of the first poll, by groups.\n",
+      command.c_str(), daemon::kVersion, std::thread::hardware_concurrency(),
+      options.busy ? "idle but for one busy process on each CPU" : "idle", options.rounds,
+      options.spacing_ms);
+}
+
+/// They reach us through a descriptor, so that the cgroups made here are always removed.
+void block_stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App cli{"CPU time of one poll of the daemon, against the floor of bare reads. Needs root."};
+  cli.add_option("--cgroups", options.cgroups, "Numbers of cgroups; 0 counts the CPUs themselves")
+      ->capture_default_str();
+  cli.add_option("--rounds", options.rounds, "Rounds of each kind")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  cli.add_option("--spacing", options.spacing_ms, "Milliseconds from one round to the next")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60'000));
+  cli.add_option("--only", options.only, "One of the two tables")
+      ->check(CLI::IsMember({"poll", "scrape"}));
+  cli.add_flag("--busy", options.busy, "Run a busy process on each CPU, in the first cgroups");
+  cli.add_flag("--check", options.check, "Exit with 1 when a target is missed");
+  try {
+    cli.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return cli.exit(error);
+  }
+
+  block_stop_signals();
+  print_legend(options, argc, argv);
+  int missed = 0;
+  if (options.only != "scrape" && !print_table(kPollTable, options, missed)) return 1;
+  if (options.only != "poll" && !print_table(kScrapeTable, options, missed)) return 1;
+  if (missed > 0) std::printf("\n%d of the lines above miss their target\n", missed);
+  return options.check && missed > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace pex::bench
+
+int main(int argc, char** argv) { return pex::bench::run(argc, argv); }

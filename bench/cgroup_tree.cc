@@ -1,0 +1,100 @@
+#include "cgroup_tree.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+
+#include "cgroup/hierarchy.h"
+
+namespace pex::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kBusyBytes = std::size_t{4} << 20;
+constexpr std::size_t kCacheLine = 64;
+constexpr auto kBusyPause = 2ms;
+
+Result<> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) return {};
+  return Error{errno, "make cgroup '" + path + "'", "run as root, where the tree is writable"};
+}
+
+/// The kernel may need a moment after the last process has left.
+void remove_directory(const std::string& path) {
+  for (int tries = 0; ::rmdir(path.c_str()) != 0; ++tries) {
+    if (errno != EBUSY || tries == 100) return std::perror(("remove " + path).c_str());
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+[[noreturn]] void be_busy(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+  std::vector<unsigned char> memory(kBusyBytes);
+  for (;;) {
+    for (std::size_t at = 0; at < memory.size(); at += kCacheLine) {
+      ++*const_cast<volatile unsigned char*>(&memory[at]);
+    }
+    std::this_thread::sleep_for(kBusyPause);
+  }
+}
+
+}  // namespace
+
+Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cgroups) {
+  CgroupTree tree;
+  if (cgroups == 0) return tree;
+  const Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
+  if (!hierarchy) return hierarchy.error();
+  if (!*hierarchy) return Error{0, "find a cgroup hierarchy with perf_event", "mount cgroup2"};
+
+  tree.name_ = "/pex_bench." + std::to_string(::getpid());
+  const std::string top = (*hierarchy)->mount + tree.name_;
+  if (const Result<> made = make_directory(top); !made) return made.error();
+  tree.top_ = top;
+  for (std::size_t number = 0; number < cgroups; ++number) {
+    const std::string directory = top + "/workload-" + std::to_string(number) + ".service";
+    if (const Result<> made = make_directory(directory); !made) return made.error();
+    tree.directories_.push_back(directory);
+  }
+  return tree;
+}
+
+CgroupTree::~CgroupTree() {
+  for (const std::string& directory : directories_) remove_directory(directory);
+  if (!top_.empty()) remove_directory(top_);
+}
+
+BusyProcesses::BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpus) {
+  for (std::size_t number = 0; number < cpus.size(); ++number) {
+    const pid_t process = ::fork();
+    if (process == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      be_busy(cpus[number]);
+    }
+    if (process < 0) continue;
+    processes_.push_back(process);
+    if (number < tree.size()) std::ofstream(tree.directory(number) + "/cgroup.procs") << process;
+  }
+}
+
+BusyProcesses::~BusyProcesses() {
+  for (const pid_t process : processes_) {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+}
+
+}  // namespace pex::bench

@@ -1,0 +1,249 @@
+#include "poll_rounds.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <functional>
+#include <string_view>
+#include <thread>
+
+#include "config/load.h"
+#include "daemon/app.h"
+#include "daemon/counting.h"
+#include "floor.h"
+#include "host/own_process.h"
+#include "host/topology.h"
+
+namespace pex::bench {
+namespace {
+
+constexpr std::size_t kWarmUpRounds = 3;
+constexpr std::size_t kTracedRounds = 5;
+/// Under a debugger or on a stalled machine; far above what a round can take.
+constexpr std::chrono::seconds kRoundEnds{10};
+
+constexpr std::string_view kEvents =
+    "task-clock, context-switches, page-faults, cpu-migrations, minor-faults, cgroup-switches";
+
+std::string config_text(const Scenario& scenario) {
+  std::string text = "groups:\n  - name: software\n    events: [" + std::string(kEvents) + "]\n";
+  if (scenario.cgroups == 0) return text + "    scope: cpu\n";
+  return text + "    scope: cgroup\ncgroups:\n  include: [\"" + scenario.glob +
+         "\"]\n  max: " + std::to_string(scenario.cgroups) + "\n";
+}
+
+/// One way to spend a round.
+struct Contender {
+  std::function<void()> start;
+  std::function<bool()> is_done;
+  std::function<void(std::chrono::nanoseconds)> rest;  ///< lets the round run, or time pass
+};
+
+void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
+
+/// Waits for the end of a round that took longer than its time, and until threads are asleep.
+bool await_end(const Contender& contender, std::chrono::nanoseconds spacing) {
+  const auto deadline = std::chrono::steady_clock::now() + kRoundEnds;
+  while (!contender.is_done()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    contender.rest(spacing);
+  }
+  return true;
+}
+
+Error round_does_not_end() { return Error{ETIMEDOUT, "end a round, or read all groups in it", {}}; }
+
+Result<> run_round(const Contender& contender, std::chrono::nanoseconds spacing,
+                   std::vector<double>& times) {
+  const std::chrono::nanoseconds before = process_cpu_time();
+  contender.start();
+  contender.rest(spacing);
+  std::chrono::nanoseconds after = process_cpu_time();
+  if (!contender.is_done()) {
+    if (!await_end(contender, spacing)) return round_does_not_end();
+    contender.rest(spacing);
+    after = process_cpu_time();
+  }
+  times.push_back(std::chrono::duration<double, std::micro>(after - before).count());
+  return {};
+}
+
+Result<> run_pair(bool floor_first, const Contender& floor, const Contender& daemon,
+                  std::chrono::nanoseconds spacing, RoundTimes& times) {
+  const auto run_floor = [&] { return run_round(floor, spacing, times.floor); };
+  const auto run_daemon = [&] { return run_round(daemon, spacing, times.daemon); };
+  Result<> first = floor_first ? run_floor() : run_daemon();
+  if (!first) return first;
+  return floor_first ? run_daemon() : run_floor();
+}
+
+Result<> run_in_turns(const Scenario& scenario, const Contender& floor, const Contender& daemon,
+                      Cost& cost) {
+  RoundTimes warming_up;
+  RoundTimes times;
+  for (std::size_t round = 0; round < kWarmUpRounds + scenario.rounds; ++round) {
+    Result<> done = run_pair(round % 2 == 0, floor, daemon, scenario.spacing,
+                             round < kWarmUpRounds ? warming_up : times);
+    if (!done) return done;
+  }
+  times.summarise_into(cost);
+  return {};
+}
+
+/// System calls of one round, those of the thread that starts it left out; median of a few.
+double calls_of(const Contender& contender, std::chrono::nanoseconds spacing,
+                const Assistant& assistant) {
+  std::vector<double> calls;
+  for (std::size_t round = 0; round < kTracedRounds; ++round) {
+    const std::uint64_t before = assistant.syscalls();
+    contender.start();
+    contender.rest(spacing);
+    if (!await_end(contender, spacing)) return -1;
+    contender.rest(spacing);
+    calls.push_back(static_cast<double>(assistant.syscalls() - before));
+  }
+  return quantile(calls, 0.5);
+}
+
+/// Whether everything that the scenario asks for is open, and how much that is.
+Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, Cost& cost) {
+  for (const auto& [cpu, leaders] : kernel.leaders()) cost.groups += leaders.size();
+  const std::size_t wanted = scenario.cpus * std::max<std::size_t>(scenario.cgroups, 1);
+  if (cost.groups == wanted) return {};
+  return Error{0,
+               "open " + std::to_string(wanted) + " groups: only " + std::to_string(cost.groups) +
+                   " are open",
+               "run as root, with a hard limit of open files (ulimit -Hn) above 7 for each group"};
+}
+
+void note_memory(Cost& cost) {
+  if (const auto own = host::read_own_process()) cost.resident_bytes = own->resident_bytes;
+}
+
+double microseconds_since(std::chrono::nanoseconds before) {
+  return std::chrono::duration<double, std::micro>(process_cpu_time() - before).count();
+}
+
+Contender contender_of(Floor& floor) {
+  return {[&floor] { floor.start_round(); }, [&floor] { return floor.is_done(); }, sleep};
+}
+
+/// A collector, and what its owner holds of the last poll.
+struct Polled {
+  collect::PollReport report;
+  std::shared_ptr<const collect::Snapshot> snapshot;
+  std::size_t started = 0;
+  std::atomic<std::size_t> done = 0;
+  std::unique_ptr<daemon::Collector> collector;
+
+  void start() {
+    started += static_cast<std::size_t>(collector->poll(
+        [this](collect::PollReport said, std::shared_ptr<const collect::Snapshot> published) {
+          report = std::move(said);
+          snapshot = std::move(published);
+          ++done;
+        }));
+  }
+};
+
+Error first_of(const std::vector<Error>& errors) { return errors.front(); }
+
+Result<std::unique_ptr<daemon::Collector>> start_collector(const Scenario& scenario,
+                                                           perf::PerfKernel& kernel) {
+  config::Loaded loaded = config::load_text(config_text(scenario), "bench_poll");
+  if (!loaded.mistakes.empty()) return first_of(loaded.mistakes);
+  const Result<std::vector<int>> cpus = host::online_cpus(scenario.roots);
+  if (!cpus) return cpus.error();
+  daemon::Plan plan = daemon::make_plan(loaded.config, kernel, cpus->front());
+  if (!plan.mistakes.empty()) return first_of(plan.mistakes);
+  Result<daemon::Counting> counting =
+      daemon::start_counting({std::move(loaded.config), std::move(plan)}, scenario.roots, kernel);
+  if (!counting) return counting.error();
+  return std::move(counting->collector);
+}
+
+}  // namespace
+
+Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
+  RecordingKernel kernel;
+  Polled polled;
+  Result<std::unique_ptr<daemon::Collector>> collector = start_collector(scenario, kernel);
+  if (!collector) return collector.error();
+  polled.collector = std::move(*collector);
+  const Contender daemon{[&] { polled.start(); }, [&] { return polled.done == polled.started; },
+                         sleep};
+
+  Cost cost;
+  const std::chrono::nanoseconds before = process_cpu_time();
+  daemon.start();
+  daemon.rest(scenario.spacing);
+  if (!await_end(daemon, scenario.spacing)) return round_does_not_end();
+  if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
+  cost.open_us = microseconds_since(before) / static_cast<double>(cost.groups);
+  cost.events = polled.report.open_events;
+
+  Floor bare{kernel.leaders()};
+  const Contender floor = contender_of(bare);
+  if (const Result<> run = run_in_turns(scenario, floor, daemon, cost); !run) return run.error();
+  if (polled.report.groups_read != cost.groups) return round_does_not_end();
+  note_memory(cost);
+  if (assistant.count_syscalls()) {
+    cost.floor_calls = calls_of(floor, scenario.spacing, assistant);
+    cost.daemon_calls = calls_of(daemon, scenario.spacing, assistant);
+    assistant.stop_counting();
+  }
+  return cost;
+}
+
+Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assistant) {
+  // The program takes its configuration from a file: this one has no name and leaves nothing.
+  const std::string text = config_text(scenario);
+  const UniqueFd file{::memfd_create("bench_poll", MFD_CLOEXEC)};
+  if (!file || ::write(file.get(), text.data(), text.size()) < 0) {
+    return Error{errno, "write the configuration", {}};
+  }
+  daemon::Options options;
+  options.config_file = "/proc/self/fd/" + std::to_string(file.get());
+  options.listen_addresses = {"127.0.0.1:0"};
+  options.roots = scenario.roots;
+
+  RecordingKernel kernel;
+  daemon::Log log{daemon::LogLevel::kWarn, daemon::LogFormat::kLogfmt};
+  boost::asio::io_context loop{1};
+  daemon::App app{loop, options, kernel, log};
+  if (const auto started = app.start(); !started) return first_of(started.error());
+  if (const Result<> listening = app.listen(); !listening) return listening.error();
+  const std::uint16_t port = app.ports().front();
+
+  Cost cost;
+  bool waiting = false;
+  const auto start = [&] { waiting = app.poll([&] { assistant.ask_to_scrape(port); }); };
+  const auto run_loop = [&](std::chrono::nanoseconds time) { loop.run_for(time); };
+  const auto is_scraped = [&] {
+    if (waiting) {
+      const std::optional<std::uint64_t> bytes = assistant.scraped_bytes();
+      waiting = !bytes;
+      cost.scrape_bytes = bytes.value_or(0);
+    }
+    return !waiting && cost.scrape_bytes > 0;
+  };
+  const Contender daemon{start, is_scraped, run_loop};
+
+  daemon.start();
+  run_loop(scenario.spacing);
+  if (!await_end(daemon, scenario.spacing)) return round_does_not_end();
+  if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
+  Floor bare{kernel.leaders()};
+  if (const Result<> run = run_in_turns(scenario, contender_of(bare), daemon, cost); !run) {
+    return run.error();
+  }
+  note_memory(cost);
+  app.stop();
+  return cost;
+}
+
+}  // namespace pex::bench

@@ -1,0 +1,94 @@
+#include "base/result.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+
+namespace pex {
+namespace {
+
+TEST(DescribeTest, LeavesOutThePartsThatAreEmpty) {
+  struct Row {
+    Error error;
+    const char* line;
+  };
+  const Row rows[] = {
+      {{EACCES, "open event 'cycles' on CPU 3", "grant CAP_PERFMON"},
+       "open event 'cycles' on CPU 3: Permission denied (EACCES). Remedy: grant CAP_PERFMON"},
+      {{EMFILE, "open event 'cycles' on CPU 3", ""},
+       "open event 'cycles' on CPU 3: Too many open files (EMFILE)"},
+      {{0, "there is no event 'cycels'", "did you mean 'cycles'?"},
+       "there is no event 'cycels'. Remedy: did you mean 'cycles'?"},
+      {{0, "there is no event 'x'", ""}, "there is no event 'x'"},
+      {{ENOENT, "", ""}, "No such file or directory (ENOENT)"},
+      {{4095, "read", ""}, "read: Unknown error (errno 4095)"},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(describe(row.error), row.line);
+  }
+}
+
+TEST(ErrnoNameTest, IsTheNumberWhenThereIsNoName) {
+  EXPECT_EQ(errno_name(EPERM), "EPERM");
+  EXPECT_EQ(errno_name(4095), "errno 4095");
+  EXPECT_EQ(errno_name(-1), "errno -1");
+}
+
+TEST(ResultTest, HoldsAValueOrAnError) {
+  const Result<std::string> value = std::string("seen");
+  const Result<std::string> error = Error{ENOENT, "look", "look again"};
+
+  ASSERT_TRUE(value.has_value());
+  EXPECT_EQ(*value, "seen");
+  EXPECT_EQ(value->size(), 4u);
+  ASSERT_FALSE(error.has_value());
+  EXPECT_EQ(error.error().code, ENOENT);
+  EXPECT_EQ(error.error().attempted, "look");
+  EXPECT_EQ(error.error().remedy, "look again");
+}
+
+TEST(ResultTest, CopiesAreIndependent) {
+  Result<std::string> original = std::string("one");
+
+  const Result<std::string> copy = original;
+  *original = "two";
+
+  EXPECT_EQ(*copy, "one");
+  EXPECT_EQ(*original, "two");
+}
+
+TEST(ResultTest, GivesAwayAValueThatCannotBeCopied) {
+  Result<std::unique_ptr<int>> result = std::make_unique<int>(7);
+
+  Result<std::unique_ptr<int>> moved = std::move(result);
+  const std::unique_ptr<int> taken = *std::move(moved);
+
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(*taken, 7);
+}
+
+TEST(ResultTest, OfNothingIsDoneUnlessAnErrorIsGiven) {
+  const Result<> done;
+  const Result<> failed = Error{EBUSY, "wait", {}};
+
+  EXPECT_TRUE(done);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, EBUSY);
+}
+
+TEST(ResultTest, CarriesAnErrorOfAnotherType) {
+  struct Where {
+    int line = 0;
+  };
+
+  const Result<std::string, Where> result = Where{14};
+
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().line, 14);
+}
+
+}  // namespace
+}  // namespace pex

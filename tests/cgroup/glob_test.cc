@@ -1,0 +1,180 @@
+#include "cgroup/glob.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pex::cgroup {
+namespace {
+
+TEST(GlobTest, MatchesByComponents) {
+  struct Row {
+    const char* pattern;
+    const char* path;
+    bool matches;
+  };
+  const Row rows[] = {
+      {"/system.slice", "/system.slice", true},
+      {"/system.slice", "/system.slice/a", false},
+      {"/system.slice", "/", false},
+      {"/system.slice", "/system_slice", false},
+      {"/", "/", true},
+      {"/", "/a", false},
+      {"/*", "/a", true},
+      {"/*", "/", false},
+      {"/*", "/a/b", false},
+      {"/a/*.service", "/a/x.service", true},
+      {"/a/*.service", "/a/.service", true},
+      {"/a/*.service", "/a/x.services", false},
+      {"/a/*.service", "/a/b/x.service", false},
+      {"/a/*-*-*", "/a/1-2-3-4", true},
+      {"/a/*-*-*", "/a/1-2", false},
+      {"/a/x*y*z", "/a/xz", false},
+      {"/a/x*y*z", "/a/x-y-y-z", true},
+      {"/a?", "/ab", true},
+      {"/a?", "/a", false},
+      {"/a?", "/abc", false},
+      {"/a?b", "/a/b", false},
+      {"/a**b", "/axxb", true},
+      {"/a**b", "/a/b", false},
+      {"/a/**", "/a", false},
+      {"/a/**", "/a/b", true},
+      {"/a/**", "/a/b/c/d", true},
+      {"/a/**", "/b/a/c", false},
+      {"/**", "/", false},
+      {"/**", "/a", true},
+      {"/**", "/a/b/c", true},
+      {"/**/b", "/b", true},
+      {"/**/b", "/a/b", true},
+      {"/**/b", "/a/a/b", true},
+      {"/**/b", "/a/b/a", false},
+      {"/a/**/b", "/a/b", true},
+      {"/a/**/b", "/a/x/y/b", true},
+      {"/a/**/b", "/a/x/b/y", false},
+      {"/a/**/b/*", "/a/b/b/c", true},
+      {"/a/**/b/**", "/a/b/c", true},
+      {"/a/**/b/**", "/a/x/b", false},
+      {"/a/**/**", "/a", false},
+      {"/a/**/**", "/a/b", true},
+      {"/**/pod*/*", "/kubepods.slice/kubepods-burstable.slice/pod12/cri-1", true},
+      {"/[a]", "/a", false},
+      {"/[a]", "/[a]", true},
+      {"/a\\*", "/a\\b", true},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(Glob(row.pattern).matches(row.path), row.matches) << row.pattern << " on " << row.path;
+  }
+}
+
+TEST(GlobTest, TellsWhereAWalkNeedNotGoOn) {
+  struct Row {
+    const char* pattern;
+    const char* path;
+    bool may_match_below;
+  };
+  const Row rows[] = {
+      {"/a/b", "/", true},       {"/a/b", "/a", true},      {"/a/b", "/a/b", false},
+      {"/a/b", "/b", false},     {"/a/b", "/a/b/c", false}, {"/*/b", "/x", true},
+      {"/*/b", "/x/b", false},   {"/a*/b", "/b", false},    {"/a/**", "/a", true},
+      {"/a/**", "/a/b/c", true}, {"/a/**", "/b", false},    {"/**/b", "/x/y/z", true},
+      {"/a/**/b", "/a/b", true}, {"/", "/", false},         {"/a", "/", true},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(Glob(row.pattern).may_match_below(row.path), row.may_match_below)
+        << row.pattern << " below " << row.path;
+  }
+}
+
+TEST(GlobTest, KeepsItsPatternAsItWasWritten) {
+  EXPECT_EQ(Glob("/a/**").pattern(), "/a/**");
+}
+
+// The backtracking matchers that this one is not would be at it for longer than the world stands.
+TEST(GlobTest, TakesAtMostQuadraticTimeOnHostilePatterns) {
+  std::string stars = "/";
+  std::string deep = "";
+  std::string deep_path = "";
+  for (int i = 0; i < 100; ++i) {
+    stars += "a*";
+    deep += "/**/a";
+    deep_path += "/a/a";
+  }
+  const std::string long_name = "/" + std::string(4000, 'a');
+
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(Glob(stars + "b").matches(long_name));
+  EXPECT_TRUE(Glob(stars).matches(long_name));
+  EXPECT_FALSE(Glob(deep + "/b").matches(deep_path));
+  EXPECT_TRUE(Glob(deep).matches(deep_path));
+  EXPECT_FALSE(Glob("/**/" + std::string(2000, '*') + "b").matches(long_name + long_name));
+
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+using Components = std::vector<std::string>;
+
+std::string path_of(std::span<const std::string> components) {
+  std::string path;
+  for (const std::string& component : components) path += "/" + component;
+  return path.empty() ? "/" : path;
+}
+
+bool name_matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*') {
+    return name_matches(pattern.substr(1), name) ||
+           (!name.empty() && name_matches(pattern, name.substr(1)));
+  }
+  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
+         name_matches(pattern.substr(1), name.substr(1));
+}
+
+/// The documented meaning, in the plainest form and with no care for time.
+bool plainly_matches(std::span<const std::string> pattern, std::span<const std::string> path) {
+  if (pattern.empty()) return path.empty();
+  if (pattern.front() == "**") {
+    const bool takes_none = pattern.size() > 1 && plainly_matches(pattern.subspan(1), path);
+    const bool is_last_of_path = pattern.size() == 1 && path.size() == 1;
+    return takes_none || is_last_of_path ||
+           (!path.empty() && plainly_matches(pattern, path.subspan(1)));
+  }
+  return !path.empty() && name_matches(pattern.front(), path.front()) &&
+         plainly_matches(pattern.subspan(1), path.subspan(1));
+}
+
+rc::Gen<Components> patterns() {
+  return rc::gen::resize(6, rc::gen::container<Components>(rc::gen::element<std::string>(
+                                "a", "b", "ab", "*", "a*", "*b", "?", "a?", "**", "**")));
+}
+
+rc::Gen<Components> paths() {
+  return rc::gen::resize(
+      6, rc::gen::container<Components>(rc::gen::element<std::string>("a", "b", "ab", "ba", "aab")));
+}
+
+RC_GTEST_PROP(GlobTest, MatchesWhatTheDocumentedMeaningMatches, ()) {
+  const Components pattern = *patterns();
+  const Components path = *paths();
+
+  RC_ASSERT(Glob(path_of(pattern)).matches(path_of(path)) == plainly_matches(pattern, path));
+}
+
+RC_GTEST_PROP(GlobTest, MayMatchBelowEveryAncestorOfAMatch, ()) {
+  const Components pattern = *patterns();
+  const Components path = *paths();
+  const Glob glob{path_of(pattern)};
+  if (!glob.matches(path_of(path))) return;
+
+  for (std::size_t length = 0; length < path.size(); ++length) {
+    RC_ASSERT(glob.may_match_below(path_of(std::span(path).first(length))));
+  }
+}
+
+}  // namespace
+}  // namespace pex::cgroup

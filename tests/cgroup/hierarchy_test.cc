@@ -1,0 +1,141 @@
+#include "cgroup/hierarchy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "support/temp_tree.h"
+
+namespace pex::cgroup {
+namespace {
+
+using ::testing::HasSubstr;
+using Version = Hierarchy::Version;
+
+TEST(ChooseHierarchyTest, FindsTheTreeThatCarriesPerfEvent) {
+  struct Row {
+    const char* machine;
+    const char* mountinfo;
+    const char* mount;  ///< null: none
+    Version version = Version::kV2;
+  };
+  const Row rows[] = {
+      {"v2", "30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+       "/sys/fs/cgroup"},
+      {"v1",
+       "31 23 0:28 / /sys/fs/cgroup ro - tmpfs tmpfs ro\n"
+       "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+       "33 31 0:30 / /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n",
+       "/sys/fs/cgroup/perf_event", Version::kV1},
+      {"hybrid with perf_event on v1",
+       "32 31 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+       "33 31 0:30 / /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n",
+       "/sys/fs/cgroup/perf_event", Version::kV1},
+      {"hybrid with perf_event left to v2",
+       "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+       "32 31 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+       "/sys/fs/cgroup/unified"},
+      {"a part mounted before the whole",
+       "30 23 0:26 /system.slice/x /container/cgroup rw - cgroup2 cgroup2 rw\n"
+       "31 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+       "/sys/fs/cgroup"},
+      {"a part mounted after the whole",
+       "31 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+       "30 23 0:26 /system.slice/x /container/cgroup rw - cgroup2 cgroup2 rw\n",
+       "/sys/fs/cgroup"},
+      {"the same tree twice",
+       "31 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+       "32 23 0:26 / /run/cgroup rw - cgroup2 cgroup2 rw\n",
+       "/sys/fs/cgroup"},
+      {"only a part of v2",
+       "30 23 0:26 /system.slice/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/sys/fs/cgroup"},
+      {"a part of v1 and all of v2",
+       "31 23 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+       "30 23 0:30 /x /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n",
+       "/sys/fs/cgroup/perf_event", Version::kV1},
+      {"v1 without perf_event", "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
+       nullptr},
+      {"no cgroups", "31 23 0:28 / /tmp rw - tmpfs tmpfs rw,perf_event\n", nullptr},
+      {"nothing mounted", "", nullptr},
+  };
+
+  for (const Row& row : rows) {
+    const std::optional<Hierarchy> hierarchy = choose_hierarchy(host::parse_mounts(row.mountinfo));
+
+    ASSERT_EQ(hierarchy.has_value(), row.mount != nullptr) << row.machine;
+    if (!hierarchy) continue;
+    EXPECT_EQ(hierarchy->mount, row.mount) << row.machine;
+    EXPECT_EQ(hierarchy->version, row.version) << row.machine;
+  }
+}
+
+TEST(FindHierarchyTest, LooksIntoTheMountTable) {
+  const test::TempTree tree{
+      {"proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"}};
+
+  const Result<std::optional<Hierarchy>> hierarchy =
+      find_hierarchy({.procfs = tree.path("proc")});
+
+  ASSERT_TRUE(hierarchy);
+  ASSERT_TRUE(hierarchy->has_value());
+  EXPECT_EQ((*hierarchy)->mount, "/sys/fs/cgroup");
+}
+
+TEST(FindHierarchyTest, IsNothingWhereNoTreeCarriesPerfEvent) {
+  const test::TempTree tree{{"proc/self/mountinfo", "31 23 0:28 / /tmp rw - tmpfs tmpfs rw\n"}};
+
+  const Result<std::optional<Hierarchy>> hierarchy =
+      find_hierarchy({.procfs = tree.path("proc")});
+
+  ASSERT_TRUE(hierarchy);
+  EXPECT_FALSE(hierarchy->has_value());
+}
+
+TEST(FindHierarchyTest, FailsWhenTheMountTableCannotBeRead) {
+  const test::TempTree tree;
+
+  const Result<std::optional<Hierarchy>> hierarchy =
+      find_hierarchy({.procfs = tree.path("proc")});
+
+  ASSERT_FALSE(hierarchy);
+  EXPECT_EQ(hierarchy.error().code, ENOENT);
+}
+
+TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndTellsItsVersion) {
+  const test::TempTree tree{{"v2/cgroup.controllers", "cpu\n"}, {"v1/cgroup.procs", ""}};
+
+  const Result<std::optional<Hierarchy>> v2 =
+      find_hierarchy({.procfs = "/absent", .cgroupfs = tree.path("v2")});
+  const Result<std::optional<Hierarchy>> v1 =
+      find_hierarchy({.procfs = "/absent", .cgroupfs = tree.path("v1")});
+
+  ASSERT_TRUE(v2 && v1);
+  EXPECT_EQ((*v2)->mount, tree.path("v2"));
+  EXPECT_EQ((*v2)->version, Version::kV2);
+  EXPECT_EQ((*v1)->version, Version::kV1);
+}
+
+TEST(FindHierarchyTest, NamesTheOptionWhenTheGivenTreeIsNotThere) {
+  const test::TempTree tree{{"file", ""}};
+  struct Row {
+    const char* given;
+    int code;
+  };
+  const Row rows[] = {{"absent", ENOENT}, {"file", ENOTDIR}};
+
+  for (const Row& row : rows) {
+    const Result<std::optional<Hierarchy>> hierarchy =
+        find_hierarchy({.cgroupfs = tree.path(row.given)});
+
+    ASSERT_FALSE(hierarchy) << row.given;
+    EXPECT_EQ(hierarchy.error().code, row.code);
+    EXPECT_THAT(hierarchy.error().attempted, HasSubstr(tree.path(row.given)));
+    EXPECT_THAT(hierarchy.error().remedy, HasSubstr("--path.cgroupfs"));
+  }
+}
+
+}  // namespace
+}  // namespace pex::cgroup

@@ -1,0 +1,67 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+
+namespace pex::config {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kFolder = PEX_SOURCE_DIR "/config";
+const std::string kDefaultFile = kFolder + "/perf_event_exporter.yaml";
+
+std::vector<std::string> shipped_files() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  return paths;
+}
+
+std::vector<std::string> messages(const Loaded& loaded) {
+  std::vector<std::string> all;
+  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  return all;
+}
+
+TEST(ShippedFilesTest, AreFound) { EXPECT_THAT(shipped_files(), Contains(kDefaultFile)); }
+
+TEST(ShippedFilesTest, HaveNoMistakes) {
+  for (const std::string& path : shipped_files()) {
+    EXPECT_THAT(messages(load_file(path)), IsEmpty()) << path;
+  }
+}
+
+TEST(ShippedFilesTest, TheDefaultFileSaysWhatTheDefaultsAre) {
+  const Config defaults;
+
+  const Config shipped = load_file(kDefaultFile).config;
+
+  EXPECT_EQ(shipped.collection.interval, defaults.collection.interval);
+  EXPECT_EQ(shipped.cgroups.include, defaults.cgroups.include);
+  EXPECT_EQ(shipped.cgroups.exclude, defaults.cgroups.exclude);
+  EXPECT_EQ(shipped.cgroups.max, defaults.cgroups.max);
+  EXPECT_EQ(shipped.cgroups.linger, defaults.cgroups.linger);
+  EXPECT_EQ(shipped.limits.max_open_events, defaults.limits.max_open_events);
+  EXPECT_EQ(shipped.limits.max_series, defaults.limits.max_series);
+}
+
+TEST(ShippedFilesTest, TheDefaultFileCountsOnCpusAndForCgroups) {
+  const Config shipped = load_file(kDefaultFile).config;
+
+  ASSERT_THAT(shipped.groups, SizeIs(3));
+  for (const Group& group : shipped.groups) {
+    EXPECT_TRUE(group.cpu_scope && group.cgroup_scope) << group.name;
+  }
+  EXPECT_THAT(shipped.cgroups.include, Contains("/system.slice/*.service"));
+}
+
+}  // namespace
+}  // namespace pex::config

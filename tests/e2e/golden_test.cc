@@ -1,0 +1,223 @@
+// The real daemon over a scripted kernel and a small host tree: every poll of a case is scraped
+// over HTTP, and all scrapes together must be the case's metrics.prom, byte for byte.
+// With PEX_UPDATE_GOLDEN=1 the files are written instead; read their diff like code.
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "daemon/app.h"
+#include "e2e/script.h"
+
+namespace pex::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What differs from run to run and from machine to machine.
+constexpr const char* kVolatile[] = {
+    "process_",
+    "perf_event_exporter_build_info",
+    "perf_event_exporter_poll_duration_seconds",
+    "perf_event_exporter_last_poll_timestamp_seconds",
+    "perf_event_exporter_config_last_reload_success_timestamp_seconds",
+};
+
+std::string read_file(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream{path}.rdbuf();
+  return text.str();
+}
+
+bool is_volatile(std::string line) {
+  for (const char* comment : {"# HELP ", "# TYPE "}) {
+    if (line.starts_with(comment)) line = line.substr(7);
+  }
+  return std::any_of(std::begin(kVolatile), std::end(kVolatile),
+                     [&line](const char* name) { return line.starts_with(name); });
+}
+
+/// The scrape without them. The exporter's own series have no order of their own (prometheus-cpp
+/// keeps them in hash maps), so those of one family are sorted.
+std::string recordable(const std::string& scrape) {
+  std::istringstream lines{scrape};
+  std::string kept;
+  std::set<std::string> own_series;
+  const auto flush = [&] {
+    for (const std::string& series : own_series) kept += series + '\n';
+    own_series.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    if (is_volatile(line)) continue;
+    if (line.starts_with("perf_event_exporter_")) {
+      own_series.insert(line);
+    } else {
+      flush();
+      kept += line + '\n';
+    }
+  }
+  flush();
+  return kept;
+}
+
+/// The body that a plain HTTP client gets.
+std::string get(std::uint16_t port, const std::string& path) {
+  const UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return "cannot connect";
+  }
+  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  (void)::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char block[4096];
+  for (ssize_t got = 0; (got = ::recv(connection.get(), block, sizeof block, 0)) > 0;) {
+    answer.append(block, static_cast<std::size_t>(got));
+  }
+  const std::size_t body = answer.find("\r\n\r\n");
+  return body == std::string::npos ? answer : answer.substr(body + 4);
+}
+
+/// A copy of the case's host tree, removed at the end.
+class HostCopy {
+ public:
+  explicit HostCopy(const fs::path& original) {
+    std::string pattern = (fs::temp_directory_path() / "pex_golden_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+    fs::copy(original, path_, fs::copy_options::recursive);
+  }
+  ~HostCopy() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Runs a loop on a thread of its own, as the program does on its main thread.
+class LoopThread {
+ public:
+  explicit LoopThread(boost::asio::io_context& loop)
+      : loop_(loop), work_(loop.get_executor()), thread_([&loop] { loop.run(); }) {}
+  ~LoopThread() {
+    work_.reset();
+    thread_.join();
+  }
+  template <typename Function>
+  void call(Function function) {
+    std::promise<void> done;
+    boost::asio::post(loop_, [&] {
+      function();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+ private:
+  boost::asio::io_context& loop_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+/// No series of `before` has a higher value in `after`: what Prometheus would take for a reset.
+void expect_no_fall(const std::string& before, const std::string& after) {
+  std::map<std::string, double> values;
+  const auto each_counter = [](const std::string& scrape, auto visit) {
+    std::istringstream lines{scrape};
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t blank = line.rfind(' ');
+      if (line.starts_with('#') || line.find("_total") == std::string::npos) continue;
+      visit(line.substr(0, blank), std::stod(line.substr(blank + 1)));
+    }
+  };
+  each_counter(before, [&](const std::string& name, double value) { values[name] = value; });
+  each_counter(after, [&](const std::string& name, double value) {
+    const auto old = values.find(name);
+    if (old != values.end()) {
+      EXPECT_GE(value, old->second) << name << " fell";
+    }
+  });
+}
+
+class GoldenTest : public testing::TestWithParam<fs::path> {};
+
+std::string play(const fs::path& directory) {
+  const HostCopy host{directory / "host"};
+  ScriptedKernel kernel{(host.path() / "cgroup").string()};
+  Script script{directory / "counters.script"};
+
+  daemon::Options options;
+  options.config_file = (directory / "config.yaml").string();
+  options.listen_addresses = {"127.0.0.1:0"};
+  options.roots = {(host.path() / "sys").string(), (host.path() / "proc").string(),
+                   (host.path() / "cgroup").string()};
+  daemon::Log log{daemon::LogLevel::kError, daemon::LogFormat::kLogfmt};
+
+  std::string scrapes;
+  bool more = script.advance(kernel, host.path());
+  {
+    boost::asio::io_context loop{1};
+    daemon::App app{loop, options, kernel, log};
+    if (const auto started = app.start(); !started) return describe(started.error().front()) + "\n";
+    if (const auto listening = app.listen(); !listening) return describe(listening.error());
+    LoopThread thread{loop};
+    std::string previous;
+    for (int poll = 1; more; ++poll, more = script.advance(kernel, host.path())) {
+      std::promise<void> published;
+      thread.call([&] { EXPECT_TRUE(app.poll([&] { published.set_value(); })); });
+      published.get_future().wait();
+      const std::string scrape = recordable(get(app.ports().front(), "/metrics"));
+      expect_no_fall(previous, scrape);
+      previous = scrape;
+      scrapes += "# poll " + std::to_string(poll) + "\n" + scrape;
+    }
+    thread.call([&app] { app.stop(); });
+  }
+  EXPECT_EQ(kernel.still_open(), 0U) << "counters were left open";
+  return scrapes;
+}
+
+TEST_P(GoldenTest, ScrapesAreAsRecorded) {
+  const std::string scrapes = play(GetParam());
+
+  const fs::path golden = GetParam() / "metrics.prom";
+  if (::getenv("PEX_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream{golden} << scrapes;
+    GTEST_SKIP() << "wrote " << golden << " instead of comparing with it";
+  }
+  EXPECT_EQ(scrapes, read_file(golden));
+}
+
+std::vector<fs::path> cases() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(PEX_SOURCE_DIR "/tests/e2e/cases")) {
+    if (entry.is_directory()) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string case_name(const testing::TestParamInfo<fs::path>& of) {
+  return of.param.filename().string();
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, GoldenTest, testing::ValuesIn(cases()), case_name);
+
+}  // namespace
+}  // namespace pex::test

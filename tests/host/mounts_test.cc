@@ -1,0 +1,113 @@
+#include "host/mounts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ParseMountsTest, FindsTheFieldsHoweverManyOptionalOnesThereAre) {
+  const std::vector<Mount> mounts = parse_mounts(
+      "36 35 98:0 / /none rw,noatime - ext3 /dev/root rw,errors=continue\n"
+      "37 35 98:0 /part /one rw master:1 - ext3 /dev/root rw\n"
+      "38 35 98:0 / /three rw shared:2 master:1 unbindable - cgroup2 cgroup rw,nsdelegate\n");
+
+  ASSERT_EQ(mounts.size(), 3u);
+  EXPECT_EQ(mounts[0].root, "/");
+  EXPECT_EQ(mounts[0].point, "/none");
+  EXPECT_EQ(mounts[0].fs_type, "ext3");
+  EXPECT_EQ(mounts[0].options, "rw,errors=continue");
+  EXPECT_EQ(mounts[1].root, "/part");
+  EXPECT_EQ(mounts[1].point, "/one");
+  EXPECT_EQ(mounts[2].point, "/three");
+  EXPECT_EQ(mounts[2].fs_type, "cgroup2");
+  EXPECT_EQ(mounts[2].options, "rw,nsdelegate");
+}
+
+TEST(ParseMountsTest, UndoesOctalEscapes) {
+  const std::vector<Mount> mounts = parse_mounts(
+      R"(36 35 98:0 /a\134b /with\040blank\011tab\012break\134 rw - ext3 /dev/root rw)"
+      "\n"
+      R"(37 35 98:0 / /not\08\04 rw - ext3 /dev/root rw)");
+
+  ASSERT_EQ(mounts.size(), 2u);
+  EXPECT_EQ(mounts[0].root, "/a\\b");
+  EXPECT_EQ(mounts[0].point, "/with blank\ttab\nbreak\\");
+  EXPECT_EQ(mounts[1].point, "/not\\08\\04");
+}
+
+TEST(ParseMountsTest, TakesASourceThatIsEmpty) {
+  const std::vector<Mount> mounts = parse_mounts("36 35 0:3 / /run rw - tmpfs  rw,mode=755\n");
+
+  ASSERT_EQ(mounts.size(), 1u);
+  EXPECT_EQ(mounts[0].fs_type, "tmpfs");
+  EXPECT_EQ(mounts[0].options, "rw,mode=755");
+}
+
+TEST(ParseMountsTest, LeavesOutLinesOfAnotherForm) {
+  for (const char* line : {"", "\n\n", "-", "36 35 98:0 / /point rw", "36 35 98:0 / /point rw -",
+                           "36 35 98:0 / /point rw - ext3", "36 35 98:0 / /point rw - ext3 /dev/root",
+                           "36 35 98:0 / /point - ext3 /dev/root rw", "a b c"}) {
+    EXPECT_TRUE(parse_mounts(line).empty()) << "'" << line << "'";
+  }
+}
+
+TEST(ParseMountsTest, KeepsTheGoodLinesAroundABrokenOne) {
+  const std::vector<Mount> mounts = parse_mounts(
+      "36 35 98:0 / /a rw - ext3 s rw\n"
+      "broken\n"
+      "37 35 98:0 / /b rw - ext3 s rw");
+
+  ASSERT_EQ(mounts.size(), 2u);
+  EXPECT_EQ(mounts[0].point, "/a");
+  EXPECT_EQ(mounts[1].point, "/b");
+}
+
+RC_GTEST_PROP(ParseMountsTest, TakesAnyText, ()) {
+  const auto text =
+      *rc::gen::container<std::string>(rc::gen::elementOf(std::string("a/-  \\0177\n")));
+
+  RC_ASSERT(parse_mounts(text).size() <= text.size());
+}
+
+TEST(MountTest, HasAnOptionOnlyAsAWhole) {
+  const Mount mount{"/", "/sys/fs/cgroup/cpu", "cgroup", "rw,cpu,perf_event"};
+
+  EXPECT_TRUE(mount.has_option("perf_event"));
+  EXPECT_TRUE(mount.has_option("rw"));
+  EXPECT_FALSE(mount.has_option("perf"));
+  EXPECT_FALSE(mount.has_option("cpuacct"));
+}
+
+TEST(ReadMountsTest, ReadsTheTableOfThisProcess) {
+  const test::TempTree tree{{"proc/self/mountinfo", "36 35 98:0 / /a rw - cgroup2 none rw\n"}};
+
+  const Result<std::vector<Mount>> mounts = read_mounts({.procfs = tree.path("proc")});
+
+  ASSERT_TRUE(mounts);
+  ASSERT_EQ(mounts->size(), 1u);
+  EXPECT_EQ(mounts->front().fs_type, "cgroup2");
+}
+
+TEST(ReadMountsTest, NamesTheOptionToSetWhenThereIsNoTable) {
+  const test::TempTree tree;
+
+  const Result<std::vector<Mount>> mounts = read_mounts({.procfs = tree.path("proc")});
+
+  ASSERT_FALSE(mounts);
+  EXPECT_EQ(mounts.error().code, ENOENT);
+  EXPECT_THAT(mounts.error().attempted, HasSubstr(tree.path("proc/self/mountinfo")));
+  EXPECT_THAT(mounts.error().remedy, HasSubstr("--path.procfs"));
+}
+
+}  // namespace
+}  // namespace pex::host

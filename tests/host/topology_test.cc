@@ -1,0 +1,57 @@
+#include "host/topology.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(OnlineCpusTest, AreThoseOfTheGivenTree) {
+  const test::TempTree tree{{"sys/devices/system/cpu/online", "0,2-3\n"}};
+
+  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+
+  ASSERT_TRUE(cpus);
+  EXPECT_THAT(*cpus, ElementsAre(0, 2, 3));
+}
+
+TEST(OnlineCpusTest, AreAtLeastOneOnThisMachine) {
+  const Result<std::vector<int>> cpus = online_cpus({});
+
+  ASSERT_TRUE(cpus) << describe(cpus.error());
+  EXPECT_GE(cpus->size(), 1u);
+}
+
+TEST(OnlineCpusTest, NameTheOptionToSetWhenTheFileIsNotThere) {
+  const test::TempTree tree;
+
+  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+
+  ASSERT_FALSE(cpus);
+  EXPECT_EQ(cpus.error().code, ENOENT);
+  EXPECT_THAT(cpus.error().attempted, HasSubstr(tree.path("sys/devices/system/cpu/online")));
+  EXPECT_THAT(cpus.error().remedy, HasSubstr("--path.sysfs"));
+}
+
+TEST(OnlineCpusTest, AreNeverNoneAndNeverGuessed) {
+  for (const char* content : {"", "\n", "none\n", "0-\n", "0-3\n\n"}) {
+    const test::TempTree tree{{"sys/devices/system/cpu/online", content}};
+
+    const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+
+    ASSERT_FALSE(cpus) << "'" << content << "'";
+    EXPECT_EQ(cpus.error().code, EINVAL);
+    EXPECT_THAT(cpus.error().remedy, HasSubstr("--path.sysfs"));
+  }
+}
+
+}  // namespace
+}  // namespace pex::host

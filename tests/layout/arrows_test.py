@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Checks that the rooms of the source tree keep to their arrows (ARCHITECTURE.md, "Rooms").
+
+    arrows_test.py SOURCE_DIR
+
+Prints each violation as file:line: reason, and exits 1 when there is one.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+# Which rooms a room may include. The daemon is the only place that sees two sides.
+ROOMS = {
+    "base": set(),
+    "host": {"base"},
+    "perf": {"base", "host"},
+    "estimate": {"base"},
+    "cgroup": {"base", "host"},
+    "collect": {"base", "host", "perf", "cgroup", "estimate"},
+    "exposition": {"base", "host", "perf", "cgroup", "collect"},
+    "http": {"base"},
+    "config": {"base"},
+}
+DAEMON = "daemon"
+ALLOWED = ROOMS | {DAEMON: set(ROOMS)}
+
+# Where an outside library may be included, by how its headers begin.
+OUTSIDE = {
+    "yaml-cpp/": {"config"},
+    "prometheus/": {"exposition"},
+    "boost/": {"http", DAEMON},
+    "systemd/": {DAEMON},
+    "spdlog/": {DAEMON},
+    "CLI/": {DAEMON},
+    "linux/perf_event.h": {"perf"},
+}
+
+# The room that knows where the kernel's trees are mounted, and the file that talks to perf_event_open.
+HOST = "host"
+KERNEL_DOOR = Path("lib/perf/linux_perf_kernel.cc")
+KERNEL_WORDS = re.compile(r"\b(?:SYS_perf_event_open|__NR_perf_event_open|PERF_EVENT_IOC_\w+)\b")
+
+# A name without a subject collects everything.
+SUBJECTLESS = {"util", "utils", "common", "misc", "helper", "helpers"}
+NOT_SOURCES = {"build", "__pycache__"}
+
+CPP_FILE = re.compile(r"\.(?:h|cc)(?:\.in)?$")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+KERNEL_TREE = re.compile(r"/(?:sys|proc)(?![A-Za-z0-9_])")  # not /system.slice
+ADD_ROOM = re.compile(r"^[ \t]*add_room\(\s*([^)]*)\)", re.MULTILINE)
+# What C++ text is made of, where it matters: comments and literals. A ' inside a number is neither.
+TOKEN = re.compile(
+    r"""
+      (?P<comment> //(?:\\\n|[^\n])* | /\*.*?\*/ )
+    | (?P<raw> R"(?P<mark>[^\s()\\"]{0,16})\(.*?\)(?P=mark)" )
+    | (?P<string> "(?:\\.|[^"\\\n])*" )
+    | (?P<char> (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+' )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Violation(NamedTuple):
+    path: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+class Source:
+    """One C++ file, as the checks need it: code and literals told apart, lines kept."""
+
+    def __init__(self, root: Path, path: Path):
+        self.path = path.relative_to(root)
+        self.room = self.path.parts[1] if self.path.parts[0] == "lib" else self.path.parts[0]
+        self.text = path.read_text(encoding="utf-8", errors="replace")
+        self.without_comments = TOKEN.sub(self._blank_comment, self.text)
+        self.code = TOKEN.sub(lambda m: _blank(m.group()), self.text)
+
+    @staticmethod
+    def _blank_comment(match: re.Match) -> str:
+        return _blank(match.group()) if match["comment"] else match.group()
+
+    def literals(self) -> Iterator[tuple[int, str]]:
+        include_lines = {_line(self.text, m.start(2)) for m in INCLUDE.finditer(self.text)}
+        for match in TOKEN.finditer(self.text):
+            line = _line(self.text, match.start())
+            if (match["raw"] or match["string"]) and line not in include_lines:
+                yield line, match.group()
+
+    def violation(self, line: int, reason: str) -> Violation:
+        return Violation(self.path, line, reason)
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def sources(root: Path) -> list[Source]:
+    paths = [p for top in ("lib", DAEMON) for p in (root / top).rglob("*") if CPP_FILE.search(p.name)]
+    return [Source(root, p) for p in sorted(paths) if len(p.relative_to(root).parts) > 1]
+
+
+def check_includes(source: Source) -> Iterator[Violation]:
+    for match in INCLUDE.finditer(source.without_comments):
+        quote, target = match.groups()
+        line = _line(source.without_comments, match.start(2))
+        room = target.split("/")[0] if "/" in target else None
+        if room in ALLOWED:
+            if room != source.room and room not in ALLOWED.get(source.room, set()):
+                yield source.violation(line, f"{source.room} may not include {room} ({target})")
+        elif quote == '"' and source.room != DAEMON:
+            yield source.violation(line, f'write the room of our own headers: "{source.room}/..."')
+        for prefix, homes in OUTSIDE.items():
+            if target.startswith(prefix) and source.room not in homes:
+                homes_text = " and ".join(sorted(homes))
+                yield source.violation(line, f"{target} belongs in {homes_text}, not in {source.room}")
+
+
+def check_kernel_paths(source: Source) -> Iterator[Violation]:
+    if source.room == HOST:
+        return
+    for line, literal in source.literals():
+        if KERNEL_TREE.search(literal):
+            yield source.violation(line, f"only lib/host spells paths of the kernel's trees: {literal}")
+
+
+def check_kernel_door(source: Source) -> Iterator[Violation]:
+    if source.path == KERNEL_DOOR:
+        return
+    for match in KERNEL_WORDS.finditer(source.code):
+        line = _line(source.code, match.start())
+        yield source.violation(line, f"{match.group()} belongs in {KERNEL_DOOR} alone")
+
+
+def check_rooms_exist_in_table(root: Path) -> Iterator[Violation]:
+    for folder in sorted(p for p in (root / "lib").iterdir() if p.is_dir()):
+        if folder.name not in ROOMS:
+            yield Violation(folder.relative_to(root), 1, "a room that ROOMS in arrows_test.py lacks")
+
+
+def check_cmake(root: Path) -> Iterator[Violation]:
+    path = Path("lib/CMakeLists.txt")
+    text = re.sub(r"#[^\n]*", lambda m: _blank(m.group()), (root / path).read_text(encoding="utf-8"))
+    declared = set()
+    for match in ADD_ROOM.finditer(text):
+        name, *words = match[1].split()
+        needs, in_needs = set(), False
+        for word in words:
+            if word.isupper():  # NEEDS, LIBRARIES, PRIVATE_LIBRARIES
+                in_needs = word == "NEEDS"
+            elif in_needs:
+                needs.add(word)
+        declared.add(name)
+        if needs != ROOMS.get(name):
+            expected = " ".join(sorted(ROOMS[name])) if name in ROOMS else "no such room"
+            line = _line(text, match.start(1))
+            yield Violation(path, line, f"{name} NEEDS differ from arrows_test.py: {expected or 'none'}")
+    for name in sorted(set(ROOMS) - declared):
+        yield Violation(path, 1, f"no add_room({name} ...)")
+
+
+def check_names(root: Path) -> Iterator[Violation]:
+    pending = [root]
+    while pending:
+        for path in sorted(pending.pop().iterdir()):
+            if path.name.startswith(".") or path.name in NOT_SOURCES:
+                continue
+            if path.name.split(".")[0].lower() in SUBJECTLESS:
+                yield Violation(path.relative_to(root), 1, "says no subject; name what it is about")
+            if path.is_dir() and not path.is_symlink():
+                pending.append(path)
+
+
+def violations(root: Path) -> list[Violation]:
+    found = [*check_rooms_exist_in_table(root), *check_cmake(root), *check_names(root)]
+    for source in sources(root):
+        for check in (check_includes, check_kernel_paths, check_kernel_door):
+            found += check(source)
+    return sorted(found)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or not Path(arguments[0], "lib").is_dir():
+        print("usage: arrows_test.py SOURCE_DIR", file=sys.stderr)
+        return 2
+    found = violations(Path(arguments[0]).resolve())
+    for violation in found:
+        print(violation)
+    print(f"{len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

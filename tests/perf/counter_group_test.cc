@@ -1,0 +1,359 @@
+#include "perf/counter_group.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pex::perf {
+namespace {
+
+using std::chrono::nanoseconds;
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+using Words = std::vector<std::uint64_t>;
+
+/// Hands out read ends of pipes and keeps the write ends: what is not closed is visible.
+class FakePerfKernel final : public PerfKernel {
+ public:
+  void fail_open_number(std::size_t number, int code) { open_failures_[number] = code; }
+  void fail_enable(int code) { enable_failure_ = code; }
+  void answer(std::size_t number, Words words) { answers_[number] = std::move(words); }
+  void fail_read_of(std::size_t number, int code) { read_failures_[number] = code; }
+
+  Result<OpenCounter> open(const CounterRequest& request) override {
+    const std::size_t number = requests.size();
+    requests.push_back(request);
+    steps.push_back("open");
+    int ends[2] = {-1, -1};
+    if (!open_failures_.contains(number)) EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    fds.push_back(ends[0]);
+    kept_.emplace_back(ends[1]);
+    if (const auto failure = open_failures_.find(number); failure != open_failures_.end()) {
+      return Error{failure->second, {}, {}};
+    }
+    return OpenCounter{UniqueFd{ends[0]}, id_of(number)};
+  }
+
+  Result<> enable_group(int leader_fd) override {
+    steps.push_back("enable " + std::to_string(number_of(leader_fd)));
+    if (enable_failure_ != 0) return Error{enable_failure_, {}, {}};
+    return {};
+  }
+
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    const std::size_t number = number_of(leader_fd);
+    steps.push_back("read " + std::to_string(number));
+    if (read_failures_.contains(number)) return Error{read_failures_[number], {}, {}};
+    const Words& answer = answers_[number];
+    if (answer.size() > words.size()) return Error{ENOSPC, {}, {}};  // as the kernel does
+    std::copy(answer.begin(), answer.end(), words.begin());
+    return answer.size();
+  }
+
+  static std::uint64_t id_of(std::size_t number) { return 100 + number; }
+
+  std::size_t still_open() const {
+    std::size_t open = 0;
+    for (const UniqueFd& end : kept_) {
+      pollfd state{end.get(), 0, 0};
+      if (end && ::poll(&state, 1, 0) == 0) ++open;  // closed, the write end reports POLLERR
+    }
+    return open;
+  }
+
+  std::vector<CounterRequest> requests;
+  std::vector<int> fds;  ///< handed out, in the order of opening
+  std::vector<std::string> steps;
+
+ private:
+  std::size_t number_of(int fd) const {
+    return static_cast<std::size_t>(std::find(fds.begin(), fds.end(), fd) - fds.begin());
+  }
+
+  std::vector<UniqueFd> kept_;
+  std::map<std::size_t, int> open_failures_;
+  std::map<std::size_t, int> read_failures_;
+  std::map<std::size_t, Words> answers_;
+  int enable_failure_ = 0;
+};
+
+const Place kCpu3{3, -1, {}};
+const Place kWebOnCpu3{3, 17, "/system.slice/web.service"};
+
+std::vector<EventSpec> events(std::initializer_list<const char*> names) {
+  std::vector<EventSpec> specs;
+  for (const char* name : names) specs.push_back(*parse_event(name));
+  return specs;
+}
+
+CounterGroup must_open(PerfKernel& kernel, const std::vector<EventSpec>& specs,
+                       bool pinned = false) {
+  Result<CounterGroup, OpenFailure> group = CounterGroup::open(kernel, specs, kCpu3, pinned);
+  EXPECT_TRUE(group);
+  return *std::move(group);
+}
+
+TEST(DescribePlaceTest, NamesTheCgroupOnlyWhereThereIsOne) {
+  EXPECT_EQ(describe(kCpu3), "on CPU 3");
+  EXPECT_EQ(describe(kWebOnCpu3), "for cgroup '/system.slice/web.service' on CPU 3");
+}
+
+TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSibling) {
+  FakePerfKernel kernel;
+
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "open", "enable 0"));
+  EXPECT_EQ(group.size(), 3u);
+}
+
+TEST(CounterGroupTest, HasOneLeaderWhichItsSiblingsFollow) {
+  FakePerfKernel kernel;
+
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+
+  ASSERT_EQ(kernel.requests.size(), 3u);
+  EXPECT_EQ(kernel.requests[0].leader_fd, -1);
+  EXPECT_EQ(kernel.requests[1].leader_fd, kernel.fds[0]);
+  EXPECT_EQ(kernel.requests[2].leader_fd, kernel.fds[0]);
+}
+
+TEST(CounterGroupTest, AsksForEveryEventAtTheSamePlace) {
+  FakePerfKernel kernel;
+  const std::vector<EventSpec> specs = events({"cycles:u", "task-clock"});
+
+  const auto group = CounterGroup::open(kernel, specs, kWebOnCpu3, /*pinned=*/false);
+
+  ASSERT_TRUE(group);
+  ASSERT_EQ(kernel.requests.size(), 2u);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    EXPECT_EQ(kernel.requests[i].event, specs[i].attributes);
+    EXPECT_EQ(kernel.requests[i].cpu, 3);
+    EXPECT_EQ(kernel.requests[i].cgroup_fd, 17);
+    EXPECT_FALSE(kernel.requests[i].pinned);
+  }
+}
+
+TEST(CounterGroupTest, PinsTheLeaderAlone) {
+  FakePerfKernel kernel;
+
+  const CounterGroup group =
+      must_open(kernel, events({"cycles", "instructions", "branches"}), /*pinned=*/true);
+
+  ASSERT_EQ(kernel.requests.size(), 3u);
+  EXPECT_TRUE(kernel.requests[0].pinned);
+  EXPECT_FALSE(kernel.requests[1].pinned);
+  EXPECT_FALSE(kernel.requests[2].pinned);
+}
+
+TEST(CounterGroupTest, ClosesItsCountersAtItsEnd) {
+  FakePerfKernel kernel;
+  {
+    CounterGroup first = must_open(kernel, events({"cycles", "instructions"}));
+    const CounterGroup second = std::move(first);
+    EXPECT_EQ(kernel.still_open(), 2u);
+  }
+
+  EXPECT_EQ(kernel.still_open(), 0u);
+}
+
+TEST(CounterGroupTest, ClosesEarlierCountersWhenASiblingFailsToOpen) {
+  FakePerfKernel kernel;
+  kernel.fail_open_number(2, EMFILE);
+
+  const auto group = CounterGroup::open(kernel, events({"cycles", "instructions", "branches"}),
+                                        kCpu3, /*pinned=*/false);
+
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().event, 2u);
+  EXPECT_EQ(group.error().error.code, EMFILE);
+  EXPECT_THAT(group.error().error.attempted, StartsWith("open event 'branches' on CPU 3"));
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "open"));
+  EXPECT_EQ(kernel.still_open(), 0u);
+}
+
+TEST(CounterGroupTest, ClosesItsCountersWhenItCannotBeEnabled) {
+  FakePerfKernel kernel;
+  kernel.fail_enable(ENODEV);
+
+  const auto group =
+      CounterGroup::open(kernel, events({"cycles", "instructions"}), kCpu3, /*pinned=*/false);
+
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().event, 0u);
+  EXPECT_EQ(group.error().error.code, ENODEV);
+  EXPECT_EQ(group.error().error.attempted, "enable event 'cycles' on CPU 3");
+  EXPECT_EQ(kernel.still_open(), 0u);
+}
+
+TEST(CounterGroupTest, SaysWhatFailedOnWhatAndWhatToDo) {
+  FakePerfKernel kernel;
+  kernel.fail_open_number(0, EACCES);
+
+  const auto group = CounterGroup::open(kernel, events({"cycles"}), kWebOnCpu3, /*pinned=*/false);
+
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().event, 0u);
+  EXPECT_EQ(describe(group.error().error),
+            "open event 'cycles' for cgroup '/system.slice/web.service' on CPU 3: Permission "
+            "denied (EACCES). Remedy: grant CAP_PERFMON to the service, or set "
+            "kernel.perf_event_paranoid to 0 or lower; where it is 3 or more (Debian's default) "
+            "set it to 2, as CAP_PERFMON alone is not enough there");
+}
+
+TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
+  FakePerfKernel kernel;
+  kernel.fail_open_number(1, ENOENT);
+
+  const auto group =
+      CounterGroup::open(kernel, events({"task-clock", "cycles"}), kWebOnCpu3, /*pinned=*/false);
+
+  ASSERT_FALSE(group);
+  EXPECT_THAT(group.error().error.remedy, StartsWith("this machine has no such hardware counter"));
+}
+
+TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+  kernel.answer(0, {2, 1000, 900, 72, kernel.id_of(1), 71, kernel.id_of(0)});
+  kernel.steps.clear();
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_THAT(kernel.steps, ElementsAre("read 0"));
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_EQ(reading.time_enabled, nanoseconds{1000});
+  EXPECT_EQ(reading.time_running, nanoseconds{900});
+  EXPECT_THAT(reading.counts, ElementsAre(71, 72));
+}
+
+TEST(CounterGroupTest, HasRoomForTheLargestGroup) {
+  FakePerfKernel kernel;
+  const CounterGroup group =
+      must_open(kernel, std::vector<EventSpec>(kMaxGroupEvents, *parse_event("cycles")));
+  Words words{kMaxGroupEvents, 10, 10};
+  for (std::size_t i = 0; i < kMaxGroupEvents; ++i) {
+    words.push_back(i);
+    words.push_back(kernel.id_of(i));
+  }
+  kernel.answer(0, words);
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(read);
+  ASSERT_EQ(reading.counts.size(), kMaxGroupEvents);
+  EXPECT_EQ(reading.counts.back(), kMaxGroupEvents - 1);
+}
+
+TEST(CounterGroupTest, IsOffThePmuWhenTheKernelHasNothingToSay) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}), /*pinned=*/true);
+  kernel.answer(0, {});
+  kernel.steps.clear();
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(reading.state, GroupReading::State::kOffPmu);
+  EXPECT_THAT(kernel.steps, ElementsAre("read 0"));
+}
+
+TEST(CounterGroupTest, CountsAgainOnceEnabledAnew) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles"}), /*pinned=*/true);
+  kernel.answer(0, {});
+  GroupReading reading;
+  ASSERT_TRUE(group.read(kernel, reading));
+  kernel.steps.clear();
+
+  const Result<> enabled = group.enable(kernel);
+  kernel.answer(0, {1, 10, 10, 71, kernel.id_of(0)});
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(enabled && read);
+  EXPECT_THAT(kernel.steps, ElementsAre("enable 0", "read 0"));
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+}
+
+TEST(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+  kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
+  kernel.answer(1, {1, 1001, 901, 72, kernel.id_of(1)});
+  kernel.answer(2, {1, 1002, 902, 73, kernel.id_of(2)});
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(reading.state, GroupReading::State::kFinal);
+  EXPECT_THAT(reading.counts, ElementsAre(71, 72, 73));
+  EXPECT_EQ(reading.time_enabled, nanoseconds{1000}) << "the times are the leader's";
+  EXPECT_EQ(reading.time_running, nanoseconds{900});
+}
+
+TEST(CounterGroupTest, FailsWhenAPieceOfABrokenUpGroupCannotBeRead) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+  kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
+  kernel.fail_read_of(1, ENODEV);
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ENODEV);
+}
+
+TEST(CounterGroupTest, FailsWithTheCodeOfAReadThatFailed) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, events({"cycles"}));
+  kernel.fail_read_of(0, EIO);
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, EIO);
+}
+
+TEST(CounterGroupTest, RefusesWordsThatDoNotDescribeItsEvents) {
+  struct Row {
+    const char* what;
+    Words leader;
+  };
+  const Row rows[] = {
+      {"ids of others", {2, 10, 10, 71, 900, 72, 901}},
+      {"more events", {3, 10, 10, 71, 100, 72, 101, 73, 102}},
+      {"cut short", {2, 10}},
+      {"nr of a group in the length of one event", {2, 10, 10, 71, 100}},
+  };
+
+  for (const Row& row : rows) {
+    FakePerfKernel kernel;
+    const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+    kernel.answer(0, row.leader);
+    kernel.answer(1, {1, 10, 10, 72, kernel.id_of(1)});
+
+    GroupReading reading;
+    const Result<> read = group.read(kernel, reading);
+
+    ASSERT_FALSE(read) << row.what;
+    EXPECT_EQ(read.error().code, EBADMSG) << row.what;
+  }
+}
+
+}  // namespace
+}  // namespace pex::perf

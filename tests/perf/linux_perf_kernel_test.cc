@@ -1,0 +1,190 @@
+#include "perf/linux_perf_kernel.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cgroup/hierarchy.h"
+#include "perf/counter_group.h"
+
+namespace pex::perf {
+namespace {
+
+constexpr std::size_t kPages = 64;
+
+std::vector<EventSpec> events(std::initializer_list<const char*> names) {
+  std::vector<EventSpec> specs;
+  for (const char* name : names) specs.push_back(*parse_event(name));
+  return specs;
+}
+
+CounterRequest request_for(const char* event, int cpu) {
+  CounterRequest request;
+  request.event = parse_event(event)->attributes;
+  request.cpu = cpu;
+  return request;
+}
+
+void touch_new_pages() {
+  const std::size_t bytes = kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ::madvise(pages, bytes, MADV_NOHUGEPAGE);  // else one fault may bring them all
+  for (std::size_t at = 0; at < bytes; at += bytes / kPages) static_cast<volatile char*>(pages)[at] = 1;
+  ::munmap(pages, bytes);
+}
+
+/// On one CPU throughout. Software events need no PMU, so these run wherever perf_event_open may be
+/// called at all.
+class LinuxPerfKernelTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_ = ::sched_getcpu();
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(cpu_), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+
+    const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+    if (counter) return;
+    const int code = counter.error().code;
+    if (code == EACCES || code == EPERM || code == ENOSYS) {
+      GTEST_SKIP() << "perf_event_open is not allowed here: " << errno_name(code);
+    }
+    FAIL() << describe(counter.error());
+  }
+
+  void TearDown() override { ::sched_setaffinity(0, sizeof before_, &before_); }
+
+  LinuxPerfKernel kernel_;
+  int cpu_ = 0;
+  cpu_set_t before_{};
+};
+
+TEST_F(LinuxPerfKernelTest, OpensCountersCloseOnExec) {
+  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+
+  ASSERT_TRUE(counter);
+  EXPECT_EQ(::fcntl(counter->fd.get(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST_F(LinuxPerfKernelTest, GivesEveryCounterAnIdOfItsOwn) {
+  const Result<OpenCounter> first = kernel_.open(request_for("task-clock", cpu_));
+  const Result<OpenCounter> second = kernel_.open(request_for("task-clock", cpu_));
+
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(first->id, 0u);
+  EXPECT_NE(first->id, second->id);
+}
+
+TEST_F(LinuxPerfKernelTest, CountsNothingUntilALeaderIsEnabled) {
+  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+  ASSERT_TRUE(counter);
+  std::uint64_t words[words_in_reading(1)] = {};
+
+  const Result<std::size_t> disabled = kernel_.read_group(counter->fd.get(), words);
+  ASSERT_TRUE(disabled);
+  EXPECT_EQ(*disabled, words_in_reading(1));
+  EXPECT_EQ(words[0], 1u);
+  EXPECT_EQ(words[1], 0u) << "time enabled";
+  EXPECT_EQ(words[3], 0u) << "count";
+  EXPECT_EQ(words[4], counter->id);
+
+  ASSERT_TRUE(kernel_.enable_group(counter->fd.get()));
+  ASSERT_TRUE(kernel_.read_group(counter->fd.get(), words));
+  EXPECT_GT(words[1], 0u) << "time enabled";
+}
+
+TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
+  const auto group = CounterGroup::open(
+      kernel_, events({"task-clock", "context-switches", "page-faults"}), {cpu_, -1, {}},
+      /*pinned=*/false);
+  ASSERT_TRUE(group) << describe(group.error().error);
+  GroupReading before;
+  GroupReading after;
+
+  ASSERT_TRUE(group->read(kernel_, before));
+  touch_new_pages();
+  std::thread([] {}).join();  // runs on this CPU as well: to it, and back
+  ASSERT_TRUE(group->read(kernel_, after));
+
+  ASSERT_EQ(after.counts.size(), 3u);
+  EXPECT_EQ(after.state, GroupReading::State::kCounting);
+  EXPECT_GT(after.time_enabled, before.time_enabled);
+  EXPECT_GT(after.time_running, before.time_running);
+  EXPECT_LE(after.time_running, after.time_enabled);
+  EXPECT_GT(after.counts[0], before.counts[0]);
+  EXPECT_GE(after.counts[1], before.counts[1] + 2);
+  EXPECT_GE(after.counts[2], before.counts[2] + kPages);
+}
+
+TEST_F(LinuxPerfKernelTest, CountsUserModeAloneWhenAskedTo) {
+  const auto group = CounterGroup::open(kernel_, events({"page-faults:u", "page-faults:k"}),
+                                        {cpu_, -1, {}}, /*pinned=*/false);
+  ASSERT_TRUE(group) << describe(group.error().error);
+  GroupReading before;
+  GroupReading after;
+
+  ASSERT_TRUE(group->read(kernel_, before));
+  touch_new_pages();
+  ASSERT_TRUE(group->read(kernel_, after));
+
+  EXPECT_GE(after.counts[0], before.counts[0] + kPages);
+  EXPECT_LT(after.counts[1], before.counts[1] + kPages);
+}
+
+TEST_F(LinuxPerfKernelTest, SaysEnoentForAHardwareEventWhereThereIsNone) {
+  const Result<OpenCounter> counter = kernel_.open(request_for("cycles", cpu_));
+  if (counter) GTEST_SKIP() << "this machine counts cycles";
+
+  EXPECT_EQ(counter.error().code, ENOENT) << describe(counter.error());
+}
+
+TEST_F(LinuxPerfKernelTest, SaysEinvalOrEnodevForACpuThatCannotBe) {
+  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", 65'535));
+
+  ASSERT_FALSE(counter);
+  EXPECT_TRUE(counter.error().code == EINVAL || counter.error().code == ENODEV)
+      << describe(counter.error());
+}
+
+TEST_F(LinuxPerfKernelTest, SaysEbadfForADirectoryThatIsNoCgroup) {
+  const UniqueFd directory{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  CounterRequest request = request_for("task-clock", cpu_);
+  request.cgroup_fd = directory.get();
+
+  const Result<OpenCounter> counter = kernel_.open(request);
+
+  ASSERT_FALSE(counter);
+  EXPECT_EQ(counter.error().code, EBADF) << describe(counter.error());
+}
+
+TEST_F(LinuxPerfKernelTest, CountsACgroupOfTheHierarchyThatIsFound) {
+  const Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy({});
+  if (!hierarchy || !*hierarchy) GTEST_SKIP() << "no cgroup tree here carries perf_event";
+  const std::string& mount = (*hierarchy)->mount;
+  const UniqueFd directory{::open(mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  ASSERT_TRUE(directory) << mount;
+
+  const auto group = CounterGroup::open(kernel_, events({"task-clock", "context-switches"}),
+                                        {cpu_, directory.get(), "/"}, /*pinned=*/false);
+  ASSERT_TRUE(group) << describe(group.error().error) << " (" << mount << ")";
+  GroupReading reading;
+  ASSERT_TRUE(group->read(kernel_, reading));
+
+  EXPECT_EQ(reading.counts.size(), 2u);
+  EXPECT_LE(reading.time_running, reading.time_enabled);
+}
+
+}  // namespace
+}  // namespace pex::perf

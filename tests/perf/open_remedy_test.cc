@@ -1,0 +1,65 @@
+#include "perf/open_remedy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+
+#include <cerrno>
+#include <string>
+
+namespace pex::perf {
+namespace {
+
+using ::testing::HasSubstr;
+
+CounterRequest request(std::uint32_t type, int cgroup_fd) {
+  CounterRequest request;
+  request.event.type = type;
+  request.cgroup_fd = cgroup_fd;
+  return request;
+}
+
+TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
+  const CounterRequest hardware = request(PERF_TYPE_HARDWARE, -1);
+  const CounterRequest software = request(PERF_TYPE_SOFTWARE, -1);
+  const CounterRequest software_in_cgroup = request(PERF_TYPE_SOFTWARE, 5);
+  struct Row {
+    int code;
+    CounterRequest asked;
+    const char* part;
+  };
+  const Row rows[] = {
+      {EACCES, hardware, "CAP_PERFMON"},
+      {EACCES, software_in_cgroup, "kernel.perf_event_paranoid"},
+      {EPERM, hardware, "seccomp"},
+      {ENOSYS, software, "CONFIG_PERF_EVENTS"},
+      {ENOENT, hardware, "no such hardware counter"},
+      {ENOENT, request(PERF_TYPE_HW_CACHE, -1), "no such hardware counter"},
+      {ENOENT, request(PERF_TYPE_HARDWARE, 5), "no such hardware counter"},
+      {ENOENT, software, "this kernel has no such event"},
+      {ENOENT, software_in_cgroup, "cgroup.subtree_control"},
+      {EOPNOTSUPP, hardware, "modifiers"},
+      {EINVAL, hardware, "fewer events in one group"},
+      {EINVAL, software, "combination of event and modifiers"},
+      {EMFILE, software, "LimitNOFILE="},
+      {ENFILE, software, "fs.file-max"},
+      {ENODEV, software, "offline"},
+      {EBUSY, hardware, "exclusively"},
+      {ENOSPC, hardware, "slots"},
+      {EBADF, software_in_cgroup, "--path.cgroupfs"},
+      {ENOMEM, software, "memory"},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_THAT(std::string(open_remedy(row.code, row.asked)), HasSubstr(row.part));
+  }
+}
+
+TEST(OpenRemedyTest, IsEmptyWhenThereIsNothingToAdvise) {
+  EXPECT_EQ(open_remedy(ESRCH, request(PERF_TYPE_HARDWARE, -1)), "");
+  EXPECT_EQ(open_remedy(EBADF, request(PERF_TYPE_HARDWARE, -1)), "");
+  EXPECT_EQ(open_remedy(0, request(PERF_TYPE_HARDWARE, -1)), "");
+}
+
+}  // namespace
+}  // namespace pex::perf

@@ -1,0 +1,425 @@
+"""The daemon against the real kernel: start it, scrape it, give it cgroups and work, end it.
+
+Each test here is a program, `NAME_test.py DAEMON WORKLOAD`. What a machine lacks is skipped with its
+reason; a test of which nothing ran exits with 77, which CTest shows as skipped. Nothing waits for a
+fixed time: everything is awaited, and gives up loudly.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+SKIPPED = 77
+PATIENCE = 20.0  # seconds; only a test that fails takes this long
+
+daemon_binary = None
+workload_binary = None
+
+
+def main():
+    """Runs the tests of the calling program and exits with their verdict."""
+    global daemon_binary, workload_binary
+    if len(sys.argv) < 3:
+        sys.exit(f"usage: {sys.argv[0]} DAEMON_BINARY WORKLOAD_BINARY [TEST...]")
+    daemon_binary, workload_binary = map(os.path.abspath, sys.argv[1:3])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a time-out must not leave cgroups behind
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, 0, -5)  # the machine may be busy; our cadence matters
+    program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False,
+                            verbosity=2)
+    result = program.result
+    for test, reason in result.skipped:
+        print(f"SKIPPED: {test}: {reason}", flush=True)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.skipped and len(result.skipped) >= result.testsRun else 0)
+
+
+def until(what, condition, patience=PATIENCE, pause=0.02):
+    """The first true value of `condition()`; fails naming `what` when there is none in time."""
+    deadline = time.monotonic() + patience
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {patience} s in vain: {what}")
+        time.sleep(pause)
+
+
+def read_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+# --------------------------------------------------------------------------------------------------
+# What the machine must have
+
+
+def require(condition, reason):
+    if not condition:
+        raise unittest.SkipTest(reason)
+
+
+def require_root():
+    require(os.geteuid() == 0, "needs root")
+
+
+def require_events(*events):
+    """Skips unless the daemon can open `events` here: seccomp, paranoid and old kernels forbid it."""
+    require_root()
+    listed = subprocess.run([daemon_binary, "list"], capture_output=True, text=True, check=True)
+    here = {line.split()[0] for line in listed.stdout.splitlines() if line.split()[1] == "yes"}
+    missing = sorted(set(events) - here)
+    require(not missing, f"this machine cannot count {', '.join(missing)}")
+
+
+def online_cpus():
+    cpus = set()
+    for part in read_text("/sys/devices/system/cpu/online").strip().split(","):
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+def require_cpus(*cpus):
+    missing = set(cpus) - (online_cpus() & os.sched_getaffinity(0))
+    require(not missing, f"needs the CPUs {sorted(missing)}")
+
+
+def hierarchy():
+    """Mount point of the cgroup hierarchy that carries perf_event, and whether it is v2."""
+    v2 = None
+    for line in read_text("/proc/self/mountinfo").splitlines():
+        left, _, right = line.partition(" - ")
+        point, (kind, _, options) = left.split()[4], right.split(maxsplit=2)
+        if kind == "cgroup" and "perf_event" in options.split(","):
+            return point, False
+        if kind == "cgroup2" and v2 is None:
+            v2 = point
+    require(v2, "no mounted cgroup hierarchy carries perf_event")
+    return v2, True
+
+
+# --------------------------------------------------------------------------------------------------
+# cgroups and what runs in them
+
+
+class CgroupTree:
+    """A cgroup of the test's own, with cgroups below it; all are emptied and removed at the end."""
+
+    def __init__(self, subject):
+        require_root()
+        self.mount, self.is_v2 = hierarchy()
+        self.path = f"/pex_test_{os.getpid()}_{subject}"
+        self.directory = self.mount + self.path
+        self.pattern = self.path + "/*"  # for cgroups.include
+
+    def __enter__(self):
+        try:
+            os.mkdir(self.directory)
+        except OSError as error:
+            raise unittest.SkipTest(f"cannot make cgroups: {error}") from error
+        return self
+
+    def __exit__(self, *_):
+        for directory, _, _ in os.walk(self.directory, topdown=False):
+            remove_cgroup(directory)
+
+    def make(self, name):
+        """A new cgroup; returns its path as the daemon labels it."""
+        os.mkdir(f"{self.directory}/{name}")
+        return f"{self.path}/{name}"
+
+    def remove(self, path):
+        remove_cgroup(self.mount + path)
+
+    def dying(self):
+        """Removed cgroups that something still holds; None where the kernel does not tell (v1)."""
+        if not self.is_v2:
+            return None
+        return int(re.search(r"^nr_dying_descendants (\d+)$",
+                             read_text(f"{self.directory}/cgroup.stat"), re.MULTILINE)[1])
+
+
+def remove_cgroup(directory):
+    def removed():
+        try:
+            os.rmdir(directory)
+        except FileNotFoundError:
+            pass
+        except OSError:  # busy until the last process in it has been reaped
+            with contextlib.suppress(OSError):
+                for pid in read_text(f"{directory}/cgroup.procs").split():
+                    os.kill(int(pid), signal.SIGKILL)
+            return False
+        return True
+
+    until(f"removal of {directory}", removed)
+
+
+class Process:
+    """A child process that ends with the test. Its numbers come from /proc, where they are exact as
+    long as it is blocked or stopped."""
+
+    def __init__(self, command, **options):
+        self.child = subprocess.Popen(command, text=True, **options)
+        self.pid = self.child.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(ProcessLookupError):
+            self.child.kill()
+        self.child.wait()
+        for stream in (self.child.stdin, self.child.stdout):
+            if stream:
+                stream.close()
+
+    def _stat(self):
+        return read_text(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
+
+    def await_state(self, state):
+        until(f"state {state} of process {self.pid}", lambda: self._stat()[0] == state)
+
+    def stop(self):
+        os.kill(self.pid, signal.SIGSTOP)
+        self.await_state("T")
+
+    def go_on(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def usage(self):
+        """What the kernel has charged to it, in the names of our metrics (proc_pid_stat(5))."""
+        status = dict(line.split(":\t", 1)
+                      for line in read_text(f"/proc/{self.pid}/status").splitlines())
+        fields = self._stat()
+        return {
+            "context_switches": int(status["voluntary_ctxt_switches"])
+                                + int(status["nonvoluntary_ctxt_switches"]),
+            "minor_faults": int(fields[7]),
+            "major_faults": int(fields[9]),
+            "task_clock_seconds": int(read_text(f"/proc/{self.pid}/schedstat").split()[0]) / 1e9,
+        }
+
+
+class Workload(Process):
+    """workload.cc, which see: blocked in `cgroup`, until it is let go."""
+
+    def __init__(self, tree, cgroup, *amounts):
+        super().__init__([workload_binary, tree.mount + cgroup, *map(str, amounts)],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if self.child.stdout.readline() != "waiting\n":
+            self.__exit__()
+            raise AssertionError("the workload did not start")
+        self.await_state("S")
+
+    def run(self):
+        """Lets it work; returns what it saw itself, once it is blocked again."""
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+        line = self.child.stdout.readline()
+        if not line:
+            raise AssertionError("the workload ended halfway")
+        self.await_state("S")
+        return {key: int(value) for key, _, value in
+                (pair.partition("=") for pair in line.split())}
+
+
+def busy_loop(tree, cgroup, cpu):
+    """A process that computes without end in `cgroup` on `cpu`, before most others."""
+    loop = "while True: pass"
+
+    def prepare():
+        with open(f"{tree.mount}{cgroup}/cgroup.procs", "w", encoding="ascii") as procs:
+            procs.write("0")
+        os.sched_setaffinity(0, {cpu})
+        with contextlib.suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, -10)
+
+    return Process([sys.executable, "-S", "-c", loop], preexec_fn=prepare)
+
+
+# --------------------------------------------------------------------------------------------------
+# The daemon
+
+
+class Scrape(dict):
+    """(name, sorted labels) -> value. Fails on a line that is no sample and on a repeated series."""
+
+    SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
+    LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)')
+
+    def __init__(self, text):
+        super().__init__()
+        self.text = text
+        for line in text.splitlines():
+            if line.startswith("#"):
+                continue
+            match = self.SAMPLE.fullmatch(line)
+            if not match:
+                raise AssertionError(f"not a sample: {line!r}")
+            name, labels, value = match.groups()
+            series = (name, tuple(sorted(self.LABEL.findall(labels or ""))))
+            if series in self:
+                raise AssertionError(f"two samples of one series: {line!r}")
+            self[series] = float(value)
+
+    def value(self, name, **labels):
+        return self[(name, tuple(sorted(labels.items())))]
+
+    def has(self, name, **labels):
+        return (name, tuple(sorted(labels.items()))) in self
+
+    def with_name(self, prefix):
+        return {series: value for series, value in self.items() if series[0].startswith(prefix)}
+
+
+class Falls:
+    """Looks at scrape after scrape for a counter that is lower than it has ever been."""
+
+    def __init__(self):
+        self.highest = {}
+        self.found = []
+
+    def look_at(self, scrape):
+        for series, value in scrape.items():
+            if not series[0].endswith("_total"):
+                continue
+            if value < self.highest.get(series, value):
+                self.found.append(f"{series}: {self.highest[series]} -> {value}")
+            self.highest[series] = value
+
+
+def config_of(*, interval="100ms", events, scope="[cpu, cgroup]", include=(), linger="60s", more=""):
+    """A configuration with one group."""
+    lines = [f"collection: {{interval: {interval}}}",
+             "groups:",
+             f"  - {{name: software, events: [{', '.join(events)}], scope: {scope}}}"]
+    if include:
+        patterns = ", ".join(f'"{pattern}"' for pattern in include)
+        lines.append(f"cgroups: {{include: [{patterns}], linger: {linger}}}")
+    return "\n".join([*lines, more, ""])
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Daemon:
+    """The daemon over `config` on a loopback port, from ready to a clean end.
+
+    `wrapper` is put before its command, `command` replaces its binary, `options` go to Popen.
+    """
+
+    def __init__(self, config, *args, wrapper=(), command=None, port=None, **options):
+        self.scratch = tempfile.mkdtemp(prefix="pex_test_")
+        os.chmod(self.scratch, 0o755)
+        self.config_path = f"{self.scratch}/config.yaml"
+        self.write_config(config)
+        self.address = f"127.0.0.1:{port or free_port()}"
+        self.command = [*wrapper, command or daemon_binary, f"--config.file={self.config_path}",
+                        f"--web.listen-address={self.address}", *args]
+        self.options = options
+        self.child = None
+
+    def __enter__(self):
+        try:
+            with open(f"{self.scratch}/stderr", "w", encoding="utf-8") as stderr:
+                self.child = subprocess.Popen(self.command, stderr=stderr,
+                                              stdin=subprocess.DEVNULL, **self.options)
+            until("readiness", self._is_ready)
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+        return self
+
+    def __exit__(self, failure, *_):
+        try:
+            if self.child and failure is None and self.child.poll() is None:
+                self.terminate()
+        finally:
+            if self.child:
+                self.child.kill()
+                self.child.wait()
+            if failure is not None and self.child:
+                print("stderr of the daemon:\n" + self.stderr(), file=sys.stderr)
+            shutil.rmtree(self.scratch)
+
+    @property
+    def pid(self):
+        return self.child.pid
+
+    def write_config(self, text):
+        with open(self.config_path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def _is_ready(self):
+        if self.child.poll() is not None:
+            raise AssertionError(f"ended with {self.child.returncode} instead of getting ready")
+        try:
+            return self.get("/-/ready")[0] == 200
+        except (ConnectionError, urllib.error.URLError):
+            return False
+
+    def get(self, path):
+        """Status and text of one GET on a connection of its own."""
+        try:
+            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return answer.code, answer.read().decode()
+
+    def scrape(self):
+        status, text = self.get("/metrics")
+        if status != 200:
+            raise AssertionError(f"scrape answered with {status}: {text}")
+        return Scrape(text)
+
+    def scrape_when(self, what, condition):
+        """The first scrape of which `condition` is true."""
+        def scraped():
+            scrape = self.scrape()
+            return scrape if condition(scrape) else None
+        return until(what, scraped)
+
+    def scrape_after_polls(self, polls=2):
+        """A scrape of counts that were all read after this call: a poll may be under way now, the
+        one after it began later."""
+        name = "perf_event_exporter_polls_total"
+        from_now = self.scrape().value(name) + polls
+        return self.scrape_when(f"{polls} more polls", lambda scrape: scrape.value(name) >= from_now)
+
+    def open_fds(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def stderr(self):
+        return read_text(f"{self.scratch}/stderr")
+
+    def lines(self, level):
+        return [line for line in self.stderr().splitlines() if f" level={level} " in line]
+
+    def send(self, number):
+        self.child.send_signal(number)
+
+    def terminate(self, number=signal.SIGTERM, within=PATIENCE):
+        """Ends it; fails unless it ends cleanly. Sanitizers report on stderr."""
+        self.send(number)
+        status = self.child.wait(timeout=within)
+        stderr = self.stderr()
+        if status != 0 or "Sanitizer" in stderr or "runtime error:" in stderr:
+            raise AssertionError(f"ended with status {status}:\n{stderr}")
