@@ -45,7 +45,10 @@ Result<void, std::vector<Error>> App::start() {
   return {};
 }
 
+/// The old counters are closed before the new ones are opened, which is at the first poll: both at
+/// once could be more than the limits allow.
 void App::adopt(Counting counting) {
+  counting_.collector.reset();
   counting_ = std::move(counting);
   self_metrics_.forget_events();
   for (const EventAvailability& event : counting_.plan.events) {
@@ -198,23 +201,14 @@ void App::await_reload_signal() {
 /// was published last is served until the new counters have been read.
 void App::reload() {
   service_manager_.reloading();
-  Result<Planned, std::vector<Error>> planned =
-      load_and_plan(options_.config_file, options_.roots, kernel_);
-  if (!planned) {
-    for (const Error& mistake : planned.error()) log_.error(describe(mistake));
-    log_.error("configuration not reloaded: the one before stays in force");
-    self_metrics_.set_config_loaded(false);
-  } else {
-    counting_.collector.reset();  // before the new one, so that both never need descriptors at once
-    Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
-    if (!counting) {
-      log_.error(describe(counting.error()));
-      return stop();
-    }
-    adopt(std::move(*counting));
+  if (const Result<void, std::vector<Error>> started = start(); started) {
     log_.info("configuration reloaded");
     due_ = std::chrono::steady_clock::now();
     on_tick();
+  } else {
+    for (const Error& mistake : started.error()) log_.error(describe(mistake));
+    log_.error("configuration not reloaded: the one before stays in force");
+    self_metrics_.set_config_loaded(false);
   }
   if (snapshot_) service_manager_.ready(status());
 }

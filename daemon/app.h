@@ -29,7 +29,8 @@ class App {
   App(boost::asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log);
   ~App();
 
-  /// Loads the configuration and prepares to count. Fails with everything that is wrong.
+  /// Loads the configuration and prepares to count. Fails with everything that is wrong, and then
+  /// what was there before goes on.
   Result<void, std::vector<Error>> start();
 
   /// Serves on the addresses of the options. After start().

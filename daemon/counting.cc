@@ -19,6 +19,11 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
                                                       std::vector<std::string>& remarks) {
   std::optional<cgroup::Discovery> none;
   if (plan.counting.cgroup.empty()) return none;
+  if (plan.selection.include.empty()) {
+    remarks.push_back(describe(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
+                                     "list some, or leave the key out for the default"}));
+    return none;
+  }
   Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy) return hierarchy.error();
   if (!*hierarchy) {
