@@ -26,6 +26,10 @@ std::string column(std::string name, std::size_t width) {
   return name;
 }
 
+std::string here(bool available, const Error& reason) {
+  return available ? "yes" : "no (" + errno_name(reason.code) + ")";
+}
+
 constexpr std::size_t kEventColumn = 28;
 constexpr std::size_t kGroupColumn = 16;
 
@@ -69,8 +73,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& l
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", kEventColumn) << "HERE\n";
   for (const EventAvailability& event : planned->plan.events) {
     std::cout << column(event.group, kGroupColumn) << column(event.event, kEventColumn)
-              << (event.available ? "yes" : "no: " + describe(event.reason)) << '\n';
+              << here(event.available, event.reason) << '\n';
   }
+  for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
   return kOk;
 }
 
@@ -81,7 +86,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
     if (::fnmatch(options.list_glob.c_str(), name.c_str(), 0) != 0) continue;
     const Result<> tried = try_event(kernel, *perf::parse_event(name), cpus->front());
     std::cout << column(name, kEventColumn)
-              << (tried ? "yes" : "no (" + errno_name(tried.error().code) + ")") << '\n';
+              << here(tried.has_value(), tried ? Error{} : tried.error()) << '\n';
   }
   return kOk;
 }

@@ -51,10 +51,12 @@ std::string landing_page(const Plan& plan, const std::string& telemetry_path) {
   for (const EventAvailability& event : plan.events) {
     page += "<tr><td>" + html(event.group) + "</td><td>" + html(event.event) + "</td>";
     page += event.available ? "<td>yes</td></tr>\n"
-                            : "<td class=\"no\">no: " + html(describe(event.reason)) +
-                                  "</td></tr>\n";
+                            : "<td class=\"no\">no (" + errno_name(event.reason.code) +
+                                  ")</td></tr>\n";
   }
-  return page + "</table>\n</body></html>\n";
+  page += "</table>\n";
+  for (const std::string& line : left_out_lines(plan)) page += "<p>" + html(line) + ".</p>\n";
+  return page + "</body></html>\n";
 }
 
 }  // namespace pex::daemon
