@@ -49,7 +49,8 @@ Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t ca
     scanned_ = now - kRescanAnyway;  // try again at once
     return walked.error();
   }
-  found_ = choose(matching, capacity);
+  std::shared_ptr<const Found> found = choose(matching, capacity);
+  if (!found_ || *found != *found_) found_ = std::move(found);
   capacity_ = capacity;
   scanned_ = now;
   return found_;
@@ -101,17 +102,19 @@ std::shared_ptr<const Discovery::Found> Discovery::choose(const Inodes& matching
   auto found = std::make_shared<Found>();
   std::map<std::string, std::shared_ptr<const Cgroup>> held;
   const auto take = [&](const std::string& path, std::uint64_t inode) {
-    if (held.size() >= capacity) return;
+    if (held.size() == capacity) {
+      ++found->left_out;
+      return;
+    }
     if (std::shared_ptr<const Cgroup> cgroup = hold(path, inode)) held.emplace(path, cgroup);
   };
   for (const auto& [path, cgroup] : held_) {
     if (const auto still = matching.find(path); still != matching.end()) take(path, still->second);
   }
   for (const auto& [path, inode] : matching) {
-    if (!held.contains(path)) take(path, inode);
+    if (!held_.contains(path)) take(path, inode);
   }
   for (const auto& [path, cgroup] : held) found->cgroups.push_back(cgroup);
-  found->left_out = matching.size() - held.size();
   held_ = std::move(held);
   return found;
 }

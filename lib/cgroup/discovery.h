@@ -33,16 +33,17 @@ class Discovery {
   struct Found {
     std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
     std::size_t left_out = 0;  ///< match as well, but are more than `capacity`
+
+    bool operator==(const Found&) const = default;
   };
 
   /// `root` is the directory of the hierarchy's root.
   Discovery(std::string root, Selection selection);
 
-  /// Looks again when the tree or the capacity has changed, and once a minute in any case; the same
-  /// object as before
-  /// when nothing changed. Where there are too many, those already found stay, then
-  /// the first by path. Fails when the tree cannot be read, and then what was found last still
-  /// holds: a cgroup is only gone when the tree says so.
+  /// What there is now; the same object as before when nothing has changed. Looks again when the
+  /// tree or the capacity has changed, and once a minute in any case. Where there are too many, those
+  /// already found stay, then the first by path. Fails when the tree cannot be read, and then what
+  /// was found last still holds: a cgroup is only gone when the tree says so.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
  private:

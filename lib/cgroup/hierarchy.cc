@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
+#include "base/parse.h"
 #include "base/unique_fd.h"
 
 namespace pex::cgroup {
@@ -16,9 +19,15 @@ std::optional<Hierarchy::Version> version_carrying_perf_event(const host::Mount&
   return {};
 }
 
-/// v1 before v2, the whole tree before a part of it.
-int rank(const host::Mount& mount, Hierarchy::Version version) {
-  return (version == Hierarchy::Version::kV1 ? 2 : 0) + (mount.root == "/" ? 1 : 0);
+/// How much of the tree a mount shows. In a cgroup namespace the root of a mount is told relative to
+/// our own cgroup: "/" is our part, "/.." the one above it, and so on up to the host's whole tree.
+/// Any other root is a part that somebody chose.
+std::size_t reach(const host::Mount& mount) {
+  if (mount.root == "/") return 1;
+  const std::vector<std::string_view> above = split(std::string_view(mount.root).substr(1), '/');
+  const bool only_above =
+      std::all_of(above.begin(), above.end(), [](std::string_view part) { return part == ".."; });
+  return only_above ? 1 + above.size() : 0;
 }
 
 /// Every v2 directory has this file, no v1 directory does.
@@ -36,11 +45,13 @@ Result<Hierarchy> hierarchy_at(const std::string& directory) {
 
 std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts) {
   std::optional<Hierarchy> best;
-  int best_rank = -1;
+  std::pair<bool, std::size_t> best_rank;
   for (const host::Mount& mount : mounts) {
     const std::optional<Hierarchy::Version> version = version_carrying_perf_event(mount);
-    if (!version || rank(mount, *version) <= best_rank) continue;
-    best_rank = rank(mount, *version);
+    if (!version) continue;
+    const std::pair rank{*version == Hierarchy::Version::kV1, reach(mount)};
+    if (best && rank <= best_rank) continue;
+    best_rank = rank;
     best = Hierarchy{mount.point, *version};
   }
   return best;

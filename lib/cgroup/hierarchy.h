@@ -18,8 +18,8 @@ struct Hierarchy {
 };
 
 /// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1
-/// does not (cgroups(7), "Cgroups version 2 hierarchies"). A mount of the whole tree is preferred to
-/// one of a part. Nothing when there is neither.
+/// does not (cgroups(7), "Cgroups version 2 hierarchies"). Of several mounts the one that
+/// shows most of the tree, which in a container is the host's. Nothing when there is neither.
 std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts);
 
 /// The tree at `roots.cgroupfs` when that is set, else the one that choose_hierarchy finds. Nothing

@@ -15,6 +15,12 @@ std::uint64_t increase(std::uint64_t from, std::uint64_t to) {
   return difference < kHalfRange ? difference : 0;
 }
 
+/// A time that fell gives zero as well; in this arithmetic no two times are too far apart.
+std::chrono::nanoseconds increase(std::chrono::nanoseconds from, std::chrono::nanoseconds to) {
+  return std::chrono::nanoseconds{
+      increase(static_cast<std::uint64_t>(from.count()), static_cast<std::uint64_t>(to.count()))};
+}
+
 /// Whole events of `estimate`; what is left of `fraction` goes to the next interval.
 std::uint64_t take_whole(const Estimate& estimate, double& fraction) {
   const double extrapolated =
@@ -40,8 +46,8 @@ GroupEstimator::GroupEstimator(std::size_t events) : events_(events) {}
 Coverage GroupEstimator::advance(std::chrono::nanoseconds enabled, std::chrono::nanoseconds running,
                                  std::span<const std::uint64_t> counts,
                                  std::span<std::uint64_t> increments) {
-  const std::chrono::nanoseconds wanted = enabled - enabled_;
-  const std::chrono::nanoseconds had = running - running_;
+  const std::chrono::nanoseconds wanted = increase(enabled_, enabled);
+  const std::chrono::nanoseconds had = increase(running_, running);
   const Coverage coverage = scale(0, wanted, had).coverage;
   if (coverage == Coverage::kNone) {
     std::fill(increments.begin(), increments.end(), 0);

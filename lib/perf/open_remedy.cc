@@ -51,7 +51,6 @@ constexpr Row kRows[] = {
 };
 
 bool fits(About about, const CounterRequest& request) {
-
   switch (about) {
     case About::kAny:
       return true;

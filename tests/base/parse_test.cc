@@ -61,10 +61,10 @@ TEST(FormatDurationTest, UsesTheLargestUnitThatKeepsItWhole) {
 }
 
 RC_GTEST_PROP(FormatDurationTest, IsReadBackAsTheSameDuration, ()) {
-  const auto milliseconds = *rc::gen::oneOf(
-      rc::gen::inRange<std::int64_t>(0, 9'223'372'036'855),
-      rc::gen::map(rc::gen::inRange<std::int64_t>(0, 2'562'047),
-                   [](std::int64_t hours) { return hours * 3'600'000; }));
+  const auto milliseconds =
+      *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 9'223'372'036'855),
+                      rc::gen::map(rc::gen::inRange<std::int64_t>(0, 2'562'047),
+                                   [](std::int64_t hours) { return hours * 3'600'000; }));
   const nanoseconds duration{milliseconds * 1'000'000};
 
   RC_ASSERT(parse_duration(format_duration(duration)) == duration);

@@ -67,7 +67,8 @@ TEST(GlobTest, MatchesByComponents) {
   };
 
   for (const Row& row : rows) {
-    EXPECT_EQ(Glob(row.pattern).matches(row.path), row.matches) << row.pattern << " on " << row.path;
+    EXPECT_EQ(Glob(row.pattern).matches(row.path), row.matches)
+        << row.pattern << " on " << row.path;
   }
 }
 
@@ -91,9 +92,7 @@ TEST(GlobTest, TellsWhereAWalkNeedNotGoOn) {
   }
 }
 
-TEST(GlobTest, KeepsItsPatternAsItWasWritten) {
-  EXPECT_EQ(Glob("/a/**").pattern(), "/a/**");
-}
+TEST(GlobTest, KeepsItsPatternAsItWasWritten) { EXPECT_EQ(Glob("/a/**").pattern(), "/a/**"); }
 
 // The backtracking matchers that this one is not would be at it for longer than the world stands.
 TEST(GlobTest, TakesAtMostQuadraticTimeOnHostilePatterns) {
@@ -154,8 +153,8 @@ rc::Gen<Components> patterns() {
 }
 
 rc::Gen<Components> paths() {
-  return rc::gen::resize(
-      6, rc::gen::container<Components>(rc::gen::element<std::string>("a", "b", "ab", "ba", "aab")));
+  return rc::gen::resize(6, rc::gen::container<Components>(
+                                rc::gen::element<std::string>("a", "b", "ab", "ba", "aab")));
 }
 
 RC_GTEST_PROP(GlobTest, MatchesWhatTheDocumentedMeaningMatches, ()) {

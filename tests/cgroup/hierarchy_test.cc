@@ -50,8 +50,13 @@ TEST(ChooseHierarchyTest, FindsTheTreeThatCarriesPerfEvent) {
        "31 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
        "32 23 0:26 / /run/cgroup rw - cgroup2 cgroup2 rw\n",
        "/sys/fs/cgroup"},
-      {"only a part of v2",
-       "30 23 0:26 /system.slice/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/sys/fs/cgroup"},
+      {"a container that was given the host's tree beside its own part",
+       "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+       "31 23 0:26 /../../.. /host/cgroup ro - cgroup2 cgroup2 rw\n"
+       "32 23 0:26 /.. /slice ro - cgroup2 cgroup2 rw\n",
+       "/host/cgroup"},
+      {"only a part of v2", "30 23 0:26 /system.slice/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+       "/sys/fs/cgroup"},
       {"a part of v1 and all of v2",
        "31 23 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
        "30 23 0:30 /x /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n",
@@ -77,7 +82,7 @@ TEST(FindHierarchyTest, LooksIntoTheMountTable) {
       {"proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"}};
 
   const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc")});
+      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
 
   ASSERT_TRUE(hierarchy);
   ASSERT_TRUE(hierarchy->has_value());
@@ -88,7 +93,7 @@ TEST(FindHierarchyTest, IsNothingWhereNoTreeCarriesPerfEvent) {
   const test::TempTree tree{{"proc/self/mountinfo", "31 23 0:28 / /tmp rw - tmpfs tmpfs rw\n"}};
 
   const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc")});
+      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
 
   ASSERT_TRUE(hierarchy);
   EXPECT_FALSE(hierarchy->has_value());
@@ -98,7 +103,7 @@ TEST(FindHierarchyTest, FailsWhenTheMountTableCannotBeRead) {
   const test::TempTree tree;
 
   const Result<std::optional<Hierarchy>> hierarchy =
-      find_hierarchy({.procfs = tree.path("proc")});
+      find_hierarchy({.procfs = tree.path("proc"), .cgroupfs = {}});
 
   ASSERT_FALSE(hierarchy);
   EXPECT_EQ(hierarchy.error().code, ENOENT);

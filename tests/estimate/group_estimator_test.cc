@@ -226,9 +226,8 @@ rc::Gen<Interval> honest_interval() {
   const auto duration = rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 10),
                                        rc::gen::inRange<std::int64_t>(0, 3'600'000'000'000));
   return rc::gen::mapcat(duration, [](std::int64_t enabled) {
-    const auto running =
-        rc::gen::oneOf(rc::gen::just<std::int64_t>(0), rc::gen::just(enabled),
-                       rc::gen::inRange<std::int64_t>(0, enabled + 1));
+    const auto running = rc::gen::oneOf(rc::gen::just<std::int64_t>(0), rc::gen::just(enabled),
+                                        rc::gen::inRange<std::int64_t>(0, enabled + 1));
     return rc::gen::mapcat(running, [enabled](std::int64_t had) {
       const auto most = static_cast<std::uint64_t>(had) * 4;  // 4 GHz
       return rc::gen::map(rc::gen::inRange<std::uint64_t>(0, most + 1), [=](std::uint64_t raw) {
@@ -289,12 +288,12 @@ rc::Gen<std::uint64_t> hostile_number() {
 
 nanoseconds as_time(std::uint64_t word) { return nanoseconds{static_cast<std::int64_t>(word)}; }
 
-// Whatever the kernel says: no undefined arithmetic (the sanitizers look), what was counted is there
-// and what was not counted is not.
+// Whatever the kernel says: no undefined arithmetic (the sanitizers look), what was counted is
+// there and what was not counted is not.
 RC_GTEST_PROP(GroupEstimatorTest, StaysWithinBoundsForAnyInput, ()) {
   using Words = std::array<std::uint64_t, 3>;
-  const auto readings = *rc::gen::container<std::vector<Words>>(
-      rc::gen::container<Words>(hostile_number()));
+  const auto readings =
+      *rc::gen::container<std::vector<Words>>(rc::gen::container<Words>(hostile_number()));
   One event;
   std::uint64_t baseline = 0;
 

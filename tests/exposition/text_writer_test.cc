@@ -49,8 +49,8 @@ collect::Snapshot cpu_snapshot(collect::ScopePlan plan, std::vector<int> cpus,
   snapshot.cpu = table(plan, cpus.size(), std::move(totals));
   snapshot.cpus = std::move(cpus);
   snapshot.targets = targets({});
-  snapshot.plan = std::make_shared<const collect::CountingPlan>(
-      collect::CountingPlan{std::move(plan), {}});
+  snapshot.plan =
+      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{std::move(plan), {}});
   return snapshot;
 }
 
@@ -60,8 +60,8 @@ collect::Snapshot cgroup_snapshot(collect::ScopePlan plan,
   collect::Snapshot snapshot;
   snapshot.cgroup = table(plan, rows->cgroups.size(), std::move(totals));
   snapshot.targets = std::move(rows);
-  snapshot.plan = std::make_shared<const collect::CountingPlan>(
-      collect::CountingPlan{{}, std::move(plan)});
+  snapshot.plan =
+      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{{}, std::move(plan)});
   return snapshot;
 }
 
@@ -98,13 +98,13 @@ TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
       {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
       {"a\xFFz", "a" + mark + "z"},
       {"\x80", mark},
-      {"\xC3", mark},                            // cut short
-      {"\xC3(", mark + "("},                     // not continued
-      {"\xE2\x82", mark + mark},                 // cut short
-      {"\xE2\x82\"", mark + mark + "\\\""},      // what follows is still escaped
-      {"\xC0\xAF", mark + mark},                 // overlong '/'
-      {"\xE0\x80\xAF", mark + mark + mark},      // overlong '/'
-      {"\xED\xA0\x80", mark + mark + mark},      // a surrogate
+      {"\xC3", mark},                                   // cut short
+      {"\xC3(", mark + "("},                            // not continued
+      {"\xE2\x82", mark + mark},                        // cut short
+      {"\xE2\x82\"", mark + mark + "\\\""},             // what follows is still escaped
+      {"\xC0\xAF", mark + mark},                        // overlong '/'
+      {"\xE0\x80\xAF", mark + mark + mark},             // overlong '/'
+      {"\xED\xA0\x80", mark + mark + mark},             // a surrogate
       {"\xF4\x90\x80\x80", mark + mark + mark + mark},  // beyond U+10FFFF
       {"\xF5\x80\x80\x80", mark + mark + mark + mark},
   };
@@ -132,35 +132,36 @@ TEST(TextWriterTest, WritesEveryFamilyOnceWithAllItsRows) {
       cpu_snapshot({group("core", {"cycles", "instructions:u"}), group("soft", {"task-clock"})},
                    {0, 3}, {10, 11, 1'500'000'000, 20, 21, 2'000'000'000});
 
-  EXPECT_EQ(written(snapshot),
-            "# HELP perf_cpu_cycles_total Core clock cycles while not halted. Event cycles, by CPU.\n"
-            "# TYPE perf_cpu_cycles_total counter\n"
-            "perf_cpu_cycles_total{cpu=\"0\"} 10\n"
-            "perf_cpu_cycles_total{cpu=\"3\"} 20\n"
-            "# HELP perf_cpu_instructions_user_total Instructions retired, in user mode. Event "
-            "instructions:u, by CPU.\n"
-            "# TYPE perf_cpu_instructions_user_total counter\n"
-            "perf_cpu_instructions_user_total{cpu=\"0\"} 11\n"
-            "perf_cpu_instructions_user_total{cpu=\"3\"} 21\n"
-            "# HELP perf_cpu_task_clock_seconds_total Time the event was scheduled: for a cgroup "
-            "the CPU time of its tasks, for a CPU all time. Event task-clock, by CPU.\n"
-            "# TYPE perf_cpu_task_clock_seconds_total counter\n"
-            "perf_cpu_task_clock_seconds_total{cpu=\"0\"} 1.5\n"
-            "perf_cpu_task_clock_seconds_total{cpu=\"3\"} 2\n"
-            "# HELP perf_group_enabled_seconds_total Time for which a group of events wanted the "
-            "PMU; for a cgroup only while its tasks ran.\n"
-            "# TYPE perf_group_enabled_seconds_total counter\n"
-            "perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
-            "perf_group_enabled_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
-            "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
-            "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"3\"} 1\n"
-            "# HELP perf_group_running_seconds_total Time for which a group of events had the PMU; "
-            "what is missing to the time enabled was estimated.\n"
-            "# TYPE perf_group_running_seconds_total counter\n"
-            "perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
-            "perf_group_running_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
-            "perf_group_running_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
-            "perf_group_running_seconds_total{group=\"soft\",cpu=\"3\"} 1\n");
+  EXPECT_EQ(
+      written(snapshot),
+      "# HELP perf_cpu_cycles_total Core clock cycles while not halted. Event cycles, by CPU.\n"
+      "# TYPE perf_cpu_cycles_total counter\n"
+      "perf_cpu_cycles_total{cpu=\"0\"} 10\n"
+      "perf_cpu_cycles_total{cpu=\"3\"} 20\n"
+      "# HELP perf_cpu_instructions_user_total Instructions retired, in user mode. Event "
+      "instructions:u, by CPU.\n"
+      "# TYPE perf_cpu_instructions_user_total counter\n"
+      "perf_cpu_instructions_user_total{cpu=\"0\"} 11\n"
+      "perf_cpu_instructions_user_total{cpu=\"3\"} 21\n"
+      "# HELP perf_cpu_task_clock_seconds_total Time the event was scheduled: for a cgroup "
+      "the CPU time of its tasks, for a CPU all time. Event task-clock, by CPU.\n"
+      "# TYPE perf_cpu_task_clock_seconds_total counter\n"
+      "perf_cpu_task_clock_seconds_total{cpu=\"0\"} 1.5\n"
+      "perf_cpu_task_clock_seconds_total{cpu=\"3\"} 2\n"
+      "# HELP perf_group_enabled_seconds_total Time for which a group of events wanted the "
+      "PMU; for a cgroup only while its tasks ran.\n"
+      "# TYPE perf_group_enabled_seconds_total counter\n"
+      "perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
+      "perf_group_enabled_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
+      "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
+      "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"3\"} 1\n"
+      "# HELP perf_group_running_seconds_total Time for which a group of events had the PMU; "
+      "what is missing to the time enabled was estimated.\n"
+      "# TYPE perf_group_running_seconds_total counter\n"
+      "perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
+      "perf_group_running_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
+      "perf_group_running_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
+      "perf_group_running_seconds_total{group=\"soft\",cpu=\"3\"} 1\n");
 }
 
 TEST(TextWriterTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
@@ -171,7 +172,8 @@ TEST(TextWriterTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
 
   EXPECT_THAT(text, HasSubstr("\nperf_cgroup_cycles_total{cgroup=\"/a\"} 7\n"
                               "perf_cgroup_cycles_total{cgroup=\"/b \\\"quoted\\\"\"} 8\n"));
-  EXPECT_THAT(text, HasSubstr("\nperf_group_enabled_seconds_total{group=\"core\",cgroup=\"/a\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nperf_group_enabled_seconds_total{group=\"core\",cgroup=\"/a\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("perf_cpu_")));
 }
 
@@ -186,14 +188,14 @@ TEST(TextWriterTest, WritesTheTimesOfBothScopesUnderOneHeader) {
 
   EXPECT_EQ(occurrences(text, "# TYPE perf_group_enabled_seconds_total "), 1u);
   EXPECT_EQ(occurrences(text, "# TYPE perf_group_running_seconds_total "), 1u);
-  EXPECT_THAT(text, HasSubstr("perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
-                              "perf_group_running_seconds_total{group=\"core\",cgroup=\"/a\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
+                        "perf_group_running_seconds_total{group=\"core\",cgroup=\"/a\"} 1\n"));
 }
 
 TEST(TextWriterTest, WritesCountsExactly) {
   for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{9'007'199'254'740'993}, kMax}) {
-    const std::string text =
-        written(cpu_snapshot({group("core", {"cycles"})}, {0}, {count}));
+    const std::string text = written(cpu_snapshot({group("core", {"cycles"})}, {0}, {count}));
 
     EXPECT_THAT(text,
                 HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} " + std::to_string(count) + "\n"));

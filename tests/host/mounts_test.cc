@@ -34,10 +34,10 @@ TEST(ParseMountsTest, FindsTheFieldsHoweverManyOptionalOnesThereAre) {
 }
 
 TEST(ParseMountsTest, UndoesOctalEscapes) {
-  const std::vector<Mount> mounts = parse_mounts(
-      R"(36 35 98:0 /a\134b /with\040blank\011tab\012break\134 rw - ext3 /dev/root rw)"
-      "\n"
-      R"(37 35 98:0 / /not\08\04 rw - ext3 /dev/root rw)");
+  const std::vector<Mount> mounts =
+      parse_mounts(R"(36 35 98:0 /a\134b /with\040blank\011tab\012break\134 rw - ext3 /dev/root rw)"
+                   "\n"
+                   R"(37 35 98:0 / /not\08\04 rw - ext3 /dev/root rw)");
 
   ASSERT_EQ(mounts.size(), 2u);
   EXPECT_EQ(mounts[0].root, "/a\\b");
@@ -54,9 +54,10 @@ TEST(ParseMountsTest, TakesASourceThatIsEmpty) {
 }
 
 TEST(ParseMountsTest, LeavesOutLinesOfAnotherForm) {
-  for (const char* line : {"", "\n\n", "-", "36 35 98:0 / /point rw", "36 35 98:0 / /point rw -",
-                           "36 35 98:0 / /point rw - ext3", "36 35 98:0 / /point rw - ext3 /dev/root",
-                           "36 35 98:0 / /point - ext3 /dev/root rw", "a b c"}) {
+  for (const char* line :
+       {"", "\n\n", "-", "36 35 98:0 / /point rw", "36 35 98:0 / /point rw -",
+        "36 35 98:0 / /point rw - ext3", "36 35 98:0 / /point rw - ext3 /dev/root",
+        "36 35 98:0 / /point - ext3 /dev/root rw", "a b c"}) {
     EXPECT_TRUE(parse_mounts(line).empty()) << "'" << line << "'";
   }
 }
@@ -91,7 +92,8 @@ TEST(MountTest, HasAnOptionOnlyAsAWhole) {
 TEST(ReadMountsTest, ReadsTheTableOfThisProcess) {
   const test::TempTree tree{{"proc/self/mountinfo", "36 35 98:0 / /a rw - cgroup2 none rw\n"}};
 
-  const Result<std::vector<Mount>> mounts = read_mounts({.procfs = tree.path("proc")});
+  const Result<std::vector<Mount>> mounts =
+      read_mounts({.procfs = tree.path("proc"), .cgroupfs = {}});
 
   ASSERT_TRUE(mounts);
   ASSERT_EQ(mounts->size(), 1u);
@@ -101,7 +103,8 @@ TEST(ReadMountsTest, ReadsTheTableOfThisProcess) {
 TEST(ReadMountsTest, NamesTheOptionToSetWhenThereIsNoTable) {
   const test::TempTree tree;
 
-  const Result<std::vector<Mount>> mounts = read_mounts({.procfs = tree.path("proc")});
+  const Result<std::vector<Mount>> mounts =
+      read_mounts({.procfs = tree.path("proc"), .cgroupfs = {}});
 
   ASSERT_FALSE(mounts);
   EXPECT_EQ(mounts.error().code, ENOENT);

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(OnlineCpusTest, AreThoseOfTheGivenTree) {
   const test::TempTree tree{{"sys/devices/system/cpu/online", "0,2-3\n"}};
 
-  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys"), .cgroupfs = {}});
 
   ASSERT_TRUE(cpus);
   EXPECT_THAT(*cpus, ElementsAre(0, 2, 3));
@@ -33,7 +33,7 @@ TEST(OnlineCpusTest, AreAtLeastOneOnThisMachine) {
 TEST(OnlineCpusTest, NameTheOptionToSetWhenTheFileIsNotThere) {
   const test::TempTree tree;
 
-  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys"), .cgroupfs = {}});
 
   ASSERT_FALSE(cpus);
   EXPECT_EQ(cpus.error().code, ENOENT);
@@ -45,7 +45,7 @@ TEST(OnlineCpusTest, AreNeverNoneAndNeverGuessed) {
   for (const char* content : {"", "\n", "none\n", "0-\n", "0-3\n\n"}) {
     const test::TempTree tree{{"sys/devices/system/cpu/online", content}};
 
-    const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys")});
+    const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.path("sys"), .cgroupfs = {}});
 
     ASSERT_FALSE(cpus) << "'" << content << "'";
     EXPECT_EQ(cpus.error().code, EINVAL);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <string>
@@ -33,7 +34,7 @@ class FakePerfKernel final : public PerfKernel {
     requests.push_back(request);
     steps.push_back("open");
     int ends[2] = {-1, -1};
-    if (!open_failures_.contains(number)) EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    if (!open_failures_.contains(number) && ::pipe2(ends, O_CLOEXEC) != 0) ADD_FAILURE() << errno;
     fds.push_back(ends[0]);
     kept_.emplace_back(ends[1]);
     if (const auto failure = open_failures_.find(number); failure != open_failures_.end()) {

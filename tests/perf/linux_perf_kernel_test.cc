@@ -19,7 +19,7 @@
 namespace pex::perf {
 namespace {
 
-constexpr std::size_t kPages = 64;
+constexpr std::size_t kPages = 1024;  // far more than anything else faults here meanwhile
 
 std::vector<EventSpec> events(std::initializer_list<const char*> names) {
   std::vector<EventSpec> specs;
@@ -34,14 +34,34 @@ CounterRequest request_for(const char* event, int cpu) {
   return request;
 }
 
-void touch_new_pages() {
-  const std::size_t bytes = kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(pages, MAP_FAILED);
-  ::madvise(pages, bytes, MADV_NOHUGEPAGE);  // else one fault may bring them all
-  for (std::size_t at = 0; at < bytes; at += bytes / kPages) static_cast<volatile char*>(pages)[at] = 1;
-  ::munmap(pages, bytes);
-}
+/// Fresh memory, none of which has been touched.
+class NewPages {
+ public:
+  NewPages() : start_(::mmap(nullptr, size(), PROT_READ | PROT_WRITE, kFlags, -1, 0)) {
+    ::madvise(start_, size(), MADV_NOHUGEPAGE);  // else one fault may bring them all
+  }
+  NewPages(const NewPages&) = delete;
+  NewPages& operator=(const NewPages&) = delete;
+  ~NewPages() { ::munmap(start_, size()); }
+
+  /// A fault in user mode for each page.
+  void touch() {
+    for (std::size_t at = 0; at < size(); at += size() / kPages) {
+      static_cast<volatile char*>(start_)[at] = 1;
+    }
+  }
+  /// A fault in the kernel for each page, which writes zeros there.
+  void let_the_kernel_touch() {
+    const UniqueFd zeros{::open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+    EXPECT_EQ(::read(zeros.get(), start_, size()), static_cast<ssize_t>(size()));
+  }
+
+ private:
+  static constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+  static std::size_t size() { return kPages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+  void* start_;
+};
 
 /// On one CPU throughout. Software events need no PMU, so these run wherever perf_event_open may be
 /// called at all.
@@ -114,7 +134,7 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
   GroupReading after;
 
   ASSERT_TRUE(group->read(kernel_, before));
-  touch_new_pages();
+  NewPages().touch();
   std::thread([] {}).join();  // runs on this CPU as well: to it, and back
   ASSERT_TRUE(group->read(kernel_, after));
 
@@ -128,19 +148,26 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
   EXPECT_GE(after.counts[2], before.counts[2] + kPages);
 }
 
-TEST_F(LinuxPerfKernelTest, CountsUserModeAloneWhenAskedTo) {
+TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
   const auto group = CounterGroup::open(kernel_, events({"page-faults:u", "page-faults:k"}),
                                         {cpu_, -1, {}}, /*pinned=*/false);
   ASSERT_TRUE(group) << describe(group.error().error);
+  NewPages for_user;
+  NewPages for_kernel;
   GroupReading before;
-  GroupReading after;
+  GroupReading user;
+  GroupReading both;
 
   ASSERT_TRUE(group->read(kernel_, before));
-  touch_new_pages();
-  ASSERT_TRUE(group->read(kernel_, after));
+  for_user.touch();
+  ASSERT_TRUE(group->read(kernel_, user));
+  for_kernel.let_the_kernel_touch();
+  ASSERT_TRUE(group->read(kernel_, both));
 
-  EXPECT_GE(after.counts[0], before.counts[0] + kPages);
-  EXPECT_LT(after.counts[1], before.counts[1] + kPages);
+  EXPECT_GE(user.counts[0], before.counts[0] + kPages);
+  EXPECT_LT(user.counts[1], before.counts[1] + kPages);
+  EXPECT_LT(both.counts[0], user.counts[0] + kPages);
+  EXPECT_GE(both.counts[1], user.counts[1] + kPages);
 }
 
 TEST_F(LinuxPerfKernelTest, SaysEnoentForAHardwareEventWhereThereIsNone) {

@@ -11,8 +11,8 @@ namespace pex::test {
 ///   TempTree tree{{"sys/devices/system/cpu/online", "0-3\n"}, {"cgroup/system.slice/"}};
 ///
 /// It lies in a temporary directory of its own, which is removed with all that is in it at the end.
-/// Paths are those below that directory, with or without a leading '/'. Anything that cannot be done
-/// throws std::filesystem::filesystem_error.
+/// Paths are those below that directory, with or without a leading '/'. Anything that cannot be
+/// done throws std::filesystem::filesystem_error.
 class TempTree {
  public:
   struct Entry {
