@@ -130,8 +130,9 @@ void App::on_poll(const collect::PollReport& report,
               {{"failures", std::to_string(report.more_failures)}});
   }
   if (first) {
-    log_.info(status(), {{"version", kVersion},
-                         {"interval", std::to_string(counting_.interval.count() / 1'000'000) + "ms"}});
+    log_.info(status(),
+              {{"version", kVersion},
+               {"interval", std::to_string(counting_.interval.count() / 1'000'000) + "ms"}});
     service_manager_.ready(status());
   }
 }
@@ -153,8 +154,7 @@ void App::run_on_schedule() {
 
 void App::on_tick() {
   if (!poll({})) self_metrics_.add_overruns(1);
-  const NextPoll next =
-      next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
+  const NextPoll next = next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
   if (next.missed > 0) self_metrics_.add_overruns(next.missed);
   due_ = next.due;
   schedule_tick();

@@ -124,8 +124,7 @@ void Collector::finish() {
     report_.merge(worker->report);
     cycles.push_back(&*worker->cycle);
   }
-  auto snapshot =
-      std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, cycles));
+  auto snapshot = std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, cycles));
   report_.duration = std::chrono::steady_clock::now() - started_;
 
   // From here on a new poll may start: only what is ours alone is touched.

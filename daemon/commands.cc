@@ -2,9 +2,9 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <algorithm>
 #include <iostream>
 #include <string>
 

@@ -27,9 +27,9 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
   Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy) return hierarchy.error();
   if (!*hierarchy) {
-    remarks.push_back(describe(
-        Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-              "mount cgroup2, or say with --path.cgroupfs where it is"}));
+    remarks.push_back(
+        describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
+                       "mount cgroup2, or say with --path.cgroupfs where it is"}));
     return none;
   }
   return std::optional(cgroup::Discovery((*hierarchy)->mount, plan.selection));

@@ -39,20 +39,22 @@ constexpr const char* kStyle =
 }  // namespace
 
 std::string landing_page(const Plan& plan, const std::string& telemetry_path) {
-  std::string page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                     "<title>Perf Event Exporter</title><style>";
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<title>Perf Event Exporter</title><style>";
   page += kStyle;
   page += "</style></head><body>\n<h1>Perf Event Exporter</h1>\n<p>Version ";
   page += html(kVersion);
   page += ". Counts what the CPUs really do, for every CPU and every cgroup.</p>\n<p><a href=\"" +
-          html(telemetry_path) + "\">Metrics</a> &middot; <a href=\"/-/healthy\">Healthy</a> "
+          html(telemetry_path) +
+          "\">Metrics</a> &middot; <a href=\"/-/healthy\">Healthy</a> "
           "&middot; <a href=\"/-/ready\">Ready</a></p>\n"
           "<table><tr><th>Group</th><th>Event</th><th>Counted here</th></tr>\n";
   for (const EventAvailability& event : plan.events) {
     page += "<tr><td>" + html(event.group) + "</td><td>" + html(event.event) + "</td>";
-    page += event.available ? "<td>yes</td></tr>\n"
-                            : "<td class=\"no\">no (" + errno_name(event.reason.code) +
-                                  ")</td></tr>\n";
+    page += event.available
+                ? "<td>yes</td></tr>\n"
+                : "<td class=\"no\">no (" + errno_name(event.reason.code) + ")</td></tr>\n";
   }
   page += "</table>\n";
   for (const std::string& line : left_out_lines(plan)) page += "<p>" + html(line) + ".</p>\n";

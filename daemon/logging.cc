@@ -42,8 +42,9 @@ std::string quoted(std::string_view text) {
 
 /// logfmt needs quotes only around what would otherwise end the value.
 std::string logfmt_value(std::string_view text) {
-  const bool plain = !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
-                     text.find_first_of(std::string_view("\t\n\r\0\x7f", 5)) == std::string_view::npos;
+  const bool plain =
+      !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
+      text.find_first_of(std::string_view("\t\n\r\0\x7f", 5)) == std::string_view::npos;
   return plain ? std::string(text) : quoted(text);
 }
 
@@ -74,12 +75,13 @@ struct Log::Sink {
 };
 
 Log::Log(LogLevel lowest, LogFormat format)
-    : sink_(new Sink{format, spdlog::logger("", std::make_shared<spdlog::sinks::stderr_sink_mt>())}) {
+    : sink_(
+          new Sink{format, spdlog::logger("", std::make_shared<spdlog::sinks::stderr_sink_mt>())}) {
   sink_->logger.set_level(kLevels[static_cast<std::size_t>(lowest)].level);
   const char* pattern = format == LogFormat::kJson ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ",%v})"
                                                    : "ts=%Y-%m-%dT%H:%M:%S.%eZ %v";
-  sink_->logger.set_formatter(std::make_unique<spdlog::pattern_formatter>(
-      pattern, spdlog::pattern_time_type::utc));
+  sink_->logger.set_formatter(
+      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
 }
 
 Log::~Log() = default;

@@ -22,9 +22,9 @@ enum ExitStatus {
 
 /// The command line, in the spelling of exporter-toolkit and node_exporter.
 struct Options {
-  std::string config_file;   ///< empty: the embedded default
+  std::string config_file;  ///< empty: the embedded default
   bool check_config = false;
-  bool once = false;         ///< poll twice, print one scrape, end
+  bool once = false;  ///< poll twice, print one scrape, end
   bool list_events = false;
   std::string list_glob = "*";
   std::vector<std::string> listen_addresses;

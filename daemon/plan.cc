@@ -69,8 +69,8 @@ class Planner {
   perf::PerfKernel& kernel_;
   int probe_cpu_;
   Plan plan_;
-  std::map<std::string, config::Position> claimed_;       ///< by family, where it was first
-  std::map<std::string, std::optional<Error>> tried_;     ///< by event, why it was refused
+  std::map<std::string, config::Position> claimed_;    ///< by family, where it was first
+  std::map<std::string, std::optional<Error>> tried_;  ///< by event, why it was refused
 };
 
 std::vector<cgroup::Glob> globs(const std::vector<std::string>& patterns) {

@@ -14,7 +14,8 @@ std::string describe(const Error& error) {
   if (error.code != 0) {
     const char* text = ::strerrordesc_np(error.code);
     if (!line.empty()) line += ": ";
-    line += std::string(text != nullptr ? text : "Unknown error") + " (" + errno_name(error.code) + ")";
+    line +=
+        std::string(text != nullptr ? text : "Unknown error") + " (" + errno_name(error.code) + ")";
   }
   if (!error.remedy.empty()) line += ". Remedy: " + error.remedy;
   return line;

@@ -9,7 +9,8 @@
 
 namespace pex {
 
-/// The whole of `text` as a decimal number; nothing on an empty text, a sign, a rest or an overflow.
+/// The whole of `text` as a decimal number; nothing on an empty text, a sign, a rest or an
+/// overflow.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 
 /// "250ms", "1s", "2m", "1h": a whole number and one unit out of ms, s, m, h. Nothing otherwise,

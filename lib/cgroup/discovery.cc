@@ -91,7 +91,7 @@ std::shared_ptr<const Cgroup> Discovery::hold(const std::string& path, std::uint
   auto cgroup = std::make_shared<Cgroup>();
   cgroup->path = path;
   cgroup->directory.reset(::open((root_ + path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat status{};
+  struct stat status {};
   if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) return nullptr;
   cgroup->id = status.st_ino;
   return cgroup;

@@ -41,9 +41,9 @@ class Discovery {
   Discovery(std::string root, Selection selection);
 
   /// What there is now; the same object as before when nothing has changed. Looks again when the
-  /// tree or the capacity has changed, and once a minute in any case. Where there are too many, those
-  /// already found stay, then the first by path. Fails when the tree cannot be read, and then what
-  /// was found last still holds: a cgroup is only gone when the tree says so.
+  /// tree or the capacity has changed, and once a minute in any case. Where there are too many,
+  /// those already found stay, then the first by path. Fails when the tree cannot be read, and then
+  /// what was found last still holds: a cgroup is only gone when the tree says so.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
  private:

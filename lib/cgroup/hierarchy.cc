@@ -19,9 +19,9 @@ std::optional<Hierarchy::Version> version_carrying_perf_event(const host::Mount&
   return {};
 }
 
-/// How much of the tree a mount shows. In a cgroup namespace the root of a mount is told relative to
-/// our own cgroup: "/" is our part, "/.." the one above it, and so on up to the host's whole tree.
-/// Any other root is a part that somebody chose.
+/// How much of the tree a mount shows. In a cgroup namespace the root of a mount is told relative
+/// to our own cgroup: "/" is our part, "/.." the one above it, and so on up to the host's whole
+/// tree. Any other root is a part that somebody chose.
 std::size_t reach(const host::Mount& mount) {
   if (mount.root == "/") return 1;
   const std::vector<std::string_view> above = split(std::string_view(mount.root).substr(1), '/');

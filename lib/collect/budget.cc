@@ -25,9 +25,8 @@ Capacity cgroup_capacity(const Budget& budget, std::size_t cpus) {
       // each cgroup is also held by one descriptor of its directory
       {fits(budget.max_open_files, kReservedFiles + cpu_events, per_cgroup + 1), "open_files"},
   };
-  return *std::min_element(std::begin(bounds), std::end(bounds), [](const auto& a, const auto& b) {
-    return a.cgroups < b.cgroups;
-  });
+  return *std::min_element(std::begin(bounds), std::end(bounds),
+                           [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
 }
 
 }  // namespace pex::collect

@@ -11,10 +11,10 @@ struct Budget {
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
   std::size_t max_open_files = 1024;  ///< the process's limit, RLIMIT_NOFILE
-  std::size_t cpu_events = 0;     ///< descriptors for the groups of one CPU
-  std::size_t cgroup_events = 0;  ///< descriptors for the groups of one cgroup on one CPU
-  std::size_t cpu_series = 0;     ///< published for one CPU
-  std::size_t cgroup_series = 0;  ///< published for one cgroup
+  std::size_t cpu_events = 0;         ///< descriptors for the groups of one CPU
+  std::size_t cgroup_events = 0;      ///< descriptors for the groups of one cgroup on one CPU
+  std::size_t cpu_series = 0;         ///< published for one CPU
+  std::size_t cgroup_series = 0;      ///< published for one cgroup
 };
 
 /// Descriptors kept free for sockets, logs and files of the process itself.

@@ -29,8 +29,8 @@ struct PollReport {
   std::size_t open_events = 0;     ///< after the poll
   std::size_t read_failures = 0;   ///< groups that could not be read
   std::map<Refusal, std::uint64_t> refusals;
-  std::vector<Error> failures;      ///< the first kMaxFailures, each ready to be logged
-  std::size_t more_failures = 0;    ///< beyond those
+  std::vector<Error> failures;    ///< the first kMaxFailures, each ready to be logged
+  std::size_t more_failures = 0;  ///< beyond those
 
   static constexpr std::size_t kMaxFailures = 16;
 

@@ -222,8 +222,8 @@ std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& 
 
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range) {
-  const std::string remedy =
-      "write a duration from " + format_duration(range.least) + " to " + format_duration(range.most);
+  const std::string remedy = "write a duration from " + format_duration(range.least) + " to " +
+                             format_duration(range.most);
   const std::optional<std::string> text = value.text({"a duration", remedy});
   if (!text) return {};
 

@@ -24,8 +24,8 @@ struct Estimate {
 
 /// All three arguments are increments over the interval, not totals: scaled totals can fall, and a
 /// counter must not. `enabled` = 0 is an exact zero (a cgroup none of whose tasks was on the CPU).
-/// The extrapolated part is raw * (enabled - running) / running in floating point, which no interval
-/// can overflow; integers overflow 64 bits after 4 s at 4 GHz.
+/// The extrapolated part is raw * (enabled - running) / running in floating point, which no
+/// interval can overflow; integers overflow 64 bits after 4 s at 4 GHz.
 Estimate scale(std::uint64_t raw, std::chrono::nanoseconds enabled,
                std::chrono::nanoseconds running);
 

@@ -51,8 +51,7 @@ struct SelfMetrics::Families {
   Family<Counter>& open_errors =
       counter(registry, "perf_event_exporter_event_open_errors_total",
               "Times the kernel refused to open an event, by the name of its errno.");
-  Counter& polls =
-      counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
+  Counter& polls = counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
   Gauge& poll_duration = gauge(registry, "perf_event_exporter_poll_duration_seconds",
                                "Duration of the last poll, from its start to its snapshot.")
                              .Add({});
@@ -65,9 +64,9 @@ struct SelfMetrics::Families {
   Gauge& off_pmu = gauge(registry, "perf_event_exporter_pinned_groups_off_pmu",
                          "Pinned groups without their place on the PMU at the last poll.")
                        .Add({});
-  Counter& read_failures = counter(registry, "perf_event_exporter_read_errors_total",
-                                   "Groups that could not be read.")
-                               .Add({});
+  Counter& read_failures =
+      counter(registry, "perf_event_exporter_read_errors_total", "Groups that could not be read.")
+          .Add({});
   Family<Gauge>& cgroups =
       gauge(registry, "perf_event_exporter_cgroups",
             "Cgroups by state: counted, lingering after their end, or left out by a limit.");
@@ -91,9 +90,9 @@ struct SelfMetrics::Families {
             "When the configuration in force was loaded.")
           .Add({});
 
-  Counter& cpu_seconds = counter(registry, "process_cpu_seconds_total",
-                                 "User and system CPU time of this process.")
-                             .Add({});
+  Counter& cpu_seconds =
+      counter(registry, "process_cpu_seconds_total", "User and system CPU time of this process.")
+          .Add({});
   Gauge& start_time = gauge(registry, "process_start_time_seconds",
                             "Start of this process, in seconds since the epoch.")
                           .Add({});
@@ -101,12 +100,10 @@ struct SelfMetrics::Families {
       gauge(registry, "process_open_fds", "Open file descriptors of this process.").Add({});
   Gauge& max_fds =
       gauge(registry, "process_max_fds", "Most file descriptors this process may open.").Add({});
-  Gauge& virtual_bytes = gauge(registry, "process_virtual_memory_bytes",
-                               "Virtual memory of this process.")
-                             .Add({});
-  Gauge& resident_bytes = gauge(registry, "process_resident_memory_bytes",
-                                "Resident memory of this process.")
-                              .Add({});
+  Gauge& virtual_bytes =
+      gauge(registry, "process_virtual_memory_bytes", "Virtual memory of this process.").Add({});
+  Gauge& resident_bytes =
+      gauge(registry, "process_resident_memory_bytes", "Resident memory of this process.").Add({});
 
   std::map<std::string, Gauge*> events;
   std::size_t left_out = 0;
@@ -157,8 +154,9 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
         .Increment(static_cast<double>(targets.left_out - f.left_out));
   }
   f.left_out = targets.left_out;
-  f.series.Set(static_cast<double>(collect::series_in(snapshot.plan->cpu) * snapshot.cpu.rows +
-                                   collect::series_in(snapshot.plan->cgroup) * snapshot.cgroup.rows));
+  f.series.Set(
+      static_cast<double>(collect::series_in(snapshot.plan->cpu) * snapshot.cpu.rows +
+                          collect::series_in(snapshot.plan->cgroup) * snapshot.cgroup.rows));
 }
 
 void SelfMetrics::add_overruns(std::uint64_t missed) {

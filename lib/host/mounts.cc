@@ -9,7 +9,8 @@
 namespace pex::host {
 namespace {
 
-constexpr std::size_t kMaxMountTable = 16 * 1024 * 1024;  // container hosts have thousands of mounts
+constexpr std::size_t kMaxMountTable =
+    16 * 1024 * 1024;  // container hosts have thousands of mounts
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 

@@ -33,7 +33,7 @@ double clock_seconds(clockid_t clock) {
 /// Kernels from 6.2 give the number of open descriptors as the size of the directory; older ones
 /// give 0 there and have to be counted, which with thousands of events is a thousand times dearer.
 std::uint64_t count_open_fds() {
-  struct stat status{};
+  struct stat status {};
   if (::stat(kOpenFds, &status) == 0 && status.st_size > 0) {
     return static_cast<std::uint64_t>(status.st_size);
   }

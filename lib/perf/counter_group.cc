@@ -7,8 +7,7 @@
 namespace pex::perf {
 
 std::string describe(const Place& place) {
-  const std::string cgroup =
-      place.cgroup_fd < 0 ? "" : "for cgroup '" + place.cgroup_path + "' ";
+  const std::string cgroup = place.cgroup_fd < 0 ? "" : "for cgroup '" + place.cgroup_path + "' ";
   return cgroup + "on CPU " + std::to_string(place.cpu);
 }
 
@@ -24,11 +23,10 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
   request.cgroup_fd = place.cgroup_fd;
   request.pinned = pinned;
   const auto refused = [&](std::size_t event, const char* verb, int code) {
-    return OpenFailure{event,
-                       Error{code,
-                             std::string(verb) + " event '" + events[event].name + "' " +
-                                 describe(place),
-                             std::string(open_remedy(code, request))}};
+    return OpenFailure{
+        event,
+        Error{code, std::string(verb) + " event '" + events[event].name + "' " + describe(place),
+              std::string(open_remedy(code, request))}};
   };
 
   for (std::size_t event = 0; event < events.size(); ++event) {

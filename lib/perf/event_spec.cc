@@ -31,14 +31,20 @@ struct Named {
 std::optional<Named> find_event(std::string_view name) {
   for (const EventRow& row : generic_events()) {
     if (name.empty() || (name != row.name && name != row.alias)) continue;
-    return Named{{std::string(row.name), {row.type, row.config}, std::string(row.metric), row.unit,
+    return Named{{std::string(row.name),
+                  {row.type, row.config},
+                  std::string(row.metric),
+                  row.unit,
                   std::string(row.help)},
                  row.filter};
   }
   for (const CacheEvent& event : cache_events()) {
     if (name != event.name) continue;
-    return Named{{event.name, {PERF_TYPE_HW_CACHE, event.config}, metric_name(event.name),
-                  Unit::kEvents, event.help}};
+    return Named{{event.name,
+                  {PERF_TYPE_HW_CACHE, event.config},
+                  metric_name(event.name),
+                  Unit::kEvents,
+                  event.help}};
   }
   return {};
 }
@@ -78,7 +84,9 @@ Result<EventSpec> with_modifiers(Named named, std::string_view modifiers) {
   spec.name += user && kernel ? ":uk" : user ? ":u" : ":k";
   spec.metric += user && kernel ? "_user_kernel" : user ? "_user" : "_kernel";
   spec.help.pop_back();
-  spec.help += user && kernel ? ", without the hypervisor." : user ? ", in user mode." : ", in the kernel.";
+  spec.help += user && kernel ? ", without the hypervisor."
+               : user         ? ", in user mode."
+                              : ", in the kernel.";
   return spec;
 }
 

@@ -20,8 +20,8 @@ struct GroupReading {
   };
 
   State state = State::kCounting;
-  std::chrono::nanoseconds time_enabled{};  ///< the group wanted the PMU; for a cgroup this runs only
-                                            ///< while its tasks are on that CPU
+  std::chrono::nanoseconds time_enabled{};  ///< the group wanted the PMU; for a cgroup this runs
+                                            ///< only while its tasks are on that CPU
   std::chrono::nanoseconds time_running{};  ///< it had the PMU; never more than time_enabled
   std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
 };

@@ -39,8 +39,8 @@ Result<OpenCounter> LinuxPerfKernel::open(const CounterRequest& request) {
   const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
   const int pid = in_cgroup ? request.cgroup_fd : -1;
 
-  OpenCounter counter{UniqueFd{static_cast<int>(::syscall(SYS_perf_event_open, &attr, pid,
-                                                          request.cpu, request.leader_fd, flags))}};
+  OpenCounter counter{UniqueFd{static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attr, pid, request.cpu, request.leader_fd, flags))}};
   if (!counter.fd) return last_error();
   if (::ioctl(counter.fd.get(), PERF_EVENT_IOC_ID, &counter.id) != 0) return last_error();
   return counter;

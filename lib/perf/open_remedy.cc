@@ -46,7 +46,8 @@ constexpr Row kRows[] = {
     {EBUSY, About::kAny, "another tool holds the PMU exclusively: stop it"},
     {ENOSPC, About::kAny, "all hardware slots of this kind are taken: count fewer of them"},
     {EBADF, About::kCgroupEvent,
-     "this directory is not a cgroup of the hierarchy that carries perf_event: see --path.cgroupfs"},
+     "this directory is not a cgroup of the hierarchy that carries perf_event: see "
+     "--path.cgroupfs"},
     {ENOMEM, About::kAny, "the kernel is out of memory for events: count fewer cgroups"},
 };
 

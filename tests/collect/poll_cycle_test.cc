@@ -1,8 +1,8 @@
 #include "collect/poll_cycle.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
 #include <cerrno>
 #include <optional>
 
@@ -105,8 +105,7 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 
   EXPECT_EQ(report.read_failures, 1U);
   ASSERT_EQ(report.failures.size(), 1U);
-  EXPECT_EQ(describe(report.failures[0]),
-            "read group 'core' on CPU 0: Input/output error (EIO)");
+  EXPECT_EQ(describe(report.failures[0]), "read group 'core' on CPU 0: Input/output error (EIO)");
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 5U);
 }
 
