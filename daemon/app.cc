@@ -144,15 +144,22 @@ std::string App::status() const {
          std::to_string(snapshot_->targets->present) + " cgroups";
 }
 
-void App::run_on_schedule() {
+void App::follow_signals() {
+  stop_signals_.add(SIGINT);
+  stop_signals_.add(SIGTERM);
+  reload_signal_.add(SIGHUP);
   await_stop_signal();
   await_reload_signal();
+}
+
+void App::run_on_schedule() {
   last_poll_ = due_ = std::chrono::steady_clock::now();
   schedule_watchdog();
   on_tick();
 }
 
 void App::on_tick() {
+  if (stopping_) return;  // a timer that had fired before it was cancelled
   if (!poll({})) self_metrics_.add_overruns(1);
   const NextPoll next = next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
   if (next.missed > 0) self_metrics_.add_overruns(next.missed);
@@ -169,7 +176,7 @@ void App::schedule_tick() {
 
 void App::schedule_watchdog() {
   const std::optional<std::chrono::microseconds> period = service_manager_.watchdog_period();
-  if (!period) return;
+  if (!period || stopping_) return;
   const auto silence = std::chrono::steady_clock::now() - last_poll_;
   if (silence < kPollsUntilHung * counting_.interval + *period) service_manager_.alive();
   watchdog_.expires_after(*period);
@@ -179,8 +186,6 @@ void App::schedule_watchdog() {
 }
 
 void App::await_stop_signal() {
-  stop_signals_.add(SIGINT);
-  stop_signals_.add(SIGTERM);
   stop_signals_.async_wait([this](const error_code& cancelled, int signal) {
     if (cancelled) return;
     log_.info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
@@ -189,9 +194,8 @@ void App::await_stop_signal() {
 }
 
 void App::await_reload_signal() {
-  reload_signal_.add(SIGHUP);
   reload_signal_.async_wait([this](const error_code& cancelled, int) {
-    if (cancelled) return;
+    if (cancelled || stopping_) return;
     reload();
     await_reload_signal();
   });
@@ -214,6 +218,7 @@ void App::reload() {
 }
 
 void App::stop() {
+  stopping_ = true;
   service_manager_.stopping();
   tick_.cancel();
   watchdog_.cancel();

@@ -41,7 +41,11 @@ class App {
   /// is running.
   bool poll(std::function<void()> done);
 
-  /// Polls at every interval from now on, follows signals and keeps the service manager informed.
+  /// SIGTERM and SIGINT stop it, SIGHUP reloads, as soon as the loop runs. Called first, as a
+  /// signal may come at any time.
+  void follow_signals();
+
+  /// Polls at every interval from now on and keeps the service manager informed.
   void run_on_schedule();
 
   /// Lets the loop run out of work.
@@ -82,6 +86,7 @@ class App {
   boost::asio::signal_set reload_signal_;
   std::chrono::steady_clock::time_point due_;
   std::chrono::steady_clock::time_point last_poll_;
+  bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
   std::unique_ptr<http::Server> server_;
   Counting counting_;  ///< last, so that its workers end before what they report to
 };

@@ -38,6 +38,7 @@ constexpr std::size_t kGroupColumn = 16;
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   boost::asio::io_context loop{1};
   App app{loop, options, kernel, log};
+  app.follow_signals();
   if (const Result<void, std::vector<Error>> started = app.start(); !started) {
     return failed(log, started.error());
   }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <limits>
 
+#include "collect/cpu_presence.h"
+
 namespace pex::collect {
 namespace {
 
@@ -16,7 +18,7 @@ std::size_t fits(std::size_t limit, std::size_t used, std::size_t each) {
 }  // namespace
 
 Capacity cgroup_capacity(const Budget& budget, std::size_t cpus) {
-  const std::size_t cpu_events = budget.cpu_events * cpus;
+  const std::size_t cpu_events = (budget.cpu_events + kPresenceEvents) * cpus;
   const std::size_t per_cgroup = budget.cgroup_events * cpus;
   const Capacity bounds[] = {
       {budget.max_cgroups, "max"},

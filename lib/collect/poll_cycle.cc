@@ -3,13 +3,14 @@
 namespace pex::collect {
 
 PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu)
-    : kernel_(kernel), plan_(std::move(plan)), cpu_(cpu) {
+    : kernel_(kernel), plan_(std::move(plan)), cpu_(cpu), presence_(kernel, cpu) {
   for (const GroupPlan& group : plan_->cpu) groups_.emplace_back(group);
 }
 
 PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets) {
   PollReport report;
   align_to(targets);
+  notice_absence(report);
   close_gone(report);  // with their last reading
   open_new(report);
   for (TargetGroup& group : groups_) {
@@ -33,13 +34,13 @@ void PollCycle::collect(TargetGroup& group, PollReport& report) {
     return;
   }
   TargetGroup::Buffer buffer;
-  const Increment increment = group.advance_to(reading_, buffer);
-  group.totals().add(increment);
+  group.totals().add(group.advance_to(reading_, buffer));
+}
 
-  const bool time_stands_still = group.cgroup() == nullptr && increment.enabled.count() == 0;
-  if (online_ && (reading_.state == perf::GroupReading::State::kFinal || time_stands_still)) {
-    cpu_was_away_ = true;
-  }
+void PollCycle::notice_absence(PollReport& report) {
+  if (!online_) presence_.reset();
+  cpu_was_away_ = online_ && presence_.was_away();
+  report.open_events += presence_.is_open() ? 1 : 0;
 }
 
 /// Gives every target its groups, in the order of the targets: those of known series keep theirs.
@@ -84,7 +85,6 @@ void PollCycle::close_gone(PollReport& report) {
     report.merge(last_words);
     group.close(report);
   }
-  cpu_was_away_ = false;
 }
 
 void PollCycle::open_new(PollReport& report) {

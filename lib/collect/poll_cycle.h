@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
+#include "collect/cpu_presence.h"
 #include "collect/poll_report.h"
 #include "collect/target_group.h"
 #include "collect/targets.h"
@@ -26,8 +27,8 @@ class PollCycle {
 
   int cpu() const { return cpu_; }
 
-  /// The last poll found that the CPU went offline and came back since the one before: nothing that
-  /// was open counts any more, and a thread pinned to it may have been moved away.
+  /// The last poll found that the CPU had been offline and back since the one before: everything
+  /// was opened anew, and a thread pinned to it may have been moved away.
   bool cpu_was_away() const { return cpu_was_away_; }
 
   /// The groups of the CPU itself, in the order of the plan.
@@ -37,6 +38,7 @@ class PollCycle {
 
  private:
   void align_to(std::shared_ptr<const TargetSet> targets);
+  void notice_absence(PollReport& report);
   void close_gone(PollReport& report);
   void open_new(PollReport& report);
   void collect(TargetGroup& group, PollReport& report);
@@ -46,6 +48,7 @@ class PollCycle {
   perf::PerfKernel& kernel_;
   std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
+  CpuPresence presence_;
   std::shared_ptr<const TargetSet> targets_;
   std::vector<TargetGroup> groups_;  ///< those of the CPU, then those of each cgroup in turn
   perf::GroupReading reading_;       ///< used again, to allocate nothing

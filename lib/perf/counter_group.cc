@@ -68,7 +68,6 @@ Result<> CounterGroup::read_one_by_one(PerfKernel& kernel, GroupReading& reading
     if (!decoded) return decoded.error();
     counts.insert(counts.begin(), own.counts.front());
   }
-  own.state = GroupReading::State::kFinal;
   own.counts = std::move(counts);
   reading = std::move(own);
   return {};

@@ -40,9 +40,8 @@ class CounterGroup {
                                                 std::span<const EventSpec> events,
                                                 const Place& place, bool pinned);
 
-  /// One read(2). When the CPU went offline, the kernel has broken the group up: each event is then
-  /// read on its own, and the reading is State::kFinal. (A group of one event cannot be broken up,
-  /// so nothing tells; its times stand still.)
+  /// One read(2). When the CPU went offline, the kernel has broken the group up and no count moves
+  /// any more; each event is then read on its own, once, so that the last counts are not lost.
   Result<> read(PerfKernel& kernel, GroupReading& reading) const;
 
   /// Starts a pinned group anew after State::kOffPmu.

@@ -16,7 +16,6 @@ struct GroupReading {
   enum class State {
     kCounting,  ///< the usual case; the other fields are valid
     kOffPmu,    ///< a pinned group lost its place on the PMU: no numbers until enabled again
-    kFinal,     ///< the CPU went offline: the numbers are valid, and will never move again
   };
 
   State state = State::kCounting;

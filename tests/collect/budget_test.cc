@@ -33,7 +33,7 @@ TEST(BudgetTest, EventsOfTheCpusComeFirstAndTheRestIsForCgroups) {
 
   const Capacity capacity = cgroup_capacity(budget, 2);
 
-  EXPECT_EQ(capacity.cgroups, 7U);  // (100 - 2 * 6) / (2 * 6)
+  EXPECT_EQ(capacity.cgroups, 7U);  // (100 - 2 * (6 + 1)) / (2 * 6)
   EXPECT_EQ(capacity.bound, "max_open_events");
 }
 
@@ -53,7 +53,7 @@ TEST(BudgetTest, FilesOfTheProcessItselfAreReserved) {
 
   const Capacity capacity = cgroup_capacity(budget, 2);
 
-  EXPECT_EQ(capacity.cgroups, 13U);  // (256 - 64 - 2 * 6) / (2 * 6 + 1 directory)
+  EXPECT_EQ(capacity.cgroups, 13U);  // (256 - 64 - 2 * (6 + 1)) / (2 * 6 + 1 directory)
   EXPECT_EQ(capacity.bound, "open_files");
 }
 

@@ -60,7 +60,7 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
 
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_EQ(report.groups_read, 1U);
-  EXPECT_EQ(report.open_events, 2U);
+  EXPECT_EQ(report.open_events, 3U);  // two, and the one that tells of the CPU
   EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[1], 200U);
 }
 
@@ -75,7 +75,7 @@ TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
 
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 8U);
-  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles"}));
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy"}));
 }
 
 TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
@@ -92,7 +92,7 @@ TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
 
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 2U);
   EXPECT_EQ(cycle.cgroup_groups(1)[0].totals().events()[0], 3U);
-  EXPECT_EQ(kernel_.still_open(), 4U);  // two of the CPU, one each of b and c
+  EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
 }
 
 TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
@@ -132,7 +132,7 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
   }
 
   EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
-  EXPECT_EQ(kernel_.still_open(), 0U);  // the leader of a half-open group is closed
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
 }
 
 TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
@@ -172,17 +172,28 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
   EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
-TEST_F(PollCycleTest, CountersWhoseTimeStandsStillAreOpenedAnew) {
+TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)cycle.run(targets({}));
-  (void)cycle.run(targets({}));  // the CPU was away and is back: frozen for good
-  kernel_.answer("cpu0 cycles", counts(milliseconds{6}, milliseconds{6}, {100, 10}));
+  kernel_.answer("cpu0 dummy", counts(milliseconds{0}, milliseconds{0}, {}));  // its clock stands
+  kernel_.answer("cpu0 cycles",
+                 {Answer::Kind::kBrokenUp, milliseconds{6}, milliseconds{6}, {130, 13}, 0});
 
   const PollReport report = cycle.run(targets({}));
 
+  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
-  EXPECT_EQ(kernel_.opened(), 4U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[1], 13U);
+}
+
+TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
+  PollCycle cycle{kernel_, plan_, 0};
+  for (int poll = 0; poll < 5; ++poll) (void)cycle.run(targets({}));
+
+  EXPECT_FALSE(cycle.cpu_was_away());
+  EXPECT_EQ(kernel_.opened(), 3U);  // two events, and the one that tells of the CPU
 }
 
 TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {

@@ -1,8 +1,8 @@
 """The daemon against the real kernel: start it, scrape it, give it cgroups and work, end it.
 
-Each test here is a program, `NAME_test.py DAEMON WORKLOAD`. What a machine lacks is skipped with its
-reason; a test of which nothing ran exits with 77, which CTest shows as skipped. Nothing waits for a
-fixed time: everything is awaited, and gives up loudly.
+Each test here is a program, `NAME_test.py DAEMON WORKLOAD`. What a machine cannot run is skipped
+with the reason; a program of which nothing ran exits with 77, which CTest shows as skipped. Nothing
+waits for a fixed time: everything is awaited, and gives up loudly.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(f"usage: {sys.argv[0]} DAEMON_BINARY WORKLOAD_BINARY [TEST...]")
     daemon_binary, workload_binary = map(os.path.abspath, sys.argv[1:3])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a time-out must not leave cgroups behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cgroups are removed then, too
     with contextlib.suppress(PermissionError, ProcessLookupError):
         os.setpriority(os.PRIO_PROCESS, 0, -5)  # the machine may be busy; our cadence matters
     program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False,
@@ -76,7 +76,7 @@ def require_root():
 
 
 def require_events(*events):
-    """Skips unless the daemon can open `events` here: seccomp, paranoid and old kernels forbid it."""
+    """Skips unless the daemon can open `events` here: seccomp and old kernels forbid it."""
     require_root()
     listed = subprocess.run([daemon_binary, "list"], capture_output=True, text=True, check=True)
     here = {line.split()[0] for line in listed.stdout.splitlines() if line.split()[1] == "yes"}
@@ -256,7 +256,7 @@ def busy_loop(tree, cgroup, cpu):
 
 
 class Scrape(dict):
-    """(name, sorted labels) -> value. Fails on a line that is no sample and on a repeated series."""
+    """(name, sorted labels) -> value. Fails on a line that is no sample and on a second sample."""
 
     SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
     LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(?:,|$)')
@@ -302,7 +302,7 @@ class Falls:
             self.highest[series] = value
 
 
-def config_of(*, interval="100ms", events, scope="[cpu, cgroup]", include=(), linger="60s", more=""):
+def config_of(*, events, interval="100ms", scope="[cpu, cgroup]", include=(), linger="60s"):
     """A configuration with one group."""
     lines = [f"collection: {{interval: {interval}}}",
              "groups:",
@@ -310,7 +310,7 @@ def config_of(*, interval="100ms", events, scope="[cpu, cgroup]", include=(), li
     if include:
         patterns = ", ".join(f'"{pattern}"' for pattern in include)
         lines.append(f"cgroups: {{include: [{patterns}], linger: {linger}}}")
-    return "\n".join([*lines, more, ""])
+    return "\n".join([*lines, ""])
 
 
 def free_port():
@@ -366,6 +366,7 @@ class Daemon:
     def write_config(self, text):
         with open(self.config_path, "w", encoding="utf-8") as file:
             file.write(text)
+        os.chmod(self.config_path, 0o644)  # whoever it runs as
 
     def _is_ready(self):
         if self.child.poll() is not None:
@@ -402,10 +403,23 @@ class Daemon:
         one after it began later."""
         name = "perf_event_exporter_polls_total"
         from_now = self.scrape().value(name) + polls
-        return self.scrape_when(f"{polls} more polls", lambda scrape: scrape.value(name) >= from_now)
+        return self.scrape_when(f"{polls} more polls",
+                                lambda scrape: scrape.value(name) >= from_now)
 
     def open_fds(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+        """Descriptors but for sockets: a connection just closed by us may still be open there."""
+        return sum(not target.startswith("socket:") for target in self._fds())
+
+    def open_sockets(self):
+        """The listening one, and one for each connection."""
+        return sum(target.startswith("socket:") for target in self._fds())
+
+    def _fds(self):
+        directory, targets = f"/proc/{self.pid}/fd", []
+        for fd in os.listdir(directory):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                targets.append(os.readlink(f"{directory}/{fd}"))
+        return targets
 
     def stderr(self):
         return read_text(f"{self.scratch}/stderr")

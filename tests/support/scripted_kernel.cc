@@ -29,8 +29,7 @@ std::string event_name(const perf::EventAttributes& attributes) {
 
 void ScriptedKernel::answer(const std::string& group, Answer answer) {
   const std::lock_guard lock{mutex_};
-  answers_[group] = std::move(answer);
-  untold_.erase(group);
+  answers_[group] = {std::move(answer), /*by_script=*/true, /*was_read=*/false};
 }
 
 void ScriptedKernel::refuse(const std::string& event, int code) {
@@ -65,8 +64,15 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
     counter.position += other.leader_fd == counter.leader_fd ? 1 : 0;
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
+  if (request.leader_fd < 0) start_anew(place + " " + event);
   counters_.insert_or_assign(ends[0], std::move(counter));
   return opened;
+}
+
+/// What the group of this name before it was told to say is over: a new one starts at 0.
+void ScriptedKernel::start_anew(const std::string& group) {
+  const auto old = answers_.find(group);
+  if (old != answers_.end() && old->second.was_read) answers_.erase(old);
 }
 
 Result<> ScriptedKernel::enable_group(int leader_fd) {
@@ -81,10 +87,13 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   const Counter& asked = counters_.at(leader_fd);
   const Counter& leader = counters_.at(asked.leader_fd);
   const std::string group = leader.place + " " + leader.event;
-  const bool was_told = answers_.contains(group);
-  Answer& answer = answers_[group];
-  if (!was_told && leader.place.find(' ') == std::string::npos) untold_.insert(group);
-  if (untold_.contains(group)) answer.enabled = answer.running += std::chrono::milliseconds{1};
+  const bool whole_cpu = leader.place.find(' ') == std::string::npos;
+  Told& told = answers_[group];
+  const Answer& answer = told.answer;
+  told.was_read = true;
+  if (!told.by_script && whole_cpu) {
+    told.answer.enabled = told.answer.running += std::chrono::milliseconds{1};
+  }
   if (answer.kind == Answer::Kind::kEof) return std::size_t{0};
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
 
@@ -100,8 +109,7 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   words[filled++] = static_cast<std::uint64_t>(answer.enabled.count());
   words[filled++] = static_cast<std::uint64_t>(answer.running.count());
   for (const Counter* member : members) {
-    words[filled++] =
-        member->position < answer.counts.size() ? answer.counts[member->position] : 0;
+    words[filled++] = member->position < answer.counts.size() ? answer.counts[member->position] : 0;
     words[filled++] = member->id;
   }
   return filled;

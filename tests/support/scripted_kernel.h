@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -34,22 +33,23 @@ class ScriptedKernel final : public perf::PerfKernel {
     int code = 0;                       ///< of kError
   };
 
-  /// What a read of `group` says from now on. Until told, its counts are 0; the time of a whole CPU
-  /// goes on with every read, as it does in a real kernel, and that of a cgroup stands still.
+  /// What a read of `group` says from now on, until it is told otherwise or the group is opened
+  /// anew after having said it. Until told, counts are 0; the time of a whole CPU goes on with
+  /// every read, as it does in a real kernel, and that of a cgroup stands still.
   void answer(const std::string& group, Answer answer);
 
-  /// Refuses to open `event` anywhere ("cycles") or as part of one place ("cpu1 /a.service cycles"),
-  /// until allowed again (code 0).
+  /// Refuses to open `event` anywhere ("cycles") or as part of one place ("cpu1 /a.service
+  /// cycles"), until allowed again (code 0).
   void refuse(const std::string& event, int code);
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
 
-  std::size_t still_open();                         ///< counters whose descriptors are not closed
-  std::size_t opened() const { return opened_; }    ///< since the beginning
-  std::size_t enabled(const std::string& group);    ///< how often it was enabled
-  std::vector<std::string> open_groups();           ///< names of groups whose leader is open
+  std::size_t still_open();                       ///< counters whose descriptors are not closed
+  std::size_t opened() const { return opened_; }  ///< since the beginning
+  std::size_t enabled(const std::string& group);  ///< how often it was enabled
+  std::vector<std::string> open_groups();         ///< names of groups whose leader is open
 
  private:
   struct Counter {
@@ -61,6 +61,13 @@ class ScriptedKernel final : public perf::PerfKernel {
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
   };
 
+  struct Told {
+    Answer answer;
+    bool by_script = false;
+    bool was_read = false;
+  };
+
+  void start_anew(const std::string& group);
   std::string place_of(const perf::CounterRequest& request) const;
   bool is_closed(const Counter& counter) const;
   void forget_closed();
@@ -68,8 +75,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::string cgroup_root_;
   std::mutex mutex_;
   std::map<int, Counter> counters_;  ///< by descriptor
-  std::map<std::string, Answer> answers_;
-  std::set<std::string> untold_;  ///< groups of whole CPUs that were read before they were told
+  std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
   std::map<std::string, std::size_t> enables_;
   std::size_t opened_ = 0;

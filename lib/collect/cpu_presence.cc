@@ -1,0 +1,27 @@
+#include "collect/cpu_presence.h"
+
+#include <array>
+
+namespace pex::collect {
+
+CpuPresence::CpuPresence(perf::PerfKernel& kernel, int cpu) : kernel_(kernel), cpu_(cpu) {}
+
+bool CpuPresence::was_away() {
+  perf::GroupReading reading;
+  const bool clock_runs =
+      event_ && event_->read(kernel_, reading) && reading.time_enabled > enabled_;
+  if (clock_runs) {
+    enabled_ = reading.time_enabled;
+    return false;
+  }
+  const bool was_open = event_.has_value();
+  static const std::array dummy = {*perf::parse_event("dummy")};
+  Result<perf::CounterGroup, perf::OpenFailure> opened =
+      perf::CounterGroup::open(kernel_, dummy, {cpu_, -1, {}}, /*pinned=*/false);
+  event_.reset();
+  if (opened) event_ = std::move(*opened);
+  enabled_ = {};
+  return was_open;
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,146 @@
+"""Cgroups that come and go leave nothing behind: no descriptor, no held cgroup, no wrong series."""
+
+import os
+import threading
+import time
+import unittest
+
+import harness
+
+EVENTS = ["task-clock", "context-switches", "minor-faults"]
+BATCHES, BATCH = 5, 100
+LIFE = 4.5  # seconds from the first cgroup of a batch to its removal
+SCRAPE_EVERY = 0.5
+LINGER = 2
+
+
+class Scraper(threading.Thread):
+    """Scrapes at a steady pace and keeps what was wrong."""
+
+    def __init__(self, daemon):
+        super().__init__()
+        self.daemon_under_test = daemon
+        self.ending = threading.Event()
+        self.falls = harness.Falls()
+        self.problems = []
+        self.seen_cgroups = set()
+        self.scrapes = 0
+
+    def run(self):
+        while not self.ending.wait(SCRAPE_EVERY):
+            try:
+                scrape = self.daemon_under_test.scrape()  # fails unless 200 and without duplicates
+            except Exception as problem:  # pylint: disable=broad-except
+                self.problems.append(repr(problem))
+                continue
+            self.scrapes += 1
+            self.falls.look_at(scrape)
+            for _, labels in scrape.with_name("perf_cgroup_minor_faults_total"):
+                self.seen_cgroups.add(dict(labels)["cgroup"])
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.join()
+
+
+def run_once_in(tree, cgroup):
+    """A process that joins the cgroup, runs in it and ends."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            with open(f"{tree.mount}{cgroup}/cgroup.procs", "wb", buffering=0) as procs:
+                procs.write(b"0")
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+class LifeTest(unittest.TestCase):
+    def test_cgroup_that_is_made_anew_under_its_path_continues_its_series(self):
+        # Polls are so far apart that each cgroup works, ends and is replaced between two of them:
+        # its last events are still read, and there is never a second sample or a fall.
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("life"))
+        cgroup = tree.make("again")
+        config = harness.config_of(events=EVENTS, include=[tree.pattern], interval="1s")
+        daemon = self.enterContext(harness.Daemon(config))
+        name, pages, charged = "perf_cgroup_minor_faults_total", 2000, 0
+        falls = harness.Falls()
+        for _ in range(2):
+            falls.look_at(daemon.scrape_after_polls(1))
+            with harness.Workload(tree, cgroup, 0, 10, pages, 5) as workload:
+                before = workload.usage()["minor_faults"]
+                workload.run()
+                charged += workload.usage()["minor_faults"] - before
+            tree.remove(cgroup)
+            tree.make("again")
+        last = daemon.scrape_after_polls(2)
+        falls.look_at(last)
+
+        self.assertEqual(falls.found, [])
+        self.assertGreaterEqual(last.value(name, cgroup=cgroup), charged)
+        self.assertLess(last.value(name, cgroup=cgroup), charged + 200)  # beginning and end
+
+
+class ChurnTest(unittest.TestCase):
+    def test_hundreds_of_cgroups_come_and_go_without_a_trace(self):
+        harness.require_events(*EVENTS)
+        with harness.CgroupTree("churn") as tree:
+            config = harness.config_of(events=EVENTS, include=[tree.pattern], linger=f"{LINGER}s")
+            with harness.Daemon(config) as daemon:
+                daemon.scrape_after_polls()
+                fds_before, dying_before = daemon.open_fds(), tree.dying()
+                most_fds = 0
+                with Scraper(daemon) as scraper:
+                    for batch in range(BATCHES):
+                        most_fds = max(most_fds, self.live_and_die(tree, daemon, batch))
+                    self.assert_nothing_is_left(tree, daemon, fds_before, dying_before)
+                harness.until("end of all connections", lambda: daemon.open_sockets() == 1)
+
+        self.assertEqual(scraper.problems, [])
+        self.assertEqual(scraper.falls.found, [])
+        self.assertEqual(len(scraper.seen_cgroups), BATCHES * BATCH)  # each was counted
+        self.assertGreater(scraper.scrapes, BATCHES * LIFE / SCRAPE_EVERY / 2)
+        self.assertGreaterEqual(most_fds - fds_before, BATCH * len(EVENTS))  # it could have leaked
+
+    def live_and_die(self, tree, daemon, batch):
+        """Returns how many descriptors the daemon had while the batch lived."""
+        removal = time.monotonic() + LIFE
+        cgroups = [tree.make(f"{batch}-{number}") for number in range(BATCH)]
+        for cgroup in cgroups:
+            run_once_in(tree, cgroup)
+        scrape = daemon.scrape_when(
+            "all cgroups of the batch",
+            lambda scrape: scrape.value("perf_event_exporter_cgroups", state="counted") == BATCH)
+        for cgroup in cgroups:
+            scrape.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
+        fds = daemon.open_fds()
+        while time.monotonic() < removal:  # they come back to life now and then
+            for cgroup in cgroups[::10]:
+                run_once_in(tree, cgroup)
+            time.sleep(0.1)
+        for cgroup in cgroups:
+            tree.remove(cgroup)
+        return fds
+
+    def assert_nothing_is_left(self, tree, daemon, fds_before, dying_before):
+        harness.until("descriptors as before", lambda: daemon.open_fds() == fds_before)
+        if dying_before is not None:
+            harness.until("dying cgroups as before", lambda: tree.dying() == dying_before)
+        last = daemon.scrape_when("end of the lingering series",
+                                  lambda scrape: not scrape.with_name("perf_cgroup_"))
+        for state in ("counted", "lingering", "left_out"):
+            self.assertEqual(last.value("perf_event_exporter_cgroups", state=state), 0, state)
+        # None was too many, none was refused: one that goes while it is opened is no failure.
+        self.assertEqual(last.with_name("perf_event_exporter_cgroups_dropped_total"), {})
+        self.assertEqual(last.with_name("perf_event_exporter_event_open_errors_total"), {})
+        self.assertEqual(last.value("perf_event_exporter_read_errors_total"), 0)
+        self.assertEqual(daemon.lines("warn") + daemon.lines("error"), [])
+
+
+if __name__ == "__main__":
+    harness.main()

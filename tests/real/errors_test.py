@@ -1,0 +1,389 @@
+"""What can go wrong, and how an operator is told: exit status, log line, metric, sd_notify."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+
+EVENTS = ["task-clock", "context-switches", "minor-faults"]
+EVERY_SOFTWARE_EVENT = [  # that all kernels have
+    "task-clock", "cpu-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults",
+    "major-faults", "alignment-faults", "emulation-faults", "dummy"]
+CPU_ONLY = harness.config_of(events=EVENTS, scope="cpu")
+BROKEN = "groups: [{name: core, events: [task-clock], scope: everywhere}]\n"
+NOBODY = 65534
+
+available = "perf_event_exporter_event_available"
+reload_successful = "perf_event_exporter_config_last_reload_successful"
+
+
+def run(*args):
+    return subprocess.run([harness.daemon_binary, *args], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=harness.PATIENCE, check=False)
+
+
+class FileTest(unittest.TestCase):
+    """With a folder for files of its own."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
+        os.chmod(self.folder, 0o755)
+
+    def file(self, text):
+        path = f"{self.folder}/config.yaml"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+
+class StartUpFailureTest(FileTest):
+    def assert_refused(self, args, *told):
+        """Ends with 1 and one line on stderr that holds all of `told` and says what to do."""
+        ended = run(*args)
+        self.assertEqual((ended.returncode, ended.stdout), (1, ""), ended.stderr)
+        self.assertRegex(ended.stderr, r'\Ats=\S+ level=error msg="[^\n]+"\n\Z')
+        for fragment in (*told, "Remedy: "):
+            self.assertIn(fragment, ended.stderr)
+
+    def with_config(self, text, *args):
+        return [f"--config.file={self.file(text)}", "--web.listen-address=127.0.0.1:0", *args]
+
+    def test_port_in_use(self):
+        harness.require_events(*EVENTS)
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            args = [f"--config.file={self.file(CPU_ONLY)}", f"--web.listen-address={address}"]
+            self.assert_refused(args, address, "--web.listen-address", "EADDRINUSE")
+
+    def test_listen_address_that_is_none(self):
+        harness.require_events(*EVENTS)
+        args = [f"--config.file={self.file(CPU_ONLY)}", "--web.listen-address=10173"]
+        self.assert_refused(args, "'10173'", "--web.listen-address")
+
+    def test_sysfs_is_not_there(self):
+        self.assert_refused(self.with_config(CPU_ONLY, "--path.sysfs=/nonexistent"),
+                            "/nonexistent", "--path.sysfs", "ENOENT")
+
+    def test_cgroupfs_is_not_there(self):
+        harness.require_events(*EVENTS)
+        config = harness.config_of(events=EVENTS, include=["/*"])
+        self.assert_refused(self.with_config(config, "--path.cgroupfs=/nonexistent"),
+                            "/nonexistent", "--path.cgroupfs", "ENOENT")
+
+    def test_procfs_without_a_mount_table(self):
+        harness.require_events(*EVENTS)
+        config = harness.config_of(events=EVENTS, include=["/*"])
+        self.assert_refused(self.with_config(config, "--path.procfs=/nonexistent"),
+                            "/nonexistent", "--path.procfs", "ENOENT")
+
+    def test_configuration_is_missing(self):
+        self.assert_refused([f"--config.file={self.folder}/none.yaml"],
+                            f"{self.folder}/none.yaml", "--config.file", "ENOENT")
+
+    def test_configuration_is_a_directory(self):
+        self.assert_refused([f"--config.file={self.folder}"], self.folder, "EISDIR")
+
+    def test_configuration_is_no_yaml(self):
+        self.assert_refused(self.with_config("groups: [{name: core\n"), "config.yaml:")
+
+    def test_configuration_has_a_mistake(self):
+        self.assert_refused(self.with_config(BROKEN), "config.yaml:1:", "everywhere")
+
+    def test_configuration_names_an_event_that_no_machine_knows(self):
+        config = harness.config_of(events=["task-clocks"], scope="cpu")
+        self.assert_refused(self.with_config(config), "config.yaml:3:", "task-clocks")
+
+    def test_each_of_several_mistakes_has_a_line(self):
+        ended = run(*self.with_config("collection: {interval: 5}\n" + BROKEN))
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual([re.search(r"config\.yaml:(\d):", line)[1]
+                          for line in ended.stderr.splitlines()], ["1", "2"])
+
+    def test_command_line_that_is_not_understood(self):
+        for args in (["--no-such-flag"], ["--log.level=loud"], ["--web.telemetry-path=metrics"],
+                     ["nonsense"], ["--config.file"]):
+            with self.subTest(args=args):
+                ended = run(*args)
+                self.assertEqual((ended.returncode, ended.stdout), (2, ""))
+                self.assertRegex(ended.stderr, r"\A[^\n]+\n\Z")
+                self.assertIn("--help", ended.stderr)
+
+
+class LittleToCountTest(FileTest):
+    """The machine gives less than was asked for: that is served, and said once."""
+
+    def test_unprivileged_user_serves_and_says_what_to_grant(self):
+        harness.require_root()
+        paranoid = int(harness.read_text("/proc/sys/kernel/perf_event_paranoid"))
+        harness.require(paranoid > 0, "kernel.perf_event_paranoid lets everybody count")
+        binary = shutil.copy(harness.daemon_binary, self.folder)  # where nobody can reach it
+        with harness.Daemon(CPU_ONLY, command=binary, cwd="/", user=NOBODY, group=NOBODY,
+                            extra_groups=[]) as daemon:
+            scrape = daemon.scrape_after_polls(3)
+            self.assertEqual(daemon.get("/-/ready")[0], 200)
+            self.assertEqual([scrape.value(available, event=event) for event in EVENTS], [0, 0, 0])
+            self.assertEqual(scrape.with_name("perf_cpu_"), {})
+            self.assertEqual(scrape.with_name("perf_event_exporter_event_open_errors_total"), {})
+            warnings = daemon.lines("warn")
+            self.assertEqual(len(warnings), 1, warnings)
+            for fragment in (*EVENTS, "EACCES", "CAP_PERFMON"):
+                self.assertIn(fragment, warnings[0])
+            self.assertEqual(daemon.lines("error"), [])
+
+    def test_without_a_cgroup_mount_the_cpus_are_counted(self):
+        harness.require_events(*EVENTS)
+        points = [line.split()[4] for line in harness.read_text("/proc/self/mountinfo").splitlines()
+                  if line.partition(" - ")[2].split()[0] in ("cgroup", "cgroup2")]
+        hidden = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                  f'umount -l {" ".join(reversed(points))} && exec "$@"', "sh"]
+        tried = subprocess.run([*hidden, "true"], capture_output=True, text=True, check=False)
+        harness.require(tried.returncode == 0, f"cannot hide the cgroups: {tried.stderr.strip()}")
+
+        config = harness.config_of(events=EVENTS, include=["/*"])
+        with harness.Daemon(config, wrapper=hidden) as daemon:
+            scrape = daemon.scrape_after_polls(3)
+            self.assertTrue(scrape.has("perf_cpu_task_clock_seconds_total", cpu="0"))
+            self.assertEqual(scrape.with_name("perf_cgroup_"), {})
+            warnings = daemon.lines("warn")
+            self.assertEqual(len(warnings), 1, warnings)
+            for fragment in ("no cgroups are counted", "cgroup2", "--path.cgroupfs"):
+                self.assertIn(fragment, warnings[0])
+
+    def test_hardware_events_that_are_not_here_are_reported_once(self):
+        harness.require_events(*EVENTS)
+        config = harness.config_of(events=["task-clock", "cycles", "instructions"], scope="cpu")
+        with harness.Daemon(config) as daemon:
+            scrape = daemon.scrape_after_polls(3)
+            harness.require(scrape.value(available, event="cycles") == 0, "this machine has a PMU")
+            self.assertEqual(scrape.value(available, event="instructions"), 0)
+            self.assertEqual(scrape.value(available, event="task-clock"), 1)
+            self.assertEqual(scrape.with_name("perf_cpu_cycles"), {})
+            self.assertTrue(scrape.has("perf_cpu_task_clock_seconds_total", cpu="0"))
+            about = [line for line in daemon.stderr().splitlines() if "cycles" in line]
+            self.assertEqual(about, daemon.lines("warn"))
+            self.assertEqual(len(about), 1)
+            self.assertIn("instructions", about[0])
+            self.assertIn("Remedy: ", about[0])
+
+
+class SignalTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_events(*EVENTS)
+
+    def test_term_and_int_end_it_cleanly_within_two_seconds(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number), harness.Daemon(CPU_ONLY) as daemon:
+                daemon.scrape_after_polls()
+                daemon.terminate(number, within=2)
+                self.assertIn(number.name, daemon.lines("info")[-1])
+
+    def test_clients_that_do_not_leave_do_not_hold_up_the_end(self):
+        with harness.Daemon(CPU_ONLY) as daemon, socket.socket() as idle, socket.socket() as slow:
+            for client, request in ((idle, b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"),
+                                    (slow, b"GET /metrics HTTP/1.1\r\nHo")):
+                host, port = daemon.address.split(":")
+                client.connect((host, int(port)))
+                client.sendall(request)
+            self.assertIn(b"200 OK", idle.recv(4096))
+            daemon.terminate(within=2)
+
+    def test_end_asked_for_amid_many_scrapes_comes(self):
+        # A poll falls due after the signal was noticed and before it is handled, because scrapes
+        # are served in between: that poll must not be the start of new ones.
+        with harness.CgroupTree("amid") as tree:
+            for number in range(250):
+                tree.make(str(number))
+            config = harness.config_of(events=EVERY_SOFTWARE_EVENT, include=[tree.pattern])
+            for _ in range(4):  # it takes luck to hit
+                with harness.Daemon(config) as daemon:
+                    self.end_amid_scrapes(daemon, interval=0.1, serving=0.02)
+
+    def end_amid_scrapes(self, daemon, interval, serving):
+        """Lets 100 scrapes and the signal arrive at once, `serving` seconds before a poll."""
+        host, port = daemon.address.split(":")
+        with contextlib.ExitStack() as clients:
+            connections = [clients.enter_context(socket.create_connection((host, port)))
+                           for _ in range(100)]
+            poll = daemon.scrape_after_polls(1).value(
+                "perf_event_exporter_last_poll_timestamp_seconds")
+            daemon.send(signal.SIGSTOP)
+            for connection in connections:
+                connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            while poll - serving < time.time():
+                poll += interval
+            time.sleep(poll - serving - time.time())
+            daemon.send(signal.SIGTERM)
+            daemon.send(signal.SIGCONT)
+            self.assertEqual(daemon.child.wait(timeout=5), 0)
+
+    def test_hangup_replaces_what_is_counted(self):
+        with harness.Daemon(harness.config_of(events=["task-clock"], scope="cpu")) as daemon:
+            first = daemon.scrape_after_polls()
+            polls = "perf_event_exporter_polls_total"
+            self.assertEqual(first.with_name("perf_cpu_minor_faults_total"), {})
+
+            daemon.write_config(harness.config_of(events=["minor-faults"], scope="cpu"))
+            daemon.send(signal.SIGHUP)
+
+            second = daemon.scrape_when(
+                "the new event", lambda scrape: scrape.with_name("perf_cpu_minor_faults_total"))
+            self.assertEqual(second.with_name("perf_cpu_task_clock"), {})
+            self.assertEqual(second.value(available, event="minor-faults"), 1)
+            self.assertFalse(second.has(available, event="task-clock"))
+            self.assertGreaterEqual(second.value(polls), first.value(polls))  # it is still the same
+            self.assertEqual(second.value(reload_successful), 1)
+
+    def test_hangup_with_a_broken_configuration_changes_nothing(self):
+        with harness.Daemon(CPU_ONLY) as daemon:
+            before = daemon.scrape_after_polls()
+            daemon.write_config(BROKEN)
+            daemon.send(signal.SIGHUP)
+
+            daemon.scrape_when("the failed reload",
+                               lambda scrape: scrape.value(reload_successful) == 0)
+            after = daemon.scrape_after_polls()
+            series = {"name": "perf_cpu_task_clock_seconds_total", "cpu": "0"}
+            self.assertGreater(after.value(**series), before.value(**series))
+            self.assertTrue(any("config.yaml:1:" in line for line in daemon.lines("error")))
+
+            daemon.write_config(CPU_ONLY)  # and it recovers
+            daemon.send(signal.SIGHUP)
+            daemon.scrape_when("the good reload",
+                               lambda scrape: scrape.value(reload_successful) == 1)
+
+    def test_many_hangups_leave_no_descriptors_behind(self):
+        with harness.Daemon(CPU_ONLY) as daemon:
+            daemon.scrape_after_polls()
+            fds = daemon.open_fds()
+            for _ in range(20):
+                daemon.send(signal.SIGHUP)
+                daemon.scrape()
+            daemon.scrape_after_polls(3)
+            harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
+
+
+class ServiceManagerTest(FileTest):
+    """In the place of systemd: sd_notify(3) on a socket of ours."""
+
+    def setUp(self):
+        super().setUp()
+        harness.require_events(*EVENTS)
+        self.socket = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        self.socket.bind(f"{self.folder}/notify")
+        self.socket.settimeout(harness.PATIENCE)
+        self.environment = {**os.environ, "NOTIFY_SOCKET": f"{self.folder}/notify"}
+        self.environment.pop("WATCHDOG_PID", None)
+
+    def message(self, *but_for):
+        """The next one that is none of `but_for`, as its assignments."""
+        while True:
+            lines = self.socket.recv(4096).decode().splitlines()
+            message = dict(line.split("=", 1) for line in lines)
+            if not any(key in message for key in but_for):
+                return message
+
+    def test_is_told_of_ready_reloading_and_stopping(self):
+        with harness.Daemon(CPU_ONLY, env=self.environment) as daemon:
+            ready = self.message()
+            self.assertEqual(ready["READY"], "1")
+            self.assertIn("counting 3 events", ready["STATUS"])
+
+            earliest = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            daemon.send(signal.SIGHUP)
+            reloading = self.message()
+            latest = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            self.assertEqual(reloading["RELOADING"], "1")
+            self.assertTrue(earliest <= int(reloading["MONOTONIC_USEC"]) <= latest)
+            self.assertEqual(self.message()["READY"], "1")
+
+            daemon.write_config(BROKEN)  # a failed reload is over as well
+            daemon.send(signal.SIGHUP)
+            self.assertEqual(self.message()["RELOADING"], "1")
+            self.assertEqual(self.message()["READY"], "1")
+
+            daemon.terminate()
+            self.assertEqual(self.message(), {"STOPPING": "1"})
+
+    def test_watchdog_is_fed_as_long_as_polls_end(self):
+        environment = {**self.environment, "WATCHDOG_USEC": "400000"}
+        with harness.Daemon(CPU_ONLY, env=environment):
+            self.message("READY")
+            begin = time.monotonic()
+            for _ in range(4):
+                self.assertEqual(self.message("READY"), {"WATCHDOG": "1"})
+            # Twice in each period of the watchdog, give or take a busy machine.
+            self.assertLess(time.monotonic() - begin, 4 * 0.4)
+
+
+class CommandTest(FileTest):
+    def setUp(self):
+        super().setUp()
+        harness.require_events(*EVENTS)
+
+    def test_once_prints_what_was_counted_in_one_interval(self):
+        ended = run("--once", f"--config.file={self.file(CPU_ONLY)}")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        scrape = harness.Scrape(ended.stdout)
+        for cpu in harness.online_cpus():
+            seconds = scrape.value("perf_cpu_task_clock_seconds_total", cpu=str(cpu))
+            self.assertGreater(seconds, 0.09)
+            self.assertLess(seconds, 1)
+        self.assertEqual(scrape.value("perf_event_exporter_polls_total"), 2)
+
+    def test_check_prints_a_row_for_each_event(self):
+        ended = run("--config.check", f"--config.file={self.file(CPU_ONLY)}")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertEqual([line.split() for line in ended.stdout.splitlines()],
+                         [["GROUP", "EVENT", "HERE"],
+                          *(["software", event, "yes"] for event in EVENTS)])
+
+    def test_check_refuses_what_a_start_would_refuse(self):
+        ended = run("--config.check", f"--config.file={self.file(BROKEN)}")
+        self.assertEqual((ended.returncode, ended.stdout), (1, ""))
+        self.assertIn("config.yaml:1:", ended.stderr)
+
+    def test_embedded_configuration_counts_what_there_is(self):
+        ended = run("--config.check")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertRegex(ended.stdout, r"(?m)^software +task-clock +yes$")
+
+    def test_list_prints_the_events_that_match(self):
+        ended = run("list", "*-faults")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        rows = dict(line.split(maxsplit=1) for line in ended.stdout.splitlines())
+        self.assertEqual(set(rows) & set(EVENTS), {"minor-faults"})
+        self.assertEqual(rows["minor-faults"], "yes")
+
+    def test_help_and_version_are_no_failure(self):
+        for flag in ("--help", "--version"):
+            ended = run(flag)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertIn("perf_event_exporter", ended.stdout)
+
+    def test_log_lines_in_json_are_json(self):
+        with harness.Daemon(CPU_ONLY, "--log.format=json", "--log.level=debug") as daemon:
+            daemon.write_config('groups: [{name: "a \\"b\\" \\\\ c", events: 7}]\n')
+            daemon.send(signal.SIGHUP)
+            daemon.scrape_when("the failed reload",
+                               lambda scrape: scrape.value(reload_successful) == 0)
+            daemon.terminate()
+            lines = [json.loads(line) for line in daemon.stderr().splitlines()]
+        self.assertLessEqual({"info", "error"}, {line["level"] for line in lines})
+        for line in lines:
+            self.assertRegex(line["ts"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+            self.assertTrue(line["msg"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,175 @@
+"""A CPU goes and comes back: what was counted stays, and what it does then is counted again."""
+
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+
+EVENTS = ["task-clock", "context-switches", "minor-faults"]
+SWITCH = "/sys/devices/system/cpu/cpu1/online"
+SCRAPE_EVERY = 0.1
+OFFLINE_FOR = 1.0
+PAGES = 20_000
+
+
+def set_cpu1_online(online):
+    with open(SWITCH, "w", encoding="ascii") as file:
+        file.write("1" if online else "0")
+
+
+def guard():
+    """A process of its own that brings CPU 1 back when this one ends, even by SIGKILL; closing what
+    is returned makes it do so at once."""
+    script = f"exec 3<&0; (read nothing <&3; echo 1 >{SWITCH}) &"
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, start_new_session=True) as starter:
+        pipe, starter.stdin = starter.stdin, None  # the guard has outlived its starter
+    return pipe
+
+
+class HotplugTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_root()
+        harness.require_cpus(0, 1)
+        try:
+            set_cpu1_online(True)  # is so: only finds out whether we may
+        except OSError as error:
+            self.skipTest(f"CPU 1 cannot be taken offline: {error}")
+        self.enterContext(guard())
+        self.addCleanup(set_cpu1_online, True)
+        harness.require_events(*EVENTS)
+        self.tree = self.enterContext(harness.CgroupTree("hotplug"))
+
+    def start(self, interval, **config):
+        text = harness.config_of(interval=interval, include=[self.tree.pattern],
+                                 **{"events": EVENTS, **config})
+        return self.enterContext(harness.Daemon(text))
+
+    def take_offline(self):
+        try:
+            set_cpu1_online(False)
+        except OSError as error:
+            self.skipTest(f"CPU 1 cannot be taken offline: {error}")
+
+    def assert_counts_on_cpu_1(self, daemon, cgroup, after_polls=2, per_cpu=True):
+        """Work on CPU 1 that starts after so many polls shows up whole, in its cgroup and there."""
+        with harness.Workload(self.tree, cgroup, 1, 100, PAGES, 50) as workload:
+            before, usage = daemon.scrape_after_polls(after_polls), workload.usage()
+            workload.run()
+            after, used = daemon.scrape_after_polls(), workload.usage()
+        counted = (after.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
+                   - before.value("perf_cgroup_minor_faults_total", cgroup=cgroup))
+        self.assertGreaterEqual(counted, PAGES)
+        self.assertAlmostEqual(counted, used["minor_faults"] - usage["minor_faults"], delta=1)
+        if per_cpu:
+            on_cpu = (after.value("perf_cpu_minor_faults_total", cpu="1")
+                      - before.value("perf_cpu_minor_faults_total", cpu="1"))
+            self.assertGreaterEqual(on_cpu, PAGES)
+
+    def assert_worker_sits_on_cpu_1(self, daemon):
+        """From elsewhere each reading would interrupt the CPU. Its thread has its name."""
+        tasks = f"/proc/{daemon.pid}/task"
+        threads = [task for task in os.listdir(tasks)
+                   if harness.read_text(f"{tasks}/{task}/comm") == "cpu1\n"]
+        self.assertEqual([os.sched_getaffinity(int(thread)) for thread in threads], [{1}])
+
+    def scrape_for(self, seconds, daemon, falls):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            falls.look_at(daemon.scrape())
+            time.sleep(SCRAPE_EVERY)
+
+    def test_counting_goes_on_around_a_cpu_that_is_away_for_a_second(self):
+        moved, steady = self.tree.make("moved"), self.tree.make("steady")
+        daemon = self.start("100ms")
+        falls = harness.Falls()
+        with harness.busy_loop(self.tree, steady, cpu=0) as neighbour:
+            self.assert_counts_on_cpu_1(daemon, moved)
+            fds = daemon.open_fds()
+            neighbour.stop()
+            before, usage = daemon.scrape_after_polls(), neighbour.usage()
+            neighbour.go_on()
+
+            self.take_offline()
+            self.scrape_for(OFFLINE_FOR, daemon, falls)
+            away = daemon.scrape_after_polls()
+            fds_while_away = daemon.open_fds()
+            set_cpu1_online(True)
+            self.scrape_for(OFFLINE_FOR / 2, daemon, falls)
+
+            neighbour.stop()
+            after, used = daemon.scrape_after_polls(), neighbour.usage()
+            falls.look_at(after)
+            self.assert_counts_on_cpu_1(daemon, moved)
+            falls.look_at(daemon.scrape())
+            harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
+
+        self.assertEqual(falls.found, [])
+        self.assert_worker_sits_on_cpu_1(daemon)
+        self.assertLess(fds_while_away, fds)  # nothing is held open on a CPU that is away
+        on_cpu_1 = [scrape.value("perf_cpu_task_clock_seconds_total", cpu="1")
+                    for scrape in (before, away, after)]
+        self.assertEqual(on_cpu_1, sorted(set(on_cpu_1)))  # grows before and after
+        self.assert_undisturbed(steady, before, after, used["task_clock_seconds"]
+                                - usage["task_clock_seconds"])
+        self.assertEqual(daemon.lines("warn") + daemon.lines("error"), [])
+
+    def assert_undisturbed(self, cgroup, before, after, charged):
+        """The neighbour on CPU 0 was stopped at both scrapes, so its time can be compared."""
+        counted = (after.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
+                   - before.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
+        self.assertGreater(counted, OFFLINE_FOR / 4)
+        self.assertAlmostEqual(counted, charged, delta=charged / 50)
+
+    def go_and_come_back_between_two_polls(self, daemon):
+        """Fails when the machine is too slow for that: then nothing would be tested."""
+        polls = "perf_event_exporter_polls_total"
+        for _ in range(5):
+            before = daemon.scrape_after_polls(1).value(polls)
+            self.take_offline()
+            set_cpu1_online(True)
+            if daemon.scrape().value(polls) == before:
+                return
+        self.skipTest("here a CPU takes longer than a poll to go and come back")
+
+    def test_counting_resumes_on_a_cpu_that_was_away_between_two_polls(self):
+        cgroup = self.tree.make("moved")
+        daemon = self.start("1s")
+        falls = harness.Falls()
+        fds = daemon.open_fds()
+        falls.look_at(daemon.scrape())
+
+        self.go_and_come_back_between_two_polls(daemon)
+
+        # The first poll finds out, the second one opens anew.
+        self.assert_counts_on_cpu_1(daemon, cgroup, after_polls=2)
+        falls.look_at(daemon.scrape())
+        self.assertEqual(falls.found, [])
+        self.assert_worker_sits_on_cpu_1(daemon)
+        harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
+
+    def test_cpu_that_was_away_at_the_start_is_counted_once_it_is_there(self):
+        cgroup = self.tree.make("moved")
+        self.take_offline()
+        daemon = self.start("100ms")
+        self.assertFalse(daemon.scrape_after_polls().has("perf_cpu_minor_faults_total", cpu="1"))
+
+        set_cpu1_online(True)
+
+        self.assert_counts_on_cpu_1(daemon, cgroup)
+        self.assert_worker_sits_on_cpu_1(daemon)
+
+    def test_counting_of_one_event_in_cgroups_alone_resumes_as_well(self):
+        # No group shrinks and no clock of a CPU stands still: nothing but the work is missing.
+        cgroup = self.tree.make("moved")
+        daemon = self.start("1s", events=["minor-faults"], scope="cgroup")
+
+        self.go_and_come_back_between_two_polls(daemon)
+
+        self.assert_counts_on_cpu_1(daemon, cgroup, after_polls=2, per_cpu=False)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,155 @@
+"""The packaged Prometheus scrapes the daemon and works out what an operator would look at."""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import harness
+
+EVENTS = ["task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults"]
+SCRAPES = 8  # behind each rate
+COUNTERS = '{__name__=~".+_total"}'
+
+CONFIG = """
+global: {{scrape_interval: 1s}}
+scrape_configs:
+  - job_name: perf_event_exporter
+    static_configs: [{{targets: ["{target}"]}}]
+"""
+
+
+class Prometheus:
+    """A Prometheus with a database of its own that scrapes one target every second."""
+
+    def __init__(self, target):
+        self.scratch = tempfile.mkdtemp(prefix="pex_test_")
+        self.address = f"127.0.0.1:{harness.free_port()}"
+        with open(f"{self.scratch}/prometheus.yml", "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(target=target))
+
+    def __enter__(self):
+        with open(f"{self.scratch}/log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", f"--config.file={self.scratch}/prometheus.yml",
+                 f"--storage.tsdb.path={self.scratch}/data",
+                 f"--web.listen-address={self.address}"],
+                stdout=log, stderr=log)
+        return self
+
+    def __exit__(self, failure, *_):
+        self.process.kill()
+        self.process.wait()
+        if failure is not None:
+            print(harness.read_text(f"{self.scratch}/log"))
+        shutil.rmtree(self.scratch)
+
+    def query(self, expression):
+        """Labels without the target's own -> value; empty while it does not answer."""
+        query = urllib.parse.urlencode({"query": expression})
+        url = f"http://{self.address}/api/v1/query?{query}"
+        try:
+            with urllib.request.urlopen(url, timeout=harness.PATIENCE) as answer:
+                result = json.load(answer)["data"]["result"]
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code != 503:  # it says so until its database is open
+                    raise AssertionError(f"{expression}: {error.read().decode()}") from error
+            return {}
+        except (urllib.error.URLError, ConnectionError):
+            return {}
+        return {tuple((key, value) for key, value in sorted(each["metric"].items())
+                      if key not in ("job", "instance")): float(each["value"][1])
+                for each in result}
+
+    def scalar(self, expression):
+        return next(iter(self.query(expression).values()), 0)
+
+    def await_scrapes(self, number):
+        harness.until(f"{number} successful scrapes by Prometheus",
+                      lambda: self.scalar("sum_over_time(up[5m])") >= number,
+                      patience=60, pause=0.1)
+
+
+class PrometheusTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        """A busy cgroup for as long as Prometheus needs for its rates; each test asks for one."""
+        harness.require(shutil.which("prometheus"), "prometheus is not installed")
+        harness.require_events(*EVENTS)
+        harness.require_cpus(1)
+        tree = cls.enterClassContext(harness.CgroupTree("prometheus"))
+        cls.cgroup = tree.make("busy")
+        config = harness.config_of(events=EVENTS, include=[tree.pattern])
+        cls.daemon = cls.enterClassContext(harness.Daemon(config))
+        cls.busy = cls.enterClassContext(harness.busy_loop(tree, cls.cgroup, cpu=1))
+        cls.prometheus = cls.enterClassContext(Prometheus(cls.daemon.address))
+        cls.prometheus.await_scrapes(SCRAPES + 2)
+
+    def rates(self, name):
+        return self.prometheus.query(f"rate({name}[{SCRAPES}s])")
+
+    def test_target_is_up(self):
+        self.assertEqual(self.prometheus.scalar("up"), 1)
+
+    def test_each_cpu_has_one_second_of_task_clock_in_a_second(self):
+        rates = self.rates("perf_cpu_task_clock_seconds_total")
+        self.assertEqual(sorted(rates), [(("cpu", str(cpu)),) for cpu in
+                                         sorted(harness.online_cpus(), key=str)])
+        for cpu, rate in rates.items():
+            self.assertAlmostEqual(rate, 1, delta=0.1, msg=cpu)
+
+    def test_each_cpu_switches(self):
+        rates = self.rates("perf_cpu_context_switches_total")
+        self.assertEqual(len(rates), len(harness.online_cpus()))
+        for cpu, rate in rates.items():
+            self.assertGreater(rate, 0, cpu)
+
+    def test_busy_cgroup_uses_the_cpu_time_that_its_process_is_charged(self):
+        # On a quiet machine a whole CPU. Stopped at both ends, so that nothing is under way while
+        # Prometheus fetches the values.
+        total = f'perf_cgroup_task_clock_seconds_total{{cgroup="{self.cgroup}"}}'
+        rates = self.rates(total)
+        self.assertEqual(list(rates), [(("cgroup", self.cgroup),)])
+        self.assertGreater(rates[(("cgroup", self.cgroup),)], 0.4)
+        self.assertLess(rates[(("cgroup", self.cgroup),)], 1.1)
+
+        def value_while_stopped():
+            self.busy.stop()
+            self.daemon.scrape_after_polls()
+            scrapes = self.prometheus.scalar("sum_over_time(up[5m])")
+            self.prometheus.await_scrapes(scrapes + 2)
+            try:
+                return self.prometheus.scalar(total), self.busy.usage()["task_clock_seconds"]
+            finally:
+                self.busy.go_on()
+
+        stored_before, charged_before = value_while_stopped()
+        harness.until("half a second of work", lambda: self.busy.usage()["task_clock_seconds"]
+                      > charged_before + 0.5)
+        stored, charged = value_while_stopped()
+        self.assertAlmostEqual(stored - stored_before, charged - charged_before,
+                               delta=(charged - charged_before) / 50)
+
+    def test_no_counter_was_ever_reset(self):
+        names = [dict(labels)["__name__"]
+                 for labels in self.prometheus.query(f"count by (__name__) ({COUNTERS})")]
+        self.assertGreater(len(names), 2 * len(EVENTS))
+        for name in names:
+            resets = self.prometheus.query(f"resets({name}[5m])")
+            self.assertTrue(resets, name)
+            self.assertEqual(set(resets.values()), {0}, f"{name}: {resets}")
+
+    def test_promtool_finds_nothing_to_complain_about(self):
+        harness.require(shutil.which("promtool"), "promtool is not installed")
+        checked = subprocess.run(["promtool", "check", "metrics"], input=self.daemon.scrape().text,
+                                 capture_output=True, text=True, check=False)
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
+
+
+if __name__ == "__main__":
+    harness.main()
