@@ -4,6 +4,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "base/parse.h"
 #include "daemon/landing_page.h"
 #include "daemon/poll_schedule.h"
 #include "daemon/version.h"
@@ -15,10 +16,12 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
+constexpr const char* kPlainText = "text/plain; charset=utf-8";
 constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The watchdog is fed as long as polls end; this many periods without one mean that they hang.
 constexpr int kPollsUntilHung = 10;
+constexpr std::chrono::seconds kLongestPoll{30};  ///< the first one may open 100 000 events
 
 }  // namespace
 
@@ -78,13 +81,13 @@ std::vector<http::Route> App::routes() {
   const auto metrics = [this](const http::Request&) {
     return http::Response{200, kTextFormat, scrape()};
   };
-  const auto healthy = [](const http::Request&) {
-    return http::Response{200, "text/plain; charset=utf-8", "healthy\n"};
+  const auto healthy = [this](const http::Request&) {
+    return polls_hang() ? http::Response{503, kPlainText, "polls do not end\n"}
+                        : http::Response{200, kPlainText, "healthy\n"};
   };
   const auto ready = [this](const http::Request&) {
-    return snapshot_ ? http::Response{200, "text/plain; charset=utf-8", "ready\n"}
-                     : http::Response{503, "text/plain; charset=utf-8",
-                                      "not ready: the first poll has not ended\n"};
+    return snapshot_ ? http::Response{200, kPlainText, "ready\n"}
+                     : http::Response{503, kPlainText, "not ready: the first poll has not ended\n"};
   };
   return {{"/", page},
           {options_.telemetry_path, metrics},
@@ -129,12 +132,29 @@ void App::on_poll(const collect::PollReport& report,
     log_.warn("more failures of this kind in the same poll",
               {{"failures", std::to_string(report.more_failures)}});
   }
-  if (first) {
-    log_.info(status(),
-              {{"version", kVersion},
-               {"interval", std::to_string(counting_.interval.count() / 1'000'000) + "ms"}});
+  log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
+                        {"opened", std::to_string(report.groups_opened)},
+                        {"closed", std::to_string(report.groups_closed)},
+                        {"microseconds", std::to_string(report.duration.count() / 1'000)}});
+  if (first || reloaded_) {
+    log_.info(status(), {{"version", kVersion}, {"interval", format_duration(counting_.interval)}});
     service_manager_.ready(status());
+    announced_ = status();
+    reloaded_ = false;
   }
+  announce();
+}
+
+/// Tells the service manager when what is counted has changed.
+void App::announce() {
+  if (status() == announced_) return;
+  announced_ = status();
+  service_manager_.status(announced_);
+}
+
+bool App::polls_hang() const {
+  const auto silence = std::chrono::steady_clock::now() - last_poll_;
+  return silence > kPollsUntilHung * counting_.interval + kLongestPoll;
 }
 
 std::string App::status() const {
@@ -177,8 +197,7 @@ void App::schedule_tick() {
 void App::schedule_watchdog() {
   const std::optional<std::chrono::microseconds> period = service_manager_.watchdog_period();
   if (!period || stopping_) return;
-  const auto silence = std::chrono::steady_clock::now() - last_poll_;
-  if (silence < kPollsUntilHung * counting_.interval + *period) service_manager_.alive();
+  if (!polls_hang()) service_manager_.alive();
   watchdog_.expires_after(*period);
   watchdog_.async_wait([this](const error_code& cancelled) {
     if (!cancelled) schedule_watchdog();
@@ -207,14 +226,15 @@ void App::reload() {
   service_manager_.reloading();
   if (const Result<void, std::vector<Error>> started = start(); started) {
     log_.info("configuration reloaded");
+    reloaded_ = true;
     due_ = std::chrono::steady_clock::now();
     on_tick();
   } else {
     for (const Error& mistake : started.error()) log_.error(describe(mistake));
     log_.error("configuration not reloaded: the one before stays in force");
     self_metrics_.set_config_loaded(false);
+    service_manager_.ready(announced_);
   }
-  if (snapshot_) service_manager_.ready(status());
 }
 
 void App::stop() {
@@ -222,8 +242,11 @@ void App::stop() {
   service_manager_.stopping();
   tick_.cancel();
   watchdog_.cancel();
-  stop_signals_.cancel();
-  reload_signal_.cancel();
+  boost::system::error_code ignored;
+  stop_signals_.clear(ignored);  // should the end hang, the next signal ends it the hard way
+  reload_signal_.clear(ignored);
+  stop_signals_.cancel(ignored);
+  reload_signal_.cancel(ignored);
   if (server_) server_->stop();
 }
 

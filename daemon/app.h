@@ -60,6 +60,8 @@ class App {
   void on_poll(const collect::PollReport& report,
                std::shared_ptr<const collect::Snapshot> snapshot);
   void on_tick();
+  void announce();
+  bool polls_hang() const;
   void schedule_tick();
   void schedule_watchdog();
   void await_stop_signal();
@@ -86,6 +88,8 @@ class App {
   boost::asio::signal_set reload_signal_;
   std::chrono::steady_clock::time_point due_;
   std::chrono::steady_clock::time_point last_poll_;
+  bool reloaded_ = false;  ///< and the first poll of the new configuration has not ended
+  std::string announced_;  ///< the status that the service manager was told last
   bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
   std::unique_ptr<http::Server> server_;
   Counting counting_;  ///< last, so that its workers end before what they report to

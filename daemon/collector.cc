@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace pex::daemon {
 namespace {
@@ -44,18 +45,28 @@ struct Collector::Worker {
   std::thread thread;
 };
 
-Collector::Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-                     collect::TargetTracker tracker, const std::vector<int>& online_cpus)
-    : kernel_(kernel), plan_(std::move(plan)), tracker_(std::move(tracker)) {
-  targets_ = std::make_shared<const collect::TargetSet>();
-  add_workers(online_cpus);
+Result<std::unique_ptr<Collector>> Collector::create(
+    perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
+    collect::TargetTracker tracker, int first_cpu) {
+  std::unique_ptr<Collector> collector{new Collector(kernel, std::move(plan), std::move(tracker))};
+  collector->leader_ = &collector->worker_for(first_cpu);
+  if (const Result<> started = collector->start_thread(*collector->leader_); !started) {
+    return started.error();
+  }
+  return collector;
 }
+
+Collector::Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
+                     collect::TargetTracker tracker)
+    : kernel_(kernel), plan_(std::move(plan)), tracker_(std::move(tracker)) {}
 
 Collector::~Collector() {
   busy_.wait(true);
   stopping_ = true;
   for (const auto& worker : workers_) worker->wake.release();
-  for (const auto& worker : workers_) worker->thread.join();
+  for (const auto& worker : workers_) {
+    if (worker->thread.joinable()) worker->thread.join();
+  }
 }
 
 bool Collector::poll(Done done) {
@@ -65,17 +76,24 @@ bool Collector::poll(Done done) {
   return true;
 }
 
-void Collector::add_workers(const std::vector<int>& cpus) {
-  for (const int cpu : cpus) {
-    const auto place =
-        std::lower_bound(workers_.begin(), workers_.end(), cpu,
-                         [](const auto& worker, int number) { return worker->cpu < number; });
-    if (place != workers_.end() && (*place)->cpu == cpu) continue;
-    Worker& worker = **workers_.insert(place, std::make_unique<Worker>(kernel_, plan_, cpu));
-    if (leader_ == nullptr) leader_ = &worker;
+Collector::Worker& Collector::worker_for(int cpu) {
+  const auto place =
+      std::lower_bound(workers_.begin(), workers_.end(), cpu,
+                       [](const auto& worker, int number) { return worker->cpu < number; });
+  if (place != workers_.end() && (*place)->cpu == cpu) return **place;
+  return **workers_.insert(place, std::make_unique<Worker>(kernel_, plan_, cpu));
+}
+
+Result<> Collector::start_thread(Worker& worker) {
+  try {
     worker.thread = std::thread([this, &worker] { serve(worker); });
-    ::pthread_setname_np(worker.thread.native_handle(), ("cpu" + std::to_string(cpu)).c_str());
+  } catch (const std::system_error& refused) {
+    return Error{refused.code().value(),
+                 "start the worker thread of CPU " + std::to_string(worker.cpu),
+                 "raise TasksMax= in the unit, or the container's limit on processes"};
   }
+  ::pthread_setname_np(worker.thread.native_handle(), ("cpu" + std::to_string(worker.cpu)).c_str());
+  return {};
 }
 
 void Collector::serve(Worker& worker) {
@@ -91,29 +109,28 @@ void Collector::serve(Worker& worker) {
 void Collector::lead() {
   started_ = std::chrono::steady_clock::now();
   report_ = {};
-  update_targets();
-  add_workers(targets_->online_cpus);
+  collect::TargetTracker::Update update = tracker_.update(started_);
+  targets_ = std::move(update.targets);
+  for (const Error& failure : update.failures) report_.add_failure(failure);
+
+  for (const int cpu : targets_->online_cpus) {
+    Worker& worker = worker_for(cpu);
+    if (worker.thread.joinable()) continue;
+    if (const Result<> started = start_thread(worker); !started) {
+      report_.add_failure(started.error());
+    }
+  }
   still_running_ = workers_.size();
   for (const auto& worker : workers_) {
-    if (worker.get() != leader_) worker->wake.release();
-  }
-}
-
-/// When the machine cannot tell, the targets of before still hold.
-void Collector::update_targets() {
-  Result<std::shared_ptr<const collect::TargetSet>> targets =
-      tracker_.update(std::chrono::steady_clock::now());
-  if (targets) {
-    targets_ = std::move(*targets);
-  } else {
-    report_.add_failure(targets.error());
+    if (worker.get() == leader_) continue;
+    worker->thread.joinable() ? worker->wake.release() : run_part(*worker);
   }
 }
 
 void Collector::run_part(Worker& worker) {
   const bool online = targets_->is_online(worker.cpu);
   if (!online || worker.cycle->cpu_was_away()) worker.pinned = false;
-  if (online && !worker.pinned) worker.pinned = pin_to(worker.cpu);
+  if (online && !worker.pinned && worker.thread.joinable()) worker.pinned = pin_to(worker.cpu);
   worker.report = worker.cycle->run(targets_);
   if (still_running_.fetch_sub(1) == 1) finish();
 }

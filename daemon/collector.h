@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/result.h"
 #include "collect/poll_cycle.h"
 #include "collect/snapshot.h"
 #include "collect/targets.h"
@@ -22,16 +23,19 @@ namespace pex::daemon {
 ///   every worker      runs its PollCycle
 ///   last one in       joins the parts into a snapshot and calls `done`, on its own thread
 ///
+/// A CPU whose thread cannot be started is counted by the first worker: dearer, and as right.
+///
 /// The workers share nothing but the immutable targets and the count of those still running, which
 /// orders their memory.
 class Collector {
  public:
   using Done = std::function<void(collect::PollReport, std::shared_ptr<const collect::Snapshot>)>;
 
-  /// `online_cpus`: those of now, at least one; others get their worker when they appear.
-  /// `kernel` outlives it.
-  Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-            collect::TargetTracker tracker, const std::vector<int>& online_cpus);
+  /// `first_cpu` is one that is online; the others get their worker at the first poll, or when they
+  /// appear. `kernel` outlives it. Fails when not even one thread can be started.
+  static Result<std::unique_ptr<Collector>> create(
+      perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
+      collect::TargetTracker tracker, int first_cpu);
 
   /// Waits for a poll that is running, whose `done` is still called, and until every counter is
   /// closed.
@@ -47,10 +51,12 @@ class Collector {
  private:
   struct Worker;
 
-  void add_workers(const std::vector<int>& cpus);
+  Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
+            collect::TargetTracker tracker);
+  Worker& worker_for(int cpu);
+  Result<> start_thread(Worker& worker);
   void serve(Worker& worker);
   void lead();
-  void update_targets();
   void run_part(Worker& worker);
   void finish();
 

@@ -15,6 +15,9 @@
 namespace pex::daemon {
 namespace {
 
+/// kFailed when what was printed could not be written.
+ExitStatus flushed() { return std::cout << std::flush ? kOk : kFailed; }
+
 ExitStatus failed(Log& log, const std::vector<Error>& errors) {
   for (const Error& error : errors) log.error(describe(error));
   return kFailed;
@@ -63,8 +66,8 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
     pause.async_wait([&](const boost::system::error_code&) { app.poll([&] { loop.stop(); }); });
   });
   loop.run();
-  std::cout << app.scrape() << std::flush;
-  return std::cout ? kOk : kFailed;
+  std::cout << app.scrape();
+  return flushed();
 }
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& log) {
@@ -77,19 +80,25 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& l
               << here(event.available, event.reason) << '\n';
   }
   for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
-  return kOk;
+  return flushed();
 }
 
 ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
   const Result<std::vector<int>> cpus = host::online_cpus(options.roots);
   if (!cpus) return failed(log, {cpus.error()});
+  bool any = false;
   for (const std::string& name : perf::known_events()) {
     if (::fnmatch(options.list_glob.c_str(), name.c_str(), 0) != 0) continue;
+    any = true;
     const Result<> tried = try_event(kernel, *perf::parse_event(name), cpus->front());
     std::cout << column(name, kEventColumn)
               << here(tried.has_value(), tried ? Error{} : tried.error()) << '\n';
   }
-  return kOk;
+  if (!any) {
+    return failed(log, {Error{0, "no event matches '" + options.list_glob + "'",
+                              "'list' without a pattern prints all of them"}});
+  }
+  return flushed();
 }
 
 }  // namespace pex::daemon

@@ -61,6 +61,9 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
   counting.interval = planned.config.collection.interval;
   counting.remarks = left_out_lines(counting.plan);
   counting.plan.budget.max_open_files = host::raise_open_file_limit();
+  if (const Result<> fits = collect::check_cpu_groups(counting.plan.budget, cpus->size()); !fits) {
+    return fits.error();
+  }
 
   Result<std::optional<cgroup::Discovery>> cgroups =
       find_cgroups(counting.plan, roots, counting.remarks);
@@ -68,9 +71,11 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
 
   collect::TargetTracker tracker{roots, std::move(*cgroups), counting.plan.budget,
                                  planned.config.cgroups.linger};
-  counting.collector = std::make_unique<Collector>(
+  Result<std::unique_ptr<Collector>> collector = Collector::create(
       kernel, std::make_shared<const collect::CountingPlan>(counting.plan.counting),
-      std::move(tracker), *cpus);
+      std::move(tracker), cpus->front());
+  if (!collector) return collector.error();
+  counting.collector = std::move(*collector);
   return counting;
 }
 

@@ -1,17 +1,27 @@
 #include "daemon/plan.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <map>
 #include <optional>
 
 #include "config/load.h"
 #include "exposition/metric_names.h"
+#include "perf/counter_group.h"
 #include "perf/open_remedy.h"
 
 namespace pex::daemon {
 namespace {
 
 using exposition::Scope;
+
+/// Whether trying again later would be refused again. What the machine lacks for a moment
+/// (descriptors, memory, a free PMU) is tried again by the polls.
+bool is_lasting(int code) {
+  static constexpr int kLasting[] = {ENOENT, EOPNOTSUPP, EINVAL, EACCES, EPERM, ENOSYS, E2BIG};
+  return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
+}
 
 /// What is filled in while the groups of a configuration are gone through.
 class Planner {
@@ -30,7 +40,7 @@ class Planner {
       if (group.cgroup_scope) claim_family(Scope::kCgroup, *event, entry.at);
       if (is_available(*event, group.name)) planned.events.push_back(std::move(*event));
     }
-    if (planned.events.empty()) return;
+    if (planned.events.empty() || !fits(planned)) return;
     if (group.cpu_scope) plan_.counting.cpu.push_back(planned);
     if (group.cgroup_scope) plan_.counting.cgroup.push_back(std::move(planned));
   }
@@ -57,13 +67,26 @@ class Planner {
   bool is_available(const perf::EventSpec& event, const std::string& group) {
     auto [known, is_new] = tried_.try_emplace(event.name);
     if (is_new) {
-      if (Result<> tried = try_event(kernel_, event, probe_cpu_); !tried) {
-        known->second = tried.error();
-      }
+      const Result<> tried = try_event(kernel_, event, probe_cpu_);
+      if (!tried && is_lasting(tried.error().code)) known->second = tried.error();
     }
     const std::optional<Error>& refused = known->second;
     plan_.events.push_back({event.name, group, !refused, refused.value_or(Error{})});
     return !refused;
+  }
+
+  /// Events that open one by one may still be too many for the PMU at once, which the kernel says
+  /// when they are opened as a group. Then none of them is available in it.
+  bool fits(const collect::GroupPlan& group) {
+    const auto opened =
+        perf::CounterGroup::open(kernel_, group.events, {probe_cpu_, -1, {}}, group.pinned);
+    if (opened || !is_lasting(opened.error().error.code)) return true;
+    for (EventAvailability& event : plan_.events) {
+      if (event.group != group.name || !event.available) continue;
+      event.available = false;
+      event.reason = opened.error().error;
+    }
+    return false;
   }
 
   perf::PerfKernel& kernel_;

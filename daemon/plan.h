@@ -31,8 +31,9 @@ struct Plan {
 };
 
 /// Joins what was configured with what `kernel` can do. Each event is tried on its own on
-/// `probe_cpu`, for the whole CPU and without being started: an event that is missing costs its
-/// group that event, and no other group anything.
+/// `probe_cpu`, for the whole CPU: one that is missing costs its group that event, and no other
+/// group anything. Then what is left of each group is tried as a group; one that does not fit on
+/// the PMU is left out.
 Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe_cpu);
 
 /// Opens `event` on `cpu` and closes it.

@@ -20,6 +20,12 @@ bool any_matches(const std::vector<Glob>& globs, std::string_view path) {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
+Error unreadable(int code, const std::string& directory) {
+  const bool no_descriptor = code == EMFILE || code == ENFILE;
+  return Error{code, "read cgroup directory '" + directory + "'",
+               no_descriptor ? "raise LimitNOFILE= in the unit" : ""};
+}
+
 bool is_child_directory(const dirent& entry) {
   return entry.d_type == DT_DIR && std::strcmp(entry.d_name, ".") != 0 &&
          std::strcmp(entry.d_name, "..") != 0;
@@ -44,26 +50,33 @@ Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t ca
   const bool changed = watch_.changed();
   if (found_ && !changed && capacity == capacity_ && now - scanned_ < kRescanAnyway) return found_;
 
-  Inodes matching;
-  if (const Result<> walked = walk(AT_FDCWD, root_.c_str(), "", matching); !walked) {
-    scanned_ = now - kRescanAnyway;  // try again at once
+  scanned_ = now - kRescanAnyway;  // until it has succeeded, the next call tries again
+  Scan scan;
+  if (const Result<> walked = walk(AT_FDCWD, root_.c_str(), "", scan); !walked) {
     return walked.error();
   }
-  std::shared_ptr<const Found> found = choose(matching, capacity);
-  if (!found_ || *found != *found_) found_ = std::move(found);
+  Result<std::shared_ptr<const Found>> found = choose(std::move(scan), capacity);
+  if (!found) return found.error();
+  if (!found_ || **found != *found_) found_ = std::move(*found);
   capacity_ = capacity;
   scanned_ = now;
   return found_;
 }
 
-/// A directory that has vanished meanwhile is no failure: it is what we came to learn.
-Result<> Discovery::walk(int parent, const char* name, const std::string& path, Inodes& matching) {
-  const auto failed = [&](int code) {
-    return Error{code, "read cgroup directory '" + root_ + path + "'", {}};
+/// A directory that has vanished meanwhile is no failure: it is what we came to learn. One whose
+/// owner keeps it to himself must not cost the others.
+Result<> Discovery::walk(int parent, const char* name, const std::string& path, Scan& scan) {
+  const auto failed = [&](int code) -> Result<> {
+    if (!path.empty() && code == ENOENT) return {};
+    if (!path.empty() && (code == EACCES || code == EPERM || code == ENAMETOOLONG)) {
+      scan.unreadable.push_back(path);
+      return {};
+    }
+    return unreadable(code, root_ + path);
   };
   watch_.add(root_ + path);
   UniqueFd fd{::openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!fd) return errno == ENOENT && !path.empty() ? Result<>{} : Result<>{failed(errno)};
+  if (!fd) return failed(errno);
   const Directory directory{::fdopendir(fd.get()), &::closedir};
   if (!directory) return failed(errno);
   const int here = fd.release();  // the stream closes it
@@ -71,20 +84,19 @@ Result<> Discovery::walk(int parent, const char* name, const std::string& path, 
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(directory.get());
-    if (entry == nullptr) {
-      return errno == 0 || errno == ENOENT ? Result<>{} : Result<>{failed(errno)};
-    }
+    if (entry == nullptr) return errno == 0 ? Result<>{} : failed(errno);
     if (!is_child_directory(*entry)) continue;
     const std::string child = path + "/" + entry->d_name;
-    if (selection_.matches(child)) matching.emplace(child, entry->d_ino);
+    if (selection_.matches(child)) scan.matching.emplace(child, entry->d_ino);
     if (!selection_.may_match_below(child)) continue;
-    if (Result<> walked = walk(here, entry->d_name, child, matching); !walked) return walked;
+    if (Result<> walked = walk(here, entry->d_name, child, scan); !walked) return walked;
   }
 }
 
-/// The cgroup we already hold when it is the same one, else a new hold on it; null when it has gone
-/// or no descriptor can be had for it.
-std::shared_ptr<const Cgroup> Discovery::hold(const std::string& path, std::uint64_t inode) const {
+/// The cgroup we already hold when it is the same one, else a new hold on it; null when it has
+/// gone.
+Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path,
+                                                      std::uint64_t inode) const {
   const auto known = held_.find(path);
   if (known != held_.end() && known->second->id == inode) return known->second;
 
@@ -92,31 +104,45 @@ std::shared_ptr<const Cgroup> Discovery::hold(const std::string& path, std::uint
   cgroup->path = path;
   cgroup->directory.reset(::open((root_ + path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
-  if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) return nullptr;
+  if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) {
+    const int code = errno;
+    if (code == ENOENT) return std::shared_ptr<const Cgroup>{};
+    return unreadable(code, root_ + path);
+  }
   cgroup->id = status.st_ino;
-  return cgroup;
+  return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-std::shared_ptr<const Discovery::Found> Discovery::choose(const Inodes& matching,
-                                                          std::size_t capacity) {
+Result<std::shared_ptr<const Discovery::Found>> Discovery::choose(Scan scan, std::size_t capacity) {
   auto found = std::make_shared<Found>();
+  found->unreadable = std::move(scan.unreadable);
   std::map<std::string, std::shared_ptr<const Cgroup>> held;
-  const auto take = [&](const std::string& path, std::uint64_t inode) {
+  const auto take = [&](const std::string& path, std::uint64_t inode) -> Result<> {
     if (held.size() == capacity) {
       ++found->left_out;
-      return;
+      return {};
     }
-    if (std::shared_ptr<const Cgroup> cgroup = hold(path, inode)) held.emplace(path, cgroup);
+    Result<std::shared_ptr<const Cgroup>> cgroup = hold(path, inode);
+    if (cgroup) {
+      if (*cgroup) held.emplace(path, *cgroup);
+      return {};
+    }
+    if (cgroup.error().code != EACCES) return cgroup.error();
+    found->unreadable.push_back(path);
+    return {};
   };
   for (const auto& [path, cgroup] : held_) {
-    if (const auto still = matching.find(path); still != matching.end()) take(path, still->second);
+    const auto still = scan.matching.find(path);
+    if (still == scan.matching.end()) continue;
+    if (const Result<> taken = take(path, still->second); !taken) return taken.error();
   }
-  for (const auto& [path, inode] : matching) {
-    if (!held_.contains(path)) take(path, inode);
+  for (const auto& [path, inode] : scan.matching) {
+    if (held_.contains(path)) continue;
+    if (const Result<> taken = take(path, inode); !taken) return taken.error();
   }
   for (const auto& [path, cgroup] : held) found->cgroups.push_back(cgroup);
   held_ = std::move(held);
-  return found;
+  return std::shared_ptr<const Found>{std::move(found)};
 }
 
 }  // namespace pex::cgroup

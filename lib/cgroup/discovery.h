@@ -32,7 +32,8 @@ class Discovery {
   /// kernel.
   struct Found {
     std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-    std::size_t left_out = 0;  ///< match as well, but are more than `capacity`
+    std::size_t left_out = 0;             ///< match as well, but are more than `capacity`
+    std::vector<std::string> unreadable;  ///< directories that may not be read, with all below them
 
     bool operator==(const Found&) const = default;
   };
@@ -42,16 +43,21 @@ class Discovery {
 
   /// What there is now; the same object as before when nothing has changed. Looks again when the
   /// tree or the capacity has changed, and once a minute in any case. Where there are too many,
-  /// those already found stay, then the first by path. Fails when the tree cannot be read, and then
-  /// what was found last still holds: a cgroup is only gone when the tree says so.
+  /// those already found stay, then the first by path. A directory that may not be read costs what
+  /// is below it. Fails when the tree as a whole cannot be read, or for want of descriptors; then
+  /// what was found last still holds, as a cgroup is only gone when the tree says so, and the next
+  /// call tries again.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
  private:
-  using Inodes = std::map<std::string, std::uint64_t>;
+  struct Scan {
+    std::map<std::string, std::uint64_t> matching;  ///< inode numbers by path
+    std::vector<std::string> unreadable;
+  };
 
-  Result<> walk(int parent, const char* name, const std::string& path, Inodes& matching);
-  std::shared_ptr<const Cgroup> hold(const std::string& path, std::uint64_t inode) const;
-  std::shared_ptr<const Found> choose(const Inodes& matching, std::size_t capacity);
+  Result<> walk(int parent, const char* name, const std::string& path, Scan& scan);
+  Result<std::shared_ptr<const Cgroup>> hold(const std::string& path, std::uint64_t inode) const;
+  Result<std::shared_ptr<const Found>> choose(Scan scan, std::size_t capacity);
 
   std::string root_;
   Selection selection_;

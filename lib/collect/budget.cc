@@ -15,20 +15,54 @@ std::size_t fits(std::size_t limit, std::size_t used, std::size_t each) {
   return limit <= used ? 0 : (limit - used) / each;
 }
 
+std::size_t cpu_descriptors(const Budget& budget, std::size_t cpus) {
+  return (budget.cpu_events + kPresenceEvents) * cpus;
+}
+
 }  // namespace
 
+std::size_t series_room(const Budget& budget, std::size_t cpus) {
+  return fits(budget.max_series, budget.cpu_series * cpus, budget.cgroup_series);
+}
+
 Capacity cgroup_capacity(const Budget& budget, std::size_t cpus) {
-  const std::size_t cpu_events = (budget.cpu_events + kPresenceEvents) * cpus;
+  const std::size_t on_cpus = cpu_descriptors(budget, cpus);
   const std::size_t per_cgroup = budget.cgroup_events * cpus;
   const Capacity bounds[] = {
       {budget.max_cgroups, "max"},
-      {fits(budget.max_open_events, cpu_events, per_cgroup), "max_open_events"},
-      {fits(budget.max_series, budget.cpu_series * cpus, budget.cgroup_series), "max_series"},
+      {fits(budget.max_open_events, on_cpus, per_cgroup), "max_open_events"},
+      {series_room(budget, cpus), "max_series"},
       // each cgroup is also held by one descriptor of its directory
-      {fits(budget.max_open_files, kReservedFiles + cpu_events, per_cgroup + 1), "open_files"},
+      {fits(budget.max_open_files, kReservedFiles + on_cpus, per_cgroup + 1), "open_files"},
   };
   return *std::min_element(std::begin(bounds), std::end(bounds),
                            [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
+}
+
+Result<> check_cpu_groups(const Budget& budget, std::size_t cpus) {
+  struct Row {
+    const char* what;
+    std::size_t needed;
+    std::size_t bound;
+    const char* remedy;
+  };
+  const Row rows[] = {
+      {"open events", cpu_descriptors(budget, cpus), budget.max_open_events,
+       "raise limits.max_open_events, or count fewer events"},
+      {"series", budget.cpu_series * cpus, budget.max_series,
+       "raise limits.max_series, or count fewer events"},
+      {"open files", cpu_descriptors(budget, cpus) + kReservedFiles, budget.max_open_files,
+       "raise LimitNOFILE= in the unit, or count fewer events"},
+  };
+  for (const Row& row : rows) {
+    if (row.needed <= row.bound) continue;
+    return Error{0,
+                 "the groups of " + std::to_string(cpus) + " CPUs need " +
+                     std::to_string(row.needed) + " " + row.what + ", and " +
+                     std::to_string(row.bound) + " are allowed",
+                 row.remedy};
+  }
+  return {};
 }
 
 }  // namespace pex::collect

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace pex::collect {
 
 /// The bounds that decide how many cgroups can be counted.
@@ -17,8 +19,9 @@ struct Budget {
   std::size_t cgroup_series = 0;      ///< published for one cgroup
 };
 
-/// Descriptors kept free for sockets, logs and files of the process itself.
-inline constexpr std::size_t kReservedFiles = 64;
+/// Descriptors kept free for the clients (http::Limits, and those being refused) and the files of
+/// the process itself.
+inline constexpr std::size_t kReservedFiles = 128;
 
 struct Capacity {
   std::size_t cgroups = 0;
@@ -28,5 +31,11 @@ struct Capacity {
 /// How many cgroups can be counted on `cpus` CPUs without passing any of the bounds: computed
 /// before anything is opened, because a limit met half-way leaves sums that lack a part.
 Capacity cgroup_capacity(const Budget& budget, std::size_t cpus);
+
+/// How many cgroups, lingering ones included, can be published within `max_series`.
+std::size_t series_room(const Budget& budget, std::size_t cpus);
+
+/// Fails when the groups of the CPUs alone, without any cgroup, pass a bound.
+Result<> check_cpu_groups(const Budget& budget, std::size_t cpus);
 
 }  // namespace pex::collect

@@ -16,15 +16,17 @@ ScopeTable make_table(const ScopePlan& plan, std::size_t rows) {
 /// What is known of one group at one row while its parts are added up.
 struct Evidence {
   bool failed = false;
+  bool measured = false;
   bool counted = false;
   bool wanted = false;
 
   void add(const TargetGroup& part) {
     failed = failed || part.has_failed();
+    measured = measured || part.totals().measured();
     counted = counted || part.totals().counted();
     wanted = wanted || part.totals().wanted();
   }
-  bool gives_a_value() const { return !failed && (counted || !wanted); }
+  bool gives_a_value() const { return !failed && measured && (counted || !wanted); }
 };
 
 /// Adds up the parts of one row; `part_groups(part)` are the groups of one part, in plan order.

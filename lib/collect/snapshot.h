@@ -46,9 +46,10 @@ struct Snapshot {
   ScopeTable cgroup;
 };
 
-/// Joins the parts of all CPUs after they have run with the same `targets`. A cgroup has a value
-/// when no CPU fails to count it and at least one has counted, or when it has never run anywhere
-/// (an exact zero).
+/// Joins the parts of all CPUs after they have run with the same `targets`. A row has a value when
+/// no CPU fails to count it, and
+///   - at least one had the PMU for it: what a starved CPU counts joins once it has the PMU; or
+///   - it was read and has never run anywhere, which is an exact zero.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               std::span<const PollCycle* const> cycles);
 

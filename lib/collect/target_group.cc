@@ -6,7 +6,7 @@
 namespace pex::collect {
 namespace {
 
-constexpr unsigned kLongestWait = 64;  // polls
+constexpr unsigned kLongestWait = 16;  // polls
 
 perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};

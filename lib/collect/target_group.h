@@ -34,7 +34,7 @@ class TargetGroup {
   const std::shared_ptr<const cgroup::Cgroup>& cgroup() const { return cgroup_; }
 
   /// Opens it on `cpu`, in `cgroup` or, when that is null, for the whole CPU. A failure goes into
-  /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 64 polls. A cgroup
+  /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 16 polls. A cgroup
   /// or CPU that has gone meanwhile is no failure.
   void open(perf::PerfKernel& kernel, int cpu, std::shared_ptr<const cgroup::Cgroup> cgroup,
             PollReport& report);

@@ -1,7 +1,8 @@
 #include "collect/targets.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <cerrno>
+#include <utility>
 
 #include "host/topology.h"
 
@@ -16,48 +17,67 @@ TargetTracker::TargetTracker(host::HostRoots roots, std::optional<cgroup::Discov
     : roots_(std::move(roots)),
       discovery_(std::move(discovery)),
       budget_(budget),
-      linger_(linger) {}
+      linger_(linger),
+      current_(std::make_shared<const TargetSet>()),
+      found_(std::make_shared<const Found>()) {}
 
-Result<std::shared_ptr<const TargetSet>> TargetTracker::update(Clock::time_point now) {
+TargetTracker::Update TargetTracker::update(Clock::time_point now) {
+  Update update;
+  std::vector<int> cpus = find_cpus(update.failures);
+  const Capacity capacity = cgroup_capacity(budget_, cpus.size());
+  const std::shared_ptr<const Found> found = find_cgroups(capacity.cgroups, now, update.failures);
+
+  if (found != found_ || cpus != current_->online_cpus || any_expired(now)) {
+    auto next = std::make_shared<TargetSet>();
+    next->cgroups = merge(*found, now);
+    drop_surplus(next->cgroups, cpus.size());
+    next->online_cpus = std::move(cpus);
+    next->present = found->cgroups.size();
+    next->left_out = found->left_out;
+    next->left_out_reason = capacity.bound;
+    next->unreadable = found->unreadable.size();
+    found_ = found;
+    current_ = std::move(next);
+  }
+  update.targets = current_;
+  return update;
+}
+
+std::vector<int> TargetTracker::find_cpus(std::vector<Error>& failures) const {
   Result<std::vector<int>> online = host::online_cpus(roots_);
-  if (!online) return online.error();
+  if (online) return std::move(*online);
+  failures.push_back(online.error());
+  return current_->online_cpus;
+}
 
-  const Capacity capacity = cgroup_capacity(budget_, online->size());
-  auto found = std::make_shared<const cgroup::Discovery::Found>();
-  if (discovery_) {
-    Result<std::shared_ptr<const cgroup::Discovery::Found>> updated =
-        discovery_->update(capacity.cgroups, now);
-    if (!updated) return updated.error();
-    found = *updated;
+std::shared_ptr<const TargetTracker::Found> TargetTracker::find_cgroups(
+    std::size_t capacity, Clock::time_point now, std::vector<Error>& failures) {
+  if (!discovery_) return found_;
+  Result<std::shared_ptr<const Found>> found = discovery_->update(capacity, now);
+  if (!found) {
+    failures.push_back(found.error());
+    return found_;
   }
-
-  const bool some_expire = std::any_of(gone_.begin(), gone_.end(), [&](const auto& series) {
-    return now - series.second >= linger_;
-  });
-  const bool same_cgroups = found_ == found || (!discovery_ && found_);
-  if (current_ && same_cgroups && !some_expire && current_->online_cpus == *online) {
-    return current_;
+  if (*found != found_) {
+    for (const std::string& path : (*found)->unreadable) {
+      failures.push_back(Error{EACCES, "read cgroup directory '" + path + "'",
+                               "let the exporter's user read it, or exclude it"});
+    }
   }
+  return *found;
+}
 
-  auto next = std::make_shared<TargetSet>();
-  next->online_cpus = std::move(*online);
-  next->cgroups = merge(*found, now);
-  next->present = found->cgroups.size();
-  next->left_out = found->left_out;
-  next->left_out_reason = capacity.bound;
-  found_ = std::move(found);
-  current_ = std::move(next);
-  return current_;
+bool TargetTracker::any_expired(Clock::time_point now) const {
+  return std::any_of(gone_.begin(), gone_.end(),
+                     [&](const auto& series) { return now - series.second >= linger_; });
 }
 
 /// Known series stay where they are, new ones follow, expired ones go.
-std::vector<CgroupTarget> TargetTracker::merge(const cgroup::Discovery::Found& found,
-                                               Clock::time_point now) {
+std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_point now) {
   std::unordered_map<std::string_view, std::shared_ptr<const cgroup::Cgroup>> unplaced;
   for (const auto& cgroup : found.cgroups) unplaced.emplace(cgroup->path, cgroup);
 
-  std::vector<CgroupTarget> targets;
-  if (current_) targets = current_->cgroups;
+  std::vector<CgroupTarget> targets = current_->cgroups;
   for (CgroupTarget& target : targets) {
     const auto still = unplaced.find(target.path);
     if (still != unplaced.end()) {
@@ -78,18 +98,28 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::Discovery::Found& f
   return targets;
 }
 
-/// Those that have lingered long enough, and the oldest ones beyond the bound on series: however
-/// many cgroups come and go, what is kept of them is bounded.
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
-  const std::size_t room = std::max<std::size_t>(
-      budget_.max_series / std::max<std::size_t>(budget_.cgroup_series, 1), 1);
-  std::size_t surplus = targets.size() > room ? targets.size() - room : 0;
   std::erase_if(targets, [&](const CgroupTarget& target) {
     const auto gone = gone_.find(target.series);
-    if (gone == gone_.end() || (now - gone->second < linger_ && surplus == 0)) return false;
-    if (surplus > 0) --surplus;
+    if (gone == gone_.end() || now - gone->second < linger_) return false;
     gone_.erase(gone);
     return true;
+  });
+}
+
+/// However many cgroups come and go, what is kept of them stays within the bound on series: those
+/// that have been gone longest make room.
+void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets, std::size_t cpus) {
+  const std::size_t room = series_room(budget_, cpus);
+  if (targets.size() <= room) return;
+
+  std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;
+  for (const auto& [series, gone] : gone_) lingering.emplace_back(gone, series);
+  std::sort(lingering.begin(), lingering.end());
+  lingering.resize(std::min(lingering.size(), targets.size() - room));
+  for (const auto& [gone, series] : lingering) gone_.erase(series);
+  std::erase_if(targets, [this](const CgroupTarget& target) {
+    return target.cgroup == nullptr && !gone_.contains(target.series);
   });
 }
 

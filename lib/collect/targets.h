@@ -31,6 +31,7 @@ struct TargetSet {
   std::size_t present = 0;            ///< of them still exist
   std::size_t left_out = 0;           ///< cgroups that match as well and were too many
   std::string_view left_out_reason;   ///< see Capacity::bound
+  std::size_t unreadable = 0;         ///< cgroups whose directory may not be read
 
   bool is_online(int cpu) const;
 };
@@ -44,20 +45,31 @@ class TargetTracker {
   TargetTracker(host::HostRoots roots, std::optional<cgroup::Discovery> discovery, Budget budget,
                 std::chrono::nanoseconds linger);
 
-  /// The targets as of now; the same object as before when nothing changed. Fails when the machine
-  /// cannot tell; the targets of before then still hold.
-  Result<std::shared_ptr<const TargetSet>> update(Clock::time_point now);
+  /// The targets as of now, and what could not be found out. Where the machine cannot tell its CPUs
+  /// or its cgroups, those of before still hold; each fails on its own.
+  struct Update {
+    std::shared_ptr<const TargetSet> targets;  ///< the same object as before when nothing changed
+    std::vector<Error> failures;
+  };
+  Update update(Clock::time_point now);
 
  private:
-  std::vector<CgroupTarget> merge(const cgroup::Discovery::Found& found, Clock::time_point now);
+  using Found = cgroup::Discovery::Found;
+
+  std::vector<int> find_cpus(std::vector<Error>& failures) const;
+  std::shared_ptr<const Found> find_cgroups(std::size_t capacity, Clock::time_point now,
+                                            std::vector<Error>& failures);
+  bool any_expired(Clock::time_point now) const;
+  std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now);
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
+  void drop_surplus(std::vector<CgroupTarget>& targets, std::size_t cpus);
 
   host::HostRoots roots_;
   std::optional<cgroup::Discovery> discovery_;
   Budget budget_;
   std::chrono::nanoseconds linger_;
   std::shared_ptr<const TargetSet> current_;
-  std::shared_ptr<const cgroup::Discovery::Found> found_;
+  std::shared_ptr<const Found> found_;                         ///< what current_ was made of
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
   std::uint64_t next_series_ = 1;
 };

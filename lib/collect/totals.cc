@@ -19,8 +19,9 @@ void GroupTotals::add(const Increment& increment) {
   }
   enabled_ += increment.enabled;
   running_ += increment.running;
+  measured_ = true;
   wanted_ = wanted_ || increment.enabled.count() > 0;
-  counted_ = counted_ || increment.running.count() > 0;
+  counted_ = counted_ || (increment.coverage != estimate::Coverage::kNone && wanted_);
 }
 
 }  // namespace pex::collect

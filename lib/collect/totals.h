@@ -32,13 +32,15 @@ class GroupTotals {
   std::span<const std::uint64_t> events() const { return events_; }
   std::chrono::nanoseconds enabled() const { return enabled_; }
   std::chrono::nanoseconds running() const { return running_; }
-  bool counted() const { return counted_; }  ///< has had the PMU at least once
-  bool wanted() const { return wanted_; }    ///< has wanted the PMU at least once
+  bool measured() const { return measured_; }  ///< has been read at least once
+  bool counted() const { return counted_; }    ///< has had the PMU at least once
+  bool wanted() const { return wanted_; }      ///< has wanted the PMU at least once
 
  private:
   std::vector<std::uint64_t> events_;
   std::chrono::nanoseconds enabled_{};
   std::chrono::nanoseconds running_{};
+  bool measured_ = false;
   bool counted_ = false;
   bool wanted_ = false;
 };

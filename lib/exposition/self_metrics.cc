@@ -69,10 +69,12 @@ struct SelfMetrics::Families {
           .Add({});
   Family<Gauge>& cgroups =
       gauge(registry, "perf_event_exporter_cgroups",
-            "Cgroups by state: counted, lingering after their end, or left out by a limit.");
+            "Cgroups by state: counted, lingering after their end, left out by a limit, or in a "
+            "directory that may not be read.");
   Gauge& cgroups_counted = cgroups.Add({{"state", "counted"}});
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
+  Gauge& cgroups_unreadable = cgroups.Add({{"state", "unreadable"}});
   Family<Counter>& cgroups_dropped =
       counter(registry, "perf_event_exporter_cgroups_dropped_total",
               "Cgroups that matched and were not counted, by the limit that they met.");
@@ -149,6 +151,7 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
   f.cgroups_counted.Set(static_cast<double>(targets.present));
   f.cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
   f.cgroups_left_out.Set(static_cast<double>(targets.left_out));
+  f.cgroups_unreadable.Set(static_cast<double>(targets.unreadable));
   if (targets.left_out > f.left_out) {
     f.cgroups_dropped.Add({{"reason", std::string(targets.left_out_reason)}})
         .Increment(static_cast<double>(targets.left_out - f.left_out));

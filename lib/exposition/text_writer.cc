@@ -91,24 +91,28 @@ std::size_t utf8_length(std::string_view text) {
 }  // namespace
 
 std::string escape_label(std::string_view value) {
+  static constexpr std::string_view kReplacement = "\uFFFD";
+  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string escaped;
   escaped.reserve(value.size());
+  const auto append_byte = [&escaped](unsigned char byte) {
+    ((escaped += kReplacement) += kHex[byte >> 4]) += kHex[byte & 0xF];
+  };
   while (!value.empty()) {
     const std::size_t length = utf8_length(value);
-    switch (length == 1 ? value.front() : '\0') {
-      case '\\':
-        escaped += "\\\\";
-        break;
-      case '"':
-        escaped += "\\\"";
-        break;
-      case '\n':
-        escaped += "\\n";
-        break;
-      default:
-        escaped += length == 0 ? std::string_view("\uFFFD") : value.substr(0, length);
+    const std::string_view character = value.substr(0, length);
+    if (length == 0 || character == kReplacement) {
+      append_byte(static_cast<unsigned char>(value.front()));
+      value.remove_prefix(1);
+      continue;
     }
-    value.remove_prefix(length == 0 ? 1 : length);
+    if (character == "\n") {
+      escaped += "\\n";
+    } else {
+      if (character == "\\" || character == "\"") escaped += '\\';
+      escaped += character;
+    }
+    value.remove_prefix(length);
   }
   return escaped;
 }
@@ -119,10 +123,10 @@ void TextWriter::update_labels(const collect::Snapshot& snapshot) {
     cpu_labels_.clear();
     for (const int cpu : cpus_) cpu_labels_.push_back("cpu=\"" + std::to_string(cpu) + "\"");
   }
-  if (targets_ != snapshot.targets) {
+  if (targets_.lock() != snapshot.targets) {
     targets_ = snapshot.targets;
     cgroup_labels_.clear();
-    for (const collect::CgroupTarget& target : targets_->cgroups) {
+    for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
       cgroup_labels_.push_back("cgroup=\"" + escape_label(target.path) + "\"");
     }
   }

@@ -26,13 +26,15 @@ class TextWriter {
   void update_labels(const collect::Snapshot& snapshot);
 
   std::vector<int> cpus_;
-  std::shared_ptr<const collect::TargetSet> targets_;
+  std::weak_ptr<const collect::TargetSet>
+      targets_;  ///< not held: it keeps cgroups from being freed
   std::vector<std::string> cpu_labels_;
   std::vector<std::string> cgroup_labels_;
 };
 
-/// A label's value between its quotes: backslash, quote and line break escaped, bytes that are not
-/// UTF-8 replaced by U+FFFD.
+/// A label's value between its quotes: backslash, quote and line break escaped; a byte that is not
+/// part of UTF-8 becomes U+FFFD and its two hexadecimal digits, as does each byte of a U+FFFD that
+/// was there before. So different values stay different, and no two series become one.
 std::string escape_label(std::string_view value);
 
 }  // namespace pex::exposition

@@ -1,6 +1,7 @@
 #include "host/mounts.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include "base/parse.h"
@@ -58,8 +59,10 @@ std::vector<Mount> parse_mounts(std::string_view text) {
 Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
   const Result<std::string> text = read_small_file(roots.mounts(), kMaxMountTable);
   if (!text) {
-    return Error{text.error().code, "read the mount table '" + roots.mounts() + "'",
-                 "mount procfs there, or say with --path.procfs where it is"};
+    const int code = text.error().code;
+    const bool wrong_place = code == ENOENT || code == ENOTDIR;
+    return Error{code, "read the mount table '" + roots.mounts() + "'",
+                 wrong_place ? "mount procfs there, or say with --path.procfs where it is" : ""};
   }
   return parse_mounts(*text);
 }

@@ -9,8 +9,9 @@ namespace pex::host {
 
 Result<std::vector<int>> online_cpus(const HostRoots& roots) {
   const auto failed = [&roots](int code) {
+    const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
     return Error{code, "read the online CPUs from '" + roots.online_cpus() + "'",
-                 "mount sysfs there, or say with --path.sysfs where it is"};
+                 wrong_place ? "mount sysfs there, or say with --path.sysfs where it is" : ""};
   };
   const Result<std::string> text = read_small_file(roots.online_cpus());
   if (!text) return failed(text.error().code);

@@ -22,7 +22,7 @@ using asio::ip::tcp;
 
 constexpr auto kReturnError = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr std::size_t kLingeringRefusals = 64;  ///< so that refusing cannot use up descriptors
+constexpr std::size_t kLingeringRefusals = 16;  ///< so that refusing cannot use up descriptors
 
 /// Connections that may still be open. They end by themselves; here they are only counted.
 class OpenConnections {

@@ -38,7 +38,7 @@ struct Route {
 /// Every resource a client can make us use has a bound.
 struct Limits {
   std::size_t header_bytes = 8 * 1024;                                 ///< beyond: 431
-  std::size_t max_connections = 256;                                   ///< beyond: 503, and closed
+  std::size_t max_connections = 64;                                    ///< beyond: 503, and closed
   std::chrono::milliseconds read_timeout = std::chrono::seconds{10};   ///< for a whole request head
   std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};  ///< between two requests
   std::chrono::milliseconds write_timeout = std::chrono::seconds{30};  ///< for a whole response

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -293,6 +294,22 @@ TEST(StillExistsTest, IsFalseOnceItsFilesAreGone) {
   EXPECT_TRUE(still_exists(cgroup));
   tree.remove("a");
   EXPECT_FALSE(still_exists(cgroup));
+}
+
+TEST(DiscoveryTest, ADirectoryThatMayNotBeReadCostsOnlyWhatIsBelowIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who may not read";
+  const test::TempTree tree{{"open/a/"}, {"closed/b/"}};
+  ::chmod(tree.root().c_str(), 0755);
+  ::chmod(tree.path("closed").c_str(), 0700);
+  Discovery discovery{tree.root(), selection({"/*/*"})};
+
+  ASSERT_EQ(::seteuid(65534), 0);
+  const auto found = discovery.update(kPlenty, kStart);
+  ASSERT_EQ(::seteuid(0), 0);
+
+  ASSERT_TRUE(found);
+  EXPECT_THAT(paths(**found), ElementsAre("/open/a"));
+  EXPECT_THAT((*found)->unreadable, ElementsAre("/closed"));
 }
 
 }  // namespace

@@ -49,11 +49,11 @@ TEST(BudgetTest, SeriesOfOneCgroupDoNotDependOnTheNumberOfCpus) {
 
 TEST(BudgetTest, FilesOfTheProcessItselfAreReserved) {
   Budget budget = roomy();
-  budget.max_open_files = 256;
+  budget.max_open_files = 320;
 
   const Capacity capacity = cgroup_capacity(budget, 2);
 
-  EXPECT_EQ(capacity.cgroups, 13U);  // (256 - 64 - 2 * (6 + 1)) / (2 * 6 + 1 directory)
+  EXPECT_EQ(capacity.cgroups, 13U);  // (320 - 128 - 2 * (6 + 1)) / (2 * 6 + 1 directory)
   EXPECT_EQ(capacity.bound, "open_files");
 }
 
@@ -62,6 +62,19 @@ TEST(BudgetTest, NothingFitsWhenTheCpusAloneNeedMore) {
   budget.max_open_events = 5;
 
   EXPECT_EQ(cgroup_capacity(budget, 2).cgroups, 0U);
+}
+
+TEST(BudgetTest, TheCpusAloneMustFit) {
+  Budget budget = roomy();
+  EXPECT_TRUE(check_cpu_groups(budget, 2));
+  budget.max_series = 19;
+
+  const Result<> checked = check_cpu_groups(budget, 2);
+
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(describe(checked.error()),
+            "the groups of 2 CPUs need 20 series, and 19 are allowed. Remedy: raise "
+            "limits.max_series, or count fewer events");
 }
 
 TEST(BudgetTest, CgroupsThatNeedNoEventsAreBoundByTheirNumberAlone) {

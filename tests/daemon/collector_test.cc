@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -33,6 +34,7 @@ class SlowKernel final : public perf::PerfKernel {
     held_ = held;
     changed_.notify_all();
   }
+  std::size_t still_open() { return kernel_.still_open(); }
   void wait_for_reads(int reads) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] { return reading_ >= reads; });
@@ -57,7 +59,7 @@ class CollectorTest : public testing::Test {
     plan->cpu.push_back({"core", {*perf::parse_event("cycles")}, false});
     collect::TargetTracker tracker{
         {tree_.path("sys"), {}, {}}, std::nullopt, {}, std::chrono::seconds{60}};
-    return std::make_unique<Collector>(kernel, plan, std::move(tracker), std::vector{0, 1});
+    return *Collector::create(kernel, plan, std::move(tracker), /*first_cpu=*/0);
   }
 
   struct Published {
@@ -101,7 +103,7 @@ TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
 
 TEST_F(CollectorTest, ACpuThatAppearsGetsItsWorker) {
   test::ScriptedKernel kernel;
-  set_online("1");
+  set_online("0");
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
   set_online("0-2");
@@ -127,12 +129,15 @@ TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
 }
 
 TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
-  test::ScriptedKernel kernel;
-  std::future<Published> running;
-  {
-    const auto counting = collector(kernel);
-    running = poll(*counting);
-  }
+  SlowKernel kernel;
+  auto counting = collector(kernel);
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(2);
+  std::thread end{[&counting] { counting.reset(); }};
+
+  kernel.hold(false);
+  end.join();
 
   EXPECT_EQ(running.wait_for(std::chrono::seconds{0}), std::future_status::ready);
   EXPECT_EQ(kernel.still_open(), 0U);

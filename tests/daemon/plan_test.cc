@@ -49,11 +49,35 @@ TEST(PlanTest, AGroupWithoutEventsIsLeftOut) {
   EXPECT_TRUE(none.mistakes.empty());
 }
 
+TEST(PlanTest, WhatIsMissingForAMomentIsLeftToThePolls) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", EMFILE);
+  const Plan later = plan("  - {name: core, events: [cycles], scope: cpu}", kernel);
+
+  EXPECT_TRUE(later.events[0].available);
+  EXPECT_EQ(later.counting.cpu.size(), 1U);
+}
+
+TEST(PlanTest, AGroupThatDoesNotFitOnThePmuIsLeftOutWithItsReason) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, EINVAL);
+  const Plan fitting = plan(
+      "  - {name: large, events: [cycles, instructions, branches], scope: cpu}\n"
+      "  - {name: small, events: [bus-cycles, ref-cycles], scope: cpu}",
+      kernel);
+
+  ASSERT_EQ(fitting.counting.cpu.size(), 1U);
+  EXPECT_EQ(fitting.counting.cpu[0].name, "small");
+  EXPECT_FALSE(fitting.events[0].available);
+  EXPECT_EQ(fitting.events[0].reason.code, EINVAL);
+  EXPECT_TRUE(fitting.events[3].available);
+}
+
 TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
   test::ScriptedKernel kernel;
   (void)plan("  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
 
-  EXPECT_EQ(kernel.opened(), 2U);
+  EXPECT_EQ(kernel.opened(), 4U);  // each on its own, and both as a group
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 

@@ -83,7 +83,6 @@ TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
     std::string value;
     std::string escaped;
   };
-  const std::string mark = "\xEF\xBF\xBD";
   const Row rows[] = {
       {"", ""},
       {"/system.slice/a.service", "/system.slice/a.service"},
@@ -96,22 +95,33 @@ TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
       {"\xE2\x82\xAC", "\xE2\x82\xAC"},
       {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
       {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
-      {"a\xFFz", "a" + mark + "z"},
-      {"\x80", mark},
-      {"\xC3", mark},                                   // cut short
-      {"\xC3(", mark + "("},                            // not continued
-      {"\xE2\x82", mark + mark},                        // cut short
-      {"\xE2\x82\"", mark + mark + "\\\""},             // what follows is still escaped
-      {"\xC0\xAF", mark + mark},                        // overlong '/'
-      {"\xE0\x80\xAF", mark + mark + mark},             // overlong '/'
-      {"\xED\xA0\x80", mark + mark + mark},             // a surrogate
-      {"\xF4\x90\x80\x80", mark + mark + mark + mark},  // beyond U+10FFFF
-      {"\xF5\x80\x80\x80", mark + mark + mark + mark},
+      {"a\xFFz", "a\uFFFDffz"},
+      {"\x80", "\uFFFD80"},
+      {"\xC3", "\uFFFDc3"},                                      // cut short
+      {"\xC3(", "\uFFFDc3("},                                    // not continued
+      {"\xE2\x82", "\uFFFDe2\uFFFD82"},                          // cut short
+      {"\xE2\x82\"", "\uFFFDe2\uFFFD82\\\""},                    // what follows is still escaped
+      {"\xC0\xAF", "\uFFFDc0\uFFFDaf"},                          // overlong '/'
+      {"\xE0\x80\xAF", "\uFFFDe0\uFFFD80\uFFFDaf"},              // overlong '/'
+      {"\xED\xA0\x80", "\uFFFDed\uFFFDa0\uFFFD80"},              // a surrogate
+      {"\xF4\x90\x80\x80", "\uFFFDf4\uFFFD90\uFFFD80\uFFFD80"},  // beyond U+10FFFF
+      {"\xF5\x80\x80\x80", "\uFFFDf5\uFFFD80\uFFFD80\uFFFD80"},
+      {"\uFFFD", "\uFFFDef\uFFFDbf\uFFFDbd"},
   };
 
   for (const Row& row : rows) {
     EXPECT_EQ(escape_label(row.value), row.escaped);
   }
+}
+
+RC_GTEST_PROP(EscapeLabelTest, KeepsDifferentValuesDifferent, ()) {
+  // Few bytes, of which many are not UTF-8, so that near misses are common.
+  const auto value = rc::gen::container<std::string>(
+      rc::gen::element('f', 'e', '\xEF', '\xBF', '\xBD', '\xFF', '\xFE', '\\', '"', 'n', '\n'));
+  const std::string one = *value;
+  const std::string other = *value;
+
+  RC_ASSERT((one == other) == (escape_label(one) == escape_label(other)));
 }
 
 RC_GTEST_PROP(EscapeLabelTest, LeavesNothingThatWouldEndTheLabel, (std::string value)) {

@@ -210,11 +210,11 @@ class SignalTest(unittest.TestCase):
                     self.end_amid_scrapes(daemon, interval=0.1, serving=0.02)
 
     def end_amid_scrapes(self, daemon, interval, serving):
-        """Lets 100 scrapes and the signal arrive at once, `serving` seconds before a poll."""
+        """Lets 60 scrapes and the signal arrive at once, `serving` seconds before a poll."""
         host, port = daemon.address.split(":")
         with contextlib.ExitStack() as clients:
             connections = [clients.enter_context(socket.create_connection((host, port)))
-                           for _ in range(100)]
+                           for _ in range(60)]
             poll = daemon.scrape_after_polls(1).value(
                 "perf_event_exporter_last_poll_timestamp_seconds")
             daemon.send(signal.SIGSTOP)

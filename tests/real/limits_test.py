@@ -10,9 +10,9 @@ import harness
 EVENTS = ["task-clock", "context-switches", "cpu-migrations", "page-faults", "minor-faults",
           "major-faults"]
 CGROUPS = 100
-LIMIT = 256
+LIMIT = 384
 ROOM_FOR_ALL = 8192
-FREE_AT_LEAST, FREE_AT_MOST = 32, 64  # descriptors kept for sockets and files
+FREE_AT_LEAST, FREE_AT_MOST = 96, 128  # descriptors kept for sockets and files
 
 
 def descriptors_limited_to(soft, hard):

@@ -37,6 +37,12 @@ void ScriptedKernel::refuse(const std::string& event, int code) {
   refusals_[event] = code;
 }
 
+void ScriptedKernel::refuse_groups_larger_than(std::size_t events, int code) {
+  const std::lock_guard lock{mutex_};
+  largest_group_ = events;
+  too_large_ = code;
+}
+
 std::string ScriptedKernel::place_of(const perf::CounterRequest& request) const {
   const std::string cpu = "cpu" + std::to_string(request.cpu);
   if (request.cgroup_fd < 0) return cpu;
@@ -62,6 +68,10 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   if (request.leader_fd < 0) counter.leader_fd = ends[0];
   for (const auto& [fd, other] : counters_) {
     counter.position += other.leader_fd == counter.leader_fd ? 1 : 0;
+  }
+  if (counter.position >= largest_group_) {
+    ::close(ends[0]);
+    return Error{too_large_, {}, {}};
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
   if (request.leader_fd < 0) start_anew(place + " " + event);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/group_reading.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::test {
@@ -41,6 +42,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// Refuses to open `event` anywhere ("cycles") or as part of one place ("cpu1 /a.service
   /// cycles"), until allowed again (code 0).
   void refuse(const std::string& event, int code);
+
+  /// Refuses the member that would make a group larger than the PMU.
+  void refuse_groups_larger_than(std::size_t events, int code);
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
@@ -78,6 +82,8 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
   std::map<std::string, std::size_t> enables_;
+  std::size_t largest_group_ = perf::kMaxGroupEvents;
+  int too_large_ = 0;  ///< errno for a larger one
   std::size_t opened_ = 0;
 };
 
