@@ -45,7 +45,8 @@ void remove_directory(const std::string& path) {
   std::vector<unsigned char> memory(kBusyBytes);
   for (;;) {
     for (std::size_t at = 0; at < memory.size(); at += kCacheLine) {
-      ++*const_cast<volatile unsigned char*>(&memory[at]);
+      volatile unsigned char& byte = memory[at];
+      byte = static_cast<unsigned char>(byte + 1);
     }
     std::this_thread::sleep_for(kBusyPause);
   }
@@ -63,18 +64,17 @@ Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cg
   tree.name_ = "/pex_bench." + std::to_string(::getpid());
   const std::string top = (*hierarchy)->mount + tree.name_;
   if (const Result<> made = make_directory(top); !made) return made.error();
-  tree.top_ = top;
+  tree.made_.push_back(top);
   for (std::size_t number = 0; number < cgroups; ++number) {
     const std::string directory = top + "/workload-" + std::to_string(number) + ".service";
     if (const Result<> made = make_directory(directory); !made) return made.error();
-    tree.directories_.push_back(directory);
+    tree.made_.push_back(directory);
   }
   return tree;
 }
 
 CgroupTree::~CgroupTree() {
-  for (const std::string& directory : directories_) remove_directory(directory);
-  if (!top_.empty()) remove_directory(top_);
+  for (; !made_.empty(); made_.pop_back()) remove_directory(made_.back());
 }
 
 BusyProcesses::BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpus) {

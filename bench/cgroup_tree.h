@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "host/roots.h"
 
 namespace pex::bench {
@@ -21,16 +20,15 @@ class CgroupTree {
   CgroupTree(CgroupTree&&) = default;
   CgroupTree& operator=(CgroupTree&&) = delete;
 
-  std::size_t size() const { return directories_.size(); }
+  std::size_t size() const { return made_.empty() ? 0 : made_.size() - 1; }
   /// Matches every one of them, and nothing else.
   std::string glob() const { return name_ + "/*"; }
-  const std::string& directory(std::size_t number) const { return directories_[number]; }
+  const std::string& directory(std::size_t number) const { return made_[1 + number]; }
 
  private:
   CgroupTree() = default;
-  std::string name_;  ///< below the mount, starts with '/'
-  std::string top_;   ///< its directory; empty when there is nothing to remove
-  std::vector<std::string> directories_;
+  std::string name_;               ///< of the one around them: below the mount, starts with '/'
+  std::vector<std::string> made_;  ///< its directory, then theirs
 };
 
 /// A process on each CPU that walks through more memory than a second-level cache holds and sleeps

@@ -1,15 +1,28 @@
 #include "floor.h"
 
 #include <linux/futex.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 
 namespace pex::bench {
 namespace {
+
+/// The group that this thread is opening: its events follow each other, and then it is started.
+struct Opening {
+  int cpu = 0;
+  std::size_t events = 0;
+};
+thread_local Opening opening;
+
+bool is_dummy(const perf::EventAttributes& event) {
+  return event.type == PERF_TYPE_SOFTWARE && event.config == PERF_COUNT_SW_DUMMY;
+}
 
 /// Straight to futex(2): std::atomic::wait and std::binary_semaphore first spin and yield.
 void sleep_while(std::atomic<unsigned>& word, unsigned value) {
@@ -30,19 +43,17 @@ void pin_to(int cpu) {
 }  // namespace
 
 Result<perf::OpenCounter> RecordingKernel::open(const perf::CounterRequest& request) {
-  Result<perf::OpenCounter> counter = linux_.open(request);
-  if (counter) {
-    const std::lock_guard lock{mutex_};
-    cpu_of_[counter->fd.get()] = request.cpu;  // a number used again overwrites what it was
-  }
-  return counter;
+  if (request.leader_fd < 0) opening = {request.cpu, 0};
+  if (!is_dummy(request.event)) ++opening.events;
+  return linux_.open(request);
 }
 
 Result<> RecordingKernel::enable_group(int leader_fd) {
   Result<> enabled = linux_.enable_group(leader_fd);
-  if (enabled) {
+  if (enabled && opening.events > 0) {
     const std::lock_guard lock{mutex_};
-    leaders_[cpu_of_[leader_fd]].push_back(leader_fd);
+    leaders_[opening.cpu].push_back(leader_fd);
+    events_ += opening.events;
   }
   return enabled;
 }
@@ -50,6 +61,17 @@ Result<> RecordingKernel::enable_group(int leader_fd) {
 std::map<int, std::vector<int>> RecordingKernel::leaders() const {
   const std::lock_guard lock{mutex_};
   return leaders_;
+}
+
+std::size_t RecordingKernel::events() const {
+  const std::lock_guard lock{mutex_};
+  return events_;
+}
+
+void RecordingKernel::forget() {
+  const std::lock_guard lock{mutex_};
+  leaders_.clear();
+  events_ = 0;
 }
 
 Floor::Floor(const std::map<int, std::vector<int>>& leaders) {
@@ -75,11 +97,10 @@ void Floor::serve(int cpu, const std::vector<int>& leaders) {
   for (unsigned round = 0;; ++round) {
     while (rounds_ == round) sleep_while(rounds_, round);
     if (stopping_) return;
-    bool all_read = true;
     for (const int leader : leaders) {
-      all_read = ::read(leader, words.data(), sizeof words) > 0 && all_read;
+      if (::read(leader, words.data(), sizeof words) <= 0) failure_ = errno;
     }
-    if (all_read) ++done_;
+    ++done_;
   }
 }
 

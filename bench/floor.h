@@ -21,15 +21,21 @@ class RecordingKernel final : public perf::PerfKernel {
     return linux_.read_group(leader_fd, words);
   }
 
-  /// The leaders of all groups started so far, in the order in which they were, by CPU. Groups that
-  /// were only tried and never started are not among them.
+  /// The leaders of all groups started so far, in the order in which they were, by CPU. Left out
+  /// are groups that were only tried and never started, and those of the event `dummy`, which count
+  /// nothing: what the daemon needs them for is its own cost and none of the floor's.
   std::map<int, std::vector<int>> leaders() const;
+  /// In all of those groups.
+  std::size_t events() const;
+
+  /// What was started until now was only tried: a plan opens and closes each group once.
+  void forget();
 
  private:
   perf::LinuxPerfKernel linux_;
   mutable std::mutex mutex_;
-  std::map<int, int> cpu_of_;  ///< by descriptor
   std::map<int, std::vector<int>> leaders_;
+  std::size_t events_ = 0;
 };
 
 /// The least that reading all groups can cost: a thread pinned to each CPU, woken once, which makes
@@ -49,14 +55,16 @@ class Floor {
 
   /// Wakes all threads with one system call and returns at once.
   void start_round();
-  /// The round is over, and no read has failed in it.
   bool is_done() const { return done_ == rounds_ * threads_.size(); }
+  /// The errno of a read that failed, in any round; 0 when none did.
+  int failure() const { return failure_; }
 
  private:
   void serve(int cpu, const std::vector<int>& leaders);
 
   std::atomic<unsigned> rounds_ = 0;  ///< threads sleep on this word
   std::atomic<std::size_t> done_ = 0;
+  std::atomic<int> failure_ = 0;
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -38,6 +38,7 @@ std::string config_text(const Scenario& scenario) {
 
 /// One way to spend a round.
 struct Contender {
+  std::string name;
   std::function<void()> start;
   std::function<bool()> is_done;
   std::function<void(std::chrono::nanoseconds)> rest;  ///< lets the round run, or time pass
@@ -55,7 +56,9 @@ bool await_end(const Contender& contender, std::chrono::nanoseconds spacing) {
   return true;
 }
 
-Error round_does_not_end() { return Error{ETIMEDOUT, "end a round, or read all groups in it", {}}; }
+Error does_not_end(const Contender& contender) {
+  return Error{ETIMEDOUT, "wait for the end of a round of " + contender.name, {}};
+}
 
 Result<> run_round(const Contender& contender, std::chrono::nanoseconds spacing,
                    std::vector<double>& times) {
@@ -64,7 +67,7 @@ Result<> run_round(const Contender& contender, std::chrono::nanoseconds spacing,
   contender.rest(spacing);
   std::chrono::nanoseconds after = process_cpu_time();
   if (!contender.is_done()) {
-    if (!await_end(contender, spacing)) return round_does_not_end();
+    if (!await_end(contender, spacing)) return does_not_end(contender);
     contender.rest(spacing);
     after = process_cpu_time();
   }
@@ -94,6 +97,14 @@ Result<> run_in_turns(const Scenario& scenario, const Contender& floor, const Co
   return {};
 }
 
+/// Both sides have read the same groups all the time.
+Result<> check_same_groups(const RecordingKernel& kernel, const Floor& floor, const Cost& cost) {
+  if (floor.failure() == 0 && kernel.events() == cost.events) return {};
+  return Error{floor.failure(),
+               "read the same groups in all rounds: the daemon has opened some anew",
+               "leave CPUs online and let no other program touch these cgroups meanwhile"};
+}
+
 /// System calls of one round, those of the thread that starts it left out; median of a few.
 double calls_of(const Contender& contender, std::chrono::nanoseconds spacing,
                 const Assistant& assistant) {
@@ -112,6 +123,7 @@ double calls_of(const Contender& contender, std::chrono::nanoseconds spacing,
 /// Whether everything that the scenario asks for is open, and how much that is.
 Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, Cost& cost) {
   for (const auto& [cpu, leaders] : kernel.leaders()) cost.groups += leaders.size();
+  cost.events = kernel.events();
   const std::size_t wanted = scenario.cpus * std::max<std::size_t>(scenario.cgroups, 1);
   if (cost.groups == wanted) return {};
   return Error{0,
@@ -129,7 +141,8 @@ double microseconds_since(std::chrono::nanoseconds before) {
 }
 
 Contender contender_of(Floor& floor) {
-  return {[&floor] { floor.start_round(); }, [&floor] { return floor.is_done(); }, sleep};
+  return {"the floor", [&floor] { floor.start_round(); }, [&floor] { return floor.is_done(); },
+          sleep};
 }
 
 /// A collector, and what its owner holds of the last poll.
@@ -141,12 +154,13 @@ struct Polled {
   std::unique_ptr<daemon::Collector> collector;
 
   void start() {
-    started += static_cast<std::size_t>(collector->poll(
+    ++started;
+    (void)collector->poll(
         [this](collect::PollReport said, std::shared_ptr<const collect::Snapshot> published) {
           report = std::move(said);
           snapshot = std::move(published);
           ++done;
-        }));
+        });
   }
 };
 
@@ -174,22 +188,25 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   Result<std::unique_ptr<daemon::Collector>> collector = start_collector(scenario, kernel);
   if (!collector) return collector.error();
   polled.collector = std::move(*collector);
-  const Contender daemon{[&] { polled.start(); }, [&] { return polled.done == polled.started; },
-                         sleep};
+  kernel.forget();
+  const Contender daemon{"the daemon", [&] { polled.start(); },
+                         [&] { return polled.done == polled.started; }, sleep};
 
   Cost cost;
   const std::chrono::nanoseconds before = process_cpu_time();
   daemon.start();
   daemon.rest(scenario.spacing);
-  if (!await_end(daemon, scenario.spacing)) return round_does_not_end();
+  if (!await_end(daemon, scenario.spacing)) return does_not_end(daemon);
   if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
   cost.open_us = microseconds_since(before) / static_cast<double>(cost.groups);
-  cost.events = polled.report.open_events;
 
   Floor bare{kernel.leaders()};
   const Contender floor = contender_of(bare);
   if (const Result<> run = run_in_turns(scenario, floor, daemon, cost); !run) return run.error();
-  if (polled.report.groups_read != cost.groups) return round_does_not_end();
+  if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
+  if (polled.report.groups_read != cost.groups || polled.report.read_failures > 0) {
+    return Error{0, "read all groups in the last poll", {}};
+  }
   note_memory(cost);
   if (assistant.count_syscalls()) {
     cost.floor_calls = calls_of(floor, scenario.spacing, assistant);
@@ -218,6 +235,7 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
   if (const auto started = app.start(); !started) return first_of(started.error());
   if (const Result<> listening = app.listen(); !listening) return listening.error();
   const std::uint16_t port = app.ports().front();
+  kernel.forget();
 
   Cost cost;
   bool waiting = false;
@@ -231,16 +249,17 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
     }
     return !waiting && cost.scrape_bytes > 0;
   };
-  const Contender daemon{start, is_scraped, run_loop};
+  const Contender daemon{"the daemon", start, is_scraped, run_loop};
 
   daemon.start();
   run_loop(scenario.spacing);
-  if (!await_end(daemon, scenario.spacing)) return round_does_not_end();
+  if (!await_end(daemon, scenario.spacing)) return does_not_end(daemon);
   if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
   Floor bare{kernel.leaders()};
   if (const Result<> run = run_in_turns(scenario, contender_of(bare), daemon, cost); !run) {
     return run.error();
   }
+  if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
   note_memory(cost);
   app.stop();
   return cost;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <semaphore>
 #include <thread>
 #include <vector>
 
@@ -26,7 +25,7 @@ namespace pex::daemon {
 /// A CPU whose thread cannot be started is counted by the first worker: dearer, and as right.
 ///
 /// The workers share nothing but the immutable targets and the count of those still running, which
-/// orders their memory.
+/// orders their memory; each sleeps at a gate of its own.
 class Collector {
  public:
   using Done = std::function<void(collect::PollReport, std::shared_ptr<const collect::Snapshot>)>;

@@ -4,17 +4,16 @@
 #include <cerrno>
 #include <utility>
 
-#include "host/topology.h"
-
 namespace pex::collect {
 
 bool TargetSet::is_online(int cpu) const {
   return std::binary_search(online_cpus.begin(), online_cpus.end(), cpu);
 }
 
-TargetTracker::TargetTracker(host::HostRoots roots, std::optional<cgroup::Discovery> discovery,
-                             Budget budget, std::chrono::nanoseconds linger)
-    : roots_(std::move(roots)),
+TargetTracker::TargetTracker(const host::HostRoots& roots,
+                             std::optional<cgroup::Discovery> discovery, Budget budget,
+                             std::chrono::nanoseconds linger)
+    : online_cpus_(roots),
       discovery_(std::move(discovery)),
       budget_(budget),
       linger_(linger),
@@ -43,8 +42,8 @@ TargetTracker::Update TargetTracker::update(Clock::time_point now) {
   return update;
 }
 
-std::vector<int> TargetTracker::find_cpus(std::vector<Error>& failures) const {
-  Result<std::vector<int>> online = host::online_cpus(roots_);
+std::vector<int> TargetTracker::find_cpus(std::vector<Error>& failures) {
+  Result<std::vector<int>> online = online_cpus_.read();
   if (online) return std::move(*online);
   failures.push_back(online.error());
   return current_->online_cpus;

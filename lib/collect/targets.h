@@ -13,6 +13,7 @@
 #include "cgroup/discovery.h"
 #include "collect/budget.h"
 #include "host/roots.h"
+#include "host/topology.h"
 
 namespace pex::collect {
 
@@ -42,7 +43,7 @@ class TargetTracker {
   using Clock = std::chrono::steady_clock;
 
   /// Without `discovery` no cgroups are counted.
-  TargetTracker(host::HostRoots roots, std::optional<cgroup::Discovery> discovery, Budget budget,
+  TargetTracker(const host::HostRoots& roots, std::optional<cgroup::Discovery> discovery, Budget budget,
                 std::chrono::nanoseconds linger);
 
   /// The targets as of now, and what could not be found out. Where the machine cannot tell its CPUs
@@ -56,7 +57,7 @@ class TargetTracker {
  private:
   using Found = cgroup::Discovery::Found;
 
-  std::vector<int> find_cpus(std::vector<Error>& failures) const;
+  std::vector<int> find_cpus(std::vector<Error>& failures);
   std::shared_ptr<const Found> find_cgroups(std::size_t capacity, Clock::time_point now,
                                             std::vector<Error>& failures);
   bool any_expired(Clock::time_point now) const;
@@ -64,7 +65,7 @@ class TargetTracker {
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void drop_surplus(std::vector<CgroupTarget>& targets, std::size_t cpus);
 
-  host::HostRoots roots_;
+  host::OnlineCpus online_cpus_;
   std::optional<cgroup::Discovery> discovery_;
   Budget budget_;
   std::chrono::nanoseconds linger_;

@@ -174,8 +174,7 @@ void SelfMetrics::set_config_loaded(bool successful) {
 void SelfMetrics::set_process(const host::OwnProcess& process) {
   Families& f = *families_;
   raise_to(f.cpu_seconds, process.cpu_seconds);
-  // Worked out from two clocks, so it differs by microseconds each time; the first one stays.
-  if (f.start_time.Value() == 0) f.start_time.Set(process.start_time_seconds);
+  f.start_time.Set(process.start_time_seconds);
   f.open_fds.Set(static_cast<double>(process.open_fds));
   f.max_fds.Set(static_cast<double>(process.max_fds));
   f.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));

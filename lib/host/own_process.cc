@@ -17,7 +17,8 @@
 namespace pex::host {
 namespace {
 
-constexpr const char* kStat = "/proc/self/stat";
+constexpr const char* kStat = "/proc/self/stat";    // dear: the kernel walks all threads for it
+constexpr const char* kStatm = "/proc/self/statm";  // cheap
 constexpr const char* kOpenFds = "/proc/self/fd";
 
 double seconds(const timespec& time) {
@@ -44,32 +45,41 @@ std::uint64_t count_open_fds() {
   return entries - 3;  // ".", ".." and the directory itself
 }
 
+/// Field 22 of proc_pid_stat(5), in ticks since boot; 0 when it cannot be read. The second field is
+/// the program's name in parentheses and may hold anything, so fields are counted from its end.
+std::uint64_t start_ticks() {
+  const Result<std::string> stat = read_small_file(kStat);
+  if (!stat || stat->rfind(')') == std::string::npos) return 0;
+  const std::vector<std::string_view> from_third =
+      split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
+  return from_third.size() < 20 ? 0 : parse_unsigned(from_third[22 - 3]).value_or(0);
+}
+
+double start_time_seconds() {
+  const double boot_time = clock_seconds(CLOCK_REALTIME) - clock_seconds(CLOCK_BOOTTIME);
+  return boot_time +
+         static_cast<double>(start_ticks()) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
 }  // namespace
 
 Result<OwnProcess> read_own_process() {
-  const Result<std::string> stat = read_small_file(kStat);
-  if (!stat) return stat.error();
-
-  // The second field is the program's name in parentheses and may hold anything: count from its
-  // end. Numbers are those of proc_pid_stat(5), where the field after the name is the third.
-  const std::vector<std::string_view> fields =
-      split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
-  if (fields.size() < 22) return Error{EINVAL, std::string("understand '") + kStat + "'", {}};
-  const auto field = [&fields](std::size_t number) {
-    return parse_unsigned(fields[number - 3]).value_or(0);
-  };
-  const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  const double boot_time = clock_seconds(CLOCK_REALTIME) - clock_seconds(CLOCK_BOOTTIME);
+  const Result<std::string> statm = read_small_file(kStatm);
+  if (!statm) return statm.error();
+  const std::vector<std::string_view> pages = split(*statm, ' ');
+  if (pages.size() < 2) return Error{EINVAL, std::string("understand '") + kStatm + "'", {}};
+  static const double started = start_time_seconds();  // it does not change
+  static const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   OwnProcess own;
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
-  own.start_time_seconds = boot_time + static_cast<double>(field(22)) / ticks_per_second;
+  own.start_time_seconds = started;
   own.open_fds = count_open_fds();
   own.max_fds = limit.rlim_cur;
-  own.virtual_bytes = field(23);
-  own.resident_bytes = field(24) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
+  own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
 }
 

@@ -1,24 +1,36 @@
 #include "host/topology.h"
 
-#include <cerrno>
+#include <fcntl.h>
 
-#include "base/small_file.h"
+#include <array>
+#include <cerrno>
+#include <string_view>
+
 #include "host/cpu_list.h"
 
 namespace pex::host {
 
-Result<std::vector<int>> online_cpus(const HostRoots& roots) {
-  const auto failed = [&roots](int code) {
+Result<std::vector<int>> OnlineCpus::read() {
+  const auto failed = [this](int code) {
+    file_.reset();
     const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
-    return Error{code, "read the online CPUs from '" + roots.online_cpus() + "'",
+    return Error{code, "read the online CPUs from '" + path_ + "'",
                  wrong_place ? "mount sysfs there, or say with --path.sysfs where it is" : ""};
   };
-  const Result<std::string> text = read_small_file(roots.online_cpus());
-  if (!text) return failed(text.error().code);
+  if (!file_) file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_) return failed(errno);
 
-  Result<std::vector<int>> cpus = parse_cpu_list(without_final_newline(*text));
+  std::array<char, 4096> text;  // sysfs never says more in one file
+  const ssize_t size = ::pread(file_.get(), text.data(), text.size(), 0);
+  if (size < 0) return failed(errno);
+  std::string_view list{text.data(), static_cast<std::size_t>(size)};
+  if (list.ends_with('\n')) list.remove_suffix(1);
+
+  Result<std::vector<int>> cpus = parse_cpu_list(list);
   if (!cpus || cpus->empty()) return failed(EINVAL);
   return cpus;
 }
+
+Result<std::vector<int>> online_cpus(const HostRoots& roots) { return OnlineCpus(roots).read(); }
 
 }  // namespace pex::host

@@ -1,14 +1,29 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "host/roots.h"
 
 namespace pex::host {
 
-/// The CPUs that run tasks now, in rising order; at least one. Changes when a CPU is hotplugged,
-/// and the events of a CPU that went away never count again, so it is read at each poll.
+/// The CPUs that run tasks. Changes when one is hotplugged, and the events of a CPU that went away
+/// never count again, so it is asked at each poll: the file is held open. Not thread-safe.
+class OnlineCpus {
+ public:
+  explicit OnlineCpus(const HostRoots& roots) : path_(roots.online_cpus()) {}
+
+  /// Those of now, in rising order; at least one.
+  Result<std::vector<int>> read();
+
+ private:
+  std::string path_;
+  UniqueFd file_;
+};
+
+/// The same, once.
 Result<std::vector<int>> online_cpus(const HostRoots& roots);
 
 }  // namespace pex::host

@@ -120,7 +120,7 @@ TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
   test::ScriptedKernel kernel;
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
-  tree_.remove("sys");
+  set_online("none");
 
   const Published published = poll(*counting).get();
 
