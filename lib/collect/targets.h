@@ -43,8 +43,8 @@ class TargetTracker {
   using Clock = std::chrono::steady_clock;
 
   /// Without `discovery` no cgroups are counted.
-  TargetTracker(const host::HostRoots& roots, std::optional<cgroup::Discovery> discovery, Budget budget,
-                std::chrono::nanoseconds linger);
+  TargetTracker(const host::HostRoots& roots, std::optional<cgroup::Discovery> discovery,
+                Budget budget, std::chrono::nanoseconds linger);
 
   /// The targets as of now, and what could not be found out. Where the machine cannot tell its CPUs
   /// or its cgroups, those of before still hold; each fails on its own.
