@@ -158,10 +158,11 @@ bool App::polls_hang() const {
 }
 
 std::string App::status() const {
-  return "counting " + std::to_string(collect::events_in(snapshot_->plan->cpu)) + " events on " +
-         std::to_string(snapshot_->targets->online_cpus.size()) + " CPUs and " +
-         std::to_string(collect::events_in(snapshot_->plan->cgroup)) + " events in " +
-         std::to_string(snapshot_->targets->present) + " cgroups";
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  return "counting " + number(collect::events_in(snapshot_->plan->cpu)) + " events on each CPU (" +
+         number(snapshot_->targets->online_cpus.size()) + ") and " +
+         number(collect::events_in(snapshot_->plan->cgroup)) + " in each cgroup (" +
+         number(snapshot_->targets->present) + ")";
 }
 
 void App::follow_signals() {

@@ -70,16 +70,23 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
   return flushed();
 }
 
-ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& log) {
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const Result<Planned, std::vector<Error>> planned =
       load_and_plan(options.config_file, options.roots, kernel);
-  if (!planned) return failed(log, planned.error());
+  if (!planned) {
+    for (const Error& mistake : planned.error()) std::cerr << describe(mistake) << '\n';
+    return kFailed;
+  }
+  std::size_t available = 0;
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", kEventColumn) << "HERE\n";
   for (const EventAvailability& event : planned->plan.events) {
     std::cout << column(event.group, kGroupColumn) << column(event.event, kEventColumn)
               << here(event.available, event.reason) << '\n';
+    available += event.available ? 1 : 0;
   }
   for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
+  std::cout << "\nvalid: " << available << " of " << planned->plan.events.size()
+            << " events can be counted here\n";
   return flushed();
 }
 

@@ -14,9 +14,10 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log);
 /// Polls twice, an interval apart, and prints what a scrape would get.
 ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log);
 
-/// Prints what the configuration means on this machine. Events that are not available are no
-/// failure: the same file serves a fleet.
-ExitStatus check_config(const Options& options, perf::PerfKernel& kernel, Log& log);
+/// Prints what the configuration means on this machine, or on stderr each mistake as a plain line
+/// that editors can jump to. Events that are not available are no failure: the same file serves a
+/// fleet.
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel);
 
 /// Prints every event that matches Options::list_glob and whether this machine can count it.
 ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log);

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   const Options& options = std::get<Options>(parsed);
   Log log{options.log_level, options.log_format};
   pex::perf::LinuxPerfKernel kernel;
-  if (options.check_config) return check_config(options, kernel, log);
+  if (options.check_config) return check_config(options, kernel);
   if (options.list_events) return list_events(options, kernel, log);
   if (options.once) return scrape_once(options, kernel, log);
   return serve(options, kernel, log);

@@ -2,22 +2,49 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <map>
 
 #include "daemon/version.h"
 
 namespace pex::daemon {
 namespace {
 
-const std::map<std::string, LogLevel> kLogLevels = {{"debug", LogLevel::kDebug},
-                                                    {"info", LogLevel::kInfo},
-                                                    {"warn", LogLevel::kWarn},
-                                                    {"error", LogLevel::kError}};
-const std::map<std::string, LogFormat> kLogFormats = {{"logfmt", LogFormat::kLogfmt},
-                                                      {"json", LogFormat::kJson}};
+template <typename Value>
+struct Word {
+  const char* word;
+  Value value;
+};
+constexpr Word<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
+                                         {"info", LogLevel::kInfo},
+                                         {"warn", LogLevel::kWarn},
+                                         {"error", LogLevel::kError}};
+constexpr Word<LogFormat> kLogFormats[] = {{"logfmt", LogFormat::kLogfmt},
+                                           {"json", LogFormat::kJson}};
+
+/// An option whose value is one of a few words.
+template <typename Value, std::size_t count>
+void add_choice(CLI::App& app, const char* name, Value& target, const Word<Value> (&words)[count],
+                const char* type, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, &target, &words](const std::string& given) {
+           std::string known;
+           for (const Word<Value>& word : words) {
+             if (given == word.word) {
+               target = word.value;
+               return;
+             }
+             known += std::string(known.empty() ? "" : ", ") + word.word;
+           }
+           throw CLI::ValidationError(
+               name, "'" + given + "' is not known. Remedy: write one of " + known);
+         },
+         help)
+      ->type_name(type);
+}
 
 constexpr const char* kFooter =
-    "\nSignals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
+    "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
+    "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
     "Exit status: 0 ended as asked, 1 configuration or start-up failed, 2 wrong command line.";
 
 std::string version_text() {
@@ -35,31 +62,29 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--web.listen-address", options.listen_addresses,
                  "Address to serve on: host:port, :port or [v6]:port. May be repeated. [:" +
                      std::to_string(kDefaultPort) + "]")
-      ->type_name("ADDRESS");
-  app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics.")
+      ->type_name("ADDRESS")
+      ->allow_extra_args(false);
+  app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
-      ->capture_default_str()
       ->check([](const std::string& path) {
         return path.starts_with('/') && path != "/" && !path.starts_with("/-/")
                    ? std::string{}
                    : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
       });
-  app.add_option("--path.sysfs", options.roots.sysfs, "Where the host's sysfs is mounted.")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_option("--path.procfs", options.roots.procfs, "Where the host's procfs is mounted.")
-      ->type_name("DIR")
-      ->capture_default_str();
+  app.add_option("--path.sysfs", options.roots.sysfs,
+                 "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
+      ->type_name("DIR");
+  app.add_option("--path.procfs", options.roots.procfs,
+                 "Where the host's procfs is mounted. [" + options.roots.procfs + "]")
+      ->type_name("DIR");
   app.add_option("--path.cgroupfs", options.roots.cgroupfs,
                  "Root of the cgroup hierarchy that carries perf_event; without it, found in the "
                  "mount table.")
       ->type_name("DIR");
-  app.add_option("--log.level", options.log_level, "debug, info, warn or error. [info]")
-      ->type_name("LEVEL")
-      ->transform(CLI::CheckedTransformer(kLogLevels).description(""));
-  app.add_option("--log.format", options.log_format, "logfmt or json. [logfmt]")
-      ->type_name("FORMAT")
-      ->transform(CLI::CheckedTransformer(kLogFormats).description(""));
+  add_choice(app, "--log.level", options.log_level, kLogLevels, "LEVEL",
+             "debug, info, warn or error. [info]");
+  add_choice(app, "--log.format", options.log_format, kLogFormats, "FORMAT",
+             "logfmt or json. [logfmt]");
 
   CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
   list->add_option("GLOB", options.list_glob, "Only names that match, such as 'L1-*'.");
@@ -72,7 +97,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   CLI::App app{"Counts what the CPUs really do, for every CPU and every cgroup, for Prometheus."};
   app.name(kProgram);
   app.footer(kFooter);
-  app.set_version_flag("--version", version_text());
+  app.set_version_flag("--version", version_text(), "Print the version and end.");
   app.set_help_flag("-h,--help", "Print this help and end.");
   declare(app, options);
 

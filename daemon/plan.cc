@@ -138,11 +138,13 @@ std::vector<std::string> left_out_lines(const Plan& plan) {
       names.push_back(event.event);
     }
   }
+  const bool nothing = plan.counting.cpu.empty() && plan.counting.cgroup.empty();
+  const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
   std::vector<std::string> lines;
   for (const auto& [reason, names] : by_reason) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    lines.push_back(describe(Error{reason.first, "not counted here: " + list, reason.second}));
+    lines.push_back(describe(Error{reason.first, what + list, reason.second}));
   }
   return lines;
 }

@@ -40,7 +40,7 @@ Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe
 Result<> try_event(perf::PerfKernel& kernel, const perf::EventSpec& event, int cpu);
 
 /// One line for each reason why something is left out, naming all that it concerns: the kernel says
-/// the same of ten events at once.
+/// the same of ten events at once. It also says so when nothing is left.
 std::vector<std::string> left_out_lines(const Plan& plan);
 
 }  // namespace pex::daemon

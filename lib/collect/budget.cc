@@ -29,11 +29,11 @@ Capacity cgroup_capacity(const Budget& budget, std::size_t cpus) {
   const std::size_t on_cpus = cpu_descriptors(budget, cpus);
   const std::size_t per_cgroup = budget.cgroup_events * cpus;
   const Capacity bounds[] = {
-      {budget.max_cgroups, "max"},
-      {fits(budget.max_open_events, on_cpus, per_cgroup), "max_open_events"},
-      {series_room(budget, cpus), "max_series"},
+      {budget.max_cgroups, kCgroupBounds[0]},
+      {fits(budget.max_open_events, on_cpus, per_cgroup), kCgroupBounds[1]},
+      {series_room(budget, cpus), kCgroupBounds[2]},
       // each cgroup is also held by one descriptor of its directory
-      {fits(budget.max_open_files, kReservedFiles + on_cpus, per_cgroup + 1), "open_files"},
+      {fits(budget.max_open_files, kReservedFiles + on_cpus, per_cgroup + 1), kCgroupBounds[3]},
   };
   return *std::min_element(std::begin(bounds), std::end(bounds),
                            [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });

@@ -23,9 +23,13 @@ struct Budget {
 /// the process itself.
 inline constexpr std::size_t kReservedFiles = 128;
 
+/// The names of the bounds on cgroups: each a `reason` of cgroups_dropped_total.
+inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
+                                                     "open_files"};
+
 struct Capacity {
   std::size_t cgroups = 0;
-  std::string_view bound;  ///< which one was the tightest: the `reason` of cgroups_dropped_total
+  std::string_view bound;  ///< which of kCgroupBounds was the tightest
 };
 
 /// How many cgroups can be counted on `cpus` CPUs without passing any of the bounds: computed

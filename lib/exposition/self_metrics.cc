@@ -9,6 +9,9 @@
 #include <chrono>
 #include <map>
 #include <sstream>
+#include <string_view>
+
+#include "collect/budget.h"
 
 namespace pex::exposition {
 namespace {
@@ -78,6 +81,7 @@ struct SelfMetrics::Families {
   Family<Counter>& cgroups_dropped =
       counter(registry, "perf_event_exporter_cgroups_dropped_total",
               "Cgroups that matched and were not counted, by the limit that they met.");
+  std::map<std::string, Counter*> dropped_by_reason;
   Gauge& series = gauge(registry, "perf_event_exporter_series",
                         "Series that the last snapshot is published as.")
                       .Add({});
@@ -112,6 +116,11 @@ struct SelfMetrics::Families {
 };
 
 SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
+  // From the start at 0, so that the first increase is seen as one.
+  for (const std::string_view bound : collect::kCgroupBounds) {
+    const std::string reason{bound};
+    families_->dropped_by_reason[reason] = &families_->cgroups_dropped.Add({{"reason", reason}});
+  }
   families_->build_info.Add({{"version", version}, {"compiler", "g++ " __VERSION__}}).Set(1);
 }
 
@@ -153,8 +162,8 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
   f.cgroups_left_out.Set(static_cast<double>(targets.left_out));
   f.cgroups_unreadable.Set(static_cast<double>(targets.unreadable));
   if (targets.left_out > f.left_out) {
-    f.cgroups_dropped.Add({{"reason", std::string(targets.left_out_reason)}})
-        .Increment(static_cast<double>(targets.left_out - f.left_out));
+    f.dropped_by_reason.at(std::string(targets.left_out_reason))
+        ->Increment(static_cast<double>(targets.left_out - f.left_out));
   }
   f.left_out = targets.left_out;
   f.series.Set(

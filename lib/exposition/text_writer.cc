@@ -143,8 +143,8 @@ void TextWriter::write(const collect::Snapshot& snapshot, std::string& text) {
        "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran.",
        &collect::GroupRow::enabled},
       {"perf_group_running_seconds_total",
-       "Time for which a group of events had the PMU; what is missing to the time enabled was "
-       "estimated.",
+       "Time for which a group of events had the PMU; counts for the rest of the time enabled "
+       "are estimates.",
        &collect::GroupRow::running},
   };
 

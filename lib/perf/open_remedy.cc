@@ -28,8 +28,8 @@ constexpr Row kRows[] = {
     {ENOSYS, About::kAny,
      "a seccomp filter or a kernel without CONFIG_PERF_EVENTS hides perf_event_open: allow it"},
     {ENOENT, About::kPmuEvent,
-     "this machine has no such hardware counter (virtual machines often have none): remove the "
-     "event, or give the machine a virtual PMU"},
+     "none on this machine, which has no such hardware counter; if it is a virtual one, it can be "
+     "given a virtual PMU"},
     {ENOENT, About::kCgroupEvent,
      "the perf_event controller is not attached to this cgroup: write any controller to the root's "
      "cgroup.subtree_control, as systemd does"},
@@ -40,7 +40,8 @@ constexpr Row kRows[] = {
      "group"},
     {EINVAL, About::kAny, "the kernel refuses this combination of event and modifiers"},
     {EMFILE, About::kAny,
-     "raise LimitNOFILE= in the unit: one descriptor is needed per cgroup, CPU and event"},
+     "raise LimitNOFILE= in the unit, or ulimit -n: one descriptor is needed per cgroup, CPU and "
+     "event"},
     {ENFILE, About::kAny, "raise fs.file-max: the whole system is out of file descriptors"},
     {ENODEV, About::kAny, "the CPU is offline; it is counted again when it is back"},
     {EBUSY, About::kAny, "another tool holds the PMU exclusively: stop it"},

@@ -92,10 +92,20 @@ TEST(PlanTest, WhatTheKernelSaysOfManyEventsIsOneLine) {
   const std::vector<std::string> lines = left_out_lines(none);
 
   ASSERT_EQ(lines.size(), 2U);
-  EXPECT_TRUE(lines[0].starts_with("not counted here: cycles, branches: No such file or directory"))
+  EXPECT_TRUE(
+      lines[0].starts_with("nothing is counted here: cycles, branches: No such file or directory"))
       << lines[0];
-  EXPECT_TRUE(lines[1].starts_with("not counted here: instructions: Permission denied (EACCES)"))
+  EXPECT_TRUE(
+      lines[1].starts_with("nothing is counted here: instructions: Permission denied (EACCES)"))
       << lines[1];
+}
+
+TEST(PlanTest, TheLineDoesNotSayNothingWhenSomethingIsCounted) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  const Plan some = plan("  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+
+  EXPECT_TRUE(left_out_lines(some).front().starts_with("not counted here: cycles: "));
 }
 
 TEST(PlanTest, AnEventThatNoMachineKnowsIsAMistakeWithItsPosition) {

@@ -218,7 +218,8 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
       CounterGroup::open(kernel, events({"task-clock", "cycles"}), kWebOnCpu3, /*pinned=*/false);
 
   ASSERT_FALSE(group);
-  EXPECT_THAT(group.error().error.remedy, StartsWith("this machine has no such hardware counter"));
+  EXPECT_THAT(group.error().error.remedy,
+              StartsWith("none on this machine, which has no such hardware counter"));
 }
 
 TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {

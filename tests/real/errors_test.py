@@ -344,14 +344,17 @@ class CommandTest(FileTest):
     def test_check_prints_a_row_for_each_event(self):
         ended = run("--config.check", f"--config.file={self.file(CPU_ONLY)}")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertEqual([line.split() for line in ended.stdout.splitlines()],
+        *table, blank, verdict = ended.stdout.splitlines()
+        self.assertEqual([line.split() for line in table],
                          [["GROUP", "EVENT", "HERE"],
                           *(["software", event, "yes"] for event in EVENTS)])
+        self.assertEqual((blank, verdict), ("", f"valid: {len(EVENTS)} of {len(EVENTS)} events "
+                                                "can be counted here"))
 
     def test_check_refuses_what_a_start_would_refuse(self):
         ended = run("--config.check", f"--config.file={self.file(BROKEN)}")
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
-        self.assertIn("config.yaml:1:", ended.stderr)
+        self.assertRegex(ended.stderr, r"^\S*config\.yaml:1:\d+: ")  # plain, for editors
 
     def test_embedded_configuration_counts_what_there_is(self):
         ended = run("--config.check")
