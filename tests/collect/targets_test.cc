@@ -17,9 +17,7 @@ class TargetTrackerTest : public testing::Test {
     tree_.make_directory("cgroup");
   }
 
-  TargetTracker tracker(std::size_t max_cgroups = 10) {
-    Budget budget;
-    budget.max_cgroups = max_cgroups;
+  TargetTracker tracker(Budget budget = {}) {
     budget.cgroup_events = budget.cgroup_series = 1;
     cgroup::Selection selection{{cgroup::Glob("/*.service")}, {}};
     return {{tree_.path("sys"), tree_.path("proc"), {}},
@@ -97,7 +95,7 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   make_cgroup("a.service");
   make_cgroup("b.service");
   make_cgroup("c.service");
-  TargetTracker targets = tracker(/*max_cgroups=*/2);
+  TargetTracker targets = tracker({.max_cgroups = 2});
 
   const auto bounded = targets.update(start_).targets;
 
@@ -146,14 +144,7 @@ TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadTheCpusGoOn) {
 }
 
 TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
-  Budget budget;
-  budget.max_series = 2;
-  budget.cgroup_events = budget.cgroup_series = 1;
-  cgroup::Selection selection{{cgroup::Glob("/*.service")}, {}};
-  TargetTracker targets{{tree_.path("sys"), {}, {}},
-                        cgroup::Discovery(tree_.path("cgroup"), selection),
-                        budget,
-                        seconds{3600}};
+  TargetTracker targets = tracker({.max_series = 2});
   make_cgroup("old_series.service");
   (void)targets.update(start_);
   make_cgroup("short_job.service");
@@ -172,14 +163,7 @@ TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
 }
 
 TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
-  Budget budget;
-  budget.max_series = 3;
-  budget.cgroup_events = budget.cgroup_series = 1;
-  cgroup::Selection selection{{cgroup::Glob("/*.service")}, {}};
-  TargetTracker targets{{tree_.path("sys"), {}, {}},
-                        cgroup::Discovery(tree_.path("cgroup"), selection),
-                        budget,
-                        seconds{3600}};
+  TargetTracker targets = tracker({.max_series = 3});
   std::size_t most = 0;
   for (int i = 0; i < 20; ++i) {
     const std::string name = "job" + std::to_string(i) + ".service";
