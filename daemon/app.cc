@@ -53,9 +53,10 @@ Result<void, std::vector<Error>> App::start() {
 void App::adopt(Counting counting) {
   counting_.collector.reset();
   counting_ = std::move(counting);
+  ++generation_;
   self_metrics_.forget_events();
-  for (const EventAvailability& event : counting_.plan.events) {
-    self_metrics_.set_event_available(event.event, event.available);
+  for (const auto& [event, available] : availability(counting_.plan)) {
+    self_metrics_.set_event_available(event, available);
   }
   self_metrics_.set_series_limit(counting_.plan.budget.max_series);
   self_metrics_.set_config_loaded(true);
@@ -109,10 +110,11 @@ std::string App::scrape() {
 
 bool App::poll(std::function<void()> done) {
   return counting_.collector->poll(
-      [this, done = std::move(done)](collect::PollReport report,
-                                     std::shared_ptr<const collect::Snapshot> snapshot) {
-        asio::post(loop_, [this, done, report = std::move(report), snapshot = std::move(snapshot)] {
-          on_poll(report, snapshot);
+      [this, generation = generation_, done = std::move(done)](
+          collect::PollReport report, std::shared_ptr<const collect::Snapshot> snapshot) {
+        asio::post(loop_, [this, generation, done, report = std::move(report),
+                           snapshot = std::move(snapshot)] {
+          if (generation == generation_) on_poll(report, snapshot);
           if (done) done();
         });
       });
@@ -234,7 +236,7 @@ void App::reload() {
     for (const Error& mistake : started.error()) log_.error(describe(mistake));
     log_.error("configuration not reloaded: the one before stays in force");
     self_metrics_.set_config_loaded(false);
-    service_manager_.ready(announced_);
+    if (snapshot_) service_manager_.ready(announced_);  // else the first poll will say it
   }
 }
 

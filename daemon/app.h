@@ -88,8 +88,9 @@ class App {
   boost::asio::signal_set reload_signal_;
   std::chrono::steady_clock::time_point due_;
   std::chrono::steady_clock::time_point last_poll_;
-  bool reloaded_ = false;  ///< and the first poll of the new configuration has not ended
-  std::string announced_;  ///< the status that the service manager was told last
+  std::uint64_t generation_ = 0;  ///< of the collector; a report of an earlier one is not news
+  bool reloaded_ = false;         ///< and the first poll of the new configuration has not ended
+  std::string announced_;         ///< the status that the service manager was told last
   bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
   std::unique_ptr<http::Server> server_;
   Counting counting_;  ///< last, so that its workers end before what they report to

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <map>
 #include <optional>
 
 #include "config/load.h"
@@ -127,6 +126,15 @@ Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe
   plan.budget.cpu_series = collect::series_in(plan.counting.cpu);
   plan.budget.cgroup_series = collect::series_in(plan.counting.cgroup);
   return plan;
+}
+
+std::map<std::string, bool> availability(const Plan& plan) {
+  std::map<std::string, bool> everywhere;
+  for (const EventAvailability& event : plan.events) {
+    bool& available = everywhere.try_emplace(event.event, true).first->second;
+    available = available && event.available;
+  }
+  return everywhere;
 }
 
 std::vector<std::string> left_out_lines(const Plan& plan) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe
 
 /// Opens `event` on `cpu` and closes it.
 Result<> try_event(perf::PerfKernel& kernel, const perf::EventSpec& event, int cpu);
+
+/// Whether each configured event is counted in every group that lists it.
+std::map<std::string, bool> availability(const Plan& plan);
 
 /// One line for each reason why something is left out, naming all that it concerns: the kernel says
 /// the same of ten events at once. It also says so when nothing is left.

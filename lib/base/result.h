@@ -11,6 +11,8 @@ struct Error {
   int code = 0;           ///< errno, or 0 when no system call is behind it
   std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
   std::string remedy;     ///< what to change; empty when there is nothing to advise
+
+  bool operator==(const Error&) const = default;
 };
 
 /// One line: "attempted: Permission denied (EACCES). Remedy: remedy." The parts that are empty or

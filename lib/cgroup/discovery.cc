@@ -20,10 +20,12 @@ bool any_matches(const std::vector<Glob>& globs, std::string_view path) {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
+bool wants_descriptor(int code) { return code == EMFILE || code == ENFILE; }
+
 Error unreadable(int code, const std::string& directory) {
-  const bool no_descriptor = code == EMFILE || code == ENFILE;
   return Error{code, "read cgroup directory '" + directory + "'",
-               no_descriptor ? "raise LimitNOFILE= in the unit" : ""};
+               wants_descriptor(code) ? "raise LimitNOFILE= in the unit, or ulimit -n"
+                                      : "let the exporter's user read it, or exclude it"};
 }
 
 bool is_child_directory(const dirent& entry) {
@@ -55,11 +57,13 @@ Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t ca
   if (const Result<> walked = walk(AT_FDCWD, root_.c_str(), "", scan); !walked) {
     return walked.error();
   }
-  Result<std::shared_ptr<const Found>> found = choose(std::move(scan), capacity);
-  if (!found) return found.error();
-  if (!found_ || **found != *found_) found_ = std::move(*found);
+  auto found = std::make_shared<const Found>(choose(std::move(scan), capacity));
+  if (!found_ || *found != *found_) found_ = std::move(found);
   capacity_ = capacity;
-  scanned_ = now;
+  const bool try_again =
+      std::any_of(found_->unreadable.begin(), found_->unreadable.end(),
+                  [](const Error& error) { return wants_descriptor(error.code); });
+  if (!try_again) scanned_ = now;
   return found_;
 }
 
@@ -69,7 +73,7 @@ Result<> Discovery::walk(int parent, const char* name, const std::string& path, 
   const auto failed = [&](int code) -> Result<> {
     if (!path.empty() && code == ENOENT) return {};
     if (!path.empty() && (code == EACCES || code == EPERM || code == ENAMETOOLONG)) {
-      scan.unreadable.push_back(path);
+      scan.unreadable.push_back(unreadable(code, root_ + path));
       return {};
     }
     return unreadable(code, root_ + path);
@@ -113,36 +117,33 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path,
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-Result<std::shared_ptr<const Discovery::Found>> Discovery::choose(Scan scan, std::size_t capacity) {
-  auto found = std::make_shared<Found>();
-  found->unreadable = std::move(scan.unreadable);
+/// One that cannot be held costs the others nothing, and least of all their room.
+Discovery::Found Discovery::choose(Scan scan, std::size_t capacity) {
+  Found found;
+  found.unreadable = std::move(scan.unreadable);
   std::map<std::string, std::shared_ptr<const Cgroup>> held;
-  const auto take = [&](const std::string& path, std::uint64_t inode) -> Result<> {
+  const auto take = [&](const std::string& path, std::uint64_t inode) {
     if (held.size() == capacity) {
-      ++found->left_out;
-      return {};
+      ++found.left_out;
+      return;
     }
-    Result<std::shared_ptr<const Cgroup>> cgroup = hold(path, inode);
-    if (cgroup) {
-      if (*cgroup) held.emplace(path, *cgroup);
-      return {};
+    const Result<std::shared_ptr<const Cgroup>> cgroup = hold(path, inode);
+    if (!cgroup) {
+      found.unreadable.push_back(cgroup.error());
+    } else if (*cgroup) {
+      held.emplace(path, *cgroup);
     }
-    if (cgroup.error().code != EACCES) return cgroup.error();
-    found->unreadable.push_back(path);
-    return {};
   };
   for (const auto& [path, cgroup] : held_) {
     const auto still = scan.matching.find(path);
-    if (still == scan.matching.end()) continue;
-    if (const Result<> taken = take(path, still->second); !taken) return taken.error();
+    if (still != scan.matching.end()) take(path, still->second);
   }
   for (const auto& [path, inode] : scan.matching) {
-    if (held_.contains(path)) continue;
-    if (const Result<> taken = take(path, inode); !taken) return taken.error();
+    if (!held_.contains(path)) take(path, inode);
   }
-  for (const auto& [path, cgroup] : held) found->cgroups.push_back(cgroup);
+  for (const auto& [path, cgroup] : held) found.cgroups.push_back(cgroup);
   held_ = std::move(held);
-  return std::shared_ptr<const Found>{std::move(found)};
+  return found;
 }
 
 }  // namespace pex::cgroup

@@ -32,8 +32,8 @@ class Discovery {
   /// kernel.
   struct Found {
     std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-    std::size_t left_out = 0;             ///< match as well, but are more than `capacity`
-    std::vector<std::string> unreadable;  ///< directories that may not be read, with all below them
+    std::size_t left_out = 0;       ///< match as well, but are more than `capacity`
+    std::vector<Error> unreadable;  ///< a directory each, left out with all below it
 
     bool operator==(const Found&) const = default;
   };
@@ -42,22 +42,21 @@ class Discovery {
   Discovery(std::string root, Selection selection);
 
   /// What there is now; the same object as before when nothing has changed. Looks again when the
-  /// tree or the capacity has changed, and once a minute in any case. Where there are too many,
-  /// those already found stay, then the first by path. A directory that may not be read costs what
-  /// is below it. Fails when the tree as a whole cannot be read, or for want of descriptors; then
-  /// what was found last still holds, as a cgroup is only gone when the tree says so, and the next
-  /// call tries again.
+  /// tree or the capacity has changed, when a descriptor was wanting, and once a minute in any
+  /// case. Where there are too many, those already found stay, then the first by path. A directory
+  /// that cannot be read costs what is below it. Fails when the tree as a whole cannot be read;
+  /// then what was found last still holds, as a cgroup is only gone when the tree says so.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
  private:
   struct Scan {
     std::map<std::string, std::uint64_t> matching;  ///< inode numbers by path
-    std::vector<std::string> unreadable;
+    std::vector<Error> unreadable;
   };
 
   Result<> walk(int parent, const char* name, const std::string& path, Scan& scan);
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path, std::uint64_t inode) const;
-  Result<std::shared_ptr<const Found>> choose(Scan scan, std::size_t capacity);
+  Found choose(Scan scan, std::size_t capacity);
 
   std::string root_;
   Selection selection_;

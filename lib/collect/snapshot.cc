@@ -47,6 +47,7 @@ void fill_row(ScopeTable& table, std::size_t row, std::size_t parts, PartGroups 
       evidence.add(here);
     }
     sum.has_value = evidence.gives_a_value();
+    sum.has_times = evidence.measured;
     totals += events;
   }
 }

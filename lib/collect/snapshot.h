@@ -16,6 +16,7 @@ namespace pex::collect {
 /// The totals of one group at one row (a CPU, or a cgroup summed over all CPUs).
 struct GroupRow {
   bool has_value = false;  ///< false: never had the PMU, or a part cannot be counted; not zero
+  bool has_times = false;  ///< false: never read, so the times are not known either
   std::chrono::nanoseconds enabled{};
   std::chrono::nanoseconds running{};
 };

@@ -1,7 +1,6 @@
 #include "collect/targets.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace pex::collect {
@@ -58,10 +57,8 @@ std::shared_ptr<const TargetTracker::Found> TargetTracker::find_cgroups(
     return found_;
   }
   if (*found != found_) {
-    for (const std::string& path : (*found)->unreadable) {
-      failures.push_back(Error{EACCES, "read cgroup directory '" + path + "'",
-                               "let the exporter's user read it, or exclude it"});
-    }
+    const std::vector<Error>& unreadable = (*found)->unreadable;
+    failures.insert(failures.end(), unreadable.begin(), unreadable.end());
   }
   return *found;
 }

@@ -32,7 +32,7 @@ struct TargetSet {
   std::size_t present = 0;            ///< of them still exist
   std::size_t left_out = 0;           ///< cgroups that match as well and were too many
   std::string_view left_out_reason;   ///< see Capacity::bound
-  std::size_t unreadable = 0;         ///< cgroups whose directory may not be read
+  std::size_t unreadable = 0;         ///< cgroup directories that cannot be read
 
   bool is_online(int cpu) const;
 };

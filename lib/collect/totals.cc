@@ -21,7 +21,8 @@ void GroupTotals::add(const Increment& increment) {
   running_ += increment.running;
   measured_ = true;
   wanted_ = wanted_ || increment.enabled.count() > 0;
-  counted_ = counted_ || (increment.coverage != estimate::Coverage::kNone && wanted_);
+  counted_ = counted_ ||
+             (increment.coverage != estimate::Coverage::kNone && increment.enabled.count() > 0);
 }
 
 }  // namespace pex::collect

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -36,6 +37,27 @@ double seconds_since_epoch(std::chrono::system_clock::time_point time) {
 void raise_to(Counter& counter, double total) {
   counter.Increment(std::max(total - counter.Value(), 0.0));
 }
+
+/// What every process exports, under the names of the ecosystem.
+struct ProcessMetrics {
+  explicit ProcessMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
+
+  prometheus::Registry& registry;
+  Counter& cpu_seconds =
+      counter(registry, "process_cpu_seconds_total", "User and system CPU time of this process.")
+          .Add({});
+  Gauge& start_time = gauge(registry, "process_start_time_seconds",
+                            "Start of this process, in seconds since the epoch.")
+                          .Add({});
+  Gauge& open_fds =
+      gauge(registry, "process_open_fds", "Open file descriptors of this process.").Add({});
+  Gauge& max_fds =
+      gauge(registry, "process_max_fds", "Most file descriptors this process may open.").Add({});
+  Gauge& virtual_bytes =
+      gauge(registry, "process_virtual_memory_bytes", "Virtual memory of this process.").Add({});
+  Gauge& resident_bytes =
+      gauge(registry, "process_resident_memory_bytes", "Resident memory of this process.").Add({});
+};
 
 }  // namespace
 
@@ -73,7 +95,7 @@ struct SelfMetrics::Families {
   Family<Gauge>& cgroups =
       gauge(registry, "perf_event_exporter_cgroups",
             "Cgroups by state: counted, lingering after their end, left out by a limit, or in a "
-            "directory that may not be read.");
+            "directory that cannot be read.");
   Gauge& cgroups_counted = cgroups.Add({{"state", "counted"}});
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
@@ -96,21 +118,7 @@ struct SelfMetrics::Families {
             "When the configuration in force was loaded.")
           .Add({});
 
-  Counter& cpu_seconds =
-      counter(registry, "process_cpu_seconds_total", "User and system CPU time of this process.")
-          .Add({});
-  Gauge& start_time = gauge(registry, "process_start_time_seconds",
-                            "Start of this process, in seconds since the epoch.")
-                          .Add({});
-  Gauge& open_fds =
-      gauge(registry, "process_open_fds", "Open file descriptors of this process.").Add({});
-  Gauge& max_fds =
-      gauge(registry, "process_max_fds", "Most file descriptors this process may open.").Add({});
-  Gauge& virtual_bytes =
-      gauge(registry, "process_virtual_memory_bytes", "Virtual memory of this process.").Add({});
-  Gauge& resident_bytes =
-      gauge(registry, "process_resident_memory_bytes", "Resident memory of this process.").Add({});
-
+  std::optional<ProcessMetrics> process;  ///< none until they are known: absent, not 0
   std::map<std::string, Gauge*> events;
   std::size_t left_out = 0;
 };
@@ -181,13 +189,14 @@ void SelfMetrics::set_config_loaded(bool successful) {
 }
 
 void SelfMetrics::set_process(const host::OwnProcess& process) {
-  Families& f = *families_;
-  raise_to(f.cpu_seconds, process.cpu_seconds);
-  f.start_time.Set(process.start_time_seconds);
-  f.open_fds.Set(static_cast<double>(process.open_fds));
-  f.max_fds.Set(static_cast<double>(process.max_fds));
-  f.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));
-  f.resident_bytes.Set(static_cast<double>(process.resident_bytes));
+  if (!families_->process) families_->process.emplace(families_->registry);
+  ProcessMetrics& metrics = *families_->process;
+  raise_to(metrics.cpu_seconds, process.cpu_seconds);
+  metrics.start_time.Set(process.start_time_seconds);
+  metrics.open_fds.Set(static_cast<double>(process.open_fds));
+  metrics.max_fds.Set(static_cast<double>(process.max_fds));
+  metrics.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));
+  metrics.resident_bytes.Set(static_cast<double>(process.resident_bytes));
 }
 
 void SelfMetrics::write(std::string& text) const {

@@ -60,6 +60,7 @@ void write_times(std::string& text, std::string_view name, Nanoseconds collect::
                  const std::vector<std::string>& labels) {
   for (std::size_t group = 0; group < plan.size(); ++group) {
     for (std::size_t row = 0; row < table.rows; ++row) {
+      if (!table.group_row(row, group).has_times) continue;
       (((text += name) += "{group=\"") += plan[group].name) += "\",";
       (text += labels[row]) += "} ";
       append_seconds(text, static_cast<std::uint64_t>((table.group_row(row, group).*time).count()));

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,13 @@ double clock_seconds(clockid_t clock) {
 
 /// Kernels from 6.2 give the number of open descriptors as the size of the directory; older ones
 /// give 0 there and have to be counted, which with thousands of events is a thousand times dearer.
-std::uint64_t count_open_fds() {
+std::optional<std::uint64_t> count_open_fds() {
   struct stat status {};
   if (::stat(kOpenFds, &status) == 0 && status.st_size > 0) {
     return static_cast<std::uint64_t>(status.st_size);
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(kOpenFds), &::closedir};
-  if (!directory) return 0;
+  if (!directory) return {};
   std::uint64_t entries = 0;
   while (::readdir(directory.get()) != nullptr) ++entries;
   return entries - 3;  // ".", ".." and the directory itself
@@ -76,7 +77,9 @@ Result<OwnProcess> read_own_process() {
   OwnProcess own;
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   own.start_time_seconds = started;
-  own.open_fds = count_open_fds();
+  const std::optional<std::uint64_t> open_fds = count_open_fds();
+  if (!open_fds) return Error{errno, std::string("count the files in '") + kOpenFds + "'", {}};
+  own.open_fds = *open_fds;
   own.max_fds = limit.rlim_cur;
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;

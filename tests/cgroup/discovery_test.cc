@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -309,7 +310,32 @@ TEST(DiscoveryTest, ADirectoryThatMayNotBeReadCostsOnlyWhatIsBelowIt) {
 
   ASSERT_TRUE(found);
   EXPECT_THAT(paths(**found), ElementsAre("/open/a"));
-  EXPECT_THAT((*found)->unreadable, ElementsAre("/closed"));
+  ASSERT_EQ((*found)->unreadable.size(), 1U);
+  EXPECT_EQ((*found)->unreadable[0].code, EACCES);
+}
+
+TEST(DiscoveryTest, WantOfDescriptorsKeepsNoOneThatIsGoneAndIsMadeUpForLater) {
+  test::TempTree tree{{"gone/"}};
+  Discovery discovery{tree.root(), selection({"/*"})};
+  ASSERT_TRUE(discovery.update(kPlenty, kStart));
+  tree.remove("gone");
+  for (const char* name : {"a", "b", "c"}) tree.make_directory(name);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(lowest_free);
+
+  const rlimit one_more{static_cast<rlim_t>(lowest_free) + 1, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  const auto scarce = discovery.update(kPlenty, kStart);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  const auto plenty = discovery.update(kPlenty, kStart);
+
+  ASSERT_TRUE(scarce && plenty);
+  EXPECT_THAT(paths(**scarce), ElementsAre("/a"));
+  ASSERT_EQ((*scarce)->unreadable.size(), 2U);
+  EXPECT_EQ((*scarce)->unreadable[0].code, EMFILE);
+  EXPECT_THAT(paths(**plenty), ElementsAre("/a", "/b", "/c"));
 }
 
 }  // namespace

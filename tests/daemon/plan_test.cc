@@ -73,6 +73,17 @@ TEST(PlanTest, AGroupThatDoesNotFitOnThePmuIsLeftOutWithItsReason) {
   EXPECT_TRUE(fitting.events[3].available);
 }
 
+TEST(PlanTest, AnEventThatOneOfItsGroupsLacksIsNotAvailable) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+  const Plan half = plan(
+      "  - {name: large, events: [cycles, branches], scope: cpu}\n"
+      "  - {name: small, events: [cycles], scope: cgroup}",
+      kernel);
+
+  EXPECT_FALSE(availability(half).at("cycles"));
+}
+
 TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
   test::ScriptedKernel kernel;
   (void)plan("  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);

@@ -40,7 +40,8 @@ std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const ch
 collect::ScopeTable table(const collect::ScopePlan& plan, std::size_t rows,
                           std::vector<std::uint64_t> totals) {
   return {rows, plan.size(), collect::events_in(plan),
-          std::vector<collect::GroupRow>(rows * plan.size(), {true, 1s, 1s}), std::move(totals)};
+          std::vector<collect::GroupRow>(rows * plan.size(), {true, true, 1s, 1s}),
+          std::move(totals)};
 }
 
 collect::Snapshot cpu_snapshot(collect::ScopePlan plan, std::vector<int> cpus,
@@ -244,7 +245,7 @@ TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
   collect::Snapshot snapshot =
       cpu_snapshot({group("core", {"cycles", "instructions"}), group("soft", {"task-clock"})},
                    {0, 1}, {10, 11, 12, 0, 0, 22});
-  snapshot.cpu.group_rows[2] = {false, 2s, 0s};  // core on CPU 1
+  snapshot.cpu.group_rows[2] = {false, true, 2s, 0s};  // core on CPU 1
 
   const std::string text = written(snapshot);
 
@@ -253,6 +254,16 @@ TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
   EXPECT_THAT(text, HasSubstr("perf_cpu_task_clock_seconds_total{cpu=\"1\"} 0.000000022\n"));
   EXPECT_THAT(text, HasSubstr("perf_group_enabled_seconds_total{group=\"core\",cpu=\"1\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("perf_group_running_seconds_total{group=\"core\",cpu=\"1\"} 0\n"));
+}
+
+TEST(TextWriterTest, LeavesOutTheTimesOfWhatWasNeverRead) {
+  collect::Snapshot snapshot = cpu_snapshot({group("core", {"cycles"})}, {0, 1}, {10, 0});
+  snapshot.cpu.group_rows[1] = {};  // could not be opened on CPU 1
+
+  const std::string text = written(snapshot);
+
+  EXPECT_THAT(text, HasSubstr("perf_group_enabled_seconds_total{group=\"core\",cpu=\"0\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("cpu=\"1\"")));
 }
 
 TEST(TextWriterTest, LeavesOutAFamilyThatHasNoRowLeft) {
