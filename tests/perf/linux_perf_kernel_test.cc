@@ -148,9 +148,12 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
   EXPECT_GE(after.counts[2], before.counts[2] + kPages);
 }
 
+// Other programs run on this CPU too, so only lower bounds hold for each mode; but whoever faulted
+// did so in one of the two, and one read of a group is of one instant.
 TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
-  const auto group = CounterGroup::open(kernel_, events({"page-faults:u", "page-faults:k"}),
-                                        {cpu_, -1, {}}, /*pinned=*/false);
+  const auto group =
+      CounterGroup::open(kernel_, events({"page-faults", "page-faults:u", "page-faults:k"}),
+                         {cpu_, -1, {}}, /*pinned=*/false);
   ASSERT_TRUE(group) << describe(group.error().error);
   NewPages for_user;
   NewPages for_kernel;
@@ -164,10 +167,9 @@ TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
   for_kernel.let_the_kernel_touch();
   ASSERT_TRUE(group->read(kernel_, both));
 
-  EXPECT_GE(user.counts[0], before.counts[0] + kPages);
-  EXPECT_LT(user.counts[1], before.counts[1] + kPages);
-  EXPECT_LT(both.counts[0], user.counts[0] + kPages);
-  EXPECT_GE(both.counts[1], user.counts[1] + kPages);
+  EXPECT_GE(user.counts[1], before.counts[1] + kPages);
+  EXPECT_GE(both.counts[2], user.counts[2] + kPages);
+  EXPECT_EQ(both.counts[0], both.counts[1] + both.counts[2]);
 }
 
 TEST_F(LinuxPerfKernelTest, SaysEnoentForAHardwareEventWhereThereIsNone) {
