@@ -13,6 +13,16 @@ struct HostRoots {
   std::string cgroupfs;  ///< empty: looked up in the mount table
 
   std::string online_cpus() const { return sysfs + "/devices/system/cpu/online"; }
+  /// One folder for each PMU of the kernel.
+  std::string event_sources() const { return sysfs + "/bus/event_source/devices"; }
+  std::string cpu(int number) const {
+    return sysfs + "/devices/system/cpu/cpu" + std::to_string(number);
+  }
+  /// Where tracefs is most often mounted, first choice first; see tracing.h.
+  std::string tracing() const { return sysfs + "/kernel/tracing"; }
+  std::string tracing_of_old() const { return sysfs + "/kernel/debug/tracing"; }
+  /// A setting of the kernel: "kernel/perf_event_paranoid".
+  std::string sysctl(const std::string& name) const { return procfs + "/sys/" + name; }
   /// The mounts of this process: the paths in it are the ones that we can open.
   std::string mounts() const { return procfs + "/self/mountinfo"; }
 };

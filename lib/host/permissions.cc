@@ -1,0 +1,133 @@
+#include "host/permissions.h"
+
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <charconv>
+#include <system_error>
+
+#include "base/parse.h"
+#include "base/small_file.h"
+
+namespace pex::host {
+namespace {
+
+constexpr const char* kOwnStatus = "/proc/self/status";
+
+struct CapabilityRow {
+  Capability capability;
+  unsigned bit;
+  std::string_view name;
+};
+constexpr CapabilityRow kCapabilities[] = {
+    {Capability::kPerfmon, CAP_PERFMON, "CAP_PERFMON"},
+    {Capability::kSysAdmin, CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+    {Capability::kDacReadSearch, CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+};
+
+const CapabilityRow& row_of(Capability capability) {
+  const CapabilityRow* row = kCapabilities;
+  while (row->capability != capability) ++row;
+  return *row;
+}
+
+/// The whole of `text` as a number, which may be negative.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text, int base) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, number, base);
+  if (code != std::errc{} || rest != end) return {};
+  return number;
+}
+
+/// What stands behind "key:" at the beginning of a line, without the blanks around it.
+std::optional<std::string_view> field(std::string_view status, std::string_view key) {
+  for (const std::string_view line : split(status, '\n')) {
+    if (line.starts_with(key) && line.substr(key.size()).starts_with(':')) {
+      return trimmed(line.substr(key.size() + 1));
+    }
+  }
+  return {};
+}
+
+/// Four numbers: the real, effective, saved and file system user.
+std::optional<std::uint64_t> effective_user(std::string_view status) {
+  const std::optional<std::string_view> users = field(status, "Uid");
+  if (!users) return {};
+  const std::vector<std::string_view> numbers = split(*users, '\t');
+  return numbers.size() < 2 ? std::nullopt : parse_unsigned(numbers[1]);
+}
+
+std::optional<CapabilitySet> capabilities(std::string_view status, std::string_view key) {
+  const std::optional<std::string_view> mask = field(status, key);
+  const auto bits = mask ? number_in<std::uint64_t>(*mask, 16) : std::nullopt;
+  return bits ? std::optional(CapabilitySet{*bits}) : std::nullopt;
+}
+
+std::optional<Seccomp> seccomp(std::string_view status) {
+  static constexpr Seccomp kModes[] = {Seccomp::kOff, Seccomp::kStrict, Seccomp::kFilter};
+  const std::optional<std::uint64_t> mode = parse_unsigned(field(status, "Seccomp").value_or(""));
+  return mode && *mode < std::size(kModes) ? std::optional(kModes[*mode]) : std::nullopt;
+}
+
+std::optional<bool> flag(std::string_view status, std::string_view key) {
+  const std::optional<std::string_view> text = field(status, key);
+  return text == "0" || text == "1" ? std::optional(text == "1") : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(Capability capability) { return row_of(capability).name; }
+
+bool CapabilitySet::has(Capability capability) const {
+  return (bits >> row_of(capability).bit & 1) != 0;
+}
+
+Permissions parse_permissions(std::string_view status) {
+  return {effective_user(status),
+          capabilities(status, "CapEff"),
+          capabilities(status, "CapPrm"),
+          capabilities(status, "CapBnd"),
+          seccomp(status),
+          flag(status, "NoNewPrivs")};
+}
+
+Permissions own_permissions() {
+  const Result<std::string> status = read_small_file(kOwnStatus);
+  return status ? parse_permissions(*status) : Permissions{};
+}
+
+FileLimit own_file_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return {limit.rlim_cur, limit.rlim_max};
+}
+
+std::optional<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name) {
+  const Result<std::string> text = read_small_file(roots.sysctl(name));
+  return text ? number_in<std::int64_t>(without_final_newline(*text), 10) : std::nullopt;
+}
+
+std::optional<KernelVersion> parse_kernel_version(std::string_view release) {
+  KernelVersion version;
+  const char* at = release.data();
+  const char* const end = at + release.size();
+  for (int* part : {&version.major, &version.minor, &version.patch}) {
+    const auto [rest, code] = std::from_chars(at, end, *part);
+    if (code != std::errc{}) return {};
+    at = rest;
+    if (at == end || *at != '.') break;
+    ++at;
+  }
+  return version;
+}
+
+std::string kernel_release() {
+  utsname names{};
+  ::uname(&names);
+  return names.release;
+}
+
+}  // namespace pex::host

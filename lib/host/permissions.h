@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/roots.h"
+
+namespace pex::host {
+
+/// Those of capabilities(7) that decide what can be counted.
+enum class Capability {
+  kPerfmon,        ///< since Linux 5.8: whole CPUs and cgroups
+  kSysAdmin,       ///< the same on every kernel, and probes in programs
+  kDacReadSearch,  ///< a tracefs that only root may read
+};
+
+/// "CAP_PERFMON"
+std::string_view name_of(Capability capability);
+
+struct CapabilitySet {
+  std::uint64_t bits = 0;  ///< of every capability that the kernel knows
+  bool has(Capability capability) const;
+};
+
+enum class Seccomp { kOff, kStrict, kFilter };
+
+/// What one process may do, as proc_pid_status(5) tells. A field is empty where the kernel does not
+/// say: an old one, or one built without it.
+struct Permissions {
+  std::optional<std::uint64_t> user;       ///< the effective one
+  std::optional<CapabilitySet> effective;  ///< what it may do now
+  std::optional<CapabilitySet> permitted;  ///< what it may take into use without asking anyone
+  std::optional<CapabilitySet> bounding;   ///< what it could ever be given
+  std::optional<Seccomp> seccomp;          ///< whether system calls are filtered
+  std::optional<bool> no_new_privileges;   ///< file capabilities of programs are not given
+
+  bool may(Capability capability) const { return effective && effective->has(capability); }
+};
+
+/// Lines that are missing or of another form leave their fields empty.
+Permissions parse_permissions(std::string_view status);
+
+/// Those of this process, whatever the host's /proc; all empty where no /proc is mounted.
+Permissions own_permissions();
+
+/// RLIMIT_NOFILE; its greatest value means that there is none.
+struct FileLimit {
+  std::uint64_t soft = 0;  ///< in force
+  std::uint64_t hard = 0;  ///< up to which anyone may raise it
+};
+FileLimit own_file_limit();
+
+/// A setting of the kernel that is one number, such as "kernel/perf_event_paranoid"; nothing where
+/// there is none or it may not be read.
+std::optional<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name);
+
+struct KernelVersion {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  auto operator<=>(const KernelVersion&) const = default;
+};
+
+/// Of "6.12.57+deb13-amd64" and the like; what is missing is 0. Some distributions write 0 for the
+/// patch, whatever they include.
+std::optional<KernelVersion> parse_kernel_version(std::string_view release);
+
+/// uname(2): "6.12.57+deb13-amd64".
+std::string kernel_release();
+
+}  // namespace pex::host

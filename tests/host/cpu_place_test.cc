@@ -1,0 +1,103 @@
+#include "host/cpu_place.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+
+#include "host/topology.h"
+#include "support/temp_tree.h"
+
+namespace pex::host {
+
+std::ostream& operator<<(std::ostream& out, const CpuPlace& place) {
+  return out << "cpu " << place.cpu << " core " << place.core << " die " << place.die << " package "
+             << place.package << " node " << place.node;
+}
+
+namespace {
+
+HostRoots below(const std::string& sysfs) { return {.sysfs = sysfs, .cgroupfs = {}}; }
+
+HostRoots machine(const std::string& name) {
+  return below(PEX_SOURCE_DIR "/tests/perf/machines/" + name + "/sys");
+}
+
+TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuSays) {
+  const test::TempTree tree{{"sys/devices/system/cpu/cpu70/topology/core_id", "5\n"},
+                            {"sys/devices/system/cpu/cpu70/topology/die_id", "1\n"},
+                            {"sys/devices/system/cpu/cpu70/topology/physical_package_id", "3\n"},
+                            {"sys/devices/system/cpu/cpu70/node12/"}};
+
+  const CpuPlace place = read_cpu_place(below(tree.path("sys")), 70);
+
+  EXPECT_EQ(place, (CpuPlace{.cpu = 70, .core = 5, .die = 1, .package = 3, .node = 12}));
+}
+
+TEST(CpuPlaceTest, TakesACpuThatSaysNothingForACoreOfItsOwn) {
+  const test::TempTree tree{{"sys/devices/system/cpu/cpu3/"}};
+
+  const CpuPlace place = read_cpu_place(below(tree.path("sys")), 3);
+
+  EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3, .die = 0, .package = 0, .node = 0}));
+}
+
+TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSaid) {
+  for (const char* content : {"-1\n", "", "\n", "two\n", "4294967295\n", "1 2\n"}) {
+    const test::TempTree tree{
+        {"sys/devices/system/cpu/cpu3/topology/core_id", content},
+        {"sys/devices/system/cpu/cpu3/topology/die_id", content},
+        {"sys/devices/system/cpu/cpu3/topology/physical_package_id", content}};
+
+    const CpuPlace place = read_cpu_place(below(tree.path("sys")), 3);
+
+    EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3})) << "'" << content << "'";
+  }
+}
+
+TEST(CpuPlaceTest, KnowsTheNodeFromItsOwnEntryAlone) {
+  const test::TempTree tree{{"sys/devices/system/cpu/cpu0/node/"},
+                            {"sys/devices/system/cpu/cpu0/nodes3/"},
+                            {"sys/devices/system/cpu/cpu0/firmware_node"},
+                            {"sys/devices/system/cpu/cpu0/node-1/"},
+                            {"sys/devices/system/cpu/cpu0/node2/"}};
+
+  const CpuPlace place = read_cpu_place(below(tree.path("sys")), 0);
+
+  EXPECT_EQ(place.node, 2);
+}
+
+TEST(CpuPlaceTest, IsThatOfEveryKindOfMachine) {
+  struct Row {
+    const char* machine;
+    CpuPlace place;
+  };
+  const Row rows[] = {
+      {"intel_client", {.cpu = 0, .core = 0}},
+      {"intel_client", {.cpu = 7, .core = 3}},
+      {"intel_hybrid", {.cpu = 3, .core = 4}},
+      {"intel_hybrid", {.cpu = 15, .core = 28}},
+      {"intel_hybrid", {.cpu = 23, .core = 39}},
+      {"intel_server", {.cpu = 15, .core = 15}},
+      {"intel_server", {.cpu = 16, .core = 0, .package = 1, .node = 1}},
+      {"intel_server", {.cpu = 31, .core = 15, .package = 1, .node = 1}},
+      {"amd_zen", {.cpu = 9, .core = 9}},
+      {"arm_neoverse", {.cpu = 2, .core = 2, .package = 36}},
+      {"arm_biglittle", {.cpu = 3, .core = 3}},
+      {"arm_biglittle", {.cpu = 5, .core = 1, .package = 1}},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(read_cpu_place(machine(row.machine), row.place.cpu), row.place) << row.machine;
+  }
+}
+
+TEST(CpuPlaceTest, IsKnownOfEveryCpuOfThisMachine) {
+  const Result<std::vector<int>> cpus = online_cpus({});
+  ASSERT_TRUE(cpus) << describe(cpus.error());
+
+  for (const int cpu : *cpus) EXPECT_EQ(read_cpu_place({}, cpu).cpu, cpu);
+}
+
+}  // namespace
+}  // namespace pex::host

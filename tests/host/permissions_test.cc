@@ -1,0 +1,138 @@
+#include "host/permissions.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+constexpr const char* kServiceStatus =
+    "Name:\tperf_event_expo\n"
+    "Uid:\t65534\t65533\t65534\t65534\n"
+    "CapPrm:\t0000004000200000\n"
+    "CapEff:\t0000004000000000\n"
+    "CapBnd:\t0000004000200004\n"
+    "NoNewPrivs:\t1\n"
+    "Seccomp:\t2\n"
+    "Seccomp_filters:\t9\n";
+
+TEST(PermissionsTest, AreThoseOfTheStatusFile) {
+  const Permissions service = parse_permissions(kServiceStatus);
+
+  EXPECT_EQ(service.user, 65533U);
+  EXPECT_EQ(service.seccomp, Seccomp::kFilter);
+  EXPECT_EQ(service.no_new_privileges, true);
+}
+
+TEST(PermissionsTest, TellTheCapabilitiesInForceFromThosePossible) {
+  const Permissions service = parse_permissions(kServiceStatus);
+
+  ASSERT_TRUE(service.effective && service.permitted && service.bounding);
+  EXPECT_TRUE(service.may(Capability::kPerfmon));
+  EXPECT_FALSE(service.may(Capability::kSysAdmin));
+  EXPECT_TRUE(service.permitted->has(Capability::kSysAdmin));
+  EXPECT_FALSE(service.permitted->has(Capability::kDacReadSearch));
+  EXPECT_TRUE(service.bounding->has(Capability::kDacReadSearch));
+}
+
+TEST(PermissionsTest, SaysNothingOfWhatTheKernelDoesNotTell) {
+  for (const char* status : {"", "\n", "Uid:\t7\nCapEff:\tall\nSeccomp:\t3\nNoNewPrivs:\t\n",
+                             "Uid\nCapEffx:\t1\nSeccomp_filters:\t1\n"}) {
+    const Permissions none = parse_permissions(status);
+
+    EXPECT_FALSE(none.user || none.effective || none.bounding) << status;
+    EXPECT_FALSE(none.seccomp || none.no_new_privileges) << status;
+    EXPECT_FALSE(none.may(Capability::kPerfmon)) << status;
+  }
+}
+
+TEST(PermissionsTest, OfThisProcessAreKnown) {
+  const Permissions own = own_permissions();
+
+  EXPECT_EQ(own.user, ::geteuid());
+  EXPECT_TRUE(own.effective && own.bounding);
+  EXPECT_EQ(own.no_new_privileges, ::prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
+}
+
+RC_GTEST_PROP(PermissionsTest, AnyTextIsRead, (const std::string& text)) {
+  const Permissions read = parse_permissions("CapEff:\t" + text);
+
+  RC_ASSERT(!read.may(Capability::kPerfmon) || read.effective.has_value());
+}
+
+TEST(CapabilityTest, HasTheNameOfTheManual) {
+  EXPECT_EQ(name_of(Capability::kPerfmon), "CAP_PERFMON");
+  EXPECT_EQ(name_of(Capability::kDacReadSearch), "CAP_DAC_READ_SEARCH");
+}
+
+TEST(FileLimitTest, IsThatOfThisProcess) {
+  rlimit expected{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &expected), 0);
+
+  const FileLimit limit = own_file_limit();
+
+  EXPECT_EQ(limit.soft, expected.rlim_cur);
+  EXPECT_EQ(limit.hard, expected.rlim_max);
+}
+
+TEST(SysctlTest, IsANumberThatMayBeNegative) {
+  const test::TempTree tree{{"proc/sys/kernel/perf_event_paranoid", "-1\n"},
+                            {"proc/sys/kernel/nmi_watchdog", "1\n"}};
+  const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
+
+  EXPECT_EQ(read_sysctl(roots, "kernel/perf_event_paranoid"), -1);
+  EXPECT_EQ(read_sysctl(roots, "kernel/nmi_watchdog"), 1);
+}
+
+TEST(SysctlTest, IsNothingWhereThereIsNoNumber) {
+  const test::TempTree tree{{"proc/sys/kernel/words", "4 2 30\n"}, {"proc/sys/kernel/empty", "\n"}};
+  const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
+
+  for (const char* name : {"kernel/words", "kernel/empty", "kernel/absent", "kernel"}) {
+    EXPECT_EQ(read_sysctl(roots, name), std::nullopt) << name;
+  }
+}
+
+TEST(KernelVersionTest, IsTheNumbersThatAReleaseBeginsWith) {
+  struct Row {
+    const char* release;
+    KernelVersion version;
+  };
+  const Row rows[] = {
+      {"6.12.57+deb13-amd64", {6, 12, 57}},
+      {"6.1.0-18-amd64", {6, 1, 0}},
+      {"6.18.44", {6, 18, 44}},
+      {"5.14.0-503.el9.x86_64", {5, 14, 0}},
+      {"6.19-rc3", {6, 19, 0}},
+      {"7", {7, 0, 0}},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(parse_kernel_version(row.release), row.version) << row.release;
+  }
+}
+
+TEST(KernelVersionTest, IsNothingWithoutNumbers) {
+  for (const char* release : {"", "linux", ".6", "6.", "6..1", "99999999999.1"}) {
+    EXPECT_EQ(parse_kernel_version(release), std::nullopt) << release;
+  }
+}
+
+TEST(KernelVersionTest, OrdersAsReleasesFollowEachOther) {
+  EXPECT_LT(parse_kernel_version("6.2.0"), parse_kernel_version("6.12.1"));
+  EXPECT_LT(parse_kernel_version("6.12.114"), parse_kernel_version("6.12.115"));
+  EXPECT_LT(parse_kernel_version("5.19"), parse_kernel_version("6.0"));
+}
+
+TEST(KernelReleaseTest, OfThisMachineIsAVersion) {
+  EXPECT_TRUE(parse_kernel_version(kernel_release())) << kernel_release();
+}
+
+}  // namespace
+}  // namespace pex::host

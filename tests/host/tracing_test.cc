@@ -1,0 +1,237 @@
+#include "host/tracing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kSwitch = "sys/kernel/tracing/events/sched/sched_switch/id";
+
+HostRoots below(const test::TempTree& tree) {
+  return {.sysfs = tree.path("sys"), .procfs = tree.path("proc"), .cgroupfs = {}};
+}
+
+std::string mount_of(const std::string& fs_type, const std::string& point) {
+  return "36 35 0:12 / " + point + " rw - " + fs_type + " " + fs_type + " rw\n";
+}
+
+/// Does not let root read what it may not read as a user, for as long as it lives.
+class WithoutRoot {
+ public:
+  WithoutRoot() : usual_(::geteuid()), done_(usual_ != 0 || ::seteuid(65534) == 0) {}
+  ~WithoutRoot() {
+    if (::seteuid(usual_) != 0) ADD_FAILURE() << "cannot become root again";
+  }
+  bool done() const { return done_; }
+
+ private:
+  uid_t usual_;
+  bool done_;
+};
+
+TEST(FindTracingTest, PrefersItsOwnPlaceToThatOfOld) {
+  const test::TempTree tree{{"sys/kernel/tracing/events/"}, {"sys/kernel/debug/tracing/events/"}};
+
+  const Result<std::string> tracing = find_tracing(below(tree));
+
+  ASSERT_TRUE(tracing) << describe(tracing.error());
+  EXPECT_EQ(*tracing, tree.path("sys/kernel/tracing"));
+}
+
+TEST(FindTracingTest, TakesAnEmptyFolderForAPlaceToMountAt) {
+  const test::TempTree tree{{"sys/kernel/tracing/"}, {"sys/kernel/debug/tracing/events/"}};
+
+  const Result<std::string> tracing = find_tracing(below(tree));
+
+  ASSERT_TRUE(tracing) << describe(tracing.error());
+  EXPECT_EQ(*tracing, tree.path("sys/kernel/debug/tracing"));
+}
+
+TEST(FindTracingTest, LooksIntoTheMountTableAtLast) {
+  test::TempTree tree{{"sys/"}, {"mnt/sys/events/"}, {"mnt/trace/events/"}};
+  tree.write("proc/self/mountinfo", mount_of("sysfs", tree.path("mnt/sys")) +
+                                        mount_of("tracefs", tree.path("mnt/gone")) +
+                                        mount_of("tracefs", tree.path("mnt/trace")));
+
+  const Result<std::string> tracing = find_tracing(below(tree));
+
+  ASSERT_TRUE(tracing) << describe(tracing.error());
+  EXPECT_EQ(*tracing, tree.path("mnt/trace"));
+}
+
+TEST(FindTracingTest, SaysHowToMountItWhenItIsNowhere) {
+  const test::TempTree tree{{"sys/kernel/tracing/"}};
+
+  const Result<std::string> tracing = find_tracing(below(tree));
+
+  ASSERT_FALSE(tracing);
+  EXPECT_EQ(tracing.error().code, ENOENT);
+  EXPECT_EQ(tracing.error().remedy, "mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+TEST(FindTracingTest, NamesTheCapabilityWhenOnlyRootMayRead) {
+  const test::TempTree tree{{kSwitch, "316\n"}};
+  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0), 0);
+
+  Result<std::string> tracing{std::string()};
+  {
+    const WithoutRoot user;
+    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
+    tracing = find_tracing(below(tree));
+  }
+  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0700), 0);
+
+  ASSERT_FALSE(tracing);
+  EXPECT_EQ(tracing.error().code, EACCES);
+  EXPECT_THAT(tracing.error().attempted, HasSubstr(tree.path("sys/kernel/tracing")));
+  EXPECT_THAT(tracing.error().remedy, HasSubstr("CAP_DAC_READ_SEARCH"));
+}
+
+TEST(FindTracingTest, PrefersWhatCanBeReadToWhatComesFirst) {
+  const test::TempTree tree{{kSwitch, "316\n"}, {"sys/kernel/debug/tracing/events/"}};
+  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0), 0);
+
+  Result<std::string> tracing{std::string()};
+  {
+    const WithoutRoot user;
+    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
+    tracing = find_tracing(below(tree));
+  }
+  ASSERT_EQ(::chmod(tree.path("sys/kernel/tracing").c_str(), 0700), 0);
+
+  ASSERT_TRUE(tracing) << describe(tracing.error());
+  EXPECT_EQ(*tracing, tree.path("sys/kernel/debug/tracing"));
+}
+
+TEST(TracepointIdTest, IsTheNumberInTheFileOfTheTracepoint) {
+  const test::TempTree tree{{kSwitch, "316\n"}};
+
+  const Result<std::uint64_t> id = tracepoint_id(below(tree), "sched", "sched_switch");
+
+  ASSERT_TRUE(id) << describe(id.error());
+  EXPECT_EQ(*id, 316u);
+}
+
+TEST(TracepointIdTest, IsAbsentWithTheNameThatWasMeant) {
+  const test::TempTree tree{{kSwitch, "316\n"},
+                            {"sys/kernel/tracing/events/sched/sched_wakeup/id", "318\n"}};
+
+  const Result<std::uint64_t> id = tracepoint_id(below(tree), "sched", "shed_switch");
+
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error(), (Error{ENOENT, "find the tracepoint 'sched:shed_switch'",
+                               "did you mean 'sched:sched_switch'?"}));
+}
+
+TEST(TracepointIdTest, IsAbsentWithAnAdviceWhenNoNameIsNear) {
+  const test::TempTree tree{{kSwitch, "316\n"}};
+
+  const Result<std::uint64_t> id = tracepoint_id(below(tree), "kvm", "kvm_exit");
+
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, ENOENT);
+  EXPECT_THAT(id.error().remedy, HasSubstr("load the kernel module"));
+}
+
+TEST(TracepointIdTest, IsNeverReadFromElsewhere) {
+  const test::TempTree tree{{kSwitch, "316\n"},
+                            {"sys/kernel/tracing/id", "1\n"},
+                            {"sys/kernel/tracing/events/id", "2\n"}};
+  struct Row {
+    std::string system;
+    std::string name;
+  };
+  const Row rows[] = {
+      {"", "sched_switch"}, {"sched", ""},
+      {"sched", ".."},      {".", "."},
+      {"..", "events"},     {"sched/sched_switch", "."},
+      {"sched", "../.."},   {std::string("sched\0x", 7), "sched_switch"},
+      {"sched", "enable"},  {"sched", std::string(5000, 's')},
+  };
+
+  for (const Row& row : rows) {
+    const Result<std::uint64_t> id = tracepoint_id(below(tree), row.system, row.name);
+
+    ASSERT_FALSE(id) << row.system << ":" << row.name;
+    EXPECT_EQ(id.error().code, ENOENT) << row.system << ":" << row.name;
+  }
+}
+
+TEST(TracepointIdTest, IsNeverGuessed) {
+  for (const char* content : {"", "\n", "-1\n", "one\n", "316 317\n"}) {
+    const test::TempTree tree{{kSwitch, content}};
+
+    const Result<std::uint64_t> id = tracepoint_id(below(tree), "sched", "sched_switch");
+
+    ASSERT_FALSE(id) << "'" << content << "'";
+    EXPECT_EQ(id.error().code, EINVAL) << "'" << content << "'";
+  }
+}
+
+TEST(TracepointIdTest, TellsThatItMayNotBeRead) {
+  const test::TempTree tree{{kSwitch, "316\n"}};
+  ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(tree.path(kSwitch).c_str(), 0), 0);
+
+  Result<std::uint64_t> id{0};
+  {
+    const WithoutRoot user;
+    if (!user.done()) GTEST_SKIP() << "cannot give up root: NOT tested";
+    id = tracepoint_id(below(tree), "sched", "sched_switch");
+  }
+
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, EACCES);
+  EXPECT_THAT(id.error().attempted, HasSubstr("sched:sched_switch"));
+  EXPECT_THAT(id.error().remedy, HasSubstr("CAP_DAC_READ_SEARCH"));
+}
+
+TEST(ListTracepointsTest, NamesEveryFolderWithANumberInOrder) {
+  const test::TempTree tree{{"sys/kernel/tracing/events/sched/sched_wakeup/id", "318\n"},
+                            {kSwitch, "316\n"},
+                            {"sys/kernel/tracing/events/kvm/kvm_exit/id", "1893\n"},
+                            {"sys/kernel/tracing/events/kvm/enable", "0\n"},
+                            {"sys/kernel/tracing/events/kvm/half/format", ""},
+                            {"sys/kernel/tracing/events/header_page", ""},
+                            {"sys/kernel/tracing/events/empty/"}};
+
+  const Result<std::vector<std::string>> names = list_tracepoints(below(tree));
+
+  ASSERT_TRUE(names) << describe(names.error());
+  EXPECT_THAT(*names, ElementsAre("kvm:kvm_exit", "sched:sched_switch", "sched:sched_wakeup"));
+}
+
+TEST(ListTracepointsTest, FailsAsTheSearchForTracefsDoes) {
+  const test::TempTree tree;
+
+  const Result<std::vector<std::string>> names = list_tracepoints(below(tree));
+
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.error(), find_tracing(below(tree)).error());
+}
+
+TEST(ListTracepointsTest, NamesTheOnesOfThisMachineThatCanBeAskedFor) {
+  const Result<std::vector<std::string>> names = list_tracepoints({});
+  if (!names) GTEST_SKIP() << describe(names.error()) << ": the kernel's own is NOT tested";
+
+  const Result<std::uint64_t> id = tracepoint_id({}, "sched", "sched_switch");
+
+  ASSERT_TRUE(id) << describe(id.error());
+  EXPECT_THAT(*names, ::testing::Contains("sched:sched_switch"));
+}
+
+}  // namespace
+}  // namespace pex::host
