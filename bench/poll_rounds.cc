@@ -16,7 +16,6 @@
 #include "daemon/counting.h"
 #include "floor.h"
 #include "host/own_process.h"
-#include "host/topology.h"
 
 namespace pex::bench {
 namespace {
@@ -170,12 +169,11 @@ Result<std::unique_ptr<daemon::Collector>> start_collector(const Scenario& scena
                                                            perf::PerfKernel& kernel) {
   config::Loaded loaded = config::load_text(config_text(scenario), "bench_poll");
   if (!loaded.mistakes.empty()) return first_of(loaded.mistakes);
-  const Result<std::vector<int>> cpus = host::online_cpus(scenario.roots);
-  if (!cpus) return cpus.error();
-  daemon::Plan plan = daemon::make_plan(loaded.config, kernel, cpus->front());
-  if (!plan.mistakes.empty()) return first_of(plan.mistakes);
+  Result<daemon::Planned, std::vector<Error>> planned =
+      daemon::plan_for_machine(std::move(loaded.config), scenario.roots, kernel);
+  if (!planned) return first_of(planned.error());
   Result<daemon::Counting> counting =
-      daemon::start_counting({std::move(loaded.config), std::move(plan)}, scenario.roots, kernel);
+      daemon::start_counting(std::move(*planned), scenario.roots, kernel);
   if (!counting) return counting.error();
   return std::move(counting->collector);
 }

@@ -39,8 +39,9 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
 App::~App() = default;
 
 Result<void, std::vector<Error>> App::start() {
+  const Beside beside = counting_.collector ? Beside::kOurCounters : Beside::kNothingOfOurs;
   Result<Planned, std::vector<Error>> planned =
-      load_and_plan(options_.config_file, options_.roots, kernel_);
+      load_and_plan(options_.config_file, options_.roots, kernel_, beside);
   if (!planned) return planned.error();
   Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
   if (!counting) return std::vector{counting.error()};
@@ -56,7 +57,7 @@ void App::adopt(Counting counting) {
   ++generation_;
   self_metrics_.forget_events();
   for (const auto& [event, available] : availability(counting_.plan)) {
-    self_metrics_.set_event_available(event, available);
+    self_metrics_.set_event_available(event.first, event.second, available);
   }
   self_metrics_.set_series_limit(counting_.plan.budget.max_series);
   self_metrics_.set_config_loaded(true);
@@ -126,14 +127,7 @@ void App::on_poll(const collect::PollReport& report,
   last_poll_ = std::chrono::steady_clock::now();
   snapshot_ = std::move(snapshot);
   self_metrics_.add_poll(report, *snapshot_);
-  for (const Error& failure : report.failures) {
-    const std::string line = describe(failure);
-    if (repeated_.passes(line, last_poll_)) log_.warn(line);
-  }
-  if (report.more_failures > 0 && repeated_.passes("more failures", last_poll_)) {
-    log_.warn("more failures of this kind in the same poll",
-              {{"failures", std::to_string(report.more_failures)}});
-  }
+  log_failures(report);
   log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
                         {"opened", std::to_string(report.groups_opened)},
                         {"closed", std::to_string(report.groups_closed)},
@@ -145,6 +139,16 @@ void App::on_poll(const collect::PollReport& report,
     reloaded_ = false;
   }
   announce();
+}
+
+/// One line for each cause and minute, however many CPUs and cgroups it concerns.
+void App::log_failures(const collect::PollReport& report) {
+  for (const auto& [cause, failure] : report.failures) {
+    if (!repeated_.passes(cause.what + errno_name(cause.code), last_poll_)) continue;
+    LogFields fields;
+    if (failure.times > 1) fields.push_back({"times", std::to_string(failure.times)});
+    log_.warn(describe(failure.first), fields);
+  }
 }
 
 /// Tells the service manager when what is counted has changed.
@@ -161,9 +165,9 @@ bool App::polls_hang() const {
 
 std::string App::status() const {
   const auto number = [](std::size_t n) { return std::to_string(n); };
-  return "counting " + number(collect::events_in(snapshot_->plan->cpu)) + " events on each CPU (" +
-         number(snapshot_->targets->online_cpus.size()) + ") and " +
-         number(collect::events_in(snapshot_->plan->cgroup)) + " in each cgroup (" +
+  return "counting " + number(snapshot_->plan->cpu.columns.size()) + " events on the CPUs (" +
+         number(snapshot_->targets->cpus->online.size()) + ") and " +
+         number(snapshot_->plan->cgroup.columns.size()) + " in each cgroup (" +
          number(snapshot_->targets->present) + ")";
 }
 

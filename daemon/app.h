@@ -59,6 +59,7 @@ class App {
  private:
   void on_poll(const collect::PollReport& report,
                std::shared_ptr<const collect::Snapshot> snapshot);
+  void log_failures(const collect::PollReport& report);
   void on_tick();
   void announce();
   bool polls_hang() const;

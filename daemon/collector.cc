@@ -135,15 +135,13 @@ void Collector::serve(Worker& worker) {
 void Collector::lead() {
   started_ = std::chrono::steady_clock::now();
   report_ = {};
-  collect::TargetTracker::Update update = tracker_.update(started_);
-  targets_ = std::move(update.targets);
-  for (const Error& failure : update.failures) report_.add_failure(failure);
+  targets_ = tracker_.update(started_, report_);
 
-  for (const int cpu : targets_->online_cpus) {
+  for (const int cpu : targets_->cpus->online) {
     Worker& worker = worker_for(cpu);
     if (worker.thread.joinable()) continue;
     if (const Result<> started = start_thread(worker); !started) {
-      report_.add_failure(started.error());
+      report_.add_failure("start a worker thread", started.error());
     }
   }
   still_running_ = workers_.size();
@@ -154,7 +152,7 @@ void Collector::lead() {
 }
 
 void Collector::run_part(Worker& worker) {
-  const bool online = targets_->is_online(worker.cpu);
+  const bool online = targets_->cpus->is_online(worker.cpu);
   if (!online || worker.cycle->cpu_was_away()) worker.pinned = false;
   if (online && !worker.pinned && worker.thread.joinable()) worker.pinned = pin_to(worker.cpu);
   worker.report = worker.cycle->run(targets_);

@@ -1,7 +1,5 @@
 #include "daemon/commands.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,31 +8,42 @@
 
 #include "daemon/app.h"
 #include "daemon/counting.h"
-#include "host/topology.h"
+#include "daemon/table_text.h"
+#include "host/own_process.h"
 
 namespace pex::daemon {
 namespace {
-
-/// kFailed when what was printed could not be written.
-ExitStatus flushed() { return std::cout << std::flush ? kOk : kFailed; }
 
 ExitStatus failed(Log& log, const std::vector<Error>& errors) {
   for (const Error& error : errors) log.error(describe(error));
   return kFailed;
 }
 
-/// `name` padded to a column.
-std::string column(std::string name, std::size_t width) {
-  name.resize(std::max(name.size() + 1, width), ' ');
-  return name;
-}
-
-std::string here(bool available, const Error& reason) {
-  return available ? "yes" : "no (" + errno_name(reason.code) + ")";
-}
-
-constexpr std::size_t kEventColumn = 28;
 constexpr std::size_t kGroupColumn = 16;
+constexpr std::size_t kScopeColumn = 12;
+
+std::string scopes_of(const EventAvailability& event) {
+  if (event.cpu_scope && event.cgroup_scope) return "cpu,cgroup";
+  return event.cpu_scope ? "cpu" : "cgroup";
+}
+
+/// What the counters of a plan take, before any of them is opened.
+std::string need_line(const collect::Need& need, const collect::Budget& budget) {
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  std::string line = "needs " + number(need.cpu_events) + " of the " +
+                     number(budget.max_open_files) + " file descriptors it may open";
+  if (need.cgroup_events == 0) return line;
+  return line + ", and " + number(need.cgroup_events) + " for each cgroup: room for " +
+         number(collect::cgroup_capacity(budget, need).cgroups) + " cgroups";
+}
+
+/// Wide enough for the longest name.
+std::size_t event_column(const Plan& plan) {
+  std::size_t width = 16;
+  for (const EventAvailability& event : plan.events)
+    width = std::max(width, event.event.size() + 2);
+  return width;
+}
 
 }  // namespace
 
@@ -67,7 +76,7 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
   });
   loop.run();
   std::cout << app.scrape();
-  return flushed();
+  return std::cout << std::flush ? kOk : kFailed;
 }
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
@@ -78,34 +87,28 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
     return kFailed;
   }
   std::size_t available = 0;
-  std::cout << column("GROUP", kGroupColumn) << column("EVENT", kEventColumn) << "HERE\n";
+  const std::size_t width = event_column(planned->plan);
+  std::cout << column("GROUP", kGroupColumn) << column("EVENT", width)
+            << column("SCOPE", kScopeColumn) << "HERE\n";
   for (const EventAvailability& event : planned->plan.events) {
-    std::cout << column(event.group, kGroupColumn) << column(event.event, kEventColumn)
-              << here(event.available, event.reason) << '\n';
+    std::cout << column(event.group, kGroupColumn) << column(event.event, width)
+              << column(scopes_of(event), kScopeColumn) << yes_or_no(event.available, event.reason)
+              << '\n';
     available += event.available ? 1 : 0;
   }
   for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
-  std::cout << "\nvalid: " << available << " of " << planned->plan.events.size()
-            << " events can be counted here\n";
-  return flushed();
-}
+  for (const Error& remark : planned->plan.remarks) std::cout << '\n' << describe(remark) << '\n';
+  const std::size_t events = planned->plan.events.size();
+  const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
+  collect::Budget budget = planned->plan.budget;
+  budget.max_open_files = host::raise_open_file_limit();
+  std::cout << "\nvalid: " << available << " of " << events << " events can be counted here; "
+            << need_line(need, budget) << '\n';
+  const Result<> fits = collect::check_cpu_groups(budget, need);
+  if (!fits) std::cout << describe(fits.error()) << '\n';
 
-ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
-  const Result<std::vector<int>> cpus = host::online_cpus(options.roots);
-  if (!cpus) return failed(log, {cpus.error()});
-  bool any = false;
-  for (const std::string& name : perf::known_events()) {
-    if (::fnmatch(options.list_glob.c_str(), name.c_str(), 0) != 0) continue;
-    any = true;
-    const Result<> tried = try_event(kernel, *perf::parse_event(name), cpus->front());
-    std::cout << column(name, kEventColumn)
-              << here(tried.has_value(), tried ? Error{} : tried.error()) << '\n';
-  }
-  if (!any) {
-    return failed(log, {Error{0, "no event matches '" + options.list_glob + "'",
-                              "'list' without a pattern prints all of them"}});
-  }
-  return flushed();
+  const bool adapts = options.config_file.empty() && available > 0;
+  return std::cout << std::flush && fits && (available == events || adapts) ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -15,11 +15,8 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log);
 ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log);
 
 /// Prints what the configuration means on this machine, or on stderr each mistake as a plain line
-/// that editors can jump to. Events that are not available are no failure: the same file serves a
-/// fleet.
+/// that editors can jump to. Fails with mistakes, and when an event of the file cannot be counted
+/// here, although the daemon would serve the others. The embedded default is meant to adapt.
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel);
-
-/// Prints every event that matches Options::list_glob and whether this machine can count it.
-ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log);
 
 }  // namespace pex::daemon

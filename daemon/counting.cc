@@ -37,31 +37,42 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
 
 }  // namespace
 
+Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
+                                                     const host::HostRoots& roots,
+                                                     perf::PerfKernel& kernel, Beside beside) {
+  const Result<std::vector<int>> online = host::online_cpus(roots);
+  if (!online) return std::vector{online.error()};
+  const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
+  if (!resolver) return std::vector{resolver.error()};
+  Plan plan = make_plan(config, *resolver, kernel, *online, beside);
+  if (!plan.mistakes.empty()) return std::move(plan.mistakes);
+
+  std::vector<Error> failures;
+  collect::CpuTracker tracker{roots, collect::pmus_of(plan.counting)};
+  std::shared_ptr<const collect::MachineCpus> cpus = tracker.update(failures);
+  if (!failures.empty()) return failures;
+  return Planned{std::move(config), std::move(plan), std::move(cpus)};
+}
+
 Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const host::HostRoots& roots,
-                                                  perf::PerfKernel& kernel) {
+                                                  perf::PerfKernel& kernel, Beside beside) {
   config::Loaded loaded =
       file.empty() ? config::load_text(kDefaultConfig, kEmbeddedName) : config::load_file(file);
   if (!loaded.mistakes.empty()) return std::move(loaded.mistakes);
-
-  const Result<std::vector<int>> cpus = host::online_cpus(roots);
-  if (!cpus) return std::vector{cpus.error()};
-  Plan plan = make_plan(loaded.config, kernel, cpus->front());
-  if (!plan.mistakes.empty()) return std::move(plan.mistakes);
-  return Planned{std::move(loaded.config), std::move(plan)};
+  return plan_for_machine(std::move(loaded.config), roots, kernel, beside);
 }
 
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
                                 perf::PerfKernel& kernel) {
-  const Result<std::vector<int>> cpus = host::online_cpus(roots);
-  if (!cpus) return cpus.error();
-
   Counting counting;
   counting.plan = std::move(planned.plan);
   counting.interval = planned.config.collection.interval;
   counting.remarks = left_out_lines(counting.plan);
+  for (const Error& remark : counting.plan.remarks) counting.remarks.push_back(describe(remark));
   counting.plan.budget.max_open_files = host::raise_open_file_limit();
-  if (const Result<> fits = collect::check_cpu_groups(counting.plan.budget, cpus->size()); !fits) {
+  const collect::Need need = collect::need_of(counting.plan.counting, *planned.cpus);
+  if (const Result<> fits = collect::check_cpu_groups(counting.plan.budget, need); !fits) {
     return fits.error();
   }
 
@@ -69,11 +80,11 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
       find_cgroups(counting.plan, roots, counting.remarks);
   if (!cgroups) return cgroups.error();
 
-  collect::TargetTracker tracker{roots, std::move(*cgroups), counting.plan.budget,
+  const auto plan = std::make_shared<const collect::CountingPlan>(counting.plan.counting);
+  collect::TargetTracker tracker{roots, plan, std::move(*cgroups), counting.plan.budget,
                                  planned.config.cgroups.linger};
-  Result<std::unique_ptr<Collector>> collector = Collector::create(
-      kernel, std::make_shared<const collect::CountingPlan>(counting.plan.counting),
-      std::move(tracker), cpus->front());
+  Result<std::unique_ptr<Collector>> collector =
+      Collector::create(kernel, plan, std::move(tracker), planned.cpus->online.front());
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
   return counting;

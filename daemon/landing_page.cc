@@ -1,5 +1,6 @@
 #include "daemon/landing_page.h"
 
+#include "daemon/table_text.h"
 #include "daemon/version.h"
 
 namespace pex::daemon {
@@ -52,12 +53,12 @@ std::string landing_page(const Plan& plan, const std::string& telemetry_path) {
           "<table><tr><th>Group</th><th>Event</th><th>Counted here</th></tr>\n";
   for (const EventAvailability& event : plan.events) {
     page += "<tr><td>" + html(event.group) + "</td><td>" + html(event.event) + "</td>";
-    page += event.available
-                ? "<td>yes</td></tr>\n"
-                : "<td class=\"no\">no (" + errno_name(event.reason.code) + ")</td></tr>\n";
+    page += event.available ? "<td>yes</td></tr>\n"
+                            : "<td class=\"no\">" + yes_or_no(false, event.reason) + "</td></tr>\n";
   }
   page += "</table>\n";
   for (const std::string& line : left_out_lines(plan)) page += "<p>" + html(line) + ".</p>\n";
+  for (const Error& remark : plan.remarks) page += "<p>" + html(describe(remark)) + ".</p>\n";
   return page + "</body></html>\n";
 }
 

@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "daemon/commands.h"
+#include "daemon/event_list.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {

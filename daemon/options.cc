@@ -19,6 +19,8 @@ constexpr Word<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
                                          {"error", LogLevel::kError}};
 constexpr Word<LogFormat> kLogFormats[] = {{"logfmt", LogFormat::kLogfmt},
                                            {"json", LogFormat::kJson}};
+constexpr Word<ListOutput> kListOutputs[] = {{"text", ListOutput::kText},
+                                             {"json", ListOutput::kJson}};
 
 /// An option whose value is one of a few words.
 template <typename Value, std::size_t count>
@@ -44,8 +46,10 @@ void add_choice(CLI::App& app, const char* name, Value& target, const Word<Value
 
 constexpr const char* kFooter =
     "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
+    "'doctor' says what this machine cannot count of the configuration, and what to change.\n"
     "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
-    "Exit status: 0 ended as asked, 1 configuration or start-up failed, 2 wrong command line.";
+    "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
+    "doctor found something configured that cannot be counted here; 2 wrong command line.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;
@@ -86,8 +90,14 @@ void declare(CLI::App& app, Options& options) {
   add_choice(app, "--log.format", options.log_format, kLogFormats, "FORMAT",
              "logfmt or json. [logfmt]");
 
+  app.require_subcommand(0, 1);
   CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
   list->add_option("GLOB", options.list_glob, "Only names that match, such as 'L1-*'.");
+  add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
+             "text, or json with the attributes and the metric of each event. [text]");
+  list->fallthrough();  // the options of the program may stand behind the command as well
+  app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
+      ->fallthrough();
 }
 
 }  // namespace
@@ -111,6 +121,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");
+  options.doctor = app.got_subcommand("doctor");
   if (options.listen_addresses.empty()) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};
   }

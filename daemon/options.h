@@ -20,13 +20,17 @@ enum ExitStatus {
   kUsage = 2,   ///< the command line is not understood
 };
 
+enum class ListOutput { kText, kJson };
+
 /// The command line, in the spelling of exporter-toolkit and node_exporter.
 struct Options {
   std::string config_file;  ///< empty: the embedded default
   bool check_config = false;
   bool once = false;  ///< poll twice, print one scrape, end
+  bool doctor = false;
   bool list_events = false;
   std::string list_glob = "*";
+  ListOutput list_output = ListOutput::kText;
   std::vector<std::string> listen_addresses;
   std::string telemetry_path = "/metrics";
   host::HostRoots roots;

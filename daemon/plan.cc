@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
-#include <optional>
 
-#include "config/load.h"
-#include "exposition/metric_names.h"
-#include "perf/counter_group.h"
+#include "daemon/event_choice.h"
+#include "daemon/group_layout.h"
+#include "daemon/probe_cpus.h"
 #include "perf/open_remedy.h"
 
 namespace pex::daemon {
@@ -15,93 +14,28 @@ namespace {
 
 using exposition::Scope;
 
-/// Whether trying again later would be refused again. What the machine lacks for a moment
-/// (descriptors, memory, a free PMU) is tried again by the polls.
+std::vector<cgroup::Glob> globs(const std::vector<std::string>& patterns) {
+  return {patterns.begin(), patterns.end()};
+}
+
+/// `layout` behind what is in `scope` already.
+void append(collect::ScopePlan& scope, const collect::ScopePlan& layout) {
+  const std::size_t first = scope.groups.size();
+  scope.groups.insert(scope.groups.end(), layout.groups.begin(), layout.groups.end());
+  for (collect::Column column : layout.columns) {
+    for (collect::Column::Part& part : column.parts) part.group += first;
+    scope.columns.push_back(std::move(column));
+  }
+}
+
+}  // namespace
+
 bool is_lasting(int code) {
   static constexpr int kLasting[] = {ENOENT, EOPNOTSUPP, EINVAL, EACCES, EPERM, ENOSYS, E2BIG};
   return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
 }
 
-/// What is filled in while the groups of a configuration are gone through.
-class Planner {
- public:
-  Planner(perf::PerfKernel& kernel, int probe_cpu) : kernel_(kernel), probe_cpu_(probe_cpu) {}
-
-  void add_group(const config::Group& group) {
-    collect::GroupPlan planned{group.name, {}, group.pinned};
-    for (const config::EventEntry& entry : group.events) {
-      Result<perf::EventSpec> event = perf::parse_event(entry.spelling);
-      if (!event) {
-        add_mistake(entry.at, event.error().attempted, event.error().remedy);
-        continue;
-      }
-      if (group.cpu_scope) claim_family(Scope::kCpu, *event, entry.at);
-      if (group.cgroup_scope) claim_family(Scope::kCgroup, *event, entry.at);
-      if (is_available(*event, group.name)) planned.events.push_back(std::move(*event));
-    }
-    if (planned.events.empty() || !fits(planned)) return;
-    if (group.cpu_scope) plan_.counting.cpu.push_back(planned);
-    if (group.cgroup_scope) plan_.counting.cgroup.push_back(std::move(planned));
-  }
-
-  Plan take() { return std::move(plan_); }
-
- private:
-  void add_mistake(const config::Position& at, const std::string& what, const std::string& remedy) {
-    plan_.mistakes.push_back(config::mistake(at, what, remedy));
-  }
-
-  /// Two events in one family would be two samples of one series.
-  void claim_family(Scope scope, const perf::EventSpec& event, const config::Position& at) {
-    const std::string family = exposition::family_name(scope, event);
-    const auto [first, is_new] = claimed_.try_emplace(family, at);
-    if (is_new) return;
-    const config::Position& other = first->second;
-    add_mistake(at,
-                "'" + event.name + "' would be a second " + family + "; the first is " + other.key +
-                    " in line " + std::to_string(other.line),
-                "count it in one group only");
-  }
-
-  bool is_available(const perf::EventSpec& event, const std::string& group) {
-    auto [known, is_new] = tried_.try_emplace(event.name);
-    if (is_new) {
-      const Result<> tried = try_event(kernel_, event, probe_cpu_);
-      if (!tried && is_lasting(tried.error().code)) known->second = tried.error();
-    }
-    const std::optional<Error>& refused = known->second;
-    plan_.events.push_back({event.name, group, !refused, refused.value_or(Error{})});
-    return !refused;
-  }
-
-  /// Events that open one by one may still be too many for the PMU at once, which the kernel says
-  /// when they are opened as a group. Then none of them is available in it.
-  bool fits(const collect::GroupPlan& group) {
-    const auto opened =
-        perf::CounterGroup::open(kernel_, group.events, {probe_cpu_, -1, {}}, group.pinned);
-    if (opened || !is_lasting(opened.error().error.code)) return true;
-    for (EventAvailability& event : plan_.events) {
-      if (event.group != group.name || !event.available) continue;
-      event.available = false;
-      event.reason = opened.error().error;
-    }
-    return false;
-  }
-
-  perf::PerfKernel& kernel_;
-  int probe_cpu_;
-  Plan plan_;
-  std::map<std::string, config::Position> claimed_;    ///< by family, where it was first
-  std::map<std::string, std::optional<Error>> tried_;  ///< by event, why it was refused
-};
-
-std::vector<cgroup::Glob> globs(const std::vector<std::string>& patterns) {
-  return {patterns.begin(), patterns.end()};
-}
-
-}  // namespace
-
-Result<> try_event(perf::PerfKernel& kernel, const perf::EventSpec& event, int cpu) {
+Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int cpu) {
   perf::CounterRequest request;
   request.event = event.attributes;
   request.cpu = cpu;
@@ -112,48 +46,78 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::EventSpec& event, int c
                std::string(perf::open_remedy(code, request))};
 }
 
-Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe_cpu) {
-  Planner planner{kernel, probe_cpu};
-  for (const config::Group& group : config.groups) planner.add_group(group);
-
-  Plan plan = planner.take();
+Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
+               perf::PerfKernel& kernel, const std::vector<int>& online, Beside beside) {
+  Plan plan;
   plan.selection = {globs(config.cgroups.include), globs(config.cgroups.exclude)};
   plan.budget.max_cgroups = config.cgroups.max;
   plan.budget.max_open_events = config.limits.max_open_events;
   plan.budget.max_series = config.limits.max_series;
-  plan.budget.cpu_events = collect::events_in(plan.counting.cpu);
-  plan.budget.cgroup_events = collect::events_in(plan.counting.cgroup);
-  plan.budget.cpu_series = collect::series_in(plan.counting.cpu);
-  plan.budget.cgroup_series = collect::series_in(plan.counting.cgroup);
+
+  const ProbeCpus cpus{resolver.pmus(), online};
+  EventChoice choice{resolver, kernel, cpus, plan};
+  std::vector<ChosenGroup> groups;
+  groups.reserve(config.groups.size());
+  for (const config::Group& group : config.groups) groups.push_back(choice.choose(group));
+  if (!plan.mistakes.empty()) return plan;  // nothing will be counted, so nothing need be tried
+
+  GroupLayout layout{resolver.pmus(), kernel, cpus, beside, plan};
+  std::vector<collect::ScopePlan> layouts(groups.size());
+  for (const bool pinned : {true, false}) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].mode.pinned == pinned) layouts[i] = layout.lay_out(groups[i]);
+    }
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].group.cpu_scope) append(plan.counting.cpu, layouts[i]);
+    if (groups[i].group.cgroup_scope) append(plan.counting.cgroup, layouts[i]);
+  }
   return plan;
 }
 
-std::map<std::string, bool> availability(const Plan& plan) {
-  std::map<std::string, bool> everywhere;
-  for (const EventAvailability& event : plan.events) {
-    bool& available = everywhere.try_emplace(event.event, true).first->second;
+std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
+  std::map<std::pair<std::string, Scope>, bool> everywhere;
+  const auto add = [&](const EventAvailability& event, Scope scope) {
+    bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
     available = available && event.available;
+  };
+  for (const EventAvailability& event : plan.events) {
+    if (event.cpu_scope) add(event, Scope::kCpu);
+    if (event.cgroup_scope) add(event, Scope::kCgroup);
   }
   return everywhere;
 }
 
-std::vector<std::string> left_out_lines(const Plan& plan) {
-  std::map<std::pair<int, std::string>, std::vector<std::string>> by_reason;
+std::vector<Error> left_out(const Plan& plan) {
+  struct Reason {
+    Error error;
+    std::vector<std::string> events;
+  };
+  std::vector<Reason> reasons;
   for (const EventAvailability& event : plan.events) {
     if (event.available) continue;
-    std::vector<std::string>& names = by_reason[{event.reason.code, event.reason.remedy}];
-    if (std::find(names.begin(), names.end(), event.event) == names.end()) {
-      names.push_back(event.event);
+    auto same = std::find_if(reasons.begin(), reasons.end(),
+                             [&](const Reason& reason) { return reason.error == event.reason; });
+    if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}});
+    if (std::find(same->events.begin(), same->events.end(), event.event) == same->events.end()) {
+      same->events.push_back(event.event);
     }
   }
   const bool nothing = plan.counting.cpu.empty() && plan.counting.cgroup.empty();
   const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
-  std::vector<std::string> lines;
-  for (const auto& [reason, names] : by_reason) {
+  std::vector<Error> errors;
+  for (const auto& [error, events] : reasons) {
     std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    lines.push_back(describe(Error{reason.first, what + list, reason.second}));
+    for (const std::string& event : events) list += (list.empty() ? "" : ", ") + event;
+    const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;
+    errors.push_back(Error{error.code, std::string(what).append(list).append(why), error.remedy});
   }
+  return errors;
+}
+
+std::vector<std::string> left_out_lines(const Plan& plan) {
+  std::vector<std::string> lines;
+  for (const Error& reason : left_out(plan)) lines.push_back(describe(reason));
   return lines;
 }
 

@@ -1,25 +1,30 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "cgroup/discovery.h"
 #include "collect/budget.h"
 #include "collect/counting_plan.h"
+#include "collect/machine_cpus.h"
 #include "config/config.h"
+#include "exposition/metric_names.h"
+#include "perf/event_resolver.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::daemon {
 
 /// One configured event, and whether this machine can count it.
 struct EventAvailability {
-  std::string event;  ///< canonical spelling
+  std::string event;  ///< canonical spelling; as it was written when the machine does not know it
   std::string group;
+  bool cpu_scope = false;
+  bool cgroup_scope = false;
   bool available = true;
-  Error reason;  ///< when it is not
+  Error reason;  ///< when it is not; what was attempted is empty when it was to open the event
 };
 
 /// A configuration as it applies to this machine. Without mistakes, it can be counted.
@@ -28,23 +33,39 @@ struct Plan {
   cgroup::Selection selection;
   collect::Budget budget;  ///< all but max_open_files
   std::vector<EventAvailability> events;
-  std::vector<Error> mistakes;  ///< events that no machine knows, and series that would be double
+  std::vector<Error> remarks;   ///< groups that had to be split or dropped
+  std::vector<Error> mistakes;  ///< what no machine could count, and series that would be double
 };
 
-/// Joins what was configured with what `kernel` can do. Each event is tried on its own on
-/// `probe_cpu`, for the whole CPU: one that is missing costs its group that event, and no other
-/// group anything. Then what is left of each group is tried as a group; one that does not fit on
-/// the PMU is left out.
-Plan make_plan(const config::Config& config, perf::PerfKernel& kernel, int probe_cpu);
+/// What else counts while a plan is made. With counters of our own from the configuration before, a
+/// group without a turn on the PMU may get one as soon as they are closed.
+enum class Beside { kNothingOfOurs, kOurCounters };
+
+/// Joins what was configured with what this machine knows and what `kernel` can do on the CPUs that
+/// are `online`. Each event is tried on its own, for a whole CPU: one that is missing costs
+/// its group that event, and no other group anything. Then what is left of each group is tried as a
+/// group; one that does not fit on the PMU is split, or dropped when it is not weak. Pinned groups
+/// come first, and are held open meanwhile: what they take is taken from the others, and each
+/// other.
+Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
+               perf::PerfKernel& kernel, const std::vector<int>& online,
+               Beside beside = Beside::kNothingOfOurs);
+
+/// Whether trying again later would be refused with `code` again. What the machine lacks for a
+/// moment (descriptors, memory, a free PMU) is tried again by the polls.
+bool is_lasting(int code);
 
 /// Opens `event` on `cpu` and closes it.
-Result<> try_event(perf::PerfKernel& kernel, const perf::EventSpec& event, int cpu);
+Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int cpu);
 
-/// Whether each configured event is counted in every group that lists it.
-std::map<std::string, bool> availability(const Plan& plan);
+/// Whether each configured event is counted in every group of the scope that lists it.
+std::map<std::pair<std::string, exposition::Scope>, bool> availability(const Plan& plan);
 
-/// One line for each reason why something is left out, naming all that it concerns: the kernel says
-/// the same of ten events at once. It also says so when nothing is left.
+/// One for each reason why something is left out, naming all that it concerns: the kernel says the
+/// same of ten events at once. It also says so when nothing is left.
+std::vector<Error> left_out(const Plan& plan);
+
+/// The same, each as one line.
 std::vector<std::string> left_out_lines(const Plan& plan);
 
 }  // namespace pex::daemon

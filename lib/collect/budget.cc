@@ -15,31 +15,56 @@ std::size_t fits(std::size_t limit, std::size_t used, std::size_t each) {
   return limit <= used ? 0 : (limit - used) / each;
 }
 
-std::size_t cpu_descriptors(const Budget& budget, std::size_t cpus) {
-  return (budget.cpu_events + kPresenceEvents) * cpus;
+/// Calls `add(group, cpus)` for each group and the number of CPUs it is opened on.
+template <typename Add>
+void each_group(const ScopePlan& scope, const MachineCpus& cpus, Add add) {
+  for (const GroupPlan& group : scope.groups) add(group, cpus.count_of(group.pmu));
 }
+
+constexpr std::size_t kTimesOfAGroup = 2;  // seconds enabled, seconds running
 
 }  // namespace
 
-std::size_t series_room(const Budget& budget, std::size_t cpus) {
-  return fits(budget.max_series, budget.cpu_series * cpus, budget.cgroup_series);
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
+  Need need;
+  need.cpu_events = kPresenceEvents * cpus.online.size();
+  each_group(plan.cpu, cpus, [&](const GroupPlan& group, std::size_t places) {
+    need.cpu_events += group.events.size() * places;
+    need.cpu_series += kTimesOfAGroup * places;
+  });
+  for (const Column& column : plan.cpu.columns) {
+    std::size_t rows = 0;  // PMUs that share the work do it in the same places, or each in its own
+    for (const Column::Part& part : column.parts) {
+      rows += cpus.count_of(plan.cpu.groups[part.group].pmu);
+    }
+    need.cpu_series += std::min(rows, cpus.online.size());
+  }
+  each_group(plan.cgroup, cpus, [&](const GroupPlan& group, std::size_t places) {
+    need.cgroup_events += group.events.size() * places;
+    need.cgroup_series += kTimesOfAGroup;
+  });
+  need.cgroup_series += plan.cgroup.columns.size();
+  return need;
 }
 
-Capacity cgroup_capacity(const Budget& budget, std::size_t cpus) {
-  const std::size_t on_cpus = cpu_descriptors(budget, cpus);
-  const std::size_t per_cgroup = budget.cgroup_events * cpus;
+std::size_t series_room(const Budget& budget, const Need& need) {
+  return fits(budget.max_series, need.cpu_series, need.cgroup_series);
+}
+
+Capacity cgroup_capacity(const Budget& budget, const Need& need) {
+  // each cgroup is also held by one descriptor of its directory
+  const std::size_t files = need.cgroup_events == 0 ? 0 : need.cgroup_events + 1;
   const Capacity bounds[] = {
       {budget.max_cgroups, kCgroupBounds[0]},
-      {fits(budget.max_open_events, on_cpus, per_cgroup), kCgroupBounds[1]},
-      {series_room(budget, cpus), kCgroupBounds[2]},
-      // each cgroup is also held by one descriptor of its directory
-      {fits(budget.max_open_files, kReservedFiles + on_cpus, per_cgroup + 1), kCgroupBounds[3]},
+      {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1]},
+      {series_room(budget, need), kCgroupBounds[2]},
+      {fits(budget.max_open_files, kReservedFiles + need.cpu_events, files), kCgroupBounds[3]},
   };
   return *std::min_element(std::begin(bounds), std::end(bounds),
                            [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
 }
 
-Result<> check_cpu_groups(const Budget& budget, std::size_t cpus) {
+Result<> check_cpu_groups(const Budget& budget, const Need& need) {
   struct Row {
     const char* what;
     std::size_t needed;
@@ -47,19 +72,18 @@ Result<> check_cpu_groups(const Budget& budget, std::size_t cpus) {
     const char* remedy;
   };
   const Row rows[] = {
-      {"open events", cpu_descriptors(budget, cpus), budget.max_open_events,
+      {"open events", need.cpu_events, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
-      {"series", budget.cpu_series * cpus, budget.max_series,
+      {"series", need.cpu_series, budget.max_series,
        "raise limits.max_series, or count fewer events"},
-      {"open files", cpu_descriptors(budget, cpus) + kReservedFiles, budget.max_open_files,
+      {"open files", need.cpu_events + kReservedFiles, budget.max_open_files,
        "raise LimitNOFILE= in the unit, or count fewer events"},
   };
   for (const Row& row : rows) {
     if (row.needed <= row.bound) continue;
     return Error{0,
-                 "the groups of " + std::to_string(cpus) + " CPUs need " +
-                     std::to_string(row.needed) + " " + row.what + ", and " +
-                     std::to_string(row.bound) + " are allowed",
+                 "the groups of the CPUs need " + std::to_string(row.needed) + " " + row.what +
+                     ", and " + std::to_string(row.bound) + " are allowed",
                  row.remedy};
   }
   return {};

@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "collect/counting_plan.h"
+#include "collect/machine_cpus.h"
 
 namespace pex::collect {
 
@@ -13,11 +15,17 @@ struct Budget {
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
   std::size_t max_open_files = 1024;  ///< the process's limit, RLIMIT_NOFILE
-  std::size_t cpu_events = 0;         ///< descriptors for the groups of one CPU
-  std::size_t cgroup_events = 0;      ///< descriptors for the groups of one cgroup on one CPU
-  std::size_t cpu_series = 0;         ///< published for one CPU
-  std::size_t cgroup_series = 0;      ///< published for one cgroup
 };
+
+/// What a plan takes on a machine with its CPUs of now.
+struct Need {
+  std::size_t cpu_events = 0;     ///< descriptors of all groups of scope cpu on all CPUs
+  std::size_t cpu_series = 0;     ///< of scope cpu, at most
+  std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs
+  std::size_t cgroup_series = 0;  ///< for one cgroup
+};
+
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
 /// Descriptors kept free for the clients (http::Limits, and those being refused) and the files of
 /// the process itself.
@@ -32,14 +40,14 @@ struct Capacity {
   std::string_view bound;  ///< which of kCgroupBounds was the tightest
 };
 
-/// How many cgroups can be counted on `cpus` CPUs without passing any of the bounds: computed
-/// before anything is opened, because a limit met half-way leaves sums that lack a part.
-Capacity cgroup_capacity(const Budget& budget, std::size_t cpus);
+/// How many cgroups can be counted without passing any of the bounds: computed before anything is
+/// opened, because a limit met half-way leaves sums that lack a part.
+Capacity cgroup_capacity(const Budget& budget, const Need& need);
 
 /// How many cgroups, lingering ones included, can be published within `max_series`.
-std::size_t series_room(const Budget& budget, std::size_t cpus);
+std::size_t series_room(const Budget& budget, const Need& need);
 
 /// Fails when the groups of the CPUs alone, without any cgroup, pass a bound.
-Result<> check_cpu_groups(const Budget& budget, std::size_t cpus);
+Result<> check_cpu_groups(const Budget& budget, const Need& need);
 
 }  // namespace pex::collect

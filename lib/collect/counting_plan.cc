@@ -1,13 +1,17 @@
 #include "collect/counting_plan.h"
 
+#include <set>
+
 namespace pex::collect {
 
-std::size_t events_in(const ScopePlan& groups) {
-  std::size_t events = 0;
-  for (const GroupPlan& group : groups) events += group.events.size();
-  return events;
+std::vector<std::string> pmus_of(const CountingPlan& plan) {
+  std::set<std::string> pmus;
+  for (const ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
+    for (const GroupPlan& group : scope->groups) {
+      if (!group.pmu.empty()) pmus.insert(group.pmu);
+    }
+  }
+  return {pmus.begin(), pmus.end()};
 }
-
-std::size_t series_in(const ScopePlan& groups) { return events_in(groups) + 2 * groups.size(); }
 
 }  // namespace pex::collect

@@ -4,32 +4,52 @@
 #include <string>
 #include <vector>
 
+#include "perf/counter_group.h"
 #include "perf/event_spec.h"
 
 namespace pex::collect {
 
-/// One group to count at every target of a scope. Its events are known to open on this machine.
+/// What one row of scope cpu stands for; the parts of the machine as sysfs tells (host::CpuPlace).
+enum class Aggregation { kCpu, kCore, kDie, kPackage, kNode, kHost };
+inline constexpr std::size_t kAggregations = 6;
+
+/// One group to open at every target of a scope.
 struct GroupPlan {
-  std::string name;
-  std::vector<perf::EventSpec> events;  ///< 1 to perf::kMaxGroupEvents
-  bool pinned = false;
+  std::string name;  ///< as configured; "core/2" for the second piece of one that had to be split
+  std::string pmu;   ///< only on the CPUs of this PMU; empty: on all
+  std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupEvents
+  perf::GroupMode mode;
+  Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu; a cgroup is always summed
 };
 
-/// The groups of one scope, in the order they are opened and published.
-using ScopePlan = std::vector<GroupPlan>;
+/// One event as it is published: the sum of what is counted of it in all its parts.
+struct Column {
+  /// One event of one group.
+  struct Part {
+    std::size_t group = 0;  ///< index into ScopePlan::groups
+    std::size_t event = 0;  ///< index into its events
+  };
+  perf::EventIdentity event;
+  Aggregation aggregation = Aggregation::kCpu;  ///< that of all its groups
+  std::vector<Part> parts;  ///< one; several where PMUs share the work, such as memory channels
+};
 
-/// Number of events of all groups: descriptors that one target needs on one CPU.
-std::size_t events_in(const ScopePlan& groups);
+/// What is opened of one scope, and what is published of it, in their order.
+struct ScopePlan {
+  std::vector<GroupPlan> groups;
+  std::vector<Column> columns;
 
-/// Series that one row of the scope is published as: one for each event, and for each group the
-/// seconds enabled and running.
-std::size_t series_in(const ScopePlan& groups);
+  bool empty() const { return groups.empty(); }
+};
 
-/// What to count, immutable for the life of a collector. Within a scope no two events share a
-/// metric.
+/// What to count, immutable for the life of a collector. Within a scope no two columns are the same
+/// series.
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
 };
+
+/// The PMUs that some group is bound to, each once.
+std::vector<std::string> pmus_of(const CountingPlan& plan);
 
 }  // namespace pex::collect

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "perf/event_table.h"
+
 namespace pex::collect {
 
 CpuPresence::CpuPresence(perf::PerfKernel& kernel, int cpu) : kernel_(kernel), cpu_(cpu) {}
@@ -15,9 +17,9 @@ bool CpuPresence::was_away() {
     return false;
   }
   const bool was_open = event_.has_value();
-  static const std::array dummy = {*perf::parse_event("dummy")};
+  static const std::array dummy = {perf::generic_counter("dummy")};
   Result<perf::CounterGroup, perf::OpenFailure> opened =
-      perf::CounterGroup::open(kernel_, dummy, {cpu_, -1, {}}, /*pinned=*/false);
+      perf::CounterGroup::open(kernel_, dummy, {cpu_, -1, {}}, {});
   event_.reset();
   if (opened) event_ = std::move(*opened);
   enabled_ = {};

@@ -1,10 +1,19 @@
 #include "collect/poll_cycle.h"
 
 namespace pex::collect {
+namespace {
+
+Error off_pmu(const GroupPlan& group, int cpu) {
+  return Error{
+      0, "pinned group '" + group.name + "' has no place on the PMU of CPU " + std::to_string(cpu),
+      "pin fewer events, or stop what else holds the counters"};
+}
+
+}  // namespace
 
 PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu)
     : kernel_(kernel), plan_(std::move(plan)), cpu_(cpu), presence_(kernel, cpu) {
-  for (const GroupPlan& group : plan_->cpu) groups_.emplace_back(group);
+  for (const GroupPlan& group : plan_->cpu.groups) groups_.emplace_back(group);
 }
 
 PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets) {
@@ -25,10 +34,11 @@ void PollCycle::collect(TargetGroup& group, PollReport& report) {
   report.open_events += group.plan().events.size();
   if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
     ++report.read_failures;
-    return report.add_failure(read.error());
+    return report.add_failure("read " + group.plan().name, read.error());
   }
   if (reading_.state == perf::GroupReading::State::kOffPmu) {
     ++report.groups_off_pmu;
+    report.add_failure("pinned " + group.plan().name, off_pmu(group.plan(), cpu_));
     group.totals().want_in_vain();
     (void)group.enable(kernel_);  // back on the PMU as soon as there is room; refused is no change
     return;
@@ -45,18 +55,17 @@ void PollCycle::notice_absence(PollReport& report) {
 
 /// Gives every target its groups, in the order of the targets: those of known series keep theirs.
 void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
-  online_ = targets->is_online(cpu_);
   if (targets == targets_) return;
 
   std::vector<TargetGroup> aligned;
-  const std::size_t per_cgroup = plan_->cgroup.size();
-  aligned.reserve(plan_->cpu.size() + targets->cgroups.size() * per_cgroup);
+  const std::size_t per_cgroup = plan_->cgroup.groups.size();
+  aligned.reserve(plan_->cpu.groups.size() + targets->cgroups.size() * per_cgroup);
   auto old_group = groups_.begin();
   const auto keep = [&](std::size_t groups) {
     for (; groups > 0; --groups) aligned.push_back(std::move(*old_group++));
   };
 
-  keep(plan_->cpu.size());
+  keep(plan_->cpu.groups.size());
   std::size_t old = 0;
   const std::size_t old_targets = targets_ ? targets_->cgroups.size() : 0;
   for (const CgroupTarget& target : targets->cgroups) {
@@ -67,11 +76,24 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
       keep(per_cgroup);
       ++old;
     } else {
-      for (const GroupPlan& group : plan_->cgroup) aligned.emplace_back(group);
+      for (const GroupPlan& group : plan_->cgroup.groups) aligned.emplace_back(group);
     }
   }
   groups_ = std::move(aligned);
   targets_ = std::move(targets);
+  find_wanted();
+}
+
+/// Which groups of the plan are counted on this CPU: those of its PMUs, while it is online.
+void PollCycle::find_wanted() {
+  const MachineCpus& cpus = *targets_->cpus;
+  online_ = cpus.is_online(cpu_);
+  wanted_.clear();
+  for (const ScopePlan* scope : {&plan_->cpu, &plan_->cgroup}) {
+    for (const GroupPlan& group : scope->groups) {
+      wanted_.push_back(online_ && cpus.counts_on(group.pmu, cpu_));
+    }
+  }
 }
 
 /// A removed cgroup still answers through its open counters, so its last events are not lost.
@@ -88,12 +110,12 @@ void PollCycle::close_gone(PollReport& report) {
 }
 
 void PollCycle::open_new(PollReport& report) {
-  if (!online_) {
-    for (TargetGroup& group : groups_) group.forget_failures();
-    return;
-  }
   for (std::size_t index = 0; index < groups_.size(); ++index) {
     if (groups_[index].is_open()) continue;
+    if (!wanted_[plan_index(index)]) {
+      groups_[index].forget_failures();
+      continue;
+    }
     const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
     if (cgroup == nullptr) {
       groups_[index].open(kernel_, cpu_, nullptr, report);
@@ -104,24 +126,31 @@ void PollCycle::open_new(PollReport& report) {
 }
 
 bool PollCycle::wanted_where_it_is(const TargetGroup& group, std::size_t index) const {
-  if (!online_ || cpu_was_away_) return false;
+  if (!wanted_[plan_index(index)] || cpu_was_away_) return false;
   const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
   return cgroup == nullptr || *cgroup == group.cgroup();
 }
 
+/// The place of the group at `index` in the plan: scope cpu, then scope cgroup.
+std::size_t PollCycle::plan_index(std::size_t index) const {
+  const std::size_t of_cpu = plan_->cpu.groups.size();
+  return index < of_cpu ? index : of_cpu + (index - of_cpu) % plan_->cgroup.groups.size();
+}
+
 /// The cgroup that the group at `index` is for; no pointer for a group of the CPU itself.
 const std::shared_ptr<const cgroup::Cgroup>* PollCycle::cgroup_of(std::size_t index) const {
-  if (index < plan_->cpu.size()) return nullptr;
-  return &targets_->cgroups[(index - plan_->cpu.size()) / plan_->cgroup.size()].cgroup;
+  if (index < plan_->cpu.groups.size()) return nullptr;
+  return &targets_->cgroups[(index - plan_->cpu.groups.size()) / plan_->cgroup.groups.size()]
+              .cgroup;
 }
 
 std::span<const TargetGroup> PollCycle::cpu_groups() const {
-  return std::span(groups_).first(plan_->cpu.size());
+  return std::span(groups_).first(plan_->cpu.groups.size());
 }
 
 std::span<const TargetGroup> PollCycle::cgroup_groups(std::size_t target) const {
-  const std::size_t per_cgroup = plan_->cgroup.size();
-  return std::span(groups_).subspan(plan_->cpu.size() + target * per_cgroup, per_cgroup);
+  const std::size_t per_cgroup = plan_->cgroup.groups.size();
+  return std::span(groups_).subspan(plan_->cpu.groups.size() + target * per_cgroup, per_cgroup);
 }
 
 }  // namespace pex::collect

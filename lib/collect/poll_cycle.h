@@ -42,7 +42,9 @@ class PollCycle {
   void close_gone(PollReport& report);
   void open_new(PollReport& report);
   void collect(TargetGroup& group, PollReport& report);
+  void find_wanted();
   bool wanted_where_it_is(const TargetGroup& group, std::size_t index) const;
+  std::size_t plan_index(std::size_t index) const;
   const std::shared_ptr<const cgroup::Cgroup>* cgroup_of(std::size_t index) const;
 
   perf::PerfKernel& kernel_;
@@ -51,6 +53,7 @@ class PollCycle {
   CpuPresence presence_;
   std::shared_ptr<const TargetSet> targets_;
   std::vector<TargetGroup> groups_;  ///< those of the CPU, then those of each cgroup in turn
+  std::vector<bool> wanted_;         ///< on this CPU now, by plan_index
   perf::GroupReading reading_;       ///< used again, to allocate nothing
   bool online_ = false;
   bool cpu_was_away_ = false;

@@ -2,12 +2,8 @@
 
 namespace pex::collect {
 
-void PollReport::add_failure(const Error& error) {
-  if (failures.size() < kMaxFailures) {
-    failures.push_back(error);
-  } else {
-    ++more_failures;
-  }
+void PollReport::add_failure(const std::string& what, const Error& error) {
+  ++failures.try_emplace({what, error.code}, Failure{error, 0}).first->second.times;
 }
 
 void PollReport::merge(const PollReport& part) {
@@ -17,9 +13,10 @@ void PollReport::merge(const PollReport& part) {
   groups_off_pmu += part.groups_off_pmu;
   open_events += part.open_events;
   read_failures += part.read_failures;
-  for (const auto& [refusal, times] : part.refusals) refusals[refusal] += times;
-  for (const Error& error : part.failures) add_failure(error);
-  more_failures += part.more_failures;
+  for (const auto& [cause, times] : part.refusals) refusals[cause] += times;
+  for (const auto& [cause, failure] : part.failures) {
+    failures.try_emplace(cause, Failure{failure.first, 0}).first->second.times += failure.times;
+  }
 }
 
 }  // namespace pex::collect

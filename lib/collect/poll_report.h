@@ -14,27 +14,28 @@ namespace pex::collect {
 /// What happened in one poll, on one CPU or, merged, on all: goes back by value to who asked for
 /// the poll, for the log and for the exporter's own metrics.
 struct PollReport {
-  /// Refusals to open are counted by what was refused and why.
-  struct Refusal {
-    std::string event;
-    int code = 0;
-    auto operator<=>(const Refusal&) const = default;
+  /// What failed and why, without where: the same on every CPU and in every cgroup.
+  struct Cause {
+    std::string what;  ///< for refusals the event
+    int code = 0;      ///< errno
+    auto operator<=>(const Cause&) const = default;
+  };
+  struct Failure {
+    Error first;  ///< ready to be logged
+    std::uint64_t times = 0;
   };
 
   std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
   std::size_t groups_opened = 0;
   std::size_t groups_closed = 0;
   std::size_t groups_read = 0;
-  std::size_t groups_off_pmu = 0;  ///< pinned, and without their place on the PMU
-  std::size_t open_events = 0;     ///< after the poll
-  std::size_t read_failures = 0;   ///< groups that could not be read
-  std::map<Refusal, std::uint64_t> refusals;
-  std::vector<Error> failures;    ///< the first kMaxFailures, each ready to be logged
-  std::size_t more_failures = 0;  ///< beyond those
+  std::size_t groups_off_pmu = 0;           ///< pinned, and without their place on the PMU
+  std::size_t open_events = 0;              ///< after the poll
+  std::size_t read_failures = 0;            ///< groups that could not be read
+  std::map<Cause, std::uint64_t> refusals;  ///< to open an event
+  std::map<Cause, Failure> failures;        ///< those and all others
 
-  static constexpr std::size_t kMaxFailures = 16;
-
-  void add_failure(const Error& error);
+  void add_failure(const std::string& what, const Error& error);
   void merge(const PollReport& part);
 };
 

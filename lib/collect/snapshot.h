@@ -1,57 +1,81 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "collect/counting_plan.h"
 #include "collect/poll_cycle.h"
 #include "collect/targets.h"
+#include "host/cpu_place.h"
 
 namespace pex::collect {
 
-/// The totals of one group at one row (a CPU, or a cgroup summed over all CPUs).
+/// The totals of one group at one row: a part of the machine (Aggregation), or a cgroup summed over
+/// all CPUs.
 struct GroupRow {
-  bool has_value = false;  ///< false: never had the PMU, or a part cannot be counted; not zero
+  enum class Value {
+    kNotHere,  ///< not counted at this row, for example on a CPU of another PMU
+    kNone,     ///< never had the PMU, or a part of it cannot be counted: not zero
+    kKnown,
+  };
+  Value value = Value::kNotHere;
   bool has_times = false;  ///< false: never read, so the times are not known either
   std::chrono::nanoseconds enabled{};
   std::chrono::nanoseconds running{};
 };
 
-/// The totals of one scope: `rows` x groups, and `rows` x events of all groups in turn.
-struct ScopeTable {
-  std::size_t rows = 0;
-  std::size_t groups = 0;
+/// The totals of one group at all rows.
+struct GroupTable {
   std::size_t events = 0;
-  std::vector<GroupRow> group_rows;   ///< [row * groups + group]
-  std::vector<std::uint64_t> totals;  ///< [row * events + event]; 0 where the row has no value
+  std::vector<GroupRow> rows;
+  std::vector<std::uint64_t> totals;  ///< [row * events + event]; only where the value is known
 
-  const GroupRow& group_row(std::size_t row, std::size_t group) const {
-    return group_rows[row * groups + group];
-  }
   std::uint64_t total(std::size_t row, std::size_t event) const {
     return totals[row * events + event];
   }
 };
 
+/// One row of scope cpu. Of `place` only what its Aggregation is about has a meaning.
+struct HostRow {
+  host::CpuPlace place;
+  std::vector<std::size_t> cycles;  ///< indices of the PollCycles that it is the sum of
+};
+using HostRows = std::vector<HostRow>;
+
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
   std::chrono::system_clock::time_point taken;
   std::shared_ptr<const CountingPlan> plan;
-  std::shared_ptr<const TargetSet> targets;  ///< the rows of `cgroup` are its cgroups, in order
-  std::vector<int> cpus;                     ///< the rows of `cpu`, rising
-  ScopeTable cpu;
-  ScopeTable cgroup;
+  std::shared_ptr<const TargetSet> targets;  ///< its cgroups are the rows of scope cgroup, in order
+  std::array<HostRows, kAggregations> host_rows;  ///< of those aggregations that a group has
+  std::vector<GroupTable> cpu;                    ///< as plan->cpu.groups
+  std::vector<GroupTable> cgroup;                 ///< as plan->cgroup.groups
+
+  const HostRows& rows_of(Aggregation aggregation) const {
+    return host_rows[static_cast<std::size_t>(aggregation)];
+  }
 };
 
-/// Joins the parts of all CPUs after they have run with the same `targets`. A row has a value when
-/// no CPU fails to count it, and
-///   - at least one had the PMU for it: what a starved CPU counts joins once it has the PMU; or
-///   - it was read and has never run anywhere, which is an exact zero.
+/// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
+/// counted there. `tables` are those of the column's scope.
+std::optional<std::uint64_t> value_of(const Column& column, std::span<const GroupTable> tables,
+                                      std::size_t row);
+
+/// Joins the parts of all CPUs after they have run with the same `targets`. A row's value is known
+/// when no CPU fails to count it, and
+///   - in scope cpu each of its CPUs had the PMU: it is as good as the worst of them;
+///   - in scope cgroup at least one had it: what a starved CPU counts joins once it has the PMU;
+///   - or it was read and has never run anywhere, which is an exact zero.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               std::span<const PollCycle* const> cycles);
+
+/// Series that it is published as.
+std::size_t count_series(const Snapshot& snapshot);
 
 }  // namespace pex::collect

@@ -23,13 +23,14 @@ void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   }
   const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
-      perf::CounterGroup::open(kernel, plan_->events, place, plan_->pinned);
+      perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();
     if (failure.error.code == ENODEV) return;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return;
-    ++report.refusals[{plan_->events[failure.event].name, failure.error.code}];
-    report.add_failure(failure.error);
+    const std::string& event = plan_->events[failure.event].name;
+    ++report.refusals[{event, failure.error.code}];
+    report.add_failure(event, failure.error);
     polls_to_wait_ = std::min(1U << std::min(failures_, 31U), kLongestWait);
     ++failures_;
     return;

@@ -40,7 +40,8 @@ class TargetGroup {
             PollReport& report);
   void close(PollReport& report);
 
-  /// Not wanted here for now (the CPU is offline), so it cannot be failing either.
+  /// Not wanted here for now (the CPU is offline, or not of its PMU), so it cannot be failing
+  /// either.
   void forget_failures() { failures_ = polls_to_wait_ = 0; }
 
   /// Only when open, as is enable(). `cpu` is the one it is open on.

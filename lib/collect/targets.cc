@@ -5,31 +5,28 @@
 
 namespace pex::collect {
 
-bool TargetSet::is_online(int cpu) const {
-  return std::binary_search(online_cpus.begin(), online_cpus.end(), cpu);
-}
-
-TargetTracker::TargetTracker(const host::HostRoots& roots,
+TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                              std::optional<cgroup::Discovery> discovery, Budget budget,
                              std::chrono::nanoseconds linger)
-    : online_cpus_(roots),
+    : plan_(std::move(plan)),
+      cpus_(roots, pmus_of(*plan_)),
       discovery_(std::move(discovery)),
       budget_(budget),
       linger_(linger),
       current_(std::make_shared<const TargetSet>()),
       found_(std::make_shared<const Found>()) {}
 
-TargetTracker::Update TargetTracker::update(Clock::time_point now) {
-  Update update;
-  std::vector<int> cpus = find_cpus(update.failures);
-  const Capacity capacity = cgroup_capacity(budget_, cpus.size());
-  const std::shared_ptr<const Found> found = find_cgroups(capacity.cgroups, now, update.failures);
+std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
+  std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
+  if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus);
+  const Capacity capacity = cgroup_capacity(budget_, need_);
+  const std::shared_ptr<const Found> found = find_cgroups(capacity.cgroups, now, report);
 
-  if (found != found_ || cpus != current_->online_cpus || any_expired(now)) {
+  if (found != found_ || cpus != current_->cpus || any_expired(now)) {
     auto next = std::make_shared<TargetSet>();
     next->cgroups = merge(*found, now);
-    drop_surplus(next->cgroups, cpus.size());
-    next->online_cpus = std::move(cpus);
+    drop_surplus(next->cgroups);
+    next->cpus = std::move(cpus);
     next->present = found->cgroups.size();
     next->left_out = found->left_out;
     next->left_out_reason = capacity.bound;
@@ -37,28 +34,28 @@ TargetTracker::Update TargetTracker::update(Clock::time_point now) {
     found_ = found;
     current_ = std::move(next);
   }
-  update.targets = current_;
-  return update;
+  return current_;
 }
 
-std::vector<int> TargetTracker::find_cpus(std::vector<Error>& failures) {
-  Result<std::vector<int>> online = online_cpus_.read();
-  if (online) return std::move(*online);
-  failures.push_back(online.error());
-  return current_->online_cpus;
+std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) {
+  std::vector<Error> failures;
+  std::shared_ptr<const MachineCpus> cpus = cpus_.update(failures);
+  for (const Error& failure : failures) report.add_failure(failure.attempted, failure);
+  return cpus;
 }
 
-std::shared_ptr<const TargetTracker::Found> TargetTracker::find_cgroups(
-    std::size_t capacity, Clock::time_point now, std::vector<Error>& failures) {
+std::shared_ptr<const TargetTracker::Found> TargetTracker::find_cgroups(std::size_t capacity,
+                                                                        Clock::time_point now,
+                                                                        PollReport& report) {
+  static constexpr const char* kCause = "find cgroups";
   if (!discovery_) return found_;
   Result<std::shared_ptr<const Found>> found = discovery_->update(capacity, now);
   if (!found) {
-    failures.push_back(found.error());
+    report.add_failure(kCause, found.error());
     return found_;
   }
   if (*found != found_) {
-    const std::vector<Error>& unreadable = (*found)->unreadable;
-    failures.insert(failures.end(), unreadable.begin(), unreadable.end());
+    for (const Error& unreadable : (*found)->unreadable) report.add_failure(kCause, unreadable);
   }
   return *found;
 }
@@ -105,8 +102,8 @@ void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time
 
 /// However many cgroups come and go, what is kept of them stays within the bound on series: those
 /// that have been gone longest make room.
-void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets, std::size_t cpus) {
-  const std::size_t room = series_room(budget_, cpus);
+void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
+  const std::size_t room = series_room(budget_, need_);
   if (targets.size() <= room) return;
 
   std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;

@@ -3,15 +3,10 @@
 #include <limits>
 
 namespace pex::collect {
-namespace {
-
-/// At its end a total stands still, as a wrap would be a fall.
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t sum = a + b;
   return sum < a ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
-
-}  // namespace
 
 void GroupTotals::add(const Increment& increment) {
   for (std::size_t event = 0; event < events_.size(); ++event) {

@@ -10,6 +10,9 @@
 
 namespace pex::collect {
 
+/// At its end a total stands still, as a wrap would be a fall.
+std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
+
 /// What one group added between two readings.
 struct Increment {
   estimate::Coverage coverage = estimate::Coverage::kNone;

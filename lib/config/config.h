@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,26 @@ struct Position {
   std::string key;  ///< path of the key, for example "groups[2].events[0]"
 };
 
-/// One event as the operator spelled it. It stays text here: what it means is decided where the
-/// machine is known, so a configuration can be checked anywhere.
+/// The base units that a metric can have.
+enum class Unit { kEvents, kSeconds, kJoules, kBytes };
+
+/// One event as the operator spelled it, or several that one text spells ("cycles,instructions").
+/// It stays text here: what it means is decided where the machine is known, so a configuration can
+/// be checked anywhere.
 struct EventEntry {
   std::string spelling;
   Position at;
+  // The rest may be said of a single event only.
+  std::optional<std::string> name;  ///< of its metric, in place of the one made from the spelling;
+                                    ///< at most 128 characters, with a letter or digit
+  std::optional<std::string> help;  ///< one sentence with its full stop, at most 513 characters
+  std::optional<Unit> unit;         ///< by default what the kernel says
+  std::optional<double> scale;      ///< one count is worth that many units; 1e-18 to 1e18
+  std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
 };
+
+/// What one series of scope cpu stands for (docs: the kernel's cputopology.rst).
+enum class Aggregate { kCpu, kCore, kDie, kPackage, kNode, kHost };
 
 /// One counter group: its events are scheduled as a unit.
 struct Group {
@@ -29,7 +44,16 @@ struct Group {
   std::vector<EventEntry> events;  ///< 1 to 64
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
-  bool pinned = false;             ///< always on the PMU, or in error; never multiplexed
+  std::optional<Aggregate> aggregate;  ///< of scope cpu; by default cpu, or package for uncore PMUs
+  bool weak = true;           ///< a group that does not fit on the PMU is split, else dropped
+  bool pinned = false;        ///< always on the PMU, or in error; never multiplexed
+  bool exclusive = false;     ///< alone on the PMU while it counts
+  bool exclude_user = false;  ///< these hold for every event of the group
+  bool exclude_kernel = false;
+  bool exclude_hypervisor = false;
+  bool exclude_idle = false;
+  bool exclude_host = false;
+  bool exclude_guest = false;
   Position at;
 };
 

@@ -44,67 +44,12 @@ std::string known_keys(const std::vector<std::string>& known) {
   return "the keys here are: " + joined(known);
 }
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// A spelling of a number that somebody may mean, and why it is not taken.
-struct NumberRow {
-  bool (*fits)(std::string_view text);
-  std::string_view what;
-};
-constexpr NumberRow kNumberRows[] = {
-    {[](std::string_view text) { return text.starts_with('-'); }, "is negative"},
-    {[](std::string_view text) { return text.starts_with("0x") || text.starts_with("0X"); },
-     "is hexadecimal"},
-    {[](std::string_view text) {
-       return text.starts_with("0o") || (is_digits(text) && text.size() > 1 && text[0] == '0');
-     },
-     "would be octal to YAML"},
-    {[](std::string_view text) {
-       return is_digits(text.substr(0, 1)) &&
-              text.find_first_not_of("0123456789_,' ") == text.npos && !is_digits(text);
-     },
-     "has separators between its digits"},
-    {[](std::string_view text) {
-       return text.find_first_not_of("0123456789.") == text.npos && !is_digits(text) &&
-              text.find_first_of("0123456789") != text.npos;
-     },
-     "is not a whole number"},
-};
-
-std::optional<std::string_view> wrong_spelling(std::string_view text) {
-  for (const NumberRow& row : kNumberRows) {
-    if (row.fits(text)) return row.what;
-  }
-  if (text.find_first_of("0123456789") == text.npos) return "is not a number";
-  if (!is_digits(text)) return "is not in plain digits";
-  return {};
-}
-
-constexpr std::string_view kUnits[] = {"ms", "s", "m", "h"};
-
-bool is_unit(std::string_view text) {
-  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
-}
-
-struct Advice {
-  std::string what;
-  std::string remedy;
-};
-/// Why `text` is no duration within its bounds.
-Advice about_duration(const std::string& text, const std::string& bounds) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string_view unit = std::string_view(text).substr(digits);
-  if (digits == 0 || unit.find_first_of("0123456789. ") != unit.npos) {
-    return {quoted(text) + " is not a whole number and a unit",
-            "write a number and one of ms, s, m, h, for example 1s"};
-  }
-  if (is_unit(unit) || !parse_unsigned(text.substr(0, digits))) {
-    return {quoted(text) + " is out of range", bounds};
-  }
-  if (unit.empty()) return {quoted(text) + " has no unit", "write " + text + "s or 500ms"};
-  return {quoted(unit) + " is not a unit of time", "use one of ms, s, m, h"};
+/// What to do about a key that is unknown.
+std::string remedy_for(const std::string& key, const Node& value,
+                       const std::vector<std::string>& known) {
+  if (const auto meant = nearest(key, known)) return "did you mean '" + *meant + "'?";
+  const bool is_rest_of_text = !is_word(key) && value.kind == Node::Kind::kNothing;
+  return known_keys(known) + (is_rest_of_text ? "; put text that holds ',' in quotes" : "");
 }
 
 }  // namespace
@@ -117,6 +62,16 @@ Value::Value(const Node& node, Position at, Mistakes& mistakes)
 
 void Value::refuse(const std::string& what, const std::string& remedy) const {
   mistakes_->add(at_, what, remedy);
+}
+
+bool Value::is_map_by_accident(std::string_view meant) const {
+  if (node_->kind != Node::Kind::kMap || node_->children.empty()) return false;
+  for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
+    const Node& key = node_->children[i];
+    const bool has_value = node_->children[i + 1].kind != Node::Kind::kNothing;
+    if (key.text == meant || (has_value && key.kind != Node::Kind::kMap)) return false;
+  }
+  return true;
 }
 
 bool Value::is(Node::Kind kind, const Expected& expected) const {
@@ -184,8 +139,7 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
       mistakes_->add({at_.file, key.place.line, key.place.column, at_.key},
                      "a key that is not a plain word", known_keys(known));
     } else if (std::find(known.begin(), known.end(), key.text) == known.end()) {
-      const std::optional<std::string> meant = nearest(key.text, known);
-      here.refuse("unknown key", meant ? "did you mean '" + *meant + "'?" : known_keys(known));
+      here.refuse("unknown key", remedy_for(key.text, node_->children[i + 1], known));
     } else if (firsts.add(key.text, here)) {
       found.emplace_back(key.text, Value(node_->children[i + 1], here.at(), *mistakes_));
     }
@@ -204,36 +158,6 @@ bool Firsts::add(const std::string& text, const Value& value) {
   return is_new;
 }
 
-std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range) {
-  const std::string remedy = "write a whole number from " + std::to_string(range.least) + " to " +
-                             std::to_string(range.most);
-  const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
-  if (!text) return {};
-
-  if (const auto wrong = wrong_spelling(*text)) {
-    value.refuse(quoted(*text) + " " + std::string(*wrong), remedy + ", in plain digits");
-    return {};
-  }
-  const std::optional<std::uint64_t> number = parse_unsigned(*text);
-  if (number && range.least <= *number && *number <= range.most) return number;
-  value.refuse(quoted(*text) + " is out of range", remedy);
-  return {};
-}
-
-std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
-                                                      const DurationRange& range) {
-  const std::string remedy = "write a duration from " + format_duration(range.least) + " to " +
-                             format_duration(range.most);
-  const std::optional<std::string> text = value.text({"a duration", remedy});
-  if (!text) return {};
-
-  const std::optional<std::chrono::nanoseconds> duration = parse_duration(*text);
-  if (duration && range.least <= *duration && *duration <= range.most) return duration;
-  const Advice advice = about_duration(*text, remedy);
-  value.refuse(advice.what, advice.remedy);
-  return {};
-}
-
 std::optional<bool> read_flag(const Value& value) {
   const std::string remedy = "write true or false";
   const std::optional<std::string> text = value.unquoted_text({"true or false", remedy});
@@ -242,6 +166,13 @@ std::optional<bool> read_flag(const Value& value) {
   if (*text == "false") return false;
   value.refuse(quoted(*text) + " is not true or false", remedy);
   return {};
+}
+
+void refuse_word(const Value& value, const std::string& text, std::string_view noun,
+                 const std::vector<std::string>& words, std::string_view remedy) {
+  const std::optional<std::string> meant = nearest(text, words);
+  value.refuse(quoted(text) + " is not " + std::string(noun),
+               meant ? "did you mean '" + *meant + "'?" : std::string(remedy));
 }
 
 }  // namespace pex::config

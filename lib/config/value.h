@@ -1,7 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -30,7 +28,12 @@ class Value {
   Value(const Node& node, Position at, Mistakes& mistakes);
 
   const Position& at() const { return at_; }
+  bool is_text() const { return node_->kind == Node::Kind::kText; }
   bool is_list() const { return node_->kind == Node::Kind::kList; }
+  bool is_map() const { return node_->kind == Node::Kind::kMap; }
+  /// True for what YAML makes of "{a, b}" and "{a, b}:c" without quotes: a map whose keys have no
+  /// value, or are maps themselves. One that has the key `meant` is no accident.
+  bool is_map_by_accident(std::string_view meant) const;
 
   void refuse(const std::string& what, const std::string& remedy) const;
 
@@ -66,23 +69,33 @@ class Firsts {
   std::map<std::string, Position> seen_;
 };
 
-struct NumberRange {
-  std::uint64_t least;
-  std::uint64_t most;
-};
-/// Plain decimal digits. What YAML would read in some other way (010, 0x10, 1e3) is refused.
-std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range);
-
-struct DurationRange {
-  std::chrono::nanoseconds least;
-  std::chrono::nanoseconds most;
-};
-/// A whole number with its unit, as parse_duration reads it.
-std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
-                                                      const DurationRange& range);
-
 /// `true` or `false`, and none of YAML's other spellings.
 std::optional<bool> read_flag(const Value& value);
+
+/// Keeps the default where a mistake stands.
+template <typename T, typename Read>
+void assign(T& target, const std::optional<Read>& read) {
+  if (read) target = *read;
+}
+
+/// A mistake: `text` is none of `words`, which `noun` says what they are ("a scope").
+void refuse_word(const Value& value, const std::string& text, std::string_view noun,
+                 const std::vector<std::string>& words, std::string_view remedy);
+
+/// The row of a table whose `word` stands here; null after a mistake.
+template <typename Row>
+const Row* read_row(const Value& value, std::span<const Row> rows, std::string_view noun,
+                    const Expected& expected) {
+  const std::optional<std::string> text = value.text(expected);
+  if (!text) return nullptr;
+  std::vector<std::string> words;
+  for (const Row& row : rows) {
+    if (row.word == *text) return &row;
+    words.emplace_back(row.word);
+  }
+  refuse_word(value, *text, noun, words, expected.remedy);
+  return nullptr;
+}
 
 /// One key of a map and how its value is read. A map is a table of these.
 template <typename Target>

@@ -205,6 +205,9 @@ constexpr SyntaxRow kSyntax[] = {
     {"unknown escape character", "an unknown escape after '\\'",
      "write \\\\ for a backslash, or put the text in single quotes"},
 };
+constexpr SyntaxRow kBehindBraces = {
+    "", "this stands right behind braces",
+    "put text that starts with braces in quotes, for example \"{cycles,instructions}:u\""};
 constexpr SyntaxRow kOtherSyntax = {"", "", "correct it, or put the text in quotes"};
 
 const SyntaxRow& row_of(std::string_view theirs) {
@@ -225,6 +228,12 @@ std::optional<std::size_t> tab_in_indentation(std::string_view text, std::size_t
   return start + tab;
 }
 
+/// At the ":u" of "{cycles,instructions}:u" without quotes: to YAML the map is over before it.
+bool is_right_behind_braces(std::string_view text, std::size_t offset) {
+  return 0 < offset && offset + 1 < text.size() && text[offset - 1] == '}' && text[offset] == ':' &&
+         text[offset + 1] > ' ';
+}
+
 Place place_for(const SyntaxRow& row, Place here, const TreeBuilder& builder) {
   if (row.where == SyntaxRow::Where::kLastValue) return builder.last_place();
   if (row.where == SyntaxRow::Where::kOpenBracket) {
@@ -241,7 +250,7 @@ void add_syntax_mistake(const YAML::Exception& thrown, std::string_view text,
     return mistakes.add({file, place.line, place.column, {}}, "a tab in the indentation",
                         "indent with blanks only");
   }
-  const SyntaxRow& row = row_of(thrown.msg);
+  const SyntaxRow& row = is_right_behind_braces(text, offset) ? kBehindBraces : row_of(thrown.msg);
   const Place place = place_for(row, place_at(text, offset), builder);
   const std::string what =
       row.what.empty() ? "not YAML: " + shown(thrown.msg) : std::string(row.what);

@@ -1,15 +1,111 @@
 #include "exposition/metric_names.h"
 
-namespace pex::exposition {
+#include <algorithm>
+#include <array>
+#include <map>
 
-std::string family_name(Scope scope, const perf::EventSpec& event) {
-  const std::string unit = event.unit == perf::Unit::kNanoseconds ? "_seconds" : "";
-  return (scope == Scope::kCpu ? "perf_cpu_" : "perf_cgroup_") + event.metric + unit + "_total";
+namespace pex::exposition {
+namespace {
+
+struct UnitRow {
+  perf::Unit unit;
+  std::string_view suffix;
+};
+constexpr UnitRow kUnits[] = {{perf::Unit::kEvents, ""},
+                              {perf::Unit::kSeconds, "_seconds"},
+                              {perf::Unit::kJoules, "_joules"},
+                              {perf::Unit::kBytes, "_bytes"}};
+
+std::string_view suffix_of(perf::Unit unit) {
+  for (const UnitRow& row : kUnits) {
+    if (row.unit == unit) return row.suffix;
+  }
+  return {};
 }
 
-std::string family_help(Scope scope, const perf::EventSpec& event) {
-  return event.help + " Event " + event.name +
-         (scope == Scope::kCpu ? ", by CPU." : ", by cgroup with its children, over all CPUs.");
+/// In the order of collect::Aggregation. A core's number counts within its die, a die's within its
+/// package.
+struct AggregationRow {
+  std::string_view help;
+  std::vector<std::string_view> labels;
+};
+const std::array<AggregationRow, collect::kAggregations> kAggregationRows = {{
+    {"by CPU", {"cpu"}},
+    {"by core", {"package", "die", "core"}},
+    {"by die", {"package", "die"}},
+    {"by package", {"package"}},
+    {"by NUMA node", {"node"}},
+    {"over the whole host", {}},
+}};
+
+const AggregationRow& row_of(collect::Aggregation aggregation) {
+  return kAggregationRows[static_cast<std::size_t>(aggregation)];
+}
+
+/// An operator may have written what every name ends with.
+std::string_view without_total(std::string_view metric) {
+  constexpr std::string_view kTotal = "_total";
+  const bool is_there = metric.ends_with(kTotal) && metric.size() > kTotal.size();
+  return is_there ? metric.substr(0, metric.size() - kTotal.size()) : metric;
+}
+
+/// Line breaks and backslashes as the text format wants them in a help text.
+std::string escape_help(std::string_view help) {
+  std::string escaped;
+  for (const char c : help) {
+    if (c == '\\') escaped += '\\';
+    if (c == '\n') {
+      escaped += "\\n";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string help_of(Scope scope, const EventFamily& family) {
+  std::vector<std::string> names;
+  for (const collect::Column* column : family.columns) {
+    const std::string& name = column->event.name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string help = family.columns.front()->event.help;
+  help += names.size() == 1 ? " Event " : " Events ";
+  for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
+  help += scope == Scope::kCgroup
+              ? ", by cgroup with its children, over all CPUs."
+              : ", " + std::string(row_of(family.columns.front()->aggregation).help) + ".";
+  return escape_help(help);
+}
+
+}  // namespace
+
+std::string_view name_of(Scope scope) { return scope == Scope::kCpu ? "cpu" : "cgroup"; }
+
+std::string family_name(Scope scope, const perf::EventIdentity& event) {
+  std::string name = "perf_";
+  if (!event.is_uncore) (name += name_of(scope)) += '_';
+  name += without_total(event.metric);
+  const std::string_view unit = suffix_of(event.unit);
+  if (!name.ends_with(unit)) name += unit;
+  return name + "_total";
+}
+
+std::vector<EventFamily> families_of(Scope scope, const collect::ScopePlan& plan) {
+  std::vector<EventFamily> families;
+  std::map<std::string, std::size_t> known;
+  for (const collect::Column& column : plan.columns) {
+    const std::string name = family_name(scope, column.event);
+    const auto [place, is_new] = known.try_emplace(name, families.size());
+    if (is_new) families.push_back({name, {}, {}});
+    families[place->second].columns.push_back(&column);
+  }
+  for (EventFamily& family : families) family.help = help_of(scope, family);
+  return families;
+}
+
+const std::vector<std::string_view>& row_labels(collect::Aggregation aggregation) {
+  return row_of(aggregation).labels;
 }
 
 }  // namespace pex::exposition

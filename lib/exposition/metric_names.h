@@ -1,7 +1,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "collect/counting_plan.h"
 #include "perf/event_spec.h"
 
 namespace pex::exposition {
@@ -10,10 +13,24 @@ namespace pex::exposition {
 /// same events, and would be summed twice.
 enum class Scope { kCpu, kCgroup };
 
-/// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total.
-std::string family_name(Scope scope, const perf::EventSpec& event);
+/// "cpu", "cgroup"
+std::string_view name_of(Scope scope);
 
-/// What stands after "# HELP name ".
-std::string family_help(Scope scope, const perf::EventSpec& event);
+/// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total. What uncore PMUs count is
+/// of no CPU: "perf_energy_joules_total".
+std::string family_name(Scope scope, const perf::EventIdentity& event);
+
+/// The columns that are published under one name, told apart by their labels.
+struct EventFamily {
+  std::string name;
+  std::string help;  ///< what stands after "# HELP name "
+  std::vector<const collect::Column*> columns;
+};
+
+/// Those of a scope, in the order of their first columns. Borrows from `plan`.
+std::vector<EventFamily> families_of(Scope scope, const collect::ScopePlan& plan);
+
+/// The labels that tell the rows of an aggregation apart, in their order; none for the host.
+const std::vector<std::string_view>& row_labels(collect::Aggregation aggregation);
 
 }  // namespace pex::exposition

@@ -69,7 +69,8 @@ struct SelfMetrics::Families {
                                     "Always 1; the labels tell which build is running.");
   Family<Gauge>& event_available =
       gauge(registry, "perf_event_exporter_event_available",
-            "Whether a configured event can be counted on this machine.");
+            "Whether a configured event could be counted on this machine at the last load of "
+            "the configuration, in every group of the scope that lists it.");
   Gauge& open_events = gauge(registry, "perf_event_exporter_open_events",
                              "Counters that are open, each one file descriptor.")
                            .Add({});
@@ -119,7 +120,7 @@ struct SelfMetrics::Families {
           .Add({});
 
   std::optional<ProcessMetrics> process;  ///< none until they are known: absent, not 0
-  std::map<std::string, Gauge*> events;
+  std::map<std::pair<std::string, Scope>, Gauge*> events;
   std::size_t left_out = 0;
 };
 
@@ -134,9 +135,12 @@ SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_uniqu
 
 SelfMetrics::~SelfMetrics() = default;
 
-void SelfMetrics::set_event_available(const std::string& event, bool available) {
-  Gauge*& of_event = families_->events[event];
-  if (of_event == nullptr) of_event = &families_->event_available.Add({{"event", event}});
+void SelfMetrics::set_event_available(const std::string& event, Scope scope, bool available) {
+  Gauge*& of_event = families_->events[{event, scope}];
+  if (of_event == nullptr) {
+    of_event =
+        &families_->event_available.Add({{"event", event}, {"scope", std::string(name_of(scope))}});
+  }
   of_event->Set(available ? 1 : 0);
 }
 
@@ -160,7 +164,7 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
   f.off_pmu.Set(static_cast<double>(report.groups_off_pmu));
   f.read_failures.Increment(static_cast<double>(report.read_failures));
   for (const auto& [refusal, times] : report.refusals) {
-    f.open_errors.Add({{"event", refusal.event}, {"errno", errno_name(refusal.code)}})
+    f.open_errors.Add({{"event", refusal.what}, {"errno", errno_name(refusal.code)}})
         .Increment(static_cast<double>(times));
   }
 
@@ -174,9 +178,7 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
         ->Increment(static_cast<double>(targets.left_out - f.left_out));
   }
   f.left_out = targets.left_out;
-  f.series.Set(
-      static_cast<double>(collect::series_in(snapshot.plan->cpu) * snapshot.cpu.rows +
-                          collect::series_in(snapshot.plan->cgroup) * snapshot.cgroup.rows));
+  f.series.Set(static_cast<double>(collect::count_series(snapshot)));
 }
 
 void SelfMetrics::add_overruns(std::uint64_t missed) {

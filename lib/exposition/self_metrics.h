@@ -6,6 +6,7 @@
 
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
+#include "exposition/metric_names.h"
 #include "host/own_process.h"
 
 namespace pex::exposition {
@@ -18,7 +19,7 @@ class SelfMetrics {
 
   /// Whether a configured event can be counted on this machine. forget_events() before a new
   /// configuration tells of its own.
-  void set_event_available(const std::string& event, bool available);
+  void set_event_available(const std::string& event, Scope scope, bool available);
   void forget_events();
 
   void set_series_limit(std::size_t limit);

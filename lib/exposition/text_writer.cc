@@ -1,7 +1,12 @@
 #include "exposition/text_writer.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 
 namespace pex::exposition {
 namespace {
@@ -32,41 +37,85 @@ void append_header(std::string& text, std::string_view name, std::string_view he
   ((text += "# TYPE ").append(name)) += " counter\n";
 }
 
-/// All families of one scope, one for each event.
+/// A count in the unit of its family. Exact where that can be: clocks, and units of whole numbers.
+void append_value(std::string& text, std::uint64_t count, double scale) {
+  constexpr double kNanosecond = 1e-9;
+  constexpr double kLargestExact = 1 << 30;
+  if (scale == 1) return append_number(text, count);
+  if (scale == kNanosecond) return append_seconds(text, count);
+  std::uint64_t product = 0;
+  if (scale >= 1 && scale <= kLargestExact && scale == std::floor(scale) &&
+      !__builtin_mul_overflow(count, static_cast<std::uint64_t>(scale), &product)) {
+    return append_number(text, product);
+  }
+  char digits[32];
+  const double value = static_cast<double>(count) * scale;
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+/// What stands in the braces behind the labels of the row: `,pmu="cpu_core"`.
+std::string more_labels(const perf::EventIdentity& event) {
+  std::string labels;
+  for (const auto& [name, value] : event.labels) {
+    labels += "," + name + "=\"" + escape_label(value) + "\"";
+  }
+  return labels;
+}
+
+/// One sample up to its value. A row of the whole host has no labels of its own.
+void append_series(std::string& text, std::string_view name, std::string_view row,
+                   std::string_view more) {
+  if (row.empty() && !more.empty()) more.remove_prefix(1);  // the comma
+  text += name;
+  if (!row.empty() || !more.empty()) (((text += '{') += row) += more) += '}';
+  text += ' ';
+}
+
+/// The labels of the rows that a column or a group of one scope has.
+using LabelsOf = std::function<const std::vector<std::string>&(collect::Aggregation)>;
+
 void write_events(std::string& text, Scope scope, const collect::ScopePlan& plan,
-                  const collect::ScopeTable& table, const std::vector<std::string>& labels) {
-  std::size_t column = 0;
-  for (std::size_t group = 0; group < plan.size(); ++group) {
-    for (const perf::EventSpec& event : plan[group].events) {
-      const std::string name = family_name(scope, event);
-      bool headed = false;
-      for (std::size_t row = 0; row < table.rows; ++row) {
-        if (!table.group_row(row, group).has_value) continue;
-        if (!headed) append_header(text, name, family_help(scope, event));
+                  std::span<const collect::GroupTable> tables, const LabelsOf& labels_of) {
+  for (const EventFamily& family : families_of(scope, plan)) {
+    bool headed = false;
+    for (const collect::Column* column : family.columns) {
+      const std::vector<std::string>& rows = labels_of(column->aggregation);
+      const std::string more = more_labels(column->event);
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::optional<std::uint64_t> value = collect::value_of(*column, tables, row);
+        if (!value) continue;
+        if (!headed) append_header(text, family.name, family.help);
         headed = true;
-        ((text += name) += '{').append(labels[row]) += "} ";
-        const std::uint64_t total = table.total(row, column);
-        event.unit == perf::Unit::kNanoseconds ? append_seconds(text, total)
-                                               : append_number(text, total);
+        append_series(text, family.name, rows[row], more);
+        append_value(text, *value, column->event.scale);
         text += '\n';
       }
-      ++column;
     }
   }
 }
 
 void write_times(std::string& text, std::string_view name, Nanoseconds collect::GroupRow::*time,
-                 const collect::ScopePlan& plan, const collect::ScopeTable& table,
-                 const std::vector<std::string>& labels) {
-  for (std::size_t group = 0; group < plan.size(); ++group) {
-    for (std::size_t row = 0; row < table.rows; ++row) {
-      if (!table.group_row(row, group).has_times) continue;
-      (((text += name) += "{group=\"") += plan[group].name) += "\",";
-      (text += labels[row]) += "} ";
-      append_seconds(text, static_cast<std::uint64_t>((table.group_row(row, group).*time).count()));
+                 const collect::ScopePlan& plan, std::span<const collect::GroupTable> tables,
+                 const LabelsOf& labels_of) {
+  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+    const collect::GroupPlan& of = plan.groups[group];
+    const std::string of_pmu = of.pmu.empty() ? "" : ",pmu=\"" + escape_label(of.pmu) + "\"";
+    const std::string its_labels = "group=\"" + of.name + "\"" + of_pmu;
+    const std::vector<std::string>& rows = labels_of(of.aggregation);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const collect::GroupRow& times = tables[group].rows[row];
+      if (!times.has_times) continue;
+      (((text += name) += '{') += its_labels) += rows[row].empty() ? "" : ",";
+      (text += rows[row]) += "} ";
+      append_seconds(text, static_cast<std::uint64_t>((times.*time).count()));
       text += '\n';
     }
   }
+}
+
+bool has_rows(std::span<const collect::GroupTable> tables) {
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const collect::GroupTable& table) { return !table.rows.empty(); });
 }
 
 /// Length of the UTF-8 sequence at the start of `text`; 0 when there is none (RFC 3629).
@@ -118,18 +167,47 @@ std::string escape_label(std::string_view value) {
   return escaped;
 }
 
-void TextWriter::update_labels(const collect::Snapshot& snapshot) {
-  if (cpus_ != snapshot.cpus) {
-    cpus_ = snapshot.cpus;
-    cpu_labels_.clear();
-    for (const int cpu : cpus_) cpu_labels_.push_back("cpu=\"" + std::to_string(cpu) + "\"");
-  }
-  if (targets_.lock() != snapshot.targets) {
-    targets_ = snapshot.targets;
-    cgroup_labels_.clear();
-    for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
-      cgroup_labels_.push_back("cgroup=\"" + escape_label(target.path) + "\"");
+namespace {
+
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + escape_label(value) + "\"";
+}
+
+/// The labels of a host row, in the order of row_labels().
+std::string host_labels(collect::Aggregation aggregation, const host::CpuPlace& place) {
+  struct Row {
+    std::string_view name;
+    int host::CpuPlace::*number;
+  };
+  static constexpr Row kNumbers[] = {{"cpu", &host::CpuPlace::cpu},
+                                     {"core", &host::CpuPlace::core},
+                                     {"die", &host::CpuPlace::die},
+                                     {"package", &host::CpuPlace::package},
+                                     {"node", &host::CpuPlace::node}};
+  std::string labels;
+  for (const std::string_view name : row_labels(aggregation)) {
+    for (const Row& row : kNumbers) {
+      if (row.name != name) continue;
+      labels += (labels.empty() ? "" : ",") + label(name, std::to_string(place.*row.number));
     }
+  }
+  return labels;
+}
+
+}  // namespace
+
+void TextWriter::update_labels(const collect::Snapshot& snapshot) {
+  if (targets_.lock() == snapshot.targets) return;
+  targets_ = snapshot.targets;
+  for (std::size_t i = 0; i < collect::kAggregations; ++i) {
+    host_labels_[i].clear();
+    for (const collect::HostRow& row : snapshot.host_rows[i]) {
+      host_labels_[i].push_back(host_labels(static_cast<collect::Aggregation>(i), row.place));
+    }
+  }
+  cgroup_labels_.clear();
+  for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
+    cgroup_labels_.push_back(label("cgroup", target.path));
   }
 }
 
@@ -150,14 +228,18 @@ void TextWriter::write(const collect::Snapshot& snapshot, std::string& text) {
   };
 
   update_labels(snapshot);
-  write_events(text, Scope::kCpu, snapshot.plan->cpu, snapshot.cpu, cpu_labels_);
-  write_events(text, Scope::kCgroup, snapshot.plan->cgroup, snapshot.cgroup, cgroup_labels_);
+  const auto of_host = [this](collect::Aggregation aggregation) -> const auto& {
+    return host_labels_[static_cast<std::size_t>(aggregation)];
+  };
+  const auto of_cgroups = [this](collect::Aggregation) -> const auto& { return cgroup_labels_; };
+  const collect::CountingPlan& plan = *snapshot.plan;
+  write_events(text, Scope::kCpu, plan.cpu, snapshot.cpu, of_host);
+  write_events(text, Scope::kCgroup, plan.cgroup, snapshot.cgroup, of_cgroups);
   for (const Times& times : kTimes) {
-    if (snapshot.cpu.group_rows.empty() && snapshot.cgroup.group_rows.empty()) continue;
+    if (!has_rows(snapshot.cpu) && !has_rows(snapshot.cgroup)) continue;
     append_header(text, times.name, times.help);
-    write_times(text, times.name, times.time, snapshot.plan->cpu, snapshot.cpu, cpu_labels_);
-    write_times(text, times.name, times.time, snapshot.plan->cgroup, snapshot.cgroup,
-                cgroup_labels_);
+    write_times(text, times.name, times.time, plan.cpu, snapshot.cpu, of_host);
+    write_times(text, times.name, times.time, plan.cgroup, snapshot.cgroup, of_cgroups);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,10 +25,9 @@ class TextWriter {
   /// The labels of the rows of both scopes, without braces: `cgroup="/system.slice/a.service"`.
   void update_labels(const collect::Snapshot& snapshot);
 
-  std::vector<int> cpus_;
   std::weak_ptr<const collect::TargetSet>
       targets_;  ///< not held: it keeps cgroups from being freed
-  std::vector<std::string> cpu_labels_;
+  std::array<std::vector<std::string>, collect::kAggregations> host_labels_;
   std::vector<std::string> cgroup_labels_;
 };
 

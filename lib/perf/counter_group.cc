@@ -12,8 +12,8 @@ std::string describe(const Place& place) {
 }
 
 Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
-                                                     std::span<const EventSpec> events,
-                                                     const Place& place, bool pinned) {
+                                                     std::span<const CounterSpec> events,
+                                                     const Place& place, GroupMode mode) {
   CounterGroup group;  // owns what is open so far: an early return closes it
   group.counters_.reserve(events.size());
   group.ids_.reserve(events.size());
@@ -21,7 +21,8 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
   CounterRequest request;
   request.cpu = place.cpu;
   request.cgroup_fd = place.cgroup_fd;
-  request.pinned = pinned;
+  request.pinned = mode.pinned;
+  request.exclusive = mode.exclusive;
   const auto refused = [&](std::size_t event, const char* verb, int code) {
     return OpenFailure{
         event,
@@ -36,7 +37,7 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
     group.counters_.push_back(std::move(counter->fd));
     group.ids_.push_back(counter->id);
     request.leader_fd = group.counters_.front().get();
-    request.pinned = false;  // only leaders may be; their group follows them
+    request.pinned = request.exclusive = false;  // only leaders may be; their group follows them
   }
   if (const Result<> enabled = group.enable(kernel); !enabled) {
     return refused(0, "enable", enabled.error().code);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "perf/event_spec.h"
 #include "perf/group_reading.h"
 #include "perf/perf_kernel.h"
 
@@ -21,6 +20,18 @@ struct Place {
 
 /// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3".
 std::string describe(const Place& place);
+
+/// One event of a group: what is asked for, and its name for messages.
+struct CounterSpec {
+  std::string name;
+  EventAttributes attributes;
+};
+
+/// How the events of a group share the PMU with others (perf_event_open(2)).
+struct GroupMode {
+  bool pinned = false;     ///< always on the PMU, or in error
+  bool exclusive = false;  ///< alone on the PMU while it counts
+};
 
 /// Why a group could not be opened, and which of its events the kernel refused.
 struct OpenFailure {
@@ -37,8 +48,8 @@ class CounterGroup {
   /// All or nothing. Leader disabled, then the members, then one enable: the only order that works
   /// on every kernel. `events`: 1 to kMaxGroupEvents.
   static Result<CounterGroup, OpenFailure> open(PerfKernel& kernel,
-                                                std::span<const EventSpec> events,
-                                                const Place& place, bool pinned);
+                                                std::span<const CounterSpec> events,
+                                                const Place& place, GroupMode mode);
 
   /// One read(2). When the CPU went offline, the kernel has broken the group up and no count moves
   /// any more; each event is then read on its own, once, so that the last counts are not lost.

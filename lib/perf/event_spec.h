@@ -1,30 +1,43 @@
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/result.h"
-#include "perf/event_table.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::perf {
 
-/// One event that can be asked of the kernel, with the identity of its metric.
-struct EventSpec {
-  std::string name;  ///< canonical spelling: aliases resolved, modifiers in order, "cycles:u"
-  EventAttributes attributes;
-  std::string metric;  ///< lower case, without scope, unit and _total: "cycles_user"
-  Unit unit = Unit::kEvents;
-  std::string help;  ///< one sentence with its full stop
+/// The base units of Prometheus that counts are published in.
+enum class Unit {
+  kEvents,  ///< no unit in the name
+  kSeconds,
+  kJoules,
+  kBytes,
 };
 
-/// `text` in the spelling of `perf list`: a name of the tables, then perhaps ':u' (user mode only)
-/// or ':k' (kernel only); ':uk' is both, without the hypervisor. Fails with code 0 and the nearest
-/// known name as remedy, and on a modifier that would not do what it says (Filter).
-Result<EventSpec> parse_event(std::string_view text);
+/// What is published of an event: the identity of its metric.
+struct EventIdentity {
+  std::string name;    ///< canonical spelling: aliases resolved, modifiers in order, "cycles:u"
+  std::string metric;  ///< [a-z0-9_]+, without scope, unit and _total: "cycles_user"
+  Unit unit = Unit::kEvents;
+  double scale = 1;  ///< one count is worth that many units: 1e-9 for a clock in nanoseconds
+  std::string help;  ///< one sentence with its full stop
+  std::vector<std::pair<std::string, std::string>> labels;  ///< beyond where it was counted
+  bool is_uncore = false;  ///< counted by a part of the package, and not by a CPU
+};
 
-/// Every name that parse_event knows, without aliases and modifiers, in the order of the tables.
-std::vector<std::string> known_events();
+/// One counter that the kernel is asked for.
+struct EventInstance {
+  std::string pmu;  ///< only on the CPUs of this PMU (read_pmu_cpus); empty: on all
+  EventAttributes attributes;
+};
+
+/// One event that can be asked of the kernel. Several instances are several PMUs that share the
+/// work of one kind, such as memory channels: the event's count is their sum.
+struct EventSpec {
+  EventIdentity identity;
+  std::vector<EventInstance> instances;  ///< at least one
+};
 
 }  // namespace pex::perf

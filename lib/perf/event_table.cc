@@ -2,7 +2,9 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 
 namespace pex::perf {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 constexpr std::uint32_t HW = PERF_TYPE_HARDWARE;
 constexpr std::uint32_t SW = PERF_TYPE_SOFTWARE;
 constexpr Unit N = Unit::kEvents;
-constexpr Unit NS = Unit::kNanoseconds;
+constexpr Unit NS = Unit::kSeconds;
 constexpr Filter UK = Filter::kHonoured;
 constexpr Filter NO = Filter::kIgnored;
 constexpr Filter KERNEL = Filter::kAlwaysKernel;
@@ -117,6 +119,13 @@ std::vector<CacheEvent> make_cache_events() {
 }  // namespace
 
 std::span<const EventRow> generic_events() { return kGeneric; }
+
+CounterSpec generic_counter(std::string_view name) {
+  const auto row = std::find_if(kGeneric.begin(), kGeneric.end(),
+                                [&](const EventRow& event) { return event.name == name; });
+  assert(row != kGeneric.end());
+  return {std::string(name), {row->type, row->config}};
+}
 
 const std::vector<CacheEvent>& cache_events() {
   static const std::vector<CacheEvent> events = make_cache_events();

@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
-namespace pex::perf {
+#include "perf/counter_group.h"
+#include "perf/event_spec.h"
 
-/// What the raw count of an event is a number of.
-enum class Unit {
-  kEvents,
-  kNanoseconds,  ///< published in seconds
-};
+namespace pex::perf {
 
 /// What the kernel does with ':u' and ':k' (perf_event_attr.exclude_*).
 enum class Filter {
@@ -28,13 +25,16 @@ struct EventRow {
   std::uint32_t type;      ///< PERF_TYPE_*
   std::uint64_t config;
   std::string_view metric;  ///< name of the metric, without scope, unit and _total
-  Unit unit;
+  Unit unit;                ///< kSeconds: a clock, which the kernel counts in nanoseconds
   Filter filter;
   std::string_view help;  ///< one sentence with its full stop
 };
 
 /// The generic hardware and the software events.
 std::span<const EventRow> generic_events();
+
+/// What is asked of the kernel for the generic event `name`, which the table has.
+CounterSpec generic_counter(std::string_view name);
 
 /// One combination of cache, operation and result that `perf list` knows.
 struct CacheEvent {

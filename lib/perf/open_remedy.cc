@@ -2,13 +2,15 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace pex::perf {
 namespace {
 
 /// Which requests a row is about.
-enum class About { kAny, kPmuEvent, kCgroupEvent };
+enum class About { kAny, kUprobe, kPmuEvent, kCgroupEvent, kFiltered };
 
 struct Row {
   int code;
@@ -19,6 +21,8 @@ struct Row {
 /// The first row that fits is the answer, so what is special stands before what is general.
 /// Sources: perf_event_open(2) "ERRORS"; kernel/events/core.c; measured on Linux 6.1, 6.12, 6.18.
 constexpr Row kRows[] = {
+    {EACCES, About::kUprobe,
+     "grant CAP_SYS_ADMIN to the service: CAP_PERFMON is not enough for uprobes"},
     {EACCES, About::kAny,
      "grant CAP_PERFMON to the service, or set kernel.perf_event_paranoid to 0 or lower; where it "
      "is 3 or more (Debian's default) set it to 2, as CAP_PERFMON alone is not enough there"},
@@ -27,17 +31,20 @@ constexpr Row kRows[] = {
      "unit's filter"},
     {ENOSYS, About::kAny,
      "a seccomp filter or a kernel without CONFIG_PERF_EVENTS hides perf_event_open: allow it"},
-    {ENOENT, About::kPmuEvent,
-     "none on this machine, which has no such hardware counter; if it is a virtual one, it can be "
-     "given a virtual PMU"},
     {ENOENT, About::kCgroupEvent,
      "the perf_event controller is not attached to this cgroup: write any controller to the root's "
      "cgroup.subtree_control, as systemd does"},
+    {ENOENT, About::kPmuEvent,
+     "none on this machine, which has no such hardware counter; if it is a virtual one, it can be "
+     "given a virtual PMU"},
     {ENOENT, About::kAny, "this kernel has no such event: remove it"},
     {EOPNOTSUPP, About::kAny, "this PMU cannot count the event in this way: remove its modifiers"},
+    {EINVAL, About::kFiltered,
+     "the kernel does not understand the filter: its fields are those of the tracepoint's file "
+     "'format' in tracefs"},
     {EINVAL, About::kPmuEvent,
-     "the group does not fit on the PMU, or the PMU refuses a modifier: put fewer events in one "
-     "group"},
+     "the PMU refuses the event, one of its modifiers, or its place in a group that is too large: "
+     "see 'perf_event_exporter list' and the CPU's manual"},
     {EINVAL, About::kAny, "the kernel refuses this combination of event and modifiers"},
     {EMFILE, About::kAny,
      "raise LimitNOFILE= in the unit, or ulimit -n: one descriptor is needed per cgroup, CPU and "
@@ -52,14 +59,26 @@ constexpr Row kRows[] = {
     {ENOMEM, About::kAny, "the kernel is out of memory for events: count fewer cgroups"},
 };
 
+/// All that is not one of the PMUs the kernel is made of.
+bool counts_with_hardware(const EventAttributes& event) {
+  static constexpr std::uint32_t kOfTheKernel[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
+                                                   PERF_TYPE_BREAKPOINT};
+  return event.probe.empty() && std::find(std::begin(kOfTheKernel), std::end(kOfTheKernel),
+                                          event.type) == std::end(kOfTheKernel);
+}
+
 bool fits(About about, const CounterRequest& request) {
   switch (about) {
     case About::kAny:
       return true;
+    case About::kUprobe:
+      return request.event.probe.starts_with('/');
     case About::kPmuEvent:
-      return request.event.type != PERF_TYPE_SOFTWARE;
+      return counts_with_hardware(request.event);
     case About::kCgroupEvent:
       return request.cgroup_fd >= 0;
+    case About::kFiltered:
+      return !request.event.filter.empty();
   }
   return false;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -11,24 +12,34 @@ namespace pex::perf {
 
 /// What one counter counts: the fields of perf_event_attr (perf_event_open(2)) that we set.
 struct EventAttributes {
-  std::uint32_t type = 0;    ///< PERF_TYPE_*, or the number of a dynamic PMU
-  std::uint64_t config = 0;  ///< which event of that PMU
+  std::uint32_t type = 0;     ///< PERF_TYPE_*, or the number of a dynamic PMU
+  std::uint64_t config = 0;   ///< which event of that PMU
+  std::uint64_t config1 = 0;  ///< a breakpoint's address (bp_addr)
+  std::uint64_t config2 = 0;  ///< a breakpoint's length (bp_len), a probe's offset (probe_offset)
+  std::uint64_t config3 = 0;  ///< since Linux 6.3; not sent when 0, as older kernels refuse it
+  std::uint32_t breakpoint = 0;  ///< HW_BREAKPOINT_R, _W, _X (linux/hw_breakpoint.h)
   bool exclude_user = false;
   bool exclude_kernel = false;
   bool exclude_hypervisor = false;
+  bool exclude_idle = false;
+  bool exclude_host = false;
+  bool exclude_guest = false;
+  std::string probe = {};   ///< kprobe_func or uprobe_path: takes the place of config1
+  std::string filter = {};  ///< of a tracepoint, in the kernel's own language; empty for none
 
   bool operator==(const EventAttributes&) const = default;
 };
 
 /// One counter to open. `leader_fd` is -1 for the first of a group, which is opened disabled: a
 /// member that joins a running leader of another software PMU is never scheduled on Linux 6.12 and
-/// 6.18, without any error. `pinned` is for leaders only.
+/// 6.18, without any error. `pinned` and `exclusive` are for leaders only.
 struct CounterRequest {
   EventAttributes event;
   int cpu = 0;
   int cgroup_fd = -1;  ///< directory of the cgroup to count in, or -1: everything on that CPU
   int leader_fd = -1;
-  bool pinned = false;
+  bool pinned = false;     ///< always on the PMU, or in error
+  bool exclusive = false;  ///< alone on the PMU while it counts
 };
 
 /// A counter of the kernel, and the id by which a group read names its value.

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <optional>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "collect/snapshot.h"
+#include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
@@ -16,8 +18,6 @@ namespace {
 using std::chrono::milliseconds;
 using Answer = test::ScriptedKernel::Answer;
 
-perf::EventSpec event(const char* name) { return *perf::parse_event(name); }
-
 Answer counts(milliseconds enabled, milliseconds running, std::vector<std::uint64_t> numbers) {
   return {Answer::Kind::kCounts, enabled, running, std::move(numbers), 0};
 }
@@ -26,8 +26,8 @@ Answer counts(milliseconds enabled, milliseconds running, std::vector<std::uint6
 class PollCycleTest : public testing::Test {
  protected:
   PollCycleTest() : kernel_(tree_.root()) {
-    plan_->cpu.push_back({"core", {event("cycles"), event("instructions")}, false});
-    plan_->cgroup.push_back({"software", {event("context-switches")}, false});
+    plan_->cpu = test::scope_plan({{"core", {"cycles", "instructions"}}});
+    plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
   }
 
   std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path) {
@@ -39,9 +39,9 @@ class PollCycleTest : public testing::Test {
   }
 
   static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
-                                                  std::vector<int> online = {0}) {
+                                                  MachineCpus cpus = {{0}, {}, {}}) {
     auto set = std::make_shared<TargetSet>();
-    set->online_cpus = std::move(online);
+    set->cpus = std::make_shared<const MachineCpus>(std::move(cpus));
     set->present = cgroups.size();
     set->cgroups = std::move(cgroups);
     return set;
@@ -105,7 +105,8 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 
   EXPECT_EQ(report.read_failures, 1U);
   ASSERT_EQ(report.failures.size(), 1U);
-  EXPECT_EQ(describe(report.failures[0]), "read group 'core' on CPU 0: Input/output error (EIO)");
+  EXPECT_EQ(describe(report.failures.begin()->second.first),
+            "read group 'core' on CPU 0: Input/output error (EIO)");
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 5U);
 }
 
@@ -142,7 +143,7 @@ TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   const PollReport report = cycle.run(targets({}));
 
   ASSERT_EQ(report.refusals.size(), 1U);
-  EXPECT_EQ(report.refusals.begin()->first, (PollReport::Refusal{"instructions", EMFILE}));
+  EXPECT_EQ(report.refusals.begin()->first, (PollReport::Cause{"instructions", EMFILE}));
 }
 
 TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
@@ -164,7 +165,7 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
   kernel_.answer("cpu0 cycles",
                  {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0});
 
-  const PollReport report = cycle.run(targets({}, {1}));
+  const PollReport report = cycle.run(targets({}, {{1}, {}, {}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.open_events, 0U);
@@ -197,72 +198,116 @@ TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
 }
 
 TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
-  plan_->cpu[0].pinned = true;
+  plan_->cpu.groups[0].mode.pinned = true;
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
 
   const PollReport report = cycle.run(targets({}));
 
   EXPECT_EQ(report.groups_off_pmu, 1U);
-  EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);  // when opened, and now
+  EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);              // when opened, and now
+  EXPECT_TRUE(report.failures.contains({"pinned core", 0}));  // so that the log tells of it
 }
 
-/// join(): what is published of the parts of two CPUs.
-class SnapshotTest : public PollCycleTest {
+TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
+  const auto a = make_cgroup("/a");
+  const auto b = make_cgroup("/b");
+  kernel_.refuse("context-switches", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = cycle.run(targets({{1, "/a", a}, {2, "/b", b}}));
+
+  ASSERT_EQ(report.failures.size(), 1U);
+  const auto& [cause, failure] = *report.failures.begin();
+  EXPECT_EQ(cause, (PollReport::Cause{"context-switches", EMFILE}));
+  EXPECT_EQ(failure.times, 2U);
+  EXPECT_TRUE(failure.first.attempted.ends_with("for cgroup '/a' on CPU 0"))
+      << failure.first.attempted;
+}
+
+/// Two CPUs, and memory that is read on one of them.
+class PollCycleOfAPmuTest : public PollCycleTest {
  protected:
-  /// Polls both CPUs with one cgroup and gives its only total; nothing when it has no value.
-  std::optional<std::uint64_t> published_switches() {
-    const auto a = make_cgroup("/a");
-    PollCycle cpu0{kernel_, plan_, 0};
-    PollCycle cpu1{kernel_, plan_, 1};
-    const auto both = targets({{1, "/a", a}}, {0, 1});
-    (void)cpu0.run(both);
-    (void)cpu1.run(both);
-    const PollCycle* const parts[] = {&cpu0, &cpu1};
-    const Snapshot snapshot = join(plan_, both, parts);
-    if (!snapshot.cgroup.group_row(0, 0).has_value) return {};
-    return snapshot.cgroup.total(0, 0);
+  static std::shared_ptr<CountingPlan> memory_plan() {
+    auto plan = std::make_shared<CountingPlan>();
+    plan->cpu = test::scope_plan(
+        {{.name = "memory", .events = {"cycles"}, .pmu = "imc"}, {"soft", {"page-faults"}}});
+    return plan;
   }
+
+  static std::shared_ptr<const TargetSet> read_on(int cpu) {
+    return targets({}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
+  }
+
+  std::vector<std::string> open_memory_groups() {
+    std::vector<std::string> groups = kernel_.open_groups();
+    std::erase_if(groups, [](const std::string& name) { return !name.ends_with("cycles"); });
+    return groups;
+  }
+
+  PollCycle cpu0_{kernel_, memory_plan(), 0};
+  PollCycle cpu4_{kernel_, memory_plan(), 4};
 };
 
-TEST_F(SnapshotTest, ACgroupIsTheSumOverTheCpus) {
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  kernel_.answer("cpu1 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {7}));
+TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
+  const auto first = read_on(0);
 
-  EXPECT_EQ(published_switches(), 12U);
+  const PollReport on_cpu0 = cpu0_.run(first);
+  const PollReport on_cpu4 = cpu4_.run(first);
+
+  EXPECT_EQ(on_cpu0.groups_opened, 2U);
+  EXPECT_EQ(on_cpu4.groups_opened, 1U);
+  EXPECT_EQ(kernel_.open_groups(),
+            (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy", "cpu0 page-faults", "cpu4 dummy",
+                                      "cpu4 page-faults"}));
 }
 
-TEST_F(SnapshotTest, ACgroupThatNeverRanIsAnExactZero) { EXPECT_EQ(published_switches(), 0U); }
+TEST_F(PollCycleOfAPmuTest, IsReadOnceMoreAndClosedWhereItsPmuIsNoLongerRead) {
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100}));
+  (void)cpu0_.run(read_on(0));
+  kernel_.answer("cpu0 cycles", counts(milliseconds{2}, milliseconds{2}, {150}));
 
-TEST_F(SnapshotTest, ACgroupThatWantedThePmuAndNeverHadItHasNoValue) {
-  kernel_.answer("cpu1 /a context-switches", counts(milliseconds{9}, milliseconds{0}, {0}));
+  const PollReport report = cpu0_.run(read_on(4));
 
-  EXPECT_EQ(published_switches(), std::nullopt);
+  EXPECT_EQ(report.groups_closed, 1U);
+  EXPECT_EQ(cpu0_.cpu_groups()[0].totals().events()[0], 150U);
+  EXPECT_TRUE(open_memory_groups().empty());
 }
 
-TEST_F(SnapshotTest, ASumThatLacksACpuIsNotPublished) {
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  kernel_.refuse("cpu1 /a context-switches", EMFILE);
+TEST_F(PollCycleOfAPmuTest, IsOpenedWhereItsPmuIsReadFromNowOn) {
+  (void)cpu4_.run(read_on(0));
 
-  EXPECT_EQ(published_switches(), std::nullopt);
+  const PollReport report = cpu4_.run(read_on(4));
+
+  EXPECT_EQ(report.groups_opened, 1U);
+  EXPECT_EQ(open_memory_groups(), (std::vector<std::string>{"cpu4 cycles"}));
 }
 
-TEST_F(SnapshotTest, AnOfflineCpuIsNoLackingPart) {
+TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
+  kernel_.refuse("cpu0 cycles", EMFILE);
+  (void)cpu0_.run(read_on(0));
+  ASSERT_TRUE(cpu0_.cpu_groups()[0].has_failed());
+
+  (void)cpu0_.run(read_on(4));
+
+  EXPECT_FALSE(cpu0_.cpu_groups()[0].has_failed());
+}
+
+TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
+  const auto plan = memory_plan();
+  plan->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
   const auto a = make_cgroup("/a");
-  PollCycle cpu0{kernel_, plan_, 0};
-  PollCycle cpu1{kernel_, plan_, 1};
-  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  kernel_.refuse("cpu1 /a context-switches", EMFILE);
-  (void)cpu1.run(targets({{1, "/a", a}}, {0, 1}));
-  const auto one_online = targets({{1, "/a", a}}, {0});
-  (void)cpu0.run(one_online);
-  (void)cpu1.run(one_online);
+  PollCycle cpu0{kernel_, plan, 0};
+  const auto with_cgroup = [&](int cpu) {
+    return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
+  };
+  const PollReport opened = cpu0.run(with_cgroup(0));
 
-  const PollCycle* const parts[] = {&cpu0, &cpu1};
-  const Snapshot snapshot = join(plan_, one_online, parts);
+  const PollReport closed = cpu0.run(with_cgroup(4));
 
-  EXPECT_TRUE(snapshot.cgroup.group_row(0, 0).has_value);
-  EXPECT_EQ(snapshot.cgroup.total(0, 0), 5U);
+  EXPECT_EQ(opened.groups_opened, 3U);
+  EXPECT_EQ(closed.groups_closed, 2U);
+  EXPECT_EQ(closed.open_events, 2U);  // page faults, and the event that tells of the CPU
 }
 
 }  // namespace

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <memory>
+#include <string>
+
+#include "support/events.h"
 #include "support/temp_tree.h"
 
 namespace pex::collect {
@@ -13,22 +18,30 @@ using std::chrono::seconds;
 class TargetTrackerTest : public testing::Test {
  protected:
   TargetTrackerTest() {
-    tree_.write("sys/devices/system/cpu/online", "0-1\n");
+    set_online("0-1");
     tree_.make_directory("cgroup");
+    plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
   }
 
+  /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
   TargetTracker tracker(Budget budget = {}) {
-    budget.cgroup_events = budget.cgroup_series = 1;
     cgroup::Selection selection{{cgroup::Glob("/*.service")}, {}};
     return {{tree_.path("sys"), tree_.path("proc"), {}},
+            plan_,
             cgroup::Discovery(tree_.path("cgroup"), std::move(selection)),
             budget,
             seconds{60}};
   }
+  static constexpr std::size_t kSeriesOfACgroup = 3;  // its events, and the two times of its group
 
+  void set_online(const std::string& cpus) {
+    tree_.write("sys/devices/system/cpu/online", cpus + "\n");
+  }
   void make_cgroup(const std::string& name) { tree_.write("cgroup/" + name + "/cgroup.procs", ""); }
 
   test::TempTree tree_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  PollReport report_;
   TargetTracker::Clock::time_point start_ = TargetTracker::Clock::now();
 };
 
@@ -36,20 +49,20 @@ TEST_F(TargetTrackerTest, GivesTheSameObjectWhileNothingChanges) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();
 
-  const auto first = targets.update(start_).targets;
-  const auto second = targets.update(start_ + seconds{1}).targets;
+  const auto first = targets.update(start_, report_);
+  const auto second = targets.update(start_ + seconds{1}, report_);
 
   EXPECT_EQ(first, second);
-  EXPECT_EQ(first->online_cpus, (std::vector{0, 1}));
+  EXPECT_EQ(first->cpus->online, (std::vector{0, 1}));
 }
 
 TEST_F(TargetTrackerTest, NewCgroupsFollowThoseThatAreKnown) {
   make_cgroup("b.service");
   TargetTracker targets = tracker();
-  (void)targets.update(start_);
+  (void)targets.update(start_, report_);
   make_cgroup("a.service");
 
-  const auto grown = targets.update(start_).targets;
+  const auto grown = targets.update(start_, report_);
 
   ASSERT_EQ(grown->cgroups.size(), 2U);
   EXPECT_EQ(grown->cgroups[0].path, "/b.service");
@@ -60,12 +73,12 @@ TEST_F(TargetTrackerTest, NewCgroupsFollowThoseThatAreKnown) {
 TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();
-  (void)targets.update(start_);
+  (void)targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
 
-  const auto lingering = targets.update(start_ + seconds{1}).targets;
-  const auto later = targets.update(start_ + seconds{60}).targets;
-  const auto ended = targets.update(start_ + seconds{61}).targets;
+  const auto lingering = targets.update(start_ + seconds{1}, report_);
+  const auto later = targets.update(start_ + seconds{60}, report_);
+  const auto ended = targets.update(start_ + seconds{61}, report_);
 
   ASSERT_EQ(lingering->cgroups.size(), 1U);
   EXPECT_EQ(lingering->cgroups[0].cgroup, nullptr);
@@ -77,13 +90,13 @@ TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {
 TEST_F(TargetTrackerTest, ACgroupMadeAnewUnderALingeringPathContinuesItsSeries) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();
-  const auto before = targets.update(start_).targets;
+  const auto before = targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
-  (void)targets.update(start_ + seconds{1});
+  (void)targets.update(start_ + seconds{1}, report_);
   make_cgroup("a.service");
 
-  const auto after = targets.update(start_ + seconds{2}).targets;
-  const auto much_later = targets.update(start_ + seconds{200}).targets;
+  const auto after = targets.update(start_ + seconds{2}, report_);
+  const auto much_later = targets.update(start_ + seconds{200}, report_);
 
   ASSERT_EQ(after->cgroups.size(), 1U);
   EXPECT_EQ(after->cgroups[0].series, before->cgroups[0].series);
@@ -97,7 +110,7 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   make_cgroup("c.service");
   TargetTracker targets = tracker({.max_cgroups = 2});
 
-  const auto bounded = targets.update(start_).targets;
+  const auto bounded = targets.update(start_, report_);
 
   EXPECT_EQ(bounded->present, 2U);
   EXPECT_EQ(bounded->left_out, 1U);
@@ -106,56 +119,93 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
 
 TEST_F(TargetTrackerTest, FollowsTheOnlineCpus) {
   TargetTracker targets = tracker();
-  (void)targets.update(start_);
-  tree_.write("sys/devices/system/cpu/online", "0\n");
+  (void)targets.update(start_, report_);
+  set_online("0");
 
-  const auto fewer = targets.update(start_).targets;
+  const auto fewer = targets.update(start_, report_);
 
-  EXPECT_TRUE(fewer->is_online(0));
-  EXPECT_FALSE(fewer->is_online(1));
+  EXPECT_TRUE(fewer->cpus->is_online(0));
+  EXPECT_FALSE(fewer->cpus->is_online(1));
+}
+
+TEST_F(TargetTrackerTest, FewerCpusLeaveRoomForMoreCgroups) {
+  make_cgroup("a.service");
+  make_cgroup("b.service");
+  TargetTracker targets = tracker({.max_open_events = 2 + 2 + 1});  // two tell of the CPUs
+  const auto bounded = targets.update(start_, report_);
+  set_online("0");
+
+  const auto now = targets.update(start_, report_);
+
+  EXPECT_EQ(bounded->left_out, 1U);
+  EXPECT_EQ(bounded->left_out_reason, "max_open_events");
+  EXPECT_EQ(now->present, 2U);
+  EXPECT_EQ(now->left_out, 0U);
+}
+
+TEST_F(TargetTrackerTest, KnowsTheCpusOfThePmusThatThePlanCountsOn) {
+  tree_.write("sys/bus/event_source/devices/uncore_imc/cpumask", "1\n");
+  plan_->cpu = test::scope_plan({{.name = "memory", .events = {"cycles"}, .pmu = "uncore_imc"}});
+  TargetTracker targets = tracker();
+
+  const auto now = targets.update(start_, report_);
+
+  EXPECT_FALSE(now->cpus->counts_on("uncore_imc", 0));
+  EXPECT_TRUE(now->cpus->counts_on("uncore_imc", 1));
+}
+
+TEST_F(TargetTrackerTest, SaysWhichPmuCannotTellItsCpus) {
+  plan_->cpu = test::scope_plan({{.name = "memory", .events = {"cycles"}, .pmu = "uncore_imc"}});
+  TargetTracker targets = tracker();
+
+  (void)targets.update(start_, report_);
+
+  ASSERT_EQ(report_.failures.size(), 1U);
+  EXPECT_NE(report_.failures.begin()->first.what.find("uncore_imc"), std::string::npos);
 }
 
 TEST_F(TargetTrackerTest, WhenTheMachineCannotTellItsCpusThoseOfBeforeHoldAndCgroupsGoOn) {
   TargetTracker targets = tracker();
-  (void)targets.update(start_);
-  tree_.write("sys/devices/system/cpu/online", "none\n");
+  (void)targets.update(start_, report_);
+  set_online("none");
   make_cgroup("a.service");
 
-  const TargetTracker::Update update = targets.update(start_);
+  const auto now = targets.update(start_, report_);
 
-  ASSERT_EQ(update.failures.size(), 1U);
-  EXPECT_EQ(update.failures[0].code, EINVAL);
-  EXPECT_EQ(update.targets->online_cpus, (std::vector{0, 1}));
-  EXPECT_EQ(update.targets->present, 1U);
+  ASSERT_EQ(report_.failures.size(), 1U);
+  EXPECT_EQ(report_.failures.begin()->first.code, EINVAL);
+  EXPECT_EQ(now->cpus->online, (std::vector{0, 1}));
+  EXPECT_EQ(now->present, 1U);
 }
 
 TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadTheCpusGoOn) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();
-  (void)targets.update(start_);
+  (void)targets.update(start_, report_);
   tree_.rename("cgroup", "elsewhere");
-  tree_.write("sys/devices/system/cpu/online", "0\n");
+  set_online("0");
 
-  const TargetTracker::Update update = targets.update(start_ + seconds{61});
+  const auto now = targets.update(start_ + seconds{61}, report_);
 
-  EXPECT_EQ(update.failures.size(), 1U);
-  EXPECT_EQ(update.targets->online_cpus, (std::vector{0}));
-  EXPECT_EQ(update.targets->present, 1U);
+  ASSERT_EQ(report_.failures.size(), 1U);
+  EXPECT_EQ(report_.failures.begin()->first.what, "find cgroups");
+  EXPECT_EQ(now->cpus->online, (std::vector{0}));
+  EXPECT_EQ(now->present, 1U);
 }
 
 TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
-  TargetTracker targets = tracker({.max_series = 2});
+  TargetTracker targets = tracker({.max_series = 2 * kSeriesOfACgroup});
   make_cgroup("old_series.service");
-  (void)targets.update(start_);
+  (void)targets.update(start_, report_);
   make_cgroup("short_job.service");
-  (void)targets.update(start_);
+  (void)targets.update(start_, report_);
   tree_.remove("cgroup/short_job.service");
-  (void)targets.update(start_ + seconds{1});
+  (void)targets.update(start_ + seconds{1}, report_);
   tree_.remove("cgroup/old_series.service");
-  (void)targets.update(start_ + seconds{2});
+  (void)targets.update(start_ + seconds{2}, report_);
   make_cgroup("new.service");
 
-  const auto kept = targets.update(start_ + seconds{3}).targets;
+  const auto kept = targets.update(start_ + seconds{3}, report_);
 
   ASSERT_EQ(kept->cgroups.size(), 2U);
   EXPECT_EQ(kept->cgroups[0].path, "/old_series.service");
@@ -163,14 +213,14 @@ TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
 }
 
 TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
-  TargetTracker targets = tracker({.max_series = 3});
+  TargetTracker targets = tracker({.max_series = 3 * kSeriesOfACgroup});
   std::size_t most = 0;
   for (int i = 0; i < 20; ++i) {
     const std::string name = "job" + std::to_string(i) + ".service";
     make_cgroup(name);
-    const auto with = targets.update(start_ + seconds{i}).targets;
+    const auto with = targets.update(start_ + seconds{i}, report_);
     tree_.remove("cgroup/" + name);
-    const auto without = targets.update(start_ + seconds{i}).targets;
+    const auto without = targets.update(start_ + seconds{i}, report_);
     most = std::max({most, with->cgroups.size(), without->cgroups.size()});
   }
 

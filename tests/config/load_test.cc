@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +18,7 @@ using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const std::string kOneGroup = "groups: [{name: core, events: [cycles], scope: cpu}]\n";
 
@@ -28,6 +34,11 @@ std::vector<std::string> spellings(const Group& group) {
   return all;
 }
 
+/// A configuration with one group, which has these events and nothing that is not needed.
+Loaded load_events(const std::string& events) {
+  return load_text("groups: [{name: a, scope: cpu, events: " + events + "}]\n", "c.yaml");
+}
+
 TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   const Loaded loaded = load_text(kOneGroup, "c.yaml");
 
@@ -39,7 +50,23 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
   EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
-  EXPECT_FALSE(loaded.config.groups[0].pinned);
+}
+
+TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
+  const Loaded loaded = load_text(kOneGroup, "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const Group& group = loaded.config.groups[0];
+  EXPECT_EQ(group.aggregate, std::nullopt);
+  EXPECT_TRUE(group.weak);
+  EXPECT_FALSE(group.pinned || group.exclusive);
+  EXPECT_FALSE(group.exclude_user || group.exclude_kernel || group.exclude_hypervisor);
+  EXPECT_FALSE(group.exclude_idle || group.exclude_host || group.exclude_guest);
+  EXPECT_EQ(group.events[0].name, std::nullopt);
+  EXPECT_EQ(group.events[0].help, std::nullopt);
+  EXPECT_EQ(group.events[0].unit, std::nullopt);
+  EXPECT_EQ(group.events[0].scale, std::nullopt);
+  EXPECT_EQ(group.events[0].filter, std::nullopt);
 }
 
 TEST(LoadTest, ReadsEveryKey) {
@@ -49,7 +76,14 @@ TEST(LoadTest, ReadsEveryKey) {
       "  - name: core-2_x\n"
       "    events: [cycles, 'cpu/event=0x3c,umask=0x1/', \"power/energy-pkg/\"]\n"
       "    scope: [cgroup, cpu]\n"
+      "    aggregate: package\n"
+      "    weak: false\n"
       "    pinned: true\n"
+      "    exclusive: true\n"
+      "    exclude_user: true\n"
+      "    exclude_idle: true\n"
+      "    exclude_host: true\n"
+      "    inherit: false\n"
       "cgroups:\n"
       "  include: [/system.slice/*.service, \"/kubepods.slice/**\"]\n"
       "  exclude: [/a]\n"
@@ -67,7 +101,11 @@ TEST(LoadTest, ReadsEveryKey) {
               ElementsAre("cycles", "cpu/event=0x3c,umask=0x1/", "power/energy-pkg/"));
   EXPECT_TRUE(group.cpu_scope);
   EXPECT_TRUE(group.cgroup_scope);
-  EXPECT_TRUE(group.pinned);
+  EXPECT_EQ(group.aggregate, Aggregate::kPackage);
+  EXPECT_FALSE(group.weak);
+  EXPECT_TRUE(group.pinned && group.exclusive);
+  EXPECT_TRUE(group.exclude_user && group.exclude_idle && group.exclude_host);
+  EXPECT_FALSE(group.exclude_kernel || group.exclude_hypervisor || group.exclude_guest);
   EXPECT_THAT(loaded.config.cgroups.include,
               ElementsAre("/system.slice/*.service", "/kubepods.slice/**"));
   EXPECT_THAT(loaded.config.cgroups.exclude, ElementsAre("/a"));
@@ -112,6 +150,199 @@ TEST(LoadTest, TakesTheLongestNameAndTheMostEvents) {
   ASSERT_THAT(messages(loaded), IsEmpty());
   EXPECT_EQ(loaded.config.groups[0].name, name);
   EXPECT_EQ(loaded.config.groups[0].events.size(), 64u);
+}
+
+TEST(LoadTest, ReadsEveryKeyOfAnEvent) {
+  const Loaded loaded = load_events(
+      "[cycles, {event: 'block:block_rq_issue', name: large_io, help: Large requests, "
+      "unit: bytes, scale: 6.1e-5, filter: 'bytes >= 65536'}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  ASSERT_THAT(spellings(loaded.config.groups[0]), ElementsAre("cycles", "block:block_rq_issue"));
+  const EventEntry& event = loaded.config.groups[0].events[1];
+  EXPECT_EQ(event.name, "large_io");
+  EXPECT_EQ(event.help, "Large requests.");
+  EXPECT_EQ(event.unit, Unit::kBytes);
+  EXPECT_EQ(event.scale, 6.1e-5);
+  EXPECT_EQ(event.filter, "bytes >= 65536");
+  EXPECT_EQ(event.at.key, "groups[0].events[1].event");
+  EXPECT_EQ(event.at.column, 57);
+}
+
+TEST(LoadTest, TakesAMapThatHoldsNothingButTheEvent) {
+  const Loaded loaded = load_events("[{event: sched:sched_switch}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("sched:sched_switch"));
+}
+
+TEST(LoadTest, TakesOneTextForAListOfIt) {
+  const Loaded loaded = load_events("\"{cycles,instructions}:u\"");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("{cycles,instructions}:u"));
+  EXPECT_EQ(loaded.config.groups[0].events[0].at.key, "groups[0].events");
+}
+
+TEST(LoadTest, KeepsEventsThatAreNotQuotedAsTheyStand) {
+  const Loaded loaded = load_text(
+      "groups:\n"
+      "  - name: a\n"
+      "    scope: cpu\n"
+      "    events:\n"
+      "      - cpu/event=0x3c,umask=0x1/u\n"
+      "      - mem:0xffffffff81000000/8:rw\n"
+      "      - uprobe:/usr/lib/libc.so.6:malloc+0x10\n"
+      "      - arm_n1::L1D_CACHE_REFILL\n"
+      "      - event: cycles,instructions\n",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]),
+              ElementsAre("cpu/event=0x3c,umask=0x1/u", "mem:0xffffffff81000000/8:rw",
+                          "uprobe:/usr/lib/libc.so.6:malloc+0x10", "arm_n1::L1D_CACHE_REFILL",
+                          "cycles,instructions"));
+}
+
+TEST(LoadTest, AddsAFullStopToAHelpThatHasNone) {
+  const Loaded loaded = load_events(
+      "[{event: a, help: ' With blanks '}, {event: b, help: Has one.}, {event: c, help: 'Is "
+      "it?'}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const std::vector<EventEntry>& events = loaded.config.groups[0].events;
+  EXPECT_EQ(events[0].help, "With blanks.");
+  EXPECT_EQ(events[1].help, "Has one.");
+  EXPECT_EQ(events[2].help, "Is it?");
+}
+
+TEST(LoadTest, CountsCharactersOfANameAndNotItsBytes) {
+  std::string name = "a";
+  for (int i = 1; i < 128; ++i) name += "ß";
+
+  const Loaded loaded = load_events("[{event: x, name: " + name + "}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].events[0].name, name);
+}
+
+TEST(LoadTest, TakesTheLongestHelpAndTheLongestFilter) {
+  const std::string help(512, 'h');
+  const std::string filter(4095, 'f');
+
+  const Loaded loaded = load_events("[{event: x, help: " + help + ", filter: " + filter + "}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].events[0].help, help + ".");
+  EXPECT_EQ(loaded.config.groups[0].events[0].filter, filter);
+}
+
+TEST(LoadTest, ReadsScalesWithAndWithoutPointAndExponent) {
+  const Loaded loaded = load_events(
+      "[{event: a, scale: 64}, {event: b, scale: 0.5}, {event: c, scale: 1E-18}, "
+      "{event: d, scale: 1e+18}, {event: e, scale: 2.3283064365386962890625e-10}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const std::vector<EventEntry>& events = loaded.config.groups[0].events;
+  EXPECT_EQ(events[0].scale, 64);
+  EXPECT_EQ(events[1].scale, 0.5);
+  EXPECT_EQ(events[2].scale, 1e-18);
+  EXPECT_EQ(events[3].scale, 1e18);
+  EXPECT_EQ(events[4].scale, std::ldexp(1, -32));
+}
+
+RC_GTEST_PROP(LoadTest, ReadsAnyScaleInRangeToTheLastBit, ()) {
+  const double scale = std::ldexp(*rc::gen::inRange(1, 1 << 30), *rc::gen::inRange(-59, 30));
+  char digits[32];
+  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), scale);
+
+  const Loaded loaded = load_events("[{event: x, scale: " + std::string(digits, end) + "}]");
+
+  RC_ASSERT(loaded.mistakes.empty());
+  RC_ASSERT(loaded.config.groups[0].events[0].scale == scale);
+}
+
+TEST(LoadTest, ReadsEveryUnit) {
+  const Loaded loaded = load_events(
+      "[{event: a, unit: events}, {event: b, unit: seconds}, {event: c, unit: joules}, "
+      "{event: d, unit: bytes}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  std::vector<Unit> units;
+  for (const EventEntry& event : loaded.config.groups[0].events) units.push_back(*event.unit);
+  EXPECT_THAT(units, ElementsAre(Unit::kEvents, Unit::kSeconds, Unit::kJoules, Unit::kBytes));
+}
+
+/// How an operator writes what one series stands for, and what we make of it.
+struct AggregateCase {
+  std::string word;
+  Aggregate aggregate;
+};
+class AggregateTest : public ::testing::TestWithParam<AggregateCase> {};
+
+TEST_P(AggregateTest, IsRead) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], aggregate: " + GetParam().word + ", scope: [cgroup, cpu]}]",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].aggregate, GetParam().aggregate);
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadTest, AggregateTest,
+                         ::testing::Values(AggregateCase{"cpu", Aggregate::kCpu},
+                                           AggregateCase{"core", Aggregate::kCore},
+                                           AggregateCase{"die", Aggregate::kDie},
+                                           AggregateCase{"package", Aggregate::kPackage},
+                                           AggregateCase{"node", Aggregate::kNode},
+                                           AggregateCase{"host", Aggregate::kHost}),
+                         [](const auto& row) { return row.param.word; });
+
+/// One flag of a group, and where it goes.
+struct FlagCase {
+  std::string key;
+  bool Group::*flag;
+};
+class GroupFlagTest : public ::testing::TestWithParam<FlagCase> {};
+
+TEST_P(GroupFlagTest, IsReadWhetherTrueOrFalse) {
+  const Loaded loaded =
+      load_text("groups: [{name: a, events: [x], scope: cpu, " + GetParam().key +
+                    ": true}, {name: b, events: [x], scope: cpu, " + GetParam().key + ": false}]",
+                "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_TRUE(loaded.config.groups[0].*GetParam().flag);
+  EXPECT_FALSE(loaded.config.groups[1].*GetParam().flag);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    LoadTest, GroupFlagTest,
+    ::testing::Values(FlagCase{"weak", &Group::weak}, FlagCase{"pinned", &Group::pinned},
+                      FlagCase{"exclusive", &Group::exclusive},
+                      FlagCase{"exclude_user", &Group::exclude_user},
+                      FlagCase{"exclude_kernel", &Group::exclude_kernel},
+                      FlagCase{"exclude_hypervisor", &Group::exclude_hypervisor},
+                      FlagCase{"exclude_idle", &Group::exclude_idle},
+                      FlagCase{"exclude_host", &Group::exclude_host},
+                      FlagCase{"exclude_guest", &Group::exclude_guest}),
+    [](const auto& row) { return row.param.key; });
+
+TEST(LoadTest, TakesTwoOfThreeExcludedModes) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, exclude_user: true, exclude_kernel: false, "
+      "exclude_hypervisor: true}]",
+      "c.yaml");
+
+  EXPECT_THAT(messages(loaded), IsEmpty());
+}
+
+TEST(LoadTest, LeavesOutAnEventThatIsWrongAndKeepsTheOthers) {
+  const Loaded loaded = load_events("[a, '', {name: b}, a, {event: c, unit: MiB}]");
+
+  EXPECT_THAT(messages(loaded), SizeIs(4));
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("a", "c"));
+  EXPECT_EQ(loaded.config.groups[0].events[1].unit, std::nullopt);
 }
 
 TEST(LoadTest, KeepsWhereGroupsAndEventsStand) {
@@ -256,6 +487,15 @@ TEST(MistakeTest, LeavesOutThePlaceAndTheKeyWhenThereIsNone) {
             "c.yaml:14:13: a.b: is wrong. Remedy: change it");
   EXPECT_EQ(describe(mistake({"c.yaml", 14, 13, ""}, "is wrong", "")), "c.yaml:14:13: is wrong");
   EXPECT_EQ(describe(mistake({"c.yaml", 0, 0, ""}, "is wrong", "")), "c.yaml: is wrong");
+}
+
+TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
+  const Loaded loaded = load_text(
+      "groups:\n  - name: a\n    scope: cpu\n    events: [x, {event: x, name: b, filter: y}]\n",
+      "c.yaml");
+
+  ASSERT_TRUE(loaded.mistakes.empty());
+  EXPECT_EQ(loaded.config.groups[0].events.size(), 2U);
 }
 
 }  // namespace

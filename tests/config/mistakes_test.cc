@@ -29,6 +29,16 @@ std::string events(int count) {
   return list;
 }
 
+/// A file whose one group has this list of events, which starts in column 40.
+std::string with_events(const std::string& list) {
+  return "groups: [{name: a, scope: cpu, events: " + list + "}]\n";
+}
+
+/// A file whose one group has these keys besides, the first of which starts in column 45.
+std::string with_keys(const std::string& keys) {
+  return "groups: [{name: a, events: [x], scope: cpu, " + keys + "}]\n";
+}
+
 std::vector<std::string> messages(const Loaded& loaded) {
   std::vector<std::string> all;
   for (const Error& error : loaded.mistakes) all.push_back(describe(error));
@@ -164,8 +174,9 @@ const std::vector<MistakeRow> kRows = {
      "write a list, for example [/system.slice/*.service]"},
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
-     "keys here are: name, events, scope, pinned; write at least one as 'key: value', or remove "
-     "groups[0]"},
+     "keys here are: name, events, scope, aggregate, weak, pinned, exclusive, exclude_user, "
+     "exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, exclude_guest, inherit; "
+     "write at least one as 'key: value', or remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",
      "c.yaml:1:9: groups: found a map where a list of groups is expected. Remedy: write a list, "
      "for example [{name: core, events: [cycles, instructions], scope: cpu}]"},
@@ -386,6 +397,208 @@ const std::vector<MistakeRow> kRows = {
     {"AMapForAScope", "groups: [{name: a, events: [x], scope: {cpu: true}}]\n",
      "c.yaml:1:40: groups[0].scope: found a map where cpu, cgroup or a list of both is expected. "
      "Remedy: write cpu, cgroup or [cpu, cgroup]"},
+    // Events that are maps, or braces.
+    {"AMapWithoutAnEvent", with_events("[{name: b}]"),
+     "c.yaml:1:41: groups[0].events[0]: the event itself is missing. Remedy: add it, for example "
+     "'event: cycles'"},
+    {"AnEventOfNothing", with_events("[{event: , name: b}]"),
+     "c.yaml:1:42: groups[0].events[0].event: the value is missing. Remedy: write an event, for "
+     "example cycles"},
+    {"AnEmptyMapForAnEvent", with_events("[{}]"),
+     "c.yaml:1:41: groups[0].events[0]: the event itself is missing. Remedy: add it, for example "
+     "'event: cycles'"},
+    {"AListForAnEvent", with_events("[[x]]"),
+     "c.yaml:1:41: groups[0].events[0]: found a list where an event is expected. Remedy: write an "
+     "event, for example cycles"},
+    {"AMapForEvents", with_events("{event: x}"),
+     "c.yaml:1:40: groups[0].events: found a map where a list of events is expected. Remedy: write "
+     "a list, for example [cycles, instructions]"},
+    {"AMapForTheEventOfAMap", with_events("[{event: {event: x}}]"),
+     "c.yaml:1:49: groups[0].events[0].event: found a map where an event is expected. Remedy: "
+     "write an event, for example cycles"},
+    {"AnEventTwiceInTwoForms", with_events("[x, {event: x, unit: bytes}]"),
+     "c.yaml:1:52: groups[0].events[1].event: 'x' stands twice, first on line 1 column 41. Remedy: "
+     "remove one of the two"},
+    {"AnEmptyTextForEvents", with_events("''"),
+     "c.yaml:1:40: groups[0].events: the event is empty. Remedy: name one, or remove it"},
+    {"EventsWithoutAValue", with_events(""),
+     "c.yaml:1:32: groups[0].events: the value is missing. Remedy: write a list, for example "
+     "[cycles, instructions]"},
+    {"AnUnknownKeyOfAnEvent", with_events("[{event: x, metric: b}]"),
+     "c.yaml:1:52: groups[0].events[0].metric: unknown key. Remedy: the keys here are: event, "
+     "name, help, unit, scale, filter"},
+    {"AMisspelledKeyOfAnEvent", with_events("[{event: x, scales: 2}]"),
+     "c.yaml:1:52: groups[0].events[0].scales: unknown key. Remedy: did you mean 'scale'?"},
+    {"ACommaInAnEventOfAMap", with_events("[{event: cpu/event=0x3c,umask=0x1/}]"),
+     "c.yaml:1:64: groups[0].events[0].'umask=0x1/': unknown key. Remedy: the keys here are: "
+     "event, name, help, unit, scale, filter; put text that holds ',' in quotes"},
+    {"BracesWithoutQuotes", with_events("[{cycles,instructions}]"),
+     "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesWithoutQuotesForEvents", with_events("{cycles,instructions}"),
+     "c.yaml:1:40: groups[0].events: found a map where an event is expected. Remedy: put text in "
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesAndAModifierWithoutQuotes", with_events("[{cycles,instructions}:u]"),
+     "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesAndAModifierWithoutQuotesInABlock",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events: {cycles,instructions}:u\n",
+     "c.yaml:4:34: this stands right behind braces. Remedy: put text that starts with braces in "
+     "quotes, for example \"{cycles,instructions}:u\""},
+    {"AColonBehindAnEvent",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events:\n"
+     "      - cycles:\n"
+     "      - instructions\n",
+     "c.yaml:5:9: groups[0].events[0]: found a map where an event is expected. Remedy: put text in "
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"AnEmptyNameOfAnEvent", with_events("[{event: x, name: ' '}]"),
+     "c.yaml:1:58: groups[0].events[0].name: the name is empty. Remedy: write one, or remove the "
+     "key"},
+    {"ANameOfAnEventThatIsMissing", with_events("[{event: x, name: }]"),
+     "c.yaml:1:52: groups[0].events[0].name: the value is missing. Remedy: write a name, for "
+     "example llc_misses"},
+    {"ANameOfAnEventWithoutALetter", with_events("[{event: x, name: '-_ß'}]"),
+     "c.yaml:1:58: groups[0].events[0].name: '-_ß' has no letter or digit that a metric's name can "
+     "keep. Remedy: use some of a-z and 0-9"},
+    {"ANameOfAnEventOf129Characters",
+     with_events("[{event: x, name: " + std::string(129, 'n') + "}]"),
+     "c.yaml:1:58: groups[0].events[0].name: the name is 129 characters long. Remedy: write at "
+     "most 128"},
+    {"ANameOfAnEventThatBreaksALine", with_events("[{event: x, name: \"a\\nb\"}]"),
+     "c.yaml:1:58: groups[0].events[0].name: 'a\\nb' holds a control character. Remedy: write a "
+     "name, for example llc_misses"},
+    {"AnEmptyHelp", with_events("[{event: x, help: ''}]"),
+     "c.yaml:1:58: groups[0].events[0].help: the help is empty. Remedy: write one, or remove the "
+     "key"},
+    {"AHelpOf513Characters", with_events("[{event: x, help: " + std::string(513, 'h') + "}]"),
+     "c.yaml:1:58: groups[0].events[0].help: the help is 513 characters long. Remedy: write at "
+     "most 512"},
+    {"AHelpOfTwoLines",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events:\n"
+     "      - event: x\n"
+     "        help: |\n"
+     "          One.\n"
+     "          Two.\n",
+     "c.yaml:6:15: groups[0].events[0].help: 'One.\\nTwo.\\n' runs over more than one line. "
+     "Remedy: write each text on one line, and items and keys in the column of those above"},
+    {"AMisspelledUnit", with_events("[{event: x, unit: byte}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: 'byte' is not a unit. Remedy: did you mean 'bytes'?"},
+    {"AMultipleOfAUnit", with_events("[{event: x, unit: MiB}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: 'MiB' is not a unit. Remedy: write events, seconds, "
+     "joules or bytes; 'scale' says how many of them one count is worth"},
+    {"AListForAUnit", with_events("[{event: x, unit: [bytes]}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: found a list where a unit is expected. Remedy: write "
+     "events, seconds, joules or bytes; 'scale' says how many of them one count is worth"},
+    {"AnEmptyFilter", with_events("[{event: x, filter: \"\"}]"),
+     "c.yaml:1:60: groups[0].events[0].filter: the filter is empty. Remedy: write one, or remove "
+     "the key"},
+    {"AFilterOf4096Characters", with_events("[{event: x, filter: " + std::string(4096, 'f') + "}]"),
+     "c.yaml:1:60: groups[0].events[0].filter: the filter is 4096 characters long. Remedy: write "
+     "at most 4095"},
+    // Decimal numbers.
+    {"AScaleOfZero", with_events("[{event: x, scale: 0.0}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '0.0' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"ANegativeScale", with_events("[{event: x, scale: -0.5}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '-0.5' is negative. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleAboveItsRange", with_events("[{event: x, scale: 1.1e18}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1.1e18' is out of range. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleBelowItsRange", with_events("[{event: x, scale: 9e-19}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '9e-19' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleBeyondAllBounds", with_events("[{event: x, scale: 1e400}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1e400' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleTooSmallForADouble", with_events("[{event: x, scale: 1e-400}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1e-400' is out of range. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AnInfiniteScale", with_events("[{event: x, scale: inf}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: 'inf' is not a number. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleThatIsNoNumber", with_events("[{event: x, scale: nan}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: 'nan' is not a number. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithoutADigitBeforeThePoint", with_events("[{event: x, scale: .5}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '.5' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithASign", with_events("[{event: x, scale: +2}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '+2' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithAUnit", with_events("[{event: x, scale: 64B}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '64B' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleThatIsAFormula", with_events("[{event: x, scale: 1/2}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1/2' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithTwoPoints", with_events("[{event: x, scale: 1.000.000}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1.000.000' is not a plain number. Remedy: write a "
+     "number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithoutItsExponent", with_events("[{event: x, scale: 6e}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '6e' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithAnUnderscore", with_events("[{event: x, scale: 1_000}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1_000' has separators between its digits. Remedy: "
+     "write a number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AnOctalScale", with_events("[{event: x, scale: 010}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '010' would be octal to YAML. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AHexadecimalScale", with_events("[{event: x, scale: 0x1p3}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '0x1p3' is hexadecimal. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleInQuotes", with_events("[{event: x, scale: '64'}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: found the text '64' in quotes where a number is "
+     "expected. Remedy: write a number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5, without "
+     "quotes"},
+    {"AScaleWithoutAValue", with_events("[{event: x, scale: }]"),
+     "c.yaml:1:52: groups[0].events[0].scale: the value is missing. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    // Groups as a whole.
+    {"AMisspelledAggregate", with_keys("aggregate: packages"),
+     "c.yaml:1:56: groups[0].aggregate: 'packages' is not a part of the machine. Remedy: did you "
+     "mean 'package'?"},
+    {"AnUnknownAggregate", with_keys("aggregate: socket"),
+     "c.yaml:1:56: groups[0].aggregate: 'socket' is not a part of the machine. Remedy: write cpu, "
+     "core, die, package, node or host"},
+    {"AListForAnAggregate", with_keys("aggregate: [core]"),
+     "c.yaml:1:56: groups[0].aggregate: found a list where a part of the machine is expected. "
+     "Remedy: write cpu, core, die, package, node or host"},
+    {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
+     "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu: a cgroup is always summed "
+     "over all CPUs. Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
+    {"NoForAFlag", with_keys("weak: no"),
+     "c.yaml:1:51: groups[0].weak: 'no' is not true or false. Remedy: write true or false"},
+    {"AMisspelledFlag", with_keys("exclude_hypervizor: true"),
+     "c.yaml:1:45: groups[0].exclude_hypervizor: unknown key. Remedy: did you mean "
+     "'exclude_hypervisor'?"},
+    {"NoModeLeft",
+     "groups:\n"
+     "  - name: a\n"
+     "    events: [x]\n"
+     "    exclude_hypervisor: true\n"
+     "    exclude_kernel: true\n"
+     "    exclude_user: true\n"
+     "    scope: cpu\n",
+     "c.yaml:6:19: groups[0].exclude_user: together, exclude_user, exclude_kernel and "
+     "exclude_hypervisor leave nothing to count. Remedy: remove one of them"},
+    {"NeitherHostNorGuest", with_keys("exclude_host: true, exclude_guest: true"),
+     "c.yaml:1:80: groups[0].exclude_guest: together, exclude_host and exclude_guest leave nothing "
+     "to count. Remedy: remove one of them"},
+    {"InheritedCounters", with_keys("inherit: true"),
+     "c.yaml:1:54: groups[0].inherit: inherit is for the counters of one task, and a CPU or cgroup "
+     "counts all its tasks. Remedy: remove it"},
+    {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
+     "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
     // Paths of cgroups.
     {"APathWithoutASlash", kOneGroup + "cgroups: {include: [system.slice/*.service]}\n",
      "c.yaml:2:21: cgroups.include[0]: 'system.slice/*.service' does not start with '/'. Remedy: "

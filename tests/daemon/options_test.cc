@@ -47,6 +47,23 @@ TEST(OptionsTest, LevelsAndFormatsAreWords) {
   EXPECT_EQ(verbose.log_format, LogFormat::kJson);
 }
 
+TEST(OptionsTest, TheDoctorIsACommand) {
+  EXPECT_TRUE(options({"doctor"}).doctor);
+  EXPECT_FALSE(options({}).doctor);
+  EXPECT_FALSE(options({"list"}).doctor);
+}
+
+TEST(OptionsTest, TheOptionsMayStandBehindTheCommand) {
+  EXPECT_EQ(options({"doctor", "--config.file=a.yaml"}).config_file, "a.yaml");
+  EXPECT_EQ(options({"--config.file=a.yaml", "doctor"}).config_file, "a.yaml");
+  EXPECT_EQ(options({"list", "L1-*", "--path.sysfs=/host"}).roots.sysfs, "/host");
+}
+
+TEST(OptionsTest, TheDoctorTakesNoFurtherWord) {
+  EXPECT_THAT(complaint({"doctor", "now"}), HasSubstr("now"));
+  EXPECT_THAT(complaint({"doctor", "list"}), HasSubstr("list"));
+}
+
 TEST(OptionsTest, AnUnknownFlagIsNamed) {
   EXPECT_THAT(complaint({"--web.port=1"}), HasSubstr("--web.port=1"));
 }

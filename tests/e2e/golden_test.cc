@@ -174,7 +174,9 @@ std::string play(const fs::path& directory) {
   {
     boost::asio::io_context loop{1};
     daemon::App app{loop, options, kernel, log};
+    kernel.only_tried(true);
     if (const auto started = app.start(); !started) return describe(started.error().front()) + "\n";
+    kernel.only_tried(false);
     if (const auto listening = app.listen(); !listening) return describe(listening.error());
     LoopThread thread{loop};
     std::string previous;

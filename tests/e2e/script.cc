@@ -102,6 +102,11 @@ void Script::carry_out(const Line& line, ScriptedKernel& kernel, const fs::path&
     fs::remove_all(host / "cgroup" / rest("rmdir /"));
   } else if (starts("online ")) {
     write_file(host / "sys/devices/system/cpu/online", rest("online "));
+  } else if (starts("write ")) {
+    const auto [file, text] = split_last_word(rest("write "));
+    write_file(host / file.substr(1), text);
+  } else if (starts("counters ")) {
+    kernel.refuse_groups_larger_than(std::stoul(rest("counters ")), EINVAL);
   } else if (const std::size_t colon = line.text.rfind(": "); colon != std::string::npos) {
     kernel.answer(line.text.substr(0, colon), parse_answer(line.text.substr(colon + 2)));
   } else {

@@ -17,6 +17,8 @@ namespace pex::test {
 ///   cpu0 /a.service cycles: eof             pinned, and off the PMU ("broken": CPU went offline)
 ///   mkdir /a.service      rmdir /a.service  a cgroup comes, goes
 ///   online 0-1                              the CPUs that are online
+///   write /sys/bus/.../cpumask 1            one word into any file of the host tree
+///   counters 2                              no group of more events fits on the PMU
 ///   poll                                    one poll, and a scrape of it
 ///
 /// What a group was told to say holds until it is told otherwise.

@@ -4,29 +4,30 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "support/events.h"
 
 namespace pex::exposition {
 namespace {
 
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
+using collect::Aggregation;
+using test::scope_plan;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using Value = collect::GroupRow::Value;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-
-collect::GroupPlan group(std::string name, std::initializer_list<const char*> events) {
-  collect::GroupPlan plan;
-  plan.name = std::move(name);
-  for (const char* event : events) plan.events.push_back(*perf::parse_event(event));
-  return plan;
-}
 
 std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const char*> paths) {
   collect::TargetSet set;
@@ -36,30 +37,50 @@ std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const ch
   return std::make_shared<const collect::TargetSet>(std::move(set));
 }
 
-/// Every group of every row counted all the time, for one second.
-collect::ScopeTable table(const collect::ScopePlan& plan, std::size_t rows,
-                          std::vector<std::uint64_t> totals) {
-  return {rows, plan.size(), collect::events_in(plan),
-          std::vector<collect::GroupRow>(rows * plan.size(), {true, true, 1s, 1s}),
-          std::move(totals)};
+/// Every group of every row counted all the time, for one second. `totals` are those of the first
+/// row, group by group, then those of the next.
+std::vector<collect::GroupTable> tables(const collect::ScopePlan& plan, std::size_t rows,
+                                        const std::vector<std::uint64_t>& totals) {
+  std::vector<collect::GroupTable> tables;
+  for (const collect::GroupPlan& group : plan.groups) {
+    tables.push_back({group.events.size(), {rows, {Value::kKnown, true, 1s, 1s}}, {}});
+  }
+  auto total = totals.begin();
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (collect::GroupTable& table : tables) {
+      for (std::size_t event = 0; event < table.events; ++event) table.totals.push_back(*total++);
+    }
+  }
+  return tables;
 }
 
-collect::Snapshot cpu_snapshot(collect::ScopePlan plan, std::vector<int> cpus,
-                               std::vector<std::uint64_t> totals) {
+collect::Snapshot host_snapshot(collect::ScopePlan plan, std::vector<host::CpuPlace> places,
+                                const std::vector<std::uint64_t>& totals) {
   collect::Snapshot snapshot;
-  snapshot.cpu = table(plan, cpus.size(), std::move(totals));
-  snapshot.cpus = std::move(cpus);
+  snapshot.cpu = tables(plan, places.size(), totals);
+  for (const collect::GroupPlan& group : plan.groups) {
+    collect::HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(group.aggregation)];
+    rows.clear();
+    for (const host::CpuPlace& place : places) rows.push_back({place, {}});
+  }
   snapshot.targets = targets({});
   snapshot.plan =
       std::make_shared<const collect::CountingPlan>(collect::CountingPlan{std::move(plan), {}});
   return snapshot;
 }
 
+collect::Snapshot cpu_snapshot(collect::ScopePlan plan, const std::vector<int>& cpus,
+                               const std::vector<std::uint64_t>& totals) {
+  std::vector<host::CpuPlace> places;
+  for (const int cpu : cpus) places.push_back({.cpu = cpu});
+  return host_snapshot(std::move(plan), std::move(places), totals);
+}
+
 collect::Snapshot cgroup_snapshot(collect::ScopePlan plan,
                                   std::shared_ptr<const collect::TargetSet> rows,
-                                  std::vector<std::uint64_t> totals) {
+                                  const std::vector<std::uint64_t>& totals) {
   collect::Snapshot snapshot;
-  snapshot.cgroup = table(plan, rows->cgroups.size(), std::move(totals));
+  snapshot.cgroup = tables(plan, rows->cgroups.size(), totals);
   snapshot.targets = std::move(rows);
   snapshot.plan =
       std::make_shared<const collect::CountingPlan>(collect::CountingPlan{{}, std::move(plan)});
@@ -140,7 +161,7 @@ RC_GTEST_PROP(EscapeLabelTest, LeavesNothingThatWouldEndTheLabel, (std::string v
 
 TEST(TextWriterTest, WritesEveryFamilyOnceWithAllItsRows) {
   const collect::Snapshot snapshot =
-      cpu_snapshot({group("core", {"cycles", "instructions:u"}), group("soft", {"task-clock"})},
+      cpu_snapshot(scope_plan({{"core", {"cycles", "instructions:u"}}, {"soft", {"task-clock"}}}),
                    {0, 3}, {10, 11, 1'500'000'000, 20, 21, 2'000'000'000});
 
   EXPECT_EQ(
@@ -177,7 +198,7 @@ TEST(TextWriterTest, WritesEveryFamilyOnceWithAllItsRows) {
 
 TEST(TextWriterTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
   collect::Snapshot snapshot =
-      cgroup_snapshot({group("core", {"cycles"})}, targets({"/a", "/b \"quoted\""}), {7, 8});
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b \"quoted\""}), {7, 8});
 
   const std::string text = written(snapshot);
 
@@ -189,10 +210,10 @@ TEST(TextWriterTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
 }
 
 TEST(TextWriterTest, WritesTheTimesOfBothScopesUnderOneHeader) {
-  const collect::ScopePlan plan{group("core", {"cycles"})};
+  const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
   collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1});
   snapshot.targets = targets({"/a"});
-  snapshot.cgroup = table(plan, 1, {2});
+  snapshot.cgroup = tables(plan, 1, {2});
   snapshot.plan = std::make_shared<const collect::CountingPlan>(collect::CountingPlan{plan, plan});
 
   const std::string text = written(snapshot);
@@ -206,7 +227,8 @@ TEST(TextWriterTest, WritesTheTimesOfBothScopesUnderOneHeader) {
 
 TEST(TextWriterTest, WritesCountsExactly) {
   for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{9'007'199'254'740'993}, kMax}) {
-    const std::string text = written(cpu_snapshot({group("core", {"cycles"})}, {0}, {count}));
+    const std::string text =
+        written(cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {0}, {count}));
 
     EXPECT_THAT(text,
                 HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} " + std::to_string(count) + "\n"));
@@ -234,7 +256,7 @@ TEST(TextWriterTest, WritesClocksExactlyInSeconds) {
 
   for (const Row& row : rows) {
     const std::string text =
-        written(cpu_snapshot({group("soft", {"task-clock"})}, {0}, {row.nanoseconds}));
+        written(cpu_snapshot(scope_plan({{"soft", {"task-clock"}}}), {0}, {row.nanoseconds}));
 
     EXPECT_THAT(text, HasSubstr(std::string("perf_cpu_task_clock_seconds_total{cpu=\"0\"} ") +
                                 row.seconds + "\n"));
@@ -243,9 +265,9 @@ TEST(TextWriterTest, WritesClocksExactlyInSeconds) {
 
 TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
   collect::Snapshot snapshot =
-      cpu_snapshot({group("core", {"cycles", "instructions"}), group("soft", {"task-clock"})},
+      cpu_snapshot(scope_plan({{"core", {"cycles", "instructions"}}, {"soft", {"task-clock"}}}),
                    {0, 1}, {10, 11, 12, 0, 0, 22});
-  snapshot.cpu.group_rows[2] = {false, true, 2s, 0s};  // core on CPU 1
+  snapshot.cpu[0].rows[1] = {Value::kNone, true, 2s, 0s};  // core on CPU 1
 
   const std::string text = written(snapshot);
 
@@ -257,8 +279,8 @@ TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
 }
 
 TEST(TextWriterTest, LeavesOutTheTimesOfWhatWasNeverRead) {
-  collect::Snapshot snapshot = cpu_snapshot({group("core", {"cycles"})}, {0, 1}, {10, 0});
-  snapshot.cpu.group_rows[1] = {};  // could not be opened on CPU 1
+  collect::Snapshot snapshot = cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {0, 1}, {10, 0});
+  snapshot.cpu[0].rows[1] = {Value::kNone, false, 0s, 0s};  // could not be opened on CPU 1
 
   const std::string text = written(snapshot);
 
@@ -268,8 +290,8 @@ TEST(TextWriterTest, LeavesOutTheTimesOfWhatWasNeverRead) {
 
 TEST(TextWriterTest, LeavesOutAFamilyThatHasNoRowLeft) {
   collect::Snapshot snapshot =
-      cpu_snapshot({group("core", {"cycles"}), group("soft", {"task-clock"})}, {0}, {0, 12});
-  snapshot.cpu.group_rows[0].has_value = false;
+      cpu_snapshot(scope_plan({{"core", {"cycles"}}, {"soft", {"task-clock"}}}), {0}, {0, 12});
+  snapshot.cpu[0].rows[0].value = Value::kNone;
 
   const std::string text = written(snapshot);
 
@@ -278,7 +300,7 @@ TEST(TextWriterTest, LeavesOutAFamilyThatHasNoRowLeft) {
 }
 
 TEST(TextWriterTest, WritesNothingWhereNothingIsCounted) {
-  EXPECT_EQ(written(cpu_snapshot({group("core", {"cycles"})}, {}, {})), "");
+  EXPECT_EQ(written(cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {}, {})), "");
   EXPECT_EQ(written(cpu_snapshot({}, {0, 1}, {})), "");
 }
 
@@ -286,14 +308,14 @@ TEST(TextWriterTest, AppendsToWhatIsThere) {
   TextWriter writer;
   std::string text = "# before\n";
 
-  writer.write(cpu_snapshot({group("core", {"cycles"})}, {0}, {1}), text);
+  writer.write(cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {0}, {1}), text);
 
   EXPECT_THAT(text, StartsWith("# before\n# HELP perf_cpu_cycles_total "));
 }
 
 TEST(TextWriterTest, WritesTheSameForTheSameSnapshotEveryTime) {
   const collect::Snapshot snapshot =
-      cgroup_snapshot({group("core", {"cycles"})}, targets({"/a", "/b"}), {7, 8});
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b"}), {7, 8});
   TextWriter writer;
   std::string first;
   std::string second;
@@ -305,7 +327,7 @@ TEST(TextWriterTest, WritesTheSameForTheSameSnapshotEveryTime) {
 }
 
 TEST(TextWriterTest, KeepsLabelsWhileTheTargetsAreTheSameAndFollowsNewOnes) {
-  const collect::ScopePlan plan{group("core", {"cycles"})};
+  const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
   const auto before = targets({"/a", "/b"});
   TextWriter writer;
   std::string first;
@@ -322,7 +344,7 @@ TEST(TextWriterTest, KeepsLabelsWhileTheTargetsAreTheSameAndFollowsNewOnes) {
 }
 
 TEST(TextWriterTest, FollowsCpusThatComeAndGo) {
-  const collect::ScopePlan plan{group("core", {"cycles"})};
+  const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
   TextWriter writer;
   std::string first;
   std::string second;
@@ -333,6 +355,234 @@ TEST(TextWriterTest, FollowsCpusThatComeAndGo) {
   EXPECT_THAT(first, HasSubstr("perf_cpu_cycles_total{cpu=\"1\"} 2\n"));
   EXPECT_THAT(second, HasSubstr("perf_cpu_cycles_total{cpu=\"2\"} 4\n"));
   EXPECT_THAT(second, Not(HasSubstr("cpu=\"1\"")));
+}
+
+TEST(TextWriterTest, NamesARowByThePartOfTheMachineThatItIs) {
+  struct Row {
+    Aggregation aggregation;
+    const char* labels;  ///< of an event, and behind the group's name
+  };
+  const Row rows[] = {
+      {Aggregation::kCpu, "cpu=\"5\""},
+      {Aggregation::kCore, "package=\"1\",die=\"2\",core=\"3\""},
+      {Aggregation::kDie, "package=\"1\",die=\"2\""},
+      {Aggregation::kPackage, "package=\"1\""},
+      {Aggregation::kNode, "node=\"4\""},
+  };
+
+  for (const Row& row : rows) {
+    const std::string text = written(host_snapshot(
+        scope_plan({{.name = "core", .events = {"cycles"}, .aggregation = row.aggregation}}),
+        {{.cpu = 5, .core = 3, .die = 2, .package = 1, .node = 4}}, {7}));
+
+    const std::string labels = row.labels;
+    EXPECT_THAT(text, HasSubstr("\nperf_cpu_cycles_total{" + labels + "} 7\n"));
+    EXPECT_THAT(text,
+                HasSubstr("\nperf_group_enabled_seconds_total{group=\"core\"," + labels + "} 1\n"));
+  }
+}
+
+TEST(TextWriterTest, NamesTheHostByNothing) {
+  const std::string text = written(host_snapshot(
+      scope_plan({{.name = "core", .events = {"cycles"}, .aggregation = Aggregation::kHost}}), {{}},
+      {7}));
+
+  EXPECT_THAT(text, HasSubstr("Event cycles, over the whole host.\n"));
+  EXPECT_THAT(text, HasSubstr("\nperf_cpu_cycles_total 7\n"));
+  EXPECT_THAT(text, HasSubstr("\nperf_group_enabled_seconds_total{group=\"core\"} 1\n"));
+}
+
+/// Two CPUs, each of which is another kind of core.
+collect::Snapshot hybrid_snapshot(Aggregation aggregation) {
+  collect::ScopePlan plan = scope_plan({{"core", {"cycles"}, {}, "big", aggregation},
+                                        {"core", {"cycles"}, {}, "little", aggregation}});
+  plan.columns[0].event.labels = {{"pmu", "big"}};
+  plan.columns[1].event.labels = {{"pmu", "little"}};
+  if (aggregation == Aggregation::kHost) return host_snapshot(std::move(plan), {{}}, {7, 8});
+  collect::Snapshot snapshot = cpu_snapshot(std::move(plan), {0, 1}, {7, 0, 0, 8});
+  snapshot.cpu[0].rows[1] = {};
+  snapshot.cpu[1].rows[0] = {};
+  return snapshot;
+}
+
+TEST(TextWriterTest, WritesAFamilyOfSeveralColumnsOnce) {
+  EXPECT_EQ(written(hybrid_snapshot(Aggregation::kCpu)),
+            "# HELP perf_cpu_cycles_total Core clock cycles while not halted. Event cycles, by "
+            "CPU.\n"
+            "# TYPE perf_cpu_cycles_total counter\n"
+            "perf_cpu_cycles_total{cpu=\"0\",pmu=\"big\"} 7\n"
+            "perf_cpu_cycles_total{cpu=\"1\",pmu=\"little\"} 8\n"
+            "# HELP perf_group_enabled_seconds_total Time for which a group of events wanted the "
+            "PMU; for a cgroup only while its tasks ran.\n"
+            "# TYPE perf_group_enabled_seconds_total counter\n"
+            "perf_group_enabled_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
+            "perf_group_enabled_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n"
+            "# HELP perf_group_running_seconds_total Time for which a group of events had the "
+            "PMU; counts for the rest of the time enabled are estimates.\n"
+            "# TYPE perf_group_running_seconds_total counter\n"
+            "perf_group_running_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
+            "perf_group_running_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n");
+}
+
+TEST(TextWriterTest, WritesTheLabelsOfAnEventAloneWhereTheRowHasNone) {
+  const std::string text = written(hybrid_snapshot(Aggregation::kHost));
+
+  EXPECT_THAT(text, HasSubstr("\nperf_cpu_cycles_total{pmu=\"big\"} 7\n"
+                              "perf_cpu_cycles_total{pmu=\"little\"} 8\n"));
+  EXPECT_THAT(text, HasSubstr("{group=\"core\",pmu=\"little\"} 1\n"));
+}
+
+TEST(TextWriterTest, WritesTheHeaderOfAFamilyWhoseFirstColumnHasNoValue) {
+  collect::Snapshot snapshot = hybrid_snapshot(Aggregation::kCpu);
+  snapshot.cpu[0].rows[0].value = Value::kNone;
+
+  EXPECT_THAT(written(snapshot), HasSubstr("# TYPE perf_cpu_cycles_total counter\n"
+                                           "perf_cpu_cycles_total{cpu=\"1\",pmu=\"little\"} 8\n"));
+}
+
+TEST(TextWriterTest, EscapesTheLabelsOfAnEvent) {
+  collect::ScopePlan plan = scope_plan({{"core", {"cycles"}, {}, "a\"b"}});
+  plan.columns[0].event.labels = {{"pmu", "a\"b"}};
+
+  const std::string text = written(cpu_snapshot(plan, {0}, {7}));
+
+  EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_total{cpu=\"0\",pmu=\"a\\\"b\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("{group=\"core\",pmu=\"a\\\"b\",cpu=\"0\"} 1\n"));
+}
+
+/// The sum of the parts of a column.
+TEST(TextWriterTest, WritesWhatPmusShareAsOneSum) {
+  collect::ScopePlan plan =
+      scope_plan({{"memory", {"cycles"}, {}, "imc_0", Aggregation::kPackage},
+                  {"memory", {"cycles"}, {}, "imc_1", Aggregation::kPackage}});
+  plan.columns[0].parts.push_back({1, 0});
+  plan.columns.pop_back();
+
+  const std::string text =
+      written(host_snapshot(plan, {{.package = 0}, {.package = 1}}, {1, 2, 4, 8}));
+
+  EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_total{package=\"0\"} 3\n"
+                              "perf_cpu_cycles_total{package=\"1\"} 12\n"));
+  EXPECT_THAT(text, HasSubstr("{group=\"memory\",pmu=\"imc_1\",package=\"1\"} 1\n"));
+}
+
+TEST(TextWriterTest, WritesCountsInTheUnitOfTheirFamily) {
+  constexpr double kRapl = 2.3283064365386962890625e-10;  // 2^-32 joules
+  struct Row {
+    double scale;
+    std::uint64_t count;
+    const char* value;
+  };
+  const Row rows[] = {
+      {1, kMax, "18446744073709551615"},
+      {1e-9, 1, "0.000000001"},
+      {1e-9, kMax, "18446744073.709551615"},
+      {kRapl, 0, "0"},
+      {kRapl, std::uint64_t{1} << 32, "1"},
+      {kRapl, std::uint64_t{3} << 31, "1.5"},
+      {kRapl, 1, "2.3283064365386963e-10"},
+      {64, 0, "0"},
+      {64, 1, "64"},
+      {64, 144'115'188'075'855'873, "9223372036854775872"},  // no double is that number
+      {64, kMax / 64, "18446744073709551552"},
+      {64, kMax / 64 + 1, "18446744073709551616"},  // beyond 64 bits
+      {1 << 30, kMax, "1.9807040628566084e+28"},
+      {1 << 30, 3, "3221225472"},
+      {0.5, 3, "1.5"},
+      {2.5, 3, "7.5"},
+      {1e12, 3, "3e+12"},
+  };
+
+  for (const Row& row : rows) {
+    collect::ScopePlan plan = scope_plan({{"g", {"cycles"}}});
+    plan.columns[0].event.scale = row.scale;
+
+    EXPECT_THAT(written(cpu_snapshot(plan, {0}, {row.count})),
+                HasSubstr(std::string("perf_cpu_cycles_total{cpu=\"0\"} ") + row.value + "\n"))
+        << row.count << " times " << row.scale;
+  }
+}
+
+/// Groups of one to three events with rows of any state; columns of one part, or of two that are
+/// counted in the same places.
+collect::Snapshot any_snapshot() {
+  const auto below = [](std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); };
+  const auto any_scope = [&] {
+    static const std::vector<std::string> kEvents = {"cycles",   "instructions", "task-clock",
+                                                     "branches", "page-faults",  "bus-cycles"};
+    std::vector<test::GroupOf> groups(below(3));
+    for (test::GroupOf& group : groups) {
+      group.name = "g" + std::to_string(&group - groups.data());
+      for (std::size_t events = below(3) + 1; events > 0; --events) {
+        group.events.push_back(kEvents[below(kEvents.size())]);
+      }
+      group.pmu = below(2) == 0 ? "" : "cpu_core";
+      group.aggregation = below(2) == 0 ? Aggregation::kCpu : Aggregation::kHost;
+    }
+    collect::ScopePlan plan = scope_plan(groups);
+    for (std::size_t i = 0; i + 1 < plan.columns.size(); ++i) {
+      if (plan.columns[i].aggregation != plan.columns[i + 1].aggregation || below(3) != 0) continue;
+      plan.columns[i].parts.push_back(plan.columns[i + 1].parts[0]);
+    }
+    return plan;
+  };
+  const auto any_tables = [&](const collect::ScopePlan& plan, auto rows_of) {
+    std::vector<collect::GroupTable> tables;
+    for (const collect::GroupPlan& group : plan.groups) {
+      collect::GroupTable table;
+      table.events = group.events.size();
+      table.rows.resize(rows_of(group.aggregation));
+      for (collect::GroupRow& row : table.rows) {
+        row.value = *rc::gen::element(Value::kNotHere, Value::kNone, Value::kKnown);
+        row.has_times = below(2) == 0;
+      }
+      table.totals.resize(table.rows.size() * table.events, below(1000));
+      tables.push_back(std::move(table));
+    }
+    return tables;
+  };
+
+  collect::Snapshot snapshot;
+  const collect::CountingPlan plan{any_scope(), any_scope()};
+  const std::size_t cpus = below(4);
+  for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
+    snapshot.host_rows[0].push_back({{.cpu = static_cast<int>(cpu)}, {}});
+  }
+  snapshot.host_rows[static_cast<std::size_t>(Aggregation::kHost)].emplace_back();
+  snapshot.targets = below(2) == 0 ? targets({}) : targets({"/a", "/b", "/c"});
+  snapshot.cpu = any_tables(
+      plan.cpu, [&](Aggregation aggregation) { return snapshot.rows_of(aggregation).size(); });
+  snapshot.cgroup =
+      any_tables(plan.cgroup, [&](Aggregation) { return snapshot.targets->cgroups.size(); });
+  snapshot.plan = std::make_shared<const collect::CountingPlan>(plan);
+  return snapshot;
+}
+
+RC_GTEST_PROP(TextWriterTest, WritesAsManySamplesAsTheSnapshotSaysThatItIs, ()) {
+  const collect::Snapshot snapshot = any_snapshot();
+
+  const std::string text = written(snapshot);
+
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  const auto comments = occurrences(text, "# HELP ") + occurrences(text, "# TYPE ");
+  RC_ASSERT(static_cast<std::size_t>(lines) - comments == collect::count_series(snapshot));
+}
+
+RC_GTEST_PROP(TextWriterTest, WritesTheHeaderOfAFamilyOnceAndItsSamplesBehindIt, ()) {
+  const std::string text = written(any_snapshot());
+
+  std::set<std::string> headed;
+  std::string family;
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) {
+      family = line.substr(7, line.rfind(' ') - 7);
+      RC_ASSERT(headed.insert(family).second);
+    }
+    if (!line.starts_with('#')) {
+      RC_ASSERT(line.substr(0, line.find_first_of("{ ")) == family);
+    }
+  }
 }
 
 }  // namespace

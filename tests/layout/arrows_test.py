@@ -35,6 +35,9 @@ OUTSIDE = {
     "spdlog/": {DAEMON},
     "CLI/": {DAEMON},
     "linux/perf_event.h": {"perf"},
+    "perfmon/": {"perf"},
+    "libelf.h": {"perf"},
+    "gelf.h": {"perf"},
 }
 
 # The room that knows where the kernel's trees are mounted, and the file that talks to perf_event_open.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -89,15 +90,25 @@ class FakePerfKernel final : public PerfKernel {
 const Place kCpu3{3, -1, {}};
 const Place kWebOnCpu3{3, 17, "/system.slice/web.service"};
 
-std::vector<EventSpec> events(std::initializer_list<const char*> names) {
-  std::vector<EventSpec> specs;
-  for (const char* name : names) specs.push_back(*parse_event(name));
-  return specs;
+using Events = std::vector<CounterSpec>;
+
+CounterSpec hardware(std::string name, std::uint64_t config) {
+  return {std::move(name), {.type = PERF_TYPE_HARDWARE, .config = config}};
 }
 
-CounterGroup must_open(PerfKernel& kernel, const std::vector<EventSpec>& specs,
-                       bool pinned = false) {
-  Result<CounterGroup, OpenFailure> group = CounterGroup::open(kernel, specs, kCpu3, pinned);
+const CounterSpec kCycles = hardware("cycles", PERF_COUNT_HW_CPU_CYCLES);
+const CounterSpec kInstructions = hardware("instructions", PERF_COUNT_HW_INSTRUCTIONS);
+const CounterSpec kBranches = hardware("branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+const CounterSpec kCyclesInUserMode{"cycles:u",
+                                    {.type = PERF_TYPE_HARDWARE,
+                                     .config = PERF_COUNT_HW_CPU_CYCLES,
+                                     .exclude_kernel = true,
+                                     .exclude_hypervisor = true}};
+const CounterSpec kTaskClock{"task-clock",
+                             {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK}};
+
+CounterGroup must_open(PerfKernel& kernel, const Events& events, GroupMode mode = {}) {
+  Result<CounterGroup, OpenFailure> group = CounterGroup::open(kernel, events, kCpu3, mode);
   EXPECT_TRUE(group);
   return *std::move(group);
 }
@@ -110,7 +121,7 @@ TEST(DescribePlaceTest, NamesTheCgroupOnlyWhereThereIsOne) {
 TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSibling) {
   FakePerfKernel kernel;
 
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
 
   EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "open", "enable 0"));
   EXPECT_EQ(group.size(), 3u);
@@ -119,7 +130,7 @@ TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSibling) {
 TEST(CounterGroupTest, HasOneLeaderWhichItsSiblingsFollow) {
   FakePerfKernel kernel;
 
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
 
   ASSERT_EQ(kernel.requests.size(), 3u);
   EXPECT_EQ(kernel.requests[0].leader_fd, -1);
@@ -129,9 +140,9 @@ TEST(CounterGroupTest, HasOneLeaderWhichItsSiblingsFollow) {
 
 TEST(CounterGroupTest, AsksForEveryEventAtTheSamePlace) {
   FakePerfKernel kernel;
-  const std::vector<EventSpec> specs = events({"cycles:u", "task-clock"});
+  const Events specs{kCyclesInUserMode, kTaskClock};
 
-  const auto group = CounterGroup::open(kernel, specs, kWebOnCpu3, /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel, specs, kWebOnCpu3, {});
 
   ASSERT_TRUE(group);
   ASSERT_EQ(kernel.requests.size(), 2u);
@@ -140,25 +151,31 @@ TEST(CounterGroupTest, AsksForEveryEventAtTheSamePlace) {
     EXPECT_EQ(kernel.requests[i].cpu, 3);
     EXPECT_EQ(kernel.requests[i].cgroup_fd, 17);
     EXPECT_FALSE(kernel.requests[i].pinned);
+    EXPECT_FALSE(kernel.requests[i].exclusive);
   }
 }
 
-TEST(CounterGroupTest, PinsTheLeaderAlone) {
-  FakePerfKernel kernel;
+TEST(CounterGroupTest, IsPinnedAndExclusiveThroughItsLeaderAlone) {
+  for (const GroupMode mode : {GroupMode{}, GroupMode{.pinned = true}, GroupMode{.exclusive = true},
+                               GroupMode{true, true}}) {
+    FakePerfKernel kernel;
 
-  const CounterGroup group =
-      must_open(kernel, events({"cycles", "instructions", "branches"}), /*pinned=*/true);
+    const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches}, mode);
 
-  ASSERT_EQ(kernel.requests.size(), 3u);
-  EXPECT_TRUE(kernel.requests[0].pinned);
-  EXPECT_FALSE(kernel.requests[1].pinned);
-  EXPECT_FALSE(kernel.requests[2].pinned);
+    ASSERT_EQ(kernel.requests.size(), 3u);
+    EXPECT_EQ(kernel.requests[0].pinned, mode.pinned);
+    EXPECT_EQ(kernel.requests[0].exclusive, mode.exclusive);
+    for (const std::size_t sibling : {1u, 2u}) {
+      EXPECT_FALSE(kernel.requests[sibling].pinned);
+      EXPECT_FALSE(kernel.requests[sibling].exclusive);
+    }
+  }
 }
 
 TEST(CounterGroupTest, ClosesItsCountersAtItsEnd) {
   FakePerfKernel kernel;
   {
-    CounterGroup first = must_open(kernel, events({"cycles", "instructions"}));
+    CounterGroup first = must_open(kernel, {kCycles, kInstructions});
     const CounterGroup second = std::move(first);
     EXPECT_EQ(kernel.still_open(), 2u);
   }
@@ -170,8 +187,8 @@ TEST(CounterGroupTest, ClosesEarlierCountersWhenASiblingFailsToOpen) {
   FakePerfKernel kernel;
   kernel.fail_open_number(2, EMFILE);
 
-  const auto group = CounterGroup::open(kernel, events({"cycles", "instructions", "branches"}),
-                                        kCpu3, /*pinned=*/false);
+  const auto group =
+      CounterGroup::open(kernel, Events{kCycles, kInstructions, kBranches}, kCpu3, {});
 
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().event, 2u);
@@ -185,8 +202,7 @@ TEST(CounterGroupTest, ClosesItsCountersWhenItCannotBeEnabled) {
   FakePerfKernel kernel;
   kernel.fail_enable(ENODEV);
 
-  const auto group =
-      CounterGroup::open(kernel, events({"cycles", "instructions"}), kCpu3, /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel, Events{kCycles, kInstructions}, kCpu3, {});
 
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().event, 0u);
@@ -199,7 +215,7 @@ TEST(CounterGroupTest, SaysWhatFailedOnWhatAndWhatToDo) {
   FakePerfKernel kernel;
   kernel.fail_open_number(0, EACCES);
 
-  const auto group = CounterGroup::open(kernel, events({"cycles"}), kWebOnCpu3, /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel, Events{kCycles}, kWebOnCpu3, {});
 
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().event, 0u);
@@ -214,8 +230,7 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
   FakePerfKernel kernel;
   kernel.fail_open_number(1, ENOENT);
 
-  const auto group =
-      CounterGroup::open(kernel, events({"task-clock", "cycles"}), kWebOnCpu3, /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel, Events{kTaskClock, kCycles}, {3, -1, {}}, {});
 
   ASSERT_FALSE(group);
   EXPECT_THAT(group.error().error.remedy,
@@ -224,7 +239,7 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
 
 TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions});
   kernel.answer(0, {2, 1000, 900, 72, kernel.id_of(1), 71, kernel.id_of(0)});
   kernel.steps.clear();
 
@@ -241,8 +256,7 @@ TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {
 
 TEST(CounterGroupTest, HasRoomForTheLargestGroup) {
   FakePerfKernel kernel;
-  const CounterGroup group =
-      must_open(kernel, std::vector<EventSpec>(kMaxGroupEvents, *parse_event("cycles")));
+  const CounterGroup group = must_open(kernel, Events(kMaxGroupEvents, kCycles));
   Words words{kMaxGroupEvents, 10, 10};
   for (std::size_t i = 0; i < kMaxGroupEvents; ++i) {
     words.push_back(i);
@@ -260,7 +274,7 @@ TEST(CounterGroupTest, HasRoomForTheLargestGroup) {
 
 TEST(CounterGroupTest, IsOffThePmuWhenTheKernelHasNothingToSay) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}), /*pinned=*/true);
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions}, {.pinned = true});
   kernel.answer(0, {});
   kernel.steps.clear();
 
@@ -274,7 +288,7 @@ TEST(CounterGroupTest, IsOffThePmuWhenTheKernelHasNothingToSay) {
 
 TEST(CounterGroupTest, CountsAgainOnceEnabledAnew) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles"}), /*pinned=*/true);
+  const CounterGroup group = must_open(kernel, {kCycles}, {.pinned = true});
   kernel.answer(0, {});
   GroupReading reading;
   ASSERT_TRUE(group.read(kernel, reading));
@@ -291,7 +305,7 @@ TEST(CounterGroupTest, CountsAgainOnceEnabledAnew) {
 
 TEST(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions", "branches"}));
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
   kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
   kernel.answer(1, {1, 1001, 901, 72, kernel.id_of(1)});
   kernel.answer(2, {1, 1002, 902, 73, kernel.id_of(2)});
@@ -308,7 +322,7 @@ TEST(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
 
 TEST(CounterGroupTest, FailsWhenAPieceOfABrokenUpGroupCannotBeRead) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions});
   kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
   kernel.fail_read_of(1, ENODEV);
 
@@ -321,7 +335,7 @@ TEST(CounterGroupTest, FailsWhenAPieceOfABrokenUpGroupCannotBeRead) {
 
 TEST(CounterGroupTest, FailsWithTheCodeOfAReadThatFailed) {
   FakePerfKernel kernel;
-  const CounterGroup group = must_open(kernel, events({"cycles"}));
+  const CounterGroup group = must_open(kernel, {kCycles});
   kernel.fail_read_of(0, EIO);
 
   GroupReading reading;
@@ -345,7 +359,7 @@ TEST(CounterGroupTest, RefusesWordsThatDoNotDescribeItsEvents) {
 
   for (const Row& row : rows) {
     FakePerfKernel kernel;
-    const CounterGroup group = must_open(kernel, events({"cycles", "instructions"}));
+    const CounterGroup group = must_open(kernel, {kCycles, kInstructions});
     kernel.answer(0, row.leader);
     kernel.answer(1, {1, 10, 10, 72, kernel.id_of(1)});
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,15 +22,31 @@ namespace {
 
 constexpr std::size_t kPages = 1024;  // far more than anything else faults here meanwhile
 
-std::vector<EventSpec> events(std::initializer_list<const char*> names) {
-  std::vector<EventSpec> specs;
-  for (const char* name : names) specs.push_back(*parse_event(name));
-  return specs;
+using Events = std::vector<CounterSpec>;
+
+CounterSpec software(std::string name, std::uint64_t config) {
+  return {std::move(name), {.type = PERF_TYPE_SOFTWARE, .config = config}};
 }
 
-CounterRequest request_for(const char* event, int cpu) {
+const CounterSpec kTaskClock = software("task-clock", PERF_COUNT_SW_TASK_CLOCK);
+const CounterSpec kContextSwitches = software("context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES);
+const CounterSpec kPageFaults = software("page-faults", PERF_COUNT_SW_PAGE_FAULTS);
+const CounterSpec kPageFaultsInUserMode{"page-faults:u",
+                                        {.type = PERF_TYPE_SOFTWARE,
+                                         .config = PERF_COUNT_SW_PAGE_FAULTS,
+                                         .exclude_kernel = true,
+                                         .exclude_hypervisor = true}};
+const CounterSpec kPageFaultsInTheKernel{"page-faults:k",
+                                         {.type = PERF_TYPE_SOFTWARE,
+                                          .config = PERF_COUNT_SW_PAGE_FAULTS,
+                                          .exclude_user = true,
+                                          .exclude_hypervisor = true}};
+const CounterSpec kCycles{"cycles",
+                          {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES}};
+
+CounterRequest request_for(const CounterSpec& event, int cpu) {
   CounterRequest request;
-  request.event = parse_event(event)->attributes;
+  request.event = event.attributes;
   request.cpu = cpu;
   return request;
 }
@@ -75,7 +92,7 @@ class LinuxPerfKernelTest : public ::testing::Test {
     CPU_SET(static_cast<std::size_t>(cpu_), &one);
     ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
 
-    const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+    const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
     if (counter) return;
     const int code = counter.error().code;
     if (code == EACCES || code == EPERM || code == ENOSYS) {
@@ -92,15 +109,15 @@ class LinuxPerfKernelTest : public ::testing::Test {
 };
 
 TEST_F(LinuxPerfKernelTest, OpensCountersCloseOnExec) {
-  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+  const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
 
   ASSERT_TRUE(counter);
   EXPECT_EQ(::fcntl(counter->fd.get(), F_GETFD), FD_CLOEXEC);
 }
 
 TEST_F(LinuxPerfKernelTest, GivesEveryCounterAnIdOfItsOwn) {
-  const Result<OpenCounter> first = kernel_.open(request_for("task-clock", cpu_));
-  const Result<OpenCounter> second = kernel_.open(request_for("task-clock", cpu_));
+  const Result<OpenCounter> first = kernel_.open(request_for(kTaskClock, cpu_));
+  const Result<OpenCounter> second = kernel_.open(request_for(kTaskClock, cpu_));
 
   ASSERT_TRUE(first && second);
   EXPECT_NE(first->id, 0u);
@@ -108,7 +125,7 @@ TEST_F(LinuxPerfKernelTest, GivesEveryCounterAnIdOfItsOwn) {
 }
 
 TEST_F(LinuxPerfKernelTest, CountsNothingUntilALeaderIsEnabled) {
-  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", cpu_));
+  const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, cpu_));
   ASSERT_TRUE(counter);
   std::uint64_t words[words_in_reading(1)] = {};
 
@@ -126,9 +143,8 @@ TEST_F(LinuxPerfKernelTest, CountsNothingUntilALeaderIsEnabled) {
 }
 
 TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
-  const auto group = CounterGroup::open(
-      kernel_, events({"task-clock", "context-switches", "page-faults"}), {cpu_, -1, {}},
-      /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel_, Events{kTaskClock, kContextSwitches, kPageFaults},
+                                        {cpu_, -1, {}}, {});
   ASSERT_TRUE(group) << describe(group.error().error);
   GroupReading before;
   GroupReading after;
@@ -151,9 +167,9 @@ TEST_F(LinuxPerfKernelTest, CountsAGroupOfSoftwareEventsOnThisCpu) {
 // Other programs run on this CPU too, so only lower bounds hold for each mode; but whoever faulted
 // did so in one of the two, and one read of a group is of one instant.
 TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
-  const auto group =
-      CounterGroup::open(kernel_, events({"page-faults", "page-faults:u", "page-faults:k"}),
-                         {cpu_, -1, {}}, /*pinned=*/false);
+  const auto group = CounterGroup::open(
+      kernel_, Events{kPageFaults, kPageFaultsInUserMode, kPageFaultsInTheKernel}, {cpu_, -1, {}},
+      {});
   ASSERT_TRUE(group) << describe(group.error().error);
   NewPages for_user;
   NewPages for_kernel;
@@ -173,14 +189,14 @@ TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
 }
 
 TEST_F(LinuxPerfKernelTest, SaysEnoentForAHardwareEventWhereThereIsNone) {
-  const Result<OpenCounter> counter = kernel_.open(request_for("cycles", cpu_));
+  const Result<OpenCounter> counter = kernel_.open(request_for(kCycles, cpu_));
   if (counter) GTEST_SKIP() << "this machine counts cycles";
 
   EXPECT_EQ(counter.error().code, ENOENT) << describe(counter.error());
 }
 
 TEST_F(LinuxPerfKernelTest, SaysEinvalOrEnodevForACpuThatCannotBe) {
-  const Result<OpenCounter> counter = kernel_.open(request_for("task-clock", 65'535));
+  const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, 65'535));
 
   ASSERT_FALSE(counter);
   EXPECT_TRUE(counter.error().code == EINVAL || counter.error().code == ENODEV)
@@ -189,7 +205,7 @@ TEST_F(LinuxPerfKernelTest, SaysEinvalOrEnodevForACpuThatCannotBe) {
 
 TEST_F(LinuxPerfKernelTest, SaysEbadfForADirectoryThatIsNoCgroup) {
   const UniqueFd directory{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  CounterRequest request = request_for("task-clock", cpu_);
+  CounterRequest request = request_for(kTaskClock, cpu_);
   request.cgroup_fd = directory.get();
 
   const Result<OpenCounter> counter = kernel_.open(request);
@@ -205,8 +221,8 @@ TEST_F(LinuxPerfKernelTest, CountsACgroupOfTheHierarchyThatIsFound) {
   const UniqueFd directory{::open(mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   ASSERT_TRUE(directory) << mount;
 
-  const auto group = CounterGroup::open(kernel_, events({"task-clock", "context-switches"}),
-                                        {cpu_, directory.get(), "/"}, /*pinned=*/false);
+  const auto group = CounterGroup::open(kernel_, Events{kTaskClock, kContextSwitches},
+                                        {cpu_, directory.get(), "/"}, {});
   ASSERT_TRUE(group) << describe(group.error().error) << " (" << mount << ")";
   GroupReading reading;
   ASSERT_TRUE(group->read(kernel_, reading));

@@ -23,6 +23,10 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   const CounterRequest hardware = request(PERF_TYPE_HARDWARE, -1);
   const CounterRequest software = request(PERF_TYPE_SOFTWARE, -1);
   const CounterRequest software_in_cgroup = request(PERF_TYPE_SOFTWARE, 5);
+  CounterRequest filtered = request(PERF_TYPE_TRACEPOINT, -1);
+  filtered.event.filter = "prev_prio < 100";
+  CounterRequest uprobe = request(7, -1);
+  uprobe.event.probe = "/bin/sh";
   struct Row {
     int code;
     CounterRequest asked;
@@ -31,16 +35,20 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   const Row rows[] = {
       {EACCES, hardware, "CAP_PERFMON"},
       {EACCES, software_in_cgroup, "kernel.perf_event_paranoid"},
+      {EACCES, uprobe, "CAP_SYS_ADMIN"},
       {EPERM, hardware, "seccomp"},
       {ENOSYS, software, "CONFIG_PERF_EVENTS"},
       {ENOENT, hardware, "no such hardware counter"},
       {ENOENT, request(PERF_TYPE_HW_CACHE, -1), "no such hardware counter"},
-      {ENOENT, request(PERF_TYPE_HARDWARE, 5), "no such hardware counter"},
+      {ENOENT, request(PERF_TYPE_HARDWARE, 5), "cgroup.subtree_control"},  // the CPU has it
+      {ENOENT, request(PERF_TYPE_TRACEPOINT, -1), "this kernel has no such event"},
       {ENOENT, software, "this kernel has no such event"},
       {ENOENT, software_in_cgroup, "cgroup.subtree_control"},
       {EOPNOTSUPP, hardware, "modifiers"},
-      {EINVAL, hardware, "fewer events in one group"},
+      {EINVAL, hardware, "a group that is too large"},
       {EINVAL, software, "combination of event and modifiers"},
+      {EINVAL, filtered, "the filter"},
+      {EACCES, filtered, "CAP_PERFMON"},
       {EMFILE, software, "LimitNOFILE="},
       {ENFILE, software, "fs.file-max"},
       {ENODEV, software, "offline"},

@@ -26,6 +26,10 @@ available = "perf_event_exporter_event_available"
 reload_successful = "perf_event_exporter_config_last_reload_successful"
 
 
+def is_available(scrape, event):
+    return scrape.value(available, event=event, scope="cpu")
+
+
 def run(*args):
     return subprocess.run([harness.daemon_binary, *args], capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, timeout=harness.PATIENCE, check=False)
@@ -132,7 +136,7 @@ class LittleToCountTest(FileTest):
                             extra_groups=[]) as daemon:
             scrape = daemon.scrape_after_polls(3)
             self.assertEqual(daemon.get("/-/ready")[0], 200)
-            self.assertEqual([scrape.value(available, event=event) for event in EVENTS], [0, 0, 0])
+            self.assertEqual([is_available(scrape, event) for event in EVENTS], [0, 0, 0])
             self.assertEqual(scrape.with_name("perf_cpu_"), {})
             self.assertEqual(scrape.with_name("perf_event_exporter_event_open_errors_total"), {})
             warnings = daemon.lines("warn")
@@ -165,9 +169,9 @@ class LittleToCountTest(FileTest):
         config = harness.config_of(events=["task-clock", "cycles", "instructions"], scope="cpu")
         with harness.Daemon(config) as daemon:
             scrape = daemon.scrape_after_polls(3)
-            harness.require(scrape.value(available, event="cycles") == 0, "this machine has a PMU")
-            self.assertEqual(scrape.value(available, event="instructions"), 0)
-            self.assertEqual(scrape.value(available, event="task-clock"), 1)
+            harness.require(is_available(scrape, "cycles") == 0, "this machine has a PMU")
+            self.assertEqual(is_available(scrape, "instructions"), 0)
+            self.assertEqual(is_available(scrape, "task-clock"), 1)
             self.assertEqual(scrape.with_name("perf_cpu_cycles"), {})
             self.assertTrue(scrape.has("perf_cpu_task_clock_seconds_total", cpu="0"))
             about = [line for line in daemon.stderr().splitlines() if "cycles" in line]
@@ -239,8 +243,8 @@ class SignalTest(unittest.TestCase):
             second = daemon.scrape_when(
                 "the new event", lambda scrape: scrape.with_name("perf_cpu_minor_faults_total"))
             self.assertEqual(second.with_name("perf_cpu_task_clock"), {})
-            self.assertEqual(second.value(available, event="minor-faults"), 1)
-            self.assertFalse(second.has(available, event="task-clock"))
+            self.assertEqual(is_available(second, "minor-faults"), 1)
+            self.assertFalse(second.has(available, event="task-clock", scope="cpu"))
             self.assertGreaterEqual(second.value(polls), first.value(polls))  # it is still the same
             self.assertEqual(second.value(reload_successful), 1)
 
@@ -346,10 +350,11 @@ class CommandTest(FileTest):
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         *table, blank, verdict = ended.stdout.splitlines()
         self.assertEqual([line.split() for line in table],
-                         [["GROUP", "EVENT", "HERE"],
-                          *(["software", event, "yes"] for event in EVENTS)])
-        self.assertEqual((blank, verdict), ("", f"valid: {len(EVENTS)} of {len(EVENTS)} events "
-                                                "can be counted here"))
+                         [["GROUP", "EVENT", "SCOPE", "HERE"],
+                          *(["software", event, "cpu", "yes"] for event in EVENTS)])
+        self.assertEqual(blank, "")
+        self.assertTrue(verdict.startswith(
+            f"valid: {len(EVENTS)} of {len(EVENTS)} events can be counted here; needs "), verdict)
 
     def test_check_refuses_what_a_start_would_refuse(self):
         ended = run("--config.check", f"--config.file={self.file(BROKEN)}")
@@ -359,14 +364,23 @@ class CommandTest(FileTest):
     def test_embedded_configuration_counts_what_there_is(self):
         ended = run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertRegex(ended.stdout, r"(?m)^software +task-clock +yes$")
+        self.assertRegex(ended.stdout, r"(?m)^software +task-clock +cpu,cgroup +yes$")
 
     def test_list_prints_the_events_that_match(self):
         ended = run("list", "*-faults")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        rows = dict(line.split(maxsplit=1) for line in ended.stdout.splitlines())
-        self.assertEqual(set(rows) & set(EVENTS), {"minor-faults"})
-        self.assertEqual(rows["minor-faults"], "yes")
+        heading, *rows = ended.stdout.splitlines()
+        self.assertEqual(heading.split(), ["EVENT", "KIND", "PMU", "CPUS", "HERE", "DESCRIPTION"])
+        here = {row.split()[0]: row.split()[4] for row in rows}
+        self.assertEqual(set(here) & set(EVENTS), {"minor-faults"})
+        self.assertEqual(here["minor-faults"], "yes")
+
+    def test_list_as_json_names_the_metric_of_each_event(self):
+        ended = run("list", "--output", "json", "task-clock")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        (event,) = json.loads(ended.stdout)
+        self.assertEqual(event["metric"], "perf_cpu_task_clock_seconds_total")
+        self.assertEqual((event["type"], event["config"]), (1, 1))
 
     def test_help_and_version_are_no_failure(self):
         for flag in ("--help", "--version"):

@@ -6,6 +6,7 @@ waits for a fixed time: everything is awaited, and gives up loudly.
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -78,8 +79,9 @@ def require_root():
 def require_events(*events):
     """Skips unless the daemon can open `events` here: seccomp and old kernels forbid it."""
     require_root()
-    listed = subprocess.run([daemon_binary, "list"], capture_output=True, text=True, check=True)
-    here = {line.split()[0] for line in listed.stdout.splitlines() if line.split()[1] == "yes"}
+    listed = subprocess.run([daemon_binary, "list", "--output", "json"], check=True, text=True,
+                            capture_output=True)
+    here = {event["event"] for event in json.loads(listed.stdout) if event["available"]}
     missing = sorted(set(events) - here)
     require(not missing, f"this machine cannot count {', '.join(missing)}")
 

@@ -1,28 +1,49 @@
 #include "support/scripted_kernel.h"
 
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <sstream>
+#include <utility>
 
-#include "perf/event_spec.h"
+#include "perf/event_table.h"
 
 namespace pex::test {
 namespace {
 
-/// The canonical name of what is asked for.
-std::string event_name(const perf::EventAttributes& attributes) {
-  static constexpr const char* kModifiers[] = {"", ":u", ":k", ":uk"};
-  for (const std::string& name : perf::known_events()) {
-    for (const char* modifiers : kModifiers) {
-      const Result<perf::EventSpec> event = perf::parse_event(name + modifiers);
-      if (event && event->attributes == attributes) return event->name;
-    }
+/// Of the events of the tables, whatever their modifiers.
+std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names_of_tables() {
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names;
+  for (const perf::EventRow& row : perf::generic_events()) {
+    names.try_emplace({row.type, row.config}, row.name);
   }
-  return "unknown";
+  for (const perf::CacheEvent& event : perf::cache_events()) {
+    names.try_emplace({PERF_TYPE_HW_CACHE, event.config}, event.name);
+  }
+  return names;
+}
+
+/// The canonical name of what is asked for.
+std::string event_name(const perf::EventAttributes& asked) {
+  static const auto names = names_of_tables();
+  const auto known = names.find({asked.type, asked.config});
+  if (known == names.end()) {
+    std::ostringstream name;
+    name << "type" << asked.type << ":0x" << std::hex << asked.config;
+    return name.str();
+  }
+  std::string modes;
+  if (asked.exclude_hypervisor || asked.exclude_kernel || asked.exclude_user) {
+    modes = ":";
+    if (!asked.exclude_user) modes += 'u';
+    if (!asked.exclude_kernel) modes += 'k';
+  }
+  return known->second + modes;
 }
 
 }  // namespace
@@ -64,19 +85,31 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error{errno, {}, {}};
-  Counter counter{place, event, 1000 + ++opened_, request.leader_fd, 0, UniqueFd{ends[1]}};
-  if (request.leader_fd < 0) counter.leader_fd = ends[0];
-  for (const auto& [fd, other] : counters_) {
-    counter.position += other.leader_fd == counter.leader_fd ? 1 : 0;
-  }
+  Counter counter;
+  counter.id = counter.leader_id = 1000 + ++opened_;
+  counter.group = place + " " + event;
+  counter.pinned = request.pinned;
+  counter.whole_cpu = request.cgroup_fd < 0;
+  counter.cpu = request.cpu;
+  counter.other_end.reset(ends[1]);
+  if (request.leader_fd >= 0) join(counters_.at(request.leader_fd), counter);
   if (counter.position >= largest_group_) {
     ::close(ends[0]);
     return Error{too_large_, {}, {}};
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
-  if (request.leader_fd < 0) start_anew(place + " " + event);
+  if (request.leader_fd < 0) start_anew(counter.group);
   counters_.insert_or_assign(ends[0], std::move(counter));
   return opened;
+}
+
+void ScriptedKernel::join(const Counter& leader, Counter& member) const {
+  member.group = leader.group;
+  member.leader_id = leader.id;
+  member.pinned = leader.pinned;
+  member.position = static_cast<std::size_t>(
+      std::count_if(counters_.begin(), counters_.end(),
+                    [&](const auto& entry) { return entry.second.leader_id == leader.id; }));
 }
 
 /// What the group of this name before it was told to say is over: a new one starts at 0.
@@ -87,33 +120,29 @@ void ScriptedKernel::start_anew(const std::string& group) {
 
 Result<> ScriptedKernel::enable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
-  const Counter& leader = counters_.at(leader_fd);
-  ++enables_[leader.place + " " + leader.event];
+  ++enables_[counters_.at(leader_fd).group];
   return {};
 }
 
 Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   const std::lock_guard lock{mutex_};
   const Counter& asked = counters_.at(leader_fd);
-  const Counter& leader = counters_.at(asked.leader_fd);
-  const std::string group = leader.place + " " + leader.event;
-  const bool whole_cpu = leader.place.find(' ') == std::string::npos;
-  Told& told = answers_[group];
-  const Answer& answer = told.answer;
+  Told trial{trial_, false, false};
+  Told& told = only_tried_ ? trial : answers_[asked.group];
+  Answer& answer = told.answer;
   told.was_read = true;
-  if (!told.by_script && whole_cpu) {
-    told.answer.enabled = told.answer.running += std::chrono::milliseconds{1};
+  if (!told.by_script && asked.whole_cpu) {
+    answer.enabled += std::chrono::milliseconds{1};
+    answer.running += std::chrono::milliseconds{1};
   }
   if (answer.kind == Answer::Kind::kEof) return std::size_t{0};
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
 
-  std::vector<const Counter*> members;
-  for (const auto& [fd, counter] : counters_) {
-    const bool alone = answer.kind == Answer::Kind::kBrokenUp;
-    if (alone ? fd == leader_fd : counter.leader_fd == leader_fd) members.push_back(&counter);
+  const std::vector<const Counter*> members = read_together(asked, answer);
+  if (!told.by_script && members.size() + taken_from(asked) > largest_running_) {
+    if (asked.pinned) return std::size_t{0};
+    answer.running = {};
   }
-  std::sort(members.begin(), members.end(),
-            [](const Counter* a, const Counter* b) { return a->position < b->position; });
   std::size_t filled = 0;
   words[filled++] = members.size();
   words[filled++] = static_cast<std::uint64_t>(answer.enabled.count());
@@ -123,6 +152,36 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
     words[filled++] = member->id;
   }
   return filled;
+}
+
+/// Counters of the PMU that pinned groups have before the group of `asked` gets any.
+std::size_t ScriptedKernel::taken_from(const Counter& asked) const {
+  return static_cast<std::size_t>(
+      std::count_if(counters_.begin(), counters_.end(), [&](const auto& entry) {
+        const Counter& other = entry.second;
+        const bool comes_first = !asked.pinned || other.leader_id < asked.leader_id;
+        return other.pinned && other.cpu == asked.cpu && other.leader_id != asked.leader_id &&
+               comes_first && !is_closed(other);
+      }));
+}
+
+/// The counters that one read is about, in the order they were opened.
+std::vector<const ScriptedKernel::Counter*> ScriptedKernel::read_together(
+    const Counter& asked, const Answer& answer) const {
+  const bool alone = answer.kind == Answer::Kind::kBrokenUp;
+  std::vector<const Counter*> members;
+  for (const auto& [fd, counter] : counters_) {
+    const bool belongs = alone ? counter.id == asked.id : counter.leader_id == asked.leader_id;
+    if (belongs) members.push_back(&counter);
+  }
+  std::sort(members.begin(), members.end(),
+            [](const Counter* a, const Counter* b) { return a->position < b->position; });
+  return members;
+}
+
+void ScriptedKernel::only_tried(bool trying) {
+  const std::lock_guard lock{mutex_};
+  only_tried_ = trying;
 }
 
 /// The write end of a pipe reports an error once its read end is closed.
@@ -151,7 +210,7 @@ std::vector<std::string> ScriptedKernel::open_groups() {
   forget_closed();
   std::vector<std::string> names;
   for (const auto& [fd, counter] : counters_) {
-    if (counter.leader_fd == fd) names.push_back(counter.place + " " + counter.event);
+    if (counter.leader_id == counter.id) names.push_back(counter.group);
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -16,6 +16,7 @@ namespace pex::test {
 /// so is a close. Groups are named by place and leader:
 ///   "cpu0 cycles"                     the group led by cycles on all of CPU 0
 ///   "cpu0 /system.slice/a.service cycles"   the same in a cgroup below `cgroup_root`
+/// Events of the generic tables by their name, others by what the kernel is told: "type8:0x2".
 class ScriptedKernel final : public perf::PerfKernel {
  public:
   explicit ScriptedKernel(std::string cgroup_root = {}) : cgroup_root_(std::move(cgroup_root)) {}
@@ -46,6 +47,13 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// Refuses the member that would make a group larger than the PMU.
   void refuse_groups_larger_than(std::size_t events, int code);
 
+  /// Groups of more events open, and never get a turn on the PMU; pinned groups of the same CPU
+  /// take from what there is for the others, and those opened earlier from each other.
+  void starve_groups_larger_than(std::size_t events) { largest_running_ = events; }
+
+  /// While groups are only tried, the answers are kept for the polls: each counts a little.
+  void only_tried(bool trying);
+
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
@@ -57,10 +65,12 @@ class ScriptedKernel final : public perf::PerfKernel {
 
  private:
   struct Counter {
-    std::string place;  ///< "cpu0" or "cpu0 /path"
-    std::string event;
+    std::string group;  ///< its name: place and leading event
     std::uint64_t id = 0;
-    int leader_fd = -1;        ///< own number when it leads
+    std::uint64_t leader_id = 0;  ///< own id when it leads; numbers of descriptors are used again
+    bool pinned = false;          ///< its group is
+    bool whole_cpu = false;
+    int cpu = 0;
     std::size_t position = 0;  ///< within its group
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
   };
@@ -72,6 +82,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   };
 
   void start_anew(const std::string& group);
+  std::size_t taken_from(const Counter& asked) const;
+  void join(const Counter& leader, Counter& member) const;
+  std::vector<const Counter*> read_together(const Counter& asked, const Answer& answer) const;
   std::string place_of(const perf::CounterRequest& request) const;
   bool is_closed(const Counter& counter) const;
   void forget_closed();
@@ -84,6 +97,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, std::size_t> enables_;
   std::size_t largest_group_ = perf::kMaxGroupEvents;
   int too_large_ = 0;  ///< errno for a larger one
+  std::size_t largest_running_ = perf::kMaxGroupEvents;
+  bool only_tried_ = false;
+  Answer trial_;  ///< of any group that is only tried
   std::size_t opened_ = 0;
 };
 

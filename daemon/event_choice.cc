@@ -1,0 +1,227 @@
+#include "daemon/event_choice.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+
+#include "config/load.h"
+#include "perf/event_syntax.h"
+
+namespace pex::daemon {
+namespace {
+
+using exposition::Scope;
+
+/// Families of our own, which no event may take.
+constexpr std::string_view kOwnFamilies[] = {"perf_group_enabled_seconds_total",
+                                             "perf_group_running_seconds_total"};
+constexpr std::string_view kOwnPrefix = "perf_event_exporter_";
+
+bool is_ours(const std::string& family) {
+  return family.starts_with(kOwnPrefix) ||
+         std::find(std::begin(kOwnFamilies), std::end(kOwnFamilies), family) !=
+             std::end(kOwnFamilies);
+}
+
+struct UnitRow {
+  config::Unit configured;
+  perf::Unit unit;
+};
+constexpr UnitRow kUnits[] = {{config::Unit::kEvents, perf::Unit::kEvents},
+                              {config::Unit::kSeconds, perf::Unit::kSeconds},
+                              {config::Unit::kJoules, perf::Unit::kJoules},
+                              {config::Unit::kBytes, perf::Unit::kBytes}};
+
+perf::Unit unit_of(config::Unit configured) {
+  for (const UnitRow& row : kUnits) {
+    if (row.configured == configured) return row.unit;
+  }
+  return perf::Unit::kEvents;
+}
+
+/// `what`, and where in the text it is when that is not its beginning.
+std::string at_character(const std::string& text, perf::TextOffset at, const std::string& what) {
+  if (at.characters == 0) return what;
+  return "at character " + std::to_string(at.characters + 1) + " of '" + text + "': " + what;
+}
+
+/// The modes that a group leaves out, as if they had been written behind each event. False when it
+/// leaves out all that the event has chosen.
+bool exclude(const config::Group& group, perf::Modifiers& modifiers) {
+  const auto leave_out = [](std::initializer_list<std::pair<bool, bool*>> modes) {
+    const bool any_excluded =
+        std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return mode.first; });
+    const bool any_chosen =
+        std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return *mode.second; });
+    if (!any_excluded) return true;
+    for (const auto& [excluded, chosen] : modes) *chosen = !excluded && (*chosen || !any_chosen);
+    return std::any_of(modes.begin(), modes.end(), [](const auto& mode) { return *mode.second; });
+  };
+  modifiers.not_idle = modifiers.not_idle || group.exclude_idle;
+  return leave_out({{group.exclude_user, &modifiers.user},
+                    {group.exclude_kernel, &modifiers.kernel},
+                    {group.exclude_hypervisor, &modifiers.hypervisor}}) &&
+         leave_out(
+             {{group.exclude_host, &modifiers.host}, {group.exclude_guest, &modifiers.guest}});
+}
+
+/// The same event of two core PMUs is told apart as its series are.
+std::string name_with_pmu(const perf::EventIdentity& event) {
+  for (const auto& [name, value] : event.labels) {
+    if (name == "pmu" && event.name.find('/') == std::string::npos) {
+      return event.name + " on " + value;
+    }
+  }
+  return event.name;
+}
+
+}  // namespace
+
+ChosenGroup EventChoice::choose(const config::Group& group) {
+  ChosenGroup chosen{group, {group.pinned, group.exclusive}};
+  for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
+  return chosen;
+}
+
+void EventChoice::add_mistake(const config::Position& at, const std::string& what,
+                              const std::string& remedy) {
+  plan_.mistakes.push_back(config::mistake(at, what, remedy));
+}
+
+void EventChoice::add_entry(const config::EventEntry& entry, ChosenGroup& chosen) {
+  const Result<perf::ParsedEvents, perf::SyntaxError> parsed = perf::parse_events(entry.spelling);
+  if (!parsed) {
+    const perf::SyntaxError& error = parsed.error();
+    return add_mistake(entry.at, at_character(entry.spelling, error.at, error.what), error.remedy);
+  }
+  if (parsed->in_braces && chosen.group.events.size() > 1) {
+    return add_mistake(entry.at, "a group in braces next to other events",
+                       "give it an entry of its own under 'groups'");
+  }
+  const bool is_described = entry.name || entry.help || entry.unit || entry.scale || entry.filter;
+  if (is_described && parsed->events.size() > 1) {
+    return add_mistake(entry.at, "several events cannot share a name, help, unit or filter",
+                       "give each event an entry of its own");
+  }
+  const bool was_full = chosen.spelled > perf::kMaxGroupEvents;
+  chosen.spelled += parsed->events.size();
+  if (was_full) return;
+  if (chosen.spelled > perf::kMaxGroupEvents) {
+    return add_mistake(entry.at, "more than 64 events in one group", "make several groups of them");
+  }
+  for (const perf::ParsedEvent& event : parsed->events) add_event(entry, event, chosen);
+}
+
+void EventChoice::add_event(const config::EventEntry& entry, perf::ParsedEvent event,
+                            ChosenGroup& chosen) {
+  chosen.mode.pinned = chosen.mode.pinned || event.modifiers.pinned;
+  chosen.mode.exclusive = chosen.mode.exclusive || event.modifiers.exclusive;
+  const std::string quoted = "'" + perf::spelling(event) + "'";
+  if (event.modifiers.weak && !chosen.group.weak) {
+    return add_mistake(entry.at, quoted + " is weak, and its group is not",
+                       "remove the W, or 'weak: false'");
+  }
+  if (entry.filter && !std::holds_alternative<perf::Tracepoint>(event.kind)) {
+    return add_mistake(entry.at, quoted + " has a filter, and is no tracepoint",
+                       "remove the filter");
+  }
+  const perf::Modifiers written = event.modifiers;
+  if (!exclude(chosen.group, event.modifiers)) {
+    return add_mistake(entry.at, quoted + " counts only what its group excludes",
+                       "remove its modifiers, or count it in another group");
+  }
+  Result<std::vector<perf::EventSpec>, perf::Unresolved> specs = resolver_.resolve(event);
+  if (!specs && event.modifiers != written && resolver_.resolve({event.kind, written, event.at})) {
+    specs.error().error.remedy = "count it in a group without 'exclude_...'";
+  }
+  if (!specs) return add_unresolved(entry, event, specs.error(), chosen.group);
+  for (perf::EventSpec& spec : *specs) {
+    if (describe(entry, spec) && keeps_the_rules(entry, spec, chosen.group)) {
+      add_available(std::move(spec), chosen);
+    }
+  }
+}
+
+void EventChoice::add_unresolved(const config::EventEntry& entry, const perf::ParsedEvent& event,
+                                 const perf::Unresolved& why, const config::Group& group) {
+  const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
+  if (why.on_every_machine) return add_mistake(entry.at, what, why.error.remedy);
+  plan_.events.push_back({perf::spelling(event), group.name, group.cpu_scope, group.cgroup_scope,
+                          false, Error{why.error.code, what, why.error.remedy}});
+}
+
+/// Gives `spec` what the operator said of it. False when that contradicts what is known of it.
+bool EventChoice::describe(const config::EventEntry& entry, perf::EventSpec& spec) {
+  perf::EventIdentity& identity = spec.identity;
+  const perf::Unit unit = entry.unit ? unit_of(*entry.unit) : identity.unit;
+  if (unit != identity.unit && identity.unit != perf::Unit::kEvents && !entry.scale) {
+    add_mistake(entry.at, "'" + identity.name + "' is counted in another unit",
+                "leave out the unit, or say with 'scale' what one count is worth in it");
+    return false;
+  }
+  if (unit != identity.unit) identity.scale = 1;
+  identity.unit = unit;
+  if (entry.scale) identity.scale = *entry.scale;
+  if (entry.name) identity.metric = perf::metric_word(*entry.name);
+  if (entry.help) identity.help = *entry.help;
+  for (perf::EventInstance& instance : spec.instances) {
+    instance.attributes.filter = entry.filter.value_or("");
+  }
+  return true;
+}
+
+bool EventChoice::keeps_the_rules(const config::EventEntry& entry, const perf::EventSpec& spec,
+                                  const config::Group& group) {
+  const perf::EventIdentity& event = spec.identity;
+  if (event.is_uncore && group.cgroup_scope) {
+    add_mistake(entry.at,
+                "'" + event.name + "' is counted by a part of the package, which does not know " +
+                    "whose work it does: it cannot be counted by cgroup",
+                "write scope: cpu");
+    return false;
+  }
+  bool is_single = true;
+  if (group.cpu_scope) is_single = claim_series(Scope::kCpu, event, entry.at);
+  if (group.cgroup_scope) is_single = claim_series(Scope::kCgroup, event, entry.at) && is_single;
+  return is_single;
+}
+
+/// Two events of one family and with the same labels would be two samples of one series.
+bool EventChoice::claim_series(Scope scope, const perf::EventIdentity& event,
+                               const config::Position& at) {
+  const std::string family = exposition::family_name(scope, event);
+  const bool is_own = is_ours(family);
+  const auto [first, is_new] = claimed_.try_emplace({family, event.labels}, at);
+  if (is_new && !is_own) return true;
+  const config::Position& other = first->second;
+  add_mistake(
+      at,
+      "'" + event.name + "' would be a second " + family + "; the first is " +
+          (is_own ? "the exporter's own" : other.key + " in line " + std::to_string(other.line)),
+      is_own ? "give it another name" : "count it in one group only, or give it a name");
+  return false;
+}
+
+void EventChoice::add_available(perf::EventSpec spec, ChosenGroup& chosen) {
+  const std::optional<Error> refused = try_instances(spec);
+  const config::Group& group = chosen.group;
+  plan_.events.push_back({name_with_pmu(spec.identity), group.name, group.cpu_scope,
+                          group.cgroup_scope, !refused, refused.value_or(Error{})});
+  if (refused) return;
+  chosen.availability.push_back(plan_.events.size() - 1);
+  chosen.events.push_back(std::move(spec));
+}
+
+/// Why one of the instances can never be opened: a sum without it would be too small.
+std::optional<Error> EventChoice::try_instances(const perf::EventSpec& spec) {
+  for (const perf::EventInstance& instance : spec.instances) {
+    const Result<> tried =
+        try_event(kernel_, {spec.identity.name, instance.attributes}, cpus_.of(instance.pmu));
+    if (!tried && is_lasting(tried.error().code)) {
+      return Error{tried.error().code, {}, tried.error().remedy};
+    }
+  }
+  return {};
+}
+
+}  // namespace pex::daemon

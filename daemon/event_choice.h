@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "daemon/plan.h"
+#include "daemon/probe_cpus.h"
+#include "perf/counter_group.h"
+#include "perf/event_resolver.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// A configured group, and those of its events that this machine can count.
+struct ChosenGroup {
+  const config::Group& group;
+  perf::GroupMode mode;  ///< of the group, and of the modifiers of its events
+  std::vector<perf::EventSpec> events = {};
+  std::vector<std::size_t> availability = {};  ///< of each event, its index in Plan::events
+  std::size_t spelled = 0;  ///< events of its entries so far, whether they can be counted or not
+};
+
+/// The first half of planning, from text to events: parses, resolves, checks the rules, and tries
+/// each event on its own. What is wrong goes into the plan's mistakes, what is not here into its
+/// events.
+class EventChoice {
+ public:
+  /// All outlive it.
+  EventChoice(const perf::EventResolver& resolver, perf::PerfKernel& kernel, const ProbeCpus& cpus,
+              Plan& plan)
+      : resolver_(resolver), kernel_(kernel), cpus_(cpus), plan_(plan) {}
+
+  ChosenGroup choose(const config::Group& group);
+
+ private:
+  void add_mistake(const config::Position& at, const std::string& what, const std::string& remedy);
+  void add_entry(const config::EventEntry& entry, ChosenGroup& chosen);
+  void add_event(const config::EventEntry& entry, perf::ParsedEvent event, ChosenGroup& chosen);
+  void add_unresolved(const config::EventEntry& entry, const perf::ParsedEvent& event,
+                      const perf::Unresolved& why, const config::Group& group);
+  bool keeps_the_rules(const config::EventEntry& entry, const perf::EventSpec& spec,
+                       const config::Group& group);
+  bool claim_series(exposition::Scope scope, const perf::EventIdentity& event,
+                    const config::Position& at);
+  bool describe(const config::EventEntry& entry, perf::EventSpec& spec);
+  void add_available(perf::EventSpec spec, ChosenGroup& chosen);
+  std::optional<Error> try_instances(const perf::EventSpec& spec);
+
+  const perf::EventResolver& resolver_;
+  perf::PerfKernel& kernel_;
+  const ProbeCpus& cpus_;
+  Plan& plan_;
+  using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
+  std::map<Series, config::Position> claimed_;  ///< family and labels, and where they were first
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,149 @@
+#include "daemon/event_list.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/plan.h"
+#include "daemon/probe_cpus.h"
+#include "daemon/table_text.h"
+#include "exposition/metric_names.h"
+#include "host/cpu_list.h"
+#include "host/topology.h"
+#include "perf/event_resolver.h"
+#include "perf/event_syntax.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kNameColumn = 34;
+constexpr std::size_t kKindColumn = 12;
+constexpr std::size_t kPmuColumn = 14;
+constexpr std::size_t kCpusColumn = 10;
+constexpr std::size_t kHereColumn = 14;
+
+/// One line of the list.
+struct Line {
+  perf::ListedEvent listed;
+  std::optional<perf::EventSpec> spec;  ///< of the first PMU that has it; none when not resolved
+  std::string cpus;                     ///< "0-3", "all"
+  bool tried = false;
+  std::optional<Error> refused;  ///< why it cannot be counted here
+};
+
+bool is_tried(const perf::ListedEvent& event) {
+  using Kind = perf::ListedEvent::Kind;
+  return event.kind != Kind::kTracepoint && event.kind != Kind::kVendor;
+}
+
+/// Also by the full name of a vendor's event, "skl::INST_RETIRED:ANY".
+bool matches(const std::string& glob, const perf::ListedEvent& event) {
+  const std::string full = event.pmu + "::" + event.name;
+  return ::fnmatch(glob.c_str(), event.name.c_str(), 0) == 0 ||
+         (!is_tried(event) && ::fnmatch(glob.c_str(), full.c_str(), 0) == 0);
+}
+
+std::string cpus_of(const perf::PmuCatalogue& pmus, const perf::EventSpec& spec) {
+  const std::string& name = spec.instances.front().pmu;
+  const perf::Pmu* pmu = name.empty() ? nullptr : pmus.find(name);
+  return pmu == nullptr ? "all" : host::format_cpu_list(pmu->cpus);
+}
+
+Line examine(const perf::ListedEvent& listed, const perf::EventResolver& resolver,
+             perf::PerfKernel& kernel, const ProbeCpus& cpus) {
+  Line line{listed, {}, "all", is_tried(listed), {}};
+  const auto parsed = perf::parse_events(listed.name);
+  if (!parsed) {
+    line.refused = Error{0, parsed.error().what, parsed.error().remedy};
+    return line;
+  }
+  auto specs = resolver.resolve(parsed->events.front());
+  if (!specs) {
+    line.refused = specs.error().error;
+    return line;
+  }
+  line.spec = std::move(specs->front());
+  line.cpus = cpus_of(resolver.pmus(), *line.spec);
+  if (!line.tried) return line;
+  const perf::EventInstance& instance = line.spec->instances.front();
+  const Result<> tried =
+      try_event(kernel, {listed.name, instance.attributes}, cpus.of(instance.pmu));
+  if (!tried) line.refused = tried.error();
+  return line;
+}
+
+void print_table(const std::vector<Line>& lines) {
+  std::cout << column("EVENT", kNameColumn) << column("KIND", kKindColumn)
+            << column("PMU", kPmuColumn) << column("CPUS", kCpusColumn)
+            << column("HERE", kHereColumn) << "DESCRIPTION\n";
+  for (const Line& line : lines) {
+    const bool is_known = line.tried || line.refused;
+    std::cout << column(line.listed.name, kNameColumn)
+              << column(std::string(perf::name_of(line.listed.kind)), kKindColumn)
+              << column(line.listed.pmu.empty() ? "-" : line.listed.pmu, kPmuColumn)
+              << column(line.cpus, kCpusColumn)
+              << column(
+                     is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
+                     kHereColumn)
+              << line.listed.help << '\n';
+  }
+}
+
+json::object to_json(const Line& line) {
+  json::object object{{"event", line.listed.name},
+                      {"kind", perf::name_of(line.listed.kind)},
+                      {"pmu", line.listed.pmu},
+                      {"cpus", line.cpus},
+                      {"description", line.listed.help}};
+  object["available"] = line.tried || line.refused ? json::value(!line.refused) : json::value();
+  if (line.refused) object["reason"] = describe(*line.refused);
+  if (line.spec) {
+    const perf::EventAttributes& attributes = line.spec->instances.front().attributes;
+    object["type"] = attributes.type;
+    object["config"] = attributes.config;
+    object["metric"] = exposition::family_name(exposition::Scope::kCpu, line.spec->identity);
+  }
+  return object;
+}
+
+void print_json(const std::vector<Line>& lines) {
+  json::array array;
+  for (const Line& line : lines) array.push_back(to_json(line));
+  std::cout << json::serialize(array) << '\n';
+}
+
+ExitStatus failed(Log& log, const Error& error) {
+  log.error(describe(error));
+  return kFailed;
+}
+
+}  // namespace
+
+ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  const Result<std::vector<int>> online = host::online_cpus(options.roots);
+  if (!online) return failed(log, online.error());
+  const Result<perf::EventResolver> resolver = perf::EventResolver::create(options.roots);
+  if (!resolver) return failed(log, resolver.error());
+
+  const ProbeCpus cpus{resolver->pmus(), *online};
+  std::vector<Line> lines;
+  for (const perf::ListedEvent& event : perf::list_events(*resolver)) {
+    if (!matches(options.list_glob, event)) continue;
+    lines.push_back(examine(event, *resolver, kernel, cpus));
+  }
+  if (lines.empty()) {
+    return failed(log, Error{0, "no event matches '" + options.list_glob + "'",
+                             "'list' without a pattern prints all of them"});
+  }
+  options.list_output == ListOutput::kJson ? print_json(lines) : print_table(lines);
+  return std::cout << std::flush ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,216 @@
+#include "daemon/group_layout.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+namespace pex::daemon {
+namespace {
+
+struct AggregateRow {
+  config::Aggregate configured;
+  collect::Aggregation aggregation;
+};
+constexpr AggregateRow kAggregates[] = {
+    {config::Aggregate::kCpu, collect::Aggregation::kCpu},
+    {config::Aggregate::kCore, collect::Aggregation::kCore},
+    {config::Aggregate::kDie, collect::Aggregation::kDie},
+    {config::Aggregate::kPackage, collect::Aggregation::kPackage},
+    {config::Aggregate::kNode, collect::Aggregation::kNode},
+    {config::Aggregate::kHost, collect::Aggregation::kHost},
+};
+
+/// What an uncore PMU counts is of its package; which CPU reads it means nothing.
+collect::Aggregation aggregation_of(const config::Group& group, bool is_uncore) {
+  for (const AggregateRow& row : kAggregates) {
+    if (group.aggregate == row.configured) return row.aggregation;
+  }
+  return is_uncore ? collect::Aggregation::kPackage : collect::Aggregation::kCpu;
+}
+
+std::string name_of(const ChosenGroup& chosen, const collect::GroupPart& part) {
+  return "group '" + chosen.group.name + "'" + (part.pmu.empty() ? "" : " on " + part.pmu);
+}
+
+/// Of a group that is not to be split.
+Error does_not_fit(const std::string& group, const perf::Trial& trial, std::size_t events) {
+  if (events == 1) {
+    return trial.failure ? Error{trial.failure->error.code, {}, trial.failure->error.remedy}
+                         : Error{0, group + " has no turn on the PMU",
+                                 "stop what holds its counters: 'perf_event_exporter doctor' tells "
+                                 "how many are free"};
+  }
+  return Error{0, group + " does not fit on the PMU with its " + std::to_string(events) + " events",
+               "put fewer events in one group, or allow the split with weak: true"};
+}
+
+Error has_no_place(const std::string& group, int copy) {
+  return Error{0,
+               "pinned " + group + " has no place on the PMU" +
+                   (copy == 0 ? "" : " for its cgroups next to that for the CPUs"),
+               "'perf_event_exporter doctor' tells how many counters are free; pin fewer events" +
+                   std::string(copy == 0 ? "" : ", or count them in one scope")};
+}
+
+}  // namespace
+
+GroupLayout::GroupLayout(const perf::PmuCatalogue& pmus, perf::PerfKernel& kernel,
+                         const ProbeCpus& cpus, Beside beside, Plan& plan)
+    : kernel_(kernel), cpus_(cpus), beside_(beside), plan_(plan) {
+  for (const perf::Pmu* pmu : pmus.core_pmus()) core_pmus_.push_back(pmu->name);
+}
+
+collect::ScopePlan GroupLayout::lay_out(const ChosenGroup& chosen) {
+  collect::ScopePlan layout;
+  for (const perf::EventSpec& event : chosen.events) {
+    layout.columns.push_back(
+        {event.identity, aggregation_of(chosen.group, event.identity.is_uncore), {}});
+  }
+  const auto held = static_cast<std::ptrdiff_t>(pinned_.size());
+  for (const collect::GroupPart& part : parts_of(chosen)) {
+    if (add_part(chosen, part, layout)) continue;
+    pinned_.erase(pinned_.begin() + held, pinned_.end());
+    return {};  // a part of a group would not be the group
+  }
+  std::erase_if(layout.columns, [](const collect::Column& column) { return column.parts.empty(); });
+  return layout;
+}
+
+/// Kernel groups that hold what was written as one. That a hybrid machine has two kinds of cores is
+/// no split: each CPU has all events.
+std::vector<collect::GroupPart> GroupLayout::parts_of(const ChosenGroup& chosen) {
+  std::vector<collect::GroupPart> parts = collect::parts_by_pmu(chosen.events, core_pmus_);
+  const auto is_core = [&](const collect::GroupPart& part) {
+    return std::find(core_pmus_.begin(), core_pmus_.end(), part.pmu) != core_pmus_.end();
+  };
+  const bool across_pmus = parts.size() > 1 && !std::all_of(parts.begin(), parts.end(), is_core);
+  if (!across_pmus || chosen.group.weak) return parts;
+  std::string pmus;
+  for (const collect::GroupPart& part : parts) {
+    pmus += (pmus.empty() ? "" : ", ") + (part.pmu.empty() ? "those of every CPU" : part.pmu);
+  }
+  drop(chosen, Error{0, "events of several PMUs cannot be one group: " + pmus,
+                     "put them into groups of their own, or allow the split with weak: true"});
+  return {};
+}
+
+/// False when it had to be dropped.
+bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
+                           collect::ScopePlan& layout) {
+  Counters events;
+  for (const auto& [event, instance] : part.members) {
+    const perf::EventSpec& spec = chosen.events[event];
+    events.push_back({spec.identity.name, spec.instances[instance].attributes});
+  }
+  std::size_t next = 0;
+  std::size_t number = 0;
+  const std::optional<std::vector<perf::Piece>> pieces = pieces_of(chosen, part, events);
+  if (!pieces) return false;
+  for (const perf::Piece& piece : *pieces) {
+    collect::GroupPlan planned;
+    planned.name = chosen.group.name + (++number == 1 ? "" : "/" + std::to_string(number));
+    planned.pmu = part.pmu;
+    planned.mode = chosen.mode;
+    planned.aggregation =
+        aggregation_of(chosen.group, chosen.events[part.members[next].event].identity.is_uncore);
+    for (std::size_t i = 0; i < piece.events; ++i, ++next) {
+      layout.columns[part.members[next].event].parts.push_back({layout.groups.size(), i});
+      planned.events.push_back(std::move(events[next]));
+    }
+    layout.groups.push_back(std::move(planned));
+  }
+  return true;
+}
+
+/// The pieces in which the part fits on the PMU; nothing when it must be dropped, which then has
+/// been said.
+std::optional<std::vector<perf::Piece>> GroupLayout::pieces_of(const ChosenGroup& chosen,
+                                                               const collect::GroupPart& part,
+                                                               const Counters& events) {
+  const std::vector<perf::Piece> whole = {{events.size(), true}};
+  if (chosen.mode.pinned) {
+    if (!takes_its_place(chosen, part, events)) return {};
+    return whole;
+  }
+  const perf::Place place{cpus_.of(part.pmu), -1, {}};
+  const perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
+  if (passes(trial)) return whole;
+  const std::string name = name_of(chosen, part);
+  if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
+    drop(chosen,
+         Error{ENOSPC, name + " needs more slots than there are", trial.failure->error.remedy});
+    return {};
+  }
+  if (!chosen.group.weak || (trial.failure && events.size() == 1)) {
+    drop(chosen, does_not_fit(name, trial, events.size()));
+    return {};
+  }
+  std::vector<perf::Piece> pieces = perf::split_to_fit(kernel_, events, place, chosen.mode);
+  say_split(name, events, pieces);
+  return pieces;
+}
+
+/// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
+/// scope cgroup it takes the counters once more, next to those for the CPU.
+bool GroupLayout::takes_its_place(const ChosenGroup& chosen, const collect::GroupPart& part,
+                                  const Counters& events) {
+  const perf::Place place{cpus_.of(part.pmu), -1, {}};
+  const int copies = chosen.group.cpu_scope && chosen.group.cgroup_scope ? 2 : 1;
+  for (int copy = 0; copy < copies; ++copy) {
+    perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
+    if (!passes(trial)) {
+      drop(chosen, has_no_place(name_of(chosen, part), copy));
+      return false;
+    }
+    if (trial.group) pinned_.push_back(std::move(*trial.group));
+  }
+  return true;
+}
+
+/// What may be different by the time the group is opened for good is left to the polls.
+bool GroupLayout::passes(const perf::Trial& trial) const {
+  switch (trial.outcome) {
+    case perf::Trial::Outcome::kCounts:
+      return true;
+    case perf::Trial::Outcome::kRefused:
+      return trial.failure->error.code != ENOSPC && !is_lasting(trial.failure->error.code);
+    case perf::Trial::Outcome::kNeverScheduled:
+      return beside_ == Beside::kOurCounters;
+  }
+  return false;
+}
+
+void GroupLayout::say_split(const std::string& name, const Counters& events,
+                            const std::vector<perf::Piece>& pieces) {
+  std::string list;
+  std::string without_turn;
+  std::size_t next = 0;
+  for (const perf::Piece& piece : pieces) {
+    if (!piece.counts) without_turn += (without_turn.empty() ? "" : ", ") + events[next].name;
+    list += list.empty() ? "{" : " {";
+    for (std::size_t i = 0; i < piece.events; ++i)
+      list += (i == 0 ? "" : ", ") + events[next++].name;
+    list += '}';
+  }
+  if (pieces.size() > 1) {
+    plan_.remarks.push_back(
+        Error{0, name + " does not fit on the PMU at once, so it is counted as " + list,
+              "make groups of what belongs together, as what is in different pieces is counted at "
+              "different moments"});
+  }
+  if (!without_turn.empty()) {
+    plan_.remarks.push_back(
+        Error{0, "in " + name + ", these had no turn on the PMU even alone: " + without_turn,
+              "none if the PMU cannot count them; else stop what holds its counters: "
+              "'perf_event_exporter doctor' tells how many are free"});
+  }
+}
+
+void GroupLayout::drop(const ChosenGroup& chosen, const Error& reason) {
+  for (const std::size_t index : chosen.availability) {
+    plan_.events[index].available = false;
+    plan_.events[index].reason = reason;
+  }
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "collect/group_parts.h"
+#include "daemon/event_choice.h"
+#include "daemon/plan.h"
+#include "daemon/probe_cpus.h"
+#include "perf/counter_group.h"
+#include "perf/group_trial.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// The second half of planning, from events to the groups that the kernel is asked for: one for
+/// each PMU, in as few pieces as fit on it. Fills the counting plan; what had to be split or
+/// dropped goes into the plan's remarks and events.
+class GroupLayout {
+ public:
+  /// All outlive it.
+  GroupLayout(const perf::PmuCatalogue& pmus, perf::PerfKernel& kernel, const ProbeCpus& cpus,
+              Beside beside, Plan& plan);
+
+  /// Groups and columns of either scope; none when it had to be dropped.
+  collect::ScopePlan lay_out(const ChosenGroup& chosen);
+
+ private:
+  using Counters = std::vector<perf::CounterSpec>;
+  std::vector<collect::GroupPart> parts_of(const ChosenGroup& chosen);
+  bool add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
+                collect::ScopePlan& layout);
+  std::optional<std::vector<perf::Piece>> pieces_of(const ChosenGroup& chosen,
+                                                    const collect::GroupPart& part,
+                                                    const Counters& events);
+  bool takes_its_place(const ChosenGroup& chosen, const collect::GroupPart& part,
+                       const Counters& events);
+  bool passes(const perf::Trial& trial) const;
+  void say_split(const std::string& name, const Counters& events,
+                 const std::vector<perf::Piece>& pieces);
+  void drop(const ChosenGroup& chosen, const Error& reason);
+
+  perf::PerfKernel& kernel_;
+  const ProbeCpus& cpus_;
+  Beside beside_;
+  Plan& plan_;
+  std::vector<perf::CounterGroup> pinned_;  ///< on the CPUs where they were tried
+  std::vector<std::string> core_pmus_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,58 @@
+#include "collect/machine_cpus.h"
+
+#include <algorithm>
+
+#include "perf/pmu.h"
+
+namespace pex::collect {
+
+bool MachineCpus::is_online(int cpu) const {
+  return std::binary_search(online.begin(), online.end(), cpu);
+}
+
+bool MachineCpus::counts_on(const std::string& pmu, int cpu) const {
+  if (pmu.empty()) return true;
+  const auto cpus = pmus.find(pmu);
+  return cpus != pmus.end() && std::binary_search(cpus->second.begin(), cpus->second.end(), cpu);
+}
+
+std::size_t MachineCpus::count_of(const std::string& pmu) const {
+  return static_cast<std::size_t>(
+      std::count_if(online.begin(), online.end(), [&](int cpu) { return counts_on(pmu, cpu); }));
+}
+
+CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus)
+    : roots_(roots),
+      online_(roots),
+      pmus_(std::move(pmus)),
+      current_(std::make_shared<const MachineCpus>()) {}
+
+/// The CPUs of a PMU are asked for each time: when the one that reads an uncore PMU goes, the
+/// kernel names another, and when it comes back, only after it is listed as online.
+std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
+  Result<std::vector<int>> online = online_.read();
+  if (!online) {
+    failures.push_back(online.error());
+    return current_;
+  }
+  std::map<std::string, std::vector<int>> pmus = current_->pmus;
+  for (const std::string& pmu : pmus_) {
+    Result<std::vector<int>> cpus = perf::read_pmu_cpus(roots_, pmu);
+    if (cpus) {
+      pmus[pmu] = std::move(*cpus);
+    } else {
+      failures.push_back(cpus.error());
+    }
+  }
+  if (*online == current_->online && pmus == current_->pmus) return current_;
+
+  auto next = std::make_shared<MachineCpus>(*current_);
+  next->online = std::move(*online);
+  next->pmus = std::move(pmus);
+  for (const int cpu : next->online) {
+    if (!next->places.contains(cpu)) next->places[cpu] = host::read_cpu_place(roots_, cpu);
+  }
+  return current_ = std::move(next);
+}
+
+}  // namespace pex::collect

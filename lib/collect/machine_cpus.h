@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/cpu_place.h"
+#include "host/roots.h"
+#include "host/topology.h"
+
+namespace pex::collect {
+
+/// The CPUs of the machine as of one poll. Immutable.
+struct MachineCpus {
+  std::vector<int> online;  ///< rising
+  std::map<std::string, std::vector<int>>
+      pmus;                              ///< the CPUs of each PMU that was asked for, rising
+  std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
+
+  bool is_online(int cpu) const;
+  /// Whether what is bound to `pmu` is counted on `cpu` when that is online. Without a PMU: yes.
+  bool counts_on(const std::string& pmu, int cpu) const;
+  /// On how many of the CPUs that are online.
+  std::size_t count_of(const std::string& pmu) const;
+};
+
+/// Follows the CPUs of the machine. Not thread-safe.
+class CpuTracker {
+ public:
+  CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus);
+
+  /// Those of now: the same object as before when nothing changed. What the machine cannot tell is
+  /// as it was, and goes into `failures`.
+  std::shared_ptr<const MachineCpus> update(std::vector<Error>& failures);
+
+ private:
+  host::HostRoots roots_;
+  host::OnlineCpus online_;
+  std::vector<std::string> pmus_;
+  std::shared_ptr<const MachineCpus> current_;
+};
+
+}  // namespace pex::collect

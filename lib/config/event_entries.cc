@@ -1,0 +1,162 @@
+#include "config/event_entries.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/parse.h"
+#include "config/numbers.h"
+#include "config/plain_text.h"
+
+namespace pex::config {
+namespace {
+
+constexpr std::size_t kMaxEventsPerGroup = 64;
+constexpr DecimalRange kScale = {1e-18, 1e18};  // so that no count times a scale is infinite
+
+/// The event whose keys are being read.
+struct EventDraft {
+  EventEntry entry;
+  std::optional<Value> text;  ///< where its spelling stands
+};
+
+void read_spelling(const Value& value, EventDraft& draft) {
+  const std::optional<std::string> event =
+      value.text({"an event", "write an event, for example cycles"});
+  if (!event) return;
+  if (trimmed(*event).empty()) return value.refuse("the event is empty", "name one, or remove it");
+  draft.text = value;
+  draft.entry.spelling = *event;
+  draft.entry.at = value.at();
+}
+
+/// A text that is said of an event.
+struct Remark {
+  std::string_view noun;
+  std::size_t most;  ///< characters
+  Expected expected;
+};
+constexpr Remark kName = {"name", 128, {"a name", "write a name, for example llc_misses"}};
+constexpr Remark kHelp = {
+    "help", 512, {"a sentence", "write one line, for example 'Loads that missed the last cache.'"}};
+// The kernel takes one page of it, with the byte that ends the text.
+constexpr Remark kFilter = {
+    "filter", 4095, {"a filter", "write one line, for example 'prev_prio < 100'"}};
+
+std::size_t characters_in(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // UTF-8: not a byte within a character
+  }));
+}
+
+/// Without the blanks around it.
+std::optional<std::string> read_remark(const Value& value, const Remark& remark) {
+  const std::optional<std::string> text = value.text(remark.expected);
+  if (!text) return {};
+  const std::string_view inner = trimmed(*text);
+  const std::size_t length = characters_in(inner);
+  if (0 < length && length <= remark.most) return std::string(inner);
+  const std::string what = "the " + std::string(remark.noun) + " is ";
+  if (length == 0) {
+    value.refuse(what + "empty", "write one, or remove the key");
+  } else {
+    value.refuse(what + std::to_string(length) + " characters long",
+                 "write at most " + std::to_string(remark.most));
+  }
+  return {};
+}
+
+bool is_letter_or_digit(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9');
+}
+
+void read_name(const Value& value, EventDraft& draft) {
+  const std::optional<std::string> name = read_remark(value, kName);
+  if (!name) return;
+  if (std::none_of(name->begin(), name->end(), is_letter_or_digit)) {
+    return value.refuse(quoted(*name) + " has no letter or digit that a metric's name can keep",
+                        "use some of a-z and 0-9");
+  }
+  draft.entry.name = *name;
+}
+
+void read_help(const Value& value, EventDraft& draft) {
+  std::optional<std::string> help = read_remark(value, kHelp);
+  if (!help) return;
+  constexpr std::string_view kEnds = ".!?";
+  if (kEnds.find(help->back()) == kEnds.npos) *help += '.';
+  draft.entry.help = std::move(help);
+}
+
+struct UnitRow {
+  std::string_view word;
+  Unit unit;
+};
+constexpr UnitRow kUnits[] = {{"events", Unit::kEvents},
+                              {"seconds", Unit::kSeconds},
+                              {"joules", Unit::kJoules},
+                              {"bytes", Unit::kBytes}};
+constexpr Expected kUnit = {"a unit",
+                            "write events, seconds, joules or bytes; 'scale' says how many of them "
+                            "one count is worth"};
+
+void read_unit(const Value& value, EventDraft& draft) {
+  const UnitRow* row = read_row<UnitRow>(value, kUnits, "a unit", kUnit);
+  if (row != nullptr) draft.entry.unit = row->unit;
+}
+
+constexpr Key<EventDraft> kEventKeys[] = {
+    {"event", read_spelling, "the event itself is missing", "add it, for example 'event: cycles'"},
+    {"name", read_name},
+    {"help", read_help},
+    {"unit", read_unit},
+    {"scale", [](const Value& value,
+                 EventDraft& draft) { assign(draft.entry.scale, read_decimal(value, kScale)); }},
+    {"filter", [](const Value& value,
+                  EventDraft& draft) { assign(draft.entry.filter, read_remark(value, kFilter)); }},
+};
+
+bool refuse_unquoted_braces(const Value& value) {
+  if (!value.is_map_by_accident("event")) return false;
+  value.refuse("found a map where an event is expected",
+               "put text in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' "
+               "behind an event");
+  return true;
+}
+
+void read_event(const Value& value, Firsts& spellings, std::vector<EventEntry>& events) {
+  if (refuse_unquoted_braces(value)) return;
+  EventDraft draft;
+  if (value.is_map()) {
+    read_map<EventDraft>(value, kEventKeys, draft);
+  } else {
+    read_spelling(value, draft);
+  }
+  if (!draft.text) return;
+  // The same event under another name is another series: with another filter, for example.
+  if (!draft.entry.name && !spellings.add(draft.entry.spelling, *draft.text)) return;
+  events.push_back(std::move(draft.entry));
+}
+
+constexpr Expected kEvents = {"a list of events",
+                              "write a list, for example [cycles, instructions]"};
+
+}  // namespace
+
+void read_events(const Value& value, std::vector<EventEntry>& events) {
+  Firsts spellings("remove one of the two");
+  if (value.is_text()) return read_event(value, spellings, events);
+  if (refuse_unquoted_braces(value)) return;
+  const auto items = value.items(kEvents);
+  if (!items) return;
+  if (items->empty() || items->size() > kMaxEventsPerGroup) {
+    return value.refuse("a group of " + std::to_string(items->size()) + " events",
+                        "list 1 to 64 events; more of them go into further groups");
+  }
+  for (const Value& item : *items) read_event(item, spellings, events);
+}
+
+}  // namespace pex::config

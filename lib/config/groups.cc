@@ -1,0 +1,188 @@
+#include "config/groups.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "config/event_entries.h"
+#include "config/plain_text.h"
+
+namespace pex::config {
+namespace {
+
+constexpr std::size_t kMaxNameLength = 64;
+
+/// A flag that was written down, whatever its value.
+struct WrittenFlag {
+  bool Group::*flag;
+  Value value;
+};
+
+/// The group whose keys are being read, and where those stand that others may contradict.
+struct GroupDraft {
+  Group& group;
+  Firsts& names;  ///< of all groups
+  std::optional<Value> aggregate = {};
+  std::vector<WrittenFlag> flags = {};
+};
+
+bool is_name(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kRest = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+  return !text.empty() && text.size() <= kMaxNameLength &&
+         kLetters.find(text.front()) != std::string_view::npos &&
+         text.find_first_not_of(kRest) == std::string_view::npos;
+}
+
+void read_name(const Value& value, GroupDraft& draft) {
+  const std::optional<std::string> name = value.text({"a name", "write a name, for example core"});
+  if (!name) return;
+  if (!is_name(*name)) {
+    return value.refuse(quoted(*name) + " is not a name",
+                        "use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter");
+  }
+  if (draft.names.add(*name, value)) draft.group.name = *name;
+}
+
+struct ScopeRow {
+  std::string_view word;
+  bool Group::*scope;
+};
+constexpr ScopeRow kScopes[] = {{"cpu", &Group::cpu_scope}, {"cgroup", &Group::cgroup_scope}};
+constexpr Expected kScope = {"cpu, cgroup or a list of both", "write cpu, cgroup or [cpu, cgroup]"};
+
+void read_scope_word(const Value& value, Firsts& firsts, Group& group) {
+  const ScopeRow* row = read_row<ScopeRow>(value, kScopes, "a scope", kScope);
+  if (row == nullptr) return;
+  if (firsts.add(std::string(row->word), value)) group.*row->scope = true;
+}
+
+void read_scope(const Value& value, GroupDraft& draft) {
+  Firsts firsts("remove one of the two");
+  if (!value.is_list()) return read_scope_word(value, firsts, draft.group);
+  const auto items = value.items(kScope);
+  if (!items) return;
+  if (items->empty()) value.refuse("no scope: it would count nowhere", "write cpu, cgroup or both");
+  for (const Value& item : *items) read_scope_word(item, firsts, draft.group);
+}
+
+struct AggregateRow {
+  std::string_view word;
+  Aggregate aggregate;
+};
+constexpr AggregateRow kAggregates[] = {
+    {"cpu", Aggregate::kCpu},         {"core", Aggregate::kCore}, {"die", Aggregate::kDie},
+    {"package", Aggregate::kPackage}, {"node", Aggregate::kNode}, {"host", Aggregate::kHost},
+};
+constexpr Expected kAggregate = {"a part of the machine",
+                                 "write cpu, core, die, package, node or host"};
+
+void read_aggregate(const Value& value, GroupDraft& draft) {
+  const AggregateRow* row =
+      read_row<AggregateRow>(value, kAggregates, "a part of the machine", kAggregate);
+  if (row == nullptr) return;
+  draft.group.aggregate = row->aggregate;
+  draft.aggregate = value;
+}
+
+template <bool Group::*flag>
+void read_group_flag(const Value& value, GroupDraft& draft) {
+  assign(draft.group.*flag, read_flag(value));
+  draft.flags.push_back({flag, value});
+}
+
+void read_inherit(const Value& value, GroupDraft&) {
+  if (!read_flag(value).value_or(false)) return;
+  value.refuse("inherit is for the counters of one task, and a CPU or cgroup counts all its tasks",
+               "remove it");
+}
+
+constexpr Key<GroupDraft> kGroupKeys[] = {
+    {"name", read_name, "the group has no name", "add a name to it, for example 'name: core'"},
+    {"events",
+     [](const Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
+     "the group has no events", "add a list of them, for example 'events: [cycles, instructions]'"},
+    {"scope", read_scope, "the group has no scope", "add 'scope: cpu', cgroup or [cpu, cgroup]"},
+    {"aggregate", read_aggregate},
+    {"weak", read_group_flag<&Group::weak>},
+    {"pinned", read_group_flag<&Group::pinned>},
+    {"exclusive", read_group_flag<&Group::exclusive>},
+    {"exclude_user", read_group_flag<&Group::exclude_user>},
+    {"exclude_kernel", read_group_flag<&Group::exclude_kernel>},
+    {"exclude_hypervisor", read_group_flag<&Group::exclude_hypervisor>},
+    {"exclude_idle", read_group_flag<&Group::exclude_idle>},
+    {"exclude_host", read_group_flag<&Group::exclude_host>},
+    {"exclude_guest", read_group_flag<&Group::exclude_guest>},
+    {"inherit", read_inherit},
+};
+
+/// Flags each of which may be true, but not all of them.
+struct RivalsRow {
+  std::span<bool Group::*const> flags;
+  std::string_view names;
+};
+constexpr bool Group::*kModes[] = {&Group::exclude_user, &Group::exclude_kernel,
+                                   &Group::exclude_hypervisor};
+constexpr bool Group::*kSides[] = {&Group::exclude_host, &Group::exclude_guest};
+constexpr RivalsRow kRivals[] = {{kModes, "exclude_user, exclude_kernel and exclude_hypervisor"},
+                                 {kSides, "exclude_host and exclude_guest"}};
+
+bool stands_before(const Value& one, const Value& other) {
+  return std::pair(one.at().line, one.at().column) < std::pair(other.at().line, other.at().column);
+}
+
+/// The one of `flags` that stands last in the file; at least one of them does.
+const Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draft) {
+  const Value* last = nullptr;
+  for (const WrittenFlag& written : draft.flags) {
+    if (std::find(flags.begin(), flags.end(), written.flag) == flags.end()) continue;
+    if (last == nullptr || stands_before(*last, written.value)) last = &written.value;
+  }
+  return *last;
+}
+
+void refuse_rivals(const GroupDraft& draft) {
+  for (const RivalsRow& row : kRivals) {
+    const bool all = std::all_of(row.flags.begin(), row.flags.end(),
+                                 [&](bool Group::*flag) { return draft.group.*flag; });
+    if (!all) continue;
+    last_of(row.flags, draft)
+        .refuse("together, " + std::string(row.names) + " leave nothing to count",
+                "remove one of them");
+  }
+}
+
+void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
+  if (!draft.aggregate || draft.group.cpu_scope || !draft.group.cgroup_scope) return;
+  draft.aggregate->refuse("aggregate is about scope cpu: a cgroup is always summed over all CPUs",
+                          "remove it, or write 'scope: [cpu, cgroup]'");
+}
+
+constexpr Expected kGroups = {
+    "a list of groups",
+    "write a list, for example [{name: core, events: [cycles, instructions], scope: cpu}]"};
+
+void read_group(const Value& value, Firsts& names, Group& group) {
+  group.at = value.at();
+  GroupDraft draft{group, names};
+  read_map<GroupDraft>(value, kGroupKeys, draft);
+  refuse_aggregate_of_cgroups(draft);
+  refuse_rivals(draft);
+}
+
+}  // namespace
+
+void read_groups(const Value& value, std::vector<Group>& groups) {
+  const auto items = value.items(kGroups);
+  if (!items) return;
+  if (items->empty()) {
+    return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
+  }
+  Firsts names("give each group a name of its own");
+  for (const Value& item : *items) read_group(item, names, groups.emplace_back());
+}
+
+}  // namespace pex::config

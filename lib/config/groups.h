@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "config/value.h"
+
+namespace pex::config {
+
+/// What is wrong with a configuration that counts nothing, and what to add to it.
+inline constexpr std::string_view kNoGroups = "no groups: nothing would be counted";
+inline constexpr std::string_view kGroupExample =
+    "add 'groups: [{name: core, events: [cycles, instructions], scope: cpu}]'";
+
+/// Reads what stands behind `groups:`, and checks what no single key of a group can be blamed for.
+void read_groups(const Value& value, std::vector<Group>& groups);
+
+}  // namespace pex::config

@@ -1,0 +1,75 @@
+#include "perf/group_trial.h"
+
+#include <cerrno>
+#include <thread>
+
+namespace pex::perf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Nothing while it cannot be told: the group has not wanted the PMU yet.
+std::optional<bool> has_had_a_turn(PerfKernel& kernel, const CounterGroup& group) {
+  GroupReading reading;
+  if (!group.read(kernel, reading)) return true;  // a read that fails is for the polls to report
+  if (reading.state == GroupReading::State::kOffPmu) return false;
+  if (reading.time_enabled.count() == 0) return {};
+  return reading.time_running.count() > 0;
+}
+
+bool gets_a_turn(PerfKernel& kernel, const CounterGroup& group) {
+  constexpr std::chrono::milliseconds kPause{2};
+  for (const Clock::time_point end = Clock::now() + kTrialPatience;;) {
+    const std::optional<bool> turn = has_had_a_turn(kernel, group);
+    if (turn == true) return true;
+    if (Clock::now() >= end) return !turn.has_value();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+bool counts(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
+            GroupMode mode) {
+  return try_group(kernel, events, place, mode).outcome == Trial::Outcome::kCounts;
+}
+
+/// The most of the first events that fit as one group. What fits shrinks with each event less, so
+/// the answer is found by halving.
+Piece longest_fitting(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
+                      GroupMode mode) {
+  if (!counts(kernel, events.first(1), place, mode)) return {1, false};
+  std::size_t fits = 1;
+  std::size_t too_many = events.size() + 1;
+  while (too_many - fits > 1) {
+    const std::size_t tried = (fits + too_many) / 2;
+    (counts(kernel, events.first(tried), place, mode) ? fits : too_many) = tried;
+  }
+  return {fits, true};
+}
+
+}  // namespace
+
+Trial try_group(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
+                GroupMode mode) {
+  if (events.size() > kMaxGroupEvents) {
+    return {Trial::Outcome::kRefused,
+            OpenFailure{kMaxGroupEvents, Error{E2BIG, "open a group of more than 64 events",
+                                               "put fewer events in one group"}},
+            {}};
+  }
+  Result<CounterGroup, OpenFailure> group = CounterGroup::open(kernel, events, place, mode);
+  if (!group) return {Trial::Outcome::kRefused, group.error(), {}};
+  if (!gets_a_turn(kernel, *group)) return {Trial::Outcome::kNeverScheduled, {}, {}};
+  return {Trial::Outcome::kCounts, {}, std::move(*group)};
+}
+
+std::vector<Piece> split_to_fit(PerfKernel& kernel, std::span<const CounterSpec> events,
+                                const Place& place, GroupMode mode) {
+  std::vector<Piece> pieces;
+  while (!events.empty()) {
+    pieces.push_back(longest_fitting(kernel, events, place, mode));
+    events = events.subspan(pieces.back().events);
+  }
+  return pieces;
+}
+
+}  // namespace pex::perf

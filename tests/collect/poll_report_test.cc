@@ -1,0 +1,61 @@
+#include "collect/poll_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace pex::collect {
+namespace {
+
+Error refusal_on(int cpu) {
+  return {EMFILE, "open event 'cycles' on CPU " + std::to_string(cpu), "raise LimitNOFILE="};
+}
+
+TEST(PollReportTest, KeepsTheFirstFailureOfEachCauseAndCountsTheRest) {
+  PollReport report;
+
+  report.add_failure("cycles", refusal_on(0));
+  report.add_failure("cycles", refusal_on(1));
+  report.add_failure("cycles", Error{EACCES, "open event 'cycles' on CPU 1", {}});
+
+  ASSERT_EQ(report.failures.size(), 2U);
+  const PollReport::Failure& too_many_files = report.failures.at({"cycles", EMFILE});
+  EXPECT_EQ(too_many_files.times, 2U);
+  EXPECT_EQ(too_many_files.first, refusal_on(0));
+}
+
+TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
+  PollReport all;
+  all.duration = std::chrono::nanoseconds{5};
+  all.refusals[{"cycles", EMFILE}] = 1;
+  all.add_failure("cycles", refusal_on(0));
+  PollReport part;
+  part.groups_opened = 1;
+  part.groups_closed = 2;
+  part.groups_read = 3;
+  part.groups_off_pmu = 4;
+  part.open_events = 5;
+  part.read_failures = 6;
+  part.refusals[{"cycles", EMFILE}] = 7;
+  part.add_failure("cycles", refusal_on(1));
+  part.add_failure("cycles", refusal_on(1));
+  part.add_failure("read core", Error{EIO, "read group 'core' on CPU 1", {}});
+
+  all.merge(part);
+  all.merge(part);
+
+  EXPECT_EQ(all.duration.count(), 5);
+  EXPECT_EQ(all.groups_opened, 2U);
+  EXPECT_EQ(all.groups_closed, 4U);
+  EXPECT_EQ(all.groups_read, 6U);
+  EXPECT_EQ(all.groups_off_pmu, 8U);
+  EXPECT_EQ(all.open_events, 10U);
+  EXPECT_EQ(all.read_failures, 12U);
+  EXPECT_EQ(all.refusals.at({"cycles", EMFILE}), 15U);
+  EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
+  EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));
+  EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
+}
+
+}  // namespace
+}  // namespace pex::collect

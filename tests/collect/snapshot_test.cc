@@ -1,0 +1,426 @@
+#include "collect/snapshot.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/events.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::milliseconds;
+using Answer = test::ScriptedKernel::Answer;
+using Value = GroupRow::Value;
+
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+
+Answer counts(std::vector<std::uint64_t> numbers) {
+  return {Answer::Kind::kCounts, milliseconds{1}, milliseconds{1}, std::move(numbers), 0};
+}
+Answer starved() { return {Answer::Kind::kCounts, milliseconds{9}, milliseconds{0}, {}, 0}; }
+Answer never_ran() { return {Answer::Kind::kCounts, milliseconds{0}, milliseconds{0}, {}, 0}; }
+
+/// Polls some CPUs over a scripted kernel, one after the other, and joins their parts.
+class SnapshotTest : public testing::Test {
+ protected:
+  SnapshotTest() : kernel_(tree_.root()) {}
+
+  void set_cpus(MachineCpus cpus) {
+    cpus_ = std::make_shared<const MachineCpus>(std::move(cpus));
+    for (const int cpu : cpus_->online) {
+      const auto known = std::find_if(cycles_.begin(), cycles_.end(),
+                                      [&](const auto& cycle) { return cycle->cpu() == cpu; });
+      if (known == cycles_.end()) {
+        cycles_.push_back(std::make_unique<PollCycle>(kernel_, plan_, cpu));
+      }
+    }
+  }
+
+  void make_cgroup(const std::string& path) {
+    tree_.write(path.substr(1) + "/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = path;
+    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
+    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+  }
+
+  Snapshot poll() {
+    auto targets = std::make_shared<TargetSet>();
+    targets->cpus = cpus_;
+    targets->cgroups = cgroups_;
+    std::vector<const PollCycle*> parts;
+    for (const auto& cycle : cycles_) {
+      (void)cycle->run(targets);
+      parts.push_back(cycle.get());
+    }
+    return join(plan_, targets, parts);
+  }
+
+  test::TempTree tree_;
+  test::ScriptedKernel kernel_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();  // filled before set_cpus
+  std::shared_ptr<const MachineCpus> cpus_;
+  std::vector<std::unique_ptr<PollCycle>> cycles_;
+  std::vector<CgroupTarget> cgroups_;
+};
+
+/// One cgroup on two CPUs.
+class SnapshotOfACgroupTest : public SnapshotTest {
+ protected:
+  SnapshotOfACgroupTest() {
+    plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
+    make_cgroup("/a");
+    set_cpus({{0, 1}, {}, {}});
+  }
+
+  /// The only total there is; nothing when it has no value.
+  std::optional<std::uint64_t> published_switches() {
+    const Snapshot snapshot = poll();
+    return value_of(plan_->cgroup.columns[0], snapshot.cgroup, 0);
+  }
+};
+
+TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  kernel_.answer("cpu1 /a context-switches", counts({7}));
+
+  EXPECT_EQ(published_switches(), 12U);
+}
+
+TEST_F(SnapshotOfACgroupTest, IsAnExactZeroWhenItNeverRan) { EXPECT_EQ(published_switches(), 0U); }
+
+TEST_F(SnapshotOfACgroupTest, HasNoValueWhenItWantedThePmuAndNeverHadIt) {
+  kernel_.answer("cpu1 /a context-switches", starved());
+
+  EXPECT_EQ(published_switches(), std::nullopt);
+}
+
+TEST_F(SnapshotOfACgroupTest, IsNotPublishedWhenTheSumLacksACpu) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  kernel_.refuse("cpu1 /a context-switches", EMFILE);
+
+  EXPECT_EQ(published_switches(), std::nullopt);
+}
+
+TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  kernel_.refuse("cpu1 /a context-switches", EMFILE);
+  (void)poll();
+  set_cpus({{0}, {}, {}});
+
+  EXPECT_EQ(published_switches(), 5U);
+}
+
+TEST_F(SnapshotOfACgroupTest, StandsStillAtTheEndOfItsNumbers) {
+  // A total is made of increments, and of each of them the upper half would be a fall.
+  kernel_.answer("cpu0 /a context-switches", counts({kMax / 2}));
+  kernel_.answer("cpu1 /a context-switches", counts({kMax / 2}));
+  (void)poll();
+  kernel_.answer("cpu0 /a context-switches", counts({kMax - 10}));
+  kernel_.answer("cpu1 /a context-switches", counts({kMax - 10}));
+
+  EXPECT_EQ(published_switches(), kMax);
+}
+
+/// Eight CPUs: two packages of two dies of one core each, whose threads are CPUs n and n + 4; nodes
+/// cross the packages.
+MachineCpus eight_cpus() {
+  MachineCpus cpus;
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    cpus.online.push_back(cpu);
+    const int core = cpu % 4;
+    cpus.places[cpu] = {
+        .cpu = cpu, .core = 0, .die = core % 2, .package = core / 2, .node = core % 2};
+  }
+  return cpus;
+}
+
+std::vector<std::uint64_t> totals_of(const Snapshot& snapshot) {
+  std::vector<std::uint64_t> totals;
+  for (std::size_t row = 0; row < snapshot.cpu[0].rows.size(); ++row) {
+    totals.push_back(snapshot.cpu[0].total(row, 0));
+  }
+  return totals;
+}
+
+TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
+  struct Row {
+    Aggregation aggregation;
+    std::vector<std::uint64_t> totals;
+  };
+  const Row rows[] = {
+      {Aggregation::kCpu, {1, 2, 4, 8, 16, 32, 64, 128}},
+      {Aggregation::kCore, {1 + 16, 2 + 32, 4 + 64, 8 + 128}},
+      {Aggregation::kDie, {1 + 16, 2 + 32, 4 + 64, 8 + 128}},
+      {Aggregation::kPackage, {1 + 16 + 2 + 32, 4 + 64 + 8 + 128}},
+      {Aggregation::kNode, {1 + 16 + 4 + 64, 2 + 32 + 8 + 128}},
+      {Aggregation::kHost, {255}},
+  };
+
+  for (const Row& row : rows) {
+    cycles_.clear();
+    plan_->cpu =
+        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = row.aggregation}});
+    set_cpus(eight_cpus());
+    for (int cpu = 0; cpu < 8; ++cpu) {
+      kernel_.answer("cpu" + std::to_string(cpu) + " cycles", counts({std::uint64_t{1} << cpu}));
+    }
+
+    EXPECT_EQ(totals_of(poll()), row.totals) << "aggregation " << static_cast<int>(row.aggregation);
+  }
+}
+
+TEST_F(SnapshotTest, TellsCoresOfOneNumberInTwoPackagesApart) {
+  plan_->cpu =
+      test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kCore}});
+  set_cpus(eight_cpus());
+
+  const Snapshot snapshot = poll();
+
+  const HostRows& rows = snapshot.rows_of(Aggregation::kCore);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[2].place, (host::CpuPlace{.core = 0, .die = 0, .package = 1}));
+  EXPECT_EQ(rows[2].cycles, (std::vector<std::size_t>{2, 6}));
+}
+
+TEST_F(SnapshotTest, HasRowsOfThoseAggregationsThatAGroupHas) {
+  plan_->cpu =
+      test::scope_plan({{"g", {"cycles"}},
+                        {.name = "h", .events = {"branches"}, .aggregation = Aggregation::kHost}});
+  set_cpus(eight_cpus());
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(snapshot.rows_of(Aggregation::kCpu).size(), 8U);
+  EXPECT_EQ(snapshot.rows_of(Aggregation::kHost).size(), 1U);
+  EXPECT_TRUE(snapshot.rows_of(Aggregation::kPackage).empty());
+}
+
+TEST_F(SnapshotTest, KnowsACpuWithoutAPlaceByItsNumber) {
+  plan_->cpu = test::scope_plan({{"g", {"cycles"}}});
+  set_cpus({{3}, {}, {}});
+
+  EXPECT_EQ(poll().rows_of(Aggregation::kCpu).front().place.cpu, 3);
+}
+
+TEST_F(SnapshotTest, SumsTheTimesOfTheCpusOfARow) {
+  plan_->cpu =
+      test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+  set_cpus({{0, 1}, {}, {}});
+  kernel_.answer("cpu0 cycles", counts({1}));
+  kernel_.answer("cpu1 cycles", starved());
+
+  const GroupRow host = poll().cpu[0].rows[0];
+
+  EXPECT_TRUE(host.has_times);
+  EXPECT_EQ(host.enabled, milliseconds{10});
+  EXPECT_EQ(host.running, milliseconds{1});
+}
+
+/// What is known of a row is as good as the worst of its parts.
+TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
+  struct Row {
+    const char* what;
+    Answer on_cpu0, on_cpu1;
+    int refused_on_cpu1;
+    Value value;
+  };
+  const Row rows[] = {
+      {"both count", counts({1}), counts({1}), 0, Value::kKnown},
+      {"one cannot be opened", counts({1}), {}, EMFILE, Value::kNone},
+      {"one was never wanted", counts({1}), never_ran(), 0, Value::kKnown},
+      {"none was ever wanted", never_ran(), never_ran(), 0, Value::kKnown},
+      {"one starves", counts({1}), starved(), 0, Value::kNone},
+      {"one starves, one was never wanted", never_ran(), starved(), 0, Value::kNone},
+      {"both starve", starved(), starved(), 0, Value::kNone},
+      {"one is off the PMU from the start",
+       never_ran(),
+       {Answer::Kind::kEof, {}, {}, {}, 0},
+       0,
+       Value::kNone},
+  };
+
+  for (const Row& row : rows) {
+    cycles_.clear();
+    plan_->cpu =
+        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+    kernel_.refuse("cpu1 cycles", row.refused_on_cpu1);
+    kernel_.answer("cpu0 cycles", row.on_cpu0);
+    kernel_.answer("cpu1 cycles", row.on_cpu1);
+    set_cpus({{0, 1}, {}, {}});
+
+    const Snapshot snapshot = poll();
+
+    EXPECT_EQ(snapshot.cpu[0].rows[0].value, row.value) << row.what;
+  }
+}
+
+/// Four CPUs: cycles on the two of each kind of core, and a clock beside both.
+class SnapshotOfAHybridTest : public SnapshotTest {
+ protected:
+  static MachineCpus hybrid() {
+    return {.online = {0, 1, 2, 3}, .pmus = {{"big", {0, 1}}, {"little", {2, 3}}}, .places = {}};
+  }
+
+  /// Column 0 is the clock, in two parts; 1 and 2 are the cycles of each kind of core.
+  void plan_hybrid(Aggregation aggregation) {
+    plan_->cpu = test::scope_plan({{"g", {"task-clock", "cycles"}, {}, "big", aggregation},
+                                   {"g", {"task-clock", "cycles"}, {}, "little", aggregation}});
+    std::vector<Column>& columns = plan_->cpu.columns;
+    columns[0].parts.push_back(columns[2].parts[0]);
+    columns.erase(columns.begin() + 2);
+    set_cpus(hybrid());
+  }
+
+  std::optional<std::uint64_t> value(const Snapshot& snapshot, std::size_t column,
+                                     std::size_t row) const {
+    return value_of(plan_->cpu.columns[column], snapshot.cpu, row);
+  }
+};
+
+TEST_F(SnapshotOfAHybridTest, HasEachEventWhereItsPmuIs) {
+  plan_hybrid(Aggregation::kCpu);
+  kernel_.answer("cpu0 task-clock", counts({1, 10}));
+  kernel_.answer("cpu3 task-clock", counts({2, 20}));
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(value(snapshot, 0, 0), 1U);
+  EXPECT_EQ(value(snapshot, 0, 3), 2U);
+  EXPECT_EQ(value(snapshot, 1, 0), 10U);
+  EXPECT_EQ(value(snapshot, 1, 3), std::nullopt);
+  EXPECT_EQ(value(snapshot, 2, 3), 20U);
+  EXPECT_EQ(snapshot.cpu[0].rows[3].value, Value::kNotHere);
+  EXPECT_FALSE(snapshot.cpu[0].rows[3].has_times);
+}
+
+TEST_F(SnapshotOfAHybridTest, SumsOverTheHostWhatEachPmuCounts) {
+  plan_hybrid(Aggregation::kHost);
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    kernel_.answer("cpu" + std::to_string(cpu) + " task-clock", counts({1, 10}));
+  }
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(value(snapshot, 0, 0), 4U);
+  EXPECT_EQ(value(snapshot, 1, 0), 20U);
+  EXPECT_EQ(value(snapshot, 2, 0), 20U);
+}
+
+TEST_F(SnapshotOfAHybridTest, HasNoSumOfWhatOneOfItsPartsCannotCount) {
+  plan_hybrid(Aggregation::kHost);
+  kernel_.refuse("cpu2 task-clock", EMFILE);
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(value(snapshot, 0, 0), std::nullopt);
+  EXPECT_EQ(value(snapshot, 1, 0), 0U);
+  EXPECT_EQ(value(snapshot, 2, 0), std::nullopt);
+}
+
+TEST_F(SnapshotOfAHybridTest, OfACgroupIsTheSumOverBothKindsOfCores) {
+  plan_hybrid(Aggregation::kCpu);
+  cycles_.clear();
+  std::swap(plan_->cpu, plan_->cgroup);
+  make_cgroup("/a");
+  set_cpus(hybrid());
+  kernel_.answer("cpu1 /a task-clock", counts({1, 10}));
+  kernel_.answer("cpu2 /a task-clock", counts({2, 20}));
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(value_of(plan_->cgroup.columns[0], snapshot.cgroup, 0), 3U);
+  EXPECT_EQ(value_of(plan_->cgroup.columns[1], snapshot.cgroup, 0), 10U);
+  EXPECT_EQ(value_of(plan_->cgroup.columns[2], snapshot.cgroup, 0), 20U);
+}
+
+TEST_F(SnapshotTest, OfAPackageGoesOnWhenAnotherCpuReadsItsPmu) {
+  plan_->cpu = test::scope_plan({{.name = "memory",
+                                  .events = {"cycles"},
+                                  .pmu = "imc",
+                                  .aggregation = Aggregation::kPackage}});
+  MachineCpus cpus = eight_cpus();
+  cpus.pmus["imc"] = {0};
+  set_cpus(cpus);
+  kernel_.answer("cpu0 cycles", counts({100}));
+  const Snapshot before = poll();
+  kernel_.answer("cpu0 cycles", counts({130}));
+  kernel_.answer("cpu4 cycles", counts({0}));
+  cpus.online.erase(cpus.online.begin());
+  cpus.pmus["imc"] = {4};
+  set_cpus(cpus);
+
+  const Snapshot moved = poll();
+  kernel_.answer("cpu4 cycles", {Answer::Kind::kCounts, milliseconds{2}, milliseconds{2}, {7}, 0});
+  const Snapshot after = poll();
+
+  EXPECT_EQ(totals_of(before).front(), 100U);
+  EXPECT_EQ(totals_of(moved).front(), 130U);
+  EXPECT_EQ(totals_of(after).front(), 137U);
+  EXPECT_EQ(after.cpu[0].rows[1].value, Value::kNotHere);  // the other package
+}
+
+/// A table of one group with one event; rows are as good as `values` say, and count 1, 2, 4, ...
+GroupTable table(std::initializer_list<Value> values) {
+  GroupTable table;
+  table.events = 1;
+  for (const Value value : values) {
+    table.totals.push_back(std::uint64_t{1} << table.rows.size());
+    table.rows.push_back({.value = value});
+  }
+  return table;
+}
+
+TEST(ValueTest, OfAColumnIsTheSumOfItsPartsThatAreHere) {
+  struct Row {
+    Value one, other;
+    std::optional<std::uint64_t> sum;
+  };
+  const Row rows[] = {
+      {Value::kKnown, Value::kKnown, 2},   {Value::kKnown, Value::kNotHere, 1},
+      {Value::kNotHere, Value::kKnown, 1}, {Value::kNotHere, Value::kNotHere, {}},
+      {Value::kKnown, Value::kNone, {}},   {Value::kNone, Value::kKnown, {}},
+      {Value::kNone, Value::kNotHere, {}}, {Value::kNotHere, Value::kNone, {}},
+  };
+  const Column column{{}, Aggregation::kCpu, {{0, 0}, {1, 0}}};
+
+  for (const Row& row : rows) {
+    const GroupTable tables[] = {table({row.one}), table({row.other})};
+
+    EXPECT_EQ(value_of(column, tables, 0), row.sum)
+        << static_cast<int>(row.one) << " and " << static_cast<int>(row.other);
+  }
+}
+
+TEST(ValueTest, OfAColumnStandsStillAtTheEndOfItsNumbers) {
+  GroupTable full = table({Value::kKnown});
+  full.totals[0] = kMax;
+  const GroupTable tables[] = {full, table({Value::kKnown})};
+
+  EXPECT_EQ(value_of({{}, Aggregation::kCpu, {{0, 0}, {1, 0}}}, tables, 0), kMax);
+}
+
+TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroup) {
+  Snapshot snapshot;
+  auto plan = std::make_shared<CountingPlan>();
+  plan->cpu = test::scope_plan({{"g", {"cycles"}}});
+  plan->cgroup = plan->cpu;
+  snapshot.plan = plan;
+  snapshot.cpu = {table({Value::kKnown, Value::kNone, Value::kNotHere})};
+  snapshot.cpu[0].rows[0].has_times = snapshot.cpu[0].rows[1].has_times = true;
+  snapshot.cgroup = {table({Value::kKnown})};
+
+  EXPECT_EQ(count_series(snapshot), 1U + 2U + 2U + 1U);
+}
+
+}  // namespace
+}  // namespace pex::collect

@@ -1,0 +1,243 @@
+"""Events of every kind that this kernel has are really counted, and exactly as often as they
+happened; what it lacks costs nothing else."""
+
+import os
+import platform
+import subprocess
+import unittest
+
+import harness
+
+TIMES = 2_000
+TRACEFS = "/sys/kernel/tracing"
+SOURCES = "/sys/bus/event_source/devices"
+
+# tracefs is mounted for the daemon alone, in a mount namespace of its own, where it is not already.
+WITH_TRACEFS = ("unshare", "-m", "sh", "-c",
+                f"mountpoint -q {TRACEFS} || mount -t tracefs tracefs {TRACEFS} && exec \"$@\"", "sh")
+
+
+def require_pmu(name):
+    harness.require(os.path.isdir(f"{SOURCES}/{name}"), f"this kernel has no PMU {name}")
+
+
+def require_tracefs():
+    harness.require_root()
+    probe = subprocess.run([*WITH_TRACEFS, "test", "-r", f"{TRACEFS}/events/sched/sched_switch/id"],
+                           capture_output=True, check=False, text=True)
+    harness.require(probe.returncode == 0, f"no tracefs with sched_switch: {probe.stderr.strip()}")
+
+
+def group(name, events, scope):
+    return f"  - {{name: {name}, events: {events}, scope: {scope}}}"
+
+
+def config_of(*groups, include=()):
+    patterns = ", ".join(f'"{pattern}"' for pattern in include)
+    return "\n".join(["collection: {interval: 100ms}", "groups:", *groups,
+                      f"cgroups: {{include: [{patterns}]}}", ""])
+
+
+class Probed(harness.Process):
+    """probed.cc, which see: blocked in `cgroup`, until it is let go."""
+
+    def __init__(self, tree, cgroup, times=TIMES):
+        super().__init__([probed_binary(), tree.mount + cgroup, "1", str(times)],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        key, _, self.address = self.child.stdout.readline().strip().partition("=")
+        if key != "address":
+            self.__exit__()
+            raise AssertionError("the probed program did not start")
+        self.await_state("S")
+
+    def run(self):
+        self.child.stdin.write("\n")
+        self.child.stdin.flush()
+        if not self.child.stdout.readline().startswith("times="):
+            raise AssertionError("the probed program ended halfway")
+        self.await_state("S")
+
+
+def probed_binary():
+    return os.path.join(os.path.dirname(harness.workload_binary), "probed")
+
+
+class Increments:
+    """What a run of something added to the series of a scrape."""
+
+    def __init__(self, daemon, run):
+        self.before = daemon.scrape_after_polls()
+        run()
+        self.after = daemon.scrape_after_polls()
+
+    def of(self, name, **labels):
+        return self.after.value(name, **labels) - self.before.value(name, **labels)
+
+    def over_cpus(self, name):
+        return sum(value - self.before[series]
+                   for series, value in self.after.with_name(name).items())
+
+
+class ProbesTest(unittest.TestCase):
+    """A function called and a variable written N times are N events, not one more or less."""
+
+    def setUp(self):
+        harness.require_root()
+        harness.require_cpus(0, 1)
+        self.tree = self.enterContext(harness.CgroupTree("probes"))
+        self.busy, self.idle = self.tree.make("busy"), self.tree.make("idle")
+        self.probed = self.enterContext(Probed(self.tree, self.busy))
+
+    def counted(self, event, metric):
+        event = f"[{{event: '{event}', name: {metric}}}]"
+        config = config_of(group("probe", event, "[cpu, cgroup]"), include=[self.tree.pattern])
+        daemon = self.enterContext(harness.Daemon(config))
+        return Increments(daemon, self.probed.run)
+
+    def assert_counted_once_and_here(self, increments, metric):
+        cgroup, cpu = f"perf_cgroup_{metric}_total", f"perf_cpu_{metric}_total"
+        self.assertEqual(increments.of(cgroup, cgroup=self.busy), TIMES)
+        self.assertEqual(increments.of(cgroup, cgroup=self.idle), 0)
+        self.assertEqual(increments.of(cpu, cpu="1"), TIMES)
+        self.assertEqual(increments.of(cpu, cpu="0"), 0)
+
+    def test_uprobe_by_symbol_counts_every_call(self):
+        require_pmu("uprobe")
+        self.assert_counted_once_and_here(
+            self.counted(f"uprobe:{probed_binary()}:pex_probed_call", "calls"), "calls")
+
+    def test_uretprobe_counts_every_return(self):
+        require_pmu("uprobe")
+        self.assert_counted_once_and_here(
+            self.counted(f"uretprobe:{probed_binary()}:pex_probed_call", "returns"), "returns")
+
+    def test_breakpoint_counts_every_write(self):
+        require_pmu("breakpoint")
+        self.assert_counted_once_and_here(
+            self.counted(f"mem:{self.probed.address}/8:w", "writes"), "writes")
+
+    def test_kprobe_counts_every_call_in_the_kernel(self):
+        require_pmu("kprobe")  # needs CONFIG_KPROBE_EVENTS
+        events = "[{event: 'kprobe:do_nanosleep', name: naps}]"
+        config = config_of(group("probe", events, "cgroup"), include=[self.tree.pattern])
+        daemon = self.enterContext(harness.Daemon(config))
+        workload = self.enterContext(harness.Workload(self.tree, self.busy, 1, TIMES, 0, 0))
+        increments = Increments(daemon, workload.run)
+        # It gives up the CPU by sleeping, and a sleep may end before it has begun.
+        self.assertGreaterEqual(increments.of("perf_cgroup_naps_total", cgroup=self.busy), TIMES)
+        self.assertEqual(increments.of("perf_cgroup_naps_total", cgroup=self.idle), 0)
+
+
+class TracepointTest(unittest.TestCase):
+    def setUp(self):
+        require_tracefs()
+        harness.require_events("context-switches")
+        harness.require_cpus(0, 1)
+        self.tree = self.enterContext(harness.CgroupTree("tracepoints"))
+        self.busy, self.idle = self.tree.make("busy"), self.tree.make("idle")
+
+    def daemon(self, *groups):
+        config = config_of(*groups, include=[self.tree.pattern])
+        return self.enterContext(harness.Daemon(config, wrapper=WITH_TRACEFS))
+
+    def test_sched_switch_is_what_the_kernel_calls_a_context_switch(self):
+        # Both in one group, so that they count over the same time: for the cgroup and for each CPU.
+        daemon = self.daemon(
+            group("switches", '["sched:sched_switch", context-switches]', "[cpu, cgroup]"))
+        self.enterContext(harness.Workload(self.tree, self.idle))
+        workload = self.enterContext(harness.Workload(self.tree, self.busy, 1, TIMES, 0, 0))
+        increments = Increments(daemon, workload.run)
+
+        def counted(scope, event, **labels):
+            return increments.of(f"perf_{scope}_{event}_total", **labels)
+
+        # The tracepoint comes before the switch, the event after it; a reading lies between two
+        # switches, or in that of the reader itself.
+        in_cgroup = counted("cgroup", "sched_sched_switch", cgroup=self.busy)
+        self.assertAlmostEqual(
+            in_cgroup, counted("cgroup", "context_switches", cgroup=self.busy), delta=2)
+        # Some virtual machines lose what happens on an idle CPU, for any reader of perf events, so
+        # there are only bounds for the CPU: all of the cgroup ran there, and others did.
+        on_cpu = counted("cpu", "sched_sched_switch", cpu="1")
+        self.assertGreaterEqual(on_cpu, in_cgroup)
+        self.assertLessEqual(on_cpu, counted("cpu", "context_switches", cpu="1") + 2)
+        self.assertGreaterEqual(
+            increments.of("perf_cgroup_sched_sched_switch_total", cgroup=self.busy), TIMES)
+        self.assertEqual(
+            increments.of("perf_cgroup_sched_sched_switch_total", cgroup=self.idle), 0)
+
+    def test_filter_counts_only_what_passes_it(self):
+        workload = self.enterContext(harness.Workload(self.tree, self.busy, 1, TIMES, 0, 0))
+        filtered = f"{{event: 'sched:sched_switch', name: own, filter: 'prev_pid == {workload.pid}'}}"
+        nobody = "{event: 'sched:sched_switch', name: nobody, filter: 'prev_pid == -1'}"
+        daemon = self.daemon(group("filtered", f"[{filtered}, {nobody}]", "cpu"))
+        before = workload.usage()["context_switches"]
+        increments = Increments(daemon, workload.run)
+        switched = workload.usage()["context_switches"] - before
+
+        self.assertAlmostEqual(increments.over_cpus("perf_cpu_own_total"), switched, delta=1)
+        self.assertEqual(increments.over_cpus("perf_cpu_nobody_total"), 0)
+
+
+class MsrTest(unittest.TestCase):
+    def test_time_stamp_counter_runs_as_fast_on_every_cpu(self):
+        require_pmu("msr")
+        harness.require(os.path.exists(f"{SOURCES}/msr/events/tsc"), "the PMU msr has no event tsc")
+        harness.require(platform.machine() == "x86_64", "only x86 has a time stamp counter")
+        daemon = self.enterContext(
+            harness.Daemon(config_of(group("msr", '["msr/tsc/", cpu-clock]', "cpu"))))
+        increments = Increments(daemon, lambda: daemon.scrape_after_polls(20))
+
+        megahertz = [increments.of("perf_cpu_msr_tsc_total", cpu=cpu)
+                     / increments.of("perf_cpu_cpu_clock_seconds_total", cpu=cpu) / 1e6
+                     for cpu in ("0", "1")]
+        # Both members of a group run over the same time, so their ratio is the frequency. Nominal
+        # frequencies are between these on every machine of the last twenty years.
+        self.assertAlmostEqual(megahertz[0], megahertz[1], delta=megahertz[0] / 1000)
+        self.assertTrue(500 < megahertz[0] < 7_000, megahertz)
+
+
+class ImpossibleEventTest(unittest.TestCase):
+    """One event that no machine like this has, among nine others."""
+
+    POSSIBLE = ["task-clock", "cpu-clock", "page-faults", "context-switches", "cpu-migrations",
+                "minor-faults", "major-faults", "cgroup-switches", "dummy"]
+    IMPOSSIBLE = "uncore_imc_77/cas_count_read/"
+
+    @classmethod
+    def setUpClass(cls):
+        harness.require_events(*cls.POSSIBLE)
+        events = ", ".join([*cls.POSSIBLE, f'"{cls.IMPOSSIBLE}"'])
+        cls.daemon = cls.enterClassContext(
+            harness.Daemon(config_of(group("ten", f"[{events}]", "cpu"))))
+        cls.scrape = cls.daemon.scrape_after_polls()
+
+    def test_nine_are_served(self):
+        served = {name for name, _ in self.scrape.with_name("perf_cpu_")}
+        self.assertEqual(len(served), len(self.POSSIBLE))
+
+    def test_the_tenth_is_named_on_stderr_with_its_remedy_once(self):
+        lines = [line for line in self.daemon.lines("warn") if self.IMPOSSIBLE in line]
+        self.assertEqual(len(lines), 1)
+        self.assertIn("Remedy: ", lines[0])
+
+    def test_the_tenth_is_named_on_the_page_with_its_remedy(self):
+        page = self.daemon.get("/")[1]
+        self.assertIn(self.IMPOSSIBLE, page)
+        self.assertIn("Remedy: ", page)
+
+    def test_the_tenth_is_0_in_the_metrics_and_the_others_1(self):
+        available = self.scrape.with_name("perf_event_exporter_event_available")
+        self.assertEqual({dict(labels)["event"]: value for (_, labels), value in available.items()},
+                         {self.IMPOSSIBLE: 0, **dict.fromkeys(self.POSSIBLE, 1)})
+
+    def test_check_of_the_configuration_fails(self):
+        ended = subprocess.run([harness.daemon_binary, "--config.check",
+                                f"--config.file={self.daemon.config_path}"],
+                               capture_output=True, check=False, text=True)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("9 of 10 events can be counted here", ended.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,40 @@
+#include "support/events.h"
+
+#include <stdexcept>
+
+#include "perf/event_syntax.h"
+
+namespace pex::test {
+
+perf::EventSpec event(const std::string& spelling) {
+  static const Result<perf::EventResolver> nowhere =
+      perf::EventResolver::create({"/nonexistent", "/nonexistent", {}});
+  if (!nowhere) throw std::runtime_error(describe(nowhere.error()));
+  const auto parsed = perf::parse_events(spelling);
+  if (!parsed) throw std::runtime_error(spelling + ": " + parsed.error().what);
+  auto specs = nowhere->resolve(parsed->events.front());
+  if (!specs) throw std::runtime_error(describe(specs.error().error));
+  return specs->front();
+}
+
+perf::CounterSpec counter(const std::string& spelling) {
+  const perf::EventSpec spec = event(spelling);
+  return {spec.identity.name, spec.instances.front().attributes};
+}
+
+collect::ScopePlan scope_plan(const std::vector<GroupOf>& groups) {
+  collect::ScopePlan plan;
+  for (const GroupOf& group : groups) {
+    collect::GroupPlan planned{group.name, group.pmu, {}, group.mode, group.aggregation};
+    for (const std::string& spelling : group.events) {
+      plan.columns.push_back({event(spelling).identity,
+                              group.aggregation,
+                              {{plan.groups.size(), planned.events.size()}}});
+      planned.events.push_back(counter(spelling));
+    }
+    plan.groups.push_back(std::move(planned));
+  }
+  return plan;
+}
+
+}  // namespace pex::test

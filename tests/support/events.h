@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "perf/event_resolver.h"
+
+namespace pex::test {
+
+/// "cycles", "task-clock:u", ...: what needs no machine to be known.
+perf::EventSpec event(const std::string& spelling);
+
+perf::CounterSpec counter(const std::string& spelling);
+
+/// One configured group: its name, and the spellings of its events.
+struct GroupOf {
+  std::string name;
+  std::vector<std::string> events;
+  perf::GroupMode mode = {};
+  std::string pmu = {};
+  collect::Aggregation aggregation = collect::Aggregation::kCpu;
+};
+
+/// Every event of every group is a column of its own.
+collect::ScopePlan scope_plan(const std::vector<GroupOf>& groups);
+
+}  // namespace pex::test

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "daemon/plan.h"
+#include "host/topology.h"
+#include "perf/event_resolver.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::test {
+
+/// A machine of tests/perf/machines; "" is one that has nothing but the kernel's own events.
+inline host::HostRoots machine(const std::string& name) {
+  if (name.empty()) return {"/nonexistent", "/nonexistent", {}};
+  return {PEX_SOURCE_DIR "/tests/perf/machines/" + name + "/sys", "/nonexistent", {}};
+}
+
+inline daemon::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
+                            perf::PerfKernel& kernel,
+                            daemon::Beside beside = daemon::Beside::kNothingOfOurs) {
+  const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
+  const Result<std::vector<int>> online = host::online_cpus(roots);
+  return daemon::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, beside);
+}
+
+/// Of a configuration "c.yaml" whose second line is the first one of `groups`.
+inline daemon::Plan plan_on(const std::string& machine_name, const std::string& groups,
+                            ScriptedKernel& kernel) {
+  config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+  if (loaded.mistakes.empty()) return plan_of(loaded.config, machine(machine_name), kernel);
+  daemon::Plan plan;
+  plan.mistakes = std::move(loaded.mistakes);
+  return plan;
+}
+
+/// The same with a kernel that refuses nothing.
+inline daemon::Plan plan_on(const std::string& machine_name, const std::string& groups) {
+  ScriptedKernel kernel;
+  return plan_on(machine_name, groups, kernel);
+}
+
+/// "core on cpu_atom: cycles, instructions"
+inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
+  std::vector<std::string> groups;
+  for (const collect::GroupPlan& group : plan.groups) {
+    std::string text = group.name + (group.pmu.empty() ? "" : " on " + group.pmu) + ":";
+    for (const perf::CounterSpec& event : group.events) {
+      text += (text.ends_with(':') ? " " : ", ") + event.name;
+    }
+    groups.push_back(text);
+  }
+  return groups;
+}
+
+/// "cycles pmu=cpu_atom by cpu: 0.0 + 1.2": the events of the groups that it is the sum of.
+inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
+  static constexpr const char* kAggregations[] = {"cpu", "core", "die", "package", "node", "host"};
+  std::vector<std::string> columns;
+  for (const collect::Column& column : plan.columns) {
+    std::string text = column.event.name;
+    for (const auto& [name, value] : column.event.labels) text += " " + name + "=" + value;
+    text += std::string(" by ") + kAggregations[static_cast<std::size_t>(column.aggregation)] + ":";
+    for (const auto& [group, event] : column.parts) {
+      text +=
+          (text.ends_with(':') ? " " : " + ") + std::to_string(group) + "." + std::to_string(event);
+    }
+    columns.push_back(text);
+  }
+  return columns;
+}
+
+/// One line for each mistake.
+inline std::vector<std::string> mistakes_of(const daemon::Plan& plan) {
+  std::vector<std::string> mistakes;
+  for (const Error& mistake : plan.mistakes) mistakes.push_back(describe(mistake));
+  return mistakes;
+}
+
+}  // namespace pex::test
