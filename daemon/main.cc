@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "daemon/commands.h"
+#include "daemon/doctor.h"
 #include "daemon/event_list.h"
 #include "perf/linux_perf_kernel.h"
 
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   Log log{options.log_level, options.log_format};
   pex::perf::LinuxPerfKernel kernel;
   if (options.check_config) return check_config(options, kernel);
+  if (options.doctor) return run_doctor(options, kernel);
   if (options.list_events) return list_events(options, kernel, log);
   if (options.once) return scrape_once(options, kernel, log);
   return serve(options, kernel, log);

@@ -1,0 +1,52 @@
+#include "daemon/doctor.h"
+
+#include <iostream>
+
+#include "daemon/examination.h"
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+/// What is looked at, in the order in which one thing explains the next.
+using Subject = Findings (*)(const Examination&);
+constexpr Subject kSubjects[] = {
+    on_kernel,        on_cpus,          on_perf_event_open, on_paranoid,
+    on_capabilities,  on_seccomp,       on_tracefs,         on_pmus,
+    on_free_counters, on_nmi_watchdog,  on_mux_interval,    on_cgroups,
+    on_open_files,    on_configuration,
+};
+
+std::string summary(const Findings& findings, const Options& options) {
+  const std::size_t bad = count(findings, State::kBad);
+  const std::string verdict = options.config_file.empty()
+                                  ? std::string("what the embedded default has for this machine ") +
+                                        (bad == 0 ? "is counted" : "is not all counted")
+                                  : (bad == 0 ? "everything in '" : "not everything in '") +
+                                        options.config_file + "' can be counted here";
+  return number(count(findings, State::kGood)) + " ok, " +
+         number_of(count(findings, State::kNote), "note") + ", " + number(bad) + " bad: " + verdict;
+}
+
+}  // namespace
+
+std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self) {
+  const Examination here = look_at(options, kernel, self);
+  Findings findings;
+  for (const Subject subject : kSubjects) {
+    const Findings found = subject(here);
+    findings.insert(findings.end(), found.begin(), found.end());
+  }
+  return findings;
+}
+
+ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
+  const Self self{host::kernel_release(), host::own_permissions(), host::own_file_limit()};
+  const Findings findings = examine(options, kernel, self);
+  std::cout << format_findings(findings) << '\n' << summary(findings, options) << '\n';
+  const bool printed = static_cast<bool>(std::cout << std::flush);
+  return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

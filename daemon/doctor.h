@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/findings.h"
+#include "daemon/options.h"
+#include "host/permissions.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// Who counts: what no tree of files can say in place of the real one.
+struct Self {
+  std::string kernel_release;  ///< of uname(2)
+  host::Permissions permissions;
+  host::FileLimit files;
+};
+
+/// Looks at everything that decides what can be counted here and at what the configuration needs of
+/// it, in the order in which one thing explains the next. Opens events on every CPU, and closes
+/// each at once.
+std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self);
+
+/// The command `doctor`: prints what examine() finds about this process, and how much of the
+/// configuration can be counted. kOk when all of it can be. kFailed when there is a mistake in it,
+/// when this machine cannot count something that it lists, or when the exporter would not start:
+/// when there is a finding that is bad. What the embedded default lists and this machine lacks is
+/// only a note, as long as something is counted.
+ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel);
+
+}  // namespace pex::daemon

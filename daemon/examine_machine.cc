@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/examination.h"
+#include "daemon/probe_cpus.h"
+#include "host/cpu_list.h"
+#include "host/permissions.h"
+#include "perf/event_syntax.h"
+#include "perf/free_counters.h"
+
+// What the machine has to count with.
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+bool counts_tracepoints(const Planned& planned) {
+  const auto is_tracepoint = [](const perf::ParsedEvent& event) {
+    return std::holds_alternative<perf::Tracepoint>(event.kind);
+  };
+  for (const config::Group& group : planned.config.groups) {
+    for (const config::EventEntry& entry : group.events) {
+      const auto parsed = perf::parse_events(entry.spelling);
+      if (parsed && std::any_of(parsed->events.begin(), parsed->events.end(), is_tracepoint)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind, which count on the same CPUs.
+std::string families(std::span<const perf::Pmu> pmus, perf::PmuKind kind) {
+  std::map<std::pair<std::string, std::vector<int>>, std::size_t> sizes;
+  for (const perf::Pmu& pmu : pmus) {
+    if (pmu.kind == kind) ++sizes[{std::string(perf::without_number(pmu.name)), pmu.cpus}];
+  }
+  std::vector<std::string> names;
+  for (const auto& [family, size] : sizes) {
+    const auto& [name, cpus] = family;
+    names.push_back(name + (size > 1 ? " (" + number(size) + ")" : "") +
+                    (cpus.empty() ? "" : " on " + cpus_of(cpus)));
+  }
+  return joined(names, kind == perf::PmuKind::kOther ? ", " : "; ");
+}
+
+Finding counters_of(const Examination& here, const perf::Pmu& pmu) {
+  constexpr const char* kSubject = "free counters";
+  const int cpu = ProbeCpus{here.resolver->pmus(), *here.online}.of(pmu.name);
+  const std::optional<perf::FreeCounters> free =
+      perf::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
+  if (!free) {
+    return {State::kNote, kSubject, pmu.name + ": not known, as no hardware event opens on it",
+            "hardware events cannot be counted",
+            "see what the kernel says of each event: perf_event_exporter list"};
+  }
+  const std::string what = pmu.name + ": " + number(free->general) + " for any event and " +
+                           number(free->fixed) + " fixed (CPU " + std::to_string(cpu) + ")";
+  if (free->general > 0) return good(kSubject, what);
+  return {State::kNote, kSubject, what, "hardware events count seldom, or never",
+          "stop what holds them all: see 'NMI watchdog', and other programs that pin events"};
+}
+
+/// By default a turn lasts one tick of the kernel, of which there are 100 to 1000 in a second.
+constexpr std::uint64_t kLongestUsualTurn = 10;
+
+}  // namespace
+
+Findings on_cpus(const Examination& here) {
+  if (here.online) return {good("CPUs", host::format_cpu_list(*here.online) + " online")};
+  const Error& error = here.online.error();
+  return {{State::kBad, "CPUs", could_not(error), "nothing can be counted", error.remedy}};
+}
+
+Findings on_tracefs(const Examination& here) {
+  if (here.tracing) return {good("tracefs", "readable in " + *here.tracing)};
+  const Error& error = here.tracing.error();
+  const bool needed = here.planned && counts_tracepoints(*here.planned);
+  return {{needed ? State::kBad : State::kNote, "tracefs", could_not(error),
+           needed ? "the tracepoints of the configuration cannot be counted"
+                  : "tracepoints could not be counted; the configuration has none",
+           error.remedy}};
+}
+
+Findings on_pmus(const Examination& here) {
+  if (!here.resolver) {
+    const Error& error = here.resolver.error();
+    return {{State::kBad, "PMUs", could_not(error), "no event is known", error.remedy}};
+  }
+  const std::span<const perf::Pmu> pmus = here.resolver->pmus().pmus();
+  if (pmus.empty()) {
+    return {{State::kNote, "PMUs", "none in " + here.options.roots.event_sources(),
+             "hardware, uncore and PMU events are not known",
+             "say with --path.sysfs where the host's sysfs is mounted"}};
+  }
+  Findings findings;
+  if (here.has_core_pmu()) {
+    findings.push_back(good("core PMUs", families(pmus, perf::PmuKind::kCore)));
+  } else {
+    findings.push_back(
+        {State::kNote, "core PMUs", "none: this machine has no hardware counters",
+         "cycles, instructions, cache and branch events cannot be counted; software events, "
+         "tracepoints and probes can",
+         "in a virtual machine: give it a virtual PMU (QEMU: -cpu host,pmu=on), or take a type of "
+         "instance that has one"});
+  }
+  if (const std::string uncore = families(pmus, perf::PmuKind::kUncore); !uncore.empty()) {
+    findings.push_back(good("uncore PMUs", uncore));
+  }
+  findings.push_back(good("other PMUs", families(pmus, perf::PmuKind::kOther)));
+  return findings;
+}
+
+Findings on_free_counters(const Examination& here) {
+  Findings findings;
+  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return findings;
+  const std::vector<const perf::Pmu*> pmus = here.resolver->pmus().core_pmus();
+  std::transform(pmus.begin(), pmus.end(), std::back_inserter(findings),
+                 [&](const perf::Pmu* pmu) { return counters_of(here, *pmu); });
+  return findings;
+}
+
+Findings on_nmi_watchdog(const Examination& here) {
+  const auto on = host::read_sysctl(here.options.roots, "kernel/nmi_watchdog");
+  if (!on) return {good("NMI watchdog", "none in this kernel")};
+  if (*on == 0) return {good("NMI watchdog", "off")};
+  if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter to take")};
+  return {{State::kNote, "NMI watchdog", "on",
+           "it holds one counter of every CPU for good, so that groups fit less easily and take "
+           "turns sooner",
+           "sysctl kernel.nmi_watchdog=0, which gives up the detection of CPUs that hang with "
+           "interrupts off"}};
+}
+
+Findings on_mux_interval(const Examination& here) {
+  if (!here.resolver) return {};
+  std::map<std::uint64_t, std::vector<std::string>> pmus_by_turn;
+  for (const perf::Pmu& pmu : here.resolver->pmus().pmus()) {
+    if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
+    pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
+  }
+  if (pmus_by_turn.empty()) return {good("mux interval", "no PMU takes turns, or tells of it")};
+  std::vector<std::string> turns;
+  turns.reserve(pmus_by_turn.size());
+  for (const auto& [turn, pmus] : pmus_by_turn) {
+    turns.push_back(number(turn) + " ms on " + joined(pmus));
+  }
+  const auto& [longest, slow] = *pmus_by_turn.rbegin();
+  if (longest <= kLongestUsualTurn) return {good("mux interval", joined(turns, "; "))};
+  return {{State::kNote, "mux interval", joined(turns, "; "),
+           "groups that share such a PMU have few turns between two polls: coarser estimates",
+           "echo 4 > " + here.options.roots.event_sources() + "/" + slow.front() +
+               "/perf_event_mux_interval_ms"}};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,88 @@
+#include "perf/free_counters.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/group_trial.h"
+
+namespace pex::perf {
+namespace {
+
+/// Nothing counts these but general counters. The last one some PMUs count on a fixed counter too,
+/// which then passes for a general one; it is better than no answer.
+constexpr std::string_view kGeneralEvents[] = {"branch-misses", "cache-misses", "instructions"};
+
+/// What PMUs have fixed counters for.
+constexpr std::string_view kFixedEvents[] = {"cycles", "instructions", "ref-cycles"};
+
+/// Pinned: it takes what others only borrow, and is refused what they hold.
+constexpr GroupMode kPinned{.pinned = true, .exclusive = false};
+
+/// `name` as `core` counts it.
+std::optional<CounterSpec> counter_of(const EventResolver& resolver, const Pmu& core,
+                                      std::string_view name) {
+  const Result<std::vector<EventSpec>, Unresolved> events =
+      resolver.resolve(ParsedEvent{NamedEvent{std::string(name)}, {}, {}});
+  if (!events) return {};
+  for (const EventSpec& event : *events) {
+    for (const EventInstance& instance : event.instances) {
+      if (instance.pmu.empty() || instance.pmu == core.name) {
+        return CounterSpec{event.identity.name, instance.attributes};
+      }
+    }
+  }
+  return {};
+}
+
+/// The first of kGeneralEvents that opens, whether or not it then has a place.
+std::optional<CounterSpec> general_event(PerfKernel& kernel, const EventResolver& resolver,
+                                         const Pmu& core, const Place& place) {
+  for (const std::string_view name : kGeneralEvents) {
+    std::optional<CounterSpec> event = counter_of(resolver, core, name);
+    if (!event) continue;
+    const Trial trial = try_group(kernel, {&*event, 1}, place, kPinned);
+    if (trial.outcome != Trial::Outcome::kRefused) return event;
+  }
+  return {};
+}
+
+/// A group that grows as long as it has a place.
+class GrowingGroup {
+ public:
+  GrowingGroup(PerfKernel& kernel, Place place) : kernel_(kernel), place_(std::move(place)) {}
+
+  /// True when the group has a place with `event` as well; otherwise it is as before.
+  bool add(const CounterSpec& event) {
+    events_.push_back(event);
+    const Trial trial = try_group(kernel_, events_, place_, kPinned);
+    if (trial.outcome == Trial::Outcome::kCounts) return true;
+    events_.pop_back();
+    return false;
+  }
+
+ private:
+  PerfKernel& kernel_;
+  Place place_;
+  std::vector<CounterSpec> events_;
+};
+
+}  // namespace
+
+std::optional<FreeCounters> count_free_counters(PerfKernel& kernel, const EventResolver& resolver,
+                                                const Pmu& core, int cpu) {
+  const Place place{cpu, -1, {}};
+  const std::optional<CounterSpec> general = general_event(kernel, resolver, core, place);
+  if (!general) return {};
+
+  FreeCounters free;
+  GrowingGroup group{kernel, place};
+  while (free.general < kMostGeneralCounters && group.add(*general)) ++free.general;
+  for (const std::string_view name : kFixedEvents) {
+    const std::optional<CounterSpec> event = counter_of(resolver, core, name);
+    if (event && group.add(*event)) ++free.fixed;
+  }
+  return free;
+}
+
+}  // namespace pex::perf
