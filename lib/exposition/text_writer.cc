@@ -74,9 +74,9 @@ void append_series(std::string& text, std::string_view name, std::string_view ro
 /// The labels of the rows that a column or a group of one scope has.
 using LabelsOf = std::function<const std::vector<std::string>&(collect::Aggregation)>;
 
-void write_events(std::string& text, Scope scope, const collect::ScopePlan& plan,
+void write_events(std::string& text, const std::vector<EventFamily>& families,
                   std::span<const collect::GroupTable> tables, const LabelsOf& labels_of) {
-  for (const EventFamily& family : families_of(scope, plan)) {
+  for (const EventFamily& family : families) {
     bool headed = false;
     for (const collect::Column* column : family.columns) {
       const std::vector<std::string>& rows = labels_of(column->aggregation);
@@ -196,8 +196,9 @@ std::string host_labels(collect::Aggregation aggregation, const host::CpuPlace& 
 
 }  // namespace
 
-void TextWriter::update_labels(const collect::Snapshot& snapshot) {
-  if (targets_.lock() == snapshot.targets) return;
+void TextWriter::remember(const collect::Snapshot& snapshot) {
+  if (plan_.lock() == snapshot.plan && targets_.lock() == snapshot.targets) return;
+  plan_ = snapshot.plan;
   targets_ = snapshot.targets;
   for (std::size_t i = 0; i < collect::kAggregations; ++i) {
     host_labels_[i].clear();
@@ -209,6 +210,8 @@ void TextWriter::update_labels(const collect::Snapshot& snapshot) {
   for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
     cgroup_labels_.push_back(label("cgroup", target.path));
   }
+  cpu_families_ = families_of(Scope::kCpu, snapshot.plan->cpu);
+  cgroup_families_ = families_of(Scope::kCgroup, snapshot.plan->cgroup);
 }
 
 void TextWriter::write(const collect::Snapshot& snapshot, std::string& text) {
@@ -227,14 +230,14 @@ void TextWriter::write(const collect::Snapshot& snapshot, std::string& text) {
        &collect::GroupRow::running},
   };
 
-  update_labels(snapshot);
+  remember(snapshot);
   const auto of_host = [this](collect::Aggregation aggregation) -> const auto& {
     return host_labels_[static_cast<std::size_t>(aggregation)];
   };
   const auto of_cgroups = [this](collect::Aggregation) -> const auto& { return cgroup_labels_; };
   const collect::CountingPlan& plan = *snapshot.plan;
-  write_events(text, Scope::kCpu, plan.cpu, snapshot.cpu, of_host);
-  write_events(text, Scope::kCgroup, plan.cgroup, snapshot.cgroup, of_cgroups);
+  write_events(text, cpu_families_, snapshot.cpu, of_host);
+  write_events(text, cgroup_families_, snapshot.cgroup, of_cgroups);
   for (const Times& times : kTimes) {
     if (!has_rows(snapshot.cpu) && !has_rows(snapshot.cgroup)) continue;
     append_header(text, times.name, times.help);

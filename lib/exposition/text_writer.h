@@ -22,13 +22,17 @@ class TextWriter {
   void write(const collect::Snapshot& snapshot, std::string& text);
 
  private:
-  /// The labels of the rows of both scopes, without braces: `cgroup="/system.slice/a.service"`.
-  void update_labels(const collect::Snapshot& snapshot);
+  /// Families, and the labels of the rows of both scopes without braces:
+  /// `cgroup="/system.slice/a.service"`.
+  void remember(const collect::Snapshot& snapshot);
 
   std::weak_ptr<const collect::TargetSet>
       targets_;  ///< not held: it keeps cgroups from being freed
   std::array<std::vector<std::string>, collect::kAggregations> host_labels_;
   std::vector<std::string> cgroup_labels_;
+  std::weak_ptr<const collect::CountingPlan> plan_;  ///< that the families borrow from
+  std::vector<EventFamily> cpu_families_;
+  std::vector<EventFamily> cgroup_families_;
 };
 
 /// A label's value between its quotes: backslash, quote and line break escaped; a byte that is not
