@@ -81,26 +81,31 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
   }
   groups_ = std::move(aligned);
   targets_ = std::move(targets);
-  find_wanted();
+  find_wishes();
 }
 
-/// Which groups of the plan are counted on this CPU: those of its PMUs, while it is online.
-void PollCycle::find_wanted() {
+/// Which groups are counted on this CPU: those of its PMUs, while it is online.
+void PollCycle::find_wishes() {
   const MachineCpus& cpus = *targets_->cpus;
   online_ = cpus.is_online(cpu_);
-  wanted_.clear();
-  for (const ScopePlan* scope : {&plan_->cpu, &plan_->cgroup}) {
-    for (const GroupPlan& group : scope->groups) {
-      wanted_.push_back(online_ && cpus.counts_on(group.pmu, cpu_));
+  wishes_.clear();
+  wishes_.reserve(groups_.size());
+  const auto add = [&](const ScopePlan& scope,
+                       const std::shared_ptr<const cgroup::Cgroup>* cgroup) {
+    const bool exists = cgroup == nullptr || *cgroup != nullptr;
+    for (const GroupPlan& group : scope.groups) {
+      wishes_.push_back({online_ && exists && cpus.counts_on(group.pmu, cpu_), cgroup});
     }
-  }
+  };
+  add(plan_->cpu, nullptr);
+  for (const CgroupTarget& target : targets_->cgroups) add(plan_->cgroup, &target.cgroup);
 }
 
 /// A removed cgroup still answers through its open counters, so its last events are not lost.
 void PollCycle::close_gone(PollReport& report) {
   for (std::size_t index = 0; index < groups_.size(); ++index) {
     TargetGroup& group = groups_[index];
-    if (!group.is_open() || wanted_where_it_is(group, index)) continue;
+    if (!group.is_open() || wanted_where_it_is(index)) continue;
     PollReport last_words;
     collect(group, last_words);
     last_words.open_events = 0;
@@ -111,37 +116,23 @@ void PollCycle::close_gone(PollReport& report) {
 
 void PollCycle::open_new(PollReport& report) {
   for (std::size_t index = 0; index < groups_.size(); ++index) {
-    if (groups_[index].is_open()) continue;
-    if (!wanted_[plan_index(index)]) {
-      groups_[index].forget_failures();
-      continue;
-    }
-    const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
-    if (cgroup == nullptr) {
-      groups_[index].open(kernel_, cpu_, nullptr, report);
-    } else if (*cgroup != nullptr) {
-      groups_[index].open(kernel_, cpu_, *cgroup, report);
+    TargetGroup& group = groups_[index];
+    if (group.is_open()) continue;
+    const Wish& wish = wishes_[index];
+    const bool is_gone = wish.cgroup != nullptr && *wish.cgroup == nullptr;
+    if (is_gone) continue;  // and if a part of it failed, its sum still lacks that
+    if (!wish.wanted) {
+      group.forget_failures();
+    } else {
+      group.open(kernel_, cpu_, wish.cgroup == nullptr ? nullptr : *wish.cgroup, report);
     }
   }
 }
 
-bool PollCycle::wanted_where_it_is(const TargetGroup& group, std::size_t index) const {
-  if (!wanted_[plan_index(index)] || cpu_was_away_) return false;
-  const std::shared_ptr<const cgroup::Cgroup>* cgroup = cgroup_of(index);
-  return cgroup == nullptr || *cgroup == group.cgroup();
-}
-
-/// The place of the group at `index` in the plan: scope cpu, then scope cgroup.
-std::size_t PollCycle::plan_index(std::size_t index) const {
-  const std::size_t of_cpu = plan_->cpu.groups.size();
-  return index < of_cpu ? index : of_cpu + (index - of_cpu) % plan_->cgroup.groups.size();
-}
-
-/// The cgroup that the group at `index` is for; no pointer for a group of the CPU itself.
-const std::shared_ptr<const cgroup::Cgroup>* PollCycle::cgroup_of(std::size_t index) const {
-  if (index < plan_->cpu.groups.size()) return nullptr;
-  return &targets_->cgroups[(index - plan_->cpu.groups.size()) / plan_->cgroup.groups.size()]
-              .cgroup;
+bool PollCycle::wanted_where_it_is(std::size_t index) const {
+  const Wish& wish = wishes_[index];
+  if (!wish.wanted || cpu_was_away_) return false;
+  return wish.cgroup == nullptr || *wish.cgroup == groups_[index].cgroup();
 }
 
 std::span<const TargetGroup> PollCycle::cpu_groups() const {

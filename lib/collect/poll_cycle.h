@@ -37,15 +37,19 @@ class PollCycle {
   std::span<const TargetGroup> cgroup_groups(std::size_t target) const;
 
  private:
+  /// Where the targets want one group.
+  struct Wish {
+    bool wanted = false;                                            ///< on this CPU now
+    const std::shared_ptr<const cgroup::Cgroup>* cgroup = nullptr;  ///< none: the CPU itself
+  };
+
   void align_to(std::shared_ptr<const TargetSet> targets);
   void notice_absence(PollReport& report);
   void close_gone(PollReport& report);
   void open_new(PollReport& report);
   void collect(TargetGroup& group, PollReport& report);
-  void find_wanted();
-  bool wanted_where_it_is(const TargetGroup& group, std::size_t index) const;
-  std::size_t plan_index(std::size_t index) const;
-  const std::shared_ptr<const cgroup::Cgroup>* cgroup_of(std::size_t index) const;
+  void find_wishes();
+  bool wanted_where_it_is(std::size_t index) const;
 
   perf::PerfKernel& kernel_;
   std::shared_ptr<const CountingPlan> plan_;
@@ -53,7 +57,7 @@ class PollCycle {
   CpuPresence presence_;
   std::shared_ptr<const TargetSet> targets_;
   std::vector<TargetGroup> groups_;  ///< those of the CPU, then those of each cgroup in turn
-  std::vector<bool> wanted_;         ///< on this CPU now, by plan_index
+  std::vector<Wish> wishes_;         ///< of groups_; borrowed from targets_
   perf::GroupReading reading_;       ///< used again, to allocate nothing
   bool online_ = false;
   bool cpu_was_away_ = false;

@@ -120,6 +120,15 @@ TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
   EXPECT_EQ(published_switches(), 5U);
 }
 
+TEST_F(SnapshotOfACgroupTest, StillLacksACpuWhenItIsGone) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  kernel_.refuse("cpu1 /a context-switches", EMFILE);
+  (void)poll();
+  cgroups_[0].cgroup = nullptr;  // it lingers
+
+  EXPECT_EQ(published_switches(), std::nullopt);
+}
+
 TEST_F(SnapshotOfACgroupTest, StandsStillAtTheEndOfItsNumbers) {
   // A total is made of increments, and of each of them the upper half would be a fall.
   kernel_.answer("cpu0 /a context-switches", counts({kMax / 2}));
