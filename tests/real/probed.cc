@@ -7,41 +7,18 @@
 // line on stdin lets it do its work; then it prints how often and blocks again, until a second line
 // ends it. The function's name is `pex_probed_call`.
 
-#include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+
+#include "watched.h"
 
 namespace {
 
+using namespace pex::test;
+
 volatile long written = 0;
-
-[[noreturn]] void die(const char* what) {
-  std::perror(what);
-  std::exit(1);
-}
-
-void join_cgroup(const std::string& directory) {
-  const int fd = ::open((directory + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || ::write(fd, "0", 1) != 1) die("join the cgroup");
-  ::close(fd);
-}
-
-void pin_to(long cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  if (::sched_setaffinity(0, sizeof set, &set) != 0) die("sched_setaffinity");
-}
-
-void await_line() {
-  for (char c = 0; c != '\n';) {
-    if (::read(STDIN_FILENO, &c, 1) != 1) std::exit(1);  // the caller has gone
-  }
-}
 
 }  // namespace
 

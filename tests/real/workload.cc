@@ -7,8 +7,6 @@
 // then it prints what its own getrusage(2) saw of that as key=value and blocks again. A second line
 // ends it. While it is blocked nothing can add to its numbers, so a caller can compare exactly.
 
-#include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,9 +16,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
+
+#include "watched.h"
 
 namespace {
+
+using namespace pex::test;
 
 struct Amounts {
   long cpu = 1;
@@ -28,11 +29,6 @@ struct Amounts {
   long pages = 50'000;
   long cpu_ms = 2'000;
 };
-
-[[noreturn]] void die(const char* what) {
-  std::perror(what);
-  std::exit(1);
-}
 
 long argument(int argc, char** argv, int index, long otherwise) {
   return index < argc ? std::atol(argv[index]) : otherwise;
@@ -48,25 +44,6 @@ rusage own_usage() {
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) die("getrusage");
   return usage;
-}
-
-void join_cgroup(const std::string& directory) {
-  const int fd = ::open((directory + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0 || ::write(fd, "0", 1) != 1) die("join the cgroup");
-  ::close(fd);
-}
-
-void pin_to(long cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(cpu), &set);
-  if (::sched_setaffinity(0, sizeof set, &set) != 0) die("sched_setaffinity");
-}
-
-void await_line() {
-  for (char c = 0; c != '\n';) {
-    if (::read(STDIN_FILENO, &c, 1) != 1) std::exit(1);  // the caller has gone
-  }
 }
 
 /// A pause gives up the CPU once, or not at all when its end comes before its sleep, as short ones
