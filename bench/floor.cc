@@ -93,7 +93,7 @@ void Floor::start_round() {
 
 void Floor::serve(int cpu, const std::vector<int>& leaders) {
   pin_to(cpu);
-  std::array<std::uint64_t, perf::words_in_reading(perf::kMaxGroupEvents)> words;
+  std::array<std::uint64_t, perf::words_in_reading(perf::kMaxGroupMembers)> words;
   for (unsigned round = 0;; ++round) {
     while (rounds_ == round) sleep_while(rounds_, round);
     if (stopping_) return;

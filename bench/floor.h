@@ -17,6 +17,7 @@ class RecordingKernel final : public perf::PerfKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
+  Result<> disable_group(int leader_fd) override { return linux_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return linux_.read_group(leader_fd, words);
   }

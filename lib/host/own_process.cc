@@ -1,11 +1,13 @@
 #include "host/own_process.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -21,6 +23,7 @@ namespace {
 constexpr const char* kStat = "/proc/self/stat";    // dear: the kernel walks all threads for it
 constexpr const char* kStatm = "/proc/self/statm";  // cheap
 constexpr const char* kOpenFds = "/proc/self/fd";
+constexpr const char* kCgroups = "/proc/self/cgroup";
 
 double seconds(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
@@ -62,7 +65,54 @@ double start_time_seconds() {
          static_cast<double>(start_ticks()) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+/// One line of /proc/pid/cgroup: "4:perf_event:/a" of version 1, "0::/a" of version 2. A path may
+/// hold ':' itself.
+struct Membership {
+  std::string_view controllers;  ///< with commas between
+  std::string_view path;
+};
+
+std::optional<Membership> membership_of(std::string_view line) {
+  const std::size_t first = line.find(':');
+  if (first == line.npos) return {};
+  const std::size_t second = line.find(':', first + 1);
+  if (second == line.npos || second + 1 == line.size()) return {};
+  return Membership{line.substr(first + 1, second - first - 1), line.substr(second + 1)};
+}
+
+bool has_controller(const Membership& of, std::string_view name) {
+  const std::vector<std::string_view> all = split(of.controllers, ',');
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
 }  // namespace
+
+std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
+  std::optional<std::string> of_version_2;
+  for (const std::string_view line : split(cgroups, '\n')) {
+    const std::optional<Membership> of = membership_of(line);
+    if (!of) continue;
+    if (has_controller(*of, "perf_event")) return std::string(of->path);
+    if (of->controllers.empty()) of_version_2 = std::string(of->path);
+  }
+  return of_version_2;
+}
+
+std::optional<std::string> own_perf_cgroup() {
+  const Result<std::string> cgroups = read_small_file(kCgroups);
+  return cgroups ? perf_cgroup_of(*cgroups) : std::nullopt;
+}
+
+bool bind_thread_to(int cpu) {
+  const auto cpus = static_cast<std::size_t>(cpu) + 1;
+  cpu_set_t* set = CPU_ALLOC(cpus);
+  const std::size_t size = CPU_ALLOC_SIZE(cpus);
+  CPU_ZERO_S(size, set);
+  CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
+  const bool is_bound = ::sched_setaffinity(0, size, set) == 0;
+  CPU_FREE(set);
+  return is_bound;
+}
 
 Result<OwnProcess> read_own_process() {
   const Result<std::string> statm = read_small_file(kStatm);

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -18,6 +21,17 @@ struct OwnProcess {
 };
 
 Result<OwnProcess> read_own_process();
+
+/// The cgroup whose counts a process is part of, as a path below the root of its tree: that of
+/// version 1's perf_event controller where there is one, else that of version 2 (cgroups(7),
+/// "/proc/pid/cgroup"). In a container with a tree of its own, "/" is the container.
+std::optional<std::string> perf_cgroup_of(std::string_view cgroups);
+
+/// That of this process; nothing where no /proc tells.
+std::optional<std::string> own_perf_cgroup();
+
+/// Binds the calling thread to one CPU; false where it may not run there.
+bool bind_thread_to(int cpu);
 
 /// Raises the soft limit of open files to the hard one, which anyone may; returns the limit in
 /// force afterwards.

@@ -46,7 +46,7 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
 }
 
 Result<> CounterGroup::read(PerfKernel& kernel, GroupReading& reading) const {
-  std::array<std::uint64_t, words_in_reading(kMaxGroupEvents)> buffer;
+  std::array<std::uint64_t, words_in_reading(kMaxGroupMembers)> buffer;
   const Result<std::size_t> filled = kernel.read_group(counters_.front().get(), buffer);
   if (!filled) return filled.error();
   if (*filled == 0) {
@@ -76,6 +76,10 @@ Result<> CounterGroup::read_one_by_one(PerfKernel& kernel, GroupReading& reading
 
 Result<> CounterGroup::enable(PerfKernel& kernel) const {
   return kernel.enable_group(counters_.front().get());
+}
+
+Result<> CounterGroup::disable(PerfKernel& kernel) const {
+  return kernel.disable_group(counters_.front().get());
 }
 
 }  // namespace pex::perf

@@ -46,7 +46,7 @@ struct OpenFailure {
 class CounterGroup {
  public:
   /// All or nothing. Leader disabled, then the members, then one enable: the only order that works
-  /// on every kernel. `events`: 1 to kMaxGroupEvents.
+  /// on every kernel. `events`: 1 to kMaxGroupMembers.
   static Result<CounterGroup, OpenFailure> open(PerfKernel& kernel,
                                                 std::span<const CounterSpec> events,
                                                 const Place& place, GroupMode mode);
@@ -55,8 +55,11 @@ class CounterGroup {
   /// any more; each event is then read on its own, once, so that the last counts are not lost.
   Result<> read(PerfKernel& kernel, GroupReading& reading) const;
 
-  /// Starts a pinned group anew after State::kOffPmu.
+  /// Starts a pinned group anew after State::kOffPmu, and any group after disable().
   Result<> enable(PerfKernel& kernel) const;
+
+  /// Leaves the PMU to others until enabled again; its times stand still meanwhile.
+  Result<> disable(PerfKernel& kernel) const;
 
   std::size_t size() const { return counters_.size(); }
 

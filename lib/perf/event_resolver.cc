@@ -55,4 +55,20 @@ Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEv
   return specs;
 }
 
+std::optional<CounterSpec> counter_on(const EventResolver& resolver, std::string_view event,
+                                      std::string_view pmu) {
+  const Result<ParsedEvents, SyntaxError> parsed = parse_events(event);
+  if (!parsed) return {};
+  const Result<std::vector<EventSpec>, Unresolved> specs = resolver.resolve(parsed->events.front());
+  if (!specs) return {};
+  for (const EventSpec& spec : *specs) {
+    for (const EventInstance& instance : spec.instances) {
+      if (instance.pmu.empty() || instance.pmu == pmu) {
+        return CounterSpec{spec.identity.name, instance.attributes};
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace pex::perf

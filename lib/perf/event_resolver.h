@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "base/result.h"
 #include "host/roots.h"
+#include "perf/counter_group.h"
 #include "perf/event_spec.h"
 #include "perf/event_syntax.h"
 #include "perf/pmu.h"
@@ -41,6 +43,11 @@ class EventResolver {
   host::HostRoots roots_;
   PmuCatalogue pmus_;
 };
+
+/// What is asked of the kernel to count `event`, for example "cycles" or "msr/aperf/", on the CPUs
+/// of `pmu`. Nothing when the machine does not know it there.
+std::optional<CounterSpec> counter_on(const EventResolver& resolver, std::string_view event,
+                                      std::string_view pmu);
 
 /// Any text as a part of a metric's name, the documented rule: lower case; what is not a-z or 0-9
 /// becomes '_'; of several '_' one is left, and none at either end.

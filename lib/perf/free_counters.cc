@@ -19,27 +19,11 @@ constexpr std::string_view kFixedEvents[] = {"cycles", "instructions", "ref-cycl
 /// Pinned: it takes what others only borrow, and is refused what they hold.
 constexpr GroupMode kPinned{.pinned = true, .exclusive = false};
 
-/// `name` as `core` counts it.
-std::optional<CounterSpec> counter_of(const EventResolver& resolver, const Pmu& core,
-                                      std::string_view name) {
-  const Result<std::vector<EventSpec>, Unresolved> events =
-      resolver.resolve(ParsedEvent{NamedEvent{std::string(name)}, {}, {}});
-  if (!events) return {};
-  for (const EventSpec& event : *events) {
-    for (const EventInstance& instance : event.instances) {
-      if (instance.pmu.empty() || instance.pmu == core.name) {
-        return CounterSpec{event.identity.name, instance.attributes};
-      }
-    }
-  }
-  return {};
-}
-
 /// The first of kGeneralEvents that opens, whether or not it then has a place.
 std::optional<CounterSpec> general_event(PerfKernel& kernel, const EventResolver& resolver,
                                          const Pmu& core, const Place& place) {
   for (const std::string_view name : kGeneralEvents) {
-    std::optional<CounterSpec> event = counter_of(resolver, core, name);
+    std::optional<CounterSpec> event = counter_on(resolver, name, core.name);
     if (!event) continue;
     const Trial trial = try_group(kernel, {&*event, 1}, place, kPinned);
     if (trial.outcome != Trial::Outcome::kRefused) return event;
@@ -75,11 +59,11 @@ std::optional<FreeCounters> count_free_counters(PerfKernel& kernel, const EventR
   const std::optional<CounterSpec> general = general_event(kernel, resolver, core, place);
   if (!general) return {};
 
-  FreeCounters free;
+  FreeCounters free{.general_event = *general};
   GrowingGroup group{kernel, place};
   while (free.general < kMostGeneralCounters && group.add(*general)) ++free.general;
   for (const std::string_view name : kFixedEvents) {
-    const std::optional<CounterSpec> event = counter_of(resolver, core, name);
+    const std::optional<CounterSpec> event = counter_on(resolver, name, core.name);
     if (event && group.add(*event)) ++free.fixed;
   }
   return free;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "perf/counter_group.h"
 #include "perf/event_resolver.h"
 #include "perf/perf_kernel.h"
 #include "perf/pmu.h"
@@ -11,8 +12,9 @@ namespace pex::perf {
 
 /// How many events a core PMU can count at the same time, besides what others hold for good.
 struct FreeCounters {
-  std::size_t general = 0;  ///< for any event; at most kMostGeneralCounters
-  std::size_t fixed = 0;    ///< beyond those, each for one event of its own, such as cycles
+  std::size_t general = 0;         ///< for any event; at most kMostGeneralCounters
+  std::size_t fixed = 0;           ///< beyond those, each for one event of its own, such as cycles
+  CounterSpec general_event = {};  ///< that takes one of the general ones, as often as it is opened
 };
 
 /// No PMU is known to have more; bounds the trials.

@@ -25,8 +25,11 @@ struct GroupReading {
   std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
 };
 
-/// The most events that one group may have; bounds the buffer of a read.
+/// The most events that may be asked of one group.
 inline constexpr std::size_t kMaxGroupEvents = 64;
+/// The most members that one group may have: those, a clock and a reference. Bounds the buffer of a
+/// read.
+inline constexpr std::size_t kMaxGroupMembers = kMaxGroupEvents + 2;
 
 /// Words of one read of a group of `events`, in the layout of PERF_FORMAT_GROUP | ID |
 /// TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING (perf_event_open(2), "Reading results"):

@@ -9,6 +9,7 @@ class LinuxPerfKernel final : public PerfKernel {
  public:
   Result<OpenCounter> open(const CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
+  Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
 };
 

@@ -60,6 +60,9 @@ class PerfKernel {
   /// Starts a group that was opened disabled; starts a pinned group anew that lost its place.
   virtual Result<> enable_group(int leader_fd) = 0;
 
+  /// Stops a group, counts and times, until it is started again.
+  virtual Result<> disable_group(int leader_fd) = 0;
+
   /// Words filled. Zero means that a pinned group lost its place on the PMU: a state, not a
   /// failure.
   virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;

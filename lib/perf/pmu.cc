@@ -1,6 +1,7 @@
 #include "perf/pmu.h"
 
 #include <fnmatch.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <array>
@@ -193,6 +194,26 @@ std::vector<const Pmu*> PmuCatalogue::matching(std::string_view pattern) const {
     if (matches(pmu.name, text) || (means_cpu_parts && is_cpu_part(pmu))) found.push_back(&pmu);
   }
   return found;
+}
+
+bool PmuCatalogue::always_counts(std::uint32_t type) const {
+  static constexpr std::uint32_t kTypes[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
+                                             PERF_TYPE_BREAKPOINT};
+  static constexpr std::string_view kNames[] = {"kprobe", "uprobe", "msr"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes)) return true;
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
+    const Pmu* pmu = find(name);
+    return pmu != nullptr && pmu->type == type;
+  });
+}
+
+const Pmu* PmuCatalogue::counting(std::uint32_t type) const {
+  if (always_counts(type)) return nullptr;
+  const auto known =
+      std::find_if(pmus_.begin(), pmus_.end(), [&](const Pmu& pmu) { return pmu.type == type; });
+  if (known != pmus_.end()) return &*known;
+  const std::vector<const Pmu*> core = core_pmus();
+  return core.empty() ? nullptr : core.front();
 }
 
 std::vector<const Pmu*> PmuCatalogue::core_pmus() const {

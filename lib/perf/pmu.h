@@ -63,6 +63,15 @@ class PmuCatalogue {
   /// "cpu" means the core PMUs whose names start with "cpu_".
   std::vector<const Pmu*> matching(std::string_view pattern) const;
 
+  /// Whether events of this type (perf_event_attr.type) always count, in any number and beside any
+  /// others: software events, tracepoints and probes, and the registers of `msr`
+  /// (PERF_EV_CAP_SOFTWARE, kernel/events/core.c).
+  bool always_counts(std::uint32_t type) const;
+
+  /// The PMU that the events of this type take counters of; for the generic hardware events the
+  /// first core PMU. Null when there is none.
+  const Pmu* counting(std::uint32_t type) const;
+
   /// One, or several on a hybrid machine; none on one without hardware counters.
   std::vector<const Pmu*> core_pmus() const;
 

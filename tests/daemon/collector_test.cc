@@ -21,6 +21,7 @@ class SlowKernel final : public perf::PerfKernel {
     return kernel_.open(request);
   }
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     std::unique_lock lock{mutex_};
     ++reading_;

@@ -293,6 +293,7 @@ class FilteringKernel final : public perf::PerfKernel {
     return kernel_.open(request);
   }
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return kernel_.read_group(leader_fd, words);
   }

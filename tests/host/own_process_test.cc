@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "base/unique_fd.h"
 
@@ -79,6 +81,48 @@ TEST(RaiseOpenFileLimitTest, RaisesTheSoftLimitToTheHardOne) {
   ASSERT_TRUE(own);
   EXPECT_EQ(own->max_fds, original.rlim_max);
 }
+
+TEST(PerfCgroupTest, IsThatOfTheControllerOfVersion1) {
+  EXPECT_EQ(perf_cgroup_of("5:cpu,cpuacct:/a\n4:net_cls,perf_event:/b\n1:name=systemd:/c\n0::/d\n"),
+            "/b");
+}
+
+TEST(PerfCgroupTest, IsThatOfVersion2WithoutSuchAController) {
+  EXPECT_EQ(perf_cgroup_of("5:cpu,cpuacct:/a\n1:name=perf_event:/c\n0::/d\n"), "/d");
+}
+
+TEST(PerfCgroupTest, MayHaveColonsInItsName) {
+  EXPECT_EQ(perf_cgroup_of("0::/a:b/c:d\n"), "/a:b/c:d");
+}
+
+TEST(PerfCgroupTest, IsNotKnownWhereNoLineTells) {
+  for (const char* text : {"", "\n", "0", "0:", "0::", "0::\n", "3:cpu:/a\n"}) {
+    EXPECT_EQ(perf_cgroup_of(text), std::nullopt) << text;
+  }
+}
+
+TEST(PerfCgroupTest, OfThisProcessIsAPath) {
+  const std::optional<std::string> own = own_perf_cgroup();
+
+  if (!own) GTEST_SKIP() << "this kernel has no cgroups, or none that carries perf_event";
+  EXPECT_TRUE(own->starts_with('/')) << *own;
+}
+
+TEST(BindThreadTest, LeavesTheThreadOnThatCpu) {
+  const int cpu = ::sched_getcpu();
+  int ran_on = -1;
+  bool is_bound = false;
+
+  std::thread{[&] {
+    is_bound = bind_thread_to(cpu);
+    ran_on = ::sched_getcpu();
+  }}.join();
+
+  EXPECT_TRUE(is_bound);
+  EXPECT_EQ(ran_on, cpu);
+}
+
+TEST(BindThreadTest, FailsForACpuThatIsNotThere) { EXPECT_FALSE(bind_thread_to(100'000)); }
 
 }  // namespace
 }  // namespace pex::host

@@ -50,6 +50,11 @@ class FakePerfKernel final : public PerfKernel {
     return {};
   }
 
+  Result<> disable_group(int leader_fd) override {
+    steps.push_back("disable " + std::to_string(number_of(leader_fd)));
+    return {};
+  }
+
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     const std::size_t number = number_of(leader_fd);
     steps.push_back("read " + std::to_string(number));

@@ -51,6 +51,7 @@ class PmuKernel final : public PerfKernel {
   }
 
   Result<> enable_group(int) override { return {}; }
+  Result<> disable_group(int) override { return {}; }
 
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     const Group& group = groups_[leader_fd];

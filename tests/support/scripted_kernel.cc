@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -90,6 +91,9 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   counter.group = place + " " + event;
   counter.pinned = request.pinned;
   counter.whole_cpu = request.cgroup_fd < 0;
+  counter.is_clock = event == "cpu-clock";
+  counter.is_hardware =
+      request.event.type == PERF_TYPE_HARDWARE || request.event.type == PERF_TYPE_HW_CACHE;
   counter.cpu = request.cpu;
   counter.other_end.reset(ends[1]);
   if (request.leader_fd >= 0) join(counters_.at(request.leader_fd), counter);
@@ -98,7 +102,10 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
     return Error{too_large_, {}, {}};
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
-  if (request.leader_fd < 0) start_anew(counter.group);
+  if (request.leader_fd < 0) {
+    start_anew(counter.group);
+    opened_groups_.push_back(counter.group);
+  }
   counters_.insert_or_assign(ends[0], std::move(counter));
   return opened;
 }
@@ -121,6 +128,13 @@ void ScriptedKernel::start_anew(const std::string& group) {
 Result<> ScriptedKernel::enable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
   ++enables_[counters_.at(leader_fd).group];
+  runs_[counters_.at(leader_fd).group] = true;
+  return {};
+}
+
+Result<> ScriptedKernel::disable_group(int leader_fd) {
+  const std::lock_guard lock{mutex_};
+  runs_[counters_.at(leader_fd).group] = false;
   return {};
 }
 
@@ -132,8 +146,12 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   Answer& answer = told.answer;
   told.was_read = true;
   if (!told.by_script && asked.whole_cpu) {
-    answer.enabled += std::chrono::milliseconds{1};
-    answer.running += std::chrono::milliseconds{1};
+    constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds{1};
+    const double share = share_of(asked);
+    if (asked.pinned && share < 1) return std::size_t{0};
+    answer.enabled += kStep;
+    answer.running +=
+        std::chrono::nanoseconds{std::llround(share * static_cast<double>(kStep.count()))};
   }
   if (answer.kind == Answer::Kind::kEof) return std::size_t{0};
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
@@ -148,7 +166,9 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   words[filled++] = static_cast<std::uint64_t>(answer.enabled.count());
   words[filled++] = static_cast<std::uint64_t>(answer.running.count());
   for (const Counter* member : members) {
-    words[filled++] = member->position < answer.counts.size() ? answer.counts[member->position] : 0;
+    const auto clock = static_cast<std::uint64_t>(member->is_clock ? answer.running.count() : 0);
+    words[filled++] =
+        member->position < answer.counts.size() ? answer.counts[member->position] : clock;
     words[filled++] = member->id;
   }
   return filled;
@@ -163,6 +183,23 @@ std::size_t ScriptedKernel::taken_from(const Counter& asked) const {
         return other.pinned && other.cpu == asked.cpu && other.leader_id != asked.leader_id &&
                comes_first && !is_closed(other);
       }));
+}
+
+/// What the group of `asked` gets of the time, of the counters that are shared.
+double ScriptedKernel::share_of(const Counter& asked) const {
+  if (!shared_counters_) return 1;
+  double own = 0, pinned = 0, others = 0;
+  for (const auto& [fd, counter] : counters_) {
+    if (counter.cpu != asked.cpu || !counter.is_hardware || is_closed(counter)) continue;
+    const bool is_own = counter.leader_id == asked.leader_id;
+    own += is_own ? 1 : 0;
+    (counter.pinned ? pinned : others) += 1;
+  }
+  if (own == 0) return 1;
+  const double counters = static_cast<double>(*shared_counters_);
+  if (asked.pinned) return pinned <= counters ? 1 : 0;
+  const double left = counters - pinned;
+  return own > left ? 0 : std::min(1.0, left / others);
 }
 
 /// The counters that one read is about, in the order they were opened.
@@ -203,6 +240,16 @@ std::size_t ScriptedKernel::still_open() {
 std::size_t ScriptedKernel::enabled(const std::string& group) {
   const std::lock_guard lock{mutex_};
   return enables_[group];
+}
+
+bool ScriptedKernel::runs(const std::string& group) {
+  const std::lock_guard lock{mutex_};
+  return runs_[group];
+}
+
+std::vector<std::string> ScriptedKernel::opened_groups() {
+  const std::lock_guard lock{mutex_};
+  return opened_groups_;
 }
 
 std::vector<std::string> ScriptedKernel::open_groups() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class ScriptedKernel final : public perf::PerfKernel {
     Kind kind = Kind::kCounts;
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
-    std::vector<std::uint64_t> counts;  ///< missing ones are 0
+    std::vector<std::uint64_t> counts;  ///< missing ones are 0, and those of cpu-clock `running`
     int code = 0;                       ///< of kError
   };
 
@@ -51,17 +52,24 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// take from what there is for the others, and those opened earlier from each other.
   void starve_groups_larger_than(std::size_t events) { largest_running_ = events; }
 
+  /// The groups of a CPU share so many hardware counters: pinned ones have theirs, and of what is
+  /// left the others get the same share each, as rotation gives it, when they fit at all.
+  void share_counters(std::size_t counters) { shared_counters_ = counters; }
+
   /// While groups are only tried, the answers are kept for the polls: each counts a little.
   void only_tried(bool trying);
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
+  Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
 
   std::size_t still_open();                       ///< counters whose descriptors are not closed
   std::size_t opened() const { return opened_; }  ///< since the beginning
   std::size_t enabled(const std::string& group);  ///< how often it was enabled
+  bool runs(const std::string& group);            ///< was enabled last, and not disabled
   std::vector<std::string> open_groups();         ///< names of groups whose leader is open
+  std::vector<std::string> opened_groups();       ///< in their order, since the beginning
 
  private:
   struct Counter {
@@ -70,6 +78,8 @@ class ScriptedKernel final : public perf::PerfKernel {
     std::uint64_t leader_id = 0;  ///< own id when it leads; numbers of descriptors are used again
     bool pinned = false;          ///< its group is
     bool whole_cpu = false;
+    bool is_clock = false;     ///< counts ns while its group is on the PMU
+    bool is_hardware = false;  ///< takes a counter of the PMU
     int cpu = 0;
     std::size_t position = 0;  ///< within its group
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
@@ -83,6 +93,7 @@ class ScriptedKernel final : public perf::PerfKernel {
 
   void start_anew(const std::string& group);
   std::size_t taken_from(const Counter& asked) const;
+  double share_of(const Counter& asked) const;
   void join(const Counter& leader, Counter& member) const;
   std::vector<const Counter*> read_together(const Counter& asked, const Answer& answer) const;
   std::string place_of(const perf::CounterRequest& request) const;
@@ -95,11 +106,18 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
   std::map<std::string, std::size_t> enables_;
-  std::size_t largest_group_ = perf::kMaxGroupEvents;
+  std::map<std::string, bool> runs_;
+  std::vector<std::string> opened_groups_;
+  std::size_t largest_group_ = perf::kMaxGroupMembers;
   int too_large_ = 0;  ///< errno for a larger one
-  std::size_t largest_running_ = perf::kMaxGroupEvents;
+  std::size_t largest_running_ = perf::kMaxGroupMembers;
+  std::optional<std::size_t> shared_counters_;
   bool only_tried_ = false;
-  Answer trial_;  ///< of any group that is only tried
+  Answer trial_{Answer::Kind::kCounts,
+                {},
+                {},
+                std::vector<std::uint64_t>(perf::kMaxGroupMembers, 1),
+                0};  ///< of any group that is only tried
   std::size_t opened_ = 0;
 };
 
