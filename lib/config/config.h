@@ -38,6 +38,14 @@ struct EventEntry {
 /// What one series of scope cpu stands for (docs: the kernel's cputopology.rst).
 enum class Aggregate { kCpu, kCore, kDie, kPackage, kNode, kHost };
 
+/// By what the counts of a group that shares the PMU are scaled up, from the time it had the PMU to
+/// all the time it wanted it.
+enum class Estimator {
+  kAuto,       ///< by an activity reference where one costs no rotation, else by time
+  kTime,       ///< by time alone
+  kReference,  ///< by a reference, even one that takes a counter of the PMU
+};
+
 /// One counter group: its events are scheduled as a unit.
 struct Group {
   std::string name;                ///< [a-z][a-z0-9_-]*, at most 64 characters, unique
@@ -45,10 +53,11 @@ struct Group {
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
   std::optional<Aggregate> aggregate;  ///< of scope cpu; by default cpu, or package for uncore PMUs
-  bool weak = true;           ///< a group that does not fit on the PMU is split, else dropped
-  bool pinned = false;        ///< always on the PMU, or in error; never multiplexed
-  bool exclusive = false;     ///< alone on the PMU while it counts
-  bool exclude_user = false;  ///< these hold for every event of the group
+  bool weak = true;        ///< a group that does not fit on the PMU is split, else dropped
+  bool pinned = false;     ///< always on the PMU, or in error; never multiplexed
+  bool exclusive = false;  ///< alone on the PMU while it counts
+  Estimator estimator = Estimator::kAuto;  ///< kAuto when pinned, where nothing is scaled
+  bool exclude_user = false;               ///< these hold for every event of the group
   bool exclude_kernel = false;
   bool exclude_hypervisor = false;
   bool exclude_idle = false;
@@ -81,6 +90,12 @@ struct Cgroups {
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
 };
 
+/// Series that say more of how an estimate came about, and multiply the number of series.
+struct Evidence {
+  bool variance = false;   ///< perf_event_variance_total
+  bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
+};
+
 struct Limits {
   std::size_t max_open_events = 65'536;  ///< 1 to 10000000
   std::size_t max_series = 50'000;       ///< 1 to 10000000
@@ -92,6 +107,7 @@ struct Config {
   Collection collection;
   std::vector<Group> groups;
   Cgroups cgroups;
+  Evidence evidence;
   Limits limits;
 };
 

@@ -26,6 +26,7 @@ struct GroupDraft {
   Group& group;
   Firsts& names;  ///< of all groups
   std::optional<Value> aggregate = {};
+  std::optional<Value> estimator = {};
   std::vector<WrittenFlag> flags = {};
 };
 
@@ -88,6 +89,21 @@ void read_aggregate(const Value& value, GroupDraft& draft) {
   draft.aggregate = value;
 }
 
+struct EstimatorRow {
+  std::string_view word;
+  Estimator estimator;
+};
+constexpr EstimatorRow kEstimators[] = {
+    {"auto", Estimator::kAuto}, {"time", Estimator::kTime}, {"reference", Estimator::kReference}};
+constexpr Expected kEstimator = {"an estimator", "write auto, time or reference"};
+
+void read_estimator(const Value& value, GroupDraft& draft) {
+  const EstimatorRow* row = read_row<EstimatorRow>(value, kEstimators, "an estimator", kEstimator);
+  if (row == nullptr) return;
+  draft.group.estimator = row->estimator;
+  draft.estimator = value;
+}
+
 template <bool Group::*flag>
 void read_group_flag(const Value& value, GroupDraft& draft) {
   assign(draft.group.*flag, read_flag(value));
@@ -110,6 +126,7 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
     {"weak", read_group_flag<&Group::weak>},
     {"pinned", read_group_flag<&Group::pinned>},
     {"exclusive", read_group_flag<&Group::exclusive>},
+    {"estimator", read_estimator},
     {"exclude_user", read_group_flag<&Group::exclude_user>},
     {"exclude_kernel", read_group_flag<&Group::exclude_kernel>},
     {"exclude_hypervisor", read_group_flag<&Group::exclude_hypervisor>},
@@ -161,6 +178,12 @@ void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
                           "remove it, or write 'scope: [cpu, cgroup]'");
 }
 
+void refuse_estimator_of_pinned(const GroupDraft& draft) {
+  if (!draft.group.pinned || draft.group.estimator == Estimator::kAuto) return;
+  draft.estimator->refuse("a pinned group never takes turns, so there is nothing to estimate",
+                          "remove it, or write 'pinned: false'");
+}
+
 constexpr Expected kGroups = {
     "a list of groups",
     "write a list, for example [{name: core, events: [cycles, instructions], scope: cpu}]"};
@@ -170,6 +193,7 @@ void read_group(const Value& value, Firsts& names, Group& group) {
   GroupDraft draft{group, names};
   read_map<GroupDraft>(value, kGroupKeys, draft);
   refuse_aggregate_of_cgroups(draft);
+  refuse_estimator_of_pinned(draft);
   refuse_rivals(draft);
 }
 

@@ -59,6 +59,13 @@ constexpr Key<Cgroups> kCgroupsKeys[] = {
                   Cgroups& cgroups) { assign(cgroups.linger, read_duration(value, kLinger)); }},
 };
 
+constexpr Key<Evidence> kEvidenceKeys[] = {
+    {"variance",
+     [](const Value& value, Evidence& evidence) { assign(evidence.variance, read_flag(value)); }},
+    {"reference",
+     [](const Value& value, Evidence& evidence) { assign(evidence.reference, read_flag(value)); }},
+};
+
 constexpr Key<Limits> kLimitsKeys[] = {
     {"max_open_events",
      [](const Value& value, Limits& limits) {
@@ -77,6 +84,8 @@ constexpr Key<Config> kConfigKeys[] = {
      kNoGroups, kGroupExample},
     {"cgroups", [](const Value& value,
                    Config& config) { read_map<Cgroups>(value, kCgroupsKeys, config.cgroups); }},
+    {"evidence", [](const Value& value,
+                    Config& config) { read_map<Evidence>(value, kEvidenceKeys, config.evidence); }},
     {"limits", [](const Value& value,
                   Config& config) { read_map<Limits>(value, kLimitsKeys, config.limits); }},
 };

@@ -48,6 +48,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_THAT(loaded.config.cgroups.exclude, Contains("/machine.slice/libpod-conmon-*.scope"));
   EXPECT_EQ(loaded.config.cgroups.max, 256u);
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
+  EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
   EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
 }
@@ -60,6 +61,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
   EXPECT_EQ(group.aggregate, std::nullopt);
   EXPECT_TRUE(group.weak);
   EXPECT_FALSE(group.pinned || group.exclusive);
+  EXPECT_EQ(group.estimator, Estimator::kAuto);
   EXPECT_FALSE(group.exclude_user || group.exclude_kernel || group.exclude_hypervisor);
   EXPECT_FALSE(group.exclude_idle || group.exclude_host || group.exclude_guest);
   EXPECT_EQ(group.events[0].name, std::nullopt);
@@ -80,6 +82,7 @@ TEST(LoadTest, ReadsEveryKey) {
       "    weak: false\n"
       "    pinned: true\n"
       "    exclusive: true\n"
+      "    estimator: auto\n"
       "    exclude_user: true\n"
       "    exclude_idle: true\n"
       "    exclude_host: true\n"
@@ -89,6 +92,7 @@ TEST(LoadTest, ReadsEveryKey) {
       "  exclude: [/a]\n"
       "  max: 10\n"
       "  linger: 2m\n"
+      "evidence: {variance: true, reference: true}\n"
       "limits: {max_open_events: 1000, max_series: 2000}\n",
       "c.yaml");
 
@@ -111,6 +115,7 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_THAT(loaded.config.cgroups.exclude, ElementsAre("/a"));
   EXPECT_EQ(loaded.config.cgroups.max, 10u);
   EXPECT_EQ(loaded.config.cgroups.linger, 2min);
+  EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
   EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
   EXPECT_EQ(loaded.config.limits.max_series, 2000u);
 }
@@ -297,6 +302,43 @@ INSTANTIATE_TEST_SUITE_P(LoadTest, AggregateTest,
                                            AggregateCase{"node", Aggregate::kNode},
                                            AggregateCase{"host", Aggregate::kHost}),
                          [](const auto& row) { return row.param.word; });
+
+/// How an operator writes by what counts are scaled, and what we make of it.
+struct EstimatorCase {
+  std::string word;
+  Estimator estimator;
+};
+class EstimatorTest : public ::testing::TestWithParam<EstimatorCase> {};
+
+TEST_P(EstimatorTest, IsRead) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, estimator: " + GetParam().word + "}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].estimator, GetParam().estimator);
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadTest, EstimatorTest,
+                         ::testing::Values(EstimatorCase{"auto", Estimator::kAuto},
+                                           EstimatorCase{"time", Estimator::kTime},
+                                           EstimatorCase{"reference", Estimator::kReference}),
+                         [](const auto& row) { return row.param.word; });
+
+TEST(LoadTest, TakesAnEstimatorOfAGroupThatIsNotPinned) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, pinned: false, estimator: time}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].estimator, Estimator::kTime);
+}
+
+TEST(LoadTest, TakesOneKindOfEvidenceWithoutTheOther) {
+  const Loaded loaded = load_text(kOneGroup + "evidence: {reference: true}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.evidence.variance);
+  EXPECT_TRUE(loaded.config.evidence.reference);
+}
 
 /// One flag of a group, and where it goes.
 struct FlagCase {

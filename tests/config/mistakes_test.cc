@@ -80,10 +80,10 @@ const std::vector<MistakeRow> kRows = {
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
      "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "collection, groups, cgroups, limits"},
+     "collection, groups, cgroups, evidence, limits"},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: collection, groups, cgroups, limits"},
+     "are: collection, groups, cgroups, evidence, limits"},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -124,29 +124,30 @@ const std::vector<MistakeRow> kRows = {
      "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
      "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "limits"},
+     "evidence, limits"},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
      "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "limits"},
+     "evidence, limits"},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
      "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, groups, "
-     "cgroups, limits"},
+     "cgroups, evidence, limits"},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
-     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, groups, cgroups, limits"},
+     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
+     "evidence, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
      "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "limits"},
+     "evidence, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, groups, cgroups, limits"},
+     "Remedy: the keys here are: collection, groups, cgroups, evidence, limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
      "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, limits"},
+     "cgroups, evidence, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
      "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, limits"},
+     "cgroups, evidence, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"
@@ -174,9 +175,9 @@ const std::vector<MistakeRow> kRows = {
      "write a list, for example [/system.slice/*.service]"},
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
-     "keys here are: name, events, scope, aggregate, weak, pinned, exclusive, exclude_user, "
-     "exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, exclude_guest, inherit; "
-     "write at least one as 'key: value', or remove groups[0]"},
+     "keys here are: name, events, scope, aggregate, weak, pinned, exclusive, estimator, "
+     "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
+     "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",
      "c.yaml:1:9: groups: found a map where a list of groups is expected. Remedy: write a list, "
      "for example [{name: core, events: [cycles, instructions], scope: cpu}]"},
@@ -594,11 +595,45 @@ const std::vector<MistakeRow> kRows = {
     {"NeitherHostNorGuest", with_keys("exclude_host: true, exclude_guest: true"),
      "c.yaml:1:80: groups[0].exclude_guest: together, exclude_host and exclude_guest leave nothing "
      "to count. Remedy: remove one of them"},
+    {"AMisspelledEstimator", with_keys("estimator: refrence"),
+     "c.yaml:1:56: groups[0].estimator: 'refrence' is not an estimator. Remedy: did you mean "
+     "'reference'?"},
+    {"AnUnknownEstimator", with_keys("estimator: cycles"),
+     "c.yaml:1:56: groups[0].estimator: 'cycles' is not an estimator. Remedy: write auto, time or "
+     "reference"},
+    {"AListForAnEstimator", with_keys("estimator: [auto]"),
+     "c.yaml:1:56: groups[0].estimator: found a list where an estimator is expected. Remedy: write "
+     "auto, time or reference"},
+    {"AnEstimatorThatIsMissing", with_keys("estimator: "),
+     "c.yaml:1:45: groups[0].estimator: the value is missing. Remedy: write auto, time or "
+     "reference"},
+    {"AnEstimatorOfAPinnedGroup", with_keys("pinned: true, estimator: time"),
+     "c.yaml:1:70: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "estimate. Remedy: remove it, or write 'pinned: false'"},
+    {"AnEstimatorBeforeItsGroupIsPinned", with_keys("estimator: reference, pinned: true"),
+     "c.yaml:1:56: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "estimate. Remedy: remove it, or write 'pinned: false'"},
     {"InheritedCounters", with_keys("inherit: true"),
      "c.yaml:1:54: groups[0].inherit: inherit is for the counters of one task, and a CPU or cgroup "
      "counts all its tasks. Remedy: remove it"},
     {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
      "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
+    // Evidence.
+    {"AMisspelledKeyOfEvidence", kOneGroup + "evidence: {references: true}\n",
+     "c.yaml:2:12: evidence.references: unknown key. Remedy: did you mean 'reference'?"},
+    {"AnUnknownKeyOfEvidence", kOneGroup + "evidence: {observed: true}\n",
+     "c.yaml:2:12: evidence.observed: unknown key. Remedy: the keys here are: variance, reference"},
+    {"AFlagForEvidence", kOneGroup + "evidence: true\n",
+     "c.yaml:2:11: evidence: found the text 'true' where a map of keys is expected. Remedy: the "
+     "keys here are: variance, reference; write at least one as 'key: value', or remove evidence"},
+    {"AListOfEvidence", kOneGroup + "evidence: [variance]\n",
+     "c.yaml:2:11: evidence: found a list where a map of keys is expected. Remedy: the keys here "
+     "are: variance, reference; write at least one as 'key: value', or remove evidence"},
+    {"OnForAFlagOfEvidence", kOneGroup + "evidence: {variance: on}\n",
+     "c.yaml:2:22: evidence.variance: 'on' is not true or false. Remedy: write true or false"},
+    {"EvidenceOfOneKindTwice", kOneGroup + "evidence: {variance: true, variance: false}\n",
+     "c.yaml:2:28: evidence.variance: 'variance' stands twice, first on line 2 column 12. Remedy: "
+     "keep one of the two"},
     // Paths of cgroups.
     {"APathWithoutASlash", kOneGroup + "cgroups: {include: [system.slice/*.service]}\n",
      "c.yaml:2:21: cgroups.include[0]: 'system.slice/*.service' does not start with '/'. Remedy: "

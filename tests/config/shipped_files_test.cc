@@ -49,6 +49,8 @@ TEST(ShippedFilesTest, TheDefaultFileSaysWhatTheDefaultsAre) {
   EXPECT_EQ(shipped.cgroups.exclude, defaults.cgroups.exclude);
   EXPECT_EQ(shipped.cgroups.max, defaults.cgroups.max);
   EXPECT_EQ(shipped.cgroups.linger, defaults.cgroups.linger);
+  EXPECT_EQ(shipped.evidence.variance, defaults.evidence.variance);
+  EXPECT_EQ(shipped.evidence.reference, defaults.evidence.reference);
   EXPECT_EQ(shipped.limits.max_open_events, defaults.limits.max_open_events);
   EXPECT_EQ(shipped.limits.max_series, defaults.limits.max_series);
 }
