@@ -202,7 +202,7 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   const Contender floor = contender_of(bare);
   if (const Result<> run = run_in_turns(scenario, floor, daemon, cost); !run) return run.error();
   if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
-  if (polled.report.groups_read != cost.groups || polled.report.read_failures > 0) {
+  if (polled.report.groups_read != cost.groups || !polled.report.troubles.empty()) {
     return Error{0, "read all groups in the last poll", {}};
   }
   note_memory(cost);

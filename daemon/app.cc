@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <boost/asio/post.hpp>
+#include <utility>
 
 #include "base/parse.h"
 #include "daemon/landing_page.h"
@@ -39,9 +40,9 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
 App::~App() = default;
 
 Result<void, std::vector<Error>> App::start() {
-  const Beside beside = counting_.collector ? Beside::kOurCounters : Beside::kNothingOfOurs;
+  const Plan* in_force = counting_.collector ? &counting_.plan : nullptr;
   Result<Planned, std::vector<Error>> planned =
-      load_and_plan(options_.config_file, options_.roots, kernel_, beside);
+      load_and_plan(options_.config_file, options_.roots, kernel_, in_force);
   if (!planned) return planned.error();
   Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
   if (!counting) return std::vector{counting.error()};
@@ -128,6 +129,7 @@ void App::on_poll(const collect::PollReport& report,
   snapshot_ = std::move(snapshot);
   self_metrics_.add_poll(report, *snapshot_);
   log_failures(report);
+  tell_once(report);
   log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
                         {"opened", std::to_string(report.groups_opened)},
                         {"closed", std::to_string(report.groups_closed)},
@@ -148,6 +150,22 @@ void App::log_failures(const collect::PollReport& report) {
     LogFields fields;
     if (failure.times > 1) fields.push_back({"times", std::to_string(failure.times)});
     log_.warn(describe(failure.first), fields);
+  }
+}
+
+/// What the kernel does wrong and is worked around: worth knowing, and no failure.
+void App::tell_once(const collect::PollReport& report) {
+  const bool is_mistimed = std::any_of(report.troubles.begin(), report.troubles.end(),
+                                       [](const auto& group) { return group.second.mistimed > 0; });
+  if (is_mistimed && !std::exchange(told_mistimed_, true)) {
+    log_.info(
+        "this kernel books the running time of cgroup groups that take turns to the wrong group; "
+        "the groups' own clocks are used (perf_group_mistimed_polls_total)");
+  }
+  if (report.targets_in_turns > 0 && !std::exchange(told_turns_, true)) {
+    log_.info(
+        "the kernel's rotation starves a group of a cgroup, so its groups are enabled in turn "
+        "(perf_event_exporter_cgroups_in_turns); 'doctor' tells how it can be avoided");
   }
 }
 

@@ -60,6 +60,7 @@ class App {
   void on_poll(const collect::PollReport& report,
                std::shared_ptr<const collect::Snapshot> snapshot);
   void log_failures(const collect::PollReport& report);
+  void tell_once(const collect::PollReport& report);
   void on_tick();
   void announce();
   bool polls_hang() const;
@@ -92,6 +93,9 @@ class App {
   std::uint64_t generation_ = 0;  ///< of the collector; a report of an earlier one is not news
   bool reloaded_ = false;         ///< and the first poll of the new configuration has not ended
   std::string announced_;         ///< the status that the service manager was told last
+  std::uint64_t mistimed_ = 0;    ///< readings
+  bool told_mistimed_ = false;
+  bool told_turns_ = false;
   bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
   std::unique_ptr<http::Server> server_;
   Counting counting_;  ///< last, so that its workers end before what they report to

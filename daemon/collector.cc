@@ -1,7 +1,6 @@
 #include "daemon/collector.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -11,20 +10,10 @@
 #include <string>
 #include <system_error>
 
+#include "host/own_process.h"
+
 namespace pex::daemon {
 namespace {
-
-/// Pins the calling thread. A CPU that went offline loses its threads to the others, so this is
-/// done anew when it is back.
-bool pin_to(int cpu) {
-  cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(cpu) + 1);
-  const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(cpu) + 1);
-  CPU_ZERO_S(size, set);
-  CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
-  const bool pinned = ::sched_setaffinity(0, size, set) == 0;
-  CPU_FREE(set);
-  return pinned;
-}
 
 /// Signals are the business of the loop's thread.
 void leave_signals_to_the_loop() {
@@ -84,7 +73,7 @@ Result<std::unique_ptr<Collector>> Collector::create(
 
 Collector::Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
                      collect::TargetTracker tracker)
-    : kernel_(kernel), plan_(std::move(plan)), tracker_(std::move(tracker)) {}
+    : kernel_(kernel), plan_(std::move(plan)), tracker_(std::move(tracker)), models_(*plan_) {}
 
 Collector::~Collector() {
   busy_.wait(true);
@@ -154,18 +143,23 @@ void Collector::lead() {
 void Collector::run_part(Worker& worker) {
   const bool online = targets_->cpus->is_online(worker.cpu);
   if (!online || worker.cycle->cpu_was_away()) worker.pinned = false;
-  if (online && !worker.pinned && worker.thread.joinable()) worker.pinned = pin_to(worker.cpu);
-  worker.report = worker.cycle->run(targets_);
+  if (online && !worker.pinned && worker.thread.joinable())
+    worker.pinned = host::bind_thread_to(worker.cpu);
+  worker.report = worker.cycle->run(targets_, models_);
   if (still_running_.fetch_sub(1) == 1) finish();
 }
 
 void Collector::finish() {
   std::vector<const collect::PollCycle*> cycles;
+  std::vector<const collect::PollLessons*> lessons;
   for (const auto& worker : workers_) {
     report_.merge(worker->report);
     cycles.push_back(&*worker->cycle);
+    lessons.push_back(&worker->cycle->lessons());
   }
-  auto snapshot = std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, cycles));
+  models_.learn(lessons);
+  auto snapshot =
+      std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, models_, cycles));
   report_.duration = std::chrono::steady_clock::now() - started_;
 
   // From here on a new poll may start: only what is ours alone is touched.

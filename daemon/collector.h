@@ -20,7 +20,8 @@ namespace pex::daemon {
 ///   poll()            wakes the worker of the first CPU
 ///   first worker      brings the targets up to date, then wakes the others
 ///   every worker      runs its PollCycle
-///   last one in       joins the parts into a snapshot and calls `done`, on its own thread
+///   last one in       learns from all parts, joins them into a snapshot and calls `done`, on its
+///                     own thread
 ///
 /// A CPU whose thread cannot be started is counted by the first worker: dearer, and as right.
 ///
@@ -62,6 +63,7 @@ class Collector {
   perf::PerfKernel& kernel_;
   std::shared_ptr<const collect::CountingPlan> plan_;
   collect::TargetTracker tracker_;
+  collect::EventModels models_;  ///< learns when the last one is in
 
   // Of the poll that is running. Written by the leading worker before it wakes the others, and by
   // the last one after all have counted themselves out.

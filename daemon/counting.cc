@@ -39,12 +39,13 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
 
 Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
                                                      const host::HostRoots& roots,
-                                                     perf::PerfKernel& kernel, Beside beside) {
+                                                     perf::PerfKernel& kernel,
+                                                     const Plan* in_force) {
   const Result<std::vector<int>> online = host::online_cpus(roots);
   if (!online) return std::vector{online.error()};
   const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
   if (!resolver) return std::vector{resolver.error()};
-  Plan plan = make_plan(config, *resolver, kernel, *online, beside);
+  Plan plan = make_plan(config, *resolver, kernel, *online, in_force);
   if (!plan.mistakes.empty()) return std::move(plan.mistakes);
 
   std::vector<Error> failures;
@@ -56,11 +57,11 @@ Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
 
 Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const host::HostRoots& roots,
-                                                  perf::PerfKernel& kernel, Beside beside) {
+                                                  perf::PerfKernel& kernel, const Plan* in_force) {
   config::Loaded loaded =
       file.empty() ? config::load_text(kDefaultConfig, kEmbeddedName) : config::load_file(file);
   if (!loaded.mistakes.empty()) return std::move(loaded.mistakes);
-  return plan_for_machine(std::move(loaded.config), roots, kernel, beside);
+  return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }
 
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,

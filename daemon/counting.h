@@ -28,18 +28,18 @@ struct Planned {
   std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
 };
 
-/// What a configuration means on the machine. Fails with everything that is wrong with it, and when
-/// the machine cannot be read.
+/// What a configuration means on the machine; `in_force` as for make_plan. Fails with everything
+/// that is wrong with it, and when the machine cannot be read.
 Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
                                                      const host::HostRoots& roots,
                                                      perf::PerfKernel& kernel,
-                                                     Beside beside = Beside::kNothingOfOurs);
+                                                     const Plan* in_force = nullptr);
 
 /// The same for the configuration in `file`, or the embedded default when that is empty.
 Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const host::HostRoots& roots,
                                                   perf::PerfKernel& kernel,
-                                                  Beside beside = Beside::kNothingOfOurs);
+                                                  const Plan* in_force = nullptr);
 
 /// Starts to count what was planned. Fails when the machine cannot be read; having no cgroups is a
 /// remark.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <set>
 
 #include "config/load.h"
 #include "perf/event_syntax.h"
@@ -12,15 +13,12 @@ namespace {
 
 using exposition::Scope;
 
-/// Families of our own, which no event may take.
-constexpr std::string_view kOwnFamilies[] = {"perf_group_enabled_seconds_total",
-                                             "perf_group_running_seconds_total"};
-constexpr std::string_view kOwnPrefix = "perf_event_exporter_";
+/// Families of our own, which no event may take: perf_group_..., perf_event_...
+constexpr std::string_view kOwnPrefixes[] = {"perf_group_", "perf_event_"};
 
 bool is_ours(const std::string& family) {
-  return family.starts_with(kOwnPrefix) ||
-         std::find(std::begin(kOwnFamilies), std::end(kOwnFamilies), family) !=
-             std::end(kOwnFamilies);
+  return std::any_of(std::begin(kOwnPrefixes), std::end(kOwnPrefixes),
+                     [&](std::string_view prefix) { return family.starts_with(prefix); });
 }
 
 struct UnitRow {
@@ -80,6 +78,7 @@ std::string name_with_pmu(const perf::EventIdentity& event) {
 ChosenGroup EventChoice::choose(const config::Group& group) {
   ChosenGroup chosen{group, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
+  refuse_doubles(chosen);
   return chosen;
 }
 
@@ -200,6 +199,22 @@ bool EventChoice::claim_series(Scope scope, const perf::EventIdentity& event,
           (is_own ? "the exporter's own" : other.key + " in line " + std::to_string(other.line)),
       is_own ? "give it another name" : "count it in one group only, or give it a name");
   return false;
+}
+
+/// Under another name an event may be counted twice, but not in one group that can lose the PMU:
+/// what is told of how well it was counted is told by group and event.
+void EventChoice::refuse_doubles(const ChosenGroup& chosen) {
+  const auto always_counts = [this](const perf::EventSpec& event) {
+    return resolver_.pmus().always_counts(event.instances.front().attributes.type);
+  };
+  if (std::all_of(chosen.events.begin(), chosen.events.end(), always_counts)) return;
+  std::set<Series> known;
+  for (const perf::EventSpec& event : chosen.events) {
+    if (known.insert({event.identity.name, event.identity.labels}).second) continue;
+    add_mistake(chosen.group.at,
+                "'" + event.identity.name + "' is in group '" + chosen.group.name + "' twice",
+                "count it in a group of its own under its other name");
+  }
 }
 
 void EventChoice::add_available(perf::EventSpec spec, ChosenGroup& chosen) {

@@ -47,6 +47,7 @@ class EventChoice {
                        const config::Group& group);
   bool claim_series(exposition::Scope scope, const perf::EventIdentity& event,
                     const config::Position& at);
+  void refuse_doubles(const ChosenGroup& chosen);
   bool describe(const config::EventEntry& entry, perf::EventSpec& spec);
   void add_available(perf::EventSpec spec, ChosenGroup& chosen);
   std::optional<Error> try_instances(const perf::EventSpec& spec);

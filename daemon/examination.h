@@ -55,7 +55,10 @@ Findings on_tracefs(const Examination& here);
 Findings on_pmus(const Examination& here);
 Findings on_free_counters(const Examination& here);
 Findings on_nmi_watchdog(const Examination& here);
-Findings on_mux_interval(const Examination& here);
+
+Findings on_mux_interval(const Examination& here);  // examine_turns.cc
+Findings on_cgroup_times(const Examination& here);
+Findings on_activity_reference(const Examination& here);
 
 Findings on_cgroups(const Examination& here);  // examine_configuration.cc
 Findings on_open_files(const Examination& here);

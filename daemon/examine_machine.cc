@@ -70,9 +70,6 @@ Finding counters_of(const Examination& here, const perf::Pmu& pmu) {
           "stop what holds them all: see 'NMI watchdog', and other programs that pin events"};
 }
 
-/// By default a turn lasts one tick of the kernel, of which there are 100 to 1000 in a second.
-constexpr std::uint64_t kLongestUsualTurn = 10;
-
 }  // namespace
 
 Findings on_cpus(const Examination& here) {
@@ -139,27 +136,6 @@ Findings on_nmi_watchdog(const Examination& here) {
            "turns sooner",
            "sysctl kernel.nmi_watchdog=0, which gives up the detection of CPUs that hang with "
            "interrupts off"}};
-}
-
-Findings on_mux_interval(const Examination& here) {
-  if (!here.resolver) return {};
-  std::map<std::uint64_t, std::vector<std::string>> pmus_by_turn;
-  for (const perf::Pmu& pmu : here.resolver->pmus().pmus()) {
-    if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
-    pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
-  }
-  if (pmus_by_turn.empty()) return {good("mux interval", "no PMU takes turns, or tells of it")};
-  std::vector<std::string> turns;
-  turns.reserve(pmus_by_turn.size());
-  for (const auto& [turn, pmus] : pmus_by_turn) {
-    turns.push_back(number(turn) + " ms on " + joined(pmus));
-  }
-  const auto& [longest, slow] = *pmus_by_turn.rbegin();
-  if (longest <= kLongestUsualTurn) return {good("mux interval", joined(turns, "; "))};
-  return {{State::kNote, "mux interval", joined(turns, "; "),
-           "groups that share such a PMU have few turns between two polls: coarser estimates",
-           "echo 4 > " + here.options.roots.event_sources() + "/" + slow.front() +
-               "/perf_event_mux_interval_ms"}};
 }
 
 }  // namespace pex::daemon

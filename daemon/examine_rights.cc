@@ -28,12 +28,6 @@ constexpr KernelRow kKernels[] = {
      {5, 8, 0},
      "it has no CAP_PERFMON: who counts needs CAP_SYS_ADMIN",
      "Linux 5.8 or newer"},
-    {{6, 2, 0},
-     {6, 12, 115},
-     "times of cgroup groups that take turns on a PMU are wrong in single polls, and so are the "
-     "estimates made of them; long averages are right",
-     "Linux 6.12.115 or newer; until then keep the groups of scope cgroup so few that none takes "
-     "turns"},
 };
 
 /// What decides whether the kernel lets this process count.

@@ -56,7 +56,7 @@ Error has_no_place(const std::string& group, int copy) {
 
 GroupLayout::GroupLayout(const perf::PmuCatalogue& pmus, perf::PerfKernel& kernel,
                          const ProbeCpus& cpus, Beside beside, Plan& plan)
-    : kernel_(kernel), cpus_(cpus), beside_(beside), plan_(plan) {
+    : pmus_(pmus), kernel_(kernel), cpus_(cpus), beside_(beside), plan_(plan) {
   for (const perf::Pmu* pmu : pmus.core_pmus()) core_pmus_.push_back(pmu->name);
 }
 
@@ -111,6 +111,7 @@ bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& 
     planned.name = chosen.group.name + (++number == 1 ? "" : "/" + std::to_string(number));
     planned.pmu = part.pmu;
     planned.mode = chosen.mode;
+    set_pmu(planned, part, std::span(events).subspan(next, piece.events));
     planned.aggregation =
         aggregation_of(chosen.group, chosen.events[part.members[next].event].identity.is_uncore);
     for (std::size_t i = 0; i < piece.events; ++i, ++next) {
@@ -120,6 +121,20 @@ bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& 
     layout.groups.push_back(std::move(planned));
   }
   return true;
+}
+
+/// Whether the group can lose the PMU, and for how long at a time.
+void GroupLayout::set_pmu(collect::GroupPlan& planned, const collect::GroupPart& part,
+                          std::span<const perf::CounterSpec> events) const {
+  for (const perf::CounterSpec& event : events) {
+    if (pmus_.always_counts(event.attributes.type)) continue;
+    planned.shares_pmu = true;
+    const perf::Pmu* pmu =
+        part.pmu.empty() ? pmus_.counting(event.attributes.type) : pmus_.find(part.pmu);
+    if (pmu != nullptr && pmu->mux_interval_ms.value_or(0) > 0) {
+      planned.slot = std::chrono::milliseconds{*pmu->mux_interval_ms};
+    }
+  }
 }
 
 /// The pieces in which the part fits on the PMU; nothing when it must be dropped, which then has

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,11 +29,16 @@ class GroupLayout {
   /// Groups and columns of either scope; none when it had to be dropped.
   collect::ScopePlan lay_out(const ChosenGroup& chosen);
 
+  /// After the last group: those pinned ones that were held open meanwhile are closed.
+  void release_pinned() { pinned_.clear(); }
+
  private:
   using Counters = std::vector<perf::CounterSpec>;
   std::vector<collect::GroupPart> parts_of(const ChosenGroup& chosen);
   bool add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
                 collect::ScopePlan& layout);
+  void set_pmu(collect::GroupPlan& planned, const collect::GroupPart& part,
+               std::span<const perf::CounterSpec> events) const;
   std::optional<std::vector<perf::Piece>> pieces_of(const ChosenGroup& chosen,
                                                     const collect::GroupPart& part,
                                                     const Counters& events);
@@ -43,6 +49,7 @@ class GroupLayout {
                  const std::vector<perf::Piece>& pieces);
   void drop(const ChosenGroup& chosen, const Error& reason);
 
+  const perf::PmuCatalogue& pmus_;
   perf::PerfKernel& kernel_;
   const ProbeCpus& cpus_;
   Beside beside_;

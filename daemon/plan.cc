@@ -7,6 +7,8 @@
 #include "daemon/event_choice.h"
 #include "daemon/group_layout.h"
 #include "daemon/probe_cpus.h"
+#include "daemon/reference_choice.h"
+#include "daemon/witnesses.h"
 #include "perf/open_remedy.h"
 
 namespace pex::daemon {
@@ -18,13 +20,26 @@ std::vector<cgroup::Glob> globs(const std::vector<std::string>& patterns) {
   return {patterns.begin(), patterns.end()};
 }
 
-/// `layout` behind what is in `scope` already.
-void append(collect::ScopePlan& scope, const collect::ScopePlan& layout) {
-  const std::size_t first = scope.groups.size();
-  scope.groups.insert(scope.groups.end(), layout.groups.begin(), layout.groups.end());
-  for (collect::Column column : layout.columns) {
-    for (collect::Column::Part& part : column.parts) part.group += first;
-    scope.columns.push_back(std::move(column));
+/// A group that asked for a reference and has none is scaled by time, which has to be said.
+void remark_on_missing(const Reference& reference, const std::vector<LaidOut>& groups,
+                       const perf::PmuCatalogue& pmus, Plan& plan) {
+  for (const LaidOut& of : groups) {
+    if (of.group->estimator != config::Estimator::kReference) continue;
+    const auto has_one = [&](const collect::GroupPlan& group) {
+      return takes_reference(group, *of.group, reference, Scope::kCpu, pmus);
+    };
+    const std::vector<collect::GroupPlan>& parts = of.layout.groups;
+    if (std::all_of(parts.begin(), parts.end(), has_one)) continue;  // or left out, which was said
+    const bool never_scaled = std::none_of(parts.begin(), parts.end(),
+                                           [](const auto& group) { return group.takes_turns(); });
+    plan.remarks.push_back(
+        never_scaled
+            ? Error{0,
+                    "group '" + of.group->name + "' has no use for a reference: it always counts",
+                    "remove its 'estimator'"}
+            : Error{0, "group '" + of.group->name + "' is scaled by time, as it has no reference",
+                    "leave a counter free for cycles, with fewer events in each group; none where "
+                    "the CPU does not count them, and for what is not counted by CPUs"});
   }
 }
 
@@ -47,7 +62,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int
 }
 
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
-               perf::PerfKernel& kernel, const std::vector<int>& online, Beside beside) {
+               perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force) {
   Plan plan;
   plan.selection = {globs(config.cgroups.include), globs(config.cgroups.exclude)};
   plan.budget.max_cgroups = config.cgroups.max;
@@ -61,17 +76,24 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
   for (const config::Group& group : config.groups) groups.push_back(choice.choose(group));
   if (!plan.mistakes.empty()) return plan;  // nothing will be counted, so nothing need be tried
 
+  const Beside beside = in_force == nullptr ? Beside::kNothingOfOurs : Beside::kOurCounters;
   GroupLayout layout{resolver.pmus(), kernel, cpus, beside, plan};
-  std::vector<collect::ScopePlan> layouts(groups.size());
+  std::vector<LaidOut> laid_out(groups.size());
   for (const bool pinned : {true, false}) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
-      if (groups[i].mode.pinned == pinned) layouts[i] = layout.lay_out(groups[i]);
+      if (groups[i].mode.pinned == pinned) {
+        laid_out[i] = {&groups[i].group, layout.lay_out(groups[i])};
+      }
     }
   }
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (groups[i].group.cpu_scope) append(plan.counting.cpu, layouts[i]);
-    if (groups[i].group.cgroup_scope) append(plan.counting.cgroup, layouts[i]);
-  }
+  layout.release_pinned();
+
+  plan.reference = choose_reference(resolver, kernel, cpus, laid_out,
+                                    in_force == nullptr ? nullptr : &in_force->reference);
+  remark_on_missing(plan.reference, laid_out, resolver.pmus(), plan);
+  plan.counting.cpu = with_witnesses(laid_out, Scope::kCpu, plan.reference, resolver.pmus());
+  plan.counting.cgroup = with_witnesses(laid_out, Scope::kCgroup, plan.reference, resolver.pmus());
+  plan.counting.evidence = {config.evidence.variance, config.evidence.reference};
   return plan;
 }
 

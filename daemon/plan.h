@@ -11,6 +11,7 @@
 #include "collect/counting_plan.h"
 #include "collect/machine_cpus.h"
 #include "config/config.h"
+#include "daemon/witnesses.h"
 #include "exposition/metric_names.h"
 #include "perf/event_resolver.h"
 #include "perf/perf_kernel.h"
@@ -33,7 +34,9 @@ struct Plan {
   cgroup::Selection selection;
   collect::Budget budget;  ///< all but max_open_files
   std::vector<EventAvailability> events;
-  std::vector<Error> remarks;   ///< groups that had to be split or dropped
+  Reference reference;  ///< by which groups that take turns are scaled up
+  std::vector<Error>
+      remarks;  ///< groups that had to be split or dropped, or do without what they asked for
   std::vector<Error> mistakes;  ///< what no machine could count, and series that would be double
 };
 
@@ -46,10 +49,10 @@ enum class Beside { kNothingOfOurs, kOurCounters };
 /// its group that event, and no other group anything. Then what is left of each group is tried as a
 /// group; one that does not fit on the PMU is split, or dropped when it is not weak. Pinned groups
 /// come first, and are held open meanwhile: what they take is taken from the others, and each
-/// other.
+/// other. `in_force` is the plan of counters of ours that are open meanwhile.
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online,
-               Beside beside = Beside::kNothingOfOurs);
+               const Plan* in_force = nullptr);
 
 /// Whether trying again later would be refused with `code` again. What the machine lacks for a
 /// moment (descriptors, memory, a free PMU) is tried again by the polls.

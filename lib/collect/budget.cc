@@ -21,8 +21,6 @@ void each_group(const ScopePlan& scope, const MachineCpus& cpus, Add add) {
   for (const GroupPlan& group : scope.groups) add(group, cpus.count_of(group.pmu));
 }
 
-constexpr std::size_t kTimesOfAGroup = 2;  // seconds enabled, seconds running
-
 }  // namespace
 
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
@@ -30,20 +28,28 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
   need.cpu_events = kPresenceEvents * cpus.online.size();
   each_group(plan.cpu, cpus, [&](const GroupPlan& group, std::size_t places) {
     need.cpu_events += group.events.size() * places;
-    need.cpu_series += kTimesOfAGroup * places;
+    need.cpu_series += series_of_group(group, plan.evidence) * places;
   });
   for (const Column& column : plan.cpu.columns) {
     std::size_t rows = 0;  // PMUs that share the work do it in the same places, or each in its own
     for (const Column::Part& part : column.parts) {
       rows += cpus.count_of(plan.cpu.groups[part.group].pmu);
     }
-    need.cpu_series += std::min(rows, cpus.online.size());
+    need.cpu_series +=
+        std::min(rows, cpus.online.size()) * series_of_column(column, plan.cpu, plan.evidence);
+  }
+  for (const ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
+    for (const Column& column : scope->columns) {  // its weight of the reference: one for all rows
+      need.cpu_series += scope->groups[column.parts.front().group].witnesses.reference ? 1 : 0;
+    }
   }
   each_group(plan.cgroup, cpus, [&](const GroupPlan& group, std::size_t places) {
     need.cgroup_events += group.events.size() * places;
-    need.cgroup_series += kTimesOfAGroup;
+    need.cgroup_series += series_of_group(group, plan.evidence);
   });
-  need.cgroup_series += plan.cgroup.columns.size();
+  for (const Column& column : plan.cgroup.columns) {
+    need.cgroup_series += series_of_column(column, plan.cgroup, plan.evidence);
+  }
   return need;
 }
 

@@ -20,7 +20,8 @@ struct Budget {
 /// What a plan takes on a machine with its CPUs of now.
 struct Need {
   std::size_t cpu_events = 0;     ///< descriptors of all groups of scope cpu on all CPUs
-  std::size_t cpu_series = 0;     ///< of scope cpu, at most
+  std::size_t cpu_series = 0;     ///< at most: of scope cpu, and of both scopes one weight of the
+                                  ///< reference for each column, as that is of no row
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs
   std::size_t cgroup_series = 0;  ///< for one cgroup
 };

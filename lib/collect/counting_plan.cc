@@ -1,5 +1,6 @@
 #include "collect/counting_plan.h"
 
+#include <algorithm>
 #include <set>
 
 namespace pex::collect {
@@ -12,6 +13,28 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
     }
   }
   return {pmus.begin(), pmus.end()};
+}
+
+bool is_estimated(const Column& column, const ScopePlan& plan) {
+  return std::any_of(column.parts.begin(), column.parts.end(),
+                     [&](const EventAt& part) { return plan.groups[part.group].shares_pmu; });
+}
+
+std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence) {
+  constexpr std::size_t kTimes = 2;        // enabled, running
+  constexpr std::size_t kTimesOffPmu = 2;  // imputed, unmeasured
+  constexpr std::size_t kReferences = 2;   // all of it, and what was sampled
+  if (!group.is_published) return 0;
+  const bool has_reference = evidence.reference && group.witnesses.reference;
+  return kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
+}
+
+std::size_t series_of_column(const Column& column, const ScopePlan& plan,
+                             const Evidence& evidence) {
+  constexpr std::size_t kValue = 1;
+  constexpr std::size_t kObserved = 1;
+  if (!is_estimated(column, plan)) return kValue;
+  return kValue + kObserved + (evidence.variance ? 1 : 0);
 }
 
 }  // namespace pex::collect

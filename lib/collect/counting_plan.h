@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,22 +15,44 @@ namespace pex::collect {
 enum class Aggregation { kCpu, kCore, kDie, kPackage, kNode, kHost };
 inline constexpr std::size_t kAggregations = 6;
 
+/// One event of one group of a scope.
+struct EventAt {
+  std::size_t group = 0;  ///< index into ScopePlan::groups
+  std::size_t event = 0;  ///< index into its events
+};
+
+/// What tells how well a group was counted. Most of it only concerns groups that can lose the PMU
+/// to others; software events always count.
+struct Witnesses {
+  std::optional<std::size_t> clock;      ///< index of a member: a software clock, in ns
+  std::optional<std::size_t> reference;  ///< index of a member: the activity reference
+  std::optional<std::size_t> always_on;  ///< index of a group of the scope that never loses the PMU
+  std::optional<EventAt> reference_always;  ///< the same reference, counted all the time
+};
+
 /// One group to open at every target of a scope.
 struct GroupPlan {
   std::string name;  ///< as configured; "core/2" for the second piece of one that had to be split
   std::string pmu;   ///< only on the CPUs of this PMU; empty: on all
-  std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupEvents
-  perf::GroupMode mode;
+  std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupMembers
+  perf::GroupMode mode = {};
   Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu; a cgroup is always summed
+  std::size_t dispensable = 0;  ///< the last of its events, without which it is still worth opening
+  std::size_t helpers = 0;      ///< the last of its events are there for the others' sake
+  bool is_published = true;     ///< false: it is there for the other groups' sake
+  bool shares_pmu = false;      ///< can lose the PMU, to other groups or other programs
+  std::chrono::nanoseconds slot = std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
+  Witnesses witnesses = {};
+
+  /// Those of its events that counts are estimated of; they come first.
+  std::size_t estimated() const { return events.size() - helpers; }
+  /// Takes turns with others on the PMU, and is not guaranteed its place.
+  bool takes_turns() const { return shares_pmu && !mode.pinned; }
 };
 
 /// One event as it is published: the sum of what is counted of it in all its parts.
 struct Column {
-  /// One event of one group.
-  struct Part {
-    std::size_t group = 0;  ///< index into ScopePlan::groups
-    std::size_t event = 0;  ///< index into its events
-  };
+  using Part = EventAt;
   perf::EventIdentity event;
   Aggregation aggregation = Aggregation::kCpu;  ///< that of all its groups
   std::vector<Part> parts;  ///< one; several where PMUs share the work, such as memory channels
@@ -42,12 +66,28 @@ struct ScopePlan {
   bool empty() const { return groups.empty(); }
 };
 
+/// Evidence that is published only when asked for, as it takes many series.
+struct Evidence {
+  bool variance = false;   ///< of each event that is estimated
+  bool reference = false;  ///< both totals of the reference, for each group that has one
+};
+
 /// What to count, immutable for the life of a collector. Within a scope no two columns are the same
 /// series.
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
+  Evidence evidence = {};
 };
+
+/// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it
+/// than its value.
+bool is_estimated(const Column& column, const ScopePlan& plan);
+
+/// Series that each row of a group is published as: its times.
+std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence);
+/// Series that each row of a column is published as: its value, and its evidence.
+std::size_t series_of_column(const Column& column, const ScopePlan& plan, const Evidence& evidence);
 
 /// The PMUs that some group is bound to, each once.
 std::vector<std::string> pmus_of(const CountingPlan& plan);

@@ -1,50 +1,120 @@
 #include "collect/poll_cycle.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 namespace pex::collect {
 namespace {
 
-Error off_pmu(const GroupPlan& group, int cpu) {
-  return Error{
-      0, "pinned group '" + group.name + "' has no place on the PMU of CPU " + std::to_string(cpu),
-      "pin fewer events, or stop what else holds the counters"};
+/// All CPUs rotate at the same instants. Opened in another order on each CPU, groups that take
+/// turns are on the PMU of some CPU at any instant, and what happens on all CPUs at once is not
+/// missed by all of them. Pinned groups keep their order, and come first: what they take is settled
+/// then.
+std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
+  std::vector<std::size_t> order;
+  std::map<std::string, std::vector<std::size_t>> in_turns;  // on each PMU
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    const GroupPlan& group = plan.groups[i];
+    (group.takes_turns() ? in_turns[group.pmu] : order).push_back(i);
+  }
+  for (auto& [pmu, groups] : in_turns) {
+    const auto first = cpu % static_cast<std::ptrdiff_t>(groups.size());
+    std::rotate(groups.begin(), groups.begin() + first, groups.end());
+    order.insert(order.end(), groups.begin(), groups.end());
+  }
+  return order;
+}
+
+bool takes_turns(const ScopePlan& plan) {
+  return std::any_of(plan.groups.begin(), plan.groups.end(),
+                     [](const GroupPlan& group) { return group.takes_turns(); });
+}
+
+/// What the witnesses of `plan` say that never lose the PMU. They stand before it in its scope, so
+/// they have just been read.
+AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroup> groups) {
+  AlwaysOn said;
+  if (plan.witnesses.always_on) {
+    const TargetGroup& clock = groups[*plan.witnesses.always_on];
+    if (clock.is_open() && clock.was_read()) said.clock = clock.totals().times().enabled;
+  }
+  if (const auto& at = plan.witnesses.reference_always) {
+    const TargetGroup& reference = groups[at->group];
+    const GroupTotals& totals = reference.totals();
+    if (reference.is_open() && reference.was_read() && at->event < reference.open_events()) {
+      said.reference = {totals[at->event].value,
+                        totals.times().enabled - totals.times().unmeasured};
+    }
+  }
+  return said;
 }
 
 }  // namespace
 
 PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu)
-    : kernel_(kernel), plan_(std::move(plan)), cpu_(cpu), presence_(kernel, cpu) {
-  for (const GroupPlan& group : plan_->cpu.groups) groups_.emplace_back(group);
-}
+    : kernel_(kernel),
+      plan_(std::move(plan)),
+      cpu_(cpu),
+      cpu_scope_{plan_->cpu, &EventModels::cpu, &PollLessons::cpu, opening_order(plan_->cpu, cpu),
+                 takes_turns(plan_->cpu)},
+      cgroup_scope_{plan_->cgroup, &EventModels::cgroup, &PollLessons::cgroup,
+                    opening_order(plan_->cgroup, cpu), takes_turns(plan_->cgroup)},
+      presence_(kernel, cpu),
+      whole_cpu_(plan_->cpu),
+      lessons_(*plan_),
+      increments_(perf::kMaxGroupMembers) {}
 
-PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets) {
+PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
+                          const EventModels& models) {
   PollReport report;
   align_to(targets);
   notice_absence(report);
-  close_gone(report);  // with their last reading
-  open_new(report);
-  for (TargetGroup& group : groups_) {
-    if (group.is_open()) collect(group, report);
+  lessons_.clear();
+  const auto each_target = [&](auto step) {
+    step(whole_cpu_, cpu_scope_);
+    for (Target& target : cgroups_) step(target, cgroup_scope_);
+  };
+  if (!is_settled_ || cpu_was_away_) {
+    each_target([&](Target& target, const Scope& scope) {
+      close_gone(target, scope, models, report);  // with their last reading
+    });
+    is_settled_ = true;
+    each_target([&](Target& target, const Scope& scope) { open_new(target, scope, report); });
   }
+  each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
   return report;
 }
 
+void PollCycle::collect(Target& target, const Scope& scope, const EventModels& models,
+                        PollReport& report) {
+  for (std::size_t index = 0; index < target.groups.size(); ++index) {
+    if (target.groups[index].is_open()) collect_group(target, index, scope, models, report);
+  }
+  // A whole CPU is always on, so its rotation never stops.
+  if (target.cgroup == nullptr || !scope.takes_turns) return;
+  target.turns.take(kernel_, target.groups);
+  report.targets_in_turns += target.turns.are_taken() ? 1 : 0;
+}
+
 /// read -> estimate -> accumulate. One bad group never costs the others.
-void PollCycle::collect(TargetGroup& group, PollReport& report) {
+void PollCycle::collect_group(Target& target, std::size_t index, const Scope& scope,
+                              const EventModels& models, PollReport& report) {
+  TargetGroup& group = target.groups[index];
   ++report.groups_read;
-  report.open_events += group.plan().events.size();
+  report.open_events += group.open_events();
   if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
-    ++report.read_failures;
+    ++report.of_group(group.plan().name).read_failures;
     return report.add_failure("read " + group.plan().name, read.error());
   }
+  const AlwaysOn said = always_on(group.plan(), target.groups);
   if (reading_.state == perf::GroupReading::State::kOffPmu) {
-    ++report.groups_off_pmu;
-    report.add_failure("pinned " + group.plan().name, off_pmu(group.plan(), cpu_));
-    group.totals().want_in_vain();
-    (void)group.enable(kernel_);  // back on the PMU as soon as there is room; refused is no change
-    return;
+    return group.missed_its_place(kernel_, cpu_, said, report);
   }
-  TargetGroup::Buffer buffer;
-  group.totals().add(group.advance_to(reading_, buffer));
+  const TargetGroup::Learning learning{(models.*scope.models)[index],
+                                       (lessons_.*scope.lessons)[index],
+                                       std::span(increments_).first(group.plan().estimated())};
+  group.advance_to(reading_, said, learning, report);
 }
 
 void PollCycle::notice_absence(PollReport& report) {
@@ -57,30 +127,22 @@ void PollCycle::notice_absence(PollReport& report) {
 void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
   if (targets == targets_) return;
 
-  std::vector<TargetGroup> aligned;
-  const std::size_t per_cgroup = plan_->cgroup.groups.size();
-  aligned.reserve(plan_->cpu.groups.size() + targets->cgroups.size() * per_cgroup);
-  auto old_group = groups_.begin();
-  const auto keep = [&](std::size_t groups) {
-    for (; groups > 0; --groups) aligned.push_back(std::move(*old_group++));
-  };
-
-  keep(plan_->cpu.groups.size());
+  std::vector<Target> aligned;
+  aligned.reserve(targets->cgroups.size());
   std::size_t old = 0;
-  const std::size_t old_targets = targets_ ? targets_->cgroups.size() : 0;
+  const std::size_t old_targets = cgroups_.size();
   for (const CgroupTarget& target : targets->cgroups) {
-    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) {
-      old_group += static_cast<std::ptrdiff_t>(per_cgroup);  // has lingered long enough
-    }
+    while (old < old_targets && targets_->cgroups[old].series < target.series) ++old;  // lingered
     if (old < old_targets && targets_->cgroups[old].series == target.series) {
-      keep(per_cgroup);
-      ++old;
+      aligned.push_back(std::move(cgroups_[old++]));
     } else {
-      for (const GroupPlan& group : plan_->cgroup.groups) aligned.emplace_back(group);
+      aligned.emplace_back(plan_->cgroup);
     }
+    aligned.back().cgroup = &target.cgroup;
   }
-  groups_ = std::move(aligned);
+  cgroups_ = std::move(aligned);
   targets_ = std::move(targets);
+  is_settled_ = false;
   find_wishes();
 }
 
@@ -88,60 +150,47 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
 void PollCycle::find_wishes() {
   const MachineCpus& cpus = *targets_->cpus;
   online_ = cpus.is_online(cpu_);
-  wishes_.clear();
-  wishes_.reserve(groups_.size());
-  const auto add = [&](const ScopePlan& scope,
-                       const std::shared_ptr<const cgroup::Cgroup>* cgroup) {
-    const bool exists = cgroup == nullptr || *cgroup != nullptr;
-    for (const GroupPlan& group : scope.groups) {
-      wishes_.push_back({online_ && exists && cpus.counts_on(group.pmu, cpu_), cgroup});
+  const auto find = [&](Target& target) {
+    for (TargetGroup& group : target.groups) {
+      group.set_wanted(online_ && !target.is_gone() && cpus.counts_on(group.plan().pmu, cpu_));
     }
   };
-  add(plan_->cpu, nullptr);
-  for (const CgroupTarget& target : targets_->cgroups) add(plan_->cgroup, &target.cgroup);
+  find(whole_cpu_);
+  for (Target& target : cgroups_) find(target);
 }
 
 /// A removed cgroup still answers through its open counters, so its last events are not lost.
-void PollCycle::close_gone(PollReport& report) {
-  for (std::size_t index = 0; index < groups_.size(); ++index) {
-    TargetGroup& group = groups_[index];
-    if (!group.is_open() || wanted_where_it_is(index)) continue;
-    PollReport last_words;
-    collect(group, last_words);
-    last_words.open_events = 0;
-    report.merge(last_words);
-    group.close(report);
+void PollCycle::close_gone(Target& target, const Scope& scope, const EventModels& models,
+                           PollReport& report) {
+  const cgroup::Cgroup* const place = target.cgroup == nullptr ? nullptr : target.cgroup->get();
+  const auto goes = [&](const TargetGroup& group) {
+    return group.is_open() &&
+           (!group.is_wanted() || cpu_was_away_ || group.cgroup().get() != place);
+  };
+  if (std::none_of(target.groups.begin(), target.groups.end(), goes)) return;
+  PollReport last_words;
+  for (std::size_t index = 0; index < target.groups.size(); ++index) {
+    if (goes(target.groups[index])) collect_group(target, index, scope, models, last_words);
+  }
+  last_words.open_events = 0;
+  report.merge(last_words);
+  for (TargetGroup& group : target.groups) {
+    if (goes(group)) group.close(report);
   }
 }
 
-void PollCycle::open_new(PollReport& report) {
-  for (std::size_t index = 0; index < groups_.size(); ++index) {
-    TargetGroup& group = groups_[index];
+void PollCycle::open_new(Target& target, const Scope& scope, PollReport& report) {
+  if (target.is_gone()) return;  // and if a part of it failed, its sum still lacks that
+  for (const std::size_t index : scope.opening_order) {
+    TargetGroup& group = target.groups[index];
     if (group.is_open()) continue;
-    const Wish& wish = wishes_[index];
-    const bool is_gone = wish.cgroup != nullptr && *wish.cgroup == nullptr;
-    if (is_gone) continue;  // and if a part of it failed, its sum still lacks that
-    if (!wish.wanted) {
-      group.forget_failures();
+    if (group.is_wanted()) {
+      group.open(kernel_, cpu_, target.place(), report);
+      is_settled_ = is_settled_ && group.is_open();  // else it is tried again
     } else {
-      group.open(kernel_, cpu_, wish.cgroup == nullptr ? nullptr : *wish.cgroup, report);
+      group.forget_failures();
     }
   }
-}
-
-bool PollCycle::wanted_where_it_is(std::size_t index) const {
-  const Wish& wish = wishes_[index];
-  if (!wish.wanted || cpu_was_away_) return false;
-  return wish.cgroup == nullptr || *wish.cgroup == groups_[index].cgroup();
-}
-
-std::span<const TargetGroup> PollCycle::cpu_groups() const {
-  return std::span(groups_).first(plan_->cpu.groups.size());
-}
-
-std::span<const TargetGroup> PollCycle::cgroup_groups(std::size_t target) const {
-  const std::size_t per_cgroup = plan_->cgroup.groups.size();
-  return std::span(groups_).subspan(plan_->cpu.groups.size() + target * per_cgroup, per_cgroup);
 }
 
 }  // namespace pex::collect

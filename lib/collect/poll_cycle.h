@@ -6,9 +6,11 @@
 
 #include "collect/counting_plan.h"
 #include "collect/cpu_presence.h"
+#include "collect/learning.h"
 #include "collect/poll_report.h"
 #include "collect/target_group.h"
 #include "collect/targets.h"
+#include "collect/turns.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::collect {
@@ -22,43 +24,68 @@ class PollCycle {
   PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu);
 
   /// One poll. When the CPU is offline, what is open is read for the last time and closed, and the
-  /// totals stand until it is back.
-  PollReport run(const std::shared_ptr<const TargetSet>& targets);
+  /// totals stand until it is back. `models` are what was known before this poll.
+  PollReport run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
   int cpu() const { return cpu_; }
+
+  /// What the last poll taught.
+  const PollLessons& lessons() const { return lessons_; }
 
   /// The last poll found that the CPU had been offline and back since the one before: everything
   /// was opened anew, and a thread pinned to it may have been moved away.
   bool cpu_was_away() const { return cpu_was_away_; }
 
   /// The groups of the CPU itself, in the order of the plan.
-  std::span<const TargetGroup> cpu_groups() const;
+  std::span<const TargetGroup> cpu_groups() const { return whole_cpu_.groups; }
   /// The groups of the `target`-th cgroup of the last poll's targets, in the order of the plan.
-  std::span<const TargetGroup> cgroup_groups(std::size_t target) const;
+  std::span<const TargetGroup> cgroup_groups(std::size_t target) const {
+    return cgroups_[target].groups;
+  }
 
  private:
-  /// Where the targets want one group.
-  struct Wish {
-    bool wanted = false;                                            ///< on this CPU now
-    const std::shared_ptr<const cgroup::Cgroup>* cgroup = nullptr;  ///< none: the CPU itself
+  /// All groups of one target on this CPU.
+  struct Target {
+    std::vector<TargetGroup> groups;
+    const std::shared_ptr<const cgroup::Cgroup>* cgroup = nullptr;  ///< borrowed; null: the CPU
+    Turns turns;
+
+    explicit Target(const ScopePlan& plan) : groups(plan.groups.begin(), plan.groups.end()) {}
+    std::shared_ptr<const cgroup::Cgroup> place() const { return cgroup ? *cgroup : nullptr; }
+    bool is_gone() const { return cgroup && !*cgroup; }
+  };
+  /// What the groups of a scope have in common on this CPU.
+  struct Scope {
+    const ScopePlan& plan;
+    PerEvent<estimate::EventModel> EventModels::*models;
+    PerEvent<estimate::Lessons> PollLessons::*lessons;
+    std::vector<std::size_t> opening_order;
+    bool takes_turns = false;  ///< some group does
   };
 
   void align_to(std::shared_ptr<const TargetSet> targets);
-  void notice_absence(PollReport& report);
-  void close_gone(PollReport& report);
-  void open_new(PollReport& report);
-  void collect(TargetGroup& group, PollReport& report);
   void find_wishes();
-  bool wanted_where_it_is(std::size_t index) const;
+  void notice_absence(PollReport& report);
+  void close_gone(Target& target, const Scope& scope, const EventModels& models,
+                  PollReport& report);
+  void open_new(Target& target, const Scope& scope, PollReport& report);
+  void collect(Target& target, const Scope& scope, const EventModels& models, PollReport& report);
+  void collect_group(Target& target, std::size_t index, const Scope& scope,
+                     const EventModels& models, PollReport& report);
 
   perf::PerfKernel& kernel_;
   std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
+  Scope cpu_scope_;
+  Scope cgroup_scope_;
   CpuPresence presence_;
   std::shared_ptr<const TargetSet> targets_;
-  std::vector<TargetGroup> groups_;  ///< those of the CPU, then those of each cgroup in turn
-  std::vector<Wish> wishes_;         ///< of groups_; borrowed from targets_
-  perf::GroupReading reading_;       ///< used again, to allocate nothing
+  Target whole_cpu_;
+  std::vector<Target> cgroups_;  ///< as those of targets_
+  PollLessons lessons_;
+  perf::GroupReading reading_;  ///< used again, to allocate nothing, as is
+  std::vector<estimate::EventIncrement> increments_;
+  bool is_settled_ = false;  ///< all that is wanted is open, and nothing else
   bool online_ = false;
   bool cpu_was_away_ = false;
 };

@@ -12,7 +12,14 @@ void PollReport::merge(const PollReport& part) {
   groups_read += part.groups_read;
   groups_off_pmu += part.groups_off_pmu;
   open_events += part.open_events;
-  read_failures += part.read_failures;
+  targets_in_turns += part.targets_in_turns;
+  for (const auto& [group, trouble] : part.troubles) {
+    GroupTrouble& sum = troubles[group];
+    sum.anomalies += trouble.anomalies;
+    sum.mistimed += trouble.mistimed;
+    sum.pinned_errors += trouble.pinned_errors;
+    sum.read_failures += trouble.read_failures;
+  }
   for (const auto& [cause, times] : part.refusals) refusals[cause] += times;
   for (const auto& [cause, failure] : part.failures) {
     failures.try_emplace(cause, Failure{failure.first, 0}).first->second.times += failure.times;

@@ -20,6 +20,13 @@ struct PollReport {
     int code = 0;      ///< errno
     auto operator<=>(const Cause&) const = default;
   };
+  /// What was wrong with readings of one configured group, wherever it is counted.
+  struct GroupTrouble {
+    std::uint64_t anomalies = 0;      ///< totals of the kernel fell
+    std::uint64_t mistimed = 0;       ///< time_running was not believed
+    std::uint64_t pinned_errors = 0;  ///< pinned, and without a place on the PMU
+    std::uint64_t read_failures = 0;
+  };
   struct Failure {
     Error first;  ///< ready to be logged
     std::uint64_t times = 0;
@@ -29,12 +36,14 @@ struct PollReport {
   std::size_t groups_opened = 0;
   std::size_t groups_closed = 0;
   std::size_t groups_read = 0;
-  std::size_t groups_off_pmu = 0;           ///< pinned, and without their place on the PMU
-  std::size_t open_events = 0;              ///< after the poll
-  std::size_t read_failures = 0;            ///< groups that could not be read
-  std::map<Cause, std::uint64_t> refusals;  ///< to open an event
-  std::map<Cause, Failure> failures;        ///< those and all others
+  std::size_t groups_off_pmu = 0;                ///< pinned, and without their place on the PMU
+  std::size_t open_events = 0;                   ///< after the poll
+  std::size_t targets_in_turns = 0;              ///< whose groups are rotated by hand (turns.h)
+  std::map<std::string, GroupTrouble> troubles;  ///< by the name of the group
+  std::map<Cause, std::uint64_t> refusals;       ///< to open an event
+  std::map<Cause, Failure> failures;             ///< those and all others
 
+  GroupTrouble& of_group(const std::string& group) { return troubles[group]; }
   void add_failure(const std::string& what, const Error& error);
   void merge(const PollReport& part);
 };

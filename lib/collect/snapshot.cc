@@ -1,17 +1,30 @@
 #include "collect/snapshot.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
 namespace pex::collect {
 namespace {
 
-GroupTable make_table(const GroupPlan& plan, std::size_t rows) {
+GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventModel>& models,
+                      std::size_t rows) {
   GroupTable table;
-  table.events = plan.events.size();
+  table.events = plan.estimated();
   table.rows.resize(rows);
   table.totals.resize(rows * table.events);
+  table.reference_weights.resize(table.events);
+  for (std::size_t event = 0; event < table.events; ++event) {
+    const bool has_learned = models[event].reference_rate() > 0;
+    if (has_learned) table.reference_weights[event] = models[event].reference_weight();
+  }
   return table;
+}
+
+void add(EventTotal& sum, const EventTotal& part) {
+  sum.value = saturating_sum(sum.value, part.value);
+  sum.observed = saturating_sum(sum.observed, part.observed);
+  sum.variance += part.variance;
 }
 
 /// Whether a part that has never had the PMU leaves a row without a value, or joins it later. The
@@ -19,7 +32,7 @@ GroupTable make_table(const GroupPlan& plan, std::size_t rows) {
 enum class Starved { kSpoils, kJoinsLater };
 
 /// What is known of one group at one row while its parts are added up.
-struct Evidence {
+struct Knowledge {
   bool failed = false;
   bool measured = false;
   bool counted = false;
@@ -45,21 +58,19 @@ struct Evidence {
 template <typename GroupOf>
 void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rule,
               GroupOf group_of) {
-  std::uint64_t* totals = table.totals.data() + row * table.events;
+  EventTotal* totals = table.totals.data() + row * table.events;
   GroupRow& sum = table.rows[row];
-  Evidence evidence;
+  Knowledge known;
   for (std::size_t part = 0; part < parts; ++part) {
     const TargetGroup& here = group_of(part);
-    const std::span<const std::uint64_t> counts = here.totals().events();
     for (std::size_t event = 0; event < table.events; ++event) {
-      totals[event] = saturating_sum(totals[event], counts[event]);
+      add(totals[event], here.totals()[event]);
     }
-    sum.enabled += here.totals().enabled();
-    sum.running += here.totals().running();
-    evidence.add(here);
+    sum.times.add(here.totals().times());
+    known.add(here);
   }
-  sum.value = evidence.value(rule);
-  sum.has_times = evidence.measured;
+  sum.value = known.value(rule);
+  sum.has_times = known.measured || known.wanted;
 }
 
 /// `place` with only what `aggregation` tells apart, so that equal ones are one row.
@@ -100,12 +111,13 @@ HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
 }
 
 void join_cpus(Snapshot& snapshot, const CountingPlan& plan, const MachineCpus& cpus,
-               std::span<const PollCycle* const> cycles) {
+               const EventModels& models, std::span<const PollCycle* const> cycles) {
   for (std::size_t group = 0; group < plan.cpu.groups.size(); ++group) {
     const Aggregation aggregation = plan.cpu.groups[group].aggregation;
     HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(aggregation)];
     if (rows.empty()) rows = host_rows(aggregation, cpus, cycles);
-    GroupTable& table = snapshot.cpu.emplace_back(make_table(plan.cpu.groups[group], rows.size()));
+    GroupTable& table = snapshot.cpu.emplace_back(
+        make_table(plan.cpu.groups[group], models.cpu[group], rows.size()));
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const std::vector<std::size_t>& parts = rows[row].cycles;
       fill_row(table, row, parts.size(), Starved::kSpoils,
@@ -117,10 +129,10 @@ void join_cpus(Snapshot& snapshot, const CountingPlan& plan, const MachineCpus& 
 }
 
 void join_cgroups(Snapshot& snapshot, const CountingPlan& plan, std::size_t cgroups,
-                  std::span<const PollCycle* const> cycles) {
+                  const EventModels& models, std::span<const PollCycle* const> cycles) {
   for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
-    GroupTable& table =
-        snapshot.cgroup.emplace_back(make_table(plan.cgroup.groups[group], cgroups));
+    GroupTable& table = snapshot.cgroup.emplace_back(
+        make_table(plan.cgroup.groups[group], models.cgroup[group], cgroups));
     for (std::size_t row = 0; row < cgroups; ++row) {
       fill_row(table, row, cycles.size(), Starved::kJoinsLater,
                [&](std::size_t part) -> const TargetGroup& {
@@ -130,23 +142,32 @@ void join_cgroups(Snapshot& snapshot, const CountingPlan& plan, std::size_t cgro
   }
 }
 
-std::size_t count_series(const ScopePlan& plan, std::span<const GroupTable> tables) {
+std::size_t rows_with_times(const GroupTable& table) {
+  return static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(),
+                                                [](const GroupRow& row) { return row.has_times; }));
+}
+
+std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
+                         std::span<const GroupTable> tables) {
   std::size_t series = 0;
-  for (const GroupTable& table : tables) {
-    for (const GroupRow& row : table.rows) series += row.has_times ? 2 : 0;  // enabled, running
+  for (std::size_t group = 0; group < plan.groups.size(); ++group) {
+    series += rows_with_times(tables[group]) * series_of_group(plan.groups[group], evidence);
   }
   for (const Column& column : plan.columns) {
-    const std::size_t rows = tables[column.parts.front().group].rows.size();
-    for (std::size_t row = 0; row < rows; ++row) series += value_of(column, tables, row) ? 1 : 0;
+    const EventAt& part = column.parts.front();
+    series += tables[part.group].reference_weights[part.event] ? 1 : 0;
+    const std::size_t each = series_of_column(column, plan, evidence);
+    const std::size_t rows = tables[part.group].rows.size();
+    for (std::size_t row = 0; row < rows; ++row) series += value_of(column, tables, row) ? each : 0;
   }
   return series;
 }
 
 }  // namespace
 
-std::optional<std::uint64_t> value_of(const Column& column, std::span<const GroupTable> tables,
-                                      std::size_t row) {
-  std::optional<std::uint64_t> sum;
+std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
+                                   std::size_t row) {
+  std::optional<EventTotal> sum;
   for (const Column::Part& part : column.parts) {
     const GroupTable& table = tables[part.group];
     switch (table.rows[row].value) {
@@ -155,26 +176,28 @@ std::optional<std::uint64_t> value_of(const Column& column, std::span<const Grou
       case GroupRow::Value::kNone:
         return {};
       case GroupRow::Value::kKnown:
-        sum = saturating_sum(sum.value_or(0), table.total(row, part.event));
+        if (!sum) sum.emplace();
+        add(*sum, table.total(row, part.event));
     }
   }
   return sum;
 }
 
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-              std::span<const PollCycle* const> cycles) {
+              const EventModels& models, std::span<const PollCycle* const> cycles) {
   Snapshot snapshot;
   snapshot.taken = std::chrono::system_clock::now();
-  join_cpus(snapshot, *plan, *targets->cpus, cycles);
-  join_cgroups(snapshot, *plan, targets->cgroups.size(), cycles);
+  join_cpus(snapshot, *plan, *targets->cpus, models, cycles);
+  join_cgroups(snapshot, *plan, targets->cgroups.size(), models, cycles);
   snapshot.plan = std::move(plan);
   snapshot.targets = std::move(targets);
   return snapshot;
 }
 
 std::size_t count_series(const Snapshot& snapshot) {
-  return count_series(snapshot.plan->cpu, snapshot.cpu) +
-         count_series(snapshot.plan->cgroup, snapshot.cgroup);
+  const CountingPlan& plan = *snapshot.plan;
+  return count_series(plan.cpu, plan.evidence, snapshot.cpu) +
+         count_series(plan.cgroup, plan.evidence, snapshot.cgroup);
 }
 
 }  // namespace pex::collect

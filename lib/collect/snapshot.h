@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
+#include "collect/learning.h"
 #include "collect/poll_cycle.h"
 #include "collect/targets.h"
+#include "collect/totals.h"
 #include "host/cpu_place.h"
 
 namespace pex::collect {
@@ -25,18 +27,20 @@ struct GroupRow {
     kKnown,
   };
   Value value = Value::kNotHere;
-  bool has_times = false;  ///< false: never read, so the times are not known either
-  std::chrono::nanoseconds enabled{};
-  std::chrono::nanoseconds running{};
+  bool has_times = false;  ///< false: never wanted nor read, so the times are not known either
+  GroupTimes times;
 };
 
 /// The totals of one group at all rows.
 struct GroupTable {
   std::size_t events = 0;
   std::vector<GroupRow> rows;
-  std::vector<std::uint64_t> totals;  ///< [row * events + event]; only where the value is known
+  std::vector<EventTotal> totals;  ///< [row * events + event]; only where the value is known
+  /// For each event how far it follows the reference (EventModel); none where there is no reference
+  /// or nothing was learned of it yet.
+  std::vector<std::optional<double>> reference_weights;
 
-  std::uint64_t total(std::size_t row, std::size_t event) const {
+  const EventTotal& total(std::size_t row, std::size_t event) const {
     return totals[row * events + event];
   }
 };
@@ -64,8 +68,8 @@ struct Snapshot {
 
 /// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
 /// counted there. `tables` are those of the column's scope.
-std::optional<std::uint64_t> value_of(const Column& column, std::span<const GroupTable> tables,
-                                      std::size_t row);
+std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
+                                   std::size_t row);
 
 /// Joins the parts of all CPUs after they have run with the same `targets`. A row's value is known
 /// when no CPU fails to count it, and
@@ -73,7 +77,7 @@ std::optional<std::uint64_t> value_of(const Column& column, std::span<const Grou
 ///   - in scope cgroup at least one had it: what a starved CPU counts joins once it has the PMU;
 ///   - or it was read and has never run anywhere, which is an exact zero.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-              std::span<const PollCycle* const> cycles);
+              const EventModels& models, std::span<const PollCycle* const> cycles);
 
 /// Series that it is published as.
 std::size_t count_series(const Snapshot& snapshot);

@@ -2,15 +2,53 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace pex::collect {
 namespace {
+
+using std::chrono::nanoseconds;
 
 constexpr unsigned kLongestWait = 16;  // polls
 
 perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};
   return {cpu, cgroup->directory.get(), cgroup->path};
+}
+
+Error off_pmu(const std::string& group, int cpu) {
+  return Error{0,
+               "pinned group '" + group + "' has no place on the PMU of CPU " + std::to_string(cpu),
+               "pin fewer events, or stop what else holds the counters"};
+}
+
+/// Software events always count. But where a cgroup has hardware groups as well, Linux 6.1 books
+/// some microseconds of each wake-up as enabled and not running for those that are switched first.
+/// One that has never run is another matter: it was never started, and there is no value.
+nanoseconds running_total(const perf::GroupReading& reading, const GroupPlan& plan,
+                          nanoseconds enabled) {
+  const bool always_counts = !plan.shares_pmu && reading.time_running.count() > 0;
+  return always_counts ? enabled : reading.time_running;
+}
+
+/// The kernel's totals as the estimator wants them.
+estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
+                           nanoseconds enabled, const AlwaysOn& always_on, bool is_stopped) {
+  const auto is_open = [&](std::optional<std::size_t> member) {
+    return member && *member < reading.counts.size();  // helpers may have been refused
+  };
+  estimate::Sample sample;
+  sample.is_stopped = is_stopped;
+  sample.enabled = enabled;
+  sample.running = running_total(reading, plan, enabled);
+  sample.counts = std::span(reading.counts).first(plan.estimated());
+  if (is_open(plan.witnesses.clock))
+    sample.clock = nanoseconds{reading.counts[*plan.witnesses.clock]};
+  if (is_open(plan.witnesses.reference) && always_on.reference) {
+    sample.reference = {reading.counts[*plan.witnesses.reference], always_on.reference->total,
+                        always_on.reference->enabled};
+  }
+  return sample;
 }
 
 }  // namespace
@@ -24,34 +62,50 @@ void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
+  const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->dispensable);
+  if (!opened && opened.error().event >= needed.size()) {
+    report_refusal(opened.error(), report);
+    opened = perf::CounterGroup::open(kernel, needed, place, plan_->mode);
+  }
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();
     if (failure.error.code == ENODEV) return;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return;
-    const std::string& event = plan_->events[failure.event].name;
-    ++report.refusals[{event, failure.error.code}];
-    report.add_failure(event, failure.error);
+    report_refusal(failure, report);
     polls_to_wait_ = std::min(1U << std::min(failures_, 31U), kLongestWait);
     ++failures_;
     return;
   }
   counters_ = std::move(*opened);
-  estimator_.emplace(plan_->events.size());
+  estimator_.restart();
   cgroup_ = std::move(cgroup);
-  enabled_ = running_ = {};
-  failures_ = 0;
+  enabled_ = enabled_unnoticed_ = {};
+  always_clock_.reset();
+  lost_since_.reset();
+  stopped_ = was_read_ = false;
+  failures_ = starved_polls_ = 0;
   ++report.groups_opened;
 }
 
+void TargetGroup::report_refusal(const perf::OpenFailure& failure, PollReport& report) const {
+  const std::string& event = plan_->events[failure.event].name;
+  ++report.refusals[{event, failure.error.code}];
+  report.add_failure(event, failure.error);
+}
+
 void TargetGroup::close(PollReport& report) {
+  totals_.give_up(estimator_.give_up());
   counters_.reset();
-  estimator_.reset();
   cgroup_.reset();
   ++report.groups_closed;
 }
 
-Result<> TargetGroup::read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) const {
+Result<> TargetGroup::read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) {
   Result<> done = counters_->read(kernel, reading);
+  was_read_ = done && reading.state == perf::GroupReading::State::kCounting;
+  if (was_read_ && reading.counts.size() < plan_->estimated()) {
+    reading.counts.resize(plan_->estimated());  // opened without what it can do without
+  }
   if (!done) {
     done.error().attempted =
         "read group '" + plan_->name + "' " + perf::describe(place_on(cpu, cgroup_.get()));
@@ -59,17 +113,101 @@ Result<> TargetGroup::read(perf::PerfKernel& kernel, int cpu, perf::GroupReading
   return done;
 }
 
-Increment TargetGroup::advance_to(const perf::GroupReading& reading, Buffer& buffer) {
-  const std::span<std::uint64_t> events = std::span(buffer).first(plan_->events.size());
-  Increment increment;
-  increment.coverage =
-      estimator_->advance(reading.time_enabled, reading.time_running, reading.counts, events);
-  increment.events = events;
-  increment.enabled = std::max(reading.time_enabled - enabled_, std::chrono::nanoseconds{0});
-  increment.running = std::max(reading.time_running - running_, std::chrono::nanoseconds{0});
+void TargetGroup::advance_to(const perf::GroupReading& reading, const AlwaysOn& always_on,
+                             const Learning& learning, PollReport& report) {
+  settle_lost(reading, always_on);
+  const nanoseconds enabled = enabled_total(reading, always_on);
+  const estimate::GroupIncrement increment =
+      estimator_.advance(sample_of(reading, *plan_, enabled, always_on, stopped_), learning.models,
+                         learning.increments, learning.lessons);
+  totals_.add(increment, learning.increments);
+  if (plan_->takes_turns()) notice_starving(increment);
+  was_wanted_ = increment.enabled.count() > 0;
+  if (increment.anomaly) report_anomaly(report);
+  if (increment.mistimed) ++report.of_group(plan_->name).mistimed;
+}
+
+void TargetGroup::report_anomaly(PollReport& report) const {
+  ++report.of_group(plan_->name).anomalies;
+  report.add_failure(
+      "anomaly " + plan_->name,
+      Error{0, "a total of group '" + plan_->name + "' fell since the last reading",
+            "none: counting goes on from the new total; that interval is unmeasured, "
+            "or, when it was the reference, scaled by time"});
+}
+
+/// The kernel still holds what it counted before the place was lost, and tells of it once there is
+/// a place again. So the poll in which it was lost is settled only then.
+void TargetGroup::missed_its_place(perf::PerfKernel& kernel, int cpu, const AlwaysOn& always_on,
+                                   PollReport& report) {
+  (void)counters_->enable(kernel);  // back as soon as there is room; refused is no change
+  if (!lost_since_) {
+    lost_since_ = always_clock_ ? always_clock_ : always_on.clock;
+    lost_booked_ = {};
+  } else if (always_on.clock && always_clock_) {
+    book_lost(*always_on.clock - *always_clock_);
+  }
+  totals_.want_in_vain({});
+  always_clock_ = always_on.clock;
+  ++report.of_group(plan_->name).pinned_errors;
+  if (!plan_->is_published) return;  // a reference: the others do without it for now
+  ++report.groups_off_pmu;
+  report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu));
+}
+
+void TargetGroup::book_lost(nanoseconds lost) {
+  lost = std::max(lost, nanoseconds{0});
+  totals_.want_in_vain(lost);
+  lost_booked_ += lost;
+}
+
+/// Back on the PMU: what has passed since the last reading, and neither the kernel has counted as
+/// enabled nor is booked yet.
+void TargetGroup::settle_lost(const perf::GroupReading& reading, const AlwaysOn& always_on) {
+  if (!lost_since_) return;
+  if (always_on.clock) {
+    const nanoseconds passed = *always_on.clock - *lost_since_;
+    book_lost(passed - lost_booked_ - (reading.time_enabled - enabled_));
+  }
+  lost_since_.reset();
+}
+
+/// Of a group that was stopped, the kernel's own clock has stood still.
+nanoseconds TargetGroup::enabled_total(const perf::GroupReading& reading,
+                                       const AlwaysOn& always_on) {
+  if (in_turns_ && always_on.clock && always_clock_) {
+    const nanoseconds on_cpu = *always_on.clock - *always_clock_;
+    const nanoseconds noticed = reading.time_enabled - enabled_;
+    enabled_unnoticed_ += std::max(on_cpu - noticed, nanoseconds{0});
+  }
   enabled_ = reading.time_enabled;
-  running_ = reading.time_running;
-  return increment;
+  always_clock_ = always_on.clock;
+  return reading.time_enabled + enabled_unnoticed_;
+}
+
+void TargetGroup::notice_starving(const estimate::GroupIncrement& increment) {
+  if (increment.enabled.count() == 0) return;
+  const double share = static_cast<double>(increment.running.count()) /
+                       static_cast<double>(increment.enabled.count());
+  constexpr double kNextToNothing = 0.01;
+  constexpr double kNearlyAll = 0.9;
+  starved_polls_ = share < kNextToNothing ? starved_polls_ + 1 : 0;
+  had_the_pmu_ = share > kNearlyAll;
+}
+
+void TargetGroup::stop(perf::PerfKernel& kernel) {
+  if (stopped_) return;
+  stopped_ = static_cast<bool>(counters_->disable(kernel));
+}
+
+void TargetGroup::start(perf::PerfKernel& kernel) {
+  if (!stopped_) return;
+  stopped_ = !counters_->enable(kernel);
+}
+
+void TargetGroup::set_in_turns(bool in_turns) {
+  in_turns_ = in_turns;
+  starved_polls_ = 0;
 }
 
 }  // namespace pex::collect

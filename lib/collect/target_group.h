@@ -1,9 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "cgroup/cgroup.h"
 #include "collect/counting_plan.h"
@@ -14,28 +14,44 @@
 
 namespace pex::collect {
 
+/// What the groups of a target that never lose the PMU say at one instant; totals that never fall.
+struct AlwaysOn {
+  struct Reference {
+    std::uint64_t total = 0;
+    std::chrono::nanoseconds enabled{};  ///< for which it was counted
+  };
+  std::optional<std::chrono::nanoseconds> clock;  ///< for which the target was on the CPU
+  std::optional<Reference> reference;
+};
+
 /// One group at one target on one CPU for as long as its series live: opened and closed as CPU and
 /// cgroup come and go, while the totals go on.
 ///
-///   closed --open()--> open --close()--> closed
+///   closed --open()--> open --close()--> closed       open --stop()--> stopped --start()--> open
 ///      \--open() fails--> failed --open(), less and less often--> open
 class TargetGroup {
  public:
   /// `plan` outlives it.
-  explicit TargetGroup(const GroupPlan& plan) : plan_(&plan), totals_(plan.events.size()) {}
+  explicit TargetGroup(const GroupPlan& plan)
+      : plan_(&plan),
+        totals_(plan.estimated(), plan.shares_pmu),
+        estimator_(plan.estimated(), plan.slot, /*keeps_history=*/plan.shares_pmu) {}
 
   const GroupPlan& plan() const { return *plan_; }
   const GroupTotals& totals() const { return totals_; }
-  GroupTotals& totals() { return totals_; }
   bool is_open() const { return counters_.has_value(); }
   bool has_failed() const { return failures_ > 0; }
+
+  /// Whether it is to be counted at its target now.
+  bool is_wanted() const { return wanted_; }
+  void set_wanted(bool wanted) { wanted_ = wanted; }
 
   /// The cgroup in which it is open; null for a whole CPU.
   const std::shared_ptr<const cgroup::Cgroup>& cgroup() const { return cgroup_; }
 
   /// Opens it on `cpu`, in `cgroup` or, when that is null, for the whole CPU. A failure goes into
   /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 16 polls. A cgroup
-  /// or CPU that has gone meanwhile is no failure.
+  /// or CPU that has gone meanwhile is no failure. One whose helpers are refused is opened without.
   void open(perf::PerfKernel& kernel, int cpu, std::shared_ptr<const cgroup::Cgroup> cgroup,
             PollReport& report);
   void close(PollReport& report);
@@ -44,25 +60,65 @@ class TargetGroup {
   /// either.
   void forget_failures() { failures_ = polls_to_wait_ = 0; }
 
-  /// Only when open, as is enable(). `cpu` is the one it is open on.
-  Result<> read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) const;
-  Result<> enable(perf::PerfKernel& kernel) const { return counters_->enable(kernel); }
+  /// Only when open, as are all below. `cpu` is the one it is open on.
+  Result<> read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading);
+  bool was_read() const { return was_read_; }  ///< the last time that it was tried
+  std::size_t open_events() const { return counters_->size(); }
 
-  /// The events since the reading before, or since opening. `buffer` holds the numbers that the
-  /// increment shows.
-  using Buffer = std::array<std::uint64_t, perf::kMaxGroupEvents>;
-  Increment advance_to(const perf::GroupReading& reading, Buffer& buffer);
+  /// What an estimate needs beside the reading, and its scratch memory.
+  struct Learning {
+    std::span<const estimate::EventModel> models;
+    std::span<estimate::Lessons> lessons;
+    std::span<estimate::EventIncrement> increments;
+  };
+  /// Adds to the totals what has passed since the reading before, or since opening.
+  void advance_to(const perf::GroupReading& reading, const AlwaysOn& always_on,
+                  const Learning& learning, PollReport& report);
+
+  /// Pinned, and off the PMU, so that the time is unmeasured. Asks for its place anew.
+  void missed_its_place(perf::PerfKernel& kernel, int cpu, const AlwaysOn& always_on,
+                        PollReport& report);
+
+  /// Rotation by hand (turns.h): stopped, the group leaves the PMU to others of its target. The
+  /// time its target is on the CPU meanwhile is time for which it wants the PMU.
+  void stop(perf::PerfKernel& kernel);
+  void start(perf::PerfKernel& kernel);
+  void set_in_turns(bool in_turns);
+
+  /// Polls in a row at which its target had been on the CPU, and the group next to never on the
+  /// PMU.
+  unsigned starved_polls() const { return starved_polls_; }
+  bool had_the_pmu() const { return had_the_pmu_; }  ///< nearly all the time up to the last poll
+  bool was_wanted() const { return was_wanted_; }    ///< the target was on the CPU up to then
 
  private:
+  std::chrono::nanoseconds enabled_total(const perf::GroupReading& reading,
+                                         const AlwaysOn& always_on);
+  void notice_starving(const estimate::GroupIncrement& increment);
+  void book_lost(std::chrono::nanoseconds lost);
+  void settle_lost(const perf::GroupReading& reading, const AlwaysOn& always_on);
+  void report_refusal(const perf::OpenFailure& failure, PollReport& report) const;
+  void report_anomaly(PollReport& report) const;
+
   const GroupPlan* plan_;
   GroupTotals totals_;
   std::optional<perf::CounterGroup> counters_;
-  std::optional<estimate::GroupEstimator> estimator_;  ///< lives as long as counters_
+  estimate::GroupEstimator estimator_;  ///< its history outlives counters_
   std::shared_ptr<const cgroup::Cgroup> cgroup_;
-  std::chrono::nanoseconds enabled_{};  ///< at the last reading of counters_
-  std::chrono::nanoseconds running_{};
-  unsigned failures_ = 0;       ///< in a row
-  unsigned polls_to_wait_ = 0;  ///< before the next try
+  std::chrono::nanoseconds enabled_{};            ///< at the last reading of counters_
+  std::chrono::nanoseconds enabled_unnoticed_{};  ///< while stopped: the kernel's clock stood still
+  std::optional<std::chrono::nanoseconds> always_clock_;  ///< at the last reading
+  std::optional<std::chrono::nanoseconds> lost_since_;    ///< always_clock_ when last on the PMU
+  std::chrono::nanoseconds lost_booked_{};                ///< of the time since then
+  unsigned failures_ = 0;                                 ///< in a row
+  unsigned polls_to_wait_ = 0;                            ///< before the next try
+  unsigned starved_polls_ = 0;
+  bool wanted_ = false;
+  bool stopped_ = false;
+  bool was_read_ = false;
+  bool in_turns_ = false;
+  bool had_the_pmu_ = false;
+  bool was_wanted_ = false;
 };
 
 }  // namespace pex::collect

@@ -2,65 +2,286 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "estimate/ratio_estimator.h"
 
 namespace pex::estimate {
 namespace {
 
+using std::chrono::nanoseconds;
+
 /// Counters are 64 bits wide and start at 0, so a true increment is far below half their range:
-/// above it the count fell. A wrap is a small increment in this arithmetic.
+/// above it the total fell. A wrap is a small increment in this arithmetic.
 constexpr std::uint64_t kHalfRange = std::uint64_t{1} << 63;
 
-std::uint64_t increase(std::uint64_t from, std::uint64_t to) {
-  const std::uint64_t difference = to - from;
-  return difference < kHalfRange ? difference : 0;
+constexpr double kHistoryWeight = 1.0 / 20;  // polls
+constexpr double kClockTolerance = 0.02;     // of the time enabled; rotation itself takes 0.7 %
+
+std::uint64_t difference(std::uint64_t from, std::uint64_t to) { return to - from; }
+
+std::uint64_t difference(nanoseconds from, nanoseconds to) {
+  return static_cast<std::uint64_t>(to.count()) - static_cast<std::uint64_t>(from.count());
 }
 
-/// A time that fell gives zero as well; in this arithmetic no two times are too far apart.
-std::chrono::nanoseconds increase(std::chrono::nanoseconds from, std::chrono::nanoseconds to) {
-  return std::chrono::nanoseconds{
-      increase(static_cast<std::uint64_t>(from.count()), static_cast<std::uint64_t>(to.count()))};
+template <typename Total>
+bool fell_from(Total from, Total to) {
+  return difference(from, to) >= kHalfRange;
 }
 
-/// Whole events of `estimate`; what is left of `fraction` goes to the next interval.
-std::uint64_t take_whole(const Estimate& estimate, double& fraction) {
-  const double extrapolated =
-      std::min(estimate.extrapolated + fraction, static_cast<double>(kHalfRange));
-  const double whole = std::floor(extrapolated);
-  fraction = extrapolated - whole;
-  return estimate.observed + static_cast<std::uint64_t>(whole);
+/// Zero for a time that fell.
+nanoseconds increase(nanoseconds from, nanoseconds to) {
+  return fell_from(from, to) ? nanoseconds{0} : nanoseconds{difference(from, to)};
 }
+
+nanoseconds sum(nanoseconds a, nanoseconds b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(a.count(), b.count(), &result) ? nanoseconds::max()
+                                                               : nanoseconds{result};
+}
+
+double ns(nanoseconds time) { return static_cast<double>(time.count()); }
 
 }  // namespace
 
-Estimate scale(std::uint64_t raw, std::chrono::nanoseconds enabled,
-               std::chrono::nanoseconds running) {
-  if (enabled.count() <= 0 || running >= enabled) return {raw, 0, Coverage::kComplete};
-  if (running.count() <= 0) return {0, 0, Coverage::kNone};
-  const double missed = static_cast<double>((enabled - running).count());
-  const double seen = static_cast<double>(running.count());
-  return {raw, static_cast<double>(raw) * (missed / seen), Coverage::kScaled};
+struct GroupEstimator::Passed {
+  nanoseconds enabled{};
+  nanoseconds running{};
+  double sampled = 0;
+  double reference = 0;
+  bool has_reference = false;
+};
+
+GroupEstimator::GroupEstimator(std::size_t events, nanoseconds slot, bool keeps_history)
+    : slot_(slot), counts_(events), events_(events), keeps_history_(keeps_history) {}
+
+void GroupEstimator::restart() {
+  std::fill(counts_.begin(), counts_.end(), 0);
+  const ReferenceTotals always{0, baseline_.reference.always, baseline_.reference.always_enabled};
+  baseline_ = {{}, {}, nanoseconds{0}, always, baseline_.has_reference};
 }
 
-GroupEstimator::GroupEstimator(std::size_t events) : events_(events) {}
+GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const EventModel> models,
+                                       std::span<EventIncrement> increments,
+                                       std::span<Lessons> lessons) {
+  if (!keeps_history_) {
+    if (const auto exact = count_exactly(sample, increments)) return *exact;
+  }
+  GroupIncrement increment;
+  std::fill(increments.begin(), increments.end(), EventIncrement{});
+  Passed passed = since_baseline(sample, increment);
+  increment.enabled = passed.enabled;
+  if (fell(sample)) {
+    increment.anomaly = true;
+    increment.unmeasured = passed.enabled;
+    increment.mistimed = false;
+    set_baseline(sample);
+    return increment;
+  }
+  increment.running = passed.running;
+  increment.reference = passed.reference;
+  increment.reference_sampled = passed.sampled;
+  observe(sample, increments);
+  set_baseline(sample);
 
-Coverage GroupEstimator::advance(std::chrono::nanoseconds enabled, std::chrono::nanoseconds running,
-                                 std::span<const std::uint64_t> counts,
-                                 std::span<std::uint64_t> increments) {
-  const std::chrono::nanoseconds wanted = increase(enabled_, enabled);
-  const std::chrono::nanoseconds had = increase(running_, running);
-  const Coverage coverage = scale(0, wanted, had).coverage;
-  if (coverage == Coverage::kNone) {
-    std::fill(increments.begin(), increments.end(), 0);
-    return coverage;
-  }
+  cap_imputation(sample, passed, increment);
+  open_.enabled += ns(passed.enabled);
+  open_.running += ns(passed.running);
+  open_.reference += passed.reference;
+  open_.sampled += passed.sampled;
+  open_has_reference_ =
+      open_has_reference_ && (passed.has_reference || passed.enabled.count() == 0);
+  const bool all_unmeasured = increment.unmeasured.count() > 0 && open_.enabled <= 0;
+  if (all_unmeasured || !can_commit()) return increment;
+
+  const bool exact = open_.running >= open_.enabled;
+  if (exact) open_.reference = open_.sampled;  // not quite equal, as they are not read at once
+  increment.coverage = exact ? Coverage::kComplete : Coverage::kScaled;
   for (std::size_t event = 0; event < events_.size(); ++event) {
-    const std::uint64_t raw = increase(events_[event].count, counts[event]);
-    increments[event] = take_whole(scale(raw, wanted, had), events_[event].fraction);
-    events_[event].count = counts[event];
+    commit(events_[event], models[event], increments[event], lessons[event]);
   }
-  enabled_ = enabled;
-  running_ = running;
-  return coverage;
+  increment.imputed = pending_starved_;
+  pending_starved_ = {};
+  open_ = {};
+  open_has_reference_ = true;
+  return increment;
+}
+
+/// Nothing when there is more to it: what fell, is pending, or was not running all the time.
+std::optional<GroupIncrement> GroupEstimator::count_exactly(const Sample& sample,
+                                                            std::span<EventIncrement> increments) {
+  const std::uint64_t enabled = difference(baseline_.enabled, sample.enabled);
+  const bool is_exact = enabled == difference(baseline_.running, sample.running) &&
+                        enabled < kHalfRange && open_.enabled <= 0;
+  if (!is_exact) return {};
+  for (std::size_t event = 0; event < counts_.size(); ++event) {
+    const std::uint64_t observed = difference(counts_[event], sample.counts[event]);
+    if (observed >= kHalfRange) return {};
+    increments[event] = {observed, 0, 0};
+  }
+  std::copy(sample.counts.begin(), sample.counts.end(), counts_.begin());
+  baseline_.enabled = sample.enabled;
+  baseline_.running = sample.running;
+  GroupIncrement increment;
+  increment.coverage = Coverage::kComplete;
+  increment.enabled = increment.running = nanoseconds{enabled};
+  return increment;
+}
+
+bool GroupEstimator::fell(const Sample& sample) const {
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    if (fell_from(counts_[event], sample.counts[event])) return true;
+  }
+  return fell_from(baseline_.enabled, sample.enabled) ||
+         fell_from(baseline_.running, sample.running);
+}
+
+bool GroupEstimator::counted(const Sample& sample) const {
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    if (counts_[event] != sample.counts[event]) return true;
+  }
+  return false;
+}
+
+void GroupEstimator::observe(const Sample& sample, std::span<EventIncrement> increments) {
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    increments[event].observed = difference(counts_[event], sample.counts[event]);
+    events_[event].pending += static_cast<double>(increments[event].observed);
+  }
+}
+
+void GroupEstimator::set_baseline(const Sample& sample) {
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    counts_[event] = sample.counts[event];
+  }
+  baseline_.enabled = sample.enabled;
+  baseline_.running = sample.running;
+  baseline_.clock = sample.clock;
+  baseline_.has_reference = sample.reference.has_value();
+  if (sample.reference) baseline_.reference = *sample.reference;
+}
+
+GroupEstimator::Passed GroupEstimator::since_baseline(const Sample& sample,
+                                                      GroupIncrement& increment) const {
+  Passed passed;
+  passed.enabled = increase(baseline_.enabled, sample.enabled);
+  passed.running = std::min(increase(baseline_.running, sample.running), passed.enabled);
+  check_running(sample, passed, increment);
+  add_reference(sample, passed, increment);
+  return passed;
+}
+
+/// Small differences are the moments in which groups are switched, which Linux 6.1 books to the
+/// time running of some groups and not of others; counted is counted, so the longer one is right. A
+/// clock that stands still while events are counted was never started, and is not believed.
+void GroupEstimator::check_running(const Sample& sample, Passed& passed,
+                                   GroupIncrement& increment) const {
+  if (!sample.clock || !baseline_.clock || fell_from(*baseline_.clock, *sample.clock)) return;
+  const nanoseconds clock = increase(*baseline_.clock, *sample.clock);
+  const double tolerance = std::max(kClockTolerance * ns(passed.enabled), 2 * ns(slot_));
+  if (std::abs(ns(passed.running) - ns(clock)) <= tolerance) {
+    passed.running = std::clamp(clock, passed.running, passed.enabled);
+    return;
+  }
+  if (clock.count() == 0 && counted(sample)) return;
+  passed.running = std::min(clock, passed.enabled);
+  increment.mistimed = true;
+}
+
+/// The two readings of the reference lie a moment apart, which is corrected by their times.
+void GroupEstimator::add_reference(const Sample& sample, Passed& passed,
+                                   GroupIncrement& increment) const {
+  if (!sample.reference || !baseline_.has_reference) return;
+  const ReferenceTotals& before = baseline_.reference;
+  const ReferenceTotals& now = *sample.reference;
+  if (fell_from(before.sampled, now.sampled) || fell_from(before.always, now.always) ||
+      fell_from(before.always_enabled, now.always_enabled)) {
+    increment.anomaly = true;  // APERF starts anew after a suspend; this interval does without
+    return;
+  }
+  const double always_enabled = ns(increase(before.always_enabled, now.always_enabled));
+  if (always_enabled <= 0) return;
+  // Before the first sample of a group that was opened late: of long ago, and of something else.
+  const bool is_lifetime =
+      before.always_enabled.count() == 0 && always_enabled > 2 * ns(passed.enabled);
+  if (is_lifetime) return;
+  const double always = static_cast<double>(difference(before.always, now.always));
+  passed.sampled = static_cast<double>(difference(before.sampled, now.sampled));
+  passed.reference = std::max(always * (ns(passed.enabled) / always_enabled), passed.sampled);
+  passed.has_reference = true;
+}
+
+/// What is enabled without the PMU is taken into the open interval only up to the cap.
+void GroupEstimator::cap_imputation(const Sample& sample, Passed& passed,
+                                    GroupIncrement& increment) {
+  if (passed.running.count() > 0) starved_ = {};
+  if (passed.running.count() > 0 || passed.enabled.count() == 0) return;
+  if (sample.is_stopped) {
+    pending_starved_ = sum(pending_starved_, passed.enabled);
+    return;
+  }
+  const nanoseconds left = std::max(nanoseconds{kMostImputed} - starved_, nanoseconds{0});
+  starved_ = std::min(starved_ + std::min(passed.enabled, nanoseconds{kMostImputed}),
+                      nanoseconds{kMostImputed});
+  const nanoseconds imputable = std::min(passed.enabled, left);
+  increment.unmeasured = passed.enabled - imputable;
+  const double part = ns(imputable) / ns(passed.enabled);
+  passed.enabled = imputable;
+  passed.sampled *= part;
+  passed.reference *= part;
+  pending_starved_ += imputable;
+  if (imputable.count() == 0) increment.unmeasured = sum(increment.unmeasured, give_up());
+}
+
+/// An open interval that never got a history to be filled from.
+nanoseconds GroupEstimator::give_up() {
+  const double missed = std::max(open_.enabled - open_.running, 0.0);
+  pending_starved_ = {};
+  open_ = {};
+  open_has_reference_ = true;
+  for (Event& event : events_) event.pending = 0;
+  return missed < static_cast<double>(kHalfRange) ? nanoseconds{static_cast<std::int64_t>(missed)}
+                                                  : nanoseconds::max();
+}
+
+/// False while nothing is known of this target that the open interval could be filled from: others
+/// may do something else entirely. A reference that the windows see nothing of for a minute may
+/// never be seen, so that then time has to do.
+bool GroupEstimator::can_commit() const {
+  if (open_.enabled <= 0) return true;  // and nothing is to be filled
+  const bool has_waited = open_.enabled - ns(pending_starved_) >= ns(kMostImputed);
+  const bool saw_activity = open_.running > 0 && (!open_has_reference_ || open_.sampled > 0 ||
+                                                  open_.reference <= 0 || has_waited);
+  const bool remembers = !events_.empty() && events_.front().history.running > 0;
+  return saw_activity || remembers;
+}
+
+void GroupEstimator::commit(Event& event, const EventModel& model, EventIncrement& increment,
+                            Lessons& lessons) {
+  Observed interval = open_;
+  interval.events = std::exchange(event.pending, 0);
+  if (interval.enabled <= 0) return;
+  const Estimate result = estimate(interval, open_has_reference_, event.history, model, ns(slot_));
+  if (!open_has_reference_) {  // what is to be expected, so that the past stays comparable
+    interval.sampled = model.reference_rate() * interval.running;
+    interval.reference = model.reference_rate() * interval.enabled;
+  }
+  lessons.add(interval, open_has_reference_);
+  if (result.size <= 0) return;
+
+  const double carried =
+      std::min(result.extrapolated + event.fraction, static_cast<double>(kHalfRange));
+  increment.extrapolated = static_cast<std::uint64_t>(carried);
+  event.fraction = carried - static_cast<double>(increment.extrapolated);
+  increment.variance =
+      successive_difference_variance(result, interval.events, event.last_rate, event.last_size);
+  if (result.sampled_size <= 0) return;
+  event.last_rate = (interval.events + result.extrapolated) / result.size;
+  event.last_size = result.sampled_size;
+  // What is known in time only says nothing of the reference once that is there.
+  const bool is_first =
+      event.history.running <= 0 || (open_has_reference_ && event.history.reference <= 0);
+  event.history.follow(interval, is_first ? 1 : kHistoryWeight * result.information);
 }
 
 }  // namespace pex::estimate

@@ -3,58 +3,155 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "estimate/event_model.h"
 
 namespace pex::estimate {
 
 /// How much of an interval the PMU saw.
 enum class Coverage {
   kComplete,  ///< had the PMU whenever it wanted it: the value is exact, and may be zero
-  kScaled,    ///< shared the PMU: the value is an estimate
-  kNone,      ///< wanted the PMU and never had it: there is no value, which is not zero
+  kScaled,    ///< shared the PMU, or is filled from history: the value is an estimate
+  kNone,      ///< wanted the PMU and did not have it: nothing is known, which is not zero
 };
 
-/// Events over one interval.
-struct Estimate {
-  std::uint64_t observed = 0;  ///< counted while the group had the PMU: exact
-  double extrapolated = 0;     ///< for the rest of the time; never negative
-  Coverage coverage = Coverage::kComplete;
+/// An activity that is counted twice: by the group, so only while it has the PMU, and always.
+/// Totals of the kernel.
+struct ReferenceTotals {
+  std::uint64_t sampled = 0;                  ///< counted by the member of the group
+  std::uint64_t always = 0;                   ///< counted all the time, at the same target
+  std::chrono::nanoseconds always_enabled{};  ///< for which `always` was counted; may be read a
+                                              ///< moment apart from the group
 };
 
-/// All three arguments are increments over the interval, not totals: scaled totals can fall, and a
-/// counter must not. `enabled` = 0 is an exact zero (a cgroup none of whose tasks was on the CPU).
-/// The extrapolated part is raw * (enabled - running) / running in floating point, which no
-/// interval can overflow; integers overflow 64 bits after 4 s at 4 GHz.
-Estimate scale(std::uint64_t raw, std::chrono::nanoseconds enabled,
-               std::chrono::nanoseconds running);
+/// What the kernel said of one group at one instant; all totals since it was opened.
+struct Sample {
+  std::chrono::nanoseconds enabled{};     ///< the group wanted the PMU
+  std::chrono::nanoseconds running{};     ///< it had the PMU, as the kernel says
+  std::span<const std::uint64_t> counts;  ///< one for each event
+  std::optional<ReferenceTotals> reference;
+  /// It had the PMU, by a software clock that is a member of the group. `running` of cgroup groups
+  /// that share the PMU is booked to the wrong group before "perf: Update cgroup time when rotating
+  /// multiplexed events" (Linux 6.12.115): right in the long run, useless for one poll.
+  std::optional<std::chrono::nanoseconds> clock;
+  /// It was kept off the PMU by its owner, to let others on. Sure to have its turn again, it is
+  /// filled from history for as long as that takes.
+  bool is_stopped = false;
+};
 
-/// Turns the kernel's totals for one group on one CPU into increments that add up to a monotonic
-/// estimate: observed counts exactly, the extrapolated part with its fraction carried to the next
-/// interval. No allocation after construction.
+/// Of one event in one interval. What is published grows by observed + extrapolated.
+struct EventIncrement {
+  std::uint64_t observed = 0;      ///< counted while the group had the PMU: exact
+  std::uint64_t extrapolated = 0;  ///< for the rest of the time; fractions are carried
+  double variance = 0;             ///< of extrapolated, events^2
+};
+
+/// Of one group in one interval. `enabled` is `running`, plus what counts were scaled up for, plus
+/// `imputed`, plus `unmeasured`.
+struct GroupIncrement {
+  Coverage coverage = Coverage::kNone;
+  std::chrono::nanoseconds enabled{};
+  std::chrono::nanoseconds running{};     ///< as corrected by the clock
+  std::chrono::nanoseconds imputed{};     ///< enabled without the PMU, and filled from history, or
+                                          ///< by the first turn after it
+  std::chrono::nanoseconds unmeasured{};  ///< enabled, and in no count: not covered at all
+  double reference = 0;                   ///< X
+  double reference_sampled = 0;           ///< x
+  bool anomaly = false;   ///< a total fell: the interval is unmeasured and a new baseline taken
+  bool mistimed = false;  ///< `running` was not believed, and the clock used
+};
+
+/// Enabled time without the PMU that is filled from history, in a row; after it nothing is known.
+inline constexpr std::chrono::seconds kMostImputed{60};
+
+/// Turns the kernel's totals for one group at one target into increments of a counter that never
+/// falls, is unbiased when the group shares the PMU with others, and tells its own standard error.
 ///
-/// States of an interval:
-///   complete, scaled   increments are given and the next interval starts here
-///   none               no increments; the interval stays open and joins the next one, so that what
-///                      was counted in it is never lost
-/// Hostile input (counts or times that fall) yields zero, never a fall and never a wild value.
+/// For y events seen in windows of size s, out of the size S of the whole interval (EventModel),
+/// the increment is y + (S - s) * rate, a ratio estimator with a control variate:
+///   rate      w y/s + (1 - w) h: what the windows saw, and where they saw too little (less than
+///             two fifths of their fair share, or one slot of rotation) the rate of history h
+///   w         min(1, s / need)^2
+///   variance  (1 - s/S) (Y - q' S)^2 s' / (s + s'), by successive differences: Y is this
+///             interval's estimate, q' and s' rate and size of the one before (Wolter, JASA 1984,
+///             on systematic samples). Calibrated or too large, except where the load beats
+///             against the rotation. Of one interval it has one degree of freedom: sum it first.
+/// Without a reference size is time, and this is scaling of increments by enabled / running.
+///
+/// States of an interval, with E the time enabled in it and r the time running:
+///   E = 0            nothing to add (a cgroup none of whose tasks was on the CPU)
+///   r = E            exact
+///   0 < r < E        scaled
+///   r = 0            filled from history, 60 s long; then unmeasured. Without a history it stays
+///                    open and joins the next one
+///   a total fell     unmeasured, new baseline
+///
+/// No allocation after construction. Nothing that the kernel can say makes a total fall, overflow
+/// or not finite.
 class GroupEstimator {
  public:
-  explicit GroupEstimator(std::size_t events);
+  /// `slot`: how long a group has the PMU before the next one, perf_event_mux_interval_ms. One that
+  /// never loses the PMU needs no history: without (`keeps_history`), what is exact costs next to
+  /// nothing.
+  explicit GroupEstimator(std::size_t events,
+                          std::chrono::nanoseconds slot = std::chrono::milliseconds{4},
+                          bool keeps_history = true);
 
-  /// `counts` and `increments` have one element for each event, `enabled` and `running` are totals
-  /// in the sense of perf::GroupReading. `increments` is written in any case.
-  Coverage advance(std::chrono::nanoseconds enabled, std::chrono::nanoseconds running,
-                   std::span<const std::uint64_t> counts, std::span<std::uint64_t> increments);
+  /// The group was opened anew, so its totals start at 0. History goes on.
+  void restart();
+
+  /// Nothing will follow for now. Returns what of the open interval is unmeasured for that.
+  std::chrono::nanoseconds give_up();
+
+  /// `models` (what is known of each event), `increments` (written in any case) and `lessons` (to
+  /// which what this interval teaches is added) have one element for each event.
+  GroupIncrement advance(const Sample& sample, std::span<const EventModel> models,
+                         std::span<EventIncrement> increments, std::span<Lessons> lessons);
 
  private:
-  std::chrono::nanoseconds enabled_{};  ///< totals at the start of the open interval
-  std::chrono::nanoseconds running_{};
   struct Event {
-    std::uint64_t count = 0;  ///< total at the start of the open interval
-    double fraction = 0;      ///< of an event, carried from earlier intervals; 0 <= fraction < 1
+    double pending = 0;   ///< counted in the open interval
+    double fraction = 0;  ///< of an event, carried to the next interval; in [0, 1)
+    Observed history;
+    double last_rate = 0;  ///< q', events per size
+    double last_size = 0;  ///< s'; 0 when there was none
   };
+  /// The kernel's totals at the last sample.
+  struct Baseline {
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+    std::optional<std::chrono::nanoseconds> clock{0};
+    ReferenceTotals reference;
+    bool has_reference = true;  ///< before the first sample they are all 0
+  };
+  /// What has passed since the baseline.
+  struct Passed;
+
+  std::optional<GroupIncrement> count_exactly(const Sample& sample,
+                                              std::span<EventIncrement> increments);
+  bool fell(const Sample& sample) const;
+  bool counted(const Sample& sample) const;
+  void check_running(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
+  void observe(const Sample& sample, std::span<EventIncrement> increments);
+  void set_baseline(const Sample& sample);
+  Passed since_baseline(const Sample& sample, GroupIncrement& increment) const;
+  void add_reference(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
+  void cap_imputation(const Sample& sample, Passed& passed, GroupIncrement& increment);
+  bool can_commit() const;
+  void commit(Event& event, const EventModel& model, EventIncrement& increment, Lessons& lessons);
+
+  std::chrono::nanoseconds slot_;
+  Baseline baseline_;
+  Observed open_;  ///< the interval since the last commit, but for its events
+  bool open_has_reference_ = true;
+  std::chrono::nanoseconds starved_{};          ///< enabled without the PMU, in a row
+  std::chrono::nanoseconds pending_starved_{};  ///< the part of open_ without the PMU
+  std::vector<std::uint64_t> counts_;           ///< of the events, at the last sample
   std::vector<Event> events_;
+  bool keeps_history_;
 };
 
 }  // namespace pex::estimate

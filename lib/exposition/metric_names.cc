@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 
+#include "exposition/labels.h"
+
 namespace pex::exposition {
 namespace {
 
@@ -65,16 +67,16 @@ std::string escape_help(std::string_view help) {
 
 std::string help_of(Scope scope, const EventFamily& family) {
   std::vector<std::string> names;
-  for (const collect::Column* column : family.columns) {
-    const std::string& name = column->event.name;
+  for (const EventFamily::Member& member : family.columns) {
+    const std::string& name = member.column->event.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  std::string help = family.columns.front()->event.help;
+  std::string help = family.columns.front().column->event.help;
   help += names.size() == 1 ? " Event " : " Events ";
   for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
   help += scope == Scope::kCgroup
               ? ", by cgroup with its children, over all CPUs."
-              : ", " + std::string(row_of(family.columns.front()->aggregation).help) + ".";
+              : ", " + std::string(row_of(family.columns.front().column->aggregation).help) + ".";
   return escape_help(help);
 }
 
@@ -98,7 +100,7 @@ std::vector<EventFamily> families_of(Scope scope, const collect::ScopePlan& plan
     const std::string name = family_name(scope, column.event);
     const auto [place, is_new] = known.try_emplace(name, families.size());
     if (is_new) families.push_back({name, {}, {}});
-    families[place->second].columns.push_back(&column);
+    families[place->second].columns.push_back({&column, labels_of_event(column.event)});
   }
   for (EventFamily& family : families) family.help = help_of(scope, family);
   return families;

@@ -22,9 +22,13 @@ std::string family_name(Scope scope, const perf::EventIdentity& event);
 
 /// The columns that are published under one name, told apart by their labels.
 struct EventFamily {
+  struct Member {
+    const collect::Column* column = nullptr;
+    std::string labels;  ///< escaped, without those of the rows: `pmu="cpu_core"`; mostly empty
+  };
   std::string name;
   std::string help;  ///< what stands after "# HELP name "
-  std::vector<const collect::Column*> columns;
+  std::vector<Member> columns;
 };
 
 /// Those of a scope, in the order of their first columns. Borrows from `plan`.

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "collect/budget.h"
+#include "exposition/group_troubles.h"
 
 namespace pex::exposition {
 namespace {
@@ -90,9 +91,12 @@ struct SelfMetrics::Families {
   Gauge& off_pmu = gauge(registry, "perf_event_exporter_pinned_groups_off_pmu",
                          "Pinned groups without their place on the PMU at the last poll.")
                        .Add({});
-  Counter& read_failures =
-      counter(registry, "perf_event_exporter_read_errors_total", "Groups that could not be read.")
+  Gauge& in_turns =
+      gauge(registry, "perf_event_exporter_cgroups_in_turns",
+            "Cgroups, each once for every CPU, whose groups are enabled in turn because "
+            "the kernel's rotation starved one of them.")
           .Add({});
+  GroupTroubles troubles{registry};
   Family<Gauge>& cgroups =
       gauge(registry, "perf_event_exporter_cgroups",
             "Cgroups by state: counted, lingering after their end, left out by a limit, or in a "
@@ -162,7 +166,8 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
   f.last_poll.Set(seconds_since_epoch(snapshot.taken));
   f.open_events.Set(static_cast<double>(report.open_events));
   f.off_pmu.Set(static_cast<double>(report.groups_off_pmu));
-  f.read_failures.Increment(static_cast<double>(report.read_failures));
+  f.in_turns.Set(static_cast<double>(report.targets_in_turns));
+  f.troubles.add(report, snapshot.plan);
   for (const auto& [refusal, times] : report.refusals) {
     f.open_errors.Add({{"event", refusal.what}, {"errno", errno_name(refusal.code)}})
         .Increment(static_cast<double>(times));

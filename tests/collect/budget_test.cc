@@ -1,7 +1,13 @@
 #include "collect/budget.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/snapshot.h"
 #include "support/events.h"
 
 namespace pex::collect {
@@ -160,6 +166,110 @@ TEST(NeedTest, DoesNotCountCpusThatAreOffline) {
 
   EXPECT_EQ(need.cpu_events, 2U + 1U);
   EXPECT_EQ(need.cgroup_events, 1U);
+}
+
+std::size_t below(std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); }
+
+/// Up to three groups of any kind, on any PMU of hybrid_machine().
+ScopePlan any_scope() {
+  std::vector<test::GroupOf> groups(below(4));
+  for (test::GroupOf& group : groups) {
+    group.name = "g";
+    group.events.resize(below(3) + 1, "cycles");
+    group.pmu = *rc::gen::element<std::string>("", "big", "little", "imc_0");
+    group.aggregation = *rc::gen::element(Aggregation::kCpu, Aggregation::kHost);
+  }
+  ScopePlan plan = test::scope_plan(groups);
+  for (GroupPlan& group : plan.groups) {
+    group.shares_pmu = below(2) == 0;
+    group.is_published = below(4) != 0;
+    if (below(2) == 0) continue;
+    group.witnesses.reference = group.events.size();
+    group.events.push_back(test::counter("cycles"));
+    group.helpers = 1;
+  }
+  return plan;
+}
+
+/// Now and then a column gets a part in another group, as PMUs that share the work have it.
+void share_columns(ScopePlan& plan) {
+  for (std::size_t i = 0; i + 1 < plan.columns.size(); ++i) {
+    if (plan.columns[i].aggregation != plan.columns[i + 1].aggregation || below(3) != 0) continue;
+    plan.columns[i].parts.push_back(plan.columns[i + 1].parts.front());
+  }
+}
+
+/// What is known of rows that are there at all.
+struct Known {
+  bool (*times)();
+  GroupRow::Value (*value)();
+  bool (*weight)();
+};
+constexpr Known kAll = {[] { return true; }, [] { return GroupRow::Value::kKnown; },
+                        [] { return true; }};
+constexpr Known kSome = {[] { return below(2) == 0; },
+                         [] {
+                           return *rc::gen::element(GroupRow::Value::kNotHere,
+                                                    GroupRow::Value::kNone,
+                                                    GroupRow::Value::kKnown);
+                         },
+                         [] { return below(2) == 0; }};
+
+/// `here` tells whether the group is counted at a row.
+template <typename Here>
+GroupTable table_of(const GroupPlan& group, std::size_t rows, const Known& known, Here here) {
+  GroupTable table{group.estimated(), std::vector<GroupRow>(rows), {}, {}};
+  table.totals.resize(rows * table.events);
+  table.reference_weights.resize(table.events);
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (here(row)) table.rows[row] = {known.value(), known.times(), {}};
+  }
+  for (auto& weight : table.reference_weights) {
+    if (group.witnesses.reference && known.weight()) weight = 0.5;
+  }
+  return table;
+}
+
+/// All CPUs of the machine, one row each or all in one, and `cgroups`.
+Snapshot snapshot_of(const CountingPlan& plan, const MachineCpus& cpus, std::size_t cgroups,
+                     const Known& known) {
+  Snapshot snapshot;
+  for (const GroupPlan& group : plan.cpu.groups) {
+    const bool is_host = group.aggregation == Aggregation::kHost;
+    snapshot.cpu.push_back(table_of(
+        group, is_host ? 1 : cpus.online.size(), known,
+        [&](std::size_t row) { return is_host || cpus.counts_on(group.pmu, cpus.online[row]); }));
+  }
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    snapshot.cgroup.push_back(table_of(group, cgroups, known, [](std::size_t) { return true; }));
+  }
+  snapshot.plan = std::make_shared<const CountingPlan>(plan);
+  return snapshot;
+}
+
+RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotHas, ()) {
+  CountingPlan plan{any_scope(), any_scope(), {below(2) == 0, below(2) == 0}};
+  share_columns(plan.cpu);
+  share_columns(plan.cgroup);
+  const MachineCpus cpus = hybrid_machine();
+  const std::size_t cgroups = below(4);
+
+  const Need need = need_of(plan, cpus);
+
+  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, below(2) == 0 ? kAll : kSome);
+  RC_ASSERT(need.cpu_series + cgroups * need.cgroup_series >= count_series(snapshot));
+}
+
+RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
+  CountingPlan plan{any_scope(), any_scope(), {below(2) == 0, below(2) == 0}};
+  for (GroupPlan& group : plan.cpu.groups) group.aggregation = Aggregation::kCpu;
+  const MachineCpus cpus = hybrid_machine();
+  const std::size_t cgroups = below(4);
+
+  const Need need = need_of(plan, cpus);
+
+  const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, kAll);
+  RC_ASSERT(need.cpu_series + cgroups * need.cgroup_series == count_series(snapshot));
 }
 
 }  // namespace

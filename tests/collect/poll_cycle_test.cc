@@ -38,6 +38,11 @@ class PollCycleTest : public testing::Test {
     return cgroup;
   }
 
+  /// As the first poll of a collector: nothing has been learned yet.
+  PollReport run(PollCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
+    return cycle.run(targets, EventModels{*plan_});
+  }
+
   static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
                                                   MachineCpus cpus = {{0}, {}, {}}) {
     auto set = std::make_shared<TargetSet>();
@@ -56,25 +61,25 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
 
-  const PollReport report = cycle.run(targets({}));
+  const PollReport report = run(cycle, targets({}));
 
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_EQ(report.groups_read, 1U);
   EXPECT_EQ(report.open_events, 3U);  // two, and the one that tells of the CPU
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[1], 200U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 200U);
 }
 
 TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
   const auto a = make_cgroup("/a");
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
-  (void)cycle.run(targets({{1, "/a", a}}));
+  (void)run(cycle, targets({{1, "/a", a}}));
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{2}, milliseconds{2}, {8}));
 
-  const PollReport report = cycle.run(targets({{1, "/a", nullptr}}));
+  const PollReport report = run(cycle, targets({{1, "/a", nullptr}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 8U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 8U);
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy"}));
 }
 
@@ -86,12 +91,12 @@ TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {1}));
   kernel_.answer("cpu0 /b context-switches", counts(milliseconds{1}, milliseconds{1}, {2}));
   kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
-  (void)cycle.run(targets({{1, "/a", a}, {2, "/b", b}}));
+  (void)run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
 
-  (void)cycle.run(targets({{2, "/b", b}, {3, "/c", c}}));
+  (void)run(cycle, targets({{2, "/b", b}, {3, "/c", c}}));
 
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 2U);
-  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals().events()[0], 3U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 2U);
+  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals()[0].value, 3U);
   EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
 }
 
@@ -101,26 +106,26 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
 
-  const PollReport report = cycle.run(targets({{1, "/a", a}}));
+  const PollReport report = run(cycle, targets({{1, "/a", a}}));
 
-  EXPECT_EQ(report.read_failures, 1U);
+  EXPECT_EQ(report.troubles.at("core").read_failures, 1U);
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(describe(report.failures.begin()->second.first),
             "read group 'core' on CPU 0: Input/output error (EIO)");
-  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().events()[0], 5U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
 }
 
 TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 0}));
-  (void)cycle.run(targets({}));
+  (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
-  (void)cycle.run(targets({}));
+  (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles", counts(milliseconds{3}, milliseconds{3}, {300, 0}));
 
-  (void)cycle.run(targets({}));
+  (void)run(cycle, targets({}));
 
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[0], 300U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[0].value, 300U);
 }
 
 TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
@@ -129,7 +134,7 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
 
   std::vector<int> polls_with_a_try;
   for (int poll = 1; poll <= 20; ++poll) {
-    if (!cycle.run(targets({})).refusals.empty()) polls_with_a_try.push_back(poll);
+    if (!run(cycle, targets({})).refusals.empty()) polls_with_a_try.push_back(poll);
   }
 
   EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
@@ -140,7 +145,7 @@ TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   kernel_.refuse("instructions", EMFILE);
   PollCycle cycle{kernel_, plan_, 0};
 
-  const PollReport report = cycle.run(targets({}));
+  const PollReport report = run(cycle, targets({}));
 
   ASSERT_EQ(report.refusals.size(), 1U);
   EXPECT_EQ(report.refusals.begin()->first, (PollReport::Cause{"instructions", EMFILE}));
@@ -152,7 +157,7 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
   kernel_.refuse("context-switches", ENOENT);
   PollCycle cycle{kernel_, plan_, 0};
 
-  const PollReport report = cycle.run(targets({{1, "/a", a}}));
+  const PollReport report = run(cycle, targets({{1, "/a", a}}));
 
   EXPECT_TRUE(report.refusals.empty());
   EXPECT_TRUE(report.failures.empty());
@@ -161,37 +166,37 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
 TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
-  (void)cycle.run(targets({}));
+  (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles",
                  {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0});
 
-  const PollReport report = cycle.run(targets({}, {{1}, {}, {}}));
+  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.open_events, 0U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[1], 15U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 15U);
   EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
 TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
-  (void)cycle.run(targets({}));
+  (void)run(cycle, targets({}));
   kernel_.answer("cpu0 dummy", counts(milliseconds{0}, milliseconds{0}, {}));  // its clock stands
   kernel_.answer("cpu0 cycles",
                  {Answer::Kind::kBrokenUp, milliseconds{6}, milliseconds{6}, {130, 13}, 0});
 
-  const PollReport report = cycle.run(targets({}));
+  const PollReport report = run(cycle, targets({}));
 
   EXPECT_TRUE(cycle.cpu_was_away());
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals().events()[1], 13U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 13U);
 }
 
 TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
   PollCycle cycle{kernel_, plan_, 0};
-  for (int poll = 0; poll < 5; ++poll) (void)cycle.run(targets({}));
+  for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
 
   EXPECT_FALSE(cycle.cpu_was_away());
   EXPECT_EQ(kernel_.opened(), 3U);  // two events, and the one that tells of the CPU
@@ -202,7 +207,7 @@ TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
 
-  const PollReport report = cycle.run(targets({}));
+  const PollReport report = run(cycle, targets({}));
 
   EXPECT_EQ(report.groups_off_pmu, 1U);
   EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);              // when opened, and now
@@ -215,7 +220,7 @@ TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
   kernel_.refuse("context-switches", EMFILE);
   PollCycle cycle{kernel_, plan_, 0};
 
-  const PollReport report = cycle.run(targets({{1, "/a", a}, {2, "/b", b}}));
+  const PollReport report = run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
 
   ASSERT_EQ(report.failures.size(), 1U);
   const auto& [cause, failure] = *report.failures.begin();
@@ -225,9 +230,236 @@ TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
       << failure.first.attempted;
 }
 
+TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto a = make_cgroup("/a");
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1000}, milliseconds{985}, {420}));
+
+  (void)run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 420U);
+}
+
+/// Groups that can lose the PMU, beside a clock and a reference that cannot.
+class PollCycleWithWitnessesTest : public PollCycleTest {
+ protected:
+  static constexpr std::uint64_t kSecond = 1'000'000'000;
+
+  PollCycleWithWitnessesTest() {
+    plan_->cpu = test::scope_plan({{"clock", {"cpu-clock", "ref-cycles"}},
+                                   {"a", {"instructions", "ref-cycles"}},
+                                   {"b", {"branches", "cpu-clock"}},
+                                   {"pinned", {"cycles"}, {.pinned = true}}});
+    std::vector<GroupPlan>& groups = plan_->cpu.groups;
+    groups[0].is_published = false;
+    for (std::size_t i = 1; i < groups.size(); ++i) {
+      groups[i].shares_pmu = true;
+      groups[i].witnesses.always_on = 0;
+    }
+    groups[1].helpers = groups[2].helpers = 1;
+    groups[1].witnesses.reference = 1;
+    groups[1].witnesses.reference_always = EventAt{0, 1};
+    groups[2].witnesses.clock = 1;
+  }
+
+  /// A second of the whole CPU, of which `sampled` of `all` reference events were in the windows of
+  /// group a, which had the PMU half of the time.
+  void pass(int second, std::uint64_t all, std::uint64_t sampled, std::uint64_t instructions) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock",
+                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second), all}));
+    kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
+  }
+
+  const GroupTotals& totals(const PollCycle& cycle, std::size_t group) {
+    return cycle.cpu_groups()[group].totals();
+  }
+};
+
+TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
+  PollCycle cycle{kernel_, plan_, 0};
+  pass(1, /*all=*/1000, /*sampled=*/250, /*instructions=*/500);
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 1)[0].value, 2000U);  // by time it would be 1000
+  EXPECT_EQ(totals(cycle, 1)[0].observed, 500U);
+  EXPECT_EQ(totals(cycle, 1).times().reference, 1000);
+  EXPECT_EQ(totals(cycle, 1).times().reference_sampled, 250);
+}
+
+TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
+  PollCycle cycle{kernel_, plan_, 0};
+  EventModels models{*plan_};
+  std::uint64_t all = 0, sampled = 0, instructions = 0;
+  for (int second = 1; second <= 200; ++second) {  // 2 for each reference event, whatever the time
+    all += 1000;
+    sampled += second % 2 == 0 ? 300 : 700;
+    instructions += second % 2 == 0 ? 600 : 1400;
+    pass(second, all, sampled, instructions);
+    (void)cycle.run(targets({}), models);
+    const PollLessons* const lessons[] = {&cycle.lessons()};
+    models.learn(lessons);
+  }
+
+  EXPECT_GT(models.cpu[1][0].reference_weight(), 0.99);
+  EXPECT_NEAR(static_cast<double>(totals(cycle, 1)[0].value), 400'000, 400);
+}
+
+TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTime) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 branches", counts(milliseconds{1000}, milliseconds{100},
+                                         {300, kSecond / 4}));  // a quarter of the second
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 2)[0].value, 1200U);  // by running time it would be 3000
+  EXPECT_EQ(totals(cycle, 2).times().running, milliseconds{250});
+  EXPECT_EQ(report.troubles.at("b").mistimed, 1U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto pinned_at = [&](int second, const Answer& answer) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 cycles", answer);
+    return run(cycle, targets({}));
+  };
+  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
+  (void)pinned_at(1, counts(milliseconds{1000}, milliseconds{1000}, {700}));
+
+  const PollReport report = pinned_at(2, off_pmu);  // for how much of this second is not known yet
+  (void)pinned_at(4, off_pmu);
+  const GroupTotals& pinned = totals(cycle, 3);
+  EXPECT_EQ(pinned.times().unmeasured, milliseconds{2000});
+  EXPECT_EQ(report.troubles.at("pinned").pinned_errors, 1U);
+
+  // Back for half a second; of second 2 it had been on the PMU for 300 ms.
+  (void)pinned_at(5, counts(milliseconds{1800}, milliseconds{1800}, {1260}));
+  EXPECT_EQ(pinned.times().enabled, milliseconds{5000});
+  EXPECT_EQ(pinned.times().running, milliseconds{1800});
+  EXPECT_EQ(pinned.times().unmeasured, milliseconds{3200});
+  EXPECT_EQ(pinned[0].value, 1260U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{5000}, milliseconds{5000}, {}));
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{6000}, milliseconds{6000}, {}));
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{1000});
+}
+
+TEST_F(PollCycleWithWitnessesTest,
+       APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
+  PollCycle cycle{kernel_, plan_, 0};
+  milliseconds on_pmu{};
+  for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    on_pmu += milliseconds{second % 2 == 0 ? 900 : 1000};
+    const Answer answer =
+        second % 2 == 0 ? Answer{Answer::Kind::kEof, {}, {}, {}, 0} : counts(on_pmu, on_pmu, {7});
+    kernel_.answer("cpu0 cycles", answer);
+    (void)run(cycle, targets({}));
+  }
+
+  const GroupTimes& times = totals(cycle, 3).times();
+  EXPECT_EQ(times.enabled, milliseconds{199'000});
+  EXPECT_EQ(times.unmeasured, milliseconds{9'900});
+}
+
+TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWasAway) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
+  kernel_.answer("cpu0 cycles", off_pmu);
+  kernel_.answer("cpu0 cpu-clock", {Answer::Kind::kError, {}, {}, {}, EIO});
+  (void)run(cycle, targets({}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cpu-clock",
+                 counts(milliseconds{864'000'000}, milliseconds{864'000'000}, {}));
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{0});
+}
+
+TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) {
+  kernel_.refuse("ref-cycles", EACCES);
+  plan_->cpu.groups[0].dispensable = plan_->cpu.groups[1].dispensable = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 instructions", counts(milliseconds{1000}, milliseconds{500}, {500}));
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{1000}, milliseconds{1000}, {kSecond}));
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 1)[0].value, 1000U);  // by time
+  EXPECT_FALSE(cycle.cpu_groups()[0].has_failed());
+  EXPECT_EQ(report.refusals.at({"ref-cycles", EACCES}), 2U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
+  (void)run(cycle, targets({}));
+  ASSERT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{0});
+
+  (void)run(cycle, targets({}, {{1}, {}, {}}));  // the CPU has gone offline
+
+  EXPECT_EQ(totals(cycle, 2).times().enabled, milliseconds{5000});
+  EXPECT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{5000});
+}
+
+TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
+  PollCycle cycle{kernel_, plan_, 0};
+  pass(1, /*all=*/1000, /*sampled=*/0, /*instructions=*/10);  // activity, and none in the windows
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_FALSE(totals(cycle, 1).counted());
+}
+
+TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(report.open_events, 8U);  // 2 + 2 + 2 + 1, and the one that tells of the CPU
+  EXPECT_EQ(totals(cycle, 1).size(), 1U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, OpensGroupsThatTakeTurnsInAnotherOrderOnEachCpu) {
+  const auto order_on = [this](int cpu) {
+    PollCycle cycle{kernel_, plan_, cpu};
+    const std::size_t before = kernel_.opened_groups().size();
+    (void)run(cycle, targets({}, {{cpu}, {}, {}}));
+    const std::vector<std::string> opened = kernel_.opened_groups();
+    return std::vector<std::string>(opened.begin() + static_cast<std::ptrdiff_t>(before),
+                                    opened.end());
+  };
+
+  EXPECT_EQ(order_on(0), (std::vector<std::string>{"cpu0 dummy", "cpu0 cpu-clock", "cpu0 cycles",
+                                                   "cpu0 instructions", "cpu0 branches"}));
+  EXPECT_EQ(order_on(1), (std::vector<std::string>{"cpu1 dummy", "cpu1 cpu-clock", "cpu1 cycles",
+                                                   "cpu1 branches", "cpu1 instructions"}));
+
+  GroupPlan memory = plan_->cpu.groups[2];  // another PMU changes nothing about that
+  memory.pmu = "imc";
+  plan_->cpu.groups.push_back(memory);
+  EXPECT_EQ(order_on(2)[3], "cpu2 instructions");
+  EXPECT_EQ(order_on(3)[3], "cpu3 branches");
+}
+
 /// Two CPUs, and memory that is read on one of them.
 class PollCycleOfAPmuTest : public PollCycleTest {
  protected:
+  PollCycleOfAPmuTest() { plan_ = memory_plan(); }
+
   static std::shared_ptr<CountingPlan> memory_plan() {
     auto plan = std::make_shared<CountingPlan>();
     plan->cpu = test::scope_plan(
@@ -252,8 +484,8 @@ class PollCycleOfAPmuTest : public PollCycleTest {
 TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
   const auto first = read_on(0);
 
-  const PollReport on_cpu0 = cpu0_.run(first);
-  const PollReport on_cpu4 = cpu4_.run(first);
+  const PollReport on_cpu0 = run(cpu0_, first);
+  const PollReport on_cpu4 = run(cpu4_, first);
 
   EXPECT_EQ(on_cpu0.groups_opened, 2U);
   EXPECT_EQ(on_cpu4.groups_opened, 1U);
@@ -264,20 +496,20 @@ TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
 
 TEST_F(PollCycleOfAPmuTest, IsReadOnceMoreAndClosedWhereItsPmuIsNoLongerRead) {
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100}));
-  (void)cpu0_.run(read_on(0));
+  (void)run(cpu0_, read_on(0));
   kernel_.answer("cpu0 cycles", counts(milliseconds{2}, milliseconds{2}, {150}));
 
-  const PollReport report = cpu0_.run(read_on(4));
+  const PollReport report = run(cpu0_, read_on(4));
 
   EXPECT_EQ(report.groups_closed, 1U);
-  EXPECT_EQ(cpu0_.cpu_groups()[0].totals().events()[0], 150U);
+  EXPECT_EQ(cpu0_.cpu_groups()[0].totals()[0].value, 150U);
   EXPECT_TRUE(open_memory_groups().empty());
 }
 
 TEST_F(PollCycleOfAPmuTest, IsOpenedWhereItsPmuIsReadFromNowOn) {
-  (void)cpu4_.run(read_on(0));
+  (void)run(cpu4_, read_on(0));
 
-  const PollReport report = cpu4_.run(read_on(4));
+  const PollReport report = run(cpu4_, read_on(4));
 
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_EQ(open_memory_groups(), (std::vector<std::string>{"cpu4 cycles"}));
@@ -285,25 +517,24 @@ TEST_F(PollCycleOfAPmuTest, IsOpenedWhereItsPmuIsReadFromNowOn) {
 
 TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
   kernel_.refuse("cpu0 cycles", EMFILE);
-  (void)cpu0_.run(read_on(0));
+  (void)run(cpu0_, read_on(0));
   ASSERT_TRUE(cpu0_.cpu_groups()[0].has_failed());
 
-  (void)cpu0_.run(read_on(4));
+  (void)run(cpu0_, read_on(4));
 
   EXPECT_FALSE(cpu0_.cpu_groups()[0].has_failed());
 }
 
 TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
-  const auto plan = memory_plan();
-  plan->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
+  plan_->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
   const auto a = make_cgroup("/a");
-  PollCycle cpu0{kernel_, plan, 0};
+  PollCycle cpu0{kernel_, plan_, 0};
   const auto with_cgroup = [&](int cpu) {
     return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
   };
-  const PollReport opened = cpu0.run(with_cgroup(0));
+  const PollReport opened = run(cpu0, with_cgroup(0));
 
-  const PollReport closed = cpu0.run(with_cgroup(4));
+  const PollReport closed = run(cpu0, with_cgroup(4));
 
   EXPECT_EQ(opened.groups_opened, 3U);
   EXPECT_EQ(closed.groups_closed, 2U);

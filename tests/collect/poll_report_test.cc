@@ -35,7 +35,8 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   part.groups_read = 3;
   part.groups_off_pmu = 4;
   part.open_events = 5;
-  part.read_failures = 6;
+  part.targets_in_turns = 6;
+  part.troubles["core"] = {1, 2, 3, 4};
   part.refusals[{"cycles", EMFILE}] = 7;
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
@@ -50,7 +51,11 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.groups_read, 6U);
   EXPECT_EQ(all.groups_off_pmu, 8U);
   EXPECT_EQ(all.open_events, 10U);
-  EXPECT_EQ(all.read_failures, 12U);
+  EXPECT_EQ(all.targets_in_turns, 12U);
+  EXPECT_EQ(all.troubles.at("core").anomalies, 2U);
+  EXPECT_EQ(all.troubles.at("core").mistimed, 4U);
+  EXPECT_EQ(all.troubles.at("core").pinned_errors, 6U);
+  EXPECT_EQ(all.troubles.at("core").read_failures, 8U);
   EXPECT_EQ(all.refusals.at({"cycles", EMFILE}), 15U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));

@@ -29,6 +29,13 @@ Answer counts(std::vector<std::uint64_t> numbers) {
 Answer starved() { return {Answer::Kind::kCounts, milliseconds{9}, milliseconds{0}, {}, 0}; }
 Answer never_ran() { return {Answer::Kind::kCounts, milliseconds{0}, milliseconds{0}, {}, 0}; }
 
+/// What is published of `column` at `row`.
+std::optional<std::uint64_t> published(const Column& column, std::span<const GroupTable> tables,
+                                       std::size_t row) {
+  const std::optional<EventTotal> total = value_of(column, tables, row);
+  return total ? std::optional(total->value) : std::nullopt;
+}
+
 /// Polls some CPUs over a scripted kernel, one after the other, and joins their parts.
 class SnapshotTest : public testing::Test {
  protected:
@@ -57,12 +64,13 @@ class SnapshotTest : public testing::Test {
     auto targets = std::make_shared<TargetSet>();
     targets->cpus = cpus_;
     targets->cgroups = cgroups_;
+    const EventModels models{*plan_};
     std::vector<const PollCycle*> parts;
     for (const auto& cycle : cycles_) {
-      (void)cycle->run(targets);
+      (void)cycle->run(targets, models);
       parts.push_back(cycle.get());
     }
-    return join(plan_, targets, parts);
+    return join(plan_, targets, models, parts);
   }
 
   test::TempTree tree_;
@@ -85,7 +93,7 @@ class SnapshotOfACgroupTest : public SnapshotTest {
   /// The only total there is; nothing when it has no value.
   std::optional<std::uint64_t> published_switches() {
     const Snapshot snapshot = poll();
-    return value_of(plan_->cgroup.columns[0], snapshot.cgroup, 0);
+    return published(plan_->cgroup.columns[0], snapshot.cgroup, 0);
   }
 };
 
@@ -156,7 +164,7 @@ MachineCpus eight_cpus() {
 std::vector<std::uint64_t> totals_of(const Snapshot& snapshot) {
   std::vector<std::uint64_t> totals;
   for (std::size_t row = 0; row < snapshot.cpu[0].rows.size(); ++row) {
-    totals.push_back(snapshot.cpu[0].total(row, 0));
+    totals.push_back(snapshot.cpu[0].total(row, 0).value);
   }
   return totals;
 }
@@ -231,8 +239,8 @@ TEST_F(SnapshotTest, SumsTheTimesOfTheCpusOfARow) {
   const GroupRow host = poll().cpu[0].rows[0];
 
   EXPECT_TRUE(host.has_times);
-  EXPECT_EQ(host.enabled, milliseconds{10});
-  EXPECT_EQ(host.running, milliseconds{1});
+  EXPECT_EQ(host.times.enabled, milliseconds{10});
+  EXPECT_EQ(host.times.running, milliseconds{1});
 }
 
 /// What is known of a row is as good as the worst of its parts.
@@ -292,7 +300,7 @@ class SnapshotOfAHybridTest : public SnapshotTest {
 
   std::optional<std::uint64_t> value(const Snapshot& snapshot, std::size_t column,
                                      std::size_t row) const {
-    return value_of(plan_->cpu.columns[column], snapshot.cpu, row);
+    return published(plan_->cpu.columns[column], snapshot.cpu, row);
   }
 };
 
@@ -347,9 +355,9 @@ TEST_F(SnapshotOfAHybridTest, OfACgroupIsTheSumOverBothKindsOfCores) {
 
   const Snapshot snapshot = poll();
 
-  EXPECT_EQ(value_of(plan_->cgroup.columns[0], snapshot.cgroup, 0), 3U);
-  EXPECT_EQ(value_of(plan_->cgroup.columns[1], snapshot.cgroup, 0), 10U);
-  EXPECT_EQ(value_of(plan_->cgroup.columns[2], snapshot.cgroup, 0), 20U);
+  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 3U);
+  EXPECT_EQ(published(plan_->cgroup.columns[1], snapshot.cgroup, 0), 10U);
+  EXPECT_EQ(published(plan_->cgroup.columns[2], snapshot.cgroup, 0), 20U);
 }
 
 TEST_F(SnapshotTest, OfAPackageGoesOnWhenAnotherCpuReadsItsPmu) {
@@ -382,9 +390,10 @@ TEST_F(SnapshotTest, OfAPackageGoesOnWhenAnotherCpuReadsItsPmu) {
 GroupTable table(std::initializer_list<Value> values) {
   GroupTable table;
   table.events = 1;
+  table.reference_weights.resize(1);
   for (const Value value : values) {
-    table.totals.push_back(std::uint64_t{1} << table.rows.size());
-    table.rows.push_back({.value = value});
+    table.totals.push_back({.value = std::uint64_t{1} << table.rows.size()});
+    table.rows.push_back({value, false, {}});
   }
   return table;
 }
@@ -405,17 +414,17 @@ TEST(ValueTest, OfAColumnIsTheSumOfItsPartsThatAreHere) {
   for (const Row& row : rows) {
     const GroupTable tables[] = {table({row.one}), table({row.other})};
 
-    EXPECT_EQ(value_of(column, tables, 0), row.sum)
+    EXPECT_EQ(published(column, tables, 0), row.sum)
         << static_cast<int>(row.one) << " and " << static_cast<int>(row.other);
   }
 }
 
 TEST(ValueTest, OfAColumnStandsStillAtTheEndOfItsNumbers) {
   GroupTable full = table({Value::kKnown});
-  full.totals[0] = kMax;
+  full.totals[0].value = kMax;
   const GroupTable tables[] = {full, table({Value::kKnown})};
 
-  EXPECT_EQ(value_of({{}, Aggregation::kCpu, {{0, 0}, {1, 0}}}, tables, 0), kMax);
+  EXPECT_EQ(published({{}, Aggregation::kCpu, {{0, 0}, {1, 0}}}, tables, 0), kMax);
 }
 
 TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroup) {

@@ -129,6 +129,17 @@ TEST(EventChoiceTest, TakesBracesOnlyAlone) {
                           "events. Remedy: give it an entry of its own under 'groups'"));
 }
 
+TEST(EventChoiceTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
+  const Plan plan = plan_on(
+      "",
+      "  - {name: g, events: [{event: cycles, name: a}, {event: cycles, name: b}], scope: cpu}\n");
+
+  EXPECT_THAT(
+      test::mistakes_of(plan),
+      ElementsAre("c.yaml:2:5: groups[0]: 'cycles' is in group 'g' twice. Remedy: count it in "
+                  "a group of its own under its other name"));
+}
+
 TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   struct Row {
     const char* events;
@@ -144,9 +155,9 @@ TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   for (const Row& row : rows) {
     const Plan plan = plan_on("", group_of(row.events, row.keys));
 
-    ASSERT_EQ(plan.counting.cpu.groups.size(), 1U) << row.events;
-    EXPECT_EQ(plan.counting.cpu.groups[0].mode.pinned, row.pinned) << row.events;
-    EXPECT_EQ(plan.counting.cpu.groups[0].mode.exclusive, row.exclusive) << row.events;
+    ASSERT_EQ(test::groups_of(plan.counting.cpu).size(), 1U) << row.events;
+    EXPECT_EQ(plan.counting.cpu.groups.back().mode.pinned, row.pinned) << row.events;
+    EXPECT_EQ(plan.counting.cpu.groups.back().mode.exclusive, row.exclusive) << row.events;
     EXPECT_EQ(plan.counting.cpu.columns[0].event.name, "cycles") << row.events;
   }
 }

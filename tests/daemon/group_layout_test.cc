@@ -59,8 +59,8 @@ TEST(GroupLayoutTest, TriesAGroupOnACpuOfItsPmu) {
   test::ScriptedKernel kernel;
   (void)plan_on("intel_hybrid", "  - {name: core, events: [cycles], scope: cpu}", kernel);
 
-  EXPECT_EQ(kernel.enabled("cpu16 type0:0xa00000000"), 1U);  // cpu_atom
-  EXPECT_EQ(kernel.enabled("cpu0 type0:0x400000000"), 1U);   // cpu_core
+  EXPECT_GE(kernel.enabled("cpu16 type0:0xa00000000"), 1U);  // cpu_atom
+  EXPECT_GE(kernel.enabled("cpu0 type0:0x400000000"), 1U);   // cpu_core
 }
 
 TEST(GroupLayoutTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
@@ -377,7 +377,8 @@ TEST(GroupLayoutTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
       "  - {name: pinned, events: [cycles, branches], scope: cpu, pinned: true}\n"
       "  - {name: large, events: [instructions, bus-cycles], scope: cpu}\n",
       "c.yaml");
-  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, Beside::kOurCounters);
+  const Plan in_force;
+  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));

@@ -2,329 +2,778 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
-#include <vector>
+#include <random>
+
+#include "polled_group.h"
+#include "rotation.h"
 
 namespace pex::estimate {
 namespace {
 
-using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
-using ::testing::ElementsAre;
+using std::chrono::nanoseconds;
+using ::testing::Each;
+using ::testing::Field;
 
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-/// A group of one event.
-class One {
- public:
-  Coverage advance(nanoseconds enabled, nanoseconds running, std::uint64_t count) {
-    const std::array counts{count};
-    std::array<std::uint64_t, 1> increments{777};
-    const Coverage coverage = group_.advance(enabled, running, counts, increments);
-    increment = increments[0];
-    return coverage;
-  }
-
-  std::uint64_t increment = 0;  ///< of the last interval
-
- private:
-  GroupEstimator group_{1};
-};
-
-TEST(ScaleTest, IsExactWhenTheGroupAlwaysHadThePmu) {
-  const Estimate estimate = scale(123, 1s, 1s);
-
-  EXPECT_EQ(estimate.observed, 123u);
-  EXPECT_EQ(estimate.extrapolated, 0.0);
-  EXPECT_EQ(estimate.coverage, Coverage::kComplete);
-}
-
-TEST(ScaleTest, IsAnExactZeroWhenThePmuWasNeverWanted) {
-  const Estimate estimate = scale(0, 0s, 0s);
-
-  EXPECT_EQ(estimate.observed, 0u);
-  EXPECT_EQ(estimate.extrapolated, 0.0);
-  EXPECT_EQ(estimate.coverage, Coverage::kComplete);
-}
-
-TEST(ScaleTest, ExtrapolatesTheTimeThatWasMissed) {
-  const Estimate estimate = scale(100, 4s, 1s);
-
-  EXPECT_EQ(estimate.observed, 100u);
-  EXPECT_DOUBLE_EQ(estimate.extrapolated, 300.0);
-  EXPECT_EQ(estimate.coverage, Coverage::kScaled);
-}
-
-TEST(ScaleTest, HasNoValueWhenThePmuWasWantedInVain) {
-  EXPECT_EQ(scale(0, 1s, 0s).coverage, Coverage::kNone);
-}
-
-TEST(ScaleTest, TakesHoursOfAFastClock) {
-  const std::uint64_t cycles = 4'000'000'000ULL * 3600;
-
-  const Estimate estimate = scale(cycles, 2h, 1h);
-
-  EXPECT_EQ(estimate.observed, cycles);
-  EXPECT_DOUBLE_EQ(estimate.extrapolated, static_cast<double>(cycles));
-}
-
-RC_GTEST_PROP(ScaleTest, IsFiniteAndNeverNegativeForAnyInput,
-              (std::uint64_t raw, std::int64_t enabled, std::int64_t running)) {
-  const Estimate estimate = scale(raw, nanoseconds{enabled}, nanoseconds{running});
-
-  RC_ASSERT(std::isfinite(estimate.extrapolated));
-  RC_ASSERT(estimate.extrapolated >= 0.0);
-  RC_ASSERT(estimate.observed <= raw);
-  RC_ASSERT(estimate.coverage == Coverage::kNone || estimate.observed == raw);
-}
+// --- states of an interval -----------------------------------------------------------------------
 
 TEST(GroupEstimatorTest, IsExactWhileTheGroupHasThePmu) {
-  One event;
+  PolledGroup group;
 
-  EXPECT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 1000u);
-  EXPECT_EQ(event.advance(2s, 2s, 1001), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 1u);
+  EXPECT_EQ(group.poll_after({.enabled = 1s, .running = 1s, .events = 1000}).coverage,
+            Coverage::kComplete);
+
+  EXPECT_EQ(group.increments[0].observed, 1000u);
+  EXPECT_EQ(group.increments[0].extrapolated, 0u);
+  EXPECT_EQ(group.increments[0].variance, 0);
 }
 
 TEST(GroupEstimatorTest, GivesAnExactZeroWhenNoTaskWantedThePmu) {
-  One event;
-  ASSERT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
+  PolledGroup group;
+  group.poll_after({.enabled = 1s, .running = 1s, .events = 1000});
 
-  EXPECT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 0u);
+  EXPECT_EQ(group.poll().coverage, Coverage::kComplete);
+
+  EXPECT_EQ(group.value, 1000u);
+  EXPECT_EQ(group.last.enabled, 0s);
 }
 
 TEST(GroupEstimatorTest, ScalesIncrementsAndNotTotals) {
-  One event;
-  ASSERT_EQ(event.advance(10s, 10s, 1000), Coverage::kComplete);
+  PolledGroup group;
+  group.poll_after({.enabled = 10s, .running = 10s, .events = 1000});
 
-  EXPECT_EQ(event.advance(12s, 11s, 1100), Coverage::kScaled);
-  EXPECT_EQ(event.increment, 200u);
+  EXPECT_EQ(group.poll_after({.enabled = 2s, .running = 1s, .events = 100}).coverage,
+            Coverage::kScaled);
+
+  EXPECT_EQ(group.increments[0].observed, 100u);
+  EXPECT_EQ(group.increments[0].extrapolated, 100u);
 }
 
-TEST(GroupEstimatorTest, ScalesEveryEventOfTheGroupAlike) {
-  GroupEstimator group{3};
-  std::array<std::uint64_t, 3> increments{};
+TEST(GroupEstimatorTest, ScalesEveryEventOfTheGroup) {
+  PolledGroup group{3};
 
-  const Coverage coverage =
-      group.advance(2s, 1s, std::array<std::uint64_t, 3>{10, 0, 7}, increments);
+  group.poll_after({.enabled = 2s, .running = 1s, .events = 10});
 
-  EXPECT_EQ(coverage, Coverage::kScaled);
-  EXPECT_THAT(increments, ElementsAre(20, 0, 14));
+  EXPECT_THAT(group.increments, Each(Field(&EventIncrement::extrapolated, 10u)));
 }
 
-TEST(GroupEstimatorTest, CarriesFractionsToTheNextInterval) {
-  One event;
-  std::uint64_t total = 0;
+TEST(GroupEstimatorTest, TakesAGroupWithoutEvents) {
+  GroupEstimator group{0};
 
-  for (int i = 1; i <= 1000; ++i) {  // each interval: 1 seen in 2 of 3 ns, so 1.5
-    ASSERT_EQ(event.advance(nanoseconds{3 * i}, nanoseconds{2 * i}, static_cast<std::uint64_t>(i)),
-              Coverage::kScaled);
-    total += event.increment;
-    EXPECT_NEAR(static_cast<double>(total), 1.5 * i, 1.0);
+  const GroupIncrement increment = group.advance({2s, 1s, {}, {}, {}}, {}, {}, {});
+
+  EXPECT_EQ(increment.coverage, Coverage::kScaled);
+  EXPECT_EQ(increment.running, 1s);
+}
+
+TEST(GroupEstimatorTest, LetsAnIntervalWithoutThePmuJoinTheNextOneWhileThereIsNoHistory) {
+  PolledGroup group;
+
+  EXPECT_EQ(group.poll_after({.enabled = 1s}).coverage, Coverage::kNone);
+  EXPECT_EQ(group.last.imputed, 0s) << "nothing was filled yet";
+  EXPECT_EQ(group.poll_after({.enabled = 1s, .running = 1s, .events = 100}).coverage,
+            Coverage::kScaled);
+
+  EXPECT_EQ(group.increments[0].extrapolated, 100u);
+  EXPECT_EQ(group.imputed, 1s);
+}
+
+TEST(GroupEstimatorTest, FillsAnIntervalWithoutThePmuFromHistory) {
+  PolledGroup group;
+  group.poll_after({.enabled = 2s, .running = 1s, .events = 100});
+
+  EXPECT_EQ(group.poll_after({.enabled = 3s}).coverage, Coverage::kScaled);
+
+  EXPECT_EQ(group.increments[0].observed, 0u);
+  EXPECT_EQ(group.increments[0].extrapolated, 300u);
+  EXPECT_EQ(group.last.imputed, 3s);
+  EXPECT_EQ(group.last.unmeasured, 0s);
+}
+
+TEST(GroupEstimatorTest, RemembersTheRateOfSomeTwentyPolls) {
+  PolledGroup group;
+  for (int poll = 0; poll < 100; ++poll) {
+    group.poll_after({.enabled = 2s, .running = 1s, .events = 1000});
   }
+  for (int poll = 0; poll < 20; ++poll) {
+    group.poll_after({.enabled = 2s, .running = 1s, .events = 2000});
+  }
+
+  group.poll_after({.enabled = 1s});
+
+  EXPECT_NEAR(static_cast<double>(group.increments[0].extrapolated),
+              1000 + 1000 * (1 - std::pow(0.95, 20)), 1);
 }
 
-TEST(GroupEstimatorTest, LetsAnIntervalWithoutThePmuJoinTheNextOne) {
-  One event;
-  ASSERT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
+TEST(GroupEstimatorTest, GivesUpAnIntervalThatNeverHadThePmuAfterAMinute) {
+  PolledGroup group;
+  for (int second = 0; second < 60; ++second) {
+    ASSERT_EQ(group.poll_after({.enabled = 1s}).coverage, Coverage::kNone);
+    ASSERT_EQ(group.unmeasured, 0s) << "it may still be filled";
+  }
 
-  EXPECT_EQ(event.advance(2s, 1s, 1000), Coverage::kNone);
-  EXPECT_EQ(event.increment, 0u);
-  EXPECT_EQ(event.advance(3s, 2s, 1100), Coverage::kScaled);
-  EXPECT_EQ(event.increment, 200u) << "100 in one of the two seconds since it last had the PMU";
+  EXPECT_EQ(group.poll_after({.enabled = 1s}).coverage, Coverage::kNone);
+
+  EXPECT_EQ(group.unmeasured, 61s);
+  EXPECT_EQ(group.imputed, 0s);
 }
 
-TEST(GroupEstimatorTest, KeepsWhatWasCountedWhileNoTimeWasTold) {
-  One event;
-  ASSERT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
+TEST(GroupEstimatorTest, StartsAfreshAfterAMinuteWithoutThePmu) {
+  PolledGroup group;
+  for (int second = 0; second < 100; ++second) group.poll_after({.enabled = 1s});
 
-  ASSERT_EQ(event.advance(2s, 1s, 1050), Coverage::kNone);
-  ASSERT_EQ(event.advance(3s, 3s, 1100), Coverage::kComplete);
+  EXPECT_EQ(group.poll_after({.enabled = 2s, .running = 1s, .events = 100}).coverage,
+            Coverage::kScaled);
 
-  EXPECT_EQ(event.increment, 100u);
+  EXPECT_EQ(group.value, 200u) << "of the last two seconds alone";
+  EXPECT_EQ(group.unmeasured, 100s);
 }
 
-TEST(GroupEstimatorTest, FollowsACounterAcrossItsWrap) {
-  One event;
-  ASSERT_EQ(event.advance(1s, 1s, kHalf - 1), Coverage::kComplete);
-  ASSERT_EQ(event.advance(2s, 2s, kMax - 9), Coverage::kComplete);
+TEST(GroupEstimatorTest, MeasuresAllThatGoesUnmeasuredEvenFromAWindowWithoutActivity) {
+  PolledGroup group;
+  group.with_reference();
+  group.poll_after({.enabled = 2s, .running = 1s, .reference = 100});  // no history to fill it from
+  ASSERT_EQ(group.last.coverage, Coverage::kNone);
 
-  EXPECT_EQ(event.advance(3s, 3s, 5), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 15u);
+  group.poll_after({.enabled = 60s});
+  group.poll_after({.enabled = 1s});
+
+  EXPECT_EQ(group.unmeasured, 62s) << "all but the second that had the PMU";
 }
 
-TEST(GroupEstimatorTest, GivesZeroForACountThatFallsAndGoesOnFromThere) {
-  One event;
-  ASSERT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
+TEST(GroupEstimatorTest, CountsWhatWasCountedInNoTimeOnce) {
+  PolledGroup group;
+  group.poll_after({.enabled = 2s, .running = 1s, .events = 100});
 
-  event.advance(2s, 2s, 400);
-  EXPECT_EQ(event.increment, 0u);
-  event.advance(3s, 3s, 450);
-  EXPECT_EQ(event.increment, 50u);
+  group.poll_after({.enabled = 1s, .events = 70});  // `running` was booked to another group
+
+  EXPECT_EQ(group.increments[0].observed, 70u);
+  EXPECT_EQ(group.increments[0].extrapolated, 30u) << "history expects 100 in all";
 }
 
-TEST(GroupEstimatorTest, GivesZeroForACountThatJumpsByHalfItsRange) {
-  One event;
+TEST(GroupEstimatorTest, KeepsWhatWasCountedInNoTimeWhileThereIsNoHistory) {
+  PolledGroup group;
 
-  event.advance(1s, 1s, kHalf);
+  group.poll_after({.enabled = 1s, .events = 50});
+  group.poll_after({.enabled = 1s, .running = 1s, .events = 50});
 
-  EXPECT_EQ(event.increment, 0u);
-}
-
-TEST(GroupEstimatorTest, GoesOnAfterBothTimesFell) {
-  One event;
-  ASSERT_EQ(event.advance(10s, 5s, 1000), Coverage::kScaled);
-
-  EXPECT_EQ(event.advance(1s, 1s, 1000), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 0u);
-  EXPECT_EQ(event.advance(3s, 2s, 1100), Coverage::kScaled);
-  EXPECT_EQ(event.increment, 200u);
+  EXPECT_EQ(group.value, 200u) << "100 in one of two seconds";
 }
 
 TEST(GroupEstimatorTest, GivesWhatWasSeenWhenItRanLongerThanItWanted) {
-  One event;
+  PolledGroup group;
 
-  EXPECT_EQ(event.advance(1s, 2s, 100), Coverage::kComplete);
-  EXPECT_EQ(event.increment, 100u);
+  EXPECT_EQ(group.poll_after({.enabled = 1s, .running = 2s, .events = 100}).coverage,
+            Coverage::kComplete);
+
+  EXPECT_EQ(group.value, 100u);
+  EXPECT_EQ(group.running, 1s);
 }
 
 TEST(GroupEstimatorTest, TakesHoursOfAFastClock) {
-  One event;
+  PolledGroup group;
   const std::uint64_t cycles = 4'000'000'000ULL * 3600;
 
-  EXPECT_EQ(event.advance(2h, 1h, cycles), Coverage::kScaled);
+  group.poll_after({.enabled = 2h, .running = 1h, .events = cycles});
 
-  EXPECT_EQ(event.increment, 2 * cycles);
+  EXPECT_EQ(group.value, 2 * cycles);
 }
 
 TEST(GroupEstimatorTest, StaysWithinItsRangeWhenOneNanosecondStandsForAll) {
-  One event;
+  PolledGroup group;
 
-  EXPECT_EQ(event.advance(nanoseconds::max(), 1ns, kHalf - 1), Coverage::kScaled);
+  group.poll_after({.enabled = nanoseconds::max(), .running = 1ns, .events = kHalf - 1});
 
-  EXPECT_EQ(event.increment, kHalf - 1 + kHalf);
+  EXPECT_EQ(group.increments[0].extrapolated, kHalf);
+  EXPECT_TRUE(std::isfinite(group.increments[0].variance));
 }
 
-/// What happens in one interval on a kernel that keeps its promises.
-struct Interval {
-  std::int64_t enabled;
-  std::int64_t running;
-  std::uint64_t raw;
+// --- totals that fall ----------------------------------------------------------------------------
+
+struct Fall {
+  const char* what;
+  void (*happen)(KernelTotals&);
+};
+constexpr Fall kFalls[] = {
+    {"a count", [](KernelTotals& totals) { totals.counts[1] -= 1; }},
+    {"a count by half its range", [](KernelTotals& totals) { totals.counts[1] += kHalf; }},
+    {"the time running", [](KernelTotals& totals) { totals.running -= 1500ms; }},
+    {"everything",
+     [](KernelTotals& totals) {
+       totals = {.enabled = 1s, .running = 500ms, .counts = {7, 7}};
+     }},
 };
 
-rc::Gen<Interval> honest_interval() {
-  const auto duration = rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 10),
-                                       rc::gen::inRange<std::int64_t>(0, 3'600'000'000'000));
-  return rc::gen::mapcat(duration, [](std::int64_t enabled) {
-    const auto running = rc::gen::oneOf(rc::gen::just<std::int64_t>(0), rc::gen::just(enabled),
-                                        rc::gen::inRange<std::int64_t>(0, enabled + 1));
-    return rc::gen::mapcat(running, [enabled](std::int64_t had) {
-      const auto most = static_cast<std::uint64_t>(had) * 4;  // 4 GHz
-      return rc::gen::map(rc::gen::inRange<std::uint64_t>(0, most + 1), [=](std::uint64_t raw) {
-        return Interval{enabled, had, raw};
-      });
-    });
-  });
+TEST(GroupEstimatorTest, MeasuresNothingInAnIntervalInWhichATotalFell) {
+  for (const Fall& fall : kFalls) {
+    SCOPED_TRACE(fall.what);
+    PolledGroup group{2};
+    group.poll_after({.enabled = 2s, .running = 1s, .events = 100});
+    const nanoseconds before = group.kernel.enabled;
+    group.pass({.enabled = 2s, .running = 1s, .events = 0});
+    fall.happen(group.kernel);
+
+    group.poll();
+
+    EXPECT_TRUE(group.last.anomaly);
+    EXPECT_EQ(group.last.coverage, Coverage::kNone);
+    EXPECT_EQ(group.last.running, 0s);
+    EXPECT_EQ(group.last.unmeasured, std::max(nanoseconds{0}, group.kernel.enabled - before));
+    EXPECT_EQ(group.last.enabled, group.last.unmeasured);
+    EXPECT_THAT(group.increments, Each(Field(&EventIncrement::observed, 0u)));
+    EXPECT_THAT(group.increments, Each(Field(&EventIncrement::extrapolated, 0u)));
+  }
 }
 
-std::ostream& operator<<(std::ostream& out, const Interval& interval) {
-  return out << interval.enabled << " ns enabled, " << interval.running << " ns running, "
-             << interval.raw << " counted";
+TEST(GroupEstimatorTest, GoesOnFromWhereATotalFellTo) {
+  for (const Fall& fall : kFalls) {
+    SCOPED_TRACE(fall.what);
+    PolledGroup group{2};
+    group.poll_after({.enabled = 2s, .running = 1s, .events = 100});
+    group.pass({.enabled = 2s, .running = 1s, .events = 0});
+    fall.happen(group.kernel);
+    group.poll();
+
+    group.poll_after({.enabled = 3s, .running = 1s, .events = 100});
+
+    EXPECT_FALSE(group.last.anomaly);
+    EXPECT_EQ(group.last.coverage, Coverage::kScaled);
+    EXPECT_THAT(group.increments, Each(Field(&EventIncrement::extrapolated, 200u)));
+  }
 }
 
-// The observed part is never lost and never counted twice; what is added to it is the extrapolation
-// of each closed interval, to less than one event in all.
-RC_GTEST_PROP(GroupEstimatorTest, AddsUpToTheScaledWholeWithinOneEvent, ()) {
-  const auto intervals = *rc::gen::container<std::vector<Interval>>(honest_interval());
-  One event;
-  Interval total{0, 0, 0};
-  Interval open{0, 0, 0};
-  std::uint64_t estimated = 0;
-  long double expected = 0;
-  std::uint64_t observed = 0;
+TEST(GroupEstimatorTest, KeepsAnOpenIntervalWhenALaterOneIsLost) {
+  PolledGroup group;
+  group.poll_after({.enabled = 1s, .events = 0});
+  ASSERT_EQ(group.last.coverage, Coverage::kNone);
+  group.kernel.running -= 1ns;
+  group.poll();
+  ASSERT_TRUE(group.last.anomaly);
 
-  for (const Interval& interval : intervals) {
-    total = {total.enabled + interval.enabled, total.running + interval.running,
-             total.raw + interval.raw};
-    open = {open.enabled + interval.enabled, open.running + interval.running,
-            open.raw + interval.raw};
-    const Coverage coverage =
-        event.advance(nanoseconds{total.enabled}, nanoseconds{total.running}, total.raw);
-    estimated += event.increment;
+  group.poll_after({.enabled = 1s, .running = 1s, .events = 100});
 
-    RC_ASSERT((coverage == Coverage::kNone) == (open.enabled > 0 && open.running == 0));
-    if (coverage != Coverage::kNone) {
-      observed += open.raw;
-      expected += open.running == 0 ? 0.0L
-                                    : static_cast<long double>(open.raw) *
-                                          static_cast<long double>(open.enabled) /
-                                          static_cast<long double>(open.running);
-      open = {0, 0, 0};
+  EXPECT_EQ(group.value, 200u);
+}
+
+TEST(GroupEstimatorTest, FollowsACounterAcrossItsWrap) {
+  PolledGroup group;
+  group.poll_after({.enabled = 1s, .running = 1s, .events = kHalf - 1});
+  group.poll_after({.enabled = 1s, .running = 1s, .events = kHalf - 9});
+
+  group.poll_after({.enabled = 1s, .running = 1s, .events = 15});
+
+  EXPECT_FALSE(group.last.anomaly);
+  EXPECT_EQ(group.increments[0].observed, 15u);
+}
+
+TEST(GroupEstimatorTest, StartsAtZeroWithAGroupThatWasOpenedAnew) {
+  PolledGroup group;
+  group.poll_after({.enabled = 4s, .running = 2s, .events = 100});
+
+  group.restart();
+  group.poll_after({.enabled = 2s, .running = 1s, .events = 50});
+
+  EXPECT_FALSE(group.last.anomaly);
+  EXPECT_EQ(group.value, 300u);
+}
+
+TEST(GroupEstimatorTest, RemembersTheRateAcrossARestart) {
+  PolledGroup group;
+  group.poll_after({.enabled = 4s, .running = 2s, .events = 100});
+
+  group.restart();
+  group.poll_after({.enabled = 2s});
+
+  EXPECT_EQ(group.increments[0].extrapolated, 100u);
+}
+
+// --- the clock in the group ----------------------------------------------------------------------
+
+TEST(GroupEstimatorTest, BelievesTheClockWhenTheTimeWasBookedToAnotherGroup) {
+  PolledGroup group;
+  group.with_clock();
+  group.pass({.enabled = 1s, .running = 250ms, .events = 100});
+  group.kernel.running = 900ms;
+
+  group.poll();
+
+  EXPECT_TRUE(group.last.mistimed);
+  EXPECT_EQ(group.last.running, 250ms);
+  EXPECT_EQ(group.value, 400u);
+}
+
+TEST(GroupEstimatorTest, BelievesTheClockWhenNoTimeWasBooked) {
+  PolledGroup group;
+  group.with_clock();
+  group.pass({.enabled = 1s, .running = 250ms, .events = 100});
+  group.kernel.running = 0s;
+
+  group.poll();
+
+  EXPECT_TRUE(group.last.mistimed);
+  EXPECT_EQ(group.value, 400u);
+  EXPECT_EQ(group.last.imputed, 0s);
+}
+
+TEST(GroupEstimatorTest, BelievesTheKernelWhenTheClockStandsStillWhileEventsAreCounted) {
+  PolledGroup group;
+  group.with_clock();
+  group.pass({.enabled = 1s, .running = 250ms, .events = 100});
+  group.kernel.clock = 0s;
+
+  group.poll();
+
+  EXPECT_FALSE(group.last.mistimed);
+  EXPECT_EQ(group.last.running, 250ms);
+  EXPECT_EQ(group.value, 400u);
+}
+
+TEST(GroupEstimatorTest, DoesNotFillATargetThatNeverHadThePmuFromOthers) {
+  PolledGroup seeing;
+  seeing.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+  PolledGroup blind;
+  blind.models = seeing.models;
+
+  blind.poll_after({.enabled = 1s, .running = 0s});
+  EXPECT_EQ(blind.value, 0u);
+  EXPECT_EQ(blind.last.coverage, Coverage::kNone);
+
+  blind.poll_after({.enabled = 1s, .running = 1s, .events = 10});
+  EXPECT_EQ(blind.value, 20u);  // what it saw itself stands for both seconds
+}
+
+TEST(GroupEstimatorTest, FillsByTheReferenceAsSoonAsThereIsOne) {
+  PolledGroup group;
+  for (int poll = 0; poll < 3; ++poll) {
+    group.poll_after({.enabled = 1s, .running = 500ms, .events = 2'000'000});
+  }
+  group.with_reference();
+  group.poll_after({.enabled = 1s, .running = 500ms});  // the reference has no baseline yet
+  for (int poll = 0; poll < 2; ++poll) {
+    group.poll_after({.enabled = 1s,
+                      .running = 500ms,
+                      .events = 2'000'000,
+                      .sampled = 1'000'000,
+                      .reference = 2'000'000});
+  }
+
+  group.poll_after({.enabled = 1s, .running = 0s, .reference = 2'000'000});
+
+  EXPECT_NEAR(static_cast<double>(group.increments[0].extrapolated), 4'000'000, 400'000);
+}
+
+TEST(GroupEstimatorTest, FillsWhatItsOwnerKeptOffThePmuForAsLongAsThatTakes) {
+  PolledGroup group;
+  group.poll_after({.enabled = 10s, .running = 10s, .events = 1000});
+  for (int poll = 0; poll < 9; ++poll) {
+    group.pass({.enabled = 10s});
+    Sample sample = group.kernel.sample();
+    sample.is_stopped = true;
+    group.poll(sample);
+  }
+
+  EXPECT_EQ(group.imputed, 90s);
+  EXPECT_EQ(group.unmeasured, 0s);
+  EXPECT_EQ(group.value, 10'000u);
+}
+
+TEST(GroupEstimatorTest, NeverBelievesAClockBeyondTheTimeEnabled) {
+  PolledGroup group;
+  group.with_clock();
+  group.pass({.enabled = 1s, .running = 250ms, .events = 100});
+  group.kernel.clock = 5s;
+
+  group.poll();
+
+  EXPECT_TRUE(group.last.mistimed);
+  EXPECT_EQ(group.last.running, 1s);
+  EXPECT_EQ(group.value, 100u);
+}
+
+TEST(GroupEstimatorTest, TakesTheLongerTimeWithinTwoHundredthsOfTheTimeEnabled) {
+  PolledGroup group;
+  group.with_clock();
+  group.pass({.enabled = 10s, .running = 2s, .events = 100});
+  group.kernel.clock = 2s + 200ms;
+  group.poll();
+  EXPECT_FALSE(group.last.mistimed);
+  EXPECT_EQ(group.last.running, 2s + 200ms);
+
+  group.pass({.enabled = 10s, .running = 2s, .events = 100});
+  *group.kernel.clock += 201ms;
+  group.poll();
+  EXPECT_TRUE(group.last.mistimed);
+}
+
+TEST(GroupEstimatorTest, CountsExactlyWhatTheClockSawAllTheTime) {
+  PolledGroup group;  // Linux 6.1: some microseconds of each wake-up are booked as not running
+  group.with_clock();
+  group.pass({.enabled = 1s, .running = 985ms, .events = 420});
+  group.kernel.clock = 1s;
+
+  group.poll();
+
+  EXPECT_EQ(group.value, 420u);
+  EXPECT_EQ(group.last.coverage, Coverage::kComplete);
+}
+
+TEST(GroupEstimatorTest, BelievesTheKernelWithinTwoSlots) {
+  PolledGroup group{1, 5ms};
+  group.with_clock();
+  group.pass({.enabled = 100ms, .running = 50ms, .events = 100});
+  *group.kernel.clock -= 10ms;
+  group.poll();
+  EXPECT_FALSE(group.last.mistimed);
+
+  group.pass({.enabled = 100ms, .running = 50ms, .events = 100});
+  *group.kernel.clock -= 11ms;
+  group.poll();
+  EXPECT_TRUE(group.last.mistimed);
+}
+
+TEST(GroupEstimatorTest, BelievesTheKernelForAnIntervalInWhichTheClockFell) {
+  PolledGroup group;
+  group.with_clock();
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+  group.pass({.enabled = 1s, .running = 500ms, .events = 100});
+  group.kernel.clock = 1ms;
+
+  group.poll();
+
+  EXPECT_FALSE(group.last.mistimed);
+  EXPECT_EQ(group.value, 400u);
+}
+
+TEST(GroupEstimatorTest, BelievesTheKernelForTheIntervalInWhichTheClockComesBack) {
+  PolledGroup group;
+  group.with_clock();
+  group.poll_after({.enabled = 10s, .running = 5s, .events = 100});
+  const nanoseconds clock = *group.kernel.clock;
+  group.kernel.clock.reset();
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+  group.kernel.clock = clock + 500ms;
+
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+
+  EXPECT_FALSE(group.last.mistimed);
+  EXPECT_EQ(group.last.running, 500ms);
+}
+
+TEST(GroupEstimatorTest, CallsNoIntervalMistimedWhoseTimesItDidNotUse) {
+  PolledGroup group;
+  group.with_clock();
+  group.poll_after({.enabled = 2s, .running = 1s, .events = 100});
+  group.pass({.enabled = 2s, .running = 1s, .events = 100});
+  group.kernel.running = 0s;
+
+  group.poll();
+
+  EXPECT_TRUE(group.last.anomaly);
+  EXPECT_FALSE(group.last.mistimed);
+}
+
+// --- the reference -------------------------------------------------------------------------------
+
+TEST(GroupEstimatorTest, ScalesByTheReference) {
+  PolledGroup group;
+  group.with_reference();
+
+  group.poll_after(
+      {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+
+  EXPECT_EQ(group.value, 200u);
+  EXPECT_EQ(group.last.reference, 1000);
+  EXPECT_EQ(group.last.reference_sampled, 500);
+}
+
+TEST(GroupEstimatorTest, CorrectsAReferenceThatWasReadAMomentApart) {
+  PolledGroup group;
+  group.with_reference();
+  group.pass({.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1100});
+  group.kernel.reference->always_enabled = 4400ms;
+
+  group.poll();
+
+  EXPECT_DOUBLE_EQ(group.last.reference, 1000);
+  EXPECT_EQ(group.value, 200u);
+}
+
+TEST(GroupEstimatorTest, NeverTakesThePartForLessThanTheWhole) {
+  PolledGroup group;
+  group.with_reference();
+
+  group.poll_after(
+      {.enabled = 4s, .running = 1s, .events = 100, .sampled = 1001, .reference = 1000});
+
+  EXPECT_EQ(group.last.reference, 1001);
+  EXPECT_EQ(group.value, 100u);
+}
+
+TEST(GroupEstimatorTest, ScalesByTimeWhenTheReferenceWasNotReadForAPoll) {
+  PolledGroup group;
+  group.with_reference();
+  group.poll_after(
+      {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+  group.pass({.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+  Sample sample = group.kernel.sample();
+  sample.reference.reset();
+
+  group.poll(sample);
+  EXPECT_EQ(group.increments[0].extrapolated, 300u);
+  EXPECT_FALSE(group.last.anomaly);
+
+  group.poll_after(
+      {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+  EXPECT_EQ(group.increments[0].extrapolated, 300u) << "what it passed since is not known";
+
+  group.poll_after(
+      {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+  EXPECT_EQ(group.increments[0].extrapolated, 100u);
+}
+
+TEST(GroupEstimatorTest, ScalesByTimeWhenTheReferenceAloneFell) {
+  for (const auto fallen : {&ReferenceTotals::sampled, &ReferenceTotals::always}) {
+    PolledGroup group;
+    group.with_reference();
+    group.poll_after(
+        {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+    group.pass({.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+    (*group.kernel.reference).*fallen = 3;
+    group.poll();
+    EXPECT_TRUE(group.last.anomaly);
+    EXPECT_EQ(group.last.coverage, Coverage::kScaled);
+    EXPECT_EQ(group.last.unmeasured, 0s);
+    EXPECT_EQ(group.last.reference, 0);
+    EXPECT_EQ(group.increments[0].extrapolated, 300u);
+
+    group.poll_after(
+        {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+    EXPECT_FALSE(group.last.anomaly);
+    EXPECT_EQ(group.increments[0].extrapolated, 100u);
+  }
+}
+
+TEST(GroupEstimatorTest, ScalesByTimeWhileTheReferenceThatAlwaysCountsDoesNot) {
+  PolledGroup group;
+  group.with_reference();
+  group.pass({.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000});
+  group.kernel.reference->always_enabled = 0s;
+
+  group.poll();
+
+  EXPECT_EQ(group.value, 400u);
+  EXPECT_FALSE(group.last.anomaly);
+}
+
+TEST(GroupEstimatorTest, ComparesAnIntervalByTimeWithOneByReferenceInTheSameMeasure) {
+  PolledGroup group;
+  group.with_reference();
+  const Passing steady{
+      .enabled = 4s, .running = 1s, .events = 1000, .sampled = 3'000'000, .reference = 12'000'000};
+  group.poll_after(steady);
+  group.poll_after(steady);
+  ASSERT_NEAR(group.variance, 0, 1e-6);
+  group.pass(steady);
+  Sample sample = group.kernel.sample();
+  sample.reference.reset();
+
+  group.poll(sample);
+
+  EXPECT_NEAR(group.increments[0].variance, 0, 1e-6) << "the rate is what it was";
+}
+
+TEST(GroupEstimatorTest, AddsNothingForAnIdleTime) {
+  PolledGroup group;
+  group.with_reference();
+  const Passing busy{
+      .enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000};
+  group.poll_after(busy);
+
+  group.poll_after({.enabled = 4s, .running = 1s});
+  EXPECT_EQ(group.last.coverage, Coverage::kScaled);
+  EXPECT_EQ(group.increments[0].extrapolated, 0u);
+
+  group.poll_after(busy);
+  EXPECT_EQ(group.increments[0].extrapolated, 100u) << "idle time taught nothing";
+}
+
+TEST(GroupEstimatorTest, WaitsWhenTheFirstWindowsSawNothingOfTheActivity) {
+  PolledGroup group;
+  group.with_reference();
+
+  EXPECT_EQ(group.poll_after({.enabled = 4s, .running = 1s, .reference = 1000}).coverage,
+            Coverage::kNone);
+  EXPECT_EQ(
+      group
+          .poll_after(
+              {.enabled = 4s, .running = 1s, .events = 100, .sampled = 500, .reference = 1000})
+          .coverage,
+      Coverage::kScaled);
+
+  EXPECT_EQ(group.value, 400u) << "one of five for each of 2000";
+}
+
+TEST(GroupEstimatorTest, ScalesByTimeAfterAMinuteInWhichTheReferenceInTheGroupNeverMoved) {
+  PolledGroup group;
+  group.with_reference();
+  const Passing unseen{.enabled = 4s, .running = 1s, .events = 100, .reference = 1000};
+
+  for (int poll = 0; poll < 20; ++poll) group.poll_after(unseen);
+
+  EXPECT_EQ(group.last.coverage, Coverage::kScaled);
+  EXPECT_EQ(group.value, 8000u);
+}
+
+TEST(GroupEstimatorTest, LeansOnHistoryWhenTheLoadIsOnlyThereWhenTheGroupIsNot) {
+  PolledGroup group;
+  group.with_reference();
+  for (int poll = 0; poll < 10; ++poll) {
+    group.poll_after(
+        {.enabled = 1s, .running = 500ms, .events = 1000, .sampled = 100, .reference = 200});
+  }
+
+  // The windows see a hundredth of the load, and that with another mixture of events.
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 40, .sampled = 1, .reference = 200});
+
+  EXPECT_NEAR(static_cast<double>(group.increments[0].extrapolated),
+              199 * (0.000625 * 40 + 0.999375 * 10), 1);
+}
+
+TEST(GroupEstimatorTest, ForgetsByWhatTheWindowsSawAndNotByPolls) {
+  PolledGroup group;
+  group.with_reference();
+  for (int poll = 0; poll < 10; ++poll) {
+    group.poll_after(
+        {.enabled = 1s, .running = 500ms, .events = 1000, .sampled = 100, .reference = 200});
+  }
+
+  for (int poll = 0; poll < 100; ++poll) {
+    group.models[0] = {};  // the size is the reference, and nobody else remembers anything
+    group.poll_after(
+        {.enabled = 1s, .running = 500ms, .events = 40, .sampled = 1, .reference = 200});
+    ASSERT_NEAR(static_cast<double>(group.increments[0].extrapolated), 2000, 100)
+        << "poll " << poll;
+  }
+}
+
+// --- variance ------------------------------------------------------------------------------------
+
+TEST(GroupEstimatorTest, FindsTheVarianceFromTheDifferenceOfSuccessiveIntervals) {
+  PolledGroup group;
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+  EXPECT_EQ(group.variance, 0) << "nothing to compare it with";
+
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 150});
+  EXPECT_DOUBLE_EQ(group.increments[0].variance, 0.5 * 100 * 100 * 0.5);
+
+  group.poll_after({.enabled = 2s, .running = 500ms, .events = 100});
+  EXPECT_DOUBLE_EQ(group.increments[0].variance, 0.75 * 200 * 200 * 0.5);
+}
+
+TEST(GroupEstimatorTest, ComparesWithTheLastIntervalAcrossOneWithoutThePmu) {
+  PolledGroup group;
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 100});
+  group.poll_after({.enabled = 1s});
+
+  group.poll_after({.enabled = 1s, .running = 500ms, .events = 150});
+
+  EXPECT_DOUBLE_EQ(group.increments[0].variance, 0.5 * 100 * 100 * 0.5);
+}
+
+/// Root mean square of the error of each poll by its stated standard error.
+double mean_error_by_stated(bool has_reference, std::uint64_t seed) {
+  Rotation rotation{4, has_reference, seed};
+  double squares = 0;
+  double stated = 0;
+  for (int poll = 0; poll < 2000; ++poll) {
+    const double error_before = rotation.error();
+    const double variance_before = rotation.polled.variance;
+    rotation.pass_and_poll(250ms, BusyAndIdle{});
+    if (poll < 50) continue;  // the weight of the reference is not settled yet
+    const double error = rotation.error() - error_before;
+    squares += error * error;
+    stated += rotation.polled.variance - variance_before;
+  }
+  return std::sqrt(squares / stated);
+}
+
+TEST(GroupEstimatorTest, StatesTheStandardErrorOfAnEstimateByTime) {
+  EXPECT_NEAR(mean_error_by_stated(/*has_reference=*/false, 1), 1, 0.1);
+}
+
+/// Events that the reference explains but for noise of their own.
+Activity noisy(std::mt19937_64& random) {
+  const double busy = std::uniform_real_distribution{0.1, 1.0}(random);
+  const double rate = std::uniform_real_distribution{0.5, 1.5}(random);
+  return {1e6 * busy, 1e4 * busy * rate};
+}
+
+TEST(GroupEstimatorTest, StatesTheStandardErrorOfAnEstimateByReferenceOverAnyTimeAndTargets) {
+  constexpr int kTargets = 4;
+  double squares = 0;
+  double stated = 0;
+  for (std::uint64_t run = 0; run < 400; ++run) {
+    double error = 0;
+    for (std::uint64_t target = 0; target < kTargets; ++target) {
+      Rotation rotation{4, /*has_reference=*/true, run * kTargets + target};
+      for (int poll = 0; poll < 20; ++poll) rotation.pass_and_poll(250ms, noisy);
+      const double error_before = rotation.error();
+      const double variance_before = rotation.polled.variance;
+      for (int poll = 0; poll < 40; ++poll) rotation.pass_and_poll(250ms, noisy);
+      error += rotation.error() - error_before;
+      stated += rotation.polled.variance - variance_before;
     }
-    RC_ASSERT(estimated >= observed);
-    // A double holds 53 bits: beyond 2^53 events the last ones are not told apart.
-    RC_ASSERT(std::abs(static_cast<long double>(estimated) - expected) <=
-              1.0L + expected * 0x1p-50L);
+    squares += error * error;
   }
+  EXPECT_NEAR(std::sqrt(squares / stated), 1, 0.15);
 }
 
-rc::Gen<std::uint64_t> hostile_number() {
-  return rc::gen::oneOf(
-      rc::gen::element<std::uint64_t>(0, 1, kHalf - 1, kHalf, kHalf + 1, kMax - 1, kMax),
-      rc::gen::inRange<std::uint64_t>(0, 1000), rc::gen::arbitrary<std::uint64_t>(),
-      rc::gen::map(rc::gen::inRange<std::uint64_t>(0, 1000),
-                   [](std::uint64_t below) { return kMax - below; }));
+// --- what the reference is good for --------------------------------------------------------------
+
+/// Root mean square of the error of a second, relative to what happens in one.
+template <typename Workload>
+double relative_error(bool has_reference, Workload workload) {
+  Rotation rotation{4, has_reference, 11};
+  for (int poll = 0; poll < 50; ++poll) rotation.pass_and_poll(1s, workload);
+  constexpr int kPolls = 300;
+  const double truth_before = rotation.truth;
+  double squares = 0;
+  for (int poll = 0; poll < kPolls; ++poll) {
+    const double before = rotation.error();
+    rotation.pass_and_poll(1s, workload);
+    squares += std::pow(rotation.error() - before, 2);
+  }
+  return std::sqrt(squares / kPolls) / ((rotation.truth - truth_before) / kPolls);
 }
 
-nanoseconds as_time(std::uint64_t word) { return nanoseconds{static_cast<std::int64_t>(word)}; }
-
-// Whatever the kernel says: no undefined arithmetic (the sanitizers look), what was counted is
-// there and what was not counted is not.
-RC_GTEST_PROP(GroupEstimatorTest, StaysWithinBoundsForAnyInput, ()) {
-  using Words = std::array<std::uint64_t, 3>;
-  const auto readings =
-      *rc::gen::container<std::vector<Words>>(rc::gen::container<Words>(hostile_number()));
-  One event;
-  std::uint64_t baseline = 0;
-
-  for (const auto& [enabled, running, count] : readings) {
-    const Coverage coverage = event.advance(as_time(enabled), as_time(running), count);
-
-    const std::uint64_t raw = count - baseline < kHalf ? count - baseline : 0;
-    if (coverage == Coverage::kNone) {
-      RC_ASSERT(event.increment == 0u);
-      continue;
-    }
-    baseline = count;
-    RC_ASSERT(event.increment >= raw);
-    RC_ASSERT(event.increment - raw <= kHalf);
-    if (coverage == Coverage::kComplete) RC_ASSERT(event.increment - raw <= 1u);
-  }
+TEST(GroupEstimatorTest, IsSeveralTimesAsPreciseWithAReferenceForLoadThatComesAndGoes) {
+  EXPECT_LT(relative_error(true, BusyAndIdle{}) * 5, relative_error(false, BusyAndIdle{}));
 }
 
-// Times and counts that stand still add nothing, however they came to be.
-RC_GTEST_PROP(GroupEstimatorTest, AddsNothingWhenNothingMoves, ()) {
-  const auto enabled = *hostile_number();
-  const auto running = *hostile_number();
-  const auto count = *hostile_number();
-  One event;
-  event.advance(as_time(enabled), as_time(running), count);
-  if (event.advance(as_time(enabled), as_time(running), count) == Coverage::kNone) return;
+TEST(GroupEstimatorTest, IsAsPreciseWithAReferenceForEventsThatFollowTime) {
+  const auto timer = [load = BusyAndIdle{}](std::mt19937_64& random) mutable {
+    const double noise = std::uniform_real_distribution{0.5, 1.5}(random);
+    return Activity{load(random).cycles, 1e4 * noise};
+  };
 
-  for (int i = 0; i < 3; ++i) {
-    event.advance(as_time(enabled), as_time(running), count);
-    RC_ASSERT(event.increment == 0u);
-  }
+  EXPECT_LT(relative_error(true, timer), relative_error(false, timer) * 1.02);
+}
+
+TEST(GroupEstimatorTest, IsFiftyTimesAsPreciseWithAReferenceForLoadThatBeatsAgainstRotation) {
+  const auto beat = [ms = 0.0](std::mt19937_64& random) mutable {
+    const double noise = std::uniform_real_distribution{0.9, 1.1}(random);
+    const bool busy = std::fmod(ms++, 16.005) < 4;
+    return Activity{busy ? 3e6 : 3e4, busy ? 1e5 * noise : 1e3 * noise};
+  };
+
+  EXPECT_LT(relative_error(true, beat) * 50, relative_error(false, beat));
 }
 
 }  // namespace

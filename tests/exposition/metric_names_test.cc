@@ -14,6 +14,7 @@ namespace {
 using collect::Aggregation;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
+using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -60,7 +61,9 @@ TEST(FamiliesTest, AreOneForEachNameInTheOrderOfTheirFirstColumns) {
 
   ASSERT_EQ(families.size(), 3U);
   EXPECT_EQ(families[0].name, "perf_cpu_cycles_total");
-  EXPECT_THAT(families[0].columns, ElementsAre(&plan.columns[0], &plan.columns[2]));
+  EXPECT_THAT(families[0].columns,
+              ElementsAre(Field(&EventFamily::Member::column, &plan.columns[0]),
+                          Field(&EventFamily::Member::column, &plan.columns[2])));
   EXPECT_EQ(families[1].name, "perf_cpu_task_clock_seconds_total");
   EXPECT_EQ(families[2].name, "perf_cpu_instructions_total");
 }

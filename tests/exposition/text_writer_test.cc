@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "snapshots.h"
 #include "support/events.h"
 
 namespace pex::exposition {
 namespace {
 
-using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 using collect::Aggregation;
 using test::scope_plan;
@@ -28,64 +28,6 @@ using ::testing::StartsWith;
 using Value = collect::GroupRow::Value;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-
-std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const char*> paths) {
-  collect::TargetSet set;
-  for (const char* path : paths) {
-    set.cgroups.push_back({set.cgroups.size() + 1, path, nullptr});
-  }
-  return std::make_shared<const collect::TargetSet>(std::move(set));
-}
-
-/// Every group of every row counted all the time, for one second. `totals` are those of the first
-/// row, group by group, then those of the next.
-std::vector<collect::GroupTable> tables(const collect::ScopePlan& plan, std::size_t rows,
-                                        const std::vector<std::uint64_t>& totals) {
-  std::vector<collect::GroupTable> tables;
-  for (const collect::GroupPlan& group : plan.groups) {
-    tables.push_back({group.events.size(), {rows, {Value::kKnown, true, 1s, 1s}}, {}});
-  }
-  auto total = totals.begin();
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (collect::GroupTable& table : tables) {
-      for (std::size_t event = 0; event < table.events; ++event) table.totals.push_back(*total++);
-    }
-  }
-  return tables;
-}
-
-collect::Snapshot host_snapshot(collect::ScopePlan plan, std::vector<host::CpuPlace> places,
-                                const std::vector<std::uint64_t>& totals) {
-  collect::Snapshot snapshot;
-  snapshot.cpu = tables(plan, places.size(), totals);
-  for (const collect::GroupPlan& group : plan.groups) {
-    collect::HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(group.aggregation)];
-    rows.clear();
-    for (const host::CpuPlace& place : places) rows.push_back({place, {}});
-  }
-  snapshot.targets = targets({});
-  snapshot.plan =
-      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{std::move(plan), {}});
-  return snapshot;
-}
-
-collect::Snapshot cpu_snapshot(collect::ScopePlan plan, const std::vector<int>& cpus,
-                               const std::vector<std::uint64_t>& totals) {
-  std::vector<host::CpuPlace> places;
-  for (const int cpu : cpus) places.push_back({.cpu = cpu});
-  return host_snapshot(std::move(plan), std::move(places), totals);
-}
-
-collect::Snapshot cgroup_snapshot(collect::ScopePlan plan,
-                                  std::shared_ptr<const collect::TargetSet> rows,
-                                  const std::vector<std::uint64_t>& totals) {
-  collect::Snapshot snapshot;
-  snapshot.cgroup = tables(plan, rows->cgroups.size(), totals);
-  snapshot.targets = std::move(rows);
-  snapshot.plan =
-      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{{}, std::move(plan)});
-  return snapshot;
-}
 
 std::string written(const collect::Snapshot& snapshot) {
   TextWriter writer;
@@ -98,65 +40,6 @@ std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
-}
-
-TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
-  struct Row {
-    std::string value;
-    std::string escaped;
-  };
-  const Row rows[] = {
-      {"", ""},
-      {"/system.slice/a.service", "/system.slice/a.service"},
-      {"a\\x2db", "a\\\\x2db"},
-      {"say \"x\"", "say \\\"x\\\""},
-      {"a\nb", "a\\nb"},
-      {"\t\r{}=,", "\t\r{}=,"},
-      {std::string("a\0b", 3), std::string("a\0b", 3)},
-      {"gr\xC3\xBC\xC3\x9F", "gr\xC3\xBC\xC3\x9F"},
-      {"\xE2\x82\xAC", "\xE2\x82\xAC"},
-      {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
-      {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
-      {"a\xFFz", "a\uFFFDffz"},
-      {"\x80", "\uFFFD80"},
-      {"\xC3", "\uFFFDc3"},                                      // cut short
-      {"\xC3(", "\uFFFDc3("},                                    // not continued
-      {"\xE2\x82", "\uFFFDe2\uFFFD82"},                          // cut short
-      {"\xE2\x82\"", "\uFFFDe2\uFFFD82\\\""},                    // what follows is still escaped
-      {"\xC0\xAF", "\uFFFDc0\uFFFDaf"},                          // overlong '/'
-      {"\xE0\x80\xAF", "\uFFFDe0\uFFFD80\uFFFDaf"},              // overlong '/'
-      {"\xED\xA0\x80", "\uFFFDed\uFFFDa0\uFFFD80"},              // a surrogate
-      {"\xF4\x90\x80\x80", "\uFFFDf4\uFFFD90\uFFFD80\uFFFD80"},  // beyond U+10FFFF
-      {"\xF5\x80\x80\x80", "\uFFFDf5\uFFFD80\uFFFD80\uFFFD80"},
-      {"\uFFFD", "\uFFFDef\uFFFDbf\uFFFDbd"},
-  };
-
-  for (const Row& row : rows) {
-    EXPECT_EQ(escape_label(row.value), row.escaped);
-  }
-}
-
-RC_GTEST_PROP(EscapeLabelTest, KeepsDifferentValuesDifferent, ()) {
-  // Few bytes, of which many are not UTF-8, so that near misses are common.
-  const auto value = rc::gen::container<std::string>(
-      rc::gen::element('f', 'e', '\xEF', '\xBF', '\xBD', '\xFF', '\xFE', '\\', '"', 'n', '\n'));
-  const std::string one = *value;
-  const std::string other = *value;
-
-  RC_ASSERT((one == other) == (escape_label(one) == escape_label(other)));
-}
-
-RC_GTEST_PROP(EscapeLabelTest, LeavesNothingThatWouldEndTheLabel, (std::string value)) {
-  const std::string escaped = escape_label(value);
-
-  for (std::size_t i = 0; i < escaped.size(); ++i) {
-    RC_ASSERT(escaped[i] != '\n');
-    RC_ASSERT(escaped[i] != '"');
-    if (escaped[i] != '\\') continue;
-    ++i;
-    RC_ASSERT(i < escaped.size());
-    RC_ASSERT(escaped[i] == '\\' || escaped[i] == '"' || escaped[i] == 'n');
-  }
 }
 
 TEST(TextWriterTest, WritesEveryFamilyOnceWithAllItsRows) {
@@ -267,7 +150,7 @@ TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
   collect::Snapshot snapshot =
       cpu_snapshot(scope_plan({{"core", {"cycles", "instructions"}}, {"soft", {"task-clock"}}}),
                    {0, 1}, {10, 11, 12, 0, 0, 22});
-  snapshot.cpu[0].rows[1] = {Value::kNone, true, 2s, 0s};  // core on CPU 1
+  snapshot.cpu[0].rows[1] = {Value::kNone, true, {.enabled = 2s}};  // core on CPU 1
 
   const std::string text = written(snapshot);
 
@@ -280,7 +163,7 @@ TEST(TextWriterTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
 
 TEST(TextWriterTest, LeavesOutTheTimesOfWhatWasNeverRead) {
   collect::Snapshot snapshot = cpu_snapshot(scope_plan({{"core", {"cycles"}}}), {0, 1}, {10, 0});
-  snapshot.cpu[0].rows[1] = {Value::kNone, false, 0s, 0s};  // could not be opened on CPU 1
+  snapshot.cpu[0].rows[1] = {Value::kNone, false, {}};  // could not be opened on CPU 1
 
   const std::string text = written(snapshot);
 
@@ -341,6 +224,35 @@ TEST(TextWriterTest, KeepsLabelsWhileTheTargetsAreTheSameAndFollowsNewOnes) {
   EXPECT_THAT(second, HasSubstr("{cgroup=\"/a\"} 3\nperf_cgroup_cycles_total{cgroup=\"/b\"} 4\n"));
   EXPECT_THAT(third, HasSubstr("perf_cgroup_cycles_total{cgroup=\"/c\"} 5\n"));
   EXPECT_THAT(third, Not(HasSubstr("/a")));
+}
+
+TEST(TextWriterTest, FollowsNewTargetsOfTheSamePlan) {
+  const collect::Snapshot before =
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a"}), {1});
+  collect::Snapshot after = before;
+  after.targets = targets({"/b"});
+  TextWriter writer;
+  std::string text;
+  writer.write(before, text);
+  text.clear();
+
+  writer.write(after, text);
+
+  EXPECT_EQ(text, written(after));
+}
+
+TEST(TextWriterTest, FollowsANewPlanOfTheSameTargets) {
+  const auto rows = targets({"/a"});
+  const collect::Snapshot before = cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), rows, {1});
+  const collect::Snapshot after = cgroup_snapshot(scope_plan({{"other", {"branches"}}}), rows, {1});
+  TextWriter writer;
+  std::string text;
+  writer.write(before, text);
+  text.clear();
+
+  writer.write(after, text);
+
+  EXPECT_EQ(text, written(after));
 }
 
 TEST(TextWriterTest, FollowsCpusThatComeAndGo) {
@@ -503,57 +415,78 @@ TEST(TextWriterTest, WritesCountsInTheUnitOfTheirFamily) {
   }
 }
 
-/// Groups of one to three events with rows of any state; columns of one part, or of two that are
-/// counted in the same places.
-collect::Snapshot any_snapshot() {
-  const auto below = [](std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); };
-  const auto any_scope = [&] {
-    static const std::vector<std::string> kEvents = {"cycles",   "instructions", "task-clock",
-                                                     "branches", "page-faults",  "bus-cycles"};
-    std::vector<test::GroupOf> groups(below(3));
-    for (test::GroupOf& group : groups) {
-      group.name = "g" + std::to_string(&group - groups.data());
-      for (std::size_t events = below(3) + 1; events > 0; --events) {
-        group.events.push_back(kEvents[below(kEvents.size())]);
-      }
-      group.pmu = below(2) == 0 ? "" : "cpu_core";
-      group.aggregation = below(2) == 0 ? Aggregation::kCpu : Aggregation::kHost;
-    }
-    collect::ScopePlan plan = scope_plan(groups);
-    for (std::size_t i = 0; i + 1 < plan.columns.size(); ++i) {
-      if (plan.columns[i].aggregation != plan.columns[i + 1].aggregation || below(3) != 0) continue;
-      plan.columns[i].parts.push_back(plan.columns[i + 1].parts[0]);
-    }
-    return plan;
-  };
-  const auto any_tables = [&](const collect::ScopePlan& plan, auto rows_of) {
-    std::vector<collect::GroupTable> tables;
-    for (const collect::GroupPlan& group : plan.groups) {
-      collect::GroupTable table;
-      table.events = group.events.size();
-      table.rows.resize(rows_of(group.aggregation));
-      for (collect::GroupRow& row : table.rows) {
-        row.value = *rc::gen::element(Value::kNotHere, Value::kNone, Value::kKnown);
-        row.has_times = below(2) == 0;
-      }
-      table.totals.resize(table.rows.size() * table.events, below(1000));
-      tables.push_back(std::move(table));
-    }
-    return tables;
-  };
+std::size_t below(std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); }
 
+/// Up to two of one to three events each. No event twice on one PMU, as no two columns of a scope
+/// are the same series.
+std::vector<test::GroupOf> any_groups() {
+  static const std::vector<std::string> kEvents = {"cycles",   "instructions", "task-clock",
+                                                   "branches", "page-faults",  "bus-cycles"};
+  std::set<std::pair<std::string, std::string>> taken;
+  std::vector<test::GroupOf> groups(below(3));
+  for (test::GroupOf& group : groups) {
+    group.name = "g" + std::to_string(&group - groups.data());
+    group.pmu = *rc::gen::element<std::string>("", "big", "little");
+    group.aggregation = below(2) == 0 ? Aggregation::kCpu : Aggregation::kHost;
+    const std::size_t events = below(3) + 1;
+    for (std::size_t at = below(kEvents.size()); group.events.size() < events; ++at) {
+      const std::string& event = kEvents[at % kEvents.size()];
+      if (taken.insert({group.pmu, event}).second) group.events.push_back(event);
+    }
+  }
+  return groups;
+}
+
+/// With columns of one part, or of two that are counted in the same places.
+collect::ScopePlan any_scope() {
+  collect::ScopePlan plan = scope_plan(any_groups());
+  for (collect::GroupPlan& group : plan.groups) {
+    group.shares_pmu = below(2) == 0;
+    group.is_published = below(4) != 0;
+    if (below(2) == 0) group.witnesses.reference = 0;
+  }
+  for (collect::Column& column : plan.columns) {
+    const std::string& pmu = plan.groups[column.parts.front().group].pmu;
+    if (!pmu.empty()) column.event.labels = {{"pmu", pmu}};
+  }
+  for (std::size_t i = 0; i + 1 < plan.columns.size(); ++i) {
+    if (plan.columns[i].aggregation != plan.columns[i + 1].aggregation || below(3) != 0) continue;
+    plan.columns[i].parts.push_back(plan.columns[i + 1].parts[0]);
+  }
+  return plan;
+}
+
+/// With rows of any state.
+collect::GroupTable any_table(const collect::GroupPlan& group, std::size_t rows) {
+  collect::GroupTable table;
+  table.events = group.events.size();
+  table.rows.resize(rows);
+  for (collect::GroupRow& row : table.rows) {
+    row.value = *rc::gen::element(Value::kNotHere, Value::kNone, Value::kKnown);
+    row.has_times = below(2) == 0;
+  }
+  const collect::EventTotal total{below(1000), below(1000), static_cast<double>(below(1000))};
+  table.totals.resize(rows * table.events, total);
+  table.reference_weights.resize(table.events);
+  if (below(2) == 0) table.reference_weights[0] = 0.5;
+  return table;
+}
+
+collect::Snapshot any_snapshot() {
   collect::Snapshot snapshot;
-  const collect::CountingPlan plan{any_scope(), any_scope()};
+  const collect::CountingPlan plan{any_scope(), any_scope(), {below(2) == 0, below(2) == 0}};
   const std::size_t cpus = below(4);
   for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
     snapshot.host_rows[0].push_back({{.cpu = static_cast<int>(cpu)}, {}});
   }
   snapshot.host_rows[static_cast<std::size_t>(Aggregation::kHost)].emplace_back();
   snapshot.targets = below(2) == 0 ? targets({}) : targets({"/a", "/b", "/c"});
-  snapshot.cpu = any_tables(
-      plan.cpu, [&](Aggregation aggregation) { return snapshot.rows_of(aggregation).size(); });
-  snapshot.cgroup =
-      any_tables(plan.cgroup, [&](Aggregation) { return snapshot.targets->cgroups.size(); });
+  for (const collect::GroupPlan& group : plan.cpu.groups) {
+    snapshot.cpu.push_back(any_table(group, snapshot.rows_of(group.aggregation).size()));
+  }
+  for (const collect::GroupPlan& group : plan.cgroup.groups) {
+    snapshot.cgroup.push_back(any_table(group, snapshot.targets->cgroups.size()));
+  }
   snapshot.plan = std::make_shared<const collect::CountingPlan>(plan);
   return snapshot;
 }
@@ -566,6 +499,16 @@ RC_GTEST_PROP(TextWriterTest, WritesAsManySamplesAsTheSnapshotSaysThatItIs, ()) 
   const auto lines = std::count(text.begin(), text.end(), '\n');
   const auto comments = occurrences(text, "# HELP ") + occurrences(text, "# TYPE ");
   RC_ASSERT(static_cast<std::size_t>(lines) - comments == collect::count_series(snapshot));
+}
+
+RC_GTEST_PROP(TextWriterTest, WritesNoSeriesTwice, ()) {
+  const std::string text = written(any_snapshot());
+
+  std::set<std::string> series;
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) RC_ASSERT(series.insert(line.substr(0, line.rfind(' '))).second);
+  }
 }
 
 RC_GTEST_PROP(TextWriterTest, WritesTheHeaderOfAFamilyOnceAndItsSamplesBehindIt, ()) {

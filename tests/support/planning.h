@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,11 +20,10 @@ inline host::HostRoots machine(const std::string& name) {
 }
 
 inline daemon::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
-                            perf::PerfKernel& kernel,
-                            daemon::Beside beside = daemon::Beside::kNothingOfOurs) {
+                            perf::PerfKernel& kernel, const daemon::Plan* in_force = nullptr) {
   const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
   const Result<std::vector<int>> online = host::online_cpus(roots);
-  return daemon::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, beside);
+  return daemon::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, in_force);
 }
 
 /// Of a configuration "c.yaml" whose second line is the first one of `groups`.
@@ -41,12 +42,13 @@ inline daemon::Plan plan_on(const std::string& machine_name, const std::string& 
   return plan_on(machine_name, groups, kernel);
 }
 
-/// "core on cpu_atom: cycles, instructions"
+/// "core on cpu_atom: cycles, instructions": those that are published, without their witnesses.
 inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
   std::vector<std::string> groups;
   for (const collect::GroupPlan& group : plan.groups) {
+    if (!group.is_published) continue;
     std::string text = group.name + (group.pmu.empty() ? "" : " on " + group.pmu) + ":";
-    for (const perf::CounterSpec& event : group.events) {
+    for (const perf::CounterSpec& event : std::span(group.events).first(group.estimated())) {
       text += (text.ends_with(':') ? " " : ", ") + event.name;
     }
     groups.push_back(text);
@@ -54,17 +56,21 @@ inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
   return groups;
 }
 
-/// "cycles pmu=cpu_atom by cpu: 0.0 + 1.2": the events of the groups that it is the sum of.
+/// "cycles pmu=cpu_atom by cpu: 0.0 + 1.2": the events of the published groups that it is the sum
+/// of.
 inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
   static constexpr const char* kAggregations[] = {"cpu", "core", "die", "package", "node", "host"};
+  const auto first = std::find_if(plan.groups.begin(), plan.groups.end(),
+                                  [](const auto& group) { return group.is_published; });
+  const auto witnesses = static_cast<std::size_t>(first - plan.groups.begin());
   std::vector<std::string> columns;
   for (const collect::Column& column : plan.columns) {
     std::string text = column.event.name;
     for (const auto& [name, value] : column.event.labels) text += " " + name + "=" + value;
     text += std::string(" by ") + kAggregations[static_cast<std::size_t>(column.aggregation)] + ":";
     for (const auto& [group, event] : column.parts) {
-      text +=
-          (text.ends_with(':') ? " " : " + ") + std::to_string(group) + "." + std::to_string(event);
+      text += (text.ends_with(':') ? " " : " + ") + std::to_string(group - witnesses) + "." +
+              std::to_string(event);
     }
     columns.push_back(text);
   }

@@ -1,0 +1,36 @@
+#include "collect/learning.h"
+
+#include <algorithm>
+
+namespace pex::collect {
+namespace {
+
+using ScopeLessons = PerEvent<estimate::Lessons> PollLessons::*;
+
+void learn_scope(PerEvent<estimate::EventModel>& models,
+                 std::span<const PollLessons* const> lessons, ScopeLessons scope) {
+  for (std::size_t group = 0; group < models.size(); ++group) {
+    for (std::size_t event = 0; event < models[group].size(); ++event) {
+      estimate::Lessons all;
+      for (const PollLessons* of_cpu : lessons) all.add((of_cpu->*scope)[group][event]);
+      models[group][event].learn(all);
+    }
+  }
+}
+
+}  // namespace
+
+void PollLessons::clear() {
+  for (PerEvent<estimate::Lessons>* scope : {&cpu, &cgroup}) {
+    for (std::vector<estimate::Lessons>& group : *scope) {
+      std::fill(group.begin(), group.end(), estimate::Lessons{});
+    }
+  }
+}
+
+void EventModels::learn(std::span<const PollLessons* const> lessons) {
+  learn_scope(cpu, lessons, &PollLessons::cpu);
+  learn_scope(cgroup, lessons, &PollLessons::cgroup);
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "estimate/event_model.h"
+
+namespace pex::collect {
+
+/// Something for each event that is estimated: [group of the scope][event of the group].
+template <typename T>
+using PerEvent = std::vector<std::vector<T>>;
+
+template <typename T>
+PerEvent<T> for_each_event(const ScopePlan& plan) {
+  PerEvent<T> all;
+  for (const GroupPlan& group : plan.groups) all.emplace_back(group.estimated());
+  return all;
+}
+
+/// What one CPU learned in one poll.
+struct PollLessons {
+  explicit PollLessons(const CountingPlan& plan)
+      : cpu(for_each_event<estimate::Lessons>(plan.cpu)),
+        cgroup(for_each_event<estimate::Lessons>(plan.cgroup)) {}
+
+  PerEvent<estimate::Lessons> cpu;
+  PerEvent<estimate::Lessons> cgroup;
+
+  void clear();
+};
+
+/// What is known of each event from all its targets on all CPUs. Every worker reads it during a
+/// poll; it learns between two polls.
+struct EventModels {
+  explicit EventModels(const CountingPlan& plan)
+      : cpu(for_each_event<estimate::EventModel>(plan.cpu)),
+        cgroup(for_each_event<estimate::EventModel>(plan.cgroup)) {}
+
+  PerEvent<estimate::EventModel> cpu;
+  PerEvent<estimate::EventModel> cgroup;
+
+  /// From all CPUs at once, so that the order of the CPUs means nothing.
+  void learn(std::span<const PollLessons* const> lessons);
+};
+
+}  // namespace pex::collect

@@ -1,0 +1,243 @@
+#include "estimate/event_model.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace pex::estimate {
+namespace {
+
+constexpr double kSecond = 1e9;  // ns
+
+/// Polls of a second, a quarter of it on the PMU, under a load that comes and goes: the windows
+/// see between 0.5 and 1.5 times their share of the reference.
+class Load {
+ public:
+  explicit Load(std::uint64_t seed) : random_(seed) {}
+
+  /// An event with so many for each ns, and so many for each reference event.
+  Observed next(double per_time, double per_reference) {
+    Observed interval;
+    interval.enabled = kSecond;
+    interval.running = kSecond / 4;
+    interval.reference = kSecond * between(0.2, 0.8);
+    interval.sampled = interval.reference / 4 * between(0.5, 1.5);
+    interval.events = per_time * interval.running + per_reference * interval.sampled;
+    return interval;
+  }
+
+ private:
+  double between(double low, double high) {
+    return std::uniform_real_distribution{low, high}(random_);
+  }
+  std::mt19937_64 random_;
+};
+
+Lessons lesson_of(const Observed& interval) {
+  Lessons lessons;
+  lessons.add(interval);
+  return lessons;
+}
+
+void teach(EventModel& model, Load& load, int polls, double per_time, double per_reference) {
+  for (int i = 0; i < polls; ++i) model.learn(lesson_of(load.next(per_time, per_reference)));
+}
+
+TEST(EventModelTest, FollowsTheReferenceWhileNothingIsKnown) {
+  const EventModel model;
+
+  EXPECT_EQ(model.reference_weight(), 1.0);
+  EXPECT_EQ(model.reference_rate(), 0.0);
+  EXPECT_EQ(model.mean().running, 0.0);
+}
+
+TEST(EventModelTest, FollowsTheReferenceForAnEventProportionalToIt) {
+  EventModel model;
+  Load load{1};
+
+  teach(model, load, 200, 0, 3);
+
+  EXPECT_GT(model.reference_weight(), 0.999);
+}
+
+TEST(EventModelTest, FollowsTimeForAnEventProportionalToIt) {
+  EventModel model;
+  Load load{2};
+
+  teach(model, load, 200, 3, 0);
+
+  EXPECT_LT(model.reference_weight(), 0.01);
+}
+
+TEST(EventModelTest, DividesItselfAsTheEventDoes) {
+  EventModel model;
+  Load load{3};
+
+  teach(model, load, 200, 1, 2);  // the mean reference is half an event for each ns
+
+  EXPECT_NEAR(model.reference_weight(), 0.5, 0.05);
+}
+
+TEST(EventModelTest, StaysBetweenTimeAndReferenceForAnEventThatIsFewerWhenActive) {
+  EventModel model;
+  Load load{4};
+
+  teach(model, load, 200, 3, -1);
+
+  EXPECT_EQ(model.reference_weight(), 0.0);
+}
+
+TEST(EventModelTest, StaysBetweenTimeAndReferenceForAnEventThatOverreacts) {
+  EventModel model;
+  Load load{5};
+
+  teach(model, load, 200, -0.5, 3);
+
+  EXPECT_EQ(model.reference_weight(), 1.0);
+}
+
+TEST(EventModelTest, KnowsTheRateOfTheReferenceInTheWindows) {
+  EventModel model;
+  Lessons lessons;
+  lessons.add({.events = 10, .running = 100, .enabled = 400, .sampled = 50, .reference = 90});
+  lessons.add({.events = 10, .running = 300, .enabled = 400, .sampled = 50, .reference = 90});
+
+  model.learn(lessons);
+
+  EXPECT_DOUBLE_EQ(model.reference_rate(), 100.0 / 400.0);
+}
+
+TEST(EventModelTest, LearnsNothingAboutTheReferenceFromAnIntervalThatWasCountedWhole) {
+  EventModel model;
+
+  model.learn(
+      lesson_of({.events = 10, .running = 400, .enabled = 400, .sampled = 90, .reference = 90}));
+
+  EXPECT_EQ(model.reference_rate(), 0.0);
+  EXPECT_EQ(model.mean().running, 400.0) << "but something about the event";
+}
+
+TEST(EventModelTest, LearnsNothingFromAnIntervalWithoutThePmu) {
+  EventModel model;
+
+  model.learn(lesson_of({.events = 10, .enabled = 400, .reference = 90}));
+
+  EXPECT_EQ(model.reference_rate(), 0.0);
+  EXPECT_EQ(model.mean().enabled, 0.0);
+}
+
+TEST(EventModelTest, RemembersTheRateOfAReferenceThatStoppedToBeSeen) {
+  EventModel model;
+  Lessons without;
+  for (int i = 0; i < 1000; ++i) {
+    without.add({.events = 1, .running = 1, .enabled = 4, .reference = 9});
+  }
+  model.learn(
+      lesson_of({.events = 8, .running = 100, .enabled = 400, .sampled = 50, .reference = 200}));
+
+  for (int poll = 0; poll < 1000; ++poll) model.learn(without);
+
+  EXPECT_GT(model.reference_rate(), 1e-9) << "a size by time must not vanish";
+}
+
+TEST(EventModelTest, LearnsNothingFromNoLessons) {
+  EventModel model;
+  Load load{6};
+  teach(model, load, 10, 1, 1);
+  const double weight = model.reference_weight();
+  const double rate = model.reference_rate();
+
+  for (int i = 0; i < 1000; ++i) model.learn(Lessons{});
+
+  EXPECT_EQ(model.reference_weight(), weight);
+  EXPECT_EQ(model.reference_rate(), rate);
+}
+
+TEST(EventModelTest, ForgetsWithinSomeThousandIntervalsAndNotWithinAHundred) {
+  EventModel model;
+  Load load{7};
+  teach(model, load, 3000, 0, 3);
+  ASSERT_GT(model.reference_weight(), 0.999);
+
+  teach(model, load, 100, 1.5, 0);
+  EXPECT_GT(model.reference_weight(), 0.8);
+
+  teach(model, load, 5000, 1.5, 0);
+  EXPECT_LT(model.reference_weight(), 0.05);
+}
+
+TEST(EventModelTest, ForgetsByIntervalsAndNotByPolls) {
+  EventModel one_target;
+  EventModel hundred_targets;
+  Load load{8};
+  Load same_load{8};
+  teach(one_target, load, 3000, 0, 3);
+  teach(hundred_targets, same_load, 3000, 0, 3);
+
+  for (int poll = 0; poll < 10; ++poll) {
+    Lessons lessons;
+    for (int target = 0; target < 100; ++target) {
+      const Observed interval = load.next(1.5, 0);
+      one_target.learn(lesson_of(interval));
+      lessons.add(interval);
+    }
+    hundred_targets.learn(lessons);
+  }
+
+  EXPECT_NEAR(hundred_targets.reference_weight(), one_target.reference_weight(), 0.02);
+}
+
+TEST(EventModelTest, TakesTheFirstMeanAsItIsAndThenATwentiethOfEach) {
+  EventModel model;
+
+  model.learn(lesson_of({.events = 100, .running = 10, .enabled = 20}));
+  EXPECT_DOUBLE_EQ(model.mean().events, 100);
+
+  model.learn(lesson_of({.events = 300, .running = 30, .enabled = 60}));
+  EXPECT_DOUBLE_EQ(model.mean().events, 110);
+  EXPECT_DOUBLE_EQ(model.mean().running, 11);
+  EXPECT_DOUBLE_EQ(model.mean().enabled, 22);
+}
+
+TEST(EventModelTest, MeansTheIntervalsOfAllTargets) {
+  EventModel model;
+  Lessons lessons;
+  lessons.add({.events = 100, .running = 10, .enabled = 20});
+  lessons.add({.events = 300, .running = 30, .enabled = 60});
+
+  model.learn(lessons);
+
+  EXPECT_DOUBLE_EQ(model.mean().events, 200);
+  EXPECT_DOUBLE_EQ(model.mean().running, 20);
+}
+
+RC_GTEST_PROP(LessonsTest, TeachTheSameTogetherAsOneByOne, ()) {
+  const auto targets = *rc::gen::inRange(0, 20);
+  const auto split = *rc::gen::inRange(0, targets + 1);
+  Load load{*rc::gen::arbitrary<std::uint64_t>()};
+  Lessons one_by_one;
+  Lessons first;
+  Lessons second;
+  for (int target = 0; target < targets; ++target) {
+    const Observed interval = load.next(1, 2);
+    one_by_one.add(interval);
+    (target < split ? first : second).add(interval);
+  }
+  first.add(second);
+
+  EventModel together;
+  EventModel apart;
+  together.learn(first);
+  apart.learn(one_by_one);
+
+  RC_ASSERT(std::abs(together.reference_weight() - apart.reference_weight()) < 1e-6);
+  RC_ASSERT(std::abs(together.reference_rate() - apart.reference_rate()) < 1e-12);
+  RC_ASSERT(std::abs(together.mean().events - apart.mean().events) <= 1e-12 * apart.mean().events);
+}
+
+}  // namespace
+}  // namespace pex::estimate

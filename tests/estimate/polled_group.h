@@ -1,0 +1,118 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "estimate/event_model.h"
+#include "estimate/group_estimator.h"
+
+namespace pex::estimate {
+
+/// What the kernel says of one group; a test moves it on as it likes.
+struct KernelTotals {
+  std::chrono::nanoseconds enabled{};
+  std::chrono::nanoseconds running{};
+  std::vector<std::uint64_t> counts = {};
+  std::optional<ReferenceTotals> reference = {};
+  std::optional<std::chrono::nanoseconds> clock = {};
+
+  Sample sample() const { return {enabled, running, counts, reference, clock}; }
+};
+
+/// What happens between two polls. The reference is read together with the group.
+struct Passing {
+  std::chrono::nanoseconds enabled{};
+  std::chrono::nanoseconds running{};
+  std::uint64_t events = 0;  ///< of each event
+  std::uint64_t sampled = 0;
+  std::uint64_t reference = 0;
+};
+
+/// One group at one target that is polled again and again, with models of its own.
+class PolledGroup {
+ public:
+  explicit PolledGroup(std::size_t events = 1,
+                       std::chrono::nanoseconds slot = std::chrono::milliseconds{4})
+      : models(events), increments(events), group_(events, slot) {
+    kernel.counts.resize(events);
+  }
+
+  PolledGroup& with_reference() {
+    kernel.reference.emplace();
+    return *this;
+  }
+  PolledGroup& with_clock() {
+    kernel.clock.emplace();
+    return *this;
+  }
+
+  /// Lets time pass in the kernel. The clock of the group, if any, agrees with `running`.
+  void pass(const Passing& passing) {
+    kernel.enabled += passing.enabled;
+    kernel.running += passing.running;
+    for (std::uint64_t& count : kernel.counts) count += passing.events;
+    if (kernel.clock) *kernel.clock += passing.running;
+    if (!kernel.reference) return;
+    kernel.reference->sampled += passing.sampled;
+    kernel.reference->always += passing.reference;
+    kernel.reference->always_enabled += passing.enabled;
+  }
+
+  /// One poll of what the kernel says now; the models learn from it.
+  const GroupIncrement& poll() { return poll(kernel.sample()); }
+
+  const GroupIncrement& poll(const Sample& sample) {
+    std::vector<Lessons> lessons(models.size());
+    last = group_.advance(sample, models, increments, lessons);
+    for (std::size_t event = 0; event < models.size(); ++event) {
+      models[event].learn(lessons[event]);
+    }
+    enabled += last.enabled;
+    running += last.running;
+    imputed += last.imputed;
+    unmeasured += last.unmeasured;
+    value += increments.front().observed + increments.front().extrapolated;
+    extrapolated += increments.front().extrapolated;
+    variance += increments.front().variance;
+    return last;
+  }
+
+  const GroupIncrement& poll_after(const Passing& passing) {
+    pass(passing);
+    return poll();
+  }
+
+  void restart() {
+    group_.restart();
+    const bool has_reference = kernel.reference.has_value();
+    const ReferenceTotals always = kernel.reference.value_or(ReferenceTotals{});
+    const bool has_clock = kernel.clock.has_value();
+    kernel = {.counts = std::vector<std::uint64_t>(models.size())};
+    if (has_reference) kernel.reference = {0, always.always, always.always_enabled};
+    if (has_clock) kernel.clock.emplace();
+  }
+
+  KernelTotals kernel;
+  std::vector<EventModel> models;
+  std::vector<EventIncrement> increments;  ///< of the last poll
+  GroupIncrement last;
+
+  /// ns, without overflow whatever the kernel says.
+  using Time = std::chrono::duration<long double, std::nano>;
+  // Totals over all polls; those of events are of the first.
+  Time enabled{};
+  Time running{};
+  Time imputed{};
+  Time unmeasured{};
+  std::uint64_t value = 0;
+  std::uint64_t extrapolated = 0;
+  double variance = 0;
+
+ private:
+  GroupEstimator group_;
+};
+
+}  // namespace pex::estimate

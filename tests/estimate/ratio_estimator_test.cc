@@ -1,0 +1,181 @@
+#include "estimate/ratio_estimator.h"
+
+#include <gtest/gtest.h>
+
+#include "estimate/event_model.h"
+
+namespace pex::estimate {
+namespace {
+
+constexpr double kSlot = 4;  // times here are in ms, for the eye; the estimator takes any unit
+constexpr Observed kNoHistory{};
+
+/// A model to which the event is proportional to the reference, of which there are two for each ms.
+EventModel follows_the_reference(const Observed& mean = {}) {
+  EventModel model;
+  Lessons lessons;
+  lessons.add(
+      mean.running > 0
+          ? mean
+          : Observed{
+                .events = 1000, .running = 100, .enabled = 400, .sampled = 200, .reference = 800});
+  model.learn(lessons);
+  return model;
+}
+
+Estimate by_time(const Observed& interval, const Observed& history = kNoHistory) {
+  return estimate(interval, /*has_reference=*/false, history, EventModel{}, kSlot);
+}
+
+Estimate by_reference(const Observed& interval, const Observed& history,
+                      const EventModel& model = EventModel{}) {
+  return estimate(interval, /*has_reference=*/true, history, model, kSlot);
+}
+
+TEST(RatioEstimatorTest, ScalesByTimeWithoutAReference) {
+  const Estimate result = by_time({.events = 100, .running = 250, .enabled = 1000});
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 300);
+  EXPECT_DOUBLE_EQ(result.sampled_size / result.size, 0.25);
+  EXPECT_DOUBLE_EQ(result.information, 1);
+}
+
+TEST(RatioEstimatorTest, ScalesByTheReferenceAlthoughTheWindowsHadAShareOfTheTimeThatIsNotTheirs) {
+  const Estimate result = by_reference(
+      {.events = 100, .running = 250, .enabled = 1000, .sampled = 10, .reference = 20}, kNoHistory);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 100);
+}
+
+TEST(RatioEstimatorTest, AddsNothingWhenThereWasNoActivity) {
+  const Estimate result = by_reference({.running = 250, .enabled = 1000},
+                                       {.events = 5, .running = 1, .enabled = 1, .sampled = 1});
+
+  EXPECT_EQ(result.extrapolated, 0);
+  EXPECT_EQ(result.size, 0) << "nothing could be learned";
+}
+
+TEST(RatioEstimatorTest, ScalesEventsWithoutActivityByTime) {
+  const Estimate result =
+      by_reference({.events = 100, .running = 250, .enabled = 1000}, kNoHistory);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 300);
+}
+
+TEST(RatioEstimatorTest, ScalesByTimeWhenTheWindowsSawNoActivityAndThereIsNoHistory) {
+  const Estimate result =
+      by_reference({.events = 100, .running = 250, .enabled = 1000, .reference = 20}, kNoHistory);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 300);
+}
+
+TEST(RatioEstimatorTest, BelievesWindowsThatSawTwoFifthsOfTheirShare) {
+  const Observed history{.events = 7000, .running = 1000, .enabled = 1000};
+
+  // Two fifths of a share of 1/4 are a tenth of the reference, 80 of 800.
+  const Estimate result = by_reference(
+      {.events = 160, .running = 250, .enabled = 1000, .sampled = 80, .reference = 800}, history,
+      follows_the_reference());
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 720 * 2.0);
+  EXPECT_DOUBLE_EQ(result.information, 0.4);
+}
+
+TEST(RatioEstimatorTest, LeansOnHistoryByTheSquareOfWhatIsMissing) {
+  const Observed history{
+      .events = 1000, .running = 100, .enabled = 400, .sampled = 200, .reference = 800};
+
+  // Half of what is needed, so a quarter of the rate in the windows, and three of history's.
+  const Estimate result =
+      by_reference({.events = 40, .running = 250, .enabled = 1000, .sampled = 40, .reference = 800},
+                   history, follows_the_reference());
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 760 * (0.25 * 1 + 0.75 * 5));
+  EXPECT_DOUBLE_EQ(result.information, 0.2);
+}
+
+TEST(RatioEstimatorTest, LeansOnHistoryWhenTheWindowsWereShorterThanASlot) {
+  const Observed history{.events = 300, .running = 100, .enabled = 400};
+
+  const Estimate result = by_time({.events = 2, .running = 2, .enabled = 20}, history);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 18 * (0.25 * 1 + 0.75 * 3)) << "2 of the 4 ms of a slot";
+}
+
+TEST(RatioEstimatorTest, BelievesWindowsOfASlot) {
+  const Observed history{.events = 300, .running = 100, .enabled = 400};
+
+  const Estimate result = by_time({.events = 4, .running = 4, .enabled = 20}, history);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 16);
+}
+
+TEST(RatioEstimatorTest, FillsAnIntervalWithoutThePmuFromHistory) {
+  const Observed history{.events = 300, .running = 100, .enabled = 400};
+
+  const Estimate result = by_time({.enabled = 1000}, history);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 3000);
+  EXPECT_EQ(result.sampled_size, 0) << "and nothing is learned from it";
+}
+
+TEST(RatioEstimatorTest, FillsATargetWithoutHistoryFromWhatAllTargetsKnow) {
+  const EventModel model = follows_the_reference();
+
+  const Estimate result = by_reference({.enabled = 1000, .reference = 2000}, kNoHistory, model);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 2000 * 5.0);
+}
+
+TEST(RatioEstimatorTest, GivesATargetsOwnHistoryTwentyTimesTheWeightOfTheCommonOne) {
+  const EventModel model = follows_the_reference();  // 5 for each of the reference
+  const Observed history{
+      .events = 400, .running = 100, .enabled = 400, .sampled = 200, .reference = 800};
+
+  const Estimate result = by_reference({.enabled = 400, .reference = 800}, history, model);
+
+  EXPECT_DOUBLE_EQ(result.extrapolated, 800 * (400 + 0.05 * 1000) / (200 + 0.05 * 200));
+}
+
+TEST(RatioEstimatorTest, TakesEventsThatWereCountedInNoTimeForAPartOfWhatHistoryExpects) {
+  const Observed history{.events = 300, .running = 100, .enabled = 400};
+
+  EXPECT_DOUBLE_EQ(by_time({.events = 700, .enabled = 1000}, history).extrapolated, 2300);
+  EXPECT_EQ(by_time({.events = 4000, .enabled = 1000}, history).extrapolated, 0);
+}
+
+TEST(RatioEstimatorTest, StaysFiniteWithAHistoryThatHasFadedToNothing) {
+  const Observed faded{.events = 1e19, .running = 1, .enabled = 1, .sampled = 5e-324};
+
+  const Estimate seen_well = by_reference(
+      {.events = 100, .running = 250, .enabled = 1000, .sampled = 10, .reference = 20}, faded);
+  const Estimate not_seen = by_reference({.running = 250, .enabled = 1000, .reference = 20}, faded);
+
+  EXPECT_DOUBLE_EQ(seen_well.extrapolated, 100);
+  EXPECT_LE(not_seen.extrapolated, 0x1p63);
+}
+
+TEST(SuccessiveDifferenceTest, SaysNothingOfTheFirstInterval) {
+  const Estimate first{.extrapolated = 300, .sampled_size = 250, .size = 1000};
+
+  EXPECT_EQ(successive_difference_variance(first, 100, 0, 0), 0);
+}
+
+TEST(SuccessiveDifferenceTest, IsTheSquareOfTheDifferenceByShares) {
+  // 400 events where the interval before, of which as much was seen, would have had 300.
+  const Estimate second{.extrapolated = 300, .sampled_size = 250, .size = 1000};
+
+  EXPECT_DOUBLE_EQ(successive_difference_variance(second, 100, 0.3, 250),
+                   0.75 * 100 * 100 * 250 / 500);
+  EXPECT_DOUBLE_EQ(successive_difference_variance(second, 100, 0.3, 750),
+                   0.75 * 100 * 100 * 750 / 1000);
+}
+
+TEST(SuccessiveDifferenceTest, IsZeroForWhatWasCountedWhole) {
+  const Estimate whole{.extrapolated = 0, .sampled_size = 1000, .size = 1000};
+
+  EXPECT_EQ(successive_difference_variance(whole, 100, 0.3, 250), 0);
+}
+
+}  // namespace
+}  // namespace pex::estimate

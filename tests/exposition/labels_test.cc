@@ -1,0 +1,71 @@
+#include "exposition/labels.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+namespace pex::exposition {
+namespace {
+
+TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
+  struct Row {
+    std::string value;
+    std::string escaped;
+  };
+  const Row rows[] = {
+      {"", ""},
+      {"/system.slice/a.service", "/system.slice/a.service"},
+      {"a\\x2db", "a\\\\x2db"},
+      {"say \"x\"", "say \\\"x\\\""},
+      {"a\nb", "a\\nb"},
+      {"\t\r{}=,", "\t\r{}=,"},
+      {std::string("a\0b", 3), std::string("a\0b", 3)},
+      {"gr\xC3\xBC\xC3\x9F", "gr\xC3\xBC\xC3\x9F"},
+      {"\xE2\x82\xAC", "\xE2\x82\xAC"},
+      {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+      {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},
+      {"a\xFFz", "a\uFFFDffz"},
+      {"\x80", "\uFFFD80"},
+      {"\xC3", "\uFFFDc3"},                                      // cut short
+      {"\xC3(", "\uFFFDc3("},                                    // not continued
+      {"\xE2\x82", "\uFFFDe2\uFFFD82"},                          // cut short
+      {"\xE2\x82\"", "\uFFFDe2\uFFFD82\\\""},                    // what follows is still escaped
+      {"\xC0\xAF", "\uFFFDc0\uFFFDaf"},                          // overlong '/'
+      {"\xE0\x80\xAF", "\uFFFDe0\uFFFD80\uFFFDaf"},              // overlong '/'
+      {"\xED\xA0\x80", "\uFFFDed\uFFFDa0\uFFFD80"},              // a surrogate
+      {"\xF4\x90\x80\x80", "\uFFFDf4\uFFFD90\uFFFD80\uFFFD80"},  // beyond U+10FFFF
+      {"\xF5\x80\x80\x80", "\uFFFDf5\uFFFD80\uFFFD80\uFFFD80"},
+      {"\uFFFD", "\uFFFDef\uFFFDbf\uFFFDbd"},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(escape_label(row.value), row.escaped);
+  }
+}
+
+RC_GTEST_PROP(EscapeLabelTest, KeepsDifferentValuesDifferent, ()) {
+  // Few bytes, of which many are not UTF-8, so that near misses are common.
+  const auto value = rc::gen::container<std::string>(
+      rc::gen::element('f', 'e', '\xEF', '\xBF', '\xBD', '\xFF', '\xFE', '\\', '"', 'n', '\n'));
+  const std::string one = *value;
+  const std::string other = *value;
+
+  RC_ASSERT((one == other) == (escape_label(one) == escape_label(other)));
+}
+
+RC_GTEST_PROP(EscapeLabelTest, LeavesNothingThatWouldEndTheLabel, (std::string value)) {
+  const std::string escaped = escape_label(value);
+
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    RC_ASSERT(escaped[i] != '\n');
+    RC_ASSERT(escaped[i] != '"');
+    if (escaped[i] != '\\') continue;
+    ++i;
+    RC_ASSERT(i < escaped.size());
+    RC_ASSERT(escaped[i] == '\\' || escaped[i] == '"' || escaped[i] == 'n');
+  }
+}
+
+}  // namespace
+}  // namespace pex::exposition

@@ -1,0 +1,88 @@
+#include "exposition/self_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "snapshots.h"
+#include "support/events.h"
+
+namespace pex::exposition {
+namespace {
+
+using collect::CountingPlan;
+using test::scope_plan;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string written(const SelfMetrics& metrics) {
+  std::string text;
+  metrics.write(text);
+  return text;
+}
+
+collect::Snapshot snapshot_of(std::shared_ptr<const CountingPlan> plan) {
+  collect::Snapshot snapshot;
+  snapshot.targets = targets({});
+  snapshot.cpu = tables(plan->cpu, 0, {});
+  snapshot.plan = std::move(plan);
+  return snapshot;
+}
+
+CountingPlan plan_of(const char* group) { return {scope_plan({{group, {"cycles"}}}), {}, {}}; }
+
+TEST(SelfMetricsTest, StartTheTroublesOfEachPublishedGroupAtZero) {
+  CountingPlan plan = plan_of("core");
+  plan.cgroup = scope_plan({{"soft", {"task-clock"}}, {"(clock)", {"cpu-clock"}}});
+  plan.cgroup.groups[1].is_published = false;
+  collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan));
+  snapshot.cgroup = tables(plan.cgroup, 0, {});
+  SelfMetrics metrics{"1.0"};
+
+  metrics.add_poll({}, snapshot);
+
+  const std::string text = written(metrics);
+  for (const std::string name : {"anomalies", "mistimed_polls", "pinned_errors", "read_errors"}) {
+    EXPECT_THAT(text, HasSubstr("perf_group_" + name + "_total{group=\"core\"} 0\n"));
+    EXPECT_THAT(text, HasSubstr("perf_group_" + name + "_total{group=\"soft\"} 0\n"));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("(clock)")));
+}
+
+TEST(SelfMetricsTest, AddUpTheTroublesOfAllPolls) {
+  const collect::Snapshot snapshot =
+      snapshot_of(std::make_shared<const CountingPlan>(plan_of("core")));
+  collect::PollReport report;
+  report.of_group("core") = {.anomalies = 1, .mistimed = 2, .pinned_errors = 3, .read_failures = 4};
+  SelfMetrics metrics{"1.0"};
+
+  metrics.add_poll(report, snapshot);
+  metrics.add_poll(report, snapshot);
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"core\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_mistimed_polls_total{group=\"core\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_pinned_errors_total{group=\"core\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_read_errors_total{group=\"core\"} 8\n"));
+}
+
+TEST(SelfMetricsTest, TellANewPlanFromAFreedOneThatLayInTheSamePlace) {
+  std::optional<CountingPlan> place;
+  const auto placed = [&place](CountingPlan plan) {
+    place = std::move(plan);
+    return std::shared_ptr<const CountingPlan>(&*place, [](const CountingPlan*) {});
+  };
+  SelfMetrics metrics{"1.0"};
+
+  metrics.add_poll({}, snapshot_of(placed(plan_of("before"))));
+  metrics.add_poll({}, snapshot_of(placed(plan_of("after"))));
+
+  EXPECT_THAT(written(metrics), HasSubstr("perf_group_anomalies_total{group=\"after\"} 0\n"));
+}
+
+}  // namespace
+}  // namespace pex::exposition

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "collect/snapshot.h"
+
+namespace pex::exposition {
+
+inline std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const char*> paths) {
+  collect::TargetSet set;
+  for (const char* path : paths) {
+    set.cgroups.push_back({set.cgroups.size() + 1, path, nullptr});
+  }
+  return std::make_shared<const collect::TargetSet>(std::move(set));
+}
+
+/// Every group of every row counted all the time, for one second. `totals` are those of the first
+/// row, group by group, then those of the next.
+inline std::vector<collect::GroupTable> tables(const collect::ScopePlan& plan, std::size_t rows,
+                                               const std::vector<std::uint64_t>& totals) {
+  std::vector<collect::GroupTable> tables;
+  for (const collect::GroupPlan& group : plan.groups) {
+    const collect::GroupTimes second{.enabled = std::chrono::seconds{1},
+                                     .running = std::chrono::seconds{1}};
+    tables.push_back({group.events.size(),
+                      {rows, {collect::GroupRow::Value::kKnown, true, second}},
+                      {},
+                      std::vector<std::optional<double>>(group.events.size())});
+  }
+  auto total = totals.begin();
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (collect::GroupTable& table : tables) {
+      for (std::size_t event = 0; event < table.events; ++event) {
+        table.totals.push_back({.value = *total++});
+      }
+    }
+  }
+  return tables;
+}
+
+inline collect::Snapshot host_snapshot(collect::ScopePlan plan, std::vector<host::CpuPlace> places,
+                                       const std::vector<std::uint64_t>& totals) {
+  collect::Snapshot snapshot;
+  snapshot.cpu = tables(plan, places.size(), totals);
+  for (const collect::GroupPlan& group : plan.groups) {
+    collect::HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(group.aggregation)];
+    rows.clear();
+    for (const host::CpuPlace& place : places) rows.push_back({place, {}});
+  }
+  snapshot.targets = targets({});
+  snapshot.plan =
+      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{std::move(plan), {}, {}});
+  return snapshot;
+}
+
+inline collect::Snapshot cpu_snapshot(collect::ScopePlan plan, const std::vector<int>& cpus,
+                                      const std::vector<std::uint64_t>& totals) {
+  std::vector<host::CpuPlace> places;
+  for (const int cpu : cpus) places.push_back({.cpu = cpu});
+  return host_snapshot(std::move(plan), std::move(places), totals);
+}
+
+inline collect::Snapshot cgroup_snapshot(collect::ScopePlan plan,
+                                         std::shared_ptr<const collect::TargetSet> rows,
+                                         const std::vector<std::uint64_t>& totals) {
+  collect::Snapshot snapshot;
+  snapshot.cgroup = tables(plan, rows->cgroups.size(), totals);
+  snapshot.targets = std::move(rows);
+  snapshot.plan =
+      std::make_shared<const collect::CountingPlan>(collect::CountingPlan{{}, std::move(plan), {}});
+  return snapshot;
+}
+
+}  // namespace pex::exposition
