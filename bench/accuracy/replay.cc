@@ -1,0 +1,101 @@
+#include "replay.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace pex::bench {
+namespace {
+
+constexpr std::size_t kGroups = 4;
+constexpr double kSlotNs = 4e6;
+constexpr int kSkippedReplaySeconds = 30;
+
+Error unreadable(const std::filesystem::path& file, const std::string& why) {
+  return {0, "read the recording '" + file.string() + "': " + why,
+          "make it anew: bench/accuracy/record/record.sh"};
+}
+
+/// "# Linux 6.12.1, scope cpu, load steady"
+bool read_heading(const std::string& line, Recording& recording) {
+  std::istringstream words(line);
+  std::string mark, system, scope, load;
+  words >> mark >> system >> recording.kernel >> scope >> recording.scope >> load >> recording.load;
+  for (std::string* word : {&recording.kernel, &recording.scope}) {
+    if (!word->ends_with(',')) return false;
+    word->pop_back();
+  }
+  return mark == "#" && scope == "scope" && load == "load" && !recording.load.empty();
+}
+
+/// One line of increments, added to totals.
+bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& totals) {
+  std::istringstream numbers(line);
+  const auto next = [&] {
+    std::uint64_t increment = 0;
+    numbers >> increment;
+    return increment;
+  };
+  const std::uint64_t truth = next();
+  const std::uint64_t always = next();
+  const std::uint64_t always_enabled = next();
+  for (Reading& group : totals) {
+    group.truth += truth;
+    group.always += always;
+    group.always_enabled_ns += always_enabled;
+    group.enabled_ns += next();
+    group.running_ns += next();
+    group.events += next();
+    group.sampled += next();
+    if (has_clock) group.clock_ns += next();
+  }
+  return !numbers.fail() && (numbers >> std::ws).eof();
+}
+
+}  // namespace
+
+Result<Recording> read_recording(const std::filesystem::path& file) {
+  std::ifstream lines(file);
+  Recording recording;
+  std::string line;
+  if (!std::getline(lines, line)) return unreadable(file, "it is empty or not there");
+  if (!read_heading(line, recording)) return unreadable(file, "line 1 is no heading");
+  std::vector<Reading> totals(kGroups);
+  while (std::getline(lines, line)) {
+    if (!add_second(line, recording.scope == "cgroup", totals)) {
+      return unreadable(file, "line " + std::to_string(recording.polls.size() + 2) +
+                                  " has not the right numbers");
+    }
+    recording.polls.push_back(totals);
+  }
+  return recording;
+}
+
+Result<std::vector<Recording>> read_recordings(const std::filesystem::path& directory) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
+    files.push_back(entry.path());
+  }
+  if (files.empty()) return unreadable(directory, "there is none");
+  std::sort(files.begin(), files.end());
+  std::vector<Recording> recordings;
+  for (const auto& file : files) {
+    Result<Recording> recording = read_recording(file);
+    if (!recording) return recording.error();
+    recordings.push_back(std::move(*recording));
+  }
+  return recordings;
+}
+
+Replay replay(const Recording& recording) {
+  Replay replayed{&recording, {}};
+  for (std::size_t i = 0; i < std::size(kPollSeconds); ++i) {
+    Contest contest(kGroups, kSlotNs, kPollSeconds[i], kSkippedReplaySeconds, replayed.figures[i]);
+    int second = 0;
+    for (const std::vector<Reading>& readings : recording.polls) contest.poll(++second, readings);
+  }
+  return replayed;
+}
+
+}  // namespace pex::bench

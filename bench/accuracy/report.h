@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replay.h"
+#include "simulation.h"
+
+namespace pex::bench {
+
+/// All tables, in Markdown.
+std::string report(const std::vector<Cell>& cells, const std::vector<Replay>& replays);
+
+/// RMS errors of lifetime, delta and ours for each workload, as an SVG picture.
+std::string plot(const std::vector<Cell>& cells);
+
+}  // namespace pex::bench
