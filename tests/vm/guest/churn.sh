@@ -1,0 +1,40 @@
+# shellcheck shell=dash
+# shellcheck source=/dev/null
+. /guest/lib.sh
+
+# Ten minutes in which cgroups, a CPU and other users of the PMU come and go.
+
+readonly online=/sys/devices/system/cpu/cpu1/online
+
+begin() {  # NAME CGROUP CPU KIND AMOUNT
+  new_cgroup "$2"
+  start_work "$1" "$2" "$3" - "$4" "$5"
+  go_on "$1"
+}
+
+end() {  # NAME CGROUP
+  end_work "$1"
+  remove_cgroup "$2"
+}
+
+begin steady steady 0 pulse 3000
+start_daemon churn
+step=0
+while [ $step -lt 120 ]; do
+  case $((step % 4)) in
+    0) begin "app-$step" "app-$step" $((step / 4 % 2)) pulse 1000 ;;  # runs for 15 s
+    1) begin service service 0 wake 200 ;;                # the same path again and again
+    2) end service service ;;
+    3) end "app-$((step - 3))" "app-$((step - 3))" ;;
+  esac
+  case $((step % 24)) in
+    5) echo 0 >$online ;;
+    9) echo 1 >$online ;;
+    13) /app/hold 0 3 >/dev/null & holder=$! ;;
+    17) kill "$holder"; wait "$holder" ;;
+  esac
+  sleep 5
+  scrape "churn-$step"
+  step=$((step + 1))
+done
+stop_daemon
