@@ -16,6 +16,9 @@ perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   return {cpu, cgroup->directory.get(), cgroup->path};
 }
 
+/// Over soon, so that it is better to try again later than to do without for good.
+bool is_shortage(int code) { return code == EMFILE || code == ENFILE || code == ENOMEM; }
+
 Error off_pmu(const std::string& group, int cpu) {
   return Error{0,
                "pinned group '" + group + "' has no place on the PMU of CPU " + std::to_string(cpu),
@@ -63,9 +66,10 @@ void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
   const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->dispensable);
-  if (!opened && opened.error().event >= needed.size()) {
-    report_refusal(opened.error(), report);
+  if (!opened && opened.error().event >= needed.size() && !is_shortage(opened.error().error.code)) {
+    const perf::OpenFailure refused = opened.error();
     opened = perf::CounterGroup::open(kernel, needed, place, plan_->mode);
+    if (opened) report_refusal(refused, report);  // else CPU or cgroup may just have gone
   }
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();

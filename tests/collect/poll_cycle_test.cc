@@ -403,6 +403,32 @@ TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) 
   EXPECT_EQ(report.refusals.at({"ref-cycles", EACCES}), 2U);
 }
 
+TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
+  kernel_.refuse("ref-cycles", ENODEV);
+  kernel_.refuse("instructions", ENODEV);
+  kernel_.refuse("cpu-clock", ENODEV);
+  plan_->cpu.groups[0].dispensable = plan_->cpu.groups[1].dispensable = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_TRUE(report.failures.empty());
+}
+
+TEST_F(PollCycleWithWitnessesTest, AHelperThatLacksADescriptorIsTriedAgainWithItsGroup) {
+  kernel_.refuse("ref-cycles", EMFILE);
+  plan_->cpu.groups[1].dispensable = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  ASSERT_TRUE(cycle.cpu_groups()[1].has_failed());
+  kernel_.refuse("ref-cycles", 0);
+
+  (void)run(cycle, targets({}));
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(cycle.cpu_groups()[1].open_events(), 2U);
+}
+
 TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
