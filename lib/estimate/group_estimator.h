@@ -85,8 +85,8 @@ inline constexpr std::chrono::seconds kMostImputed{60};
 ///   E = 0            nothing to add (a cgroup none of whose tasks was on the CPU)
 ///   r = E            exact
 ///   0 < r < E        scaled
-///   r = 0            filled from history, 60 s long; then unmeasured. Without a history it stays
-///                    open and joins the next one
+///   r = 0            filled from history: 60 s long, or while its owner keeps it stopped; then
+///                    unmeasured. Without a history it stays open and joins the next one
 ///   a total fell     unmeasured, new baseline
 ///
 /// No allocation after construction. Nothing that the kernel can say makes a total fall, overflow

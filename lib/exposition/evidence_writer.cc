@@ -71,7 +71,7 @@ constexpr GroupFamily kGroupFamilies[] = {
      always, append_time<&GroupTimes::running>},
     {"perf_group_imputed_seconds_total",
      "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
-     "taken; at most 60 s in a row.",
+     "taken; at most 60 s in a row, but where the exporter itself lets groups take turns.",
      off_pmu, append_time<&GroupTimes::imputed>},
     {"perf_group_unmeasured_seconds_total",
      "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "

@@ -19,8 +19,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"perf_group_anomalies_total",
      "Readings in which a total of the kernel fell: of the group itself, and what was counted "
-     "since "
-     "the reading before is in no count; or of the reference, and counts are scaled by time.",
+     "since the reading before is in no count; or of the reference, and counts are scaled by time.",
      &PollReport::GroupTrouble::anomalies},
     {"perf_group_mistimed_polls_total",
      "Readings of a group whose running time the kernel booked wrongly; that of the group's own "
