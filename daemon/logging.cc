@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace pex::daemon {
 namespace {
 
@@ -23,10 +25,10 @@ constexpr LevelRow kLevels[] = {{"debug", spdlog::level::debug},
                                 {"warn", spdlog::level::warn},
                                 {"error", spdlog::level::err}};
 
-/// Escapes valid in JSON and understood by logfmt readers.
+/// Escapes valid in JSON and understood by logfmt readers. Paths may hold any bytes.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
+  for (const char c : as_utf8(text)) {
     if (c == '"' || c == '\\') {
       (result += '\\') += c;
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
@@ -45,7 +47,7 @@ std::string logfmt_value(std::string_view text) {
   const bool plain =
       !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
       text.find_first_of(std::string_view("\t\n\r\0\x7f", 5)) == std::string_view::npos;
-  return plain ? std::string(text) : quoted(text);
+  return plain ? as_utf8(text) : quoted(text);
 }
 
 }  // namespace

@@ -4,49 +4,14 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace pex::config {
 namespace {
 
 constexpr std::size_t kMostShown = 60;
 
-/// One character of a UTF-8 text. No bytes: what stands there is not UTF-8.
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 0;
-};
-
-/// What the first byte of a character says about all of it.
-struct LeadRow {
-  unsigned mask;
-  unsigned bits;
-  std::size_t bytes;
-  std::uint32_t least;  ///< smaller codes have a shorter form, and only that one is UTF-8
-};
-constexpr LeadRow kLeads[] = {
-    {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-
-bool is_unicode(std::uint32_t code) {
-  return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);  // the gap holds UTF-16's surrogates
-}
-
 unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
-
-/// The character that starts a text, which is not empty.
-Character first_character(std::string_view text) {
-  const unsigned lead = byte_of(text[0]);
-  for (const LeadRow& row : kLeads) {
-    if ((lead & row.mask) != row.bits) continue;
-    if (text.size() < row.bytes) return {};
-    std::uint32_t code = lead & ~row.mask;
-    for (std::size_t i = 1; i < row.bytes; ++i) {
-      if ((byte_of(text[i]) & 0xc0) != 0x80) return {};
-      code = code << 6 | (byte_of(text[i]) & 0x3f);
-    }
-    if (code < row.least || !is_unicode(code)) return {};
-    return {code, row.bytes};
-  }
-  return {};
-}
 
 struct CodeRange {
   std::uint32_t first;

@@ -8,9 +8,8 @@
 
 namespace pex::exposition {
 
-/// A label's value between its quotes: backslash, quote and line break escaped; a byte that is not
-/// part of UTF-8 becomes U+FFFD and its two hexadecimal digits, as does each byte of a U+FFFD that
-/// was there before. So different values stay different, and no two series become one.
+/// A label's value between its quotes: UTF-8 (as_utf8), with backslash, quote and line break
+/// escaped. Different values stay different, so no two series become one.
 std::string escape_label(std::string_view value);
 
 /// `name="value"`, escaped.

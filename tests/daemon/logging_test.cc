@@ -26,6 +26,13 @@ TEST(LoggingTest, OneEventIsOneLineWhateverItSays) {
   EXPECT_EQ(line, R"(level=error msg="a\u000ab\"c\\d\u0001" key="x\u0009y")");
 }
 
+TEST(LoggingTest, IsUtf8WhateverItSays) {
+  EXPECT_EQ(format_line(LogFormat::kJson, LogLevel::kWarn, "read '/caf\xe9'", {}),
+            "\"level\":\"warn\",\"msg\":\"read '/caf\uFFFDe9'\"");
+  EXPECT_EQ(format_line(LogFormat::kLogfmt, LogLevel::kWarn, "m", {{"path", "/caf\xe9"}}),
+            "level=warn msg=\"m\" path=/caf\uFFFDe9");
+}
+
 TEST(OncePerMinuteTest, AMessagePassesAgainAfterAMinute) {
   OncePerMinute repeated;
   const auto start = OncePerMinute::Clock::now();

@@ -1,0 +1,61 @@
+#include "base/utf8.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace pex {
+namespace {
+
+TEST(CharacterTest, IsReadOffTheStartOfAText) {
+  struct Row {
+    std::string_view text;
+    std::uint32_t code;
+    std::size_t bytes;
+  };
+  const Row rows[] = {
+      {"a", 'a', 1},
+      {std::string_view("\0", 1), 0, 1},
+      {"\xc3\xa9t", 0xe9, 2},
+      {"\xe2\x82\xac", 0x20ac, 3},
+      {"\xf0\x9f\x90\x98", 0x1f418, 4},
+      {"\xf4\x8f\xbf\xbf", 0x10ffff, 4},
+      // not UTF-8: a byte within a character, cut off, too long a form, a surrogate, beyond
+      {"\xa9", 0, 0},
+      {"\xc3", 0, 0},
+      {"\xe2\x82", 0, 0},
+      {"\xc3(", 0, 0},
+      {"\xc0\xaf", 0, 0},
+      {"\xe0\x80\xaf", 0, 0},
+      {"\xed\xa0\x80", 0, 0},
+      {"\xf4\x90\x80\x80", 0, 0},
+      {"\xff", 0, 0},
+  };
+  for (const Row& row : rows) {
+    const Character character = first_character(row.text);
+
+    EXPECT_EQ(character.bytes, row.bytes) << row.text;
+    EXPECT_EQ(character.code, row.code) << row.text;
+  }
+}
+
+TEST(Utf8Test, LeavesTextAsItIs) { EXPECT_EQ(as_utf8("caf\xc3\xa9 \n\"\\"), "caf\xc3\xa9 \n\"\\"); }
+
+TEST(Utf8Test, ShowsOtherBytesInHexadecimal) {
+  EXPECT_EQ(as_utf8("caf\xe9!"), "caf\uFFFDe9!");
+  EXPECT_EQ(as_utf8("\uFFFD"), "\uFFFDef\uFFFDbf\uFFFDbd");
+}
+
+RC_GTEST_PROP(Utf8Test, IsMadeOfAnyBytesAndTellsThemApart, (const std::string& one)) {
+  const std::string other = *rc::gen::arbitrary<std::string>();
+
+  RC_ASSERT((as_utf8(one) == as_utf8(other)) == (one == other));
+  const std::string made = as_utf8(one);
+  for (std::string_view text = made; !text.empty();) {
+    const Character character = first_character(text);
+    RC_ASSERT(character.bytes > 0U);
+    text.remove_prefix(character.bytes);
+  }
+}
+
+}  // namespace
+}  // namespace pex
