@@ -1,0 +1,524 @@
+#include "cgroup/naming.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pex::cgroup {
+namespace {
+
+/// Ids are long, so the tables below have signs for them.
+constexpr std::pair<std::string_view, std::string_view> kIds[] = {
+    {"<A>", "4f1e5b0a9c7d3e28b6a1f04d9e8c7b6a5d4c3b2a19080f7e6d5c4b3a29181706"},
+    {"<B>", "c0ffee00112233445566778899aabbccddeeff00112233445566778899aabbcc"},
+    {"<63>", "f1e5b0a9c7d3e28b6a1f04d9e8c7b6a5d4c3b2a19080f7e6d5c4b3a29181706"},
+    {"<65>", "14f1e5b0a9c7d3e28b6a1f04d9e8c7b6a5d4c3b2a19080f7e6d5c4b3a29181706"},
+    {"<UPPER>", "4F1E5B0A9C7D3E28B6A1F04D9E8C7B6A5D4C3B2A19080F7E6D5C4B3A29181706"},
+    {"<uid>", "2c48913c-b29f-11e7-9350-020968147796"},
+    {"<u_i_d>", "2c48913c_b29f_11e7_9350_020968147796"},
+    {"<uid2>", "b8bffafc-562c-4c01-976f-d1eccfd17ec7"},
+    {"<u_i_d2>", "b8bffafc_562c_4c01_976f_d1eccfd17ec7"},
+    {"<hash>", "3d6beaa3004913efb68ce073d73494b0"},
+    {"<task>", "e95a40efbde84cbc8600660a109ec194"},
+};
+
+std::string expand(std::string text) {
+  for (const auto& [sign, id] : kIds) {
+    for (std::size_t at = 0; (at = text.find(sign, at)) != std::string::npos;) {
+      text.replace(at, sign.size(), id);
+    }
+  }
+  return text;
+}
+
+/// `container_id=... runtime=... helper`: what is not empty, in the order of kNameLabels.
+std::string told(const Naming& naming) {
+  std::string text;
+  const auto append = [&text](std::string_view word) {
+    if (!text.empty()) text += ' ';
+    text += word;
+  };
+  for (const NameLabel& each : kNameLabels) {
+    const std::string& value = naming.*each.part;
+    if (!value.empty()) append(std::string(each.label) + '=' + value);
+  }
+  if (naming.is_helper) append("helper");
+  return text;
+}
+
+std::string told_by(std::string_view path) { return told(naming_of(path)); }
+
+struct Layout {
+  const char* name;
+  const char* path;
+  const char* told;
+};
+
+std::ostream& operator<<(std::ostream& out, const Layout& layout) { return out << layout.path; }
+
+// clang-format off
+const std::vector<Layout> kLayouts = {
+    // Nothing to tell.
+    {"Root", "/", ""},
+    {"EmptyPath", "", ""},
+    {"PlainDirectory", "/batch/night", ""},
+
+    // systemd.
+    {"Slice", "/system.slice", "slice=system.slice"},
+    {"Service", "/system.slice/cron.service", "unit=cron.service slice=system.slice"},
+    {"TemplateInstance", "/system.slice/system-getty.slice/getty@tty1.service",
+     "unit=getty@tty1.service slice=system-getty.slice"},
+    {"EscapedInstance", "/system.slice/system-systemd\\x2dfsck.slice/systemd-fsck@dev-disk-by\\x2duuid-12\\x2d34.service",
+     "unit=systemd-fsck@dev-disk-by-uuid-12-34.service slice=system-systemd-fsck.slice"},
+    {"InstanceWithUtf8", "/system.slice/system-backup.slice/backup@caf\\xc3\\xa9.service",
+     "unit=backup@caf\xC3\xA9.service slice=system-backup.slice"},
+    {"NestedSlices", "/workload.slice/workload-web.slice/workload-web-blue.slice/web.service",
+     "unit=web.service slice=workload-web-blue.slice"},
+    {"SubgroupOfService", "/system.slice/systemd-udevd.service/udev", "unit=systemd-udevd.service slice=system.slice"},
+    {"ColonInUnit", "/system.slice/zfs-share@tank:home.service", "unit=zfs-share@tank:home.service slice=system.slice"},
+    {"Init", "/init.scope", "unit=init.scope"},
+    {"Mount", "/system.slice/boot-efi.mount", "unit=boot-efi.mount slice=system.slice"},
+    {"Socket", "/system.slice/docker.socket", "unit=docker.socket slice=system.slice"},
+    {"TransientService", "/system.slice/run-r6f3a8b0c5d1e4f72.service", "unit=run-r6f3a8b0c5d1e4f72.service slice=system.slice"},
+    {"TransientScope", "/system.slice/run-u812.scope", "unit=run-u812.scope slice=system.slice"},
+    {"UserSlice", "/user.slice/user-1000.slice", "slice=user-1000.slice uid=1000"},
+    {"Session", "/user.slice/user-1000.slice/session-3.scope",
+     "unit=session-3.scope slice=user-1000.slice uid=1000 session=3"},
+    {"SessionWithoutAudit", "/user.slice/user-113.slice/session-c1.scope",
+     "unit=session-c1.scope slice=user-113.slice uid=113 session=c1"},
+    {"UserManager", "/user.slice/user-1000.slice/user@1000.service/init.scope",
+     "unit=init.scope slice=user-1000.slice uid=1000"},
+    {"UserService", "/user.slice/user-1000.slice/user@1000.service/app.slice/syncthing.service",
+     "unit=syncthing.service slice=app.slice uid=1000"},
+    {"DesktopApplication", "/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-firefox-1234.scope",
+     "unit=app-gnome-firefox-1234.scope slice=app.slice uid=1000"},
+    {"UserSliceInUserManager", "/user.slice/user-1000.slice/user@1000.service/session.slice",
+     "unit=user@1000.service slice=session.slice uid=1000"},
+
+    // Kubernetes, systemd driver.
+    {"PodSlicesOfAClass", "/kubepods.slice/kubepods-besteffort.slice", "slice=kubepods-besteffort.slice"},
+    {"BurstablePod", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<u_i_d>.slice",
+     "pod_uid=<uid> qos_class=burstable slice=kubepods-burstable-pod<u_i_d>.slice"},
+    {"GuaranteedPod", "/kubepods.slice/kubepods-pod<u_i_d>.slice",
+     "pod_uid=<uid> qos_class=guaranteed slice=kubepods-pod<u_i_d>.slice"},
+    {"Containerd", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=containerd unit=cri-containerd-<A>.scope slice=kubepods-burstable-pod<u_i_d>.slice"},
+    {"ContainerdBestEffort", "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=containerd unit=cri-containerd-<A>.scope slice=kubepods-besteffort-pod<u_i_d>.slice"},
+    {"ContainerdGuaranteed", "/kubepods.slice/kubepods-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=guaranteed runtime=containerd unit=cri-containerd-<A>.scope slice=kubepods-pod<u_i_d>.slice"},
+    {"StaticPod", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<hash>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<hash> qos_class=burstable runtime=containerd unit=cri-containerd-<A>.scope slice=kubepods-burstable-pod<hash>.slice"},
+    {"Crio", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<u_i_d>.slice/crio-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=cri-o unit=crio-<A>.scope slice=kubepods-burstable-pod<u_i_d>.slice"},
+    {"CrioWithCrun", "/kubepods.slice/kubepods-pod<u_i_d>.slice/crio-<A>.scope/container",
+     "container_id=<A> pod_uid=<uid> qos_class=guaranteed runtime=cri-o unit=crio-<A>.scope slice=kubepods-pod<u_i_d>.slice"},
+    {"CrioMonitor", "/kubepods.slice/kubepods-pod<u_i_d>.slice/crio-conmon-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=guaranteed runtime=cri-o unit=crio-conmon-<A>.scope slice=kubepods-pod<u_i_d>.slice helper"},
+    {"CrioMonitorInSystemSlice", "/system.slice/crio-conmon-<A>.scope",
+     "container_id=<A> runtime=cri-o unit=crio-conmon-<A>.scope slice=system.slice helper"},
+    {"DockerOfPod", "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod<u_i_d>.slice/docker-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=docker unit=docker-<A>.scope slice=kubepods-besteffort-pod<u_i_d>.slice"},
+    {"Kata", "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<u_i_d>.slice/kata_<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=kata slice=kubepods-burstable-pod<u_i_d>.slice"},
+    {"CgroupRootOfKubelet", "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=containerd unit=cri-containerd-<A>.scope slice=kubelet-kubepods-burstable-pod<u_i_d>.slice"},
+    {"DeepCgroupRootOfKubelet", "/k8s.slice/k8s-prod.slice/k8s-prod-kubepods.slice/k8s-prod-kubepods-pod<u_i_d>.slice",
+     "pod_uid=<uid> qos_class=guaranteed slice=k8s-prod-kubepods-pod<u_i_d>.slice"},
+
+    // Kubernetes, cgroupfs driver.
+    {"PodDirectory", "/kubepods/burstable/pod<uid>", "pod_uid=<uid> qos_class=burstable"},
+    {"ContainerDirectory", "/kubepods/burstable/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=burstable"},
+    {"ContainerDirectoryBestEffort", "/kubepods/besteffort/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=besteffort"},
+    {"ContainerDirectoryGuaranteed", "/kubepods/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=guaranteed"},
+    {"ContainerDirectoryOfStaticPod", "/kubepods/besteffort/pod<hash>/<A>", "container_id=<A> pod_uid=<hash> qos_class=besteffort"},
+    {"CrioDirectory", "/kubepods/burstable/pod<uid>/crio-<A>", "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=cri-o"},
+    {"CrioMonitorDirectory", "/kubepods/burstable/pod<uid>/crio-conmon-<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=cri-o helper"},
+    {"PodDirectoryBelowCgroupRoot", "/kubelet/kubepods/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=guaranteed"},
+
+    // systemd was meant to make the scope, and did not.
+    {"RequestOfContainerd", "/kubepods-burstable-pod<u_i_d>.slice:cri-containerd:<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=burstable runtime=containerd slice=kubepods-burstable-pod<u_i_d>.slice"},
+    {"RequestInService", "/system.slice/containerd.service/kubepods-besteffort-pod<u_i_d>.slice:cri-containerd:<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=containerd unit=containerd.service slice=kubepods-besteffort-pod<u_i_d>.slice"},
+    {"RequestBelowCgroupRoot", "/kubelet-kubepods-pod<u_i_d>.slice:cri-containerd:<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=guaranteed runtime=containerd slice=kubelet-kubepods-pod<u_i_d>.slice"},
+    {"RequestOfCrio", "/kubepods-pod<u_i_d>.slice:crio:<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=guaranteed runtime=cri-o slice=kubepods-pod<u_i_d>.slice"},
+    {"RequestOfDocker", "/system.slice:docker:<A>", "container_id=<A> runtime=docker slice=system.slice"},
+    {"RequestOfPodman", "/machine.slice:libpod:<A>", "container_id=<A> runtime=podman slice=machine.slice"},
+    {"RequestOfNerdctl", "/system.slice:nerdctl:<A>", "container_id=<A> runtime=containerd slice=system.slice"},
+    {"RequestWithoutSlice", "/user.slice/user-1000.slice/user@1000.service/:nerdctl:<A>",
+     "container_id=<A> runtime=containerd unit=user@1000.service slice=user-1000.slice uid=1000"},
+    {"RequestOfBuildkit", "/system.slice:docker:q1w2e3r4t5y6u7i8o9p0a1s2d", "slice=system.slice"},
+
+    // Docker, containerd.
+    {"Docker", "/system.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice"},
+    {"DockerDirectory", "/docker/<A>", "container_id=<A> runtime=docker"},
+    {"DockerParentOfItsOwn", "/ci.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=ci.slice"},
+    {"DockerRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-<A>.scope",
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=user.slice uid=1000"},
+    {"DirectoryOfAContainer", "/actions_job/<A>", "container_id=<A>"},
+    {"SubgroupOfContainer", "/docker/<A>/workers/1", "container_id=<A> runtime=docker"},
+    {"InitOfContainer", "/docker/<A>/init", "container_id=<A> runtime=docker helper"},
+    {"InitOfContainerInScope", "/system.slice/docker-<A>.scope/init",
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice helper"},
+    {"InitOfContainerWithCrun", "/machine.slice/libpod-<A>.scope/container/init",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=machine.slice helper"},
+    {"Nerdctl", "/system.slice/nerdctl-<A>.scope", "container_id=<A> runtime=containerd unit=nerdctl-<A>.scope slice=system.slice"},
+    {"NerdctlDirectory", "/default/<A>", "container_id=<A> runtime=containerd"},
+    {"ContainerdNamespace", "/k8s.io/<A>", "container_id=<A> runtime=containerd"},
+
+    // Podman.
+    {"Podman", "/machine.slice/libpod-<A>.scope", "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=machine.slice"},
+    {"PodmanWithCrun", "/machine.slice/libpod-<A>.scope/container",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=machine.slice"},
+    {"PodmanMonitor", "/machine.slice/libpod-conmon-<A>.scope",
+     "container_id=<A> runtime=podman unit=libpod-conmon-<A>.scope slice=machine.slice helper"},
+    {"PodmanRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope/container",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000"},
+    {"PodmanPod", "/machine.slice/machine-libpod_pod_<B>.slice", "runtime=podman slice=machine-libpod_pod_<B>.slice"},
+    {"PodmanInPod", "/machine.slice/machine-libpod_pod_<B>.slice/libpod-<A>.scope",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=machine-libpod_pod_<B>.slice"},
+    {"PodmanInPodRootless", "/user.slice/user-1000.slice/user@1000.service/user.slice/user-libpod_pod_<B>.slice/libpod-<A>.scope",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user-libpod_pod_<B>.slice uid=1000"},
+    {"PodmanDirectory", "/libpod_parent/libpod-<A>", "container_id=<A> runtime=podman"},
+    {"PodmanPodDirectory", "/libpod_parent/<B>", "runtime=podman"},
+    {"PodmanInPodDirectory", "/libpod_parent/<B>/libpod-<A>", "container_id=<A> runtime=podman"},
+    {"PodmanMonitorDirectory", "/libpod_parent/conmon", "runtime=podman helper"},
+    {"PodmanInService", "/system.slice/web.service/libpod-payload-<A>",
+     "container_id=<A> runtime=podman unit=web.service slice=system.slice"},
+    {"PodmanInUserService", "/user.slice/user-1000.slice/user@1000.service/app.slice/redis.service/libpod-payload-<A>",
+     "container_id=<A> runtime=podman unit=redis.service slice=app.slice uid=1000"},
+
+    // Nested: the inner one is told, and nothing of the outer one.
+    {"SystemdInDocker", "/docker/<A>/system.slice/containerd.service",
+     "container_id=<A> runtime=docker unit=containerd.service slice=system.slice"},
+    {"SystemdInDockerScope", "/system.slice/docker-<A>.scope/init.scope", "container_id=<A> runtime=docker unit=init.scope"},
+    {"SystemdInRootlessPodman", "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope/container/system.slice/nginx.service",
+     "container_id=<A> runtime=podman unit=nginx.service slice=system.slice"},
+    {"DockerInDocker", "/docker/<B>/docker/<A>", "container_id=<A> runtime=docker"},
+    {"DockerInDockerScope", "/system.slice/docker-<B>.scope/docker/<A>", "container_id=<A> runtime=docker"},
+    {"DockerInInitOfDocker", "/docker/<B>/init/docker/<A>", "container_id=<A> runtime=docker"},
+    {"DockerInPod", "/kubepods.slice/kubepods-pod<u_i_d>.slice/cri-containerd-<B>.scope/docker/<A>", "container_id=<A> runtime=docker"},
+    {"Kind", "/docker/<B>/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/kubelet-kubepods-besteffort-pod<u_i_d>.slice/cri-containerd-<A>.scope",
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort runtime=containerd unit=cri-containerd-<A>.scope slice=kubelet-kubepods-besteffort-pod<u_i_d>.slice"},
+    {"KindPod", "/system.slice/docker-<B>.scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod<u_i_d>.slice",
+     "pod_uid=<uid> qos_class=guaranteed slice=kubelet-kubepods-pod<u_i_d>.slice"},
+    {"K3sInDocker", "/docker/<B>/kubepods/burstable/pod<uid>/<A>", "container_id=<A> pod_uid=<uid> qos_class=burstable"},
+    {"K3sInDockerScope", "/system.slice/docker-<B>.scope/kubepods/besteffort/pod<uid>", "pod_uid=<uid> qos_class=besteffort"},
+    {"KubernetesInPod", "/kubepods/burstable/pod<uid2>/<B>/kubepods/besteffort/pod<uid>/<A>",
+     "container_id=<A> pod_uid=<uid> qos_class=besteffort"},
+    {"PodmanOfUserInDocker", "/docker/<B>/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-<A>.scope",
+     "container_id=<A> runtime=podman unit=libpod-<A>.scope slice=user.slice uid=1000"},
+    {"DockerInLxc", "/lxc.payload.build/system.slice/docker-<A>.scope",
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=system.slice"},
+
+    // Machines.
+    {"Libvirt", "/machine.slice/machine-qemu\\x2d1\\x2dweb\\x2d01.scope",
+     "runtime=libvirt unit=machine-qemu-1-web-01.scope slice=machine.slice machine=web-01"},
+    {"LibvirtEmulator", "/machine.slice/machine-qemu\\x2d32\\x2dinstance\\x2d00000003.scope/libvirt/emulator",
+     "runtime=libvirt unit=machine-qemu-32-instance-00000003.scope slice=machine.slice machine=instance-00000003"},
+    {"LibvirtVcpu", "/machine.slice/machine-qemu\\x2d1\\x2ddb.scope/libvirt/vcpu0",
+     "runtime=libvirt unit=machine-qemu-1-db.scope slice=machine.slice machine=db"},
+    {"LibvirtWithoutNumber", "/machine.slice/machine-qemu\\x2dlegacy.scope",
+     "runtime=libvirt unit=machine-qemu-legacy.scope slice=machine.slice machine=legacy"},
+    {"LibvirtLxc", "/machine.slice/machine-lxc\\x2d771\\x2dshell.scope",
+     "runtime=libvirt unit=machine-lxc-771-shell.scope slice=machine.slice machine=shell"},
+    {"LibvirtXen", "/machine.slice/machine-xen\\x2d2\\x2dstore.scope",
+     "runtime=libvirt unit=machine-xen-2-store.scope slice=machine.slice machine=store"},
+    {"LibvirtDirectory", "/machine/qemu-2-old_guest.libvirt-qemu/emulator", "runtime=libvirt machine=old_guest"},
+    {"LibvirtDirectoryWithoutNumber", "/machine/prod.partition/guest7.libvirt-qemu/vcpu1", "runtime=libvirt machine=guest7"},
+    {"LibvirtLxcDirectory", "/machine/lxc-12-shell.libvirt-lxc", "runtime=libvirt machine=shell"},
+    {"LibvirtLxcDirectoryWithoutNumber", "/machine/shell.libvirt-lxc/devel", "runtime=libvirt machine=shell"},
+    {"Proxmox", "/qemu.slice/101.scope", "runtime=qemu unit=101.scope slice=qemu.slice machine=101"},
+    {"ProxmoxLxc", "/lxc/102/ns/system.slice/postfix.service",
+     "runtime=lxc unit=postfix.service slice=system.slice machine=102"},
+    {"ProxmoxLxcMonitor", "/lxc.monitor/102", "runtime=lxc machine=102 helper"},
+    {"Nspawn", "/machine.slice/systemd-nspawn@build.service/payload",
+     "runtime=systemd-nspawn unit=systemd-nspawn@build.service slice=machine.slice machine=build"},
+    {"NspawnEscaped", "/machine.slice/systemd-nspawn@debian\\x2dsid.service",
+     "runtime=systemd-nspawn unit=systemd-nspawn@debian-sid.service slice=machine.slice machine=debian-sid"},
+    {"NspawnSupervisor", "/machine.slice/systemd-nspawn@build.service/supervisor",
+     "runtime=systemd-nspawn unit=systemd-nspawn@build.service slice=machine.slice machine=build helper"},
+    {"ServiceInNspawn", "/machine.slice/systemd-nspawn@build.service/payload/system.slice/nginx.service",
+     "runtime=systemd-nspawn unit=nginx.service slice=system.slice machine=build"},
+    {"Machined", "/machine.slice/machine-fedora\\x2d44.scope/payload",
+     "runtime=systemd-machined unit=machine-fedora-44.scope slice=machine.slice machine=fedora-44"},
+    {"Vmspawn", "/machine.slice/systemd-vmspawn@guest.service",
+     "runtime=systemd-vmspawn unit=systemd-vmspawn@guest.service slice=machine.slice machine=guest"},
+    {"Lxc", "/lxc.payload.mail/system.slice/postfix.service",
+     "runtime=lxc unit=postfix.service slice=system.slice machine=mail"},
+    {"LxcMonitor", "/lxc.monitor.mail", "runtime=lxc machine=mail helper"},
+    {"LxcDirectory", "/lxc/mail", "runtime=lxc machine=mail"},
+    {"LxcPayloadDirectory", "/lxc.payload/mail", "runtime=lxc machine=mail"},
+    {"LxcOfUser", "/user.slice/user-1000.slice/session-1.scope/lxc/play",
+     "runtime=lxc unit=session-1.scope slice=user-1000.slice machine=play uid=1000 session=1"},
+    {"LxcNamedLikeAnother", "/lxc/docker", "runtime=lxc machine=docker"},
+    {"LxdProject", "/lxc.payload.staging_web01/init.scope", "runtime=lxc unit=init.scope machine=staging_web01"},
+    {"LxcInLxc", "/lxc.payload.outer/lxc.payload.inner", "runtime=lxc machine=inner"},
+
+    // Batch.
+    {"SlurmJob", "/system.slice/slurmstepd.scope/job_3385",
+     "runtime=slurm unit=slurmstepd.scope slice=system.slice slurm_job=3385"},
+    {"SlurmTask", "/system.slice/slurmstepd.scope/job_3385/step_0/user/task_0",
+     "runtime=slurm unit=slurmstepd.scope slice=system.slice slurm_job=3385 slurm_step=0"},
+    {"SlurmOfNode", "/system.slice/node7_slurmstepd.scope/job_12/step_batch/user/task_0",
+     "runtime=slurm unit=node7_slurmstepd.scope slice=system.slice slurm_job=12 slurm_step=batch"},
+    {"SlurmStepDaemon", "/system.slice/slurmstepd.scope/job_3385/step_extern/slurm",
+     "runtime=slurm unit=slurmstepd.scope slice=system.slice slurm_job=3385 slurm_step=extern helper"},
+    {"SlurmSystem", "/system.slice/slurmstepd.scope/system", "runtime=slurm unit=slurmstepd.scope slice=system.slice helper"},
+    {"SlurmOfVersion1", "/slurm/uid_1000/job_123/step_batch/task_0", "runtime=slurm uid=1000 slurm_job=123 slurm_step=batch"},
+    {"SlurmOfVersion1AndNode", "/slurm_node7/uid_20145/job_9/step_interactive", "runtime=slurm uid=20145 slurm_job=9 slurm_step=interactive"},
+    {"DockerInSlurmJob", "/system.slice/slurmstepd.scope/job_981/docker/<A>",
+     "container_id=<A> runtime=docker unit=slurmstepd.scope slice=system.slice slurm_job=981"},
+    {"DirectoryOfAContainerInSlurmJob", "/slurm/uid_1000/job_7/step_0/task_0/<A>",
+     "container_id=<A> uid=1000 slurm_job=7 slurm_step=0"},
+    {"SlurmInDocker", "/docker/<B>/slurm/uid_1000/job_123", "runtime=slurm uid=1000 slurm_job=123"},
+    {"EcsTask", "/ecs/<task>", "ecs_task=<task>"},
+    {"Ecs", "/ecs/<task>/<A>", "container_id=<A> runtime=docker ecs_task=<task>"},
+    {"EcsWithCluster", "/ecs/prod-web/<task>/<A>", "container_id=<A> runtime=docker ecs_task=<task>"},
+    {"EcsOldTask", "/ecs/<uid>/<A>", "container_id=<A> runtime=docker ecs_task=<uid>"},
+    {"EcsSlice", "/ecstasks.slice/ecstasks-<task>.slice/docker-<A>.scope",
+     "container_id=<A> runtime=docker unit=docker-<A>.scope slice=ecstasks-<task>.slice ecs_task=<task>"},
+    {"Fargate", "/ecs/<task>/<task>-1234567890",
+     "container_id=<task>-1234567890 runtime=containerd ecs_task=<task>"},
+    {"FargateWithoutTaskDirectory", "/ecs/<task>-265927825",
+     "container_id=<task>-265927825 runtime=containerd ecs_task=<task>"},
+    {"Nomad", "/nomad.slice/share.slice/<uid>.web.scope", "runtime=nomad unit=<uid>.web.scope slice=share.slice"},
+    {"NomadWithCores", "/nomad.slice/reserve.slice/<uid>.web.scope", "runtime=nomad unit=<uid>.web.scope slice=reserve.slice"},
+    {"NomadBefore17", "/nomad.slice/<uid>.web.scope", "runtime=nomad unit=<uid>.web.scope slice=nomad.slice"},
+    {"DockerOfNomad", "/nomad.slice/docker-<A>.scope", "container_id=<A> runtime=docker unit=docker-<A>.scope slice=nomad.slice"},
+
+    // Near misses.
+    {"ServiceOfDocker", "/system.slice/docker.service", "unit=docker.service slice=system.slice"},
+    {"ServiceOfCompose", "/system.slice/docker-compose.service", "unit=docker-compose.service slice=system.slice"},
+    {"ServiceOfCrio", "/system.slice/crio.service", "unit=crio.service slice=system.slice"},
+    {"ServiceOfContainerd", "/system.slice/containerd.service", "unit=containerd.service slice=system.slice"},
+    {"ServiceOfLxc", "/system.slice/lxc.service", "unit=lxc.service slice=system.slice"},
+    {"ServiceOfMachined", "/system.slice/systemd-machined.service", "unit=systemd-machined.service slice=system.slice"},
+    {"ServiceOfSlurm", "/system.slice/slurmd.service", "unit=slurmd.service slice=system.slice"},
+    {"AllPods", "/kubepods.slice", "slice=kubepods.slice"},
+    {"AllPodDirectories", "/kubepods/burstable", ""},
+    {"PodWithShortUid", "/kubepods/burstable/pod2c48913c", ""},
+    {"PodsOfAnotherName", "/notkubepods-pod<u_i_d>.slice", "slice=notkubepods-pod<u_i_d>.slice"},
+    {"PodDirectoryElsewhere", "/games/pod<uid>", ""},
+    {"BuilderOfDocker", "/docker/buildx", ""},
+    {"TooShortId", "/docker/<63>", ""},
+    {"TooLongId", "/docker/<65>", ""},
+    {"UppercaseId", "/docker/<UPPER>", ""},
+    {"TooShortIdInScope", "/system.slice/docker-<63>.scope", "unit=docker-<63>.scope slice=system.slice"},
+    {"UppercaseIdInScope", "/system.slice/cri-containerd-<UPPER>.scope", "unit=cri-containerd-<UPPER>.scope slice=system.slice"},
+    {"ServiceNamedById", "/system.slice/docker-<A>.service", "unit=docker-<A>.service slice=system.slice"},
+    {"InitOfNoContainer", "/system.slice/web.service/init", "unit=web.service slice=system.slice"},
+    {"SupervisorOfNoMachine", "/system.slice/web.service/supervisor", "unit=web.service slice=system.slice"},
+    {"JobOfNoBatchSystem", "/system.slice/ci.service/job_12/step_3", "unit=ci.service slice=system.slice"},
+    {"ScopeLikeAVirtualMachine", "/system.slice/101.scope", "unit=101.scope slice=system.slice"},
+    {"NumberWithoutName", "/machine/qemu-1-.libvirt-qemu", "runtime=libvirt machine=qemu-1-"},
+    {"ScopeLikeAnAllocation", "/nomad.slice/<uid>-web.scope", "unit=<uid>-web.scope slice=nomad.slice"},
+    {"ScopeOfNoAllocation", "/nomad.slice/nomad-client-of-the-second-data-cent.web.scope",
+     "unit=nomad-client-of-the-second-data-cent.web.scope slice=nomad.slice"},
+    {"TaskWithoutNumber", "/ecs/<task>-blue", ""},
+    {"UserSliceElsewhere", "/tenants.slice/tenants-user-1000.slice", "slice=tenants-user-1000.slice"},
+    {"NamelessSlice", "/.slice", ""},
+};
+// clang-format on
+
+class NamingLayout : public testing::TestWithParam<Layout> {};
+
+TEST_P(NamingLayout, IsRead) {
+  EXPECT_EQ(told_by(expand(GetParam().path)), expand(GetParam().told));
+}
+
+INSTANTIATE_TEST_SUITE_P(, NamingLayout, testing::ValuesIn(kLayouts),
+                         [](const auto& layout) { return layout.param.name; });
+
+TEST(NamingTest, DecodesEscapesOfUnits) {
+  EXPECT_EQ(naming_of("/a\\x2db\\x2D.service").unit, "a-b-.service");
+  EXPECT_EQ(naming_of("/a\\x5cx2d.service").unit, "a\\x2d.service") << "once, not twice";
+  EXPECT_EQ(naming_of("/\\x0a\\xff.scope").unit, "\n\xFF.scope");
+}
+
+TEST(NamingTest, LeavesWhatIsNoEscapeAsItIs) {
+  for (const char* unit : {"a\\.service", "a\\x2.service", "a\\xzz.service", "a\\n.service"}) {
+    EXPECT_EQ(naming_of(unit).unit, unit);
+  }
+  EXPECT_EQ(naming_of("a\\x00.service").unit, "a\\x00.service") << "no name holds a byte 0";
+}
+
+TEST(NamingTest, TakesNamesThatAreNotText) {
+  const std::string name("a\xFF\xC3\0\x01\x7F\n\"b", 9);
+
+  EXPECT_EQ(naming_of("/system.slice/" + name + ".service").unit, name + ".service");
+  EXPECT_EQ(naming_of("/lxc.payload." + name).machine, name);
+  EXPECT_EQ(told_by("/" + name), "");
+}
+
+TEST(NamingTest, IgnoresEmptyComponents) {
+  const std::string path = expand("//kubepods///burstable//pod<uid>//<A>//");
+
+  EXPECT_EQ(naming_of(path), naming_of(expand("/kubepods/burstable/pod<uid>/<A>")));
+}
+
+TEST(NamingTest, DoesNotNeedASlashAtTheStart) {
+  EXPECT_EQ(naming_of(expand("docker/<A>")), naming_of(expand("/docker/<A>")));
+}
+
+TEST(NamingTest, PublishesEveryPartAsOneLabel) {
+  Naming naming;
+  for (const NameLabel& each : kNameLabels) {
+    EXPECT_EQ(naming.*each.part, "") << each.label << " is the part of another label as well";
+    naming.*each.part = each.label;
+  }
+
+  EXPECT_EQ(naming.container_id, "container_id");
+  EXPECT_EQ(naming.pod_uid, "pod_uid");
+  EXPECT_EQ(naming.qos_class, "qos_class");
+  EXPECT_EQ(naming.runtime, "runtime");
+  EXPECT_EQ(naming.unit, "unit");
+  EXPECT_EQ(naming.slice, "slice");
+  EXPECT_EQ(naming.machine, "machine");
+  EXPECT_EQ(naming.uid, "uid");
+  EXPECT_EQ(naming.session, "session");
+  EXPECT_EQ(naming.slurm_job, "slurm_job");
+  EXPECT_EQ(naming.slurm_step, "slurm_step");
+  EXPECT_EQ(naming.ecs_task, "ecs_task");
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// With any step that is quadratic these would take minutes.
+TEST(NamingTest, TakesLinearTimeOnHostilePaths) {
+  constexpr int kTimes = 200'000;
+  const auto start = std::chrono::steady_clock::now();
+
+  EXPECT_EQ(told_by(repeated("/", kTimes)), "");
+  EXPECT_EQ(told_by(repeated("/a", kTimes)), "");
+  EXPECT_EQ(told_by(repeated("lxc/", kTimes)), "runtime=lxc machine=lxc");
+  EXPECT_EQ(naming_of(repeated("\\x2d", kTimes) + ".slice").slice.size(), kTimes + 6U);
+  EXPECT_EQ(naming_of(repeated("kubepods-pod", kTimes) + ".slice").pod_uid, "");
+  EXPECT_EQ(naming_of(repeated("a.slice:", kTimes)).slice, "a.slice");
+  EXPECT_EQ(naming_of(repeated(expand("/docker/<A>"), kTimes / 10)).runtime, "docker");
+
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+bool tells_of_workload(const Naming& naming) {
+  Naming units;
+  units.unit = naming.unit;
+  units.slice = naming.slice;
+  units.uid = naming.uid;
+  units.session = naming.session;
+  return naming != units;
+}
+
+TEST(NamingTest, IsTheSameBelowAnyDirectory) {
+  for (const Layout& layout : kLayouts) {
+    const std::string path = expand(layout.path);
+    EXPECT_EQ(told_by("/some/where" + path), told_by(path)) << path;
+  }
+}
+
+TEST(NamingTest, IsTheSameInsideOfAContainer) {
+  const std::string outer = expand("/system.slice/docker-<B>.scope");
+  for (const Layout& layout : kLayouts) {
+    const std::string path = expand(layout.path);
+    if (tells_of_workload(naming_of(path))) {
+      EXPECT_EQ(told_by(outer + path), told_by(path)) << path;
+    }
+  }
+}
+
+TEST(NamingTest, TellsTheOuterContainerWithUnitsInsideOfIt) {
+  const std::string outer = expand("/user.slice/user-7.slice/session-1.scope/docker/<B>");
+  for (const Layout& layout : kLayouts) {
+    Naming expected = naming_of(expand(layout.path));
+    if (tells_of_workload(expected) || (expected.unit + expected.slice).empty()) continue;
+    expected.container_id = expand("<B>");
+    expected.runtime = "docker";
+    EXPECT_EQ(told_by(outer + expand(layout.path)), told(expected)) << layout.path;
+  }
+}
+
+/// Known layouts, one after the other or not, with bytes that do not belong there.
+std::string any_path() {
+  using rc::gen::arbitrary;
+  std::string path;
+  const int parts = *rc::gen::inRange(0, 3);
+  for (int i = 0; i < parts; ++i) path += expand((*rc::gen::elementOf(kLayouts)).path);
+  const int changes = *rc::gen::inRange(0, 4);
+  for (int i = 0; i < changes; ++i) {
+    const auto at = static_cast<std::size_t>(*rc::gen::inRange<int>(0, path.size() + 1));
+    const auto gone = static_cast<std::size_t>(*rc::gen::inRange(0, 4));
+    path.replace(at, gone, *rc::gen::resize(3, arbitrary<std::string>()));
+  }
+  return path;
+}
+
+bool is_lower_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+RC_GTEST_PROP(NamingProperty, AnIdIsFoundInThePath, ()) {
+  const std::string path = *rc::gen::exec(any_path);
+
+  const Naming naming = naming_of(path);
+
+  for (const std::string& id : {naming.container_id, naming.uid, naming.session, naming.slurm_job,
+                                naming.ecs_task.substr(0, 8), naming.pod_uid.substr(0, 8)}) {
+    RC_ASSERT(path.find(id) != std::string::npos);
+  }
+  RC_ASSERT(naming.container_id.empty() || naming.container_id.size() >= 34);
+  RC_ASSERT(is_lower_hex(naming.container_id.substr(0, 32)));
+}
+
+RC_GTEST_PROP(NamingProperty, PartsComeTogether, ()) {
+  const Naming naming = naming_of(*rc::gen::exec(any_path));
+
+  RC_ASSERT(naming.pod_uid.empty() == naming.qos_class.empty());
+  RC_ASSERT(naming.slurm_step.empty() || !naming.slurm_job.empty());
+  RC_ASSERT(naming.session.empty() || !naming.uid.empty());
+  RC_ASSERT(naming.container_id.empty() || naming.machine.empty());
+}
+
+RC_GTEST_PROP(NamingProperty, NothingIsLongerThanThePath, ()) {
+  const std::string path = *rc::gen::exec(any_path);
+
+  const Naming naming = naming_of(path);
+
+  for (const NameLabel& each : kNameLabels) {
+    if (each.part == &Naming::runtime || each.part == &Naming::qos_class) continue;
+    RC_ASSERT((naming.*each.part).size() <= path.size());
+  }
+}
+
+RC_GTEST_PROP(NamingProperty, AnOuterContainerIsForgottenOrTold, ()) {
+  const std::string path = *rc::gen::exec(any_path);
+  const std::string outer = expand("<B>");
+
+  const Naming nested = naming_of("/docker/" + outer + "/below/" + path);
+
+  const Naming alone = naming_of(path);
+  RC_ASSERT(nested == alone || (nested.container_id == outer && !tells_of_workload(alone)));
+}
+
+RC_GTEST_PROP(NamingProperty, ALaterSlashChangesNothing, ()) {
+  const std::string path = *rc::gen::exec(any_path);
+
+  RC_ASSERT(naming_of(path + "/") == naming_of(path));
+}
+
+}  // namespace
+}  // namespace pex::cgroup
