@@ -38,6 +38,7 @@ OUTSIDE = {
     "perfmon/": {"perf"},
     "libelf.h": {"perf"},
     "gelf.h": {"perf"},
+    "re2/": {"cgroup"},
 }
 
 # The room that knows where the kernel's trees are mounted, and the file that talks to perf_event_open.

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/pattern.h"
+
+namespace pex::cgroup {
+
+/// Name and value.
+using Label = std::pair<std::string, std::string>;
+
+/// A text with places that a match fills: $0 is the whole path, $1 to $9 are the groups of the
+/// pattern, $$ is a dollar. "$12" is the first group and a 2.
+class Template {
+ public:
+  static constexpr std::size_t kMostGroups = 9;  ///< that can be named
+
+  /// `groups` is how many the pattern has. The Error says what is wrong with the text and what to
+  /// do, without naming the text.
+  static Result<Template> parse(std::string_view text, std::size_t groups);
+
+  /// `captured` is what Pattern::capture gave for the same pattern.
+  std::string fill(const std::vector<std::string>& captured) const;
+
+ private:
+  /// A text, and the group behind it; the last piece may have none.
+  struct Piece {
+    std::string text;
+    std::optional<std::size_t> group;
+  };
+  std::vector<Piece> pieces_;
+};
+
+/// The labels that an operator's rules give to cgroups.
+class LabelRules {
+ public:
+  struct Setting {
+    std::string label;
+    Template value;
+  };
+  struct Rule {
+    Pattern match;
+    std::vector<Setting> set;
+  };
+
+  LabelRules() = default;
+  explicit LabelRules(std::vector<Rule> rules) : rules_(std::move(rules)) {}
+
+  /// Of a cgroup, by name, each name once. The rules are tried in their order, and the first that
+  /// sets a label decides it. An empty value sets nothing, so that a later rule may.
+  std::vector<Label> labels_of(std::string_view path) const;
+
+ private:
+  std::vector<Rule> rules_;
+};
+
+}  // namespace pex::cgroup
