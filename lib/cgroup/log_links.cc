@@ -1,0 +1,202 @@
+#include "cgroup/log_links.h"
+
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/directory.h"
+
+namespace pex::cgroup {
+namespace {
+
+constexpr std::chrono::seconds kListSoon{1};
+/// The watch does not tell when a parent of the directory is replaced or mounted over.
+constexpr std::chrono::minutes kListAnyway{1};
+
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+bool is_letter_or_digit(char c) { return ('a' <= c && c <= 'z') || is_digit(c); }
+bool is_hex_digit(char c) { return ('a' <= c && c <= 'f') || is_digit(c); }
+
+bool is_container_id(std::string_view text) {
+  constexpr std::size_t kDigits = 64;
+  return text.size() == kDigits && std::all_of(text.begin(), text.end(), is_hex_digit);
+}
+
+/// Its length is bounded by that of a file's name.
+bool is_dns_label(std::string_view text) {
+  return !text.empty() && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == '-' || is_letter_or_digit(c); });
+}
+
+bool is_dns_name(std::string_view text) {
+  for (std::size_t dot = text.find('.'); dot != text.npos; dot = text.find('.')) {
+    if (!is_dns_label(text.substr(0, dot))) return false;
+    text.remove_prefix(dot + 1);
+  }
+  return is_dns_label(text);
+}
+
+struct Remedy {
+  int code;
+  const char* text;
+};
+constexpr Remedy kRemedies[] = {
+    {ENOENT,
+     "mount the node's /var/log/containers read-only and name its place in kubernetes.log_links, "
+     "or write 'none' in kubernetes.metadata"},
+    {ENOTDIR, "name the directory that holds the links in kubernetes.log_links"},
+    {EACCES, "let the exporter's user read the directory and enter those above it"},
+    {EMFILE, "raise LimitNOFILE= in the unit"},
+};
+
+std::string remedy_for(int code) {
+  const auto row = std::find_if(std::begin(kRemedies), std::end(kRemedies),
+                                [&](const Remedy& each) { return each.code == code; });
+  return row != std::end(kRemedies) ? row->text : "";
+}
+
+}  // namespace
+
+std::optional<LogLink> parse_log_link(std::string_view file_name) {
+  constexpr std::string_view kSuffix = ".log";
+  if (!file_name.ends_with(kSuffix)) return {};
+  file_name.remove_suffix(kSuffix.size());
+
+  const std::size_t dash = file_name.rfind('-');
+  if (dash == file_name.npos) return {};
+  const std::string_view id = file_name.substr(dash + 1);
+  const std::string_view names = file_name.substr(0, dash);
+
+  const std::size_t first = names.find('_');
+  const std::size_t last = names.rfind('_');
+  if (first == last) return {};  // or neither is there
+  const std::string_view pod = names.substr(0, first);
+  const std::string_view namespace_name = names.substr(first + 1, last - first - 1);
+  const std::string_view container = names.substr(last + 1);
+
+  const bool is_one = is_container_id(id) && is_dns_name(pod) && is_dns_label(namespace_name) &&
+                      is_dns_label(container);
+  if (!is_one) return {};
+  return LogLink{std::string(id),
+                 {std::string(pod), std::string(namespace_name), std::string(container)}};
+}
+
+LogLinks::LogLinks(std::string directory, std::size_t most_entries)
+    : directory_(std::move(directory)), most_entries_(most_entries) {}
+
+/// Reports first, as a listing overrules them. Those that come while it is made are applied to it
+/// by the next call, all in their order: whatever it has seen of them already, the end is the same.
+Result<bool> LogLinks::update(Clock::time_point now) {
+  bool changed = take_reports();
+  const auto due = [&] {
+    return !listed_ || now - *listed_ >= (list_soon_ ? Clock::duration{kListSoon} : kListAnyway);
+  };
+  if (due()) {
+    changed |= list();
+    listed_ = now;
+  }
+  if (trouble_) return *trouble_;
+  return changed;
+}
+
+/// No more than what was queued when we came: who keeps writing cannot keep us here.
+bool LogLinks::take_reports() {
+  int queued = 0;
+  if (!inotify_ || ::ioctl(inotify_.get(), FIONREAD, &queued) != 0) return false;
+  alignas(inotify_event) std::array<char, 16 * 1024> reports;
+  bool changed = false;
+  while (queued > 0) {
+    const ssize_t size = ::read(inotify_.get(), reports.data(), reports.size());
+    if (size <= 0) break;
+    changed |= take(std::span(reports.data(), static_cast<std::size_t>(size)));
+    queued -= static_cast<int>(size);
+  }
+  return changed;
+}
+
+/// Whole reports, each followed by a name of the length it states, which keeps them aligned.
+bool LogLinks::take(std::span<const char> reports) {
+  bool changed = false;
+  while (!reports.empty()) {
+    const auto& report = *reinterpret_cast<const inotify_event*>(reports.data());
+    changed |= take(report);
+    reports = reports.subspan(sizeof report + report.len);
+  }
+  return changed;
+}
+
+bool LogLinks::take(const inotify_event& report) {
+  constexpr std::uint32_t kReplaced = IN_IGNORED | IN_MOVE_SELF;  // removed, unmounted; renamed
+  if ((report.mask & IN_Q_OVERFLOW) != 0) list_soon_ = true;
+  if (report.wd != watch_) return false;  // of the directory that was there before this one
+  if ((report.mask & kReplaced) != 0) list_soon_ = true;
+  if (report.len == 0) return false;
+
+  std::optional<LogLink> link = parse_log_link({report.name, ::strnlen(report.name, report.len)});
+  if (!link) return false;
+  const bool appeared = (report.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+  return appeared ? add(*std::move(link)) : links_.erase(*link) != 0;
+}
+
+bool LogLinks::add(LogLink link) {
+  if (links_.contains(link)) return false;
+  if (links_.size() >= most_entries_) {
+    trouble_ = too_many();
+    return false;
+  }
+  return links_.insert(std::move(link)).second;
+}
+
+bool LogLinks::list() {
+  watch();  // first: what changes while it is being listed is then reported
+  const auto names = list_directory(directory_, most_entries_ + 1);
+  list_soon_ = watch_ < 0 || !names;
+  if (!names) {
+    const Error& error = names.error();
+    trouble_ = Error{error.code, error.attempted, remedy_for(error.code)};
+    return false;
+  }
+  trouble_.reset();
+  if (names->size() > most_entries_) trouble_ = too_many();
+
+  Links found;
+  for (const std::string& name : std::span(*names).first(std::min(names->size(), most_entries_))) {
+    if (std::optional<LogLink> link = parse_log_link(name)) found.insert(*std::move(link));
+  }
+  if (found == links_) return false;
+  links_ = std::move(found);
+  return true;
+}
+
+/// Watching the same directory again gives the same watch; one made anew under its path, another.
+void LogLinks::watch() {
+  constexpr std::uint32_t kReports = IN_CREATE | IN_DELETE | IN_MOVE | IN_MOVE_SELF | IN_ONLYDIR;
+  if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!inotify_) return;
+  const int watch = ::inotify_add_watch(inotify_.get(), directory_.c_str(), kReports);
+  if (watch_ >= 0 && watch != watch_) ::inotify_rm_watch(inotify_.get(), watch_);
+  watch_ = watch;
+}
+
+Error LogLinks::too_many() const {
+  return Error{0,
+               "know all containers of '" + directory_ + "', which has more than " +
+                   std::to_string(most_entries_) + " entries",
+               "remove what does not belong there"};
+}
+
+const PodContainer* LogLinks::find(std::string_view container_id) const {
+  const auto link = links_.lower_bound(container_id);
+  return link != links_.end() && link->container_id == container_id ? &link->names : nullptr;
+}
+
+}  // namespace pex::cgroup
