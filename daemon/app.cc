@@ -35,7 +35,8 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       tick_(loop),
       watchdog_(loop),
       stop_signals_(loop),
-      reload_signal_(loop) {}
+      reload_signal_(loop),
+      lookout_(loop) {}
 
 App::~App() = default;
 
@@ -53,8 +54,10 @@ Result<void, std::vector<Error>> App::start() {
 /// The old counters are closed before the new ones are opened, which is at the first poll: both at
 /// once could be more than the limits allow.
 void App::adopt(Counting counting) {
+  lookout_.stop();
   counting_.collector.reset();
   counting_ = std::move(counting);
+  if (is_on_schedule_) lookout_.watch(*counting_.collector, counting_.interval);
   ++generation_;
   self_metrics_.forget_events();
   for (const auto& [event, available] : availability(counting_.plan)) {
@@ -79,7 +82,7 @@ Result<> App::listen() {
 std::vector<http::Route> App::routes() {
   const auto page = [this](const http::Request&) {
     return http::Response{200, "text/html; charset=utf-8",
-                          landing_page(counting_.plan, options_.telemetry_path)};
+                          landing_page(counting_.plan, snapshot_.get(), options_.telemetry_path)};
   };
   const auto metrics = [this](const http::Request&) {
     return http::Response{200, kTextFormat, scrape()};
@@ -133,7 +136,7 @@ void App::on_poll(const collect::PollReport& report,
   log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
                         {"opened", std::to_string(report.groups_opened)},
                         {"closed", std::to_string(report.groups_closed)},
-                        {"microseconds", std::to_string(report.duration.count() / 1'000)}});
+                        {"microseconds", std::to_string(report.now.duration.count() / 1'000)}});
   if (first || reloaded_) {
     log_.info(status(), {{"version", kVersion}, {"interval", format_duration(counting_.interval)}});
     service_manager_.ready(status());
@@ -162,7 +165,7 @@ void App::tell_once(const collect::PollReport& report) {
         "this kernel books the running time of cgroup groups that take turns to the wrong group; "
         "the groups' own clocks are used (perf_group_mistimed_polls_total)");
   }
-  if (report.targets_in_turns > 0 && !std::exchange(told_turns_, true)) {
+  if (report.now.targets_in_turns > 0 && !std::exchange(told_turns_, true)) {
     log_.info(
         "the kernel's rotation starves a group of a cgroup, so its groups are enabled in turn "
         "(perf_event_exporter_cgroups_in_turns); 'doctor' tells how it can be avoided");
@@ -199,8 +202,10 @@ void App::follow_signals() {
 
 void App::run_on_schedule() {
   last_poll_ = due_ = std::chrono::steady_clock::now();
+  is_on_schedule_ = true;
   schedule_watchdog();
   on_tick();
+  lookout_.watch(*counting_.collector, counting_.interval);
 }
 
 void App::on_tick() {
@@ -266,6 +271,7 @@ void App::stop() {
   stopping_ = true;
   service_manager_.stopping();
   tick_.cancel();
+  lookout_.stop();
   watchdog_.cancel();
   boost::system::error_code ignored;
   stop_signals_.clear(ignored);  // should the end hang, the next signal ends it the hard way

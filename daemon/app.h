@@ -13,6 +13,7 @@
 #include "collect/snapshot.h"
 #include "daemon/counting.h"
 #include "daemon/logging.h"
+#include "daemon/lookout.h"
 #include "daemon/options.h"
 #include "daemon/service_manager.h"
 #include "exposition/self_metrics.h"
@@ -96,9 +97,11 @@ class App {
   std::uint64_t mistimed_ = 0;    ///< readings
   bool told_mistimed_ = false;
   bool told_turns_ = false;
-  bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
+  bool is_on_schedule_ = false;  ///< and looks between the polls
+  bool stopping_ = false;        ///< what is still queued on the loop must not start anything again
   std::unique_ptr<http::Server> server_;
-  Counting counting_;  ///< last, so that its workers end before what they report to
+  Counting counting_;  ///< near the end, so that its workers end before what they report to
+  Lookout lookout_;    ///< last, as it waits for what the counting owns
 };
 
 }  // namespace pex::daemon

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "host/own_process.h"
 
@@ -60,10 +61,10 @@ struct Collector::Worker {
   std::thread thread;
 };
 
-Result<std::unique_ptr<Collector>> Collector::create(
-    perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-    collect::TargetTracker tracker, int first_cpu) {
-  std::unique_ptr<Collector> collector{new Collector(kernel, std::move(plan), std::move(tracker))};
+Result<std::unique_ptr<Collector>> Collector::create(perf::PerfKernel& kernel,
+                                                     collect::TargetTracker tracker,
+                                                     int first_cpu) {
+  std::unique_ptr<Collector> collector{new Collector(kernel, std::move(tracker))};
   collector->leader_ = &collector->worker_for(first_cpu);
   if (const Result<> started = collector->start_thread(*collector->leader_); !started) {
     return started.error();
@@ -71,12 +72,11 @@ Result<std::unique_ptr<Collector>> Collector::create(
   return collector;
 }
 
-Collector::Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-                     collect::TargetTracker tracker)
-    : kernel_(kernel), plan_(std::move(plan)), tracker_(std::move(tracker)), models_(*plan_) {}
+Collector::Collector(perf::PerfKernel& kernel, collect::TargetTracker tracker)
+    : kernel_(kernel), plan_(tracker.plan()), tracker_(std::move(tracker)), models_(*plan_) {}
 
 Collector::~Collector() {
-  busy_.wait(true);
+  for (State now = state_; now != State::kIdle; now = state_) state_.wait(now);
   stopping_ = true;
   for (const auto& worker : workers_) worker->wake.open();
   for (const auto& worker : workers_) {
@@ -84,9 +84,23 @@ Collector::~Collector() {
   }
 }
 
+/// Only the loop's thread leaves the idle state, and only a worker comes back to it.
 bool Collector::poll(Done done) {
-  if (busy_.exchange(true)) return false;
+  State now = state_;
+  if (now != State::kIdle && now != State::kLooking) return false;
   done_ = std::move(done);
+  if (now == State::kLooking && state_.compare_exchange_strong(now, State::kLookingThenPolling)) {
+    return true;
+  }
+  state_ = State::kPolling;
+  leader_->wake.open();
+  return true;
+}
+
+bool Collector::look(std::function<void()> looked) {
+  if (state_ != State::kIdle) return false;
+  looked_ = std::move(looked);
+  state_ = State::kLooking;
   leader_->wake.open();
   return true;
 }
@@ -116,16 +130,23 @@ void Collector::serve(Worker& worker) {
   for (;;) {
     worker.wake.pass();
     if (stopping_) return worker.cycle.reset();  // its counters are closed on their own CPU
-    if (&worker == leader_) lead();
-    run_part(worker);
+    &worker == leader_ ? lead() : run_part(worker);
   }
 }
 
 void Collector::lead() {
   started_ = std::chrono::steady_clock::now();
-  report_ = {};
-  targets_ = tracker_.update(started_, report_);
+  report_.now = {};
+  tracker_.set_aside(std::exchange(report_.short_of, {}), started_);
+  const auto before = std::exchange(targets_, tracker_.update(started_, report_));
+  const bool is_settled = std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
+    return worker->cycle->is_settled();
+  });
+  if (is_look() && targets_ == before && is_settled) return finish_look();
+  wake_all();
+}
 
+void Collector::wake_all() {
   for (const int cpu : targets_->cpus->online) {
     Worker& worker = worker_for(cpu);
     if (worker.thread.joinable()) continue;
@@ -138,6 +159,7 @@ void Collector::lead() {
     if (worker.get() == leader_) continue;
     worker->thread.joinable() ? worker->wake.open() : run_part(*worker);
   }
+  run_part(*leader_);
 }
 
 void Collector::run_part(Worker& worker) {
@@ -145,28 +167,48 @@ void Collector::run_part(Worker& worker) {
   if (!online || worker.cycle->cpu_was_away()) worker.pinned = false;
   if (online && !worker.pinned && worker.thread.joinable())
     worker.pinned = host::bind_thread_to(worker.cpu);
-  worker.report = worker.cycle->run(targets_, models_);
-  if (still_running_.fetch_sub(1) == 1) finish();
+  worker.report =
+      is_look() ? worker.cycle->settle(targets_, models_) : worker.cycle->run(targets_, models_);
+  if (still_running_.fetch_sub(1) == 1) finish_part();
 }
 
-void Collector::finish() {
+void Collector::finish_part() {
+  for (const auto& worker : workers_) report_.merge(worker->report);
+  report_.cgroups_missed += std::exchange(report_.unopened, {}).size();
+  is_look() ? finish_look() : finish_poll();
+}
+
+/// A poll that was asked for meanwhile begins at once.
+void Collector::finish_look() {
+  const std::function<void()> looked = std::move(looked_);
+  State now = State::kLooking;
+  if (state_.compare_exchange_strong(now, State::kIdle)) {
+    state_.notify_all();
+  } else {
+    state_ = State::kPolling;
+    leader_->wake.open();
+  }
+  looked();
+}
+
+void Collector::finish_poll() {
   std::vector<const collect::PollCycle*> cycles;
   std::vector<const collect::PollLessons*> lessons;
   for (const auto& worker : workers_) {
-    report_.merge(worker->report);
     cycles.push_back(&*worker->cycle);
     lessons.push_back(&worker->cycle->lessons());
   }
   models_.learn(lessons);
   auto snapshot =
       std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, models_, cycles));
-  report_.duration = std::chrono::steady_clock::now() - started_;
+  report_.now.duration = std::chrono::steady_clock::now() - started_;
 
   // From here on a new poll may start: only what is ours alone is touched.
   const Done done = std::move(done_);
-  collect::PollReport report = std::move(report_);
-  busy_ = false;
-  busy_.notify_all();
+  collect::PollReport report = std::exchange(report_, {});
+  report_.short_of = report.short_of;  // for the targets of the next one
+  state_ = State::kIdle;
+  state_.notify_all();
   done(std::move(report), std::move(snapshot));
 }
 

@@ -23,6 +23,9 @@ namespace pex::daemon {
 ///   last one in       learns from all parts, joins them into a snapshot and calls `done`, on its
 ///                     own thread
 ///
+/// A look goes the same way, but only opens and closes, and ends with the leader when nothing has
+/// changed. What it has to report is in the report of the next poll.
+///
 /// A CPU whose thread cannot be started is counted by the first worker: dearer, and as right.
 ///
 /// The workers share nothing but the immutable targets and the count of those still running, which
@@ -33,9 +36,8 @@ class Collector {
 
   /// `first_cpu` is one that is online; the others get their worker at the first poll, or when they
   /// appear. `kernel` outlives it. Fails when not even one thread can be started.
-  static Result<std::unique_ptr<Collector>> create(
-      perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-      collect::TargetTracker tracker, int first_cpu);
+  static Result<std::unique_ptr<Collector>> create(perf::PerfKernel& kernel,
+                                                   collect::TargetTracker tracker, int first_cpu);
 
   /// Waits for a poll that is running, whose `done` is still called, and until every counter is
   /// closed.
@@ -44,21 +46,34 @@ class Collector {
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
 
-  /// Starts a poll and returns at once. False when the previous one is still running. Called from
-  /// one thread only.
+  /// Starts a poll and returns at once; while a look is running, the poll follows it. False when
+  /// the previous poll is still running. Called from one thread only, as are all below.
   bool poll(Done done);
+
+  /// Opens what has come and closes what has gone since the last poll, without reading the rest.
+  /// `looked` is called on a thread of ours when that is done. False, and no call, when a poll or a
+  /// look is running.
+  bool look(std::function<void()> looked);
+
+  /// Readable when cgroups may have come or gone since the last poll or look; -1 when nothing tells
+  /// but looking. Only for waiting.
+  int descriptor() const { return tracker_.descriptor(); }
 
  private:
   struct Worker;
+  enum class State { kIdle, kPolling, kLooking, kLookingThenPolling };
 
-  Collector(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan,
-            collect::TargetTracker tracker);
+  Collector(perf::PerfKernel& kernel, collect::TargetTracker tracker);
   Worker& worker_for(int cpu);
   Result<> start_thread(Worker& worker);
   void serve(Worker& worker);
   void lead();
+  void wake_all();
   void run_part(Worker& worker);
-  void finish();
+  void finish_part();
+  void finish_poll();
+  void finish_look();
+  bool is_look() const { return state_ != State::kPolling; }
 
   perf::PerfKernel& kernel_;
   std::shared_ptr<const collect::CountingPlan> plan_;
@@ -70,12 +85,13 @@ class Collector {
   std::shared_ptr<const collect::TargetSet> targets_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< by rising CPU
   Worker* leader_ = nullptr;                      ///< set once, before any thread starts
-  collect::PollReport report_;
+  collect::PollReport report_;                    ///< since the last poll
   std::chrono::steady_clock::time_point started_;
   Done done_;
+  std::function<void()> looked_;
 
   std::atomic<std::size_t> still_running_ = 0;
-  std::atomic<bool> busy_ = false;
+  std::atomic<State> state_ = State::kIdle;
   std::atomic<bool> stopping_ = false;
 };
 

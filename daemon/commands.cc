@@ -9,7 +9,6 @@
 #include "daemon/app.h"
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
-#include "host/own_process.h"
 
 namespace pex::daemon {
 namespace {
@@ -30,8 +29,8 @@ std::string scopes_of(const EventAvailability& event) {
 /// What the counters of a plan take, before any of them is opened.
 std::string need_line(const collect::Need& need, const collect::Budget& budget) {
   const auto number = [](std::size_t n) { return std::to_string(n); };
-  std::string line = "needs " + number(need.cpu_events) + " of the " +
-                     number(budget.max_open_files) + " file descriptors it may open";
+  std::string line = "needs " + number(need.cpu_events) + " of the " + number(budget.open_files()) +
+                     " file descriptors it may open";
   if (need.cgroup_events == 0) return line;
   return line + ", and " + number(need.cgroup_events) + " for each cgroup: room for " +
          number(collect::cgroup_capacity(budget, need).cgroups) + " cgroups";
@@ -100,8 +99,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   for (const Error& remark : planned->plan.remarks) std::cout << '\n' << describe(remark) << '\n';
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
-  collect::Budget budget = planned->plan.budget;
-  budget.max_open_files = host::raise_open_file_limit();
+  const collect::Budget& budget = planned->plan.budget;
   std::cout << "\nvalid: " << available << " of " << events << " events can be counted here; "
             << need_line(need, budget) << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);

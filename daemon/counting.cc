@@ -5,7 +5,6 @@
 #include "cgroup/hierarchy.h"
 #include "config/load.h"
 #include "daemon/default_config.h"
-#include "host/own_process.h"
 #include "host/topology.h"
 
 namespace pex::daemon {
@@ -19,7 +18,7 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
                                                       std::vector<std::string>& remarks) {
   std::optional<cgroup::Discovery> none;
   if (plan.counting.cgroup.empty()) return none;
-  if (plan.selection.include.empty()) {
+  if (plan.cgroups.selection.include.empty()) {
     remarks.push_back(describe(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
                                      "list some, or leave the key out for the default"}));
     return none;
@@ -32,7 +31,14 @@ Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
                        "mount cgroup2, or say with --path.cgroupfs where it is"}));
     return none;
   }
-  return std::optional(cgroup::Discovery((*hierarchy)->mount, plan.selection));
+  return std::optional(cgroup::Discovery(**hierarchy, plan.cgroups.selection));
+}
+
+/// What tells more of a cgroup than its path does.
+cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kubernetes) {
+  std::optional<cgroup::LogLinks> pods;
+  if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
+  return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
 }
 
 }  // namespace
@@ -64,30 +70,36 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }
 
+Result<collect::TargetTracker> track_targets(const Planned& planned, const host::HostRoots& roots,
+                                             std::vector<std::string>& remarks) {
+  Result<std::optional<cgroup::Discovery>> discovery = find_cgroups(planned.plan, roots, remarks);
+  if (!discovery) return discovery.error();
+  return collect::TargetTracker{
+      roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
+      collect::TargetTracker::Cgroups{std::move(*discovery),
+                                      describer_of(planned.plan, planned.config.kubernetes),
+                                      planned.config.cgroups.linger},
+      planned.plan.budget};
+}
+
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
                                 perf::PerfKernel& kernel) {
-  Counting counting;
-  counting.plan = std::move(planned.plan);
-  counting.interval = planned.config.collection.interval;
-  counting.remarks = left_out_lines(counting.plan);
-  for (const Error& remark : counting.plan.remarks) counting.remarks.push_back(describe(remark));
-  counting.plan.budget.max_open_files = host::raise_open_file_limit();
-  const collect::Need need = collect::need_of(counting.plan.counting, *planned.cpus);
-  if (const Result<> fits = collect::check_cpu_groups(counting.plan.budget, need); !fits) {
+  const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
+  if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
   }
+  Counting counting;
+  counting.interval = planned.config.collection.interval;
+  counting.remarks = left_out_lines(planned.plan);
+  for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
+  Result<collect::TargetTracker> tracker = track_targets(planned, roots, counting.remarks);
+  if (!tracker) return tracker.error();
 
-  Result<std::optional<cgroup::Discovery>> cgroups =
-      find_cgroups(counting.plan, roots, counting.remarks);
-  if (!cgroups) return cgroups.error();
-
-  const auto plan = std::make_shared<const collect::CountingPlan>(counting.plan.counting);
-  collect::TargetTracker tracker{roots, plan, std::move(*cgroups), counting.plan.budget,
-                                 planned.config.cgroups.linger};
   Result<std::unique_ptr<Collector>> collector =
-      Collector::create(kernel, plan, std::move(tracker), planned.cpus->online.front());
+      Collector::create(kernel, std::move(*tracker), planned.cpus->online.front());
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
+  counting.plan = std::move(planned.plan);
   return counting;
 }
 

@@ -41,6 +41,11 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   perf::PerfKernel& kernel,
                                                   const Plan* in_force = nullptr);
 
+/// What is going to be followed of the machine. Having no cgroups is a remark. Fails when the
+/// machine cannot be read.
+Result<collect::TargetTracker> track_targets(const Planned& planned, const host::HostRoots& roots,
+                                             std::vector<std::string>& remarks);
+
 /// Starts to count what was planned. Fails when the machine cannot be read; having no cgroups is a
 /// remark.
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,

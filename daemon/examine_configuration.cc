@@ -59,7 +59,7 @@ std::string limit_of(const host::FileLimit& files) {
 std::string needed(const collect::Need& need) {
   const std::string without_cgroups = number(collect::kReservedFiles + need.cpu_events);
   if (need.cgroup_events == 0) return without_cgroups + " needed";
-  return without_cgroups + " needed, and " + number(need.cgroup_events + 1) + " for each cgroup";
+  return without_cgroups + " needed, and " + number(need.cgroup_files()) + " for each cgroup";
 }
 
 Finding no_cgroups(const Examination& here, std::string what, std::string remedy) {
@@ -77,12 +77,12 @@ std::optional<Error> refusal_in(const Examination& here, const cgroup::Discovery
 }
 
 /// Of the cgroups that are there now.
-Finding matching_cgroups(const Examination& here, const std::string& tree, std::string what) {
-  cgroup::Discovery discovery{tree, here.planned->plan.selection};
+Finding matching_cgroups(const Examination& here, const cgroup::Hierarchy& tree, std::string what) {
+  cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection};
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
   if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
   const cgroup::Discovery::Found& found = **update;
-  const std::size_t matching = found.cgroups.size() + found.left_out;
+  const std::size_t matching = found.cgroups.size() + found.left_out.size();
   what += "; " + number(matching) + " to count now";
   if (const std::optional<Error> refused = refusal_in(here, found)) {
     return no_cgroups(here, what + ": could not " + without_remedy(*refused), refused->remedy);
@@ -130,7 +130,7 @@ Findings on_cgroups(const Examination& here) {
   const bool is_v2 = tree.version == cgroup::Hierarchy::Version::kV2;
   const std::string what = (is_v2 ? "version 2 in " : "version 1 in ") + tree.mount;
   if (!here.counts_cgroups()) return {good("cgroups", what)};
-  return {matching_cgroups(here, tree.mount, what)};
+  return {matching_cgroups(here, tree, what)};
 }
 
 Findings on_open_files(const Examination& here) {

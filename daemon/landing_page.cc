@@ -1,5 +1,8 @@
 #include "daemon/landing_page.h"
 
+#include <algorithm>
+
+#include "base/utf8.h"
 #include "daemon/table_text.h"
 #include "daemon/version.h"
 
@@ -8,7 +11,7 @@ namespace {
 
 std::string html(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : as_utf8(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -37,9 +40,28 @@ constexpr const char* kStyle =
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}a{color:#8ab4f8}"
     "td,th{border-color:#444}.no{color:#ff8a80}}";
 
+/// The cgroups that there was no room for, and which room that was.
+std::string left_out_cgroups(const collect::TargetSet& targets) {
+  constexpr std::size_t kMostNamed = 200;
+  const std::vector<std::string>& paths = targets.found->left_out;
+  if (paths.empty()) return {};
+  std::string text = "<h2>Cgroups left out</h2>\n<p>" + std::to_string(paths.size()) +
+                     " match and are not counted, because of the limit <code>" +
+                     html(targets.left_out_reason) + "</code>.</p>\n<ul>\n";
+  for (std::size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
+    text += "<li>" + html(paths[i]) + "</li>\n";
+  }
+  text += "</ul>\n";
+  if (paths.size() > kMostNamed) {
+    text += "<p>And " + std::to_string(paths.size() - kMostNamed) + " more.</p>\n";
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string landing_page(const Plan& plan, const std::string& telemetry_path) {
+std::string landing_page(const Plan& plan, const collect::Snapshot* snapshot,
+                         const std::string& telemetry_path) {
   std::string page =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<title>Perf Event Exporter</title><style>";
@@ -59,6 +81,7 @@ std::string landing_page(const Plan& plan, const std::string& telemetry_path) {
   page += "</table>\n";
   for (const std::string& line : left_out_lines(plan)) page += "<p>" + html(line) + ".</p>\n";
   for (const Error& remark : plan.remarks) page += "<p>" + html(describe(remark)) + ".</p>\n";
+  if (snapshot != nullptr) page += left_out_cgroups(*snapshot->targets);
   return page + "</body></html>\n";
 }
 

@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include "daemon/cgroup_list.h"
 #include "daemon/commands.h"
 #include "daemon/doctor.h"
 #include "daemon/event_list.h"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   pex::perf::LinuxPerfKernel kernel;
   if (options.check_config) return check_config(options, kernel);
   if (options.doctor) return run_doctor(options, kernel);
+  if (options.list_cgroups) return list_cgroups(options, kernel, log);
   if (options.list_events) return list_events(options, kernel, log);
   if (options.once) return scrape_once(options, kernel, log);
   return serve(options, kernel, log);

@@ -46,6 +46,7 @@ void add_choice(CLI::App& app, const char* name, Value& target, const Word<Value
 
 constexpr const char* kFooter =
     "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
+    "'cgroups' prints the cgroups that would be counted now, with their labels.\n"
     "'doctor' says what this machine cannot count of the configuration, and what to change.\n"
     "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
     "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
@@ -96,6 +97,8 @@ void declare(CLI::App& app, Options& options) {
   add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
   list->fallthrough();  // the options of the program may stand behind the command as well
+  app.add_subcommand("cgroups", "Print the cgroups that would be counted now, with their labels.")
+      ->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
 }
@@ -121,6 +124,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");
+  options.list_cgroups = app.got_subcommand("cgroups");
   options.doctor = app.got_subcommand("doctor");
   if (options.listen_addresses.empty()) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};

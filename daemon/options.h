@@ -28,6 +28,7 @@ struct Options {
   bool check_config = false;
   bool once = false;  ///< poll twice, print one scrape, end
   bool doctor = false;
+  bool list_cgroups = false;
   bool list_events = false;
   std::string list_glob = "*";
   ListOutput list_output = ListOutput::kText;

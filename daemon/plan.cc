@@ -16,8 +16,11 @@ namespace {
 
 using exposition::Scope;
 
-std::vector<cgroup::Glob> globs(const std::vector<std::string>& patterns) {
-  return {patterns.begin(), patterns.end()};
+collect::Budget budget_of(const config::Config& config) {
+  return {.max_cgroups = config.cgroups.max,
+          .max_open_events = config.limits.max_open_events,
+          .max_series = config.limits.max_series,
+          .opens_per_second = config.limits.opens_per_second};
 }
 
 /// A group that asked for a reference and has none is scaled by time, which has to be said.
@@ -64,16 +67,19 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force) {
   Plan plan;
-  plan.selection = {globs(config.cgroups.include), globs(config.cgroups.exclude)};
-  plan.budget.max_cgroups = config.cgroups.max;
-  plan.budget.max_open_events = config.limits.max_open_events;
-  plan.budget.max_series = config.limits.max_series;
+  plan.budget = budget_of(config);
+  Result<CgroupChoice, std::vector<Error>> cgroups = choose_cgroups(config.cgroups);
 
   const ProbeCpus cpus{resolver.pmus(), online};
   EventChoice choice{resolver, kernel, cpus, plan};
   std::vector<ChosenGroup> groups;
   groups.reserve(config.groups.size());
   for (const config::Group& group : config.groups) groups.push_back(choice.choose(group));
+  if (cgroups) {
+    plan.cgroups = std::move(*cgroups);
+  } else {
+    plan.mistakes.insert(plan.mistakes.end(), cgroups.error().begin(), cgroups.error().end());
+  }
   if (!plan.mistakes.empty()) return plan;  // nothing will be counted, so nothing need be tried
 
   const Beside beside = in_force == nullptr ? Beside::kNothingOfOurs : Beside::kOurCounters;
@@ -94,6 +100,7 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
   plan.counting.cpu = with_witnesses(laid_out, Scope::kCpu, plan.reference, resolver.pmus());
   plan.counting.cgroup = with_witnesses(laid_out, Scope::kCgroup, plan.reference, resolver.pmus());
   plan.counting.evidence = {config.evidence.variance, config.evidence.reference};
+  plan.counting.cgroup_per_cpu = config.cgroups.per_cpu;
   return plan;
 }
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/discovery.h"
 #include "collect/budget.h"
 #include "collect/counting_plan.h"
 #include "collect/machine_cpus.h"
 #include "config/config.h"
+#include "daemon/cgroup_choice.h"
 #include "daemon/witnesses.h"
 #include "exposition/metric_names.h"
 #include "perf/event_resolver.h"
@@ -31,8 +31,8 @@ struct EventAvailability {
 /// A configuration as it applies to this machine. Without mistakes, it can be counted.
 struct Plan {
   collect::CountingPlan counting;  ///< only what is available
-  cgroup::Selection selection;
-  collect::Budget budget;  ///< all but max_open_files
+  CgroupChoice cgroups;
+  collect::Budget budget;
   std::vector<EventAvailability> events;
   Reference reference;  ///< by which groups that take turns are scaled up
   std::vector<Error>

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,62 +10,61 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/glob.h"
-#include "cgroup/tree_watch.h"
+#include "cgroup/hierarchy.h"
+#include "cgroup/tree.h"
 
 namespace pex::cgroup {
 
-/// Which cgroups are wanted: those that match one of `include` and none of `exclude`.
-struct Selection {
-  std::vector<Glob> include;
-  std::vector<Glob> exclude;
-
-  bool matches(std::string_view path) const;
-  bool may_match_below(std::string_view path) const;
-};
-
-/// Which of them exist. Not thread-safe.
+/// Which cgroups are there to be counted: those of the tree that are selected, as many as there is
+/// room for, each held by its directory. Not thread-safe.
 class Discovery {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What a scan found. A cgroup is the same object in two results as long as it is the same in the
+  /// What there is. A cgroup is the same object in two results as long as it is the same in the
   /// kernel.
   struct Found {
     std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-    std::size_t left_out = 0;       ///< match as well, but are more than `capacity`
-    std::vector<Error> unreadable;  ///< a directory each, left out with all below it
+    std::vector<std::string> left_out;  ///< selected as well, but more than `capacity`; by path
+    std::vector<Error> unreadable;      ///< a directory each, left out with all below it
 
     bool operator==(const Found&) const = default;
   };
 
-  /// `root` is the directory of the hierarchy's root.
-  Discovery(std::string root, Selection selection);
+  Discovery(Hierarchy hierarchy, Selection selection);
 
-  /// What there is now; the same object as before when nothing has changed. Looks again when the
-  /// tree or the capacity has changed, when a descriptor was wanting, and once a minute in any
-  /// case. Where there are too many, those already found stay, then the first by path. A directory
-  /// that cannot be read costs what is below it. Fails when the tree as a whole cannot be read;
-  /// then what was found last still holds, as a cgroup is only gone when the tree says so.
+  /// What there is now; the same object as before when nothing has changed. Where there are too
+  /// many, those already held stay; then come those whose tasks have used most CPU time so far
+  /// (cpu_use.h), then the first by path. Fails when the tree as a whole cannot be read; then what
+  /// was found last still holds.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
+  /// It is not to be counted for now: another one may have its room at the next update.
+  void let_go(const std::string& path);
+
+  /// Selected ones that were gone before they could be held, since the last call (Tree).
+  std::uint64_t take_missed() { return tree_.take_missed(); }
+
+  /// See Tree.
+  bool is_watched() const { return tree_.is_watched(); }
+  int descriptor() const { return tree_.descriptor(); }
+
  private:
-  struct Scan {
-    std::map<std::string, std::uint64_t> matching;  ///< inode numbers by path
-    std::vector<Error> unreadable;
-  };
+  using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
-  Result<> walk(int parent, const char* name, const std::string& path, Scan& scan);
-  Result<std::shared_ptr<const Cgroup>> hold(const std::string& path, std::uint64_t inode) const;
-  Found choose(Scan scan, std::size_t capacity);
+  std::vector<std::string> wanted() const;
+  std::vector<std::string> newcomers(const std::vector<std::string>& wanted, std::size_t room);
+  Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
+  bool is_held(const std::string& path) const;
+  void take(const std::string& path, Held& held, Found& found);
+  Found choose(std::size_t capacity);
 
-  std::string root_;
-  Selection selection_;
-  TreeWatch watch_;
+  Hierarchy hierarchy_;
+  Tree tree_;
   std::shared_ptr<const Found> found_;
-  std::map<std::string, std::shared_ptr<const Cgroup>> held_;  ///< what found_ holds, by path
+  Held held_;  ///< what found_ holds, by path
   std::size_t capacity_ = 0;
-  Clock::time_point scanned_;
+  bool try_again_ = false;  ///< choose anew even if nothing changes
 };
 
 }  // namespace pex::cgroup

@@ -30,6 +30,19 @@ std::size_t reach(const host::Mount& mount) {
   return only_above ? 1 + above.size() : 0;
 }
 
+/// Where version 1 accounts for CPU time, in most of the tree; empty when nowhere.
+std::string accounting(const std::vector<host::Mount>& mounts) {
+  std::string best;
+  std::size_t best_reach = 0;
+  for (const host::Mount& mount : mounts) {
+    if (mount.fs_type != "cgroup" || !mount.has_option("cpuacct")) continue;
+    if (reach(mount) <= best_reach) continue;
+    best_reach = reach(mount);
+    best = mount.point;
+  }
+  return best;
+}
+
 /// Every v2 directory has this file, no v1 directory does.
 Result<Hierarchy> hierarchy_at(const std::string& directory) {
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -54,6 +67,7 @@ std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts
     best_rank = rank;
     best = Hierarchy{mount.point, *version};
   }
+  if (best && best->version == Hierarchy::Version::kV1) best->accounting = accounting(mounts);
   return best;
 }
 

@@ -15,6 +15,7 @@ struct Hierarchy {
   enum class Version { kV1, kV2 };
   std::string mount;  ///< directory of its root
   Version version = Version::kV2;
+  std::string accounting = {};  ///< v1: directory of the root of the cpuacct hierarchy; may be none
 };
 
 /// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1

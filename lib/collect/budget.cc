@@ -1,10 +1,12 @@
 #include "collect/budget.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <limits>
 
 #include "collect/cpu_presence.h"
+#include "host/own_process.h"
 
 namespace pex::collect {
 namespace {
@@ -15,41 +17,84 @@ std::size_t fits(std::size_t limit, std::size_t used, std::size_t each) {
   return limit <= used ? 0 : (limit - used) / each;
 }
 
-/// Calls `add(group, cpus)` for each group and the number of CPUs it is opened on.
-template <typename Add>
-void each_group(const ScopePlan& scope, const MachineCpus& cpus, Add add) {
-  for (const GroupPlan& group : scope.groups) add(group, cpus.count_of(group.pmu));
+/// CPUs that can have a row: one that went offline keeps its own.
+std::size_t rows_of(const MachineCpus& cpus) {
+  return std::max(cpus.places.size(), cpus.online.size());
+}
+
+std::size_t rows_of(const std::string& pmu, const MachineCpus& cpus) {
+  return cpus.count_of(pmu) + (rows_of(cpus) - cpus.online.size());
+}
+
+/// Of a column of which PMUs share the work in the same places, or each in its own.
+std::size_t rows_of(const Column& column, const ScopePlan& scope, const MachineCpus& cpus) {
+  std::size_t rows = 0;
+  for (const Column::Part& part : column.parts) {
+    rows += rows_of(scope.groups[part.group].pmu, cpus);
+  }
+  return std::min(rows, rows_of(cpus));
+}
+
+/// At most: where a group lacks CPUs its coverage is published, and not the values of its columns.
+std::size_t most_series_of(const Column& column, const ScopePlan& scope, const Evidence& evidence) {
+  const std::size_t other_parts = column.parts.size() - 1;  // each may lack some as well
+  return series_of_column(column, scope, evidence) + other_parts;
+}
+
+/// Series of all groups and columns of a scope with a row for each CPU.
+std::size_t series_by_cpu(const ScopePlan& scope, const Evidence& evidence,
+                          const MachineCpus& cpus) {
+  std::size_t series = 0;
+  for (const GroupPlan& group : scope.groups) {
+    series += series_of_group(group, evidence) * rows_of(group.pmu, cpus);
+  }
+  for (const Column& column : scope.columns) {
+    series += most_series_of(column, scope, evidence) * rows_of(column, scope, cpus);
+  }
+  return series;
+}
+
+/// The same with one row.
+std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
+  std::size_t series = 0;
+  for (const GroupPlan& group : scope.groups) series += series_of_group(group, evidence);
+  for (const Column& column : scope.columns) series += most_series_of(column, scope, evidence);
+  return series;
+}
+
+std::size_t events_of(const ScopePlan& scope, const MachineCpus& cpus) {
+  std::size_t events = 0;
+  for (const GroupPlan& group : scope.groups) {
+    events += group.events.size() * cpus.count_of(group.pmu);
+  }
+  return events;
+}
+
+/// The weight of the reference of each column: one for all rows.
+std::size_t weights_of(const ScopePlan& scope) {
+  return static_cast<std::size_t>(
+      std::count_if(scope.columns.begin(), scope.columns.end(), [&](const Column& column) {
+        return scope.groups[column.parts.front().group].witnesses.reference.has_value();
+      }));
 }
 
 }  // namespace
 
+std::size_t Budget::open_files() const {
+  return max_open_files ? *max_open_files : host::raise_open_file_limit();
+}
+
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
+  constexpr std::size_t kDescription = 1;
   Need need;
-  need.cpu_events = kPresenceEvents * cpus.online.size();
-  each_group(plan.cpu, cpus, [&](const GroupPlan& group, std::size_t places) {
-    need.cpu_events += group.events.size() * places;
-    need.cpu_series += series_of_group(group, plan.evidence) * places;
-  });
-  for (const Column& column : plan.cpu.columns) {
-    std::size_t rows = 0;  // PMUs that share the work do it in the same places, or each in its own
-    for (const Column::Part& part : column.parts) {
-      rows += cpus.count_of(plan.cpu.groups[part.group].pmu);
-    }
-    need.cpu_series +=
-        std::min(rows, cpus.online.size()) * series_of_column(column, plan.cpu, plan.evidence);
-  }
-  for (const ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
-    for (const Column& column : scope->columns) {  // its weight of the reference: one for all rows
-      need.cpu_series += scope->groups[column.parts.front().group].witnesses.reference ? 1 : 0;
-    }
-  }
-  each_group(plan.cgroup, cpus, [&](const GroupPlan& group, std::size_t places) {
-    need.cgroup_events += group.events.size() * places;
-    need.cgroup_series += series_of_group(group, plan.evidence);
-  });
-  for (const Column& column : plan.cgroup.columns) {
-    need.cgroup_series += series_of_column(column, plan.cgroup, plan.evidence);
-  }
+  need.cpu_events = kPresenceEvents * cpus.online.size() + events_of(plan.cpu, cpus);
+  need.cpu_series =
+      series_by_cpu(plan.cpu, plan.evidence, cpus) + weights_of(plan.cpu) + weights_of(plan.cgroup);
+  if (plan.cgroup.empty()) return need;
+  need.cgroup_events = events_of(plan.cgroup, cpus);
+  need.cgroup_series =
+      kDescription + (plan.cgroup_per_cpu ? series_by_cpu(plan.cgroup, plan.evidence, cpus)
+                                          : series_once(plan.cgroup, plan.evidence));
   return need;
 }
 
@@ -58,16 +103,62 @@ std::size_t series_room(const Budget& budget, const Need& need) {
 }
 
 Capacity cgroup_capacity(const Budget& budget, const Need& need) {
-  // each cgroup is also held by one descriptor of its directory
-  const std::size_t files = need.cgroup_events == 0 ? 0 : need.cgroup_events + 1;
   const Capacity bounds[] = {
       {budget.max_cgroups, kCgroupBounds[0]},
       {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1]},
       {series_room(budget, need), kCgroupBounds[2]},
-      {fits(budget.max_open_files, kReservedFiles + need.cpu_events, files), kCgroupBounds[3]},
+      {fits(budget.open_files(), kReservedFiles + need.cpu_events, need.cgroup_files()),
+       kCgroupBounds[3]},
   };
   return *std::min_element(std::begin(bounds), std::end(bounds),
                            [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
+}
+
+std::string_view bound_met_by(int code) {
+  struct Row {
+    int code;
+    std::string_view bound;
+  };
+  static constexpr Row kBounds[] = {
+      {EMFILE, "open_files"}, {ENFILE, "open_files"}, {ENOMEM, "memory"}};
+  for (const Row& row : kBounds) {
+    if (row.code == code) return row.bound;
+  }
+  return {};
+}
+
+Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& capacity,
+                       std::size_t matching) {
+  struct Row {
+    std::string_view bound;
+    const char* what;
+    std::size_t allowed;  ///< 0: not known
+    std::size_t used;
+    std::size_t each;
+    const char* remedy;
+  };
+  const Row rows[] = {
+      {"max", "cgroups", budget.max_cgroups, 0, 1, "raise cgroups.max"},
+      {"max_open_events", "open events", budget.max_open_events, need.cpu_events,
+       need.cgroup_events, "raise limits.max_open_events"},
+      {"max_series", "series", budget.max_series, need.cpu_series, need.cgroup_series,
+       "raise limits.max_series"},
+      {"open_files", "file descriptors", budget.open_files(), kReservedFiles + need.cpu_events,
+       need.cgroup_files(), "raise LimitNOFILE= in the unit, or ulimit -n"},
+      {"memory", "kernel memory", 0, 0, 0, "free some"},
+  };
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  const Row& row = *std::find_if(std::begin(rows), std::end(rows),
+                                 [&](const Row& of) { return of.bound == capacity.bound; });
+  std::string text =
+      "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
+  if (row.allowed > 0) {
+    text += ": all take " + number(row.used + matching * row.each) + " " + row.what + ", and " +
+            number(row.allowed) + " are allowed";
+  } else {
+    text += std::string(": there is no more ") + row.what;
+  }
+  return Error{0, text, std::string(row.remedy) + ", or select fewer in cgroups.include"};
 }
 
 Result<> check_cpu_groups(const Budget& budget, const Need& need) {
@@ -82,7 +173,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
        "raise limits.max_open_events, or count fewer events"},
       {"series", need.cpu_series, budget.max_series,
        "raise limits.max_series, or count fewer events"},
-      {"open files", need.cpu_events + kReservedFiles, budget.max_open_files,
+      {"open files", need.cpu_events + kReservedFiles, budget.open_files(),
        "raise LimitNOFILE= in the unit, or count fewer events"},
   };
   for (const Row& row : rows) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,7 +16,11 @@ struct Budget {
   std::size_t max_cgroups = 256;
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
-  std::size_t max_open_files = 1024;  ///< the process's limit, RLIMIT_NOFILE
+  std::size_t opens_per_second = 10'000;  ///< counters of cgroups, once those of the start are open
+  std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
+
+  /// The limit in force; the soft limit of the process is raised to the hard one.
+  std::size_t open_files() const;
 };
 
 /// What a plan takes on a machine with its CPUs of now.
@@ -23,7 +29,11 @@ struct Need {
   std::size_t cpu_series = 0;     ///< at most: of scope cpu, and of both scopes one weight of the
                                   ///< reference for each column, as that is of no row
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs
-  std::size_t cgroup_series = 0;  ///< for one cgroup
+  std::size_t cgroup_series = 0;  ///< for one cgroup, its description included
+
+  /// Descriptors for one cgroup: its counters; its directory, by which it is held; and the
+  /// directory of one that was there before it, which the last snapshot holds until the next poll.
+  std::size_t cgroup_files() const { return cgroup_events == 0 ? 0 : cgroup_events + 2; }
 };
 
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
@@ -32,9 +42,10 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 /// the process itself.
 inline constexpr std::size_t kReservedFiles = 128;
 
-/// The names of the bounds on cgroups: each a `reason` of cgroups_dropped_total.
+/// The names of the bounds on cgroups: each a `reason` of cgroups_dropped_total. Memory is the
+/// kernel's, and known only when it refuses some.
 inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
-                                                     "open_files"};
+                                                     "open_files", "memory"};
 
 struct Capacity {
   std::size_t cgroups = 0;
@@ -44,6 +55,13 @@ struct Capacity {
 /// How many cgroups can be counted without passing any of the bounds: computed before anything is
 /// opened, because a limit met half-way leaves sums that lack a part.
 Capacity cgroup_capacity(const Budget& budget, const Need& need);
+
+/// The bound that a refusal with this errno has met; empty for any other refusal.
+std::string_view bound_met_by(int code);
+
+/// Says in numbers why of the cgroups that match only so many are counted, and what would do.
+Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& capacity,
+                       std::size_t matching);
 
 /// How many cgroups, lingering ones included, can be published within `max_series`.
 std::size_t series_room(const Budget& budget, const Need& need);

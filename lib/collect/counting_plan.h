@@ -36,7 +36,7 @@ struct GroupPlan {
   std::string pmu;   ///< only on the CPUs of this PMU; empty: on all
   std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupMembers
   perf::GroupMode mode = {};
-  Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu; a cgroup is always summed
+  Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu
   std::size_t dispensable = 0;  ///< the last of its events, without which it is still worth opening
   std::size_t helpers = 0;      ///< the last of its events are there for the others' sake
   bool is_published = true;     ///< false: it is there for the other groups' sake
@@ -78,6 +78,7 @@ struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
   Evidence evidence = {};
+  bool cgroup_per_cpu = false;  ///< a cgroup has a row for each CPU, in place of their sum
 };
 
 /// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it

@@ -67,23 +67,31 @@ PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPla
 
 PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                           const EventModels& models) {
-  PollReport report;
-  align_to(targets);
-  notice_absence(report);
   lessons_.clear();
-  const auto each_target = [&](auto step) {
-    step(whole_cpu_, cpu_scope_);
-    for (Target& target : cgroups_) step(target, cgroup_scope_);
-  };
-  if (!is_settled_ || cpu_was_away_) {
-    each_target([&](Target& target, const Scope& scope) {
-      close_gone(target, scope, models, report);  // with their last reading
-    });
-    is_settled_ = true;
-    each_target([&](Target& target, const Scope& scope) { open_new(target, scope, report); });
-  }
+  PollReport report = settle(targets, models);
   each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
   return report;
+}
+
+PollReport PollCycle::settle(const std::shared_ptr<const TargetSet>& targets,
+                             const EventModels& models) {
+  PollReport report;
+  align_to(targets, report);
+  notice_absence(report);
+  if (is_settled_ && !cpu_was_away_) return report;
+  each_target([&](Target& target, const Scope& scope) {
+    close_gone(target, scope, models, report);  // with their last reading
+  });
+  is_settled_ = true;
+  each_target([&](Target& target, const Scope& scope) { open_new(target, scope, report); });
+  return report;
+}
+
+/// Calls `step(target, scope)` for the CPU itself and each cgroup on it.
+template <typename Step>
+void PollCycle::each_target(Step step) {
+  step(whole_cpu_, cpu_scope_);
+  for (Target& target : cgroups_) step(target, cgroup_scope_);
 }
 
 void PollCycle::collect(Target& target, const Scope& scope, const EventModels& models,
@@ -94,7 +102,7 @@ void PollCycle::collect(Target& target, const Scope& scope, const EventModels& m
   // A whole CPU is always on, so its rotation never stops.
   if (target.cgroup == nullptr || !scope.takes_turns) return;
   target.turns.take(kernel_, target.groups);
-  report.targets_in_turns += target.turns.are_taken() ? 1 : 0;
+  report.now.targets_in_turns += target.turns.are_taken() ? 1 : 0;
 }
 
 /// read -> estimate -> accumulate. One bad group never costs the others.
@@ -102,7 +110,7 @@ void PollCycle::collect_group(Target& target, std::size_t index, const Scope& sc
                               const EventModels& models, PollReport& report) {
   TargetGroup& group = target.groups[index];
   ++report.groups_read;
-  report.open_events += group.open_events();
+  report.now.open_events += group.open_events();
   if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
     ++report.of_group(group.plan().name).read_failures;
     return report.add_failure("read " + group.plan().name, read.error());
@@ -120,30 +128,53 @@ void PollCycle::collect_group(Target& target, std::size_t index, const Scope& sc
 void PollCycle::notice_absence(PollReport& report) {
   if (!online_) presence_.reset();
   cpu_was_away_ = online_ && presence_.was_away();
-  report.open_events += presence_.is_open() ? 1 : 0;
+  report.now.open_events += presence_.is_open() ? 1 : 0;
 }
 
 /// Gives every target its groups, in the order of the targets: those of known series keep theirs.
-void PollCycle::align_to(std::shared_ptr<const TargetSet> targets) {
+void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollReport& report) {
   if (targets == targets_) return;
 
   std::vector<Target> aligned;
   aligned.reserve(targets->cgroups.size());
   std::size_t old = 0;
   const std::size_t old_targets = cgroups_.size();
+  const auto note = [&](const std::shared_ptr<const cgroup::Cgroup>& now) {
+    note_unopened(cgroups_[old], targets_->cgroups[old], now, report);
+  };
   for (const CgroupTarget& target : targets->cgroups) {
-    while (old < old_targets && targets_->cgroups[old].series < target.series) ++old;  // lingered
+    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) note({});
     if (old < old_targets && targets_->cgroups[old].series == target.series) {
+      note(target.cgroup);
       aligned.push_back(std::move(cgroups_[old++]));
     } else {
       aligned.emplace_back(plan_->cgroup);
     }
     aligned.back().cgroup = &target.cgroup;
   }
+  for (; old < old_targets; ++old) note({});
   cgroups_ = std::move(aligned);
   targets_ = std::move(targets);
   is_settled_ = false;
   find_wishes();
+}
+
+/// A cgroup that has gone while some of its groups were still to be opened here.
+void PollCycle::note_unopened(Target& target, const CgroupTarget& before,
+                              const std::shared_ptr<const cgroup::Cgroup>& now,
+                              PollReport& report) {
+  if (!before.cgroup || before.cgroup == now) return;
+  const auto is_unopened = [](const TargetGroup& group) {
+    return group.is_wanted() && !group.is_open() && !group.has_failed();
+  };
+  if (std::none_of(target.groups.begin(), target.groups.end(), is_unopened) ||
+      cgroup::still_exists(*before.cgroup)) {
+    return;
+  }
+  report.unopened.insert(before.series);
+  for (TargetGroup& group : target.groups) {
+    if (is_unopened(group)) group.miss();
+  }
 }
 
 /// Which groups are counted on this CPU: those of its PMUs, while it is online.
@@ -172,7 +203,7 @@ void PollCycle::close_gone(Target& target, const Scope& scope, const EventModels
   for (std::size_t index = 0; index < target.groups.size(); ++index) {
     if (goes(target.groups[index])) collect_group(target, index, scope, models, last_words);
   }
-  last_words.open_events = 0;
+  last_words.now.open_events = 0;
   report.merge(last_words);
   for (TargetGroup& group : target.groups) {
     if (goes(group)) group.close(report);
@@ -185,7 +216,10 @@ void PollCycle::open_new(Target& target, const Scope& scope, PollReport& report)
     TargetGroup& group = target.groups[index];
     if (group.is_open()) continue;
     if (group.is_wanted()) {
-      group.open(kernel_, cpu_, target.place(), report);
+      const int refused = group.open(kernel_, cpu_, target.place(), report);
+      if (target.cgroup && !bound_met_by(refused).empty()) {
+        report.short_of[(*target.cgroup)->path] = refused;
+      }
       is_settled_ = is_settled_ && group.is_open();  // else it is tried again
     } else {
       group.forget_failures();

@@ -23,6 +23,13 @@ class PollCycle {
   /// `kernel` outlives it.
   PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu);
 
+  /// Opens what is new and closes what has gone, after its last reading; reads nothing else.
+  /// Between two polls, so that what lives shorter than that is counted.
+  PollReport settle(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+
+  /// All that is wanted of the last targets is open, and nothing else.
+  bool is_settled() const { return is_settled_; }
+
   /// One poll. When the CPU is offline, what is open is read for the last time and closed, and the
   /// totals stand until it is back. `models` are what was known before this poll.
   PollReport run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
@@ -63,7 +70,11 @@ class PollCycle {
     bool takes_turns = false;  ///< some group does
   };
 
-  void align_to(std::shared_ptr<const TargetSet> targets);
+  void align_to(std::shared_ptr<const TargetSet> targets, PollReport& report);
+  static void note_unopened(Target& target, const CgroupTarget& before,
+                            const std::shared_ptr<const cgroup::Cgroup>& now, PollReport& report);
+  template <typename Step>
+  void each_target(Step step);
   void find_wishes();
   void notice_absence(PollReport& report);
   void close_gone(Target& target, const Scope& scope, const EventModels& models,
@@ -85,7 +96,7 @@ class PollCycle {
   PollLessons lessons_;
   perf::GroupReading reading_;  ///< used again, to allocate nothing, as is
   std::vector<estimate::EventIncrement> increments_;
-  bool is_settled_ = false;  ///< all that is wanted is open, and nothing else
+  bool is_settled_ = false;
   bool online_ = false;
   bool cpu_was_away_ = false;
 };

@@ -10,9 +10,9 @@ void PollReport::merge(const PollReport& part) {
   groups_opened += part.groups_opened;
   groups_closed += part.groups_closed;
   groups_read += part.groups_read;
-  groups_off_pmu += part.groups_off_pmu;
-  open_events += part.open_events;
-  targets_in_turns += part.targets_in_turns;
+  now.groups_off_pmu += part.now.groups_off_pmu;
+  now.open_events += part.now.open_events;
+  now.targets_in_turns += part.now.targets_in_turns;
   for (const auto& [group, trouble] : part.troubles) {
     GroupTrouble& sum = troubles[group];
     sum.anomalies += trouble.anomalies;
@@ -24,6 +24,10 @@ void PollReport::merge(const PollReport& part) {
   for (const auto& [cause, failure] : part.failures) {
     failures.try_emplace(cause, Failure{failure.first, 0}).first->second.times += failure.times;
   }
+  for (const auto& [bound, cgroups] : part.cgroups_dropped) cgroups_dropped[bound] += cgroups;
+  cgroups_missed += part.cgroups_missed;
+  unopened.insert(part.unopened.begin(), part.unopened.end());
+  short_of.insert(part.short_of.begin(), part.short_of.end());
 }
 
 }  // namespace pex::collect

@@ -4,7 +4,9 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -32,16 +34,26 @@ struct PollReport {
     std::uint64_t times = 0;
   };
 
-  std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
+  /// What is true at the end of the poll.
+  struct State {
+    std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
+    std::size_t groups_off_pmu = 0;       ///< pinned, and without their place on the PMU
+    std::size_t open_events = 0;
+    std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (turns.h)
+  };
+
+  State now;
+  // What has happened since the poll before.
   std::size_t groups_opened = 0;
   std::size_t groups_closed = 0;
   std::size_t groups_read = 0;
-  std::size_t groups_off_pmu = 0;                ///< pinned, and without their place on the PMU
-  std::size_t open_events = 0;                   ///< after the poll
-  std::size_t targets_in_turns = 0;              ///< whose groups are rotated by hand (turns.h)
-  std::map<std::string, GroupTrouble> troubles;  ///< by the name of the group
-  std::map<Cause, std::uint64_t> refusals;       ///< to open an event
-  std::map<Cause, Failure> failures;             ///< those and all others
+  std::map<std::string, GroupTrouble> troubles;               ///< by the name of the group
+  std::map<Cause, std::uint64_t> refusals;                    ///< to open an event
+  std::map<Cause, Failure> failures;                          ///< those and all others
+  std::map<std::string_view, std::uint64_t> cgroups_dropped;  ///< by bound (budget.h)
+  std::uint64_t cgroups_missed = 0;     ///< that were gone before all their counters were open
+  std::set<std::uint64_t> unopened;     ///< those of them that had become targets: their series
+  std::map<std::string, int> short_of;  ///< cgroups that met a bound while they were opened: errno
 
   GroupTrouble& of_group(const std::string& group) { return troubles[group]; }
   void add_failure(const std::string& what, const Error& error);

@@ -67,10 +67,13 @@ void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rul
       add(totals[event], here.totals()[event]);
     }
     sum.times.add(here.totals().times());
+    sum.wanted_on += here.is_wanted() ? 1 : 0;
+    sum.counted_on += here.is_wanted() && here.is_open() ? 1 : 0;
     known.add(here);
   }
   sum.value = known.value(rule);
-  sum.has_times = known.measured || known.wanted;
+  const bool lacks_for_good = known.failed && sum.wanted_on == 0;  // gone before all was open
+  sum.has_times = (known.measured || known.wanted) && !lacks_for_good;
 }
 
 /// `place` with only what `aggregation` tells apart, so that equal ones are one row.
@@ -128,30 +131,50 @@ void join_cpus(Snapshot& snapshot, const CountingPlan& plan, const MachineCpus& 
   }
 }
 
+std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups,
+                                   std::span<const PollCycle* const> cycles) {
+  std::vector<CgroupRow> rows;
+  for (std::size_t target = 0; target < cgroups; ++target) {
+    if (!plan.cgroup_per_cpu) {
+      rows.push_back({target, {}});
+      continue;
+    }
+    for (const PollCycle* cycle : cycles) rows.push_back({target, cycle->cpu()});
+  }
+  return rows;
+}
+
 void join_cgroups(Snapshot& snapshot, const CountingPlan& plan, std::size_t cgroups,
                   const EventModels& models, std::span<const PollCycle* const> cycles) {
+  snapshot.cgroup_rows = cgroup_rows(plan, cgroups, cycles);
+  const std::size_t parts = plan.cgroup_per_cpu ? 1 : cycles.size();  // of a row
   for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
     GroupTable& table = snapshot.cgroup.emplace_back(
-        make_table(plan.cgroup.groups[group], models.cgroup[group], cgroups));
-    for (std::size_t row = 0; row < cgroups; ++row) {
-      fill_row(table, row, cycles.size(), Starved::kJoinsLater,
+        make_table(plan.cgroup.groups[group], models.cgroup[group], snapshot.cgroup_rows.size()));
+    for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
+      const std::size_t target = snapshot.cgroup_rows[row].target;
+      const std::size_t first = plan.cgroup_per_cpu ? row % cycles.size() : 0;
+      fill_row(table, row, parts, Starved::kJoinsLater,
                [&](std::size_t part) -> const TargetGroup& {
-                 return cycles[part]->cgroup_groups(row)[group];
+                 return cycles[first + part]->cgroup_groups(target)[group];
                });
     }
   }
 }
 
-std::size_t rows_with_times(const GroupTable& table) {
-  return static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(),
-                                                [](const GroupRow& row) { return row.has_times; }));
+std::size_t count_rows(const GroupTable& table, bool (*is_counted)(const GroupRow&)) {
+  return static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_counted));
 }
+
+bool has_times(const GroupRow& row) { return row.has_times; }
 
 std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
                          std::span<const GroupTable> tables) {
   std::size_t series = 0;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
-    series += rows_with_times(tables[group]) * series_of_group(plan.groups[group], evidence);
+    const GroupPlan& of = plan.groups[group];
+    series += count_rows(tables[group], has_times) * series_of_group(of, evidence);
+    series += of.is_published ? count_rows(tables[group], lacks_coverage) : 0;
   }
   for (const Column& column : plan.columns) {
     const EventAt& part = column.parts.front();
@@ -164,6 +187,8 @@ std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
 }
 
 }  // namespace
+
+bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
 
 std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
                                    std::size_t row) {
@@ -197,7 +222,8 @@ Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const Ta
 std::size_t count_series(const Snapshot& snapshot) {
   const CountingPlan& plan = *snapshot.plan;
   return count_series(plan.cpu, plan.evidence, snapshot.cpu) +
-         count_series(plan.cgroup, plan.evidence, snapshot.cgroup);
+         count_series(plan.cgroup, plan.evidence, snapshot.cgroup) +
+         snapshot.targets->cgroups.size();  // a description each
 }
 
 }  // namespace pex::collect

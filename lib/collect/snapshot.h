@@ -18,8 +18,8 @@
 
 namespace pex::collect {
 
-/// The totals of one group at one row: a part of the machine (Aggregation), or a cgroup summed over
-/// all CPUs.
+/// The totals of one group at one row: a part of the machine (Aggregation), or a cgroup, summed
+/// over all CPUs or on one of them.
 struct GroupRow {
   enum class Value {
     kNotHere,  ///< not counted at this row, for example on a CPU of another PMU
@@ -29,6 +29,8 @@ struct GroupRow {
   Value value = Value::kNotHere;
   bool has_times = false;  ///< false: never wanted nor read, so the times are not known either
   GroupTimes times;
+  std::size_t wanted_on = 0;   ///< CPUs that it is to be counted on now
+  std::size_t counted_on = 0;  ///< those of them where it is open; fewer leave the row no value
 };
 
 /// The totals of one group at all rows.
@@ -52,19 +54,29 @@ struct HostRow {
 };
 using HostRows = std::vector<HostRow>;
 
+/// One row of scope cgroup.
+struct CgroupRow {
+  std::size_t target = 0;  ///< index into the cgroups of the targets
+  std::optional<int> cpu;  ///< nothing: the sum over all CPUs
+};
+
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
   std::chrono::system_clock::time_point taken;
   std::shared_ptr<const CountingPlan> plan;
-  std::shared_ptr<const TargetSet> targets;  ///< its cgroups are the rows of scope cgroup, in order
+  std::shared_ptr<const TargetSet> targets;
   std::array<HostRows, kAggregations> host_rows;  ///< of those aggregations that a group has
-  std::vector<GroupTable> cpu;                    ///< as plan->cpu.groups
-  std::vector<GroupTable> cgroup;                 ///< as plan->cgroup.groups
+  std::vector<CgroupRow> cgroup_rows;
+  std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
+  std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
 
   const HostRows& rows_of(Aggregation aggregation) const {
     return host_rows[static_cast<std::size_t>(aggregation)];
   }
 };
+
+/// Whether a part of the row is not counted. Its times go on being published, and its coverage.
+bool lacks_coverage(const GroupRow& row);
 
 /// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
 /// counted there. `tables` are those of the column's scope.

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "collect/budget.h"
+
 namespace pex::collect {
 namespace {
 
@@ -15,9 +17,6 @@ perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};
   return {cpu, cgroup->directory.get(), cgroup->path};
 }
-
-/// Over soon, so that it is better to try again later than to do without for good.
-bool is_shortage(int code) { return code == EMFILE || code == ENFILE || code == ENOMEM; }
 
 Error off_pmu(const std::string& group, int cpu) {
   return Error{0,
@@ -56,29 +55,31 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
 
 }  // namespace
 
-void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
-                       std::shared_ptr<const cgroup::Cgroup> cgroup, PollReport& report) {
+int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
+                      std::shared_ptr<const cgroup::Cgroup> cgroup, PollReport& report) {
   if (polls_to_wait_ > 0) {
     --polls_to_wait_;
-    return;
+    return 0;
   }
   const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
   const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->dispensable);
-  if (!opened && opened.error().event >= needed.size() && !is_shortage(opened.error().error.code)) {
+  // What is short now may be there later, so it is better to try all again then.
+  if (!opened && opened.error().event >= needed.size() &&
+      bound_met_by(opened.error().error.code).empty()) {
     const perf::OpenFailure refused = opened.error();
     opened = perf::CounterGroup::open(kernel, needed, place, plan_->mode);
     if (opened) report_refusal(refused, report);  // else CPU or cgroup may just have gone
   }
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();
-    if (failure.error.code == ENODEV) return;  // offline since the list of CPUs was read
-    if (cgroup && !cgroup::still_exists(*cgroup)) return;
+    if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
+    if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
     report_refusal(failure, report);
     polls_to_wait_ = std::min(1U << std::min(failures_, 31U), kLongestWait);
     ++failures_;
-    return;
+    return failure.error.code;
   }
   counters_ = std::move(*opened);
   estimator_.restart();
@@ -86,9 +87,10 @@ void TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   enabled_ = enabled_unnoticed_ = {};
   always_clock_.reset();
   lost_since_.reset();
-  stopped_ = was_read_ = false;
+  stopped_ = was_read_ = has_missed_ = false;
   failures_ = starved_polls_ = 0;
   ++report.groups_opened;
+  return 0;
 }
 
 void TargetGroup::report_refusal(const perf::OpenFailure& failure, PollReport& report) const {
@@ -155,7 +157,7 @@ void TargetGroup::missed_its_place(perf::PerfKernel& kernel, int cpu, const Alwa
   always_clock_ = always_on.clock;
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others do without it for now
-  ++report.groups_off_pmu;
+  ++report.now.groups_off_pmu;
   report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu));
 }
 

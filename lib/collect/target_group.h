@@ -40,7 +40,7 @@ class TargetGroup {
   const GroupPlan& plan() const { return *plan_; }
   const GroupTotals& totals() const { return totals_; }
   bool is_open() const { return counters_.has_value(); }
-  bool has_failed() const { return failures_ > 0; }
+  bool has_failed() const { return failures_ > 0 || has_missed_; }
 
   /// Whether it is to be counted at its target now.
   bool is_wanted() const { return wanted_; }
@@ -52,9 +52,13 @@ class TargetGroup {
   /// Opens it on `cpu`, in `cgroup` or, when that is null, for the whole CPU. A failure goes into
   /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 16 polls. A cgroup
   /// or CPU that has gone meanwhile is no failure. One whose helpers are refused is opened without.
-  void open(perf::PerfKernel& kernel, int cpu, std::shared_ptr<const cgroup::Cgroup> cgroup,
-            PollReport& report);
+  /// Returns the errno of a failure, else 0.
+  int open(perf::PerfKernel& kernel, int cpu, std::shared_ptr<const cgroup::Cgroup> cgroup,
+           PollReport& report);
   void close(PollReport& report);
+
+  /// Its cgroup has gone before it was open: sums lack what it would have counted.
+  void miss() { has_missed_ = true; }
 
   /// Not wanted here for now (the CPU is offline, or not of its PMU), so it cannot be failing
   /// either.
@@ -113,6 +117,7 @@ class TargetGroup {
   unsigned failures_ = 0;                                 ///< in a row
   unsigned polls_to_wait_ = 0;                            ///< before the next try
   unsigned starved_polls_ = 0;
+  bool has_missed_ = false;  ///< the last cgroup that it was wanted in
   bool wanted_ = false;
   bool stopped_ = false;
   bool was_read_ = false;

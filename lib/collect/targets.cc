@@ -4,37 +4,58 @@
 #include <utility>
 
 namespace pex::collect {
+namespace {
+
+using Found = cgroup::Discovery::Found;
+
+bool is_found(const Found& found, const cgroup::Cgroup* cgroup) {
+  return std::any_of(found.cgroups.begin(), found.cgroups.end(),
+                     [&](const auto& each) { return each.get() == cgroup; });
+}
+
+/// How many of `now` are not in `before`; both are in rising order.
+std::size_t newcomers(const std::vector<std::string>& now, const std::vector<std::string>& before) {
+  return static_cast<std::size_t>(
+      std::count_if(now.begin(), now.end(), [&](const std::string& path) {
+        return !std::binary_search(before.begin(), before.end(), path);
+      }));
+}
+
+constexpr std::string_view kUnwatched =
+    "watch the tree of cgroups: inotify has no room for more, so each look is at the whole tree";
+
+}  // namespace
 
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
-                             std::optional<cgroup::Discovery> discovery, Budget budget,
-                             std::chrono::nanoseconds linger)
+                             Cgroups cgroups, Budget budget)
     : plan_(std::move(plan)),
       cpus_(roots, pmus_of(*plan_)),
-      discovery_(std::move(discovery)),
+      cgroups_(std::move(cgroups)),
       budget_(budget),
-      linger_(linger),
-      current_(std::make_shared<const TargetSet>()),
-      found_(std::make_shared<const Found>()) {}
+      open_rate_(budget.opens_per_second),
+      current_(std::make_shared<const TargetSet>()) {}
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
   if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus);
-  const Capacity capacity = cgroup_capacity(budget_, need_);
-  const std::shared_ptr<const Found> found = find_cgroups(capacity.cgroups, now, report);
-
-  if (found != found_ || cpus != current_->cpus || any_expired(now)) {
-    auto next = std::make_shared<TargetSet>();
-    next->cgroups = merge(*found, now);
-    drop_surplus(next->cgroups);
-    next->cpus = std::move(cpus);
-    next->present = found->cgroups.size();
-    next->left_out = found->left_out;
-    next->left_out_reason = capacity.bound;
-    next->unreadable = found->unreadable.size();
-    found_ = found;
-    current_ = std::move(next);
+  const Capacity room = capacity(now);
+  std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
+  const bool renamed = names_changed(now, report);
+  if (found == current_->found && cpus == current_->cpus && !renamed && waiting_.empty() &&
+      !any_expired(now)) {
+    return current_;
   }
-  return current_;
+  if (found != current_->found) tell_of_left_out(*found, room, report);
+  auto next = std::make_shared<TargetSet>();
+  next->cgroups = merge(*found, now, report);
+  if (renamed) describe(next->cgroups);
+  drop_surplus(next->cgroups);
+  next->cpus = std::move(cpus);
+  next->waiting = waiting_.size();
+  next->present = found->cgroups.size() - waiting_.size();
+  next->left_out_reason = room.bound;
+  next->found = std::move(found);
+  return current_ = std::move(next);
 }
 
 std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) {
@@ -44,57 +65,110 @@ std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) 
   return cpus;
 }
 
-std::shared_ptr<const TargetTracker::Found> TargetTracker::find_cgroups(std::size_t capacity,
-                                                                        Clock::time_point now,
-                                                                        PollReport& report) {
+Capacity TargetTracker::capacity(Clock::time_point now) {
+  Capacity known = cgroup_capacity(budget_, need_);
+  const std::size_t seen = shortage_.room(now);
+  return seen < known.cgroups ? Capacity{seen, shortage_.bound()} : known;
+}
+
+std::shared_ptr<const Found> TargetTracker::find_cgroups(std::size_t capacity,
+                                                         Clock::time_point now,
+                                                         PollReport& report) {
   static constexpr const char* kCause = "find cgroups";
-  if (!discovery_) return found_;
-  Result<std::shared_ptr<const Found>> found = discovery_->update(capacity, now);
+  if (!cgroups_.discovery) return current_->found;
+  cgroup::Discovery& discovery = *cgroups_.discovery;
+  Result<std::shared_ptr<const Found>> found = discovery.update(capacity, now);
+  report.cgroups_missed += discovery.take_missed();
+  if (!discovery.is_watched()) {
+    report.add_failure("watch cgroups",
+                       Error{0, std::string(kUnwatched),
+                             "raise fs.inotify.max_user_watches, or max_user_instances"});
+  }
   if (!found) {
     report.add_failure(kCause, found.error());
-    return found_;
+    return current_->found;
   }
-  if (*found != found_) {
+  if (*found != current_->found) {
     for (const Error& unreadable : (*found)->unreadable) report.add_failure(kCause, unreadable);
   }
-  return *found;
+  return std::move(*found);
+}
+
+bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
+  const Result<bool> changed = cgroups_.describer.update(now);
+  if (!changed) report.add_failure("names of pods", changed.error());
+  return changed && *changed;
+}
+
+void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacity,
+                                     PollReport& report) const {
+  const std::size_t dropped = newcomers(found.left_out, current_->found->left_out);
+  if (dropped == 0) return;
+  report.cgroups_dropped[capacity.bound] += dropped;
+  report.add_failure(
+      "cgroups left out",
+      too_many_cgroups(budget_, need_, capacity, found.cgroups.size() + found.left_out.size()));
 }
 
 bool TargetTracker::any_expired(Clock::time_point now) const {
   return std::any_of(gone_.begin(), gone_.end(),
-                     [&](const auto& series) { return now - series.second >= linger_; });
+                     [&](const auto& series) { return now - series.second >= cgroups_.linger; });
 }
 
 /// Known series stay where they are, new ones follow, expired ones go.
-std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_point now) {
-  std::unordered_map<std::string_view, std::shared_ptr<const cgroup::Cgroup>> unplaced;
+std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_point now,
+                                               PollReport& report) {
+  const auto waited = std::exchange(waiting_, {});
+  Unplaced unplaced;
   for (const auto& cgroup : found.cgroups) unplaced.emplace(cgroup->path, cgroup);
 
   std::vector<CgroupTarget> targets = current_->cgroups;
   for (CgroupTarget& target : targets) {
-    const auto still = unplaced.find(target.path);
-    if (still != unplaced.end()) {
-      target.cgroup = still->second;
+    target.cgroup = admit(target.path, target.cgroup, unplaced, now);
+    if (target.cgroup) {
       gone_.erase(target.series);
-      unplaced.erase(still);
     } else {
-      target.cgroup = nullptr;
       gone_.try_emplace(target.series, now);
     }
   }
   for (const auto& cgroup : found.cgroups) {
-    if (unplaced.contains(cgroup->path)) {
-      targets.push_back({next_series_++, cgroup->path, cgroup});
+    if (auto admitted = admit(cgroup->path, nullptr, unplaced, now)) {
+      targets.push_back({next_series_++, cgroup->path, std::move(admitted),
+                         cgroups_.describer.describe(cgroup->path, nullptr)});
     }
+  }
+  for (const auto& cgroup : waited) {
+    const bool has_gone = !is_found(found, cgroup.get()) && !cgroup::still_exists(*cgroup);
+    report.cgroups_missed += has_gone ? 1 : 0;
   }
   drop_expired(targets, now);
   return targets;
 }
 
+/// What is to be counted at `path` from now on, where `current` is: nothing when there is none, or
+/// its turn is still to come.
+std::shared_ptr<const cgroup::Cgroup> TargetTracker::admit(
+    const std::string& path, const std::shared_ptr<const cgroup::Cgroup>& current,
+    Unplaced& unplaced, Clock::time_point now) {
+  const auto place = unplaced.find(path);
+  if (place == unplaced.end()) return nullptr;
+  auto cgroup = std::move(place->second);
+  unplaced.erase(place);
+  if (cgroup == current || open_rate_.take(need_.cgroup_events, now)) return cgroup;
+  waiting_.push_back(std::move(cgroup));
+  return nullptr;
+}
+
+void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
+  for (CgroupTarget& target : targets) {
+    target.description = cgroups_.describer.describe(target.path, target.description);
+  }
+}
+
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
   std::erase_if(targets, [&](const CgroupTarget& target) {
     const auto gone = gone_.find(target.series);
-    if (gone == gone_.end() || now - gone->second < linger_) return false;
+    if (gone == gone_.end() || now - gone->second < cgroups_.linger) return false;
     gone_.erase(gone);
     return true;
   });
@@ -114,6 +188,18 @@ void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   std::erase_if(targets, [this](const CgroupTarget& target) {
     return target.cgroup == nullptr && !gone_.contains(target.series);
   });
+}
+
+void TargetTracker::set_aside(const std::map<std::string, int>& short_of, Clock::time_point now) {
+  if (short_of.empty() || !cgroups_.discovery) return;
+  for (const auto& [path, code] : short_of) cgroups_.discovery->let_go(path);
+  for (const auto& cgroup : waiting_) cgroups_.discovery->let_go(cgroup->path);
+  const std::size_t fitting = current_->present - std::min(current_->present, short_of.size());
+  shortage_.met(bound_met_by(short_of.begin()->second), fitting, now);
+}
+
+int TargetTracker::descriptor() const {
+  return cgroups_.discovery ? cgroups_.discovery->descriptor() : -1;
 }
 
 }  // namespace pex::collect

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,7 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cgroup/description.h"
 #include "cgroup/discovery.h"
+#include "collect/admission.h"
 #include "collect/budget.h"
 #include "collect/machine_cpus.h"
 #include "collect/poll_report.h"
@@ -23,6 +26,8 @@ struct CgroupTarget {
   std::uint64_t series = 0;  ///< identity of the series; never used again
   std::string path;
   std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null while it lingers after its end
+  std::shared_ptr<const cgroup::Description> description =
+      std::make_shared<const cgroup::Description>();
 };
 
 /// Where to count: immutable, shared by all CPUs of one poll.
@@ -30,9 +35,10 @@ struct TargetSet {
   std::shared_ptr<const MachineCpus> cpus = std::make_shared<const MachineCpus>();
   std::vector<CgroupTarget> cgroups;  ///< by rising `series`
   std::size_t present = 0;            ///< of them still exist
-  std::size_t left_out = 0;           ///< cgroups that match as well and were too many
-  std::string_view left_out_reason;   ///< see Capacity::bound
-  std::size_t unreadable = 0;         ///< cgroup directories that cannot be read
+  std::size_t waiting = 0;            ///< cgroups whose turn to be opened is still to come
+  std::shared_ptr<const cgroup::Discovery::Found> found =  ///< what they were chosen from; not null
+      std::make_shared<const cgroup::Discovery::Found>();
+  std::string_view left_out_reason;  ///< see Capacity::bound
 };
 
 /// Follows the CPUs and cgroups of the machine. Not thread-safe.
@@ -40,36 +46,59 @@ class TargetTracker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Without `discovery` no cgroups are counted.
+  /// What is counted of the cgroups. Without `discovery` none are.
+  struct Cgroups {
+    std::optional<cgroup::Discovery> discovery;
+    cgroup::Describer describer = cgroup::Describer{};
+    std::chrono::nanoseconds linger = std::chrono::seconds{60};
+  };
+
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
-                std::optional<cgroup::Discovery> discovery, Budget budget,
-                std::chrono::nanoseconds linger);
+                Cgroups cgroups, Budget budget);
 
   /// The targets as of now: the same object as before when nothing changed. Where the machine
   /// cannot tell its CPUs or its cgroups, those of before still hold; each fails on its own, into
   /// the report.
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report);
 
+  /// These met a bound that was not foreseen while they were opened (PollReport::short_of). A part
+  /// of their counters is worth nothing, so they go, and all are tried again after a while.
+  void set_aside(const std::map<std::string, int>& short_of, Clock::time_point now);
+
+  const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
+
+  /// Readable when cgroups may have come or gone; -1 when only update() tells. Only for waiting.
+  int descriptor() const;
+
  private:
   using Found = cgroup::Discovery::Found;
+  using Unplaced = std::unordered_map<std::string_view, std::shared_ptr<const cgroup::Cgroup>>;
 
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
+  Capacity capacity(Clock::time_point now);
   std::shared_ptr<const Found> find_cgroups(std::size_t capacity, Clock::time_point now,
                                             PollReport& report);
+  bool names_changed(Clock::time_point now, PollReport& report);
   bool any_expired(Clock::time_point now) const;
-  std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now);
+  void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report) const;
+  std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now, PollReport& report);
+  std::shared_ptr<const cgroup::Cgroup> admit(const std::string& path,
+                                              const std::shared_ptr<const cgroup::Cgroup>& current,
+                                              Unplaced& unplaced, Clock::time_point now);
+  void describe(std::vector<CgroupTarget>& targets) const;
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void drop_surplus(std::vector<CgroupTarget>& targets);
 
   std::shared_ptr<const CountingPlan> plan_;
   CpuTracker cpus_;
-  std::optional<cgroup::Discovery> discovery_;
+  Cgroups cgroups_;
   Budget budget_;
   Need need_;  ///< with the CPUs of current_
-  std::chrono::nanoseconds linger_;
+  OpenRate open_rate_;
+  Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;
-  std::shared_ptr<const Found> found_;                         ///< what current_ was made of
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
+  std::vector<std::shared_ptr<const cgroup::Cgroup>> waiting_;  ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
 };
 

@@ -70,24 +70,64 @@ struct Collection {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};  ///< 100ms to 1h
 };
 
-/// Which cgroups are counted, as globs on the path below the cgroup mount (cgroup/glob.h). By
-/// default those that mean something to an operator: services and containers, and no slices, as a
-/// cgroup's count includes its children. The shipped file explains each pattern.
+/// A pattern on paths of cgroups below the cgroup mount: a glob that starts with '/', or "re:" and
+/// a regular expression. It stays text here: what it means is decided where cgroups are known
+/// (cgroup/pattern.h).
+struct PatternEntry {
+  std::string text;  ///< at most 1024 bytes
+  Position at = {};
+};
+
+/// What one rule gives as a label.
+struct LabelSetting {
+  std::string name;   ///< [a-zA-Z_][a-zA-Z0-9_]*, at most 128 characters, not with "__" in front
+  std::string value;  ///< 1 to 256 bytes; $0 to $9 stand for what the pattern has matched
+  Position at = {};   ///< of the value
+};
+
+/// Labels for all cgroups that match.
+struct LabelRule {
+  PatternEntry match;
+  std::vector<LabelSetting> set;  ///< 1 to 16, each name once
+};
+
+/// Which of the selected cgroups are counted where one is inside of another.
+enum class Nesting {
+  kLeaves,  ///< only those without another one inside
+  kAll,     ///< all: the work of the inner one is in the outer one's counts as well
+};
+
+/// Which cgroups are counted, and as what they are published. By default those that mean something
+/// to an operator: services, scopes and containers, and no slices, as a cgroup's count includes its
+/// children. The shipped file explains each pattern.
 struct Cgroups {
-  std::vector<std::string> include = {"/system.slice/*.service",
-                                      "/system.slice/*/*.service",
-                                      "/user.slice/*/user@*.service",
-                                      "/machine.slice/*.scope",
-                                      "/system.slice/docker-*.scope",
-                                      "/docker/*",
-                                      "/kubepods.slice/**/*.scope",
-                                      "/kubepods/**/pod*/*",
-                                      "/lxc/*",
-                                      "/lxc.payload.*"};
-  std::vector<std::string> exclude = {"/kubepods.slice/**/crio-conmon-*.scope",
-                                      "/machine.slice/libpod-conmon-*.scope"};
-  std::size_t max = 256;                                       ///< 0 to 100000
+  std::vector<PatternEntry> include = {
+      {"re:(/[^/]+[.]slice)*/[^/]+[.](service|scope)"},
+      {"re:.*/([^/]*[-_:])?([0-9a-f]{64}|[0-9a-f]{32}-[0-9]+)([.]scope)?"},
+      {"/machine/**/*.libvirt-*"},
+      {"/lxc/*"},
+      {"/lxc.payload/*"},
+      {"/lxc.payload.*"},
+      {"/system.slice/*slurmstepd.scope/job_*"},
+      {"/slurm*/uid_*/job_*"}};       ///< at most 256
+  std::vector<PatternEntry> exclude;  ///< at most 256; tried before those of include
+  Nesting nesting = Nesting::kLeaves;
+  bool helpers = false;   ///< also those that only serve a container
+  std::size_t max = 256;  ///< 0 to 100000
+  bool per_cpu = false;   ///< a series for each CPU, not their sum
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
+  std::vector<LabelRule> labels;                               ///< at most 64
+};
+
+/// Where the names of pods and containers come from.
+enum class PodMetadata {
+  kNone,
+  kLogLinks,  ///< from the names of the links to the containers' logs
+};
+
+struct Kubernetes {
+  PodMetadata metadata = PodMetadata::kNone;
+  std::string log_links = "/var/log/containers";  ///< a directory; an absolute path
 };
 
 /// Series that say more of how an estimate came about, and multiply the number of series.
@@ -97,8 +137,9 @@ struct Evidence {
 };
 
 struct Limits {
-  std::size_t max_open_events = 65'536;  ///< 1 to 10000000
-  std::size_t max_series = 50'000;       ///< 1 to 10000000
+  std::size_t max_open_events = 65'536;   ///< 1 to 10000000
+  std::size_t max_series = 50'000;        ///< 1 to 10000000
+  std::size_t opens_per_second = 10'000;  ///< counters of cgroups; 1 to 10000000
 };
 
 /// Checked values with their units, defaults and bounds. Groups have no default here: the shipped
@@ -107,6 +148,7 @@ struct Config {
   Collection collection;
   std::vector<Group> groups;
   Cgroups cgroups;
+  Kubernetes kubernetes;
   Evidence evidence;
   Limits limits;
 };

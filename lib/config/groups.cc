@@ -174,7 +174,7 @@ void refuse_rivals(const GroupDraft& draft) {
 
 void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
   if (!draft.aggregate || draft.group.cpu_scope || !draft.group.cgroup_scope) return;
-  draft.aggregate->refuse("aggregate is about scope cpu: a cgroup is always summed over all CPUs",
+  draft.aggregate->refuse("aggregate is about scope cpu, which this group has not",
                           "remove it, or write 'scope: [cpu, cgroup]'");
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/small_file.h"
+#include "config/cgroups.h"
 #include "config/groups.h"
 #include "config/mistakes.h"
 #include "config/numbers.h"
@@ -17,46 +18,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr DurationRange kInterval = {100ms, 1h};
-constexpr DurationRange kLinger = {0s, 1h};
-constexpr NumberRange kCgroupCount = {0, 100'000};
 constexpr NumberRange kLimit = {1, 10'000'000};
-
-constexpr Expected kGlob = {"a path", "write a path, for example /system.slice/*.service"};
-constexpr Expected kGlobs = {"a list of paths",
-                             "write a list, for example [/system.slice/*.service]"};
-
-void read_glob(const Value& value, std::vector<std::string>& globs) {
-  const std::optional<std::string> glob = value.text(kGlob);
-  if (!glob) return;
-  if (!glob->starts_with('/')) {
-    return value.refuse(quoted(*glob) + " does not start with '/'",
-                        "write the whole path below the cgroup mount, for example "
-                        "/system.slice/*.service");
-  }
-  globs.push_back(*glob);
-}
-
-void read_globs(const Value& value, std::vector<std::string>& globs) {
-  const auto items = value.items(kGlobs);
-  if (!items) return;
-  globs.clear();  // a list replaces the default, it does not add to it
-  for (const Value& item : *items) read_glob(item, globs);
-}
 
 constexpr Key<Collection> kCollectionKeys[] = {
     {"interval",
      [](const Value& value, Collection& collection) {
        assign(collection.interval, read_duration(value, kInterval));
      }},
-};
-
-constexpr Key<Cgroups> kCgroupsKeys[] = {
-    {"include", [](const Value& value, Cgroups& cgroups) { read_globs(value, cgroups.include); }},
-    {"exclude", [](const Value& value, Cgroups& cgroups) { read_globs(value, cgroups.exclude); }},
-    {"max", [](const Value& value,
-               Cgroups& cgroups) { assign(cgroups.max, read_number(value, kCgroupCount)); }},
-    {"linger", [](const Value& value,
-                  Cgroups& cgroups) { assign(cgroups.linger, read_duration(value, kLinger)); }},
 };
 
 constexpr Key<Evidence> kEvidenceKeys[] = {
@@ -73,6 +41,10 @@ constexpr Key<Limits> kLimitsKeys[] = {
      }},
     {"max_series", [](const Value& value,
                       Limits& limits) { assign(limits.max_series, read_number(value, kLimit)); }},
+    {"opens_per_second",
+     [](const Value& value, Limits& limits) {
+       assign(limits.opens_per_second, read_number(value, kLimit));
+     }},
 };
 
 constexpr Key<Config> kConfigKeys[] = {
@@ -82,8 +54,9 @@ constexpr Key<Config> kConfigKeys[] = {
      }},
     {"groups", [](const Value& value, Config& config) { read_groups(value, config.groups); },
      kNoGroups, kGroupExample},
-    {"cgroups", [](const Value& value,
-                   Config& config) { read_map<Cgroups>(value, kCgroupsKeys, config.cgroups); }},
+    {"cgroups", [](const Value& value, Config& config) { read_cgroups(value, config.cgroups); }},
+    {"kubernetes",
+     [](const Value& value, Config& config) { read_kubernetes(value, config.kubernetes); }},
     {"evidence", [](const Value& value,
                     Config& config) { read_map<Evidence>(value, kEvidenceKeys, config.evidence); }},
     {"limits", [](const Value& value,

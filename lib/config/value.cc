@@ -123,6 +123,13 @@ std::optional<std::vector<Value>> Value::items(const Expected& expected) const {
   return found;
 }
 
+bool Value::is_plain_key(const Node& key, const std::string& remedy) const {
+  if (key.kind == Node::Kind::kText && key.tag.empty()) return true;
+  mistakes_->add({at_.file, key.place.line, key.place.column, at_.key},
+                 "a key that is not a plain word", remedy);
+  return false;
+}
+
 std::optional<Value::Entries> Value::entries(const std::vector<std::string>& known) const {
   const bool whole_file = at_.key.empty();
   const std::string remedy =
@@ -134,15 +141,31 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
   Firsts firsts("keep one of the two");
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const Node& key = node_->children[i];
+    if (!is_plain_key(key, known_keys(known))) continue;
     const Value here(key, {at_.file, 0, 0, below(at_.key, key.text)}, *mistakes_);
-    if (key.kind != Node::Kind::kText || !key.tag.empty()) {
-      mistakes_->add({at_.file, key.place.line, key.place.column, at_.key},
-                     "a key that is not a plain word", known_keys(known));
-    } else if (std::find(known.begin(), known.end(), key.text) == known.end()) {
+    if (std::find(known.begin(), known.end(), key.text) == known.end()) {
       here.refuse("unknown key", remedy_for(key.text, node_->children[i + 1], known));
     } else if (firsts.add(key.text, here)) {
       found.emplace_back(key.text, Value(node_->children[i + 1], here.at(), *mistakes_));
     }
+  }
+  return found;
+}
+
+std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected) const {
+  if (!is(Node::Kind::kMap, expected)) return {};
+  if (node_->children.empty()) {
+    refuse("found an empty map where " + std::string(expected.what) + " is expected",
+           std::string(expected.remedy));
+  }
+  NamedEntries found;
+  Firsts firsts("keep one of the two");
+  for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
+    const Node& key = node_->children[i];
+    if (!is_plain_key(key, std::string(expected.remedy))) continue;
+    const Value here(key, {at_.file, 0, 0, below(at_.key, key.text)}, *mistakes_);
+    if (!firsts.add(key.text, here)) continue;
+    found.emplace_back(here, Value(node_->children[i + 1], here.at(), *mistakes_));
   }
   return found;
 }

@@ -47,8 +47,15 @@ class Value {
   /// The entries of a map whose key is one of `known`, each once: others are refused here.
   std::optional<Entries> entries(const std::vector<std::string>& known) const;
 
+  /// Key and value.
+  using NamedEntries = std::vector<std::pair<Value, Value>>;
+  /// The entries of a map whose keys are names of the operator's own, each once: at least one of
+  /// them, or there is a mistake.
+  std::optional<NamedEntries> named_entries(const Expected& expected) const;
+
  private:
   bool is(Node::Kind kind, const Expected& expected) const;
+  bool is_plain_key(const Node& key, const std::string& remedy) const;
 
   const Node* node_;
   Position at_;

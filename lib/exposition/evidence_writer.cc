@@ -41,19 +41,27 @@ struct ScopeView {
 struct GroupFamily {
   std::string_view name;
   std::string_view help;
+  std::string_view type;
   bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
-  void (*append)(std::string& text, const GroupTimes& times);
+  bool (*has_row)(const collect::GroupRow&);
+  void (*append)(std::string& text, const collect::GroupRow& row);
 };
 
 template <std::chrono::nanoseconds GroupTimes::*time>
-void append_time(std::string& text, const GroupTimes& times) {
-  append_seconds(text, static_cast<std::uint64_t>((times.*time).count()));
+void append_time(std::string& text, const collect::GroupRow& row) {
+  append_seconds(text, static_cast<std::uint64_t>((row.times.*time).count()));
 }
 
 template <double GroupTimes::*count>
-void append_count(std::string& text, const GroupTimes& times) {
-  append_double(text, std::floor(times.*count));
+void append_count(std::string& text, const collect::GroupRow& row) {
+  append_double(text, std::floor(row.times.*count));
 }
+
+void append_coverage(std::string& text, const collect::GroupRow& row) {
+  append_double(text, static_cast<double>(row.counted_on) / static_cast<double>(row.wanted_on));
+}
+
+bool has_times(const collect::GroupRow& row) { return row.has_times; }
 
 bool always(const collect::GroupPlan&, const collect::Evidence&) { return true; }
 bool off_pmu(const collect::GroupPlan& group, const collect::Evidence&) { return group.shares_pmu; }
@@ -64,24 +72,28 @@ bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evi
 constexpr GroupFamily kGroupFamilies[] = {
     {"perf_group_enabled_seconds_total",
      "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran.",
-     always, append_time<&GroupTimes::enabled>},
+     "counter", always, has_times, append_time<&GroupTimes::enabled>},
     {"perf_group_running_seconds_total",
      "Time for which a group of events had the PMU; counts for the rest of the time enabled are "
      "estimates.",
-     always, append_time<&GroupTimes::running>},
+     "counter", always, has_times, append_time<&GroupTimes::running>},
     {"perf_group_imputed_seconds_total",
      "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
      "taken; at most 60 s in a row, but where the exporter itself lets groups take turns.",
-     off_pmu, append_time<&GroupTimes::imputed>},
+     "counter", off_pmu, has_times, append_time<&GroupTimes::imputed>},
     {"perf_group_unmeasured_seconds_total",
      "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "
      "without its place.",
-     off_pmu, append_time<&GroupTimes::unmeasured>},
+     "counter", off_pmu, has_times, append_time<&GroupTimes::unmeasured>},
     {"perf_group_reference_total", "Events of the activity reference while the group was enabled.",
-     has_reference, append_count<&GroupTimes::reference>},
+     "counter", has_reference, has_times, append_count<&GroupTimes::reference>},
     {"perf_group_reference_sampled_total",
-     "Events of the activity reference while the group had the PMU.", has_reference,
-     append_count<&GroupTimes::reference_sampled>},
+     "Events of the activity reference while the group had the PMU.", "counter", has_reference,
+     has_times, append_count<&GroupTimes::reference_sampled>},
+    {"perf_group_coverage_ratio",
+     "Part of the CPUs of a row on which a group is counted, where that is not all of them; its "
+     "values are not published meanwhile, as they would lack the rest.",
+     "gauge", always, collect::lacks_coverage, append_coverage},
 };
 
 void write_rows(LateFamily& samples, const GroupFamily& family, const ScopeView& scope,
@@ -89,16 +101,16 @@ void write_rows(LateFamily& samples, const GroupFamily& family, const ScopeView&
   const RowLabels::Rows& rows = scope.rows_of(scope.plan.groups[group].aggregation);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const collect::GroupRow& of_row = scope.tables[group].rows[row];
-    if (!of_row.has_times) continue;
+    if (!family.has_row(of_row)) continue;
     std::string& text = samples.start(scope.labels.groups[group], rows[row]);
-    family.append(text, of_row.times);
+    family.append(text, of_row);
     text += '\n';
   }
 }
 
 void write_family(std::string& text, const GroupFamily& family, const collect::Evidence& evidence,
                   std::span<const ScopeView> scopes) {
-  LateFamily samples{text, family.name, family.help};
+  LateFamily samples{text, family.name, family.help, family.type};
   for (const ScopeView& scope : scopes) {
     for (std::size_t group = 0; group < scope.plan.groups.size(); ++group) {
       const collect::GroupPlan& plan = scope.plan.groups[group];

@@ -36,9 +36,22 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
       host_[i].push_back(host_labels(static_cast<collect::Aggregation>(i), row.place));
     }
   }
+  std::vector<std::string> identities;
   for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
-    cgroups_.push_back(label("cgroup", target.path));
+    identities.push_back(identity_of(target));
   }
+  for (const collect::CgroupRow& row : snapshot.cgroup_rows) {
+    const std::string cpu = row.cpu ? label("cpu", std::to_string(*row.cpu)) : "";
+    cgroups_.push_back(join_labels({identities[row.target], cpu}));
+  }
+}
+
+std::string identity_of(const collect::CgroupTarget& target) {
+  std::string labels = label("cgroup", target.path);
+  for (const auto& [name, value] : target.description->identity) {
+    labels = join_labels({labels, label(name, value)});
+  }
+  return labels;
 }
 
 }  // namespace pex::exposition

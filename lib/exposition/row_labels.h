@@ -10,6 +10,10 @@
 
 namespace pex::exposition {
 
+/// What tells a cgroup from others, escaped and without braces: `cgroup="/a.service"`, and those of
+/// its description that never change.
+std::string identity_of(const collect::CgroupTarget& target);
+
 /// The labels of the rows of a snapshot, escaped and without braces: `cgroup="/a.service"`. Those
 /// of the whole host are empty.
 class RowLabels {

@@ -97,18 +97,23 @@ struct SelfMetrics::Families {
             "the kernel's rotation starved one of them.")
           .Add({});
   GroupTroubles troubles{registry};
-  Family<Gauge>& cgroups =
-      gauge(registry, "perf_event_exporter_cgroups",
-            "Cgroups by state: counted, lingering after their end, left out by a limit, or in a "
-            "directory that cannot be read.");
+  Family<Gauge>& cgroups = gauge(
+      registry, "perf_event_exporter_cgroups",
+      "Cgroups by state: counted, waiting to be opened, lingering after their end, left out by "
+      "a limit, or in a directory that cannot be read.");
   Gauge& cgroups_counted = cgroups.Add({{"state", "counted"}});
+  Gauge& cgroups_waiting = cgroups.Add({{"state", "waiting"}});
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
   Gauge& cgroups_unreadable = cgroups.Add({{"state", "unreadable"}});
   Family<Counter>& cgroups_dropped =
       counter(registry, "perf_event_exporter_cgroups_dropped_total",
               "Cgroups that matched and were not counted, by the limit that they met.");
-  std::map<std::string, Counter*> dropped_by_reason;
+  std::map<std::string_view, Counter*> dropped_by_reason;
+  Counter& cgroups_missed =
+      counter(registry, "perf_event_exporter_cgroups_missed_total",
+              "Cgroups that matched and were gone before all their counters were open.")
+          .Add({});
   Gauge& series = gauge(registry, "perf_event_exporter_series",
                         "Series that the last snapshot is published as.")
                       .Add({});
@@ -125,14 +130,13 @@ struct SelfMetrics::Families {
 
   std::optional<ProcessMetrics> process;  ///< none until they are known: absent, not 0
   std::map<std::pair<std::string, Scope>, Gauge*> events;
-  std::size_t left_out = 0;
 };
 
 SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
   // From the start at 0, so that the first increase is seen as one.
   for (const std::string_view bound : collect::kCgroupBounds) {
-    const std::string reason{bound};
-    families_->dropped_by_reason[reason] = &families_->cgroups_dropped.Add({{"reason", reason}});
+    families_->dropped_by_reason[bound] =
+        &families_->cgroups_dropped.Add({{"reason", std::string(bound)}});
   }
   families_->build_info.Add({{"version", version}, {"compiler", "g++ " __VERSION__}}).Set(1);
 }
@@ -162,11 +166,11 @@ void SelfMetrics::set_series_limit(std::size_t limit) {
 void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Snapshot& snapshot) {
   Families& f = *families_;
   f.polls.Increment();
-  f.poll_duration.Set(std::chrono::duration<double>(report.duration).count());
+  f.poll_duration.Set(std::chrono::duration<double>(report.now.duration).count());
   f.last_poll.Set(seconds_since_epoch(snapshot.taken));
-  f.open_events.Set(static_cast<double>(report.open_events));
-  f.off_pmu.Set(static_cast<double>(report.groups_off_pmu));
-  f.in_turns.Set(static_cast<double>(report.targets_in_turns));
+  f.open_events.Set(static_cast<double>(report.now.open_events));
+  f.off_pmu.Set(static_cast<double>(report.now.groups_off_pmu));
+  f.in_turns.Set(static_cast<double>(report.now.targets_in_turns));
   f.troubles.add(report, snapshot.plan);
   for (const auto& [refusal, times] : report.refusals) {
     f.open_errors.Add({{"event", refusal.what}, {"errno", errno_name(refusal.code)}})
@@ -176,13 +180,13 @@ void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Sna
   const collect::TargetSet& targets = *snapshot.targets;
   f.cgroups_counted.Set(static_cast<double>(targets.present));
   f.cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
-  f.cgroups_left_out.Set(static_cast<double>(targets.left_out));
-  f.cgroups_unreadable.Set(static_cast<double>(targets.unreadable));
-  if (targets.left_out > f.left_out) {
-    f.dropped_by_reason.at(std::string(targets.left_out_reason))
-        ->Increment(static_cast<double>(targets.left_out - f.left_out));
+  f.cgroups_waiting.Set(static_cast<double>(targets.waiting));
+  f.cgroups_left_out.Set(static_cast<double>(targets.found->left_out.size()));
+  f.cgroups_unreadable.Set(static_cast<double>(targets.found->unreadable.size()));
+  for (const auto& [bound, dropped] : report.cgroups_dropped) {
+    f.dropped_by_reason.at(bound)->Increment(static_cast<double>(dropped));
   }
-  f.left_out = targets.left_out;
+  f.cgroups_missed.Increment(static_cast<double>(report.cgroups_missed));
   f.series.Set(static_cast<double>(collect::count_series(snapshot)));
 }
 

@@ -39,6 +39,7 @@ void TextWriter::remember(const collect::Snapshot& snapshot) {
   rows_ = RowLabels{snapshot};
   cpu_families_ = families_of(Scope::kCpu, snapshot.plan->cpu);
   cgroup_families_ = families_of(Scope::kCgroup, snapshot.plan->cgroup);
+  cgroup_info_ = CgroupInfo{snapshot.targets->cgroups};
   evidence_ = EvidenceWriter{*snapshot.plan};
 }
 
@@ -46,6 +47,7 @@ void TextWriter::write(const collect::Snapshot& snapshot, std::string& text) {
   remember(snapshot);
   write_events(text, cpu_families_, snapshot.cpu, rows_, Scope::kCpu);
   write_events(text, cgroup_families_, snapshot.cgroup, rows_, Scope::kCgroup);
+  cgroup_info_.write(text);
   evidence_.write(snapshot, rows_, text);
 }
 

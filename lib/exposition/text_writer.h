@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collect/snapshot.h"
+#include "exposition/cgroup_info.h"
 #include "exposition/evidence_writer.h"
 #include "exposition/metric_names.h"
 #include "exposition/row_labels.h"
@@ -30,6 +31,7 @@ class TextWriter {
   std::weak_ptr<const collect::CountingPlan> plan_;  ///< that the families borrow from
   std::vector<EventFamily> cpu_families_;
   std::vector<EventFamily> cgroup_families_;
+  CgroupInfo cgroup_info_;
   EvidenceWriter evidence_;
 };
 

@@ -77,6 +77,57 @@ TEST(ChooseHierarchyTest, FindsTheTreeThatCarriesPerfEvent) {
   }
 }
 
+TEST(ChooseHierarchyTest, FindsWhereVersion1AccountsForCpuTime) {
+  const std::string perf_event =
+      "33 31 0:30 / /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n";
+  struct Row {
+    const char* machine;
+    std::string mountinfo;
+    const char* accounting;
+  };
+  const Row rows[] = {
+      {"cpuacct by itself",
+       perf_event + "32 31 0:29 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+       "/sys/fs/cgroup/cpuacct"},
+      {"cpu and cpuacct in one, mounted first",
+       "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n" + perf_event,
+       "/sys/fs/cgroup/cpu,cpuacct"},
+      {"all in one", "30 23 0:30 / /cgroup rw - cgroup cgroup rw,cpuset,cpuacct,perf_event\n",
+       "/cgroup"},
+      {"none", perf_event + "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", ""},
+      {"only a part of it",
+       perf_event + "32 31 0:29 /x /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n", ""},
+      {"hybrid, with cpu time left to v2",
+       perf_event + "32 31 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", ""},
+      {"v2", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", ""},
+      {"v2 with cpuacct left on v1",
+       "30 23 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+       "32 31 0:29 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n",
+       ""},
+      {"another file system with such an option",
+       perf_event + "32 31 0:29 / /mnt rw - tmpfs tmpfs rw,cpuacct\n", ""},
+  };
+
+  for (const Row& row : rows) {
+    const std::optional<Hierarchy> hierarchy = choose_hierarchy(host::parse_mounts(row.mountinfo));
+
+    ASSERT_TRUE(hierarchy) << row.machine;
+    EXPECT_EQ(hierarchy->accounting, row.accounting) << row.machine;
+  }
+}
+
+TEST(ChooseHierarchyTest, AccountsInTheTreeOfTheHostWhereItCountsInThat) {
+  const std::optional<Hierarchy> hierarchy = choose_hierarchy(host::parse_mounts(
+      "30 23 0:30 / /sys/fs/cgroup/perf_event ro - cgroup cgroup rw,perf_event\n"
+      "31 23 0:29 / /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"
+      "32 23 0:30 /../.. /host/cgroup/perf_event ro - cgroup cgroup rw,perf_event\n"
+      "33 23 0:29 /../.. /host/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct\n"));
+
+  ASSERT_TRUE(hierarchy);
+  EXPECT_EQ(hierarchy->mount, "/host/cgroup/perf_event");
+  EXPECT_EQ(hierarchy->accounting, "/host/cgroup/cpu,cpuacct");
+}
+
 TEST(FindHierarchyTest, LooksIntoTheMountTable) {
   const test::TempTree tree{
       {"proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"}};
@@ -121,6 +172,7 @@ TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndTellsItsVersion) {
   EXPECT_EQ((*v2)->mount, tree.path("v2"));
   EXPECT_EQ((*v2)->version, Version::kV2);
   EXPECT_EQ((*v1)->version, Version::kV1);
+  EXPECT_EQ((*v1)->accounting, "");  // nobody says which one belongs to it
 }
 
 TEST(FindHierarchyTest, NamesTheOptionWhenTheGivenTreeIsNotThere) {

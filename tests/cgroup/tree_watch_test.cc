@@ -1,5 +1,6 @@
 #include "cgroup/tree_watch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/temp_tree.h"
@@ -7,99 +8,118 @@
 namespace pex::cgroup {
 namespace {
 
-TEST(TreeWatchTest, SeesNothingWhereNothingHappens) {
-  const test::TempTree tree{{"a/"}};
-  TreeWatch watch;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Change = TreeWatch::Change;
 
-  EXPECT_FALSE(watch.changed());
-  watch.add(tree.path("a"));
-  EXPECT_FALSE(watch.changed());
+Change came(const char* path) { return {Change::Kind::kCame, path}; }
+Change went(const char* path) { return {Change::Kind::kWent, path}; }
+
+class TreeWatchTest : public testing::Test {
+ protected:
+  void watch(const std::string& path) { watch_.add(tree_.path(path), path); }
+
+  /// Those that are known.
+  std::vector<Change> changes() {
+    const TreeWatch::Changes taken = watch_.take();
+    EXPECT_FALSE(taken.are_unknown);
+    return taken.each;
+  }
+
+  test::TempTree tree_{{"a/"}, {"file", ""}};
+  TreeWatch watch_;
+};
+
+TEST_F(TreeWatchTest, SeesNothingWhereNothingHappens) {
+  EXPECT_THAT(changes(), IsEmpty());
+  watch("/a");
+  EXPECT_THAT(changes(), IsEmpty());
+  EXPECT_TRUE(watch_.is_complete());
 }
 
-TEST(TreeWatchTest, SeesDirectoriesComeGoAndMoveOnceEach) {
-  test::TempTree tree{{"a/"}};
-  TreeWatch watch;
-  watch.add(tree.path("a"));
+TEST_F(TreeWatchTest, SeesDirectoriesComeGoAndMoveInTheirOrder) {
+  watch("/a");
 
-  tree.make_directory("a/b");
-  EXPECT_TRUE(watch.changed());
-  EXPECT_FALSE(watch.changed());
-  tree.rename("a/b", "a/c");
-  EXPECT_TRUE(watch.changed());
-  EXPECT_FALSE(watch.changed());
-  tree.remove("a/c");
-  EXPECT_TRUE(watch.changed());
-  EXPECT_FALSE(watch.changed());
+  tree_.make_directory("a/b");
+  EXPECT_THAT(changes(), ElementsAre(came("/a/b")));
+  EXPECT_THAT(changes(), IsEmpty());
+  tree_.rename("a/b", "a/c");
+  EXPECT_THAT(changes(), ElementsAre(went("/a/b"), came("/a/c")));
+  tree_.remove("a/c");
+  tree_.make_directory("a/c");
+  EXPECT_THAT(changes(), ElementsAre(went("/a/c"), came("/a/c")));
 }
 
-TEST(TreeWatchTest, DoesNotSeeWhatHappensFurtherDownUntilToldToLookThere) {
-  test::TempTree tree{{"a/b/"}};
-  TreeWatch watch;
-  watch.add(tree.path("a"));
+TEST_F(TreeWatchTest, DoesNotTellOfFiles) {
+  watch("/a");
 
-  tree.make_directory("a/b/c");
-  EXPECT_FALSE(watch.changed());
-  watch.add(tree.path("a/b"));
-  tree.make_directory("a/b/d");
-  EXPECT_TRUE(watch.changed());
+  tree_.write("a/cgroup.procs", "");
+  tree_.remove("a/cgroup.procs");
+
+  EXPECT_THAT(changes(), IsEmpty());
 }
 
-TEST(TreeWatchTest, DoesNotMindBeingToldTwice) {
-  test::TempTree tree{{"a/"}};
-  TreeWatch watch;
-  watch.add(tree.path("a"));
-  watch.add(tree.path("a"));
+TEST_F(TreeWatchTest, DoesNotSeeWhatHappensFurtherDownUntilToldToLookThere) {
+  tree_.make_directory("a/b");
+  watch("/a");
 
-  tree.make_directory("a/b");
-
-  EXPECT_TRUE(watch.changed());
-  EXPECT_FALSE(watch.changed());
+  tree_.make_directory("a/b/c");
+  EXPECT_THAT(changes(), IsEmpty());
+  watch("/a/b");
+  tree_.make_directory("a/b/d");
+  EXPECT_THAT(changes(), ElementsAre(came("/a/b/d")));
 }
 
-TEST(TreeWatchTest, TakesManyChangesAtOnce) {
-  test::TempTree tree{{"a/"}};
-  TreeWatch watch;
-  watch.add(tree.path("a"));
+TEST_F(TreeWatchTest, DoesNotMindBeingToldTwice) {
+  watch("/a");
+  watch("/a");
 
-  for (int i = 0; i < 1000; ++i) tree.make_directory("a/" + std::to_string(i));
+  tree_.make_directory("a/b");
 
-  EXPECT_TRUE(watch.changed());
-  EXPECT_FALSE(watch.changed());
+  EXPECT_THAT(changes(), SizeIs(1));
 }
 
-TEST(TreeWatchTest, WatchesADirectoryThatWasMadeAnew) {
-  test::TempTree tree{{"a/"}};
-  TreeWatch watch;
-  watch.add(tree.path("a"));
-  tree.remove("a");
-  EXPECT_TRUE(watch.changed());
+TEST_F(TreeWatchTest, TakesManyChangesAtOnce) {
+  watch("/a");
 
-  tree.make_directory("a");
-  watch.add(tree.path("a"));
-  EXPECT_FALSE(watch.changed());
-  tree.make_directory("a/b");
+  for (int i = 0; i < 1000; ++i) tree_.make_directory("a/" + std::to_string(i));
 
-  EXPECT_TRUE(watch.changed());
+  EXPECT_THAT(changes(), SizeIs(1000));
+  EXPECT_THAT(changes(), IsEmpty());
 }
 
-TEST(TreeWatchTest, DoesNotMindADirectoryThatHasJustGone) {
-  const test::TempTree tree;
-  TreeWatch watch;
+TEST_F(TreeWatchTest, ForgetsADirectoryThatWentAndWatchesTheOneMadeAnew) {
+  watch("/a");
+  tree_.remove("a");
+  tree_.make_directory("a");
+  tree_.make_directory("a/b");
+  EXPECT_THAT(changes(), IsEmpty());
 
-  watch.add(tree.path("gone"));
+  watch("/a");
+  tree_.make_directory("a/c");
 
-  EXPECT_FALSE(watch.changed());
+  EXPECT_THAT(changes(), ElementsAre(came("/a/c")));
 }
 
-TEST(TreeWatchTest, SaysYesEveryTimeWhenSomethingCannotBeWatched) {
-  const test::TempTree tree{{"file", ""}};
-  TreeWatch watch;
+TEST_F(TreeWatchTest, DoesNotMindADirectoryThatHasJustGone) {
+  watch("/gone");
 
-  watch.add(tree.path("file"));
-
-  EXPECT_TRUE(watch.changed());
-  EXPECT_TRUE(watch.changed());
+  EXPECT_THAT(changes(), IsEmpty());
 }
+
+TEST_F(TreeWatchTest, KnowsNoChangesUntilAllCouldBeWatched) {
+  watch("/file");
+
+  EXPECT_TRUE(watch_.take().are_unknown);
+  EXPECT_TRUE(watch_.take().are_unknown);
+  EXPECT_FALSE(watch_.is_complete());
+  watch_.start_over();
+  watch("/a");
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
+TEST_F(TreeWatchTest, HasADescriptorToWaitFor) { EXPECT_GE(watch_.descriptor(), 0); }
 
 }  // namespace
 }  // namespace pex::cgroup

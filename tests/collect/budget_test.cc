@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,7 +61,7 @@ TEST(BudgetTest, FilesOfTheProcessItselfAreReserved) {
 
   const Capacity capacity = cgroup_capacity(budget, kNeed);
 
-  EXPECT_EQ(capacity.cgroups, 13U);  // (320 - 128 - 14) / (12 + 1 directory)
+  EXPECT_EQ(capacity.cgroups, 12U);  // (320 - 128 - 14) / (12 + 2 directories)
   EXPECT_EQ(capacity.bound, "open_files");
 }
 
@@ -121,8 +122,9 @@ TEST(NeedTest, OfTheCpusIsThatOfEachGroupWhereItIsCounted) {
       {"some CPUs", test::scope_plan({{"g", {"cycles"}, {}, "big"}}), 4 + 2, 2 + 4},
       {"one CPU", test::scope_plan({{"g", {"cycles"}, {}, "imc_0"}}), 4 + 1, 1 + 2},
       {"an unknown PMU", test::scope_plan({{"g", {"cycles"}, {}, "gone"}}), 4, 0},
-      {"a part on each half of the CPUs", shared_by("big", "little"), 4 + 4, 4 + 8},
-      {"two parts on one CPU", shared_by("imc_0", "imc_1"), 4 + 2, 2 + 4},
+      // what has two parts may have to tell of the coverage of each
+      {"a part on each half of the CPUs", shared_by("big", "little"), 4 + 4, 2 * 4 + 8},
+      {"two parts on one CPU", shared_by("imc_0", "imc_1"), 4 + 2, 2 * 2 + 4},
   };
 
   for (const Row& row : rows) {
@@ -140,7 +142,7 @@ TEST(NeedTest, OfSeriesIsNeverMoreThanOneRowForEachCpu) {
 
   const Need need = need_of({shared_by("imc_0", "imc_1"), {}}, two_of_one_place);
 
-  EXPECT_EQ(need.cpu_series, 2U + 8U);  // one sum on each CPU, two times of each of two groups
+  EXPECT_EQ(need.cpu_series, 2U * 2 + 8U);  // a sum on each CPU, or two coverages; two times each
 }
 
 TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
@@ -151,8 +153,50 @@ TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
   const Need need = need_of(plan, hybrid_machine());
 
   EXPECT_EQ(need.cgroup_events, 2U * 2 + 4U);
-  EXPECT_EQ(need.cgroup_series, 3U + 2U * 2);
+  EXPECT_EQ(need.cgroup_series, 3U + 2U * 2 + 1U);  // and its description
   EXPECT_EQ(need.cpu_series, 0U);
+}
+
+TEST(NeedTest, OfACgroupHasSeriesOnEveryCpuWhenTheyAreAskedFor) {
+  CountingPlan plan;
+  plan.cgroup = test::scope_plan(
+      {{"g", {"cycles", "instructions"}, {}, "big"}, {"soft", {"context-switches"}}});
+  plan.cgroup_per_cpu = true;
+
+  const Need need = need_of(plan, hybrid_machine());
+
+  EXPECT_EQ(need.cgroup_series, 2U * (2 + 2) + 4U * (1 + 2) + 1U);
+}
+
+TEST(NeedTest, LeavesRoomForTheRowsOfCpusThatWentOffline) {
+  MachineCpus cpus = hybrid_machine();
+  for (const int cpu : cpus.online) cpus.places[cpu] = {};
+  cpus.online = {0, 2};
+  CountingPlan plan;
+  plan.cpu = test::scope_plan({{"soft", {"context-switches"}}});
+
+  EXPECT_EQ(need_of(plan, cpus).cpu_series, 4U * (1 + 2));
+}
+
+TEST(BoundTest, IsToldByTheErrnoOfARefusal) {
+  EXPECT_EQ(bound_met_by(EMFILE), "open_files");
+  EXPECT_EQ(bound_met_by(ENFILE), "open_files");
+  EXPECT_EQ(bound_met_by(ENOMEM), "memory");
+  EXPECT_EQ(bound_met_by(EACCES), "");
+  EXPECT_EQ(bound_met_by(0), "");
+}
+
+TEST(BoundTest, IsExplainedInNumbers) {
+  Budget budget = roomy();
+  budget.max_open_files = 320;
+
+  EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 500)),
+            "count more than 12 of 500 cgroups: all take 7142 file descriptors, and 320 are "
+            "allowed. Remedy: raise LimitNOFILE= in the unit, or ulimit -n, or select fewer in "
+            "cgroups.include");
+  EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),
+            "count more than 3 of 5 cgroups: there is no more kernel memory. Remedy: free some, or "
+            "select fewer in cgroups.include");
 }
 
 TEST(NeedTest, DoesNotCountCpusThatAreOffline) {
@@ -222,7 +266,11 @@ GroupTable table_of(const GroupPlan& group, std::size_t rows, const Known& known
   table.totals.resize(rows * table.events);
   table.reference_weights.resize(table.events);
   for (std::size_t row = 0; row < rows; ++row) {
-    if (here(row)) table.rows[row] = {known.value(), known.times(), {}};
+    if (!here(row)) continue;
+    table.rows[row] = {known.value(), known.times(), {}};
+    // As join() has it: what lacks a CPU has no value.
+    const bool lacks = group.is_published && table.rows[row].value == GroupRow::Value::kNone;
+    table.rows[row].wanted_on = lacks && known.times() ? 2 : 0;
   }
   for (auto& weight : table.reference_weights) {
     if (group.witnesses.reference && known.weight()) weight = 0.5;
@@ -243,6 +291,9 @@ Snapshot snapshot_of(const CountingPlan& plan, const MachineCpus& cpus, std::siz
   for (const GroupPlan& group : plan.cgroup.groups) {
     snapshot.cgroup.push_back(table_of(group, cgroups, known, [](std::size_t) { return true; }));
   }
+  auto targets = std::make_shared<TargetSet>();
+  if (!plan.cgroup.empty()) targets->cgroups.resize(cgroups);
+  snapshot.targets = std::move(targets);
   snapshot.plan = std::make_shared<const CountingPlan>(plan);
   return snapshot;
 }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,8 +67,68 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
 
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_EQ(report.groups_read, 1U);
-  EXPECT_EQ(report.open_events, 3U);  // two, and the one that tells of the CPU
+  EXPECT_EQ(report.now.open_events, 3U);  // two, and the one that tells of the CPU
   EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 200U);
+}
+
+TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  const EventModels models{*plan_};
+  const PollReport opened = cycle.settle(targets({{1, "/a", a}}), models);
+  kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  tree_.remove("a");
+
+  const PollReport closed = cycle.settle(targets({{1, "/a", nullptr}}), models);
+
+  EXPECT_EQ(opened.groups_opened, 2U);
+  EXPECT_EQ(opened.groups_read, 0U);
+  EXPECT_EQ(closed.groups_closed, 1U);
+  EXPECT_EQ(closed.groups_read, 1U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 0U);
+  EXPECT_TRUE(closed.unopened.empty());
+}
+
+TEST_F(PollCycleTest, TellsOfACgroupThatHadGoneBeforeAllOfItWasOpen) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.refuse("context-switches", ENOENT);
+  tree_.remove("a");
+  const PollReport found = run(cycle, targets({{7, "/a", a}}));
+
+  const PollReport gone = run(cycle, targets({{7, "/a", nullptr}}));
+  const PollReport later = run(cycle, targets({{7, "/a", nullptr}}));
+
+  EXPECT_TRUE(found.failures.empty());
+  EXPECT_TRUE(found.unopened.empty());
+  EXPECT_EQ(gone.unopened, (std::set<std::uint64_t>{7}));
+  EXPECT_TRUE(later.unopened.empty());
+}
+
+TEST_F(PollCycleTest, TellsOfItAlsoWhenItsSeriesEndsAtOnce) {
+  const auto a = make_cgroup("/a");
+  const auto b = make_cgroup("/b");
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({{6, "/b", b}}));
+  kernel_.refuse("context-switches", ENOENT);
+  tree_.remove("a");
+  (void)run(cycle, targets({{6, "/b", b}, {7, "/a", a}}));
+
+  EXPECT_EQ(run(cycle, targets({{6, "/b", b}})).unopened, (std::set<std::uint64_t>{7}));
+  EXPECT_TRUE(run(cycle, targets({})).unopened.empty());  // b is there, and was counted
+}
+
+TEST_F(PollCycleTest, TellsWhichCgroupsLackedADescriptor) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.refuse("cpu0 /a context-switches", EMFILE);
+  kernel_.refuse("cpu0 /b context-switches", EACCES);
+
+  const PollReport report =
+      run(cycle, targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
+
+  EXPECT_EQ(report.short_of, (std::map<std::string, int>{{"/a", EMFILE}}));
 }
 
 TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
@@ -173,7 +235,7 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
   const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
 
   EXPECT_EQ(report.groups_closed, 1U);
-  EXPECT_EQ(report.open_events, 0U);
+  EXPECT_EQ(report.now.open_events, 0U);
   EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 15U);
   EXPECT_EQ(kernel_.still_open(), 0U);
 }
@@ -209,7 +271,7 @@ TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
 
   const PollReport report = run(cycle, targets({}));
 
-  EXPECT_EQ(report.groups_off_pmu, 1U);
+  EXPECT_EQ(report.now.groups_off_pmu, 1U);
   EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);              // when opened, and now
   EXPECT_TRUE(report.failures.contains({"pinned core", 0}));  // so that the log tells of it
 }
@@ -455,7 +517,7 @@ TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
 
   const PollReport report = run(cycle, targets({}));
 
-  EXPECT_EQ(report.open_events, 8U);  // 2 + 2 + 2 + 1, and the one that tells of the CPU
+  EXPECT_EQ(report.now.open_events, 8U);  // 2 + 2 + 2 + 1, and the one that tells of the CPU
   EXPECT_EQ(totals(cycle, 1).size(), 1U);
 }
 
@@ -564,7 +626,7 @@ TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
 
   EXPECT_EQ(opened.groups_opened, 3U);
   EXPECT_EQ(closed.groups_closed, 2U);
-  EXPECT_EQ(closed.open_events, 2U);  // page faults, and the event that tells of the CPU
+  EXPECT_EQ(closed.now.open_events, 2U);  // page faults, and the event that tells of the CPU
 }
 
 }  // namespace

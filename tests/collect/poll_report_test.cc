@@ -26,18 +26,22 @@ TEST(PollReportTest, KeepsTheFirstFailureOfEachCauseAndCountsTheRest) {
 
 TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   PollReport all;
-  all.duration = std::chrono::nanoseconds{5};
+  all.now.duration = std::chrono::nanoseconds{5};
   all.refusals[{"cycles", EMFILE}] = 1;
   all.add_failure("cycles", refusal_on(0));
   PollReport part;
   part.groups_opened = 1;
   part.groups_closed = 2;
   part.groups_read = 3;
-  part.groups_off_pmu = 4;
-  part.open_events = 5;
-  part.targets_in_turns = 6;
+  part.now.groups_off_pmu = 4;
+  part.now.open_events = 5;
+  part.now.targets_in_turns = 6;
   part.troubles["core"] = {1, 2, 3, 4};
   part.refusals[{"cycles", EMFILE}] = 7;
+  part.cgroups_dropped["max"] = 8;
+  part.cgroups_missed = 9;
+  part.unopened = {10};
+  part.short_of["/a"] = EMFILE;
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("read core", Error{EIO, "read group 'core' on CPU 1", {}});
@@ -45,13 +49,13 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   all.merge(part);
   all.merge(part);
 
-  EXPECT_EQ(all.duration.count(), 5);
+  EXPECT_EQ(all.now.duration.count(), 5);
   EXPECT_EQ(all.groups_opened, 2U);
   EXPECT_EQ(all.groups_closed, 4U);
   EXPECT_EQ(all.groups_read, 6U);
-  EXPECT_EQ(all.groups_off_pmu, 8U);
-  EXPECT_EQ(all.open_events, 10U);
-  EXPECT_EQ(all.targets_in_turns, 12U);
+  EXPECT_EQ(all.now.groups_off_pmu, 8U);
+  EXPECT_EQ(all.now.open_events, 10U);
+  EXPECT_EQ(all.now.targets_in_turns, 12U);
   EXPECT_EQ(all.troubles.at("core").anomalies, 2U);
   EXPECT_EQ(all.troubles.at("core").mistimed, 4U);
   EXPECT_EQ(all.troubles.at("core").pinned_errors, 6U);
@@ -60,6 +64,10 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));
   EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
+  EXPECT_EQ(all.cgroups_dropped.at("max"), 16U);
+  EXPECT_EQ(all.cgroups_missed, 18U);
+  EXPECT_EQ(all.unopened.size(), 1U);  // the same cgroup, whichever CPU lacked it
+  EXPECT_EQ(all.short_of.at("/a"), EMFILE);
 }
 
 }  // namespace

@@ -119,6 +119,57 @@ TEST_F(SnapshotOfACgroupTest, IsNotPublishedWhenTheSumLacksACpu) {
   EXPECT_EQ(published_switches(), std::nullopt);
 }
 
+TEST_F(SnapshotOfACgroupTest, SaysOnHowManyOfItsCpusItIsCounted) {
+  kernel_.refuse("cpu1 /a context-switches", EBUSY);
+
+  const GroupRow lacking = poll().cgroup[0].rows[0];
+  cgroups_[0].cgroup = nullptr;
+  const GroupRow gone = poll().cgroup[0].rows[0];
+
+  EXPECT_EQ(lacking.wanted_on, 2U);
+  EXPECT_EQ(lacking.counted_on, 1U);
+  EXPECT_TRUE(lacks_coverage(lacking));
+  EXPECT_TRUE(lacking.has_times);
+  EXPECT_FALSE(lacks_coverage(gone));
+  EXPECT_FALSE(gone.has_times);
+}
+
+TEST_F(SnapshotOfACgroupTest, OfOneThatWentBeforeItWasOpenOnAllCpusIsNotPublished) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  set_cpus({{0}, {}, {}});
+  (void)poll();
+  set_cpus({{0, 1}, {}, {}});
+  kernel_.refuse("context-switches", ENOENT);  // as it does once the cgroup is gone
+  tree_.remove("a");
+  (void)poll();
+  cgroups_[0].cgroup = nullptr;
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), std::nullopt);
+  EXPECT_FALSE(snapshot.cgroup[0].rows[0].has_times);
+}
+
+TEST_F(SnapshotOfACgroupTest, HasARowForEachCpuWhenAskedFor) {
+  plan_->cgroup_per_cpu = true;
+  make_cgroup("/b");
+  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  kernel_.answer("cpu1 /a context-switches", counts({4}));
+  kernel_.answer("cpu1 /b context-switches", counts({6}));
+  kernel_.refuse("cpu0 /b context-switches", EBUSY);
+
+  const Snapshot snapshot = poll();
+
+  ASSERT_EQ(snapshot.cgroup_rows.size(), 4U);
+  const Column& column = plan_->cgroup.columns[0];
+  EXPECT_EQ(snapshot.cgroup_rows[1].target, 0U);
+  EXPECT_EQ(snapshot.cgroup_rows[1].cpu, 1);
+  EXPECT_EQ(published(column, snapshot.cgroup, 0), 3U);
+  EXPECT_EQ(published(column, snapshot.cgroup, 1), 4U);
+  EXPECT_EQ(published(column, snapshot.cgroup, 2), std::nullopt);  // costs no other row
+  EXPECT_EQ(published(column, snapshot.cgroup, 3), 6U);
+}
+
 TEST_F(SnapshotOfACgroupTest, DoesNotLackACpuThatIsOffline) {
   kernel_.answer("cpu0 /a context-switches", counts({5}));
   kernel_.refuse("cpu1 /a context-switches", EMFILE);
@@ -427,7 +478,7 @@ TEST(ValueTest, OfAColumnStandsStillAtTheEndOfItsNumbers) {
   EXPECT_EQ(published({{}, Aggregation::kCpu, {{0, 0}, {1, 0}}}, tables, 0), kMax);
 }
 
-TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroup) {
+TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroupAndWhatIsSaidOfCgroups) {
   Snapshot snapshot;
   auto plan = std::make_shared<CountingPlan>();
   plan->cpu = test::scope_plan({{"g", {"cycles"}}});
@@ -435,9 +486,15 @@ TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroup) {
   snapshot.plan = plan;
   snapshot.cpu = {table({Value::kKnown, Value::kNone, Value::kNotHere})};
   snapshot.cpu[0].rows[0].has_times = snapshot.cpu[0].rows[1].has_times = true;
-  snapshot.cgroup = {table({Value::kKnown})};
+  snapshot.cgroup = {table({Value::kKnown, Value::kNone})};
+  snapshot.cgroup[0].rows[1].wanted_on = 2;  // and counted on none
+  auto targets = std::make_shared<TargetSet>();
+  targets->cgroups.resize(2);
+  snapshot.targets = targets;
 
-  EXPECT_EQ(count_series(snapshot), 1U + 2U + 2U + 1U);
+  constexpr std::size_t kDescriptions = 2;
+  constexpr std::size_t kCoverage = 1;
+  EXPECT_EQ(count_series(snapshot), 1U + 2U + 2U + 1U + kDescriptions + kCoverage);
 }
 
 }  // namespace

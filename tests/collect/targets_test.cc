@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,7 @@
 namespace pex::collect {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A machine of plain files: two CPUs, and cgroups below "cgroup".
@@ -25,14 +27,14 @@ class TargetTrackerTest : public testing::Test {
 
   /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
   TargetTracker tracker(Budget budget = {}) {
-    cgroup::Selection selection{{cgroup::Glob("/*.service")}, {}};
+    cgroup::Selection selection;
+    selection.include.push_back(*cgroup::Pattern::parse("/*.service"));
     return {{tree_.path("sys"), tree_.path("proc"), {}},
             plan_,
-            cgroup::Discovery(tree_.path("cgroup"), std::move(selection)),
-            budget,
-            seconds{60}};
+            {cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))},
+            budget};
   }
-  static constexpr std::size_t kSeriesOfACgroup = 3;  // its events, and the two times of its group
+  static constexpr std::size_t kSeriesOfACgroup = 4;  // its event, two times, its description
 
   void set_online(const std::string& cpus) {
     tree_.write("sys/devices/system/cpu/online", cpus + "\n");
@@ -113,8 +115,105 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   const auto bounded = targets.update(start_, report_);
 
   EXPECT_EQ(bounded->present, 2U);
-  EXPECT_EQ(bounded->left_out, 1U);
+  EXPECT_EQ(bounded->found->left_out.size(), 1U);
   EXPECT_EQ(bounded->left_out_reason, "max");
+}
+
+TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExplained) {
+  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
+  TargetTracker targets = tracker({.max_cgroups = 1});
+  PollReport again;
+  PollReport one_more;
+
+  (void)targets.update(start_, report_);
+  (void)targets.update(start_ + seconds{1}, again);
+  make_cgroup("d.service");
+  (void)targets.update(start_ + seconds{2}, one_more);
+
+  using Dropped = std::map<std::string_view, std::uint64_t>;
+  EXPECT_EQ(report_.cgroups_dropped, (Dropped{{"max", 2}}));
+  ASSERT_EQ(report_.failures.size(), 1U);
+  EXPECT_TRUE(report_.failures.begin()->second.first.attempted.starts_with(
+      "count more than 1 of 3 cgroups: "));
+  EXPECT_EQ(again.cgroups_dropped, Dropped{});
+  EXPECT_EQ(one_more.cgroups_dropped, (Dropped{{"max", 1}}));
+}
+
+TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
+  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
+  TargetTracker targets = tracker({.opens_per_second = 4});  // each takes two
+
+  const auto first = targets.update(start_, report_);
+  const auto soon = targets.update(start_ + milliseconds{100}, report_);
+  const auto later = targets.update(start_ + seconds{1}, report_);
+
+  EXPECT_EQ(first->present, 2U);
+  EXPECT_EQ(first->waiting, 1U);
+  EXPECT_EQ(soon->present, 2U);
+  EXPECT_EQ(later->present, 3U);
+  EXPECT_EQ(later->waiting, 0U);
+  EXPECT_TRUE(first->found->left_out.empty());
+}
+
+TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
+  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
+  TargetTracker targets = tracker({.opens_per_second = 4});
+  (void)targets.update(start_, report_);
+  tree_.remove("cgroup/c.service");
+
+  (void)targets.update(start_ + seconds{1}, report_);
+  (void)targets.update(start_ + seconds{2}, report_);
+
+  EXPECT_EQ(report_.cgroups_missed, 1U);
+}
+
+TEST_F(TargetTrackerTest, OneMadeAnewThatHasToWaitLingersMeanwhile) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker({.opens_per_second = 2});
+  const auto before = targets.update(start_, report_);
+  tree_.remove("cgroup/a.service");
+  make_cgroup("a.service");
+
+  const auto waiting = targets.update(start_, report_);
+  const auto after = targets.update(start_ + seconds{1}, report_);
+
+  ASSERT_EQ(waiting->cgroups.size(), 1U);
+  EXPECT_EQ(waiting->cgroups[0].cgroup, nullptr);
+  EXPECT_EQ(waiting->waiting, 1U);
+  ASSERT_EQ(after->cgroups.size(), 1U);
+  EXPECT_EQ(after->cgroups[0].series, before->cgroups[0].series);
+  EXPECT_NE(after->cgroups[0].cgroup, nullptr);
+}
+
+TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhile) {
+  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
+  TargetTracker targets = tracker();
+  (void)targets.update(start_, report_);
+
+  targets.set_aside({{"/b.service", EMFILE}}, start_);
+  const auto without = targets.update(start_, report_);
+  make_cgroup("d.service");
+  const auto still_without = targets.update(start_ + milliseconds{900}, report_);
+  const auto tried = targets.update(start_ + seconds{1}, report_);
+
+  EXPECT_EQ(without->present, 2U);
+  EXPECT_EQ(without->found->left_out, (std::vector<std::string>{"/b.service"}));
+  EXPECT_EQ(without->left_out_reason, "open_files");
+  EXPECT_EQ(without->cgroups[1].path, "/b.service");  // what was counted of it lingers
+  EXPECT_EQ(without->cgroups[1].cgroup, nullptr);
+  EXPECT_EQ(still_without->present, 2U);
+  EXPECT_EQ(tried->present, 4U);
+  EXPECT_EQ(report_.cgroups_dropped.at("open_files"), 2U);
+}
+
+TEST_F(TargetTrackerTest, DescribesEachByItsPath) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker();
+
+  const auto found = targets.update(start_, report_);
+
+  EXPECT_EQ(found->cgroups[0].description->information,
+            (std::vector<cgroup::Label>{{"unit", "a.service"}}));
 }
 
 TEST_F(TargetTrackerTest, FollowsTheOnlineCpus) {
@@ -137,10 +236,10 @@ TEST_F(TargetTrackerTest, FewerCpusLeaveRoomForMoreCgroups) {
 
   const auto now = targets.update(start_, report_);
 
-  EXPECT_EQ(bounded->left_out, 1U);
+  EXPECT_EQ(bounded->found->left_out.size(), 1U);
   EXPECT_EQ(bounded->left_out_reason, "max_open_events");
   EXPECT_EQ(now->present, 2U);
-  EXPECT_EQ(now->left_out, 0U);
+  EXPECT_EQ(now->found->left_out.size(), 0U);
 }
 
 TEST_F(TargetTrackerTest, KnowsTheCpusOfThePmusThatThePlanCountsOn) {

@@ -94,11 +94,11 @@ class TurnsTest : public testing::Test {
 };
 
 TEST_F(TurnsTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
-  EXPECT_EQ(poll().targets_in_turns, 0U);
-  EXPECT_EQ(poll().targets_in_turns, 0U);
+  EXPECT_EQ(poll().now.targets_in_turns, 0U);
+  EXPECT_EQ(poll().now.targets_in_turns, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 
-  EXPECT_EQ(poll().targets_in_turns, 1U);
+  EXPECT_EQ(poll().now.targets_in_turns, 1U);
 
   EXPECT_EQ(running_now(), "cycles ");
 }
@@ -148,7 +148,7 @@ TEST_F(TurnsTest, AreOverWhenTheCgroupIsGone) {
 
   (void)cycle_->run(targets_, *models_);
 
-  EXPECT_EQ(cycle_->run(targets_, *models_).targets_in_turns, 0U);
+  EXPECT_EQ(cycle_->run(targets_, *models_).now.targets_in_turns, 0U);
 }
 
 TEST_F(TurnsTest, PassAGroupThatCannotBeRead) {
@@ -181,7 +181,7 @@ TEST_F(TurnsTest, AreLeftToTheKernelAgainAfterAWhile) {
 
   const PollReport report = poll();
 
-  EXPECT_EQ(report.targets_in_turns, 0U);
+  EXPECT_EQ(report.now.targets_in_turns, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 }
 
@@ -190,7 +190,7 @@ TEST_F(TurnsTest, AreNotTakenWithoutAClockThatGoesOn) {
   PollReport report;
   for (int i = 0; i < 6; ++i) report = poll();
 
-  EXPECT_EQ(report.targets_in_turns, 0U);
+  EXPECT_EQ(report.now.targets_in_turns, 0U);
 }
 
 }  // namespace

@@ -34,6 +34,12 @@ std::vector<std::string> spellings(const Group& group) {
   return all;
 }
 
+std::vector<std::string> texts(const std::vector<PatternEntry>& patterns) {
+  std::vector<std::string> all;
+  for (const PatternEntry& pattern : patterns) all.push_back(pattern.text);
+  return all;
+}
+
 /// A configuration with one group, which has these events and nothing that is not needed.
 Loaded load_events(const std::string& events) {
   return load_text("groups: [{name: a, scope: cpu, events: " + events + "}]\n", "c.yaml");
@@ -44,13 +50,19 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
 
   ASSERT_THAT(messages(loaded), IsEmpty());
   EXPECT_EQ(loaded.config.collection.interval, 1s);
-  EXPECT_THAT(loaded.config.cgroups.include, Contains("/system.slice/*.service"));
-  EXPECT_THAT(loaded.config.cgroups.exclude, Contains("/machine.slice/libpod-conmon-*.scope"));
+  EXPECT_THAT(texts(loaded.config.cgroups.include), Contains("/lxc.payload.*"));
+  EXPECT_THAT(loaded.config.cgroups.exclude, IsEmpty());
+  EXPECT_EQ(loaded.config.cgroups.nesting, Nesting::kLeaves);
+  EXPECT_FALSE(loaded.config.cgroups.helpers || loaded.config.cgroups.per_cpu);
   EXPECT_EQ(loaded.config.cgroups.max, 256u);
+  EXPECT_THAT(loaded.config.cgroups.labels, IsEmpty());
+  EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kNone);
+  EXPECT_EQ(loaded.config.kubernetes.log_links, "/var/log/containers");
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
   EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
   EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
+  EXPECT_EQ(loaded.config.limits.opens_per_second, 10'000u);
 }
 
 TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
@@ -90,10 +102,15 @@ TEST(LoadTest, ReadsEveryKey) {
       "cgroups:\n"
       "  include: [/system.slice/*.service, \"/kubepods.slice/**\"]\n"
       "  exclude: [/a]\n"
+      "  hierarchy: all\n"
+      "  helpers: true\n"
       "  max: 10\n"
+      "  per_cpu: true\n"
       "  linger: 2m\n"
+      "  labels: [{match: 're:/(.+)', set: {team: $1, _Tier2: 'web'}}]\n"
+      "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
       "evidence: {variance: true, reference: true}\n"
-      "limits: {max_open_events: 1000, max_series: 2000}\n",
+      "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000}\n",
       "c.yaml");
 
   ASSERT_THAT(messages(loaded), IsEmpty());
@@ -110,26 +127,39 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_TRUE(group.pinned && group.exclusive);
   EXPECT_TRUE(group.exclude_user && group.exclude_idle && group.exclude_host);
   EXPECT_FALSE(group.exclude_kernel || group.exclude_hypervisor || group.exclude_guest);
-  EXPECT_THAT(loaded.config.cgroups.include,
+  EXPECT_THAT(texts(loaded.config.cgroups.include),
               ElementsAre("/system.slice/*.service", "/kubepods.slice/**"));
-  EXPECT_THAT(loaded.config.cgroups.exclude, ElementsAre("/a"));
+  EXPECT_THAT(texts(loaded.config.cgroups.exclude), ElementsAre("/a"));
+  EXPECT_EQ(loaded.config.cgroups.nesting, Nesting::kAll);
+  EXPECT_TRUE(loaded.config.cgroups.helpers && loaded.config.cgroups.per_cpu);
   EXPECT_EQ(loaded.config.cgroups.max, 10u);
   EXPECT_EQ(loaded.config.cgroups.linger, 2min);
+  ASSERT_THAT(loaded.config.cgroups.labels, SizeIs(1));
+  const LabelRule& rule = loaded.config.cgroups.labels[0];
+  EXPECT_EQ(rule.match.text, "re:/(.+)");
+  ASSERT_THAT(rule.set, SizeIs(2));
+  EXPECT_EQ(rule.set[0].name + "=" + rule.set[0].value, "team=$1");
+  EXPECT_EQ(rule.set[1].name + "=" + rule.set[1].value, "_Tier2=web");
+  EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
+  EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
   EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
   EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
   EXPECT_EQ(loaded.config.limits.max_series, 2000u);
+  EXPECT_EQ(loaded.config.limits.opens_per_second, 3000u);
 }
 
 TEST(LoadTest, TakesBothEndsOfEveryRange) {
   const Loaded least = load_text(kOneGroup +
                                      "collection: {interval: 100ms}\n"
                                      "cgroups: {max: 0, linger: 0s}\n"
-                                     "limits: {max_open_events: 1, max_series: 1}\n",
+                                     "limits: {max_open_events: 1, max_series: 1, "
+                                     "opens_per_second: 1}\n",
                                  "c.yaml");
   const Loaded most = load_text(kOneGroup +
                                     "collection: {interval: 1h}\n"
                                     "cgroups: {max: 100000, linger: 60m}\n"
-                                    "limits: {max_open_events: 10000000, max_series: 10000000}\n",
+                                    "limits: {max_open_events: 10000000, max_series: 10000000, "
+                                    "opens_per_second: 10000000}\n",
                                 "c.yaml");
 
   EXPECT_THAT(messages(least), IsEmpty());
@@ -439,7 +469,60 @@ TEST(LoadTest, TakesTextInAnyLanguage) {
       "# Größe, 大きさ, 🐧\n" + kOneGroup + "cgroups: {include: [/größe/大きさ-*]}\n", "c.yaml");
 
   ASSERT_THAT(messages(loaded), IsEmpty());
-  EXPECT_THAT(loaded.config.cgroups.include, ElementsAre("/größe/大きさ-*"));
+  EXPECT_THAT(texts(loaded.config.cgroups.include), ElementsAre("/größe/大きさ-*"));
+}
+
+TEST(LoadTest, KeepsWherePatternsAndLabelsStand) {
+  const Loaded loaded = load_text(kOneGroup +
+                                      "cgroups:\n"
+                                      "  include: [/a, 're:/b']\n"
+                                      "  labels:\n"
+                                      "    - match: /c\n"
+                                      "      set:\n"
+                                      "        team: web\n",
+                                  "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const Cgroups& cgroups = loaded.config.cgroups;
+  EXPECT_EQ(describe(mistake(cgroups.include.at(1).at, "x", "")),
+            "c.yaml:3:17: cgroups.include[1]: x");
+  const LabelRule& rule = cgroups.labels.at(0);
+  EXPECT_EQ(describe(mistake(rule.match.at, "x", "")), "c.yaml:5:14: cgroups.labels[0].match: x");
+  EXPECT_EQ(describe(mistake(rule.set.at(0).at, "x", "")),
+            "c.yaml:7:15: cgroups.labels[0].set.team: x");
+}
+
+TEST(LoadTest, TakesAListOfPatternsInPlaceOfTheDefault) {
+  const Loaded loaded = load_text(kOneGroup + "cgroups: {include: []}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.include, IsEmpty());
+}
+
+TEST(LoadTest, TakesAsManyPatternsAndLabelsAsAllowed) {
+  std::string text = kOneGroup + "cgroups:\n  include:\n";
+  for (int i = 0; i < 256; ++i) text += "    - /" + std::string(1023, 'a') + "\n";
+  text += "  labels:\n";
+  for (int i = 0; i < 64; ++i)
+    text += "    - {match: /a, set: {x: " + std::string(256, 'v') + "}}\n";
+  text += "kubernetes: {log_links: /" + std::string(4094, 'd') + "}\n";
+
+  const Loaded loaded = load_text(text, "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.include, SizeIs(256));
+  EXPECT_THAT(loaded.config.cgroups.labels, SizeIs(64));
+}
+
+TEST(LoadTest, TakesSixteenLabelsOfOneRuleWithNamesOf128Characters) {
+  std::string set;
+  for (char c = 'a'; c < 'q'; ++c) set += std::string(128, c) + ": x, ";
+
+  const Loaded loaded =
+      load_text(kOneGroup + "cgroups: {labels: [{match: /a, set: {" + set + "}}]}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.labels.at(0).set, SizeIs(16));
 }
 
 TEST(LoadTest, TakesTheMarksAroundOneDocument) {

@@ -39,6 +39,17 @@ std::string with_keys(const std::string& keys) {
   return "groups: [{name: a, events: [x], scope: cpu, " + keys + "}]\n";
 }
 
+/// A file with one rule for labels, which starts in column 20 of line 2.
+std::string with_rule(const std::string& rule) {
+  return kOneGroup + "cgroups: {labels: [" + rule + "]}\n";
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 std::vector<std::string> messages(const Loaded& loaded) {
   std::vector<std::string> all;
   for (const Error& error : loaded.mistakes) all.push_back(describe(error));
@@ -80,10 +91,10 @@ const std::vector<MistakeRow> kRows = {
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
      "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "collection, groups, cgroups, evidence, limits"},
+     "collection, groups, cgroups, kubernetes, evidence, limits"},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: collection, groups, cgroups, evidence, limits"},
+     "are: collection, groups, cgroups, kubernetes, evidence, limits"},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -124,30 +135,30 @@ const std::vector<MistakeRow> kRows = {
      "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
      "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "evidence, limits"},
+     "kubernetes, evidence, limits"},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
      "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "evidence, limits"},
+     "kubernetes, evidence, limits"},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
      "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, groups, "
-     "cgroups, evidence, limits"},
+     "cgroups, kubernetes, evidence, limits"},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
      "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "evidence, limits"},
+     "kubernetes, evidence, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
      "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "evidence, limits"},
+     "kubernetes, evidence, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, groups, cgroups, evidence, limits"},
+     "Remedy: the keys here are: collection, groups, cgroups, kubernetes, evidence, limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
      "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, evidence, limits"},
+     "cgroups, kubernetes, evidence, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
      "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, evidence, limits"},
+     "cgroups, kubernetes, evidence, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"
@@ -166,10 +177,12 @@ const std::vector<MistakeRow> kRows = {
      "duration from 100ms to 1h"},
     {"AWordForAMap", kOneGroup + "limits: 5\n",
      "c.yaml:2:9: limits: found the text '5' where a map of keys is expected. Remedy: the keys "
-     "here are: max_open_events, max_series; write at least one as 'key: value', or remove limits"},
+     "here are: max_open_events, max_series, opens_per_second; write at least one as 'key: value', "
+     "or remove limits"},
     {"AListForAMap", kOneGroup + "limits: [5]\n",
      "c.yaml:2:9: limits: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "max_open_events, max_series; write at least one as 'key: value', or remove limits"},
+     "max_open_events, max_series, opens_per_second; write at least one as 'key: value', or remove "
+     "limits"},
     {"AWordForAList", kOneGroup + "cgroups: {include: /a}\n",
      "c.yaml:2:20: cgroups.include: found the text '/a' where a list of paths is expected. Remedy: "
      "write a list, for example [/system.slice/*.service]"},
@@ -197,8 +210,9 @@ const std::vector<MistakeRow> kRows = {
      kOneGroup + "cgroups:\n"
                  "  # max: 5\n"
                  "limits: {max_series: 5}\n",
-     "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, max, "
-     "linger; write at least one as 'key: value', or remove cgroups"},
+     "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
+     "hierarchy, helpers, max, per_cpu, linger, labels; write at least one as 'key: value', or "
+     "remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
                  "  include:\n"
@@ -575,8 +589,8 @@ const std::vector<MistakeRow> kRows = {
      "c.yaml:1:56: groups[0].aggregate: found a list where a part of the machine is expected. "
      "Remedy: write cpu, core, die, package, node or host"},
     {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
-     "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu: a cgroup is always summed "
-     "over all CPUs. Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
+     "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu, which this group has not. "
+     "Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
     {"NoForAFlag", with_keys("weak: no"),
      "c.yaml:1:51: groups[0].weak: 'no' is not true or false. Remedy: write true or false"},
     {"AMisspelledFlag", with_keys("exclude_hypervizor: true"),
@@ -637,13 +651,124 @@ const std::vector<MistakeRow> kRows = {
     // Paths of cgroups.
     {"APathWithoutASlash", kOneGroup + "cgroups: {include: [system.slice/*.service]}\n",
      "c.yaml:2:21: cgroups.include[0]: 'system.slice/*.service' does not start with '/'. Remedy: "
-     "write the whole path below the cgroup mount, for example /system.slice/*.service"},
+     "write the whole path below the cgroup mount, for example /system.slice/*.service; a regular "
+     "expression starts with re:"},
     {"AnEmptyPath", kOneGroup + "cgroups: {exclude: ['']}\n",
      "c.yaml:2:21: cgroups.exclude[0]: '' does not start with '/'. Remedy: write the whole path "
-     "below the cgroup mount, for example /system.slice/*.service"},
+     "below the cgroup mount, for example /system.slice/*.service; a regular expression starts "
+     "with re:"},
     {"APathWithAnEscapeSequence", kOneGroup + "cgroups: {include: [\"/a\\e[31m\\u202e\"]}\n",
      "c.yaml:2:21: cgroups.include[0]: '/a\\x1b[31m\\u202e' holds a control character. Remedy: "
      "write a path, for example /system.slice/*.service"},
+    {"AVeryLongPath", kOneGroup + "cgroups: {include: [/" + std::string(1024, 'a') + "]}\n",
+     "c.yaml:2:21: cgroups.include[0]: the pattern is 1025 bytes long. Remedy: write at most 1024"},
+    {"TooManyPaths", kOneGroup + "cgroups: {exclude: [" + repeated("/a, ", 257) + "]}\n",
+     "c.yaml:2:20: cgroups.exclude: 257 patterns. Remedy: list at most 256"},
+    {"AnEscapeOfARegularExpressionInDoubleQuotes",
+     kOneGroup + "cgroups: {include: [\"re:/a\\.b\"]}\n",
+     "c.yaml:2:29: an unknown escape after '\\'. Remedy: write \\\\ for a backslash, or put the "
+     "text in single quotes"},
+    // What is counted of nested cgroups, and how.
+    {"AnUnknownHierarchy", kOneGroup + "cgroups: {hierarchy: v2}\n",
+     "c.yaml:2:22: cgroups.hierarchy: 'v2' is not a choice among nested cgroups. Remedy: write "
+     "leaves or all"},
+    {"AMisspelledHierarchy", kOneGroup + "cgroups: {hierarchy: leave}\n",
+     "c.yaml:2:22: cgroups.hierarchy: 'leave' is not a choice among nested cgroups. Remedy: did "
+     "you mean 'leaves'?"},
+    {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
+     "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},
+    {"YesForPerCpu", kOneGroup + "cgroups: {per_cpu: yes}\n",
+     "c.yaml:2:20: cgroups.per_cpu: 'yes' is not true or false. Remedy: write true or false"},
+    {"NoOpensPerSecond", kOneGroup + "limits: {opens_per_second: 0}\n",
+     "c.yaml:2:28: limits.opens_per_second: '0' is out of range. Remedy: write a whole number from "
+     "1 to 10000000"},
+    // Labels of cgroups.
+    {"ARuleInPlaceOfAList", kOneGroup + "cgroups: {labels: {match: /a, set: {x: y}}}\n",
+     "c.yaml:2:19: cgroups.labels: found a map where a list of rules is expected. Remedy: write a "
+     "list, for example [{match: /system.slice/*, set: {team: web}}]"},
+    {"TooManyRules",
+     kOneGroup + "cgroups: {labels: [" + repeated("{match: /a, set: {x: y}}, ", 65) + "]}\n",
+     "c.yaml:2:19: cgroups.labels: 65 rules. Remedy: list at most 64"},
+    {"ARuleWithoutMatch", with_rule("{set: {x: y}}"),
+     "c.yaml:2:20: cgroups.labels[0]: the rule has no match. Remedy: add the cgroups it is for, "
+     "for "
+     "example 'match: /system.slice/*'"},
+    {"ARuleWithoutSet", with_rule("{match: /a}"),
+     "c.yaml:2:20: cgroups.labels[0]: the rule sets nothing. Remedy: add labels, for example 'set: "
+     "{team: web}'"},
+    {"ARuleThatSetsNoLabel", with_rule("{match: /a, set: {}}"),
+     "c.yaml:2:37: cgroups.labels[0].set: found an empty map where a map of labels is expected. "
+     "Remedy: write a map, for example {team: web}"},
+    {"ARuleThatSetsTooManyLabels",
+     with_rule("{match: /a, set: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x, "
+               "k: x, l: x, m: x, n: x, o: x, p: x, q: x}}"),
+     "c.yaml:2:37: cgroups.labels[0].set: 17 labels in one rule. Remedy: set at most 16; more of "
+     "them go into further rules"},
+    {"AnUnknownKeyOfARule", with_rule("{match: /a, set: {x: y}, sets: {}}"),
+     "c.yaml:2:45: cgroups.labels[0].sets: unknown key. Remedy: did you mean 'set'?"},
+    {"AListOfLabels", with_rule("{match: /a, set: [x]}"),
+     "c.yaml:2:37: cgroups.labels[0].set: found a list where a map of labels is expected. Remedy: "
+     "write a map, for example {team: web}"},
+    {"ARuleForNoPath", with_rule("{match: a, set: {x: y}}"),
+     "c.yaml:2:28: cgroups.labels[0].match: 'a' does not start with '/'. Remedy: write the whole "
+     "path below the cgroup mount, for example /system.slice/*.service; a regular expression "
+     "starts with re:"},
+    {"AListOfPathsForARule", with_rule("{match: [/a], set: {x: y}}"),
+     "c.yaml:2:28: cgroups.labels[0].match: found a list where a path is expected. Remedy: write a "
+     "path, for example /system.slice/*.service"},
+    {"ALabelWithADash", with_rule("{match: /a, set: {my-team: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label's name. Remedy: use 1 "
+     "to "
+     "128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelThatStartsWithADigit", with_rule("{match: /a, set: {2nd: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.2nd: '2nd' is not a label's name. Remedy: use 1 to 128 of "
+     "a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelOfPrometheus", with_rule("{match: /a, set: {__name__: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.__name__: '__name__' starts with '__', as only labels of "
+     "Prometheus itself do. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and "
+     "no two '_' in front"},
+    {"AnEmptyLabel", with_rule("{match: /a, set: {'': y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label's name. Remedy: use 1 to 128 of "
+     "a-z, "
+     "A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelOfManyLines", with_rule("{match: /a, set: {\"a\\nb\": y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.'a\\nb': 'a\\nb' holds a control character. Remedy: write "
+     "a name, for example team"},
+    {"AListAsALabel", with_rule("{match: /a, set: {[x]: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set: a key that is not a plain word. Remedy: write a map, for "
+     "example {team: web}"},
+    {"AVeryLongLabel", with_rule("{match: /a, set: {? " + std::string(129, 'n') + " : y}}"),
+     "c.yaml:2:40: cgroups.labels[0].set." + std::string(60, 'n') + "...: '" +
+         std::string(60, 'n') +
+         "...' is not a label's name. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no "
+         "digit, and no two '_' in front"},
+    {"OneLabelTwice", with_rule("{match: /a, set: {x: y, x: z}}"),
+     "c.yaml:2:44: cgroups.labels[0].set.x: 'x' stands twice, first on line 2 column 38. Remedy: "
+     "keep one of the two"},
+    {"ALabelWithoutAValue", with_rule("{match: /a, set: {x: }}"),
+     "c.yaml:2:38: cgroups.labels[0].set.x: the value is missing. Remedy: write a text, for "
+     "example "
+     "web or $1"},
+    {"ALabelWithAnEmptyValue", with_rule("{match: /a, set: {x: ''}}"),
+     "c.yaml:2:41: cgroups.labels[0].set.x: the value is empty, which sets nothing. Remedy: write "
+     "one, or remove the label"},
+    {"AVeryLongValue", with_rule("{match: /a, set: {x: " + std::string(257, 'v') + "}}"),
+     "c.yaml:2:41: cgroups.labels[0].set.x: the value is 257 bytes long. Remedy: write at most "
+     "256"},
+    // Kubernetes.
+    {"AnUnknownSourceOfNames", kOneGroup + "kubernetes: {metadata: api}\n",
+     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pods' names. Remedy: write none "
+     "or "
+     "log_links"},
+    {"ASourceOfNamesWithADash", kOneGroup + "kubernetes: {metadata: log-links}\n",
+     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pods' names. Remedy: did "
+     "you "
+     "mean 'log_links'?"},
+    {"ARelativeDirectory", kOneGroup + "kubernetes: {log_links: containers}\n",
+     "c.yaml:2:25: kubernetes.log_links: 'containers' does not start with '/'. Remedy: write its "
+     "whole path, for example /var/log/containers"},
+    {"AVeryLongDirectory", kOneGroup + "kubernetes: {log_links: /" + std::string(4095, 'd') + "}\n",
+     "c.yaml:2:25: kubernetes.log_links: the path is 4096 bytes long. Remedy: write at most 4095"},
     // Text that is not YAML.
     {"ATabAsIndentation",
      kOneGroup + "collection:\n"

@@ -14,40 +14,56 @@
 namespace pex::daemon {
 namespace {
 
-/// Lets reads wait until they are let go, so that a poll can be caught while it runs.
+/// Lets opens or reads wait until they are let go, so that a look or a poll can be caught while it
+/// runs.
 class SlowKernel final : public perf::PerfKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    opens_.pass();
     return kernel_.open(request);
   }
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
   Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    std::unique_lock lock{mutex_};
-    ++reading_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !held_; });
-    lock.unlock();
+    reads_.pass();
     return kernel_.read_group(leader_fd, words);
   }
 
-  void hold(bool held) {
-    const std::lock_guard lock{mutex_};
-    held_ = held;
-    changed_.notify_all();
-  }
+  void hold(bool held) { reads_.hold(held); }
+  void hold_opening(bool held) { opens_.hold(held); }
   std::size_t still_open() { return kernel_.still_open(); }
-  void wait_for_reads(int reads) {
-    std::unique_lock lock{mutex_};
-    changed_.wait(lock, [&] { return reading_ >= reads; });
-  }
+  void wait_for_reads(int reads) { reads_.wait_for(reads); }
+  void wait_for_opens(int opens) { opens_.wait_for(opens); }
 
  private:
+  class Barrier {
+   public:
+    void pass() {
+      std::unique_lock lock{mutex_};
+      ++come_;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !held_; });
+    }
+    void hold(bool held) {
+      const std::lock_guard lock{mutex_};
+      held_ = held;
+      changed_.notify_all();
+    }
+    void wait_for(int calls) {
+      std::unique_lock lock{mutex_};
+      changed_.wait(lock, [&] { return come_ >= calls; });
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool held_ = false;
+    int come_ = 0;
+  };
+
   test::ScriptedKernel kernel_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool held_ = false;
-  int reading_ = 0;
+  Barrier opens_;
+  Barrier reads_;
 };
 
 class CollectorTest : public testing::Test {
@@ -60,8 +76,8 @@ class CollectorTest : public testing::Test {
     auto plan = std::make_shared<collect::CountingPlan>();
     plan->cpu = test::scope_plan({{"core", {"cycles"}}});
     collect::TargetTracker tracker{
-        {tree_.path("sys"), {}, {}}, plan, std::nullopt, {}, std::chrono::seconds{60}};
-    return *Collector::create(kernel, plan, std::move(tracker), /*first_cpu=*/0);
+        {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
+    return *Collector::create(kernel, std::move(tracker), /*first_cpu=*/0);
   }
 
   struct Published {
@@ -84,6 +100,12 @@ class CollectorTest : public testing::Test {
     return promise->get_future();
   }
 
+  static std::future<void> look(Collector& collector) {
+    auto promise = std::make_shared<std::promise<void>>();
+    EXPECT_TRUE(collector.look([promise] { promise->set_value(); }));
+    return promise->get_future();
+  }
+
   test::TempTree tree_;
 };
 
@@ -95,7 +117,7 @@ TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
 
   EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
   EXPECT_EQ(published.report.groups_opened, 2U);
-  EXPECT_EQ(published.report.open_events, 4U);  // one each, and one each that tells of the CPU
+  EXPECT_EQ(published.report.now.open_events, 4U);  // one each, and one each that tells of the CPU
 }
 
 TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
@@ -106,6 +128,59 @@ TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
   kernel.wait_for_reads(2);
 
   EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
+
+  kernel.hold(false);
+  (void)running.get();
+}
+
+TEST_F(CollectorTest, ALookOpensWhatIsNewAndPublishesNothing) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+
+  look(*counting).get();
+  const std::size_t opened = kernel.open_groups().size();
+  const Published published = poll(*counting).get();
+
+  EXPECT_EQ(opened, 4U);
+  EXPECT_EQ(published.report.groups_opened, 2U);  // told by the first poll after it
+  EXPECT_EQ(published.report.groups_read, 2U);
+  EXPECT_EQ(published.report.now.open_events, 4U);
+}
+
+TEST_F(CollectorTest, ALookWhenNothingHasChangedReadsNothing) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  kernel.hold(true);  // a read would not return
+
+  look(*counting).get();
+
+  kernel.hold(false);
+}
+
+TEST_F(CollectorTest, APollThatIsDueDuringALookFollowsIt) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.hold_opening(true);
+  std::future<void> looking = look(*counting);
+  kernel.wait_for_opens(1);
+
+  std::future<Published> polling = poll(*counting);
+  EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
+  kernel.hold_opening(false);
+
+  looking.get();
+  EXPECT_EQ(polling.get().report.groups_read, 2U);
+}
+
+TEST_F(CollectorTest, ALookWhileAPollIsRunningIsRefused) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(2);
+
+  EXPECT_FALSE(counting->look([] { FAIL() << "must not be called"; }));
 
   kernel.hold(false);
   (void)running.get();

@@ -39,8 +39,10 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   config.cgroups.max = 1;
   config.limits.max_open_events = 2;
   config.limits.max_series = 3;
-  config.cgroups.include = {"/a/*", "/b"};
-  config.cgroups.exclude = {"/c"};
+  config.limits.opens_per_second = 4;
+  config.cgroups.include = {{"/a/*"}, {"/b"}};
+  config.cgroups.exclude = {{"/c"}};
+  config.cgroups.per_cpu = true;
   test::ScriptedKernel kernel;
 
   const Plan plan = test::plan_of(config, test::machine(""), kernel);
@@ -48,8 +50,26 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   EXPECT_EQ(plan.budget.max_cgroups, 1U);
   EXPECT_EQ(plan.budget.max_open_events, 2U);
   EXPECT_EQ(plan.budget.max_series, 3U);
-  EXPECT_EQ(plan.selection.include.size(), 2U);
-  EXPECT_EQ(plan.selection.exclude.front().pattern(), "/c");
+  EXPECT_EQ(plan.budget.opens_per_second, 4U);
+  EXPECT_EQ(plan.cgroups.selection.include.size(), 2U);
+  EXPECT_EQ(plan.cgroups.selection.exclude.front().text(), "/c");
+  EXPECT_TRUE(plan.counting.cgroup_per_cpu);
+}
+
+TEST(PlanTest, APatternThatCannotBeReadIsAMistakeBesideThoseOfEvents) {
+  config::Config config = config::load_text(
+                              "groups:\n"
+                              "  - {name: g, events: [no-such-event], scope: cpu}\n"
+                              "cgroups: {include: ['re:(']}\n",
+                              "c.yaml")
+                              .config;
+  test::ScriptedKernel kernel;
+
+  const Plan plan = test::plan_of(config, test::machine(""), kernel);
+
+  ASSERT_EQ(plan.mistakes.size(), 2U);
+  EXPECT_TRUE(describe(plan.mistakes[0]).starts_with("c.yaml:2:"));
+  EXPECT_TRUE(describe(plan.mistakes[1]).starts_with("c.yaml:3:"));
 }
 
 TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {

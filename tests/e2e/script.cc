@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, int> kErrnos = {{"ENOENT", ENOENT}, {"EMFILE", EMFILE},
+const std::map<std::string, int> kErrnos = {{"ENOENT", ENOENT}, {"EBUSY", EBUSY}, {"EMFILE", EMFILE},
                                             {"EACCES", EACCES}, {"EINVAL", EINVAL},
                                             {"ENODEV", ENODEV}, {"EIO", EIO}};
 

@@ -70,6 +70,9 @@ inline collect::Snapshot cgroup_snapshot(collect::ScopePlan plan,
                                          const std::vector<std::uint64_t>& totals) {
   collect::Snapshot snapshot;
   snapshot.cgroup = tables(plan, rows->cgroups.size(), totals);
+  for (std::size_t target = 0; target < rows->cgroups.size(); ++target) {
+    snapshot.cgroup_rows.push_back({target, {}});
+  }
   snapshot.targets = std::move(rows);
   snapshot.plan =
       std::make_shared<const collect::CountingPlan>(collect::CountingPlan{{}, std::move(plan), {}});

@@ -92,10 +92,55 @@ TEST(TextWriterTest, KeepsHostAndCgroupsInFamiliesOfTheirOwn) {
   EXPECT_THAT(text, Not(HasSubstr("perf_cpu_")));
 }
 
+TEST(TextWriterTest, WritesWhoACgroupIsOnAllItsSeriesAndAllElseOnItsInfo) {
+  const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
+  collect::TargetSet set = *targets({"/a"});
+  set.cgroups[0].description = std::make_shared<const cgroup::Description>(cgroup::Description{
+      {{"container_id", "c0"}, {"team", "\"x\""}}, {{"runtime", "docker"}}, "c0"});
+  const collect::Snapshot snapshot =
+      cgroup_snapshot(plan, std::make_shared<const collect::TargetSet>(std::move(set)), {2});
+
+  const std::string text = written(snapshot);
+
+  const std::string identity = R"(cgroup="/a",container_id="c0",team="\"x\"")";
+  EXPECT_THAT(text, HasSubstr("\nperf_cgroup_cycles_total{" + identity + "} 2\n"));
+  EXPECT_THAT(text, HasSubstr("{group=\"core\"," + identity + "} 1\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE perf_cgroup_info gauge\nperf_cgroup_info{" + identity +
+                              ",runtime=\"docker\"} 1\n"));
+}
+
+TEST(TextWriterTest, WritesARowOfACgroupForEachCpuThatItHasOneOf) {
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b"}), {1, 2});
+  snapshot.cgroup_rows = {{1, 0}, {1, 3}};
+
+  const std::string text = written(snapshot);
+
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_total{cgroup=\"/b\",cpu=\"0\"} 1\n"
+                              "perf_cgroup_cycles_total{cgroup=\"/b\",cpu=\"3\"} 2\n"));
+}
+
+TEST(TextWriterTest, WritesTheCoverageOfARowThatLacksSome) {
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b"}), {1, 2});
+  collect::GroupRow& lacking = snapshot.cgroup[0].rows[1];
+  lacking.value = collect::GroupRow::Value::kNone;
+  lacking.wanted_on = 4;
+  lacking.counted_on = 3;
+
+  const std::string text = written(snapshot);
+
+  EXPECT_EQ(occurrences(text, "\nperf_group_coverage_ratio{"), 1U);
+  EXPECT_THAT(text, HasSubstr("# TYPE perf_group_coverage_ratio gauge\n"
+                              "perf_group_coverage_ratio{group=\"core\",cgroup=\"/b\"} 0.75\n"));
+  EXPECT_EQ(occurrences(text, "\nperf_cgroup_cycles_total{"), 1U);
+}
+
 TEST(TextWriterTest, WritesTheTimesOfBothScopesUnderOneHeader) {
   const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
   collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1});
   snapshot.targets = targets({"/a"});
+  snapshot.cgroup_rows = {{0, {}}};
   snapshot.cgroup = tables(plan, 1, {2});
   snapshot.plan = std::make_shared<const collect::CountingPlan>(collect::CountingPlan{plan, plan});
 
@@ -464,6 +509,8 @@ collect::GroupTable any_table(const collect::GroupPlan& group, std::size_t rows)
   for (collect::GroupRow& row : table.rows) {
     row.value = *rc::gen::element(Value::kNotHere, Value::kNone, Value::kKnown);
     row.has_times = below(2) == 0;
+    row.wanted_on = below(3);
+    row.counted_on = below(row.wanted_on + 1);
   }
   const collect::EventTotal total{below(1000), below(1000), static_cast<double>(below(1000))};
   table.totals.resize(rows * table.events, total);
@@ -484,8 +531,13 @@ collect::Snapshot any_snapshot() {
   for (const collect::GroupPlan& group : plan.cpu.groups) {
     snapshot.cpu.push_back(any_table(group, snapshot.rows_of(group.aggregation).size()));
   }
+  const bool per_cpu = below(2) == 0;
+  for (std::size_t target = 0; target < snapshot.targets->cgroups.size(); ++target) {
+    snapshot.cgroup_rows.push_back({target, per_cpu ? std::optional(0) : std::nullopt});
+    if (per_cpu) snapshot.cgroup_rows.push_back({target, 1});
+  }
   for (const collect::GroupPlan& group : plan.cgroup.groups) {
-    snapshot.cgroup.push_back(any_table(group, snapshot.targets->cgroups.size()));
+    snapshot.cgroup.push_back(any_table(group, snapshot.cgroup_rows.size()));
   }
   snapshot.plan = std::make_shared<const collect::CountingPlan>(plan);
   return snapshot;

@@ -1,0 +1,68 @@
+#include "daemon/cgroup_list.h"
+
+#include <algorithm>
+#include <iostream>
+#include <string>
+
+#include "daemon/counting.h"
+#include "daemon/table_text.h"
+#include "exposition/labels.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::size_t kStateColumn = 10;
+
+std::string labels_of(const cgroup::Description& description) {
+  std::string labels;
+  for (const auto* part : {&description.identity, &description.information}) {
+    for (const auto& [name, value] : *part) labels += " " + exposition::label(name, value);
+  }
+  return labels;
+}
+
+/// As in a label: paths can hold anything.
+void print(std::string_view state, const std::string& path, const std::string& labels) {
+  std::cout << column(std::string(state), kStateColumn) << exposition::escape_label(path) << labels
+            << '\n';
+}
+
+void print(const collect::TargetSet& targets) {
+  std::cout << column("STATE", kStateColumn) << "CGROUP AND LABELS\n";
+  std::vector<collect::CgroupTarget> counted = targets.cgroups;
+  std::sort(counted.begin(), counted.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  for (const collect::CgroupTarget& target : counted) {
+    print("counted", target.path, labels_of(*target.description));
+  }
+  for (const std::string& path : targets.found->left_out) print("left out", path, "");
+  for (const Error& why : targets.found->unreadable) std::cout << describe(why) << '\n';
+}
+
+}  // namespace
+
+ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  const auto failed = [&](const std::vector<Error>& errors) {
+    for (const Error& error : errors) log.error(describe(error));
+    return kFailed;
+  };
+  Result<Planned, std::vector<Error>> planned =
+      load_and_plan(options.config_file, options.roots, kernel);
+  if (!planned) return failed(planned.error());
+  planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
+  std::vector<std::string> remarks;
+  Result<collect::TargetTracker> tracker = track_targets(*planned, options.roots, remarks);
+  if (!tracker) return failed({tracker.error()});
+
+  collect::PollReport report;
+  const auto targets = tracker->update(collect::TargetTracker::Clock::now(), report);
+  print(*targets);
+  if (targets->cgroups.empty() && remarks.empty()) {
+    remarks.push_back("none of the cgroups that are there now is selected by cgroups.include");
+  }
+  for (const auto& [cause, failure] : report.failures) remarks.push_back(describe(failure.first));
+  for (const std::string& remark : remarks) std::cout << '\n' << remark << '\n';
+  return std::cout << std::flush ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

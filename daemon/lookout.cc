@@ -1,0 +1,77 @@
+#include "daemon/lookout.h"
+
+#include <fcntl.h>
+
+#include <boost/asio/post.hpp>
+
+namespace pex::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// Where inotify tells nothing, and for what waits for its turn to be opened.
+constexpr std::chrono::seconds kLongestWait{1};
+
+/// When hundreds come at once, they are opened by the dozen: each look costs the time of a list of
+/// all cgroups.
+constexpr std::chrono::milliseconds kRest{50};
+
+}  // namespace
+
+Lookout::Lookout(asio::io_context& loop) : loop_(loop), told_(loop), timer_(loop) {}
+
+void Lookout::watch(Collector& collector, std::chrono::nanoseconds interval) {
+  stop();
+  collector_ = &collector;
+  polls_are_rare_ = interval > kLongestWait;
+  const int told = ::fcntl(collector.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (told >= 0) told_.assign(told);  // else looking is all there is
+  wait();
+}
+
+void Lookout::stop() {
+  ++watch_;
+  collector_ = nullptr;
+  timer_.cancel();
+  error_code ignored;
+  told_.close(ignored);
+}
+
+void Lookout::wait() {
+  const std::uint64_t watch = ++watch_;
+  if (told_.is_open()) {
+    told_.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [this, watch](const error_code& cancelled) {
+                       if (!cancelled) look(watch);
+                     });
+  }
+  if (!polls_are_rare_) return;
+  timer_.expires_after(kLongestWait);
+  timer_.async_wait([this, watch](const error_code& cancelled) {
+    if (!cancelled) look(watch);
+  });
+}
+
+/// While a poll is running there is no need for it: that is a look as well, or the next one is
+/// near.
+void Lookout::look(std::uint64_t watch) {
+  if (watch != watch_) return;
+  watch = ++watch_;
+  timer_.cancel();
+  error_code ignored;
+  told_.cancel(ignored);
+  const bool started = collector_->look(
+      [this, watch, &loop = loop_] { asio::post(loop, [this, watch] { rest(watch); }); });
+  if (!started) rest(watch);
+}
+
+void Lookout::rest(std::uint64_t watch) {
+  if (watch != watch_) return;
+  timer_.expires_after(kRest);
+  timer_.async_wait([this, watch](const error_code& cancelled) {
+    if (!cancelled && watch == watch_) wait();
+  });
+}
+
+}  // namespace pex::daemon

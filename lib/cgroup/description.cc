@@ -1,0 +1,55 @@
+#include "cgroup/description.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "cgroup/naming.h"
+
+namespace pex::cgroup {
+namespace {
+
+constexpr std::string_view kPodLabels[] = {"pod", "namespace", "container"};
+
+void add(std::vector<Label>& labels, std::string_view name, const std::string& value) {
+  if (!value.empty()) labels.emplace_back(name, value);
+}
+
+bool is_of_pod(const Label& label) {
+  return std::find(std::begin(kPodLabels), std::end(kPodLabels), label.first) !=
+         std::end(kPodLabels);
+}
+
+/// What was known of its pod before.
+void keep_pod(const Description& before, Description& now) {
+  std::copy_if(before.information.begin(), before.information.end(),
+               std::back_inserter(now.information), is_of_pod);
+}
+
+}  // namespace
+
+Result<bool> Describer::update(Clock::time_point now) {
+  if (!pods_) return false;
+  return pods_->update(now);
+}
+
+std::shared_ptr<const Description> Describer::describe(
+    const std::string& path, const std::shared_ptr<const Description>& before) const {
+  const Naming naming = naming_of(path);
+  Description now;
+  now.container_id = naming.container_id;
+  for (const NameLabel& row : kNameLabels) {
+    add(row.is_identity ? now.identity : now.information, row.label, naming.*row.part);
+  }
+  for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
+  if (const PodContainer* pod = pods_ ? pods_->find(naming.container_id) : nullptr) {
+    add(now.information, "pod", pod->pod);
+    add(now.information, "namespace", pod->namespace_);
+    add(now.information, "container", pod->container);
+  } else if (before) {
+    keep_pod(*before, now);
+  }
+  if (before && *before == now) return before;
+  return std::make_shared<const Description>(std::move(now));
+}
+
+}  // namespace pex::cgroup

@@ -1,0 +1,205 @@
+#include "config/cgroups.h"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/numbers.h"
+#include "config/plain_text.h"
+
+namespace pex::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr DurationRange kLinger = {0s, 1h};
+constexpr NumberRange kCgroupCount = {0, 100'000};
+constexpr std::size_t kMostPatterns = 256;
+constexpr std::size_t kMostRules = 64;
+constexpr std::size_t kMostSettings = 16;
+constexpr std::size_t kMostLabelName = 128;
+
+/// A text that may not be of any length.
+struct BoundedText {
+  std::string_view noun;
+  std::size_t most;  ///< bytes
+  Expected expected;
+};
+constexpr BoundedText kPattern = {
+    "pattern", 1024, {"a path", "write a path, for example /system.slice/*.service"}};
+constexpr BoundedText kLabelValue = {
+    "value", 256, {"a label's value", "write a text, for example web or $1"}};
+constexpr BoundedText kDirectory = {
+    "path", 4095, {"a directory", "write its whole path, for example /var/log/containers"}};
+
+std::optional<std::string> read_bounded(const Value& value, const BoundedText& kind) {
+  std::optional<std::string> text = value.text(kind.expected);
+  if (!text || text->size() <= kind.most) return text;
+  value.refuse(
+      "the " + std::string(kind.noun) + " is " + std::to_string(text->size()) + " bytes long",
+      "write at most " + std::to_string(kind.most));
+  return {};
+}
+
+/// The items of a list; none after a mistake, which more than `most` of them are.
+std::optional<std::vector<Value>> read_list(const Value& value, std::string_view noun,
+                                            std::size_t most, const Expected& expected) {
+  std::optional<std::vector<Value>> items = value.items(expected);
+  if (!items || items->size() <= most) return items;
+  value.refuse(std::to_string(items->size()) + " " + std::string(noun),
+               "list at most " + std::to_string(most));
+  return {};
+}
+
+std::optional<PatternEntry> read_pattern(const Value& value) {
+  std::optional<std::string> text = read_bounded(value, kPattern);
+  if (!text) return {};
+  if (text->starts_with('/') || text->starts_with("re:")) {
+    return PatternEntry{std::move(*text), value.at()};
+  }
+  value.refuse(quoted(*text) + " does not start with '/'",
+               "write the whole path below the cgroup mount, for example /system.slice/*.service; "
+               "a regular expression starts with re:");
+  return {};
+}
+
+void read_patterns(const Value& value, std::vector<PatternEntry>& patterns) {
+  constexpr Expected kPatterns = {"a list of paths",
+                                  "write a list, for example [/system.slice/*.service]"};
+  const auto items = read_list(value, "patterns", kMostPatterns, kPatterns);
+  if (!items) return;
+  patterns.clear();  // a list replaces the default, it does not add to it
+  for (const Value& item : *items) {
+    if (std::optional<PatternEntry> pattern = read_pattern(item)) {
+      patterns.push_back(std::move(*pattern));
+    }
+  }
+}
+
+/// Why a label may not be called `name` (Prometheus, "Data model"); empty when it may.
+std::string_view wrong_label_name(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kAllowed =
+      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  if (name.starts_with("__")) return "starts with '__', as only labels of Prometheus itself do";
+  const bool is_name = !name.empty() && name.size() <= kMostLabelName &&
+                       name.find_first_not_of(kAllowed) == name.npos &&
+                       kDigits.find(name.front()) == name.npos;
+  return is_name ? "" : "is not a label's name";
+}
+
+void read_setting(const Value& key, const Value& value, LabelRule& rule) {
+  constexpr Expected kName = {"a label's name", "write a name, for example team"};
+  const std::optional<std::string> name = key.text(kName);
+  if (!name) return;
+  if (const std::string_view wrong = wrong_label_name(*name); !wrong.empty()) {
+    return key.refuse(quoted(*name) + " " + std::string(wrong),
+                      "use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' "
+                      "in front");
+  }
+  std::optional<std::string> text = read_bounded(value, kLabelValue);
+  if (!text) return;
+  if (text->empty()) {
+    return value.refuse("the value is empty, which sets nothing", "write one, or remove the label");
+  }
+  rule.set.push_back({*name, std::move(*text), value.at()});
+}
+
+void read_settings(const Value& value, LabelRule& rule) {
+  constexpr Expected kSettings = {"a map of labels", "write a map, for example {team: web}"};
+  const std::optional<Value::NamedEntries> entries = value.named_entries(kSettings);
+  if (!entries) return;
+  if (entries->size() > kMostSettings) {
+    return value.refuse(std::to_string(entries->size()) + " labels in one rule",
+                        "set at most 16; more of them go into further rules");
+  }
+  for (const auto& [key, text] : *entries) read_setting(key, text, rule);
+}
+
+constexpr Key<LabelRule> kRuleKeys[] = {
+    {"match", [](const Value& value, LabelRule& rule) { assign(rule.match, read_pattern(value)); },
+     "the rule has no match", "add the cgroups it is for, for example 'match: /system.slice/*'"},
+    {"set", read_settings, "the rule sets nothing", "add labels, for example 'set: {team: web}'"},
+};
+
+void read_rules(const Value& value, std::vector<LabelRule>& rules) {
+  constexpr Expected kRules = {
+      "a list of rules", "write a list, for example [{match: /system.slice/*, set: {team: web}}]"};
+  const auto items = read_list(value, "rules", kMostRules, kRules);
+  if (!items) return;
+  for (const Value& item : *items) read_map<LabelRule>(item, kRuleKeys, rules.emplace_back());
+}
+
+struct NestingRow {
+  std::string_view word;
+  Nesting nesting;
+};
+constexpr NestingRow kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nesting::kAll}};
+constexpr Expected kNesting = {"leaves or all", "write leaves or all"};
+
+void read_nesting(const Value& value, Cgroups& cgroups) {
+  const NestingRow* row =
+      read_row<NestingRow>(value, kNestings, "a choice among nested cgroups", kNesting);
+  if (row != nullptr) cgroups.nesting = row->nesting;
+}
+
+constexpr Key<Cgroups> kCgroupsKeys[] = {
+    {"include",
+     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); }},
+    {"exclude",
+     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); }},
+    {"hierarchy", read_nesting},
+    {"helpers",
+     [](const Value& value, Cgroups& cgroups) { assign(cgroups.helpers, read_flag(value)); }},
+    {"max", [](const Value& value,
+               Cgroups& cgroups) { assign(cgroups.max, read_number(value, kCgroupCount)); }},
+    {"per_cpu",
+     [](const Value& value, Cgroups& cgroups) { assign(cgroups.per_cpu, read_flag(value)); }},
+    {"linger", [](const Value& value,
+                  Cgroups& cgroups) { assign(cgroups.linger, read_duration(value, kLinger)); }},
+    {"labels", [](const Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); }},
+};
+
+struct MetadataRow {
+  std::string_view word;
+  PodMetadata metadata;
+};
+constexpr MetadataRow kMetadata[] = {{"none", PodMetadata::kNone},
+                                     {"log_links", PodMetadata::kLogLinks}};
+constexpr Expected kSource = {"none or log_links", "write none or log_links"};
+
+void read_metadata(const Value& value, Kubernetes& kubernetes) {
+  const MetadataRow* row =
+      read_row<MetadataRow>(value, kMetadata, "a source of pods' names", kSource);
+  if (row != nullptr) kubernetes.metadata = row->metadata;
+}
+
+void read_log_links(const Value& value, Kubernetes& kubernetes) {
+  const std::optional<std::string> path = read_bounded(value, kDirectory);
+  if (!path) return;
+  if (!path->starts_with('/')) {
+    return value.refuse(quoted(*path) + " does not start with '/'",
+                        std::string(kDirectory.expected.remedy));
+  }
+  kubernetes.log_links = *path;
+}
+
+constexpr Key<Kubernetes> kKubernetesKeys[] = {
+    {"metadata", read_metadata},
+    {"log_links", read_log_links},
+};
+
+}  // namespace
+
+void read_cgroups(const Value& value, Cgroups& cgroups) {
+  read_map<Cgroups>(value, kCgroupsKeys, cgroups);
+}
+
+void read_kubernetes(const Value& value, Kubernetes& kubernetes) {
+  read_map<Kubernetes>(value, kKubernetesKeys, kubernetes);
+}
+
+}  // namespace pex::config

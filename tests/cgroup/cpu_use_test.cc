@@ -1,0 +1,71 @@
+#include "cgroup/cpu_use.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "support/temp_tree.h"
+
+namespace pex::cgroup {
+namespace {
+
+using Version = Hierarchy::Version;
+
+TEST(CpuUseTest, IsReadFromCpuStat) {
+  struct Row {
+    const char* cpu_stat;
+    std::uint64_t microseconds;
+  };
+  const Row rows[] = {
+      {"usage_usec 123456\nuser_usec 100000\nsystem_usec 23456\n", 123456},
+      {"user_usec 1\nsystem_usec 2\nusage_usec 3\n", 3},
+      {"usage_usec 18446744073709551615\n", 18446744073709551615U},
+      {"usage_usec 7", 7},
+      {"usage_usec 0\n", 0},
+      {"user_usec 5\ncore_sched.force_idle_usec 6\n", 0},
+      {"old_usage_usec 5\nusage_usec_old 6\n", 0},
+      {"usage_usec \n", 0},
+      {"usage_usec many\n", 0},
+      {"usage_usec -1\n", 0},
+      {"usage_usec 18446744073709551616\n", 0},
+      {"", 0},
+  };
+
+  for (const Row& row : rows) {
+    const test::TempTree tree{{"a.slice/b.service/cpu.stat", row.cpu_stat}};
+
+    EXPECT_EQ(cpu_use({tree.root()}, "/a.slice/b.service"), row.microseconds) << row.cpu_stat;
+  }
+}
+
+TEST(CpuUseTest, OfVersion1IsReadFromTheHierarchyThatAccounts) {
+  struct Row {
+    const char* usage;
+    std::uint64_t microseconds;
+  };
+  const Row rows[] = {
+      {"123456789\n", 123456}, {"999\n", 0}, {"1000", 1}, {"0\n", 0}, {"many\n", 0}, {"", 0},
+  };
+
+  for (const Row& row : rows) {
+    const test::TempTree tree{{"cpuacct/a/cpuacct.usage", row.usage},
+                              {"cpuacct/a/cpu.stat", "usage_usec 5\n"},
+                              {"perf_event/a/cpuacct.usage", "6000\n"}};
+    const Hierarchy hierarchy{tree.path("perf_event"), Version::kV1, tree.path("cpuacct")};
+
+    EXPECT_EQ(cpu_use(hierarchy, "/a"), row.microseconds) << row.usage;
+  }
+}
+
+TEST(CpuUseTest, IsNothingWhereTheKernelDoesNotTell) {
+  const test::TempTree tree{
+      {"a/"}, {"v1/cpuacct.usage", "5000\n"}, {"v1/cpu.stat", "usage_usec 5\n"}};
+
+  EXPECT_EQ(cpu_use({tree.root()}, "/a"), 0U);
+  EXPECT_EQ(cpu_use({tree.root()}, "/gone"), 0U);
+  EXPECT_EQ(cpu_use({tree.root(), Version::kV1, tree.root()}, "/gone"), 0U);
+  EXPECT_EQ(cpu_use({tree.root(), Version::kV1}, "/v1"), 0U);
+}
+
+}  // namespace
+}  // namespace pex::cgroup

@@ -1,0 +1,214 @@
+#include "cgroup/description.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/temp_tree.h"
+
+namespace pex::cgroup {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Pair;
+using Described = std::shared_ptr<const Description>;
+
+constexpr Describer::Clock::time_point kStart{};
+
+const std::string kId(64, 'a');
+const std::string kOtherId(64, 'b');
+const std::string kUid = "2c48913c-b29f-11e7-9350-020968147796";
+
+std::string container(const std::string& id) { return "/kubepods/burstable/pod" + kUid + "/" + id; }
+
+Described first(const Describer& describer, const std::string& path) {
+  return describer.describe(path, nullptr);
+}
+
+std::string outcome(const Result<bool>& updated) {
+  if (!updated) return describe(updated.error());
+  return *updated ? "changed" : "unchanged";
+}
+
+TEST(DescriberTest, TellsWhatThePathSays) {
+  const std::string in_systemd =
+      "/kubepods.slice/kubepods-pod2c48913c_b29f_11e7_9350_020968147796"
+      ".slice/cri-containerd-" +
+      kId + ".scope";
+  struct Row {
+    std::string path;
+    std::vector<Label> identity;
+    std::vector<Label> information;
+    std::string container_id;
+  };
+  const Row rows[] = {
+      {"/", {}, {}, ""},
+      {"/batch/night", {}, {}, ""},
+      {"/system.slice/web@1.service",
+       {},
+       {{"unit", "web@1.service"}, {"slice", "system.slice"}},
+       ""},
+      {"/user.slice/user-1000.slice/session-3.scope",
+       {},
+       {{"unit", "session-3.scope"},
+        {"slice", "user-1000.slice"},
+        {"uid", "1000"},
+        {"session", "3"}},
+       ""},
+      {"/docker/" + kId, {{"container_id", kId}}, {{"runtime", "docker"}}, kId},
+      {container(kId),
+       {{"container_id", kId}, {"pod_uid", kUid}},
+       {{"qos_class", "burstable"}},
+       kId},
+      {"/kubepods/burstable/pod" + kUid, {{"pod_uid", kUid}}, {{"qos_class", "burstable"}}, ""},
+      {in_systemd,
+       {{"container_id", kId}, {"pod_uid", kUid}},
+       {{"qos_class", "guaranteed"},
+        {"runtime", "containerd"},
+        {"unit", "cri-containerd-" + kId + ".scope"},
+        {"slice", "kubepods-pod2c48913c_b29f_11e7_9350_020968147796.slice"}},
+       kId},
+  };
+  const Describer describer;
+
+  for (const Row& row : rows) {
+    const Described described = first(describer, row.path);
+
+    ASSERT_TRUE(described) << row.path;
+    EXPECT_EQ(described->identity, row.identity) << row.path;
+    EXPECT_EQ(described->information, row.information) << row.path;
+    EXPECT_EQ(described->container_id, row.container_id) << row.path;
+  }
+}
+
+TEST(DescriberTest, AddsTheLabelsOfTheOperatorsRulesToTheIdentity) {
+  LabelRules::Rule rule{*Pattern::parse("re:/docker/(.).*"), {}};
+  rule.set.push_back({"team", *Template::parse("team-$1", 1)});
+  rule.set.push_back({"cluster", *Template::parse("east", 1)});
+  const Describer describer{LabelRules({rule})};
+
+  EXPECT_THAT(
+      first(describer, "/docker/" + kId)->identity,
+      ElementsAre(Pair("container_id", kId), Pair("cluster", "east"), Pair("team", "team-a")));
+  EXPECT_THAT(first(describer, "/batch")->identity, IsEmpty());
+}
+
+TEST(DescriberTest, HasNothingNewWithoutNamesOfPods) {
+  Describer describer;
+
+  EXPECT_EQ(outcome(describer.update(kStart)), "unchanged");
+  EXPECT_EQ(outcome(describer.update(kStart + 1h)), "unchanged");
+}
+
+TEST(DescriberTest, GivesTheSameObjectAsBeforeWhereNothingHasChanged) {
+  const Describer describer;
+  const Described before = first(describer, container(kId));
+
+  EXPECT_EQ(describer.describe(container(kId), before), before);
+  EXPECT_NE(describer.describe(container(kOtherId), before), before);
+}
+
+class DescriberOfPodsTest : public testing::Test {
+ protected:
+  void add_log(const std::string& names, const std::string& id) {
+    tree_.write(names + "-" + id + ".log", "");
+  }
+  void remove_log(const std::string& names, const std::string& id) {
+    tree_.remove(names + "-" + id + ".log");
+  }
+
+  test::TempTree tree_;
+  Describer describer_{{}, LogLinks(tree_.root())};
+};
+
+TEST_F(DescriberOfPodsTest, NamesTheContainerThatALogTellsOf) {
+  add_log("web_shop_nginx", kId);
+
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  EXPECT_THAT(first(describer_, container(kId))->information,
+              ElementsAre(Pair("qos_class", "burstable"), Pair("pod", "web"),
+                          Pair("namespace", "shop"), Pair("container", "nginx")));
+  EXPECT_THAT(first(describer_, container(kOtherId))->information,
+              ElementsAre(Pair("qos_class", "burstable")));
+  EXPECT_THAT(first(describer_, "/system.slice")->information,
+              ElementsAre(Pair("slice", "system.slice")));
+}
+
+TEST_F(DescriberOfPodsTest, NamesWhatIsInsideOfTheContainerAsWell) {
+  add_log("web_shop_nginx", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  EXPECT_THAT(first(describer_, container(kId) + "/inner")->information,
+              IsSupersetOf({Pair("pod", "web"), Pair("container", "nginx")}));
+}
+
+TEST_F(DescriberOfPodsTest, NamesAContainerAsSoonAsItsLogAppears) {
+  ASSERT_EQ(outcome(describer_.update(kStart)), "unchanged");
+  const Described nameless = first(describer_, container(kId));
+  ASSERT_THAT(nameless->information, ElementsAre(Pair("qos_class", "burstable")));
+
+  add_log("web_shop_nginx", kId);
+  EXPECT_EQ(outcome(describer_.update(kStart)), "changed");
+  const Described named = describer_.describe(container(kId), nameless);
+
+  EXPECT_THAT(named->information,
+              ElementsAre(Pair("qos_class", "burstable"), Pair("pod", "web"),
+                          Pair("namespace", "shop"), Pair("container", "nginx")));
+  EXPECT_EQ(named->identity, nameless->identity);
+  EXPECT_EQ(outcome(describer_.update(kStart)), "unchanged");
+  EXPECT_EQ(describer_.describe(container(kId), named), named);
+}
+
+TEST_F(DescriberOfPodsTest, KeepsTheNameOfAContainerWhoseLogIsGone) {
+  add_log("web_shop_nginx", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+  const Described named = first(describer_, container(kId));
+
+  remove_log("web_shop_nginx", kId);
+  EXPECT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  EXPECT_EQ(describer_.describe(container(kId), named), named);
+  EXPECT_THAT(first(describer_, container(kId))->information,
+              ElementsAre(Pair("qos_class", "burstable")));  // nobody knew it before
+}
+
+TEST_F(DescriberOfPodsTest, TakesANewNameForTheOldOne) {
+  add_log("web_shop_nginx", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+  const Described before = first(describer_, container(kId));
+
+  remove_log("web_shop_nginx", kId);
+  add_log("db_shop_sql", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+
+  EXPECT_THAT(describer_.describe(container(kId), before)->information,
+              ElementsAre(Pair("qos_class", "burstable"), Pair("pod", "db"),
+                          Pair("namespace", "shop"), Pair("container", "sql")));
+}
+
+TEST_F(DescriberOfPodsTest, KeepsTheNamesItKnowsWhileTheyCannotBeRead) {
+  test::TempTree node{{"logs/web_shop_nginx-" + kId + ".log", ""}};
+  Describer describer{{}, LogLinks(node.path("logs"))};
+  ASSERT_EQ(outcome(describer.update(kStart)), "changed");
+  const Described before = first(describer, container(kId));
+
+  node.rename("logs", "away");
+  const Result<bool> failed = describer.update(kStart + 60s);
+
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ENOENT);
+  EXPECT_EQ(describer.describe(container(kId), before), before);
+  EXPECT_EQ(*first(describer, container(kId)), *before);
+}
+
+}  // namespace
+}  // namespace pex::cgroup
