@@ -17,9 +17,10 @@ LINGER = 2
 class Scraper(threading.Thread):
     """Scrapes at a steady pace and keeps what was wrong."""
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, every=SCRAPE_EVERY):
         super().__init__()
         self.daemon_under_test = daemon
+        self.every = every
         self.ending = threading.Event()
         self.falls = harness.Falls()
         self.problems = []
@@ -27,7 +28,7 @@ class Scraper(threading.Thread):
         self.scrapes = 0
 
     def run(self):
-        while not self.ending.wait(SCRAPE_EVERY):
+        while not self.ending.wait(self.every):
             try:
                 scrape = self.daemon_under_test.scrape()  # fails unless 200 and without duplicates
             except Exception as problem:  # pylint: disable=broad-except
@@ -52,8 +53,7 @@ def run_once_in(tree, cgroup):
     pid = os.fork()
     if pid == 0:
         try:
-            with open(f"{tree.mount}{cgroup}/cgroup.procs", "wb", buffering=0) as procs:
-                procs.write(b"0")
+            tree.join(cgroup)
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
@@ -113,9 +113,10 @@ class ChurnTest(unittest.TestCase):
         cgroups = [tree.make(f"{batch}-{number}") for number in range(BATCH)]
         for cgroup in cgroups:
             run_once_in(tree, cgroup)
-        scrape = daemon.scrape_when(
+        scrape = daemon.scrape_when(  # as many there were in the batch before
             "all cgroups of the batch",
-            lambda scrape: scrape.value("perf_event_exporter_cgroups", state="counted") == BATCH)
+            lambda scrape: scrape.value("perf_event_exporter_cgroups", state="counted") == BATCH
+            and scrape.has("perf_cgroup_minor_faults_total", cgroup=cgroups[-1]))
         for cgroup in cgroups:
             scrape.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
         fds = daemon.open_fds()
@@ -129,8 +130,7 @@ class ChurnTest(unittest.TestCase):
 
     def assert_nothing_is_left(self, tree, daemon, fds_before, dying_before):
         harness.until("descriptors as before", lambda: daemon.open_fds() == fds_before)
-        if dying_before is not None:
-            harness.until("dying cgroups as before", lambda: tree.dying() == dying_before)
+        harness.until("dying cgroups as before", lambda: tree.dying() == dying_before)
         last = daemon.scrape_when("end of the lingering series",
                                   lambda scrape: not scrape.with_name("perf_cgroup_"))
         for state in ("counted", "lingering", "left_out"):

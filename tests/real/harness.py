@@ -22,6 +22,7 @@ import urllib.request
 
 SKIPPED = 77
 PATIENCE = 20.0  # seconds; only a test that fails takes this long
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 daemon_binary = None
 workload_binary = None
@@ -33,17 +34,44 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(f"usage: {sys.argv[0]} DAEMON_BINARY WORKLOAD_BINARY [TEST...]")
     daemon_binary, workload_binary = map(os.path.abspath, sys.argv[1:3])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that cgroups are removed then, too
+    for number in ENDINGS:
+        signal.signal(number, interrupt)
     with contextlib.suppress(PermissionError, ProcessLookupError):
         os.setpriority(os.PRIO_PROCESS, 0, -5)  # the machine may be busy; our cadence matters
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
     program = unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]], exit=False,
-                            verbosity=2)
+                            testRunner=runner)
     result = program.result
     for test, reason in result.skipped:
         print(f"SKIPPED: {test}: {reason}", flush=True)
     if not result.wasSuccessful():
         sys.exit(1)
     sys.exit(SKIPPED if result.skipped and len(result.skipped) >= result.testsRun else 0)
+
+
+class Interrupted(Exception):
+    """We were told to end: the test under way fails, cleans up after itself, and is the last."""
+
+
+def interrupt(number, _):
+    for each in ENDINGS:  # cleaning up is not to be interrupted
+        signal.signal(each, lambda *_: None)
+    raise Interrupted(signal.Signals(number).name)
+
+
+class Result(unittest.TextTestResult):
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._stop_if_interrupted(err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        self._stop_if_interrupted(err)
+
+    def _stop_if_interrupted(self, err):
+        if err and issubclass(err[0], Interrupted):
+            self.failfast = True  # ends a test that has more subtests
+            self.stop()
 
 
 def until(what, condition, patience=PATIENCE, pause=0.02):
@@ -86,6 +114,11 @@ def require_events(*events):
     require(not missing, f"this machine cannot count {', '.join(missing)}")
 
 
+def require_no_ubsan(reason):
+    with open(daemon_binary, "rb") as binary:
+        require(b"__ubsan_handle" not in binary.read(), reason)
+
+
 def online_cpus():
     cpus = set()
     for part in read_text("/sys/devices/system/cpu/online").strip().split(","):
@@ -99,18 +132,35 @@ def require_cpus(*cpus):
     require(not missing, f"needs the CPUs {sorted(missing)}")
 
 
-def hierarchy():
-    """Mount point of the cgroup hierarchy that carries perf_event, and whether it is v2."""
-    v2 = None
+def mounts():
+    """(mount point, file system, its options) of each mount that we see."""
     for line in read_text("/proc/self/mountinfo").splitlines():
         left, _, right = line.partition(" - ")
-        point, (kind, _, options) = left.split()[4], right.split(maxsplit=2)
-        if kind == "cgroup" and "perf_event" in options.split(","):
-            return point, False
-        if kind == "cgroup2" and v2 is None:
-            v2 = point
+        kind, _, options = right.split(maxsplit=2)
+        yield left.split()[4], kind, options.split(",")
+
+
+def v1_mount(controller):
+    """Mount point of the version 1 hierarchy that carries `controller`; None if there is none."""
+    return next((point for point, kind, options in mounts()
+                 if kind == "cgroup" and controller in options), None)
+
+
+def hierarchy():
+    """Mount point of the cgroup hierarchy that carries perf_event, and whether it is v2."""
+    v1 = v1_mount("perf_event")
+    if v1:
+        return v1, False
+    v2 = next((point for point, kind, _ in mounts() if kind == "cgroup2"), None)
     require(v2, "no mounted cgroup hierarchy carries perf_event")
     return v2, True
+
+
+def v1_controllers():
+    """Name -> (number of its hierarchy, 0 for v2; cgroups in that, removed ones too that something
+    still holds), of /proc/cgroups (cgroups(7))."""
+    rows = (line.split() for line in read_text("/proc/cgroups").splitlines()[1:])
+    return {name: (int(number), int(cgroups)) for name, number, cgroups, _ in rows}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -118,40 +168,86 @@ def hierarchy():
 
 
 class CgroupTree:
-    """A cgroup of the test's own, with cgroups below it; all are emptied and removed at the end."""
+    """A cgroup of the test's own, with cgroups below it; all are emptied and removed at the end.
+
+    Version 1 accounts for CPU time in another hierarchy: where that one is mounted, each cgroup is
+    made there as well, under the same path.
+    """
 
     def __init__(self, subject):
         require_root()
         self.mount, self.is_v2 = hierarchy()
-        self.path = f"/pex_test_{os.getpid()}_{subject}"
+        self.accounting = self.mount if self.is_v2 else v1_mount("cpuacct")
+        self.mounts = [self.mount]  # joining the first is charged to neither: sums agree
+        if self.accounting not in (self.mount, None):
+            self.mounts.append(self.accounting)
+        self.path = f"/{name_of_trees(os.getpid())}{subject}"
         self.directory = self.mount + self.path
         self.pattern = self.path + "/*"  # for cgroups.include
 
     def __enter__(self):
         try:
-            os.mkdir(self.directory)
+            self._make(self.path)
         except OSError as error:
+            self.__exit__()
             raise unittest.SkipTest(f"cannot make cgroups: {error}") from error
         return self
 
     def __exit__(self, *_):
-        for directory, _, _ in os.walk(self.directory, topdown=False):
-            remove_cgroup(directory)
+        for mount in self.mounts:
+            remove_tree(mount + self.path)
+
+    def _make(self, path):
+        for mount in self.mounts:
+            os.mkdir(mount + path)
 
     def make(self, name):
         """A new cgroup; returns its path as the daemon labels it."""
-        os.mkdir(f"{self.directory}/{name}")
-        return f"{self.path}/{name}"
+        path = f"{self.path}/{name}"
+        self._make(path)
+        return path
 
     def remove(self, path):
-        remove_cgroup(self.mount + path)
+        for mount in self.mounts:
+            remove_cgroup(mount + path)
+
+    def join(self, path):
+        """Moves the calling process, which may have been forked just now."""
+        for mount in self.mounts:
+            with open(f"{mount}{path}/cgroup.procs", "wb", buffering=0) as procs:
+                procs.write(b"0")
+
+    def cpu_seconds(self, path):
+        """What the kernel's own accounting says of processes that joined; None where nothing
+        accounts (v1 without cpuacct)."""
+        if not self.accounting:
+            return None
+        directory = self.accounting + path
+        if self.is_v2:
+            return number_in(f"{directory}/cpu.stat", "usage_usec") / 1e6
+        return int(read_text(f"{directory}/cpuacct.usage")) / 1e9
 
     def dying(self):
-        """Removed cgroups that something still holds; None where the kernel does not tell (v1)."""
-        if not self.is_v2:
-            return None
-        return int(re.search(r"^nr_dying_descendants (\d+)$",
-                             read_text(f"{self.directory}/cgroup.stat"), re.MULTILINE)[1])
+        """Removed cgroups that something still holds: below ours, on v1 in the whole hierarchy,
+        which must be mounted from its root."""
+        if self.is_v2:
+            return number_in(f"{self.directory}/cgroup.stat", "nr_dying_descendants")
+        return v1_controllers()["perf_event"][1] - sum(1 for _ in os.walk(self.mount))
+
+
+def name_of_trees(pid):
+    """What the names of the cgroups begin with that a test program made."""
+    return f"pex_test_{pid}_"
+
+
+def number_in(path, key):
+    """Of a line "key number" in a file of the kernel's."""
+    return int(re.search(rf"^{key} (\d+)$", read_text(path), re.MULTILINE)[1])
+
+
+def remove_tree(directory):
+    for each, _, _ in os.walk(directory, topdown=False):
+        remove_cgroup(each)
 
 
 def remove_cgroup(directory):
@@ -244,8 +340,7 @@ def busy_loop(tree, cgroup, cpu):
     loop = "while True: pass"
 
     def prepare():
-        with open(f"{tree.mount}{cgroup}/cgroup.procs", "w", encoding="ascii") as procs:
-            procs.write("0")
+        tree.join(cgroup)
         os.sched_setaffinity(0, {cpu})
         with contextlib.suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, -10)

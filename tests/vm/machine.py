@@ -62,11 +62,13 @@ class Boot:
 
     directory = None  # where run.sh put kernels and archives
 
-    def __init__(self, scenario, kernel, *, cpus=1, pmu=True, archives=("base",)):
+    def __init__(self, scenario, kernel, *, cpus=1, pmu=True, cgroups="v2", archives=("base",)):
         self.scenario = scenario
         self.kernel = kernel
         self.cpus = cpus
         self.cpu = "neoverse-n1" + ("" if pmu else ",pmu=off")
+        self.cgroups = cgroups
+        self.name = f"{scenario}-{kernel}-{cgroups}"  # of its files
         self.archives = archives
         self.run = None  # a future, once it is started
 
@@ -92,21 +94,22 @@ class Boot:
                                  + (begin if rest else console)[-6000:])
         encoded = rest.partition("RECORD-ENDS")[0]
         text = gzip.decompress(base64.b64decode(encoded)).decode()
-        with open(f"{self.directory}/record-{self.scenario}-{self.kernel}", "w",
+        with open(f"{self.directory}/record-{self.name}", "w",
                   encoding="utf-8") as kept:
             kept.write(text)  # to look at what a test complains of
         return Record(text)
 
     def _run_machine(self):
         image = self.image()
-        initrd = f"{self.directory}/initramfs-{self.scenario}-{self.kernel}"
+        initrd = f"{self.directory}/initramfs-{self.name}"
         with open(initrd, "wb") as joined:
             for archive in self.archives:
                 with open(f"{self.directory}/{archive}.cpio.gz", "rb") as part:
                     joined.write(part.read())
         command = [*COMMON, "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,
                    "-initrd", initrd, "-append",
-                   f"console=ttyAMA0 panic=-1 loglevel=3 SCENARIO={self.scenario}"]
+                   f"console=ttyAMA0 panic=-1 loglevel=3 SCENARIO={self.scenario} "
+                   f"CGROUPS={self.cgroups}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)

@@ -642,7 +642,8 @@ class TenMinutesTest(AnyRun, MachineTest):
         cgroups = counters["perf_cgroup_instructions_total"]
         self.assertGreater(len(cgroups), 25)
         points = sum(len(points) for by_series in counters.values() for points in by_series.values())
-        findings.append(f"{self.boot.release()}: {len(self.record.scrapes)} scrapes in "
+        findings.append(f"{self.boot.release()}, cgroups of {self.boot.cgroups}: "
+                        f"{len(self.record.scrapes)} scrapes in "
                         f"{max(times) - min(times):.0f} s, {points} values of {len(counters)} counters"
                         f", {len(cgroups)} cgroups")
 
@@ -664,6 +665,16 @@ class TenMinutesTest(AnyRun, MachineTest):
 
     def test_daemon_ends_well(self):
         self.assert_ended_well("churn")
+
+
+class TenMinutesOnVersion1Test(TenMinutesTest):
+    """The same, with perf_event on a hierarchy of version 1, and no other."""
+
+    boot = Boot("churn", "6.1", cpus=2, cgroups="v1")
+
+    def test_perf_event_was_on_version_1(self):
+        self.assertRegex(self.record.texts["mounts", "start"], r"(?m)^cgroup \S+ cgroup \S*perf_event")
+        self.assertNotIn("cgroup2", self.record.texts["mounts", "start"])
 
 
 class HistoryTest(unittest.TestCase):

@@ -17,6 +17,7 @@ end() {  # NAME CGROUP
   remove_cgroup "$2"
 }
 
+write_down mounts start </proc/mounts
 begin steady steady 0 pulse 3000
 start_daemon churn
 step=0

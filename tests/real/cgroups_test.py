@@ -1,0 +1,304 @@
+"""Cgroups as they are in the wild: by the hundred, short-lived, too many, and with names."""
+
+import heapq
+import os
+import resource
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from churn_test import Scraper
+
+EVENTS = ["task-clock", "context-switches", "minor-faults"]
+EXPORTER = "perf_event_exporter_"
+
+
+def config_of(tree, *, interval="1s", linger="300s", cgroups="", rest=""):
+    return "\n".join([
+        f"collection: {{interval: {interval}}}",
+        "groups:",
+        f"  - {{name: software, events: [{', '.join(EVENTS)}], scope: cgroup}}",
+        f"cgroups: {{include: ['{tree.pattern}'], linger: {linger}, max: 2000{cgroups}}}",
+        rest, ""])
+
+
+def burn(tree, cgroup, seconds):
+    """Starts a process that joins the cgroup, uses so much CPU time there and ends."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            tree.join(cgroup)
+            end = time.thread_time() + seconds
+            while time.thread_time() < end:
+                pass
+        finally:
+            os._exit(0)
+    return pid
+
+
+def state(scrape, name):
+    return scrape.value(EXPORTER + "cgroups", state=name)
+
+
+class Lives:
+    """Cgroups that are made one after the other, work a little and are removed again, on schedule:
+    each is made, after `pause` seconds gets its task, and is removed when `age` seconds old."""
+
+    PAUSE, WORK, AGE = 0.3, 0.02, 2.5
+
+    def __init__(self, tree, number, seconds):
+        self.tree = tree
+        self.used = 0.0
+        self.told = True  # by the kernel
+        start = time.monotonic()
+        self.agenda = []
+        for i in range(number):
+            made = start + seconds * i / number
+            for moment, step in ((made, self.make), (made + self.PAUSE, self.work),
+                                 (made + self.AGE, self.remove)):
+                heapq.heappush(self.agenda, (moment, i, step))
+        self.pids = {}
+
+    def run(self):
+        while self.agenda:
+            moment, i, step = heapq.heappop(self.agenda)
+            time.sleep(max(0.0, moment - time.monotonic()))
+            step(i)
+
+    def make(self, i):
+        self.tree.make(f"job-{i}")
+
+    def work(self, i):
+        self.pids[i] = burn(self.tree, f"{self.tree.path}/job-{i}", self.WORK)
+
+    def remove(self, i):
+        cgroup = f"{self.tree.path}/job-{i}"
+        os.waitpid(self.pids.pop(i), 0)
+        used = self.tree.cpu_seconds(cgroup)
+        self.told = self.told and used is not None
+        self.used += used or 0.0
+        self.tree.remove(cgroup)
+
+
+class ChurnTest(unittest.TestCase):
+    NUMBER, SECONDS = 1000, 60
+
+    def test_a_thousand_short_lives_are_counted_in_full_and_leave_nothing(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("lives"))
+        daemon = self.enterContext(harness.Daemon(config_of(tree)))
+        daemon.scrape_after_polls()
+        fds, dying = daemon.open_fds(), tree.dying()
+        lives = Lives(tree, self.NUMBER, self.SECONDS)
+        with Scraper(daemon, every=1.0) as scraper:
+            lives.run()
+            last = daemon.scrape_after_polls()
+        counted = sum(last.with_name("perf_cgroup_task_clock_seconds_total").values())
+
+        self.assertEqual(scraper.problems, [])
+        self.assertEqual(scraper.falls.found, [])
+        self.assertGreater(scraper.scrapes, self.SECONDS / 2)
+        self.assertEqual(last.value(EXPORTER + "cgroups_missed_total"), 0)
+        self.assertEqual(len(last.with_name("perf_cgroup_task_clock_seconds_total")), self.NUMBER)
+        harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
+        harness.until("dying cgroups as before", lambda: tree.dying() == dying)
+        self.assertEqual(daemon.lines("error") + daemon.lines("warn"), [])
+        if not lives.told:
+            self.skipTest("version 1 without cpuacct does not tell the CPU time: sum not compared")
+        print(f"task clock {counted:.4f} s, the kernel's {lives.used:.4f} s", flush=True)
+        self.assertAlmostEqual(counted / lives.used, 1, delta=0.01)
+
+
+class ShortLifeTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_events(*EVENTS)
+        self.tree = self.enterContext(harness.CgroupTree("short"))
+
+    def test_what_lives_between_two_polls_is_counted(self):
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="3s")))
+        daemon.scrape_after_polls(1)
+        begun = time.monotonic()
+        cgroup = self.tree.make("brief")
+        pid = burn(self.tree, cgroup, 0.2)
+        os.waitpid(pid, 0)
+        time.sleep(max(0.0, begun + 0.3 - time.monotonic()))
+        self.tree.remove(cgroup)
+        scrape = daemon.scrape_after_polls(1)
+
+        missed = scrape.value(EXPORTER + "cgroups_missed_total")
+        used = scrape.with_name("perf_cgroup_task_clock_seconds_total")
+        self.assertEqual(len(used) + missed, 1)
+        for seconds in used.values():
+            self.assertGreater(seconds, 0.1)
+            self.assertLess(seconds, 0.3)
+
+    def test_none_is_lost_without_being_told(self):
+        # Most of these are gone before they can be found.
+        number = 300
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree)))
+        daemon.scrape_after_polls(1)
+        for i in range(number):
+            os.rmdir(self.tree.mount + self.tree.make(str(i)))
+        missed = EXPORTER + "cgroups_missed_total"
+
+        def told(scrape):
+            return (scrape.value(missed)
+                    + len(scrape.with_name("perf_cgroup_task_clock_seconds_total")))
+
+        daemon.scrape_when("an account of all", lambda scrape: told(scrape) >= number)
+        scrape = daemon.scrape_after_polls(2)
+        self.assertEqual(told(scrape), number)
+        self.assertGreater(scrape.value(missed), 0)
+
+    def test_a_new_one_is_counted_within_a_second_however_rare_the_polls_are(self):
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="1h")))
+        before = daemon.open_fds()
+        self.tree.make("new")
+        begun = time.monotonic()
+        counters = len(EVENTS) * len(harness.online_cpus())
+        harness.until("all its counters", lambda: daemon.open_fds() == before + 1 + counters,
+                      pause=0.005)
+        taken = time.monotonic() - begun
+        self.assertLess(taken, 1)
+        print(f"counted after {taken * 1000:.0f} ms", flush=True)
+
+
+class TooManyTest(unittest.TestCase):
+    LIMIT, CGROUPS, LEFT = 256, 500, 5
+
+    def setUp(self):
+        harness.require_events(*EVENTS)
+        self.tree = self.enterContext(harness.CgroupTree("many"))
+        for i in range(self.CGROUPS):
+            self.tree.make(f"{i:03}")
+
+    def test_what_descriptors_do_not_allow_is_told_and_made_up_for(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
+        daemon = self.enterContext(
+            harness.Daemon(config_of(self.tree, linger="0s"), preexec_fn=limit))
+        scrape = daemon.scrape_after_polls()
+        fitting = state(scrape, "counted")
+        page = daemon.get("/")[1]
+
+        self.assertGreater(fitting, 0)
+        self.assertEqual(state(scrape, "left_out"), self.CGROUPS - fitting)
+        self.assertEqual(scrape.value(EXPORTER + "cgroups_dropped_total", reason="open_files"),
+                         self.CGROUPS - fitting)
+        self.assertEqual(len(scrape.with_name("perf_cgroup_task_clock_seconds_total")), fitting)
+        self.assertEqual(scrape.with_name("perf_group_coverage_ratio"), {})
+        told = [line for line in daemon.lines("warn") if f" of {self.CGROUPS} cgroups" in line]
+        self.assertEqual(len(told), 1)
+        self.assertIn(f"and {self.LIMIT} are allowed", told[0])
+        self.assertIn("LimitNOFILE", told[0])
+        self.assertIn(f"{int(self.CGROUPS - fitting)} match and are not counted", page)
+
+        for i in range(self.LEFT, self.CGROUPS):
+            self.tree.remove(f"{self.tree.path}/{i:03}")
+        scrape = daemon.scrape_when("all that are left",
+                                    lambda scrape: state(scrape, "counted") == self.LEFT
+                                    and state(scrape, "left_out") == 0)
+        self.assertEqual(len(scrape.with_name("perf_cgroup_task_clock_seconds_total")), self.LEFT)
+        self.assertEqual(scrape.with_name(EXPORTER + "event_open_errors_total"), {})
+
+    def test_a_limit_that_is_lowered_while_it_runs_is_kept(self):
+        harness.require_no_ubsan("UBSan looks at memory through a pipe, and takes it for bad when "
+                                 "there is no descriptor for one")
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree, linger="0s")))
+        hard = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)[1]
+        needed = (self.CGROUPS + 1) * (len(EVENTS) * len(harness.online_cpus()) + 1) + 128
+        harness.require(needed < hard, f"the hard limit of {hard} descriptors is too low")
+        daemon.scrape_when("all", lambda scrape: state(scrape, "counted") == self.CGROUPS)
+
+        resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
+        # Until then there is no descriptor for a connection either.
+        harness.until("few descriptors", lambda: daemon.open_fds() < self.LIMIT)
+        few = daemon.scrape_when("fewer", lambda scrape: state(scrape, "left_out") > 0)
+
+        self.assertEqual(len(few.with_name("perf_cgroup_task_clock_seconds_total")),
+                         state(few, "counted"))
+        self.assertEqual(few.with_name(EXPORTER + "event_open_errors_total"), {})
+
+    def test_counters_are_opened_at_the_pace_that_is_allowed(self):
+        each = len(EVENTS) * len(harness.online_cpus())
+        a_second = 100 * each
+        config = config_of(self.tree, rest=f"limits: {{opens_per_second: {a_second}}}")
+        daemon = self.enterContext(harness.Daemon(config))
+        begun = time.monotonic()
+        first = daemon.scrape()
+        daemon.scrape_when("all", lambda scrape: state(scrape, "counted") == self.CGROUPS)
+        taken = time.monotonic() - begun
+
+        self.assertGreater(state(first, "waiting"), 0)
+        self.assertEqual(state(first, "left_out"), 0)
+        self.assertGreater(taken, self.CGROUPS / 100 - 2)  # the first second is free
+
+
+class ListTest(unittest.TestCase):
+    def test_the_command_shows_what_is_selected_with_its_labels_and_what_has_no_room(self):
+        harness.require_root()
+        tree = self.enterContext(harness.CgroupTree("list"))
+        for name in ("a.service", "b.service", "c.service"):
+            tree.make(name)
+        rule = f", labels: [{{match: 're:{tree.path}/(.).service', set: {{letter: '$1'}}}}]"
+        config = config_of(tree, cgroups=rule).replace("max: 2000", "max: 2")
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(config)
+            file.flush()
+            done = subprocess.run([harness.daemon_binary, "cgroups", f"--config.file={file.name}"],
+                                  check=True, text=True, capture_output=True)
+        lines = done.stdout.splitlines()
+
+        self.assertIn(f'counted   {tree.path}/a.service letter="a" unit="a.service"', lines)
+        self.assertIn(f'counted   {tree.path}/b.service letter="b" unit="b.service"', lines)
+        self.assertIn(f"left out  {tree.path}/c.service", lines)
+        self.assertIn("raise cgroups.max", done.stdout)
+
+
+class NamesTest(unittest.TestCase):
+    def test_a_name_that_is_no_text_breaks_nothing(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("names"))
+        name = b'caf\xe9 "<b>\\x2d\\'
+        config = config_of(tree).replace(tree.pattern, tree.path + "/**")
+        daemon = self.enterContext(harness.Daemon(config))
+        os.mkdir(os.fsencode(tree.directory) + b"/" + name)
+        scrape = daemon.scrape_when("it", lambda scrape: scrape.with_name("perf_cgroup_info"))
+
+        (_, labels), = scrape.with_name("perf_cgroup_info")
+        self.assertEqual(dict(labels)["cgroup"],
+                         tree.path + r'/caf�e9 \"<b>\\x2d\\'.replace(r"\ufffd", "\ufffd"))
+
+    CONTAINER = "0123456789abcdef" * 4
+    POD = "11111111-2222-3333-4444-555555555555"
+
+    def test_containers_get_the_names_of_their_log_links_as_soon_as_there_are_any(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("names"))
+        pod = f"kubepods-pod{self.POD.replace('-', '_')}.slice"
+        logs = self.enterContext(tempfile.TemporaryDirectory())
+        rest = f"kubernetes: {{metadata: log_links, log_links: '{logs}'}}"
+        config = config_of(tree, rest=rest).replace(tree.pattern, tree.path + "/**/*.scope")
+        daemon = self.enterContext(harness.Daemon(config))
+        tree.make(pod)
+        cgroup = tree.make(f"{pod}/cri-containerd-{self.CONTAINER}.scope")
+        identity = {"cgroup": cgroup, "container_id": self.CONTAINER, "pod_uid": self.POD}
+        known = dict(identity, qos_class="guaranteed", runtime="containerd", slice=pod,
+                     unit=f"cri-containerd-{self.CONTAINER}.scope")
+        daemon.scrape_when("what the path tells",
+                           lambda scrape: scrape.has("perf_cgroup_info", **known))
+
+        os.symlink("/nowhere", f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")
+        named = dict(known, pod="shop-7d4b", namespace="prod", container="web")
+        scrape = daemon.scrape_when("what Kubernetes tells",
+                                    lambda scrape: scrape.has("perf_cgroup_info", **named))
+        self.assertTrue(scrape.has("perf_cgroup_minor_faults_total", **identity))
+        self.assertFalse(scrape.has("perf_cgroup_info", **known))
+
+        os.remove(f"{logs}/shop-7d4b_prod_web-{self.CONTAINER}.log")  # rotated away
+        self.assertTrue(daemon.scrape_after_polls().has("perf_cgroup_info", **named))
+
+
+if __name__ == "__main__":
+    harness.main()
