@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "daemon/collector.h"
+#include "daemon/counting.h"
+#include "host/roots.h"
+#include "perf/linux_perf_kernel.h"
+
+namespace pex::bench {
+
+/// What the daemon counts by a configuration, to be opened and closed as often as one likes.
+class CounterSet {
+ public:
+  /// Open for as long as this is kept; closed on their own CPUs, as the daemon does.
+  using Open = std::unique_ptr<daemon::Collector>;
+
+  /// Plans for the machine as it is. `cgroups`: as many as the configuration selects.
+  static Result<CounterSet> plan(const std::string& configuration, std::size_t cgroups,
+                                 const host::HostRoots& roots);
+
+  /// Counters, and descriptors, of all groups on all CPUs. The daemon's one event `dummy` for each
+  /// CPU is among them.
+  std::size_t events() const { return events_; }
+  /// Fails in numbers when the limit of open files does not allow them.
+  Result<> check_limit() const;
+
+  /// Opens all of them by as many polls as it takes, or fails.
+  Result<Open> open();
+
+ private:
+  CounterSet(daemon::Planned planned, std::size_t cgroups, const host::HostRoots& roots);
+
+  daemon::Planned planned_;
+  std::size_t cgroups_;
+  host::HostRoots roots_;
+  perf::LinuxPerfKernel kernel_;
+  std::size_t events_;
+};
+
+}  // namespace pex::bench

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "counter_set.h"
+#include "ping_pong.h"
+#include "stop_signals.h"
+
+namespace pex::bench {
+
+/// What is open while a ping-pong is measured.
+struct Variant {
+  std::string title;
+  std::optional<CounterSet> counters;  ///< nothing is counted without
+  bool counts_cgroups = false;
+};
+
+/// Nanoseconds for each switch, by Partner.
+using Sample = std::array<double, kPartners.size()>;
+
+struct Rounds {
+  std::size_t number = 0;
+  std::size_t round_trips = 0;  ///< of one measurement
+  unsigned seed = 0;            ///< of the orders of variants
+};
+
+/// In each round every variant, in random order: its counters are opened, each partner is
+/// played with once, and they are closed. Returns a row of samples for each variant, one of each
+/// round.
+Result<std::vector<std::vector<Sample>>> measure_rounds(std::vector<Variant>& variants,
+                                                        PingPong& game, const Rounds& rounds,
+                                                        const StopSignals& stop);
+
+/// How one variant compares with the first one, of the same round each.
+struct Comparison {
+  double ns = 0;        ///< median
+  double added_ns = 0;  ///< median of the differences
+  double ratio = 0;     ///< median of the ratios
+  double low_ratio = 0;
+  double high_ratio = 0;  ///< their quartiles
+};
+Comparison compare(const std::vector<Sample>& samples, const std::vector<Sample>& bare,
+                   Partner partner);
+
+}  // namespace pex::bench
