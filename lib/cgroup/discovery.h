@@ -46,6 +46,7 @@ class Discovery {
   std::uint64_t take_missed() { return tree_.take_missed(); }
 
   /// See Tree.
+  bool take_overflow() { return tree_.take_overflow(); }
   bool is_watched() const { return tree_.is_watched(); }
   int descriptor() const { return tree_.descriptor(); }
 

@@ -70,6 +70,7 @@ Tree::Tree(std::string root, Selection selection)
 Result<bool> Tree::update(Clock::time_point now) {
   const TreeWatch::Changes changes = watch_.take();
   for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
+  overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the end of some of them may never be told
   if (!looked_ || changes.are_unknown || now - looked_at_ >= kLookAnyway) {
     looked_ = false;  // until it has succeeded, the next call tries again
@@ -134,6 +135,8 @@ void Tree::forget(const std::string& path) {
   changed_ = erase(path) || changed_;
   miss(path);
 }
+
+bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
 
 std::uint64_t Tree::take_missed() { return std::exchange(missed_count_, 0); }
 

@@ -51,6 +51,10 @@ class Tree {
   /// a directory that was as short-lived are not known of.
   std::uint64_t take_missed();
 
+  /// Whether inotify's queue has overflowed since the last call: some may have come and gone
+  /// unseen.
+  bool take_overflow();
+
   /// Whether inotify tells of everything; else each update looks at the whole tree.
   bool is_watched() const { return watch_.is_complete(); }
   /// Readable when there is something new; -1 when only asking tells. Only for waiting.
@@ -80,6 +84,7 @@ class Tree {
   std::uint64_t missed_count_ = 0;
   bool looked_ = false;  ///< at everything; what came since has been told
   Clock::time_point looked_at_;
+  bool overflowed_ = false;
   bool changed_ = false;  ///< and that has not been told
 };
 

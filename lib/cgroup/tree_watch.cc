@@ -51,7 +51,7 @@ TreeWatch::Changes TreeWatch::take() {
       std::memcpy(&event, at, sizeof event);
       if ((event.mask & IN_IGNORED) != 0) paths_.erase(event.wd);
       if ((event.mask & IN_Q_OVERFLOW) != 0) {
-        changes.are_unknown = true;
+        changes.are_unknown = changes.were_lost = true;
         paths_.clear();  // of some the end may never be told
       }
       const auto watched = paths_.find(event.wd);

@@ -21,6 +21,7 @@ class TreeWatch {
   struct Changes {
     std::vector<Change> each;  ///< in their order
     bool are_unknown = false;  ///< the queue overflowed, or not all is watched: look everywhere
+    bool were_lost = false;    ///< the queue overflowed
   };
 
   TreeWatch();

@@ -145,18 +145,19 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
        "raise limits.max_series"},
       {"open_files", "file descriptors", budget.open_files(), kReservedFiles + need.cpu_events,
        need.cgroup_files(), "raise LimitNOFILE= in the unit, or ulimit -n"},
-      {"memory", "kernel memory", 0, 0, 0, "free some"},
+      {"memory", "memory", 0, 0, 0, "free some"},
   };
   const auto number = [](std::size_t n) { return std::to_string(n); };
   const Row& row = *std::find_if(std::begin(rows), std::end(rows),
                                  [&](const Row& of) { return of.bound == capacity.bound; });
   std::string text =
       "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
-  if (row.allowed > 0) {
-    text += ": all take " + number(row.used + matching * row.each) + " " + row.what + ", and " +
-            number(row.allowed) + " are allowed";
-  } else {
-    text += std::string(": there is no more ") + row.what;
+  const std::size_t needed = row.used + matching * row.each;
+  if (needed > row.allowed && row.allowed > 0) {
+    text += ": all take " + number(needed) + " " + row.what + ", and " + number(row.allowed) +
+            " are allowed";
+  } else {  // there should have been room
+    text += std::string(": the kernel gives no more ") + row.what;
   }
   return Error{0, text, std::string(row.remedy) + ", or select fewer in cgroups.include"};
 }

@@ -16,7 +16,7 @@ struct Budget {
   std::size_t max_cgroups = 256;
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
-  std::size_t opens_per_second = 10'000;  ///< counters of cgroups, once those of the start are open
+  std::size_t opens_per_second = 10'000;           ///< counters of cgroups, at the start as well
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
 
   /// The limit in force; the soft limit of the process is raised to the hard one.

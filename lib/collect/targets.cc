@@ -79,6 +79,13 @@ std::shared_ptr<const Found> TargetTracker::find_cgroups(std::size_t capacity,
   cgroup::Discovery& discovery = *cgroups_.discovery;
   Result<std::shared_ptr<const Found>> found = discovery.update(capacity, now);
   report.cgroups_missed += discovery.take_missed();
+  if (discovery.take_overflow()) {
+    report.add_failure("overflow of inotify",
+                       Error{0,
+                             "follow all cgroups: some may have come and gone unseen, as inotify "
+                             "has reported more than its queue holds",
+                             "raise fs.inotify.max_queued_events"});
+  }
   if (!discovery.is_watched()) {
     report.add_failure("watch cgroups",
                        Error{0, std::string(kUnwatched),

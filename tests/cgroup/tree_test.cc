@@ -569,6 +569,8 @@ TEST_F(TreeTest, LooksAtEverythingWhenChangesWereLost) {
               ElementsAre(Pair("/anew", selected("anew")), Pair("/new", selected("new")),
                           Pair("/new/y", selected("new/y")), Key("/stays")));
   EXPECT_TRUE(tree.is_watched());
+  EXPECT_TRUE(tree.take_overflow());
+  EXPECT_FALSE(tree.take_overflow());
   host_.make("anew/z");
   EXPECT_TRUE(must_update(tree));
   EXPECT_EQ(tree.directories().count("/anew/z"), 1U);

@@ -194,9 +194,16 @@ TEST(BoundTest, IsExplainedInNumbers) {
             "count more than 12 of 500 cgroups: all take 7142 file descriptors, and 320 are "
             "allowed. Remedy: raise LimitNOFILE= in the unit, or ulimit -n, or select fewer in "
             "cgroups.include");
-  EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),
-            "count more than 3 of 5 cgroups: there is no more kernel memory. Remedy: free some, or "
-            "select fewer in cgroups.include");
+  EXPECT_EQ(
+      describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),
+      "count more than 3 of 5 cgroups: the kernel gives no more memory. Remedy: free some, or "
+      "select fewer in cgroups.include");
+}
+
+TEST(BoundTest, ThatWasMetAlthoughThereShouldHaveBeenRoomIsNotExplainedByNumbers) {
+  EXPECT_TRUE(describe(too_many_cgroups(roomy(), kNeed, {3, "open_files"}, 5))
+                  .starts_with("count more than 3 of 5 cgroups: the kernel gives no more file "
+                               "descriptors. Remedy: "));
 }
 
 TEST(NeedTest, DoesNotCountCpusThatAreOffline) {
