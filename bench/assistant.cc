@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "stop_signals.h"
 
 namespace pex::bench {
 namespace {
@@ -81,20 +82,12 @@ std::uint64_t Scraper::scrape(std::uint16_t port) {
   }
 }
 
-UniqueFd stop_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  ::sigaddset(&set, SIGINT);
-  ::sigaddset(&set, SIGTERM);
-  return UniqueFd{::signalfd(-1, &set, SFD_CLOEXEC)};
-}
-
 /// Does what the measured process asks for until it reports or ends.
 Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
-  const UniqueFd signals = stop_signals();
+  const StopSignals signals;
   Scraper scraper;
   for (;;) {
-    pollfd ready[] = {{line, POLLIN, 0}, {signals.get(), POLLIN, 0}};
+    pollfd ready[] = {{line, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
     ::poll(ready, 2, -1);
     if (ready[1].revents != 0) return Error{EINTR, "measure", {}};
     Message message;

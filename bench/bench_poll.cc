@@ -1,5 +1,3 @@
-#include <signal.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "daemon/version.h"
 #include "host/topology.h"
 #include "poll_rounds.h"
+#include "stop_signals.h"
 
 namespace pex::bench {
 namespace {
@@ -129,15 +128,6 @@ void print_legend(const Options& options, int argc, char** argv) {
       options.spacing_ms);
 }
 
-/// They reach us through a descriptor, so that the cgroups made here are always removed.
-void block_stop_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  ::sigaddset(&set, SIGINT);
-  ::sigaddset(&set, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-}
-
 int run(int argc, char** argv) {
   Options options;
   CLI::App cli{"CPU time of one poll of the daemon, against the floor of bare reads. Needs root."};
@@ -159,7 +149,7 @@ int run(int argc, char** argv) {
     return cli.exit(error);
   }
 
-  block_stop_signals();
+  const StopSignals signals;  // the assistants' as well, so that cgroups are always removed
   print_legend(options, argc, argv);
   int missed = 0;
   if (options.only != "scrape" && !print_table(kPollTable, options, missed)) return 1;

@@ -29,14 +29,6 @@ Result<> make_directory(const std::string& path) {
   return Error{errno, "make cgroup '" + path + "'", "run as root, where the tree is writable"};
 }
 
-/// The kernel may need a moment after the last process has left.
-void remove_directory(const std::string& path) {
-  for (int tries = 0; ::rmdir(path.c_str()) != 0; ++tries) {
-    if (errno != EBUSY || tries == 100) return std::perror(("remove " + path).c_str());
-    std::this_thread::sleep_for(10ms);
-  }
-}
-
 [[noreturn]] void be_busy(int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -53,6 +45,13 @@ void remove_directory(const std::string& path) {
 }
 
 }  // namespace
+
+void remove_cgroup(const std::string& directory) {
+  for (int tries = 0; ::rmdir(directory.c_str()) != 0; ++tries) {
+    if (errno != EBUSY || tries == 100) return std::perror(("remove " + directory).c_str());
+    std::this_thread::sleep_for(10ms);
+  }
+}
 
 Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cgroups) {
   CgroupTree tree;
@@ -74,7 +73,7 @@ Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cg
 }
 
 CgroupTree::~CgroupTree() {
-  for (; !made_.empty(); made_.pop_back()) remove_directory(made_.back());
+  for (; !made_.empty(); made_.pop_back()) remove_cgroup(made_.back());
 }
 
 BusyProcesses::BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpus) {

@@ -10,6 +10,10 @@
 
 namespace pex::bench {
 
+/// Retries, as the kernel may need a moment after the last process has left; then says why on
+/// stderr.
+void remove_cgroup(const std::string& directory);
+
 /// Some cgroups to count in, next to each other below one of our own; removed with it. Their
 /// processes, if any, have to be gone by then.
 class CgroupTree {

@@ -4,25 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <thread>
 #include <utility>
 
 namespace pex::bench {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr const char* kInside[] = {"/pod", "/pod/ping.scope", "/pod/pong.scope"};
-
-/// The kernel may need a moment after the last process has left.
-void remove_directory(const std::string& path) {
-  for (int tries = 0; ::rmdir(path.c_str()) != 0; ++tries) {
-    if (errno != EBUSY || tries == 100) return std::perror(("remove " + path).c_str());
-    std::this_thread::sleep_for(10ms);
-  }
-}
 
 /// Match the decimal numbers from 1 to `last`, in few patterns: a configuration may have 256.
 std::vector<std::string> globs_of_numbers(std::size_t last) {
@@ -59,7 +46,7 @@ Result<SwitchCgroups> SwitchCgroups::make(const host::HostRoots& roots, std::siz
 }
 
 SwitchCgroups::~SwitchCgroups() {
-  for (; !made_.empty(); made_.pop_back()) remove_directory(made_.back());
+  for (; !made_.empty(); made_.pop_back()) remove_cgroup(made_.back());
 }
 
 std::string SwitchCgroups::top() const {
