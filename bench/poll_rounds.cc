@@ -231,7 +231,9 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
   boost::asio::io_context loop{1};
   daemon::App app{loop, options, kernel, log};
   if (const auto started = app.start(); !started) return first_of(started.error());
-  if (const Result<> listening = app.listen(); !listening) return listening.error();
+  if (const Result<void, std::vector<Error>> listening = app.listen(); !listening) {
+    return listening.error().front();
+  }
   const std::uint16_t port = app.ports().front();
   kernel.forget();
 

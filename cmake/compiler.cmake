@@ -13,6 +13,9 @@ endif()
 if(PEX_SANITIZERS)
   add_compile_options(-fsanitize=${PEX_SANITIZERS} -fno-omit-frame-pointer
                       -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_compile_options(-fno-sanitize=function)  # clang 14 cannot emit its marks into coroutines
+  endif()
   if(PEX_SANITIZERS MATCHES "thread")
     add_compile_options(-Wno-tsan)  # g++ warns of the fences in Asio, which it does not see through
   endif()

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/parse.h"
-#include "daemon/landing_page.h"
 #include "daemon/poll_schedule.h"
 #include "daemon/version.h"
+#include "exposition/renderer.h"
 #include "host/own_process.h"
 
 namespace pex::daemon {
@@ -16,9 +16,6 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-
-constexpr const char* kPlainText = "text/plain; charset=utf-8";
-constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The watchdog is fed as long as polls end; this many periods without one mean that they hang.
 constexpr int kPollsUntilHung = 10;
@@ -36,6 +33,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       watchdog_(loop),
       stop_signals_(loop),
       reload_signal_(loop),
+      web_server_(loop, options_, web_source(), self_metrics_, log),
       lookout_(loop) {}
 
 App::~App() = default;
@@ -57,60 +55,62 @@ void App::adopt(Counting counting) {
   lookout_.stop();
   counting_.collector.reset();
   counting_ = std::move(counting);
+  web_server_.configure(counting_.max_age, counting_.created);
   if (is_on_schedule_) lookout_.watch(*counting_.collector, counting_.interval);
   ++generation_;
+  polls_for_scrape_ = false;
   self_metrics_.forget_events();
   for (const auto& [event, available] : availability(counting_.plan)) {
     self_metrics_.set_event_available(event.first, event.second, available);
   }
   self_metrics_.set_series_limit(counting_.plan.budget.max_series);
   self_metrics_.set_config_loaded(true);
+  load_ = {
+      options_.config_file, std::chrono::system_clock::now(), std::chrono::system_clock::now(), {}};
   for (const std::string& remark : counting_.remarks) log_.warn(remark);
 }
 
-Result<> App::listen() {
-  Result<std::unique_ptr<http::Server>> server =
-      http::Server::listen(loop_, options_.listen_addresses, routes());
-  if (!server) return server.error();
-  server_ = std::move(*server);
-  for (const std::string& address : options_.listen_addresses) {
-    log_.info("listening", {{"address", address}, {"path", options_.telemetry_path}});
-  }
-  return {};
+Result<void, std::vector<Error>> App::listen() { return web_server_.listen(); }
+
+WebServer::Source App::web_source() {
+  return {.scrapes = {.latest =
+                          [this] {
+                            return Scrapes::Latest{snapshot_, last_poll_};
+                          },
+                      .read_self = [this] { return read_self(); },
+                      .poll = [this] { poll_for_scrape(); }},
+          .groups = [this] { return groups(); },
+          .status = [this] { return full_status(); },
+          .is_healthy = [this] { return !polls_hang(); },
+          .is_ready = [this] { return snapshot_ != nullptr; },
+          .reload = [this] { return reload(); }};
 }
 
-std::vector<http::Route> App::routes() {
-  const auto page = [this](const http::Request&) {
-    return http::Response{200, "text/html; charset=utf-8",
-                          landing_page(counting_.plan, snapshot_.get(), options_.telemetry_path)};
-  };
-  const auto metrics = [this](const http::Request&) {
-    return http::Response{200, kTextFormat, scrape()};
-  };
-  const auto healthy = [this](const http::Request&) {
-    return polls_hang() ? http::Response{503, kPlainText, "polls do not end\n"}
-                        : http::Response{200, kPlainText, "healthy\n"};
-  };
-  const auto ready = [this](const http::Request&) {
-    return snapshot_ ? http::Response{200, kPlainText, "ready\n"}
-                     : http::Response{503, kPlainText, "not ready: the first poll has not ended\n"};
-  };
-  return {{"/", page},
-          {options_.telemetry_path, metrics},
-          {"/-/healthy", healthy},
-          {"/-/ready", ready}};
+/// The names by which series can be chosen.
+std::set<std::string, std::less<>> App::groups() const {
+  std::set<std::string, std::less<>> names = {std::string(exposition::kExporterGroup)};
+  for (const EventAvailability& event : counting_.plan.events) names.insert(event.group);
+  return names;
 }
 
-std::string App::scrape() {
+std::shared_ptr<const exposition::SelfReading> App::read_self() {
   if (const Result<host::OwnProcess> own = host::read_own_process()) {
     self_metrics_.set_process(*own);
   }
+  web_server_.tell_of_clients();
+  return self_metrics_.read();
+}
+
+std::string App::scrape(exposition::Format format) {
   std::string text;
-  text.reserve(last_scrape_bytes_ + last_scrape_bytes_ / 8);
-  if (snapshot_) text_writer_.write(*snapshot_, text);
-  self_metrics_.write(text);
-  last_scrape_bytes_ = text.size();
+  exposition::Renderer{}.render(snapshot_.get(), *read_self(),
+                                {format, exposition::Selection{}, counting_.created}, text);
   return text;
+}
+
+/// Counts that are too old for a scrape are read now; those of a poll that is running will do.
+void App::poll_for_scrape() {
+  polls_for_scrape_ = poll([this] { polls_for_scrape_ = false; }) || polls_for_scrape_;
 }
 
 bool App::poll(std::function<void()> done) {
@@ -131,12 +131,17 @@ void App::on_poll(const collect::PollReport& report,
   last_poll_ = std::chrono::steady_clock::now();
   snapshot_ = std::move(snapshot);
   self_metrics_.add_poll(report, *snapshot_);
+  activity_.add(*snapshot_, last_poll_);
+  polled_.last = report.now;
+  ++polled_.polls;
+  polled_.cgroups_missed += report.cgroups_missed;
   log_failures(report);
   tell_once(report);
   log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
                         {"opened", std::to_string(report.groups_opened)},
                         {"closed", std::to_string(report.groups_closed)},
                         {"microseconds", std::to_string(report.now.duration.count() / 1'000)}});
+  web_server_.polled();
   if (first || reloaded_) {
     log_.info(status(), {{"version", kVersion}, {"interval", format_duration(counting_.interval)}});
     service_manager_.ready(status());
@@ -192,6 +197,22 @@ std::string App::status() const {
          number(snapshot_->targets->present) + ")";
 }
 
+Status App::full_status() const {
+  const Result<host::OwnProcess> own = host::read_own_process();
+  return make_status({.version = kVersion,
+                      .now = std::chrono::system_clock::now(),
+                      .started = started_,
+                      .plan = counting_.plan,
+                      .remarks = counting_.remarks,
+                      .snapshot = snapshot_.get(),
+                      .activity = activity_,
+                      .polled = polled_,
+                      .interval = counting_.interval,
+                      .telemetry_path = options_.telemetry_path,
+                      .configuration = load_,
+                      .process = own ? std::optional(*own) : std::nullopt});
+}
+
 void App::follow_signals() {
   stop_signals_.add(SIGINT);
   stop_signals_.add(SIGTERM);
@@ -210,11 +231,16 @@ void App::run_on_schedule() {
 
 void App::on_tick() {
   if (stopping_) return;  // a timer that had fired before it was cancelled
-  if (!poll({})) self_metrics_.add_overruns(1);
+  if (!poll({}) && !polls_for_scrape_) add_overruns(1);
   const NextPoll next = next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
-  if (next.missed > 0) self_metrics_.add_overruns(next.missed);
+  if (next.missed > 0) add_overruns(next.missed);
   due_ = next.due;
   schedule_tick();
+}
+
+void App::add_overruns(std::uint64_t missed) {
+  self_metrics_.add_overruns(missed);
+  polled_.overruns += missed;
 }
 
 void App::schedule_tick() {
@@ -245,16 +271,17 @@ void App::await_stop_signal() {
 void App::await_reload_signal() {
   reload_signal_.async_wait([this](const error_code& cancelled, int) {
     if (cancelled || stopping_) return;
-    reload();
+    (void)reload();  // it has told the log
     await_reload_signal();
   });
 }
 
 /// A configuration with mistakes changes nothing; a good one replaces everything that counts. What
 /// was published last is served until the new counters have been read.
-void App::reload() {
+Result<void, std::vector<Error>> App::reload() {
   service_manager_.reloading();
-  if (const Result<void, std::vector<Error>> started = start(); started) {
+  Result<void, std::vector<Error>> started = start();
+  if (started) {
     log_.info("configuration reloaded");
     reloaded_ = true;
     due_ = std::chrono::steady_clock::now();
@@ -263,8 +290,12 @@ void App::reload() {
     for (const Error& mistake : started.error()) log_.error(describe(mistake));
     log_.error("configuration not reloaded: the one before stays in force");
     self_metrics_.set_config_loaded(false);
+    load_.last_tried = std::chrono::system_clock::now();
+    load_.mistakes.clear();
+    for (const Error& mistake : started.error()) load_.mistakes.push_back(describe(mistake));
     if (snapshot_) service_manager_.ready(announced_);  // else the first poll will say it
   }
+  return started;
 }
 
 void App::stop() {
@@ -278,7 +309,7 @@ void App::stop() {
   reload_signal_.clear(ignored);
   stop_signals_.cancel(ignored);
   reload_signal_.cancel(ignored);
-  if (server_) server_->stop();
+  web_server_.stop();
 }
 
 }  // namespace pex::daemon

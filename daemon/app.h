@@ -7,18 +7,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "collect/snapshot.h"
+#include "daemon/activity.h"
 #include "daemon/counting.h"
 #include "daemon/logging.h"
 #include "daemon/lookout.h"
 #include "daemon/options.h"
 #include "daemon/service_manager.h"
+#include "daemon/status.h"
+#include "daemon/web_server.h"
 #include "exposition/self_metrics.h"
-#include "exposition/text_writer.h"
-#include "http/server.h"
 
 namespace pex::daemon {
 
@@ -34,9 +36,10 @@ class App {
   /// what was there before goes on.
   Result<void, std::vector<Error>> start();
 
-  /// Serves on the addresses of the options. After start().
-  Result<> listen();
-  std::vector<std::uint16_t> ports() const { return server_->ports(); }
+  /// Serves on the addresses of the options. After start(). Fails with everything that is wrong
+  /// with the web configuration, or the first address that cannot be had.
+  Result<void, std::vector<Error>> listen();
+  std::vector<std::uint16_t> ports() const { return web_server_.ports(); }
 
   /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
   /// is running.
@@ -52,8 +55,11 @@ class App {
   /// Lets the loop run out of work.
   void stop();
 
-  /// What a scrape gets now.
-  std::string scrape();
+  /// What a scrape gets now, rendered here and now.
+  std::string scrape(exposition::Format format = exposition::Format::kText);
+
+  /// What was published last; null before the first poll.
+  std::shared_ptr<const collect::Snapshot> snapshot() const { return snapshot_; }
 
   std::chrono::nanoseconds interval() const { return counting_.interval; }
 
@@ -63,16 +69,21 @@ class App {
   void log_failures(const collect::PollReport& report);
   void tell_once(const collect::PollReport& report);
   void on_tick();
+  void add_overruns(std::uint64_t missed);
   void announce();
   bool polls_hang() const;
   void schedule_tick();
   void schedule_watchdog();
   void await_stop_signal();
   void await_reload_signal();
-  void reload();
+  Result<void, std::vector<Error>> reload();
   void adopt(Counting counting);
   std::string status() const;
-  std::vector<http::Route> routes();
+  WebServer::Source web_source();
+  std::set<std::string, std::less<>> groups() const;
+  std::shared_ptr<const exposition::SelfReading> read_self();
+  void poll_for_scrape();
+  Status full_status() const;
 
   boost::asio::io_context& loop_;
   Options options_;
@@ -81,9 +92,11 @@ class App {
   OncePerMinute repeated_;
   ServiceManager service_manager_;
   exposition::SelfMetrics self_metrics_;
-  exposition::TextWriter text_writer_;
   std::shared_ptr<const collect::Snapshot> snapshot_;  ///< null before the first poll
-  std::size_t last_scrape_bytes_ = 0;
+  Activity activity_;
+  Polled polled_;
+  ConfigurationLoad load_;
+  const std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
 
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer watchdog_;
@@ -94,12 +107,12 @@ class App {
   std::uint64_t generation_ = 0;  ///< of the collector; a report of an earlier one is not news
   bool reloaded_ = false;         ///< and the first poll of the new configuration has not ended
   std::string announced_;         ///< the status that the service manager was told last
-  std::uint64_t mistimed_ = 0;    ///< readings
   bool told_mistimed_ = false;
   bool told_turns_ = false;
-  bool is_on_schedule_ = false;  ///< and looks between the polls
-  bool stopping_ = false;        ///< what is still queued on the loop must not start anything again
-  std::unique_ptr<http::Server> server_;
+  bool polls_for_scrape_ = false;  ///< the poll that is running, so that one due now is no overrun
+  bool is_on_schedule_ = false;    ///< and looks between the polls
+  bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
+  WebServer web_server_;
   Counting counting_;  ///< near the end, so that its workers end before what they report to
   Lookout lookout_;    ///< last, as it waits for what the counting owns
 };

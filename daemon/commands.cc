@@ -9,6 +9,7 @@
 #include "daemon/app.h"
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
+#include "daemon/web_access.h"
 
 namespace pex::daemon {
 namespace {
@@ -16,6 +17,19 @@ namespace {
 ExitStatus failed(Log& log, const std::vector<Error>& errors) {
   for (const Error& error : errors) log.error(describe(error));
   return kFailed;
+}
+
+void tell(const std::vector<Error>& mistakes) {
+  for (const Error& mistake : mistakes) std::cerr << describe(mistake) << '\n';
+}
+
+/// Also that its certificates can be used.
+Result<void, std::vector<Error>> check_web_config(const std::string& file) {
+  if (file.empty()) return {};
+  std::vector<std::string> remarks;
+  const Result<WebAccess, std::vector<Error>> access = WebAccess::load(file, remarks);
+  for (const std::string& remark : remarks) std::cerr << remark << '\n';
+  return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
 constexpr std::size_t kGroupColumn = 16;
@@ -53,8 +67,8 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   if (const Result<void, std::vector<Error>> started = app.start(); !started) {
     return failed(log, started.error());
   }
-  if (const Result<> listening = app.listen(); !listening) {
-    return failed(log, {listening.error()});
+  if (const Result<void, std::vector<Error>> listening = app.listen(); !listening) {
+    return failed(log, listening.error());
   }
   app.run_on_schedule();
   loop.run();
@@ -79,12 +93,12 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
 }
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
+  const Result<void, std::vector<Error>> web = check_web_config(options.web_config_file);
+  if (!web) tell(web.error());
   const Result<Planned, std::vector<Error>> planned =
       load_and_plan(options.config_file, options.roots, kernel);
-  if (!planned) {
-    for (const Error& mistake : planned.error()) std::cerr << describe(mistake) << '\n';
-    return kFailed;
-  }
+  if (!planned) tell(planned.error());
+  if (!planned || !web) return kFailed;
   std::size_t available = 0;
   const std::size_t width = event_column(planned->plan);
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", width)

@@ -90,6 +90,8 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
   }
   Counting counting;
   counting.interval = planned.config.collection.interval;
+  counting.max_age = planned.config.collection.max_age;
+  counting.created = planned.config.openmetrics.created;
   counting.remarks = left_out_lines(planned.plan);
   for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
   Result<collect::TargetTracker> tracker = track_targets(planned, roots, counting.remarks);

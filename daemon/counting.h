@@ -17,6 +17,8 @@ namespace pex::daemon {
 struct Counting {
   Plan plan;
   std::chrono::nanoseconds interval{};
+  std::chrono::nanoseconds max_age{};
+  bool created = false;              ///< OpenMetrics tells since when counters count
   std::vector<std::string> remarks;  ///< what is left out on this machine and why, for the log
   std::unique_ptr<Collector> collector;
 };

@@ -5,7 +5,8 @@
 #include <iterator>
 #include <set>
 
-#include "config/load.h"
+#include "config/mistakes.h"
+#include "exposition/selection.h"
 #include "perf/event_syntax.h"
 
 namespace pex::daemon {
@@ -13,12 +14,29 @@ namespace {
 
 using exposition::Scope;
 
-/// Families of our own, which no event may take: perf_group_..., perf_event_...
+/// Families of our own, which no event may take: perf_group_..., perf_event_..., and
+/// perf_cgroup_info, which OpenMetrics calls perf_cgroup.
 constexpr std::string_view kOwnPrefixes[] = {"perf_group_", "perf_event_"};
+constexpr std::string_view kOwnFamilies[] = {"perf_cgroup_total", "perf_cgroup_info_total"};
 
 bool is_ours(const std::string& family) {
   return std::any_of(std::begin(kOwnPrefixes), std::end(kOwnPrefixes),
-                     [&](std::string_view prefix) { return family.starts_with(prefix); });
+                     [&](std::string_view prefix) { return family.starts_with(prefix); }) ||
+         std::find(std::begin(kOwnFamilies), std::end(kOwnFamilies), family) !=
+             std::end(kOwnFamilies);
+}
+
+/// The family whose counters OpenMetrics would tell the creation of under the name of `family`
+/// ("a_total" of "a_created_total"), and the one that does that to it.
+std::vector<std::string> confusable(const std::string& family) {
+  constexpr std::string_view kTotal = "_total";
+  constexpr std::string_view kCreated = "_created";
+  const std::string base = family.substr(0, family.size() - kTotal.size());
+  std::vector<std::string> others = {base + std::string(kCreated) + std::string(kTotal)};
+  if (base.ends_with(kCreated)) {
+    others.push_back(base.substr(0, base.size() - kCreated.size()) + std::string(kTotal));
+  }
+  return others;
 }
 
 struct UnitRow {
@@ -41,6 +59,10 @@ perf::Unit unit_of(config::Unit configured) {
 std::string at_character(const std::string& text, perf::TextOffset at, const std::string& what) {
   if (at.characters == 0) return what;
   return "at character " + std::to_string(at.characters + 1) + " of '" + text + "': " + what;
+}
+
+std::string place_of(const config::Position& at) {
+  return at.key + " in line " + std::to_string(at.line);
 }
 
 /// The modes that a group leaves out, as if they had been written behind each event. False when it
@@ -76,6 +98,10 @@ std::string name_with_pmu(const perf::EventIdentity& event) {
 }  // namespace
 
 ChosenGroup EventChoice::choose(const config::Group& group) {
+  if (group.name == exposition::kExporterGroup) {
+    add_mistake(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
+                "give the group another name");
+  }
   ChosenGroup chosen{group, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
   refuse_doubles(chosen);
@@ -189,16 +215,48 @@ bool EventChoice::keeps_the_rules(const config::EventEntry& entry, const perf::E
 bool EventChoice::claim_series(Scope scope, const perf::EventIdentity& event,
                                const config::Position& at) {
   const std::string family = exposition::family_name(scope, event);
-  const bool is_own = is_ours(family);
+  if (is_ours(family)) {
+    add_mistake(
+        at,
+        "'" + event.name + "' would be a second " + family + "; the first is the exporter's own",
+        "give it another name");
+    return false;
+  }
   const auto [first, is_new] = claimed_.try_emplace({family, event.labels}, at);
-  if (is_new && !is_own) return true;
-  const config::Position& other = first->second;
-  add_mistake(
-      at,
-      "'" + event.name + "' would be a second " + family + "; the first is " +
-          (is_own ? "the exporter's own" : other.key + " in line " + std::to_string(other.line)),
-      is_own ? "give it another name" : "count it in one group only, or give it a name");
-  return false;
+  if (!is_new) {
+    add_mistake(at,
+                "'" + event.name + "' would be a second " + family + "; the first is " +
+                    place_of(first->second),
+                "count it in one group only, or give it a name");
+    return false;
+  }
+  return claim_family(scope, event, family, at);
+}
+
+/// A family belongs to one scope, and its name is not what OpenMetrics calls a sample of another
+/// one.
+bool EventChoice::claim_family(Scope scope, const perf::EventIdentity& event,
+                               const std::string& family, const config::Position& at) {
+  const auto [mine, is_new] = families_.try_emplace(family, std::pair{scope, at});
+  if (mine->second.first != scope) {
+    add_mistake(at,
+                "'" + event.name + "' would be in " + family + " with what is counted by " +
+                    std::string(name_of(mine->second.first)) + " as " +
+                    place_of(mine->second.second),
+                "give it another name");
+    return false;
+  }
+  for (const std::string& other : confusable(family)) {
+    const auto found = families_.find(other);
+    if (!is_new || found == families_.end()) continue;
+    add_mistake(at,
+                "'" + event.name + "' would be " + family + " beside " + other + ", " +
+                    place_of(found->second.second) +
+                    ", whose creation OpenMetrics could not tell apart",
+                "give it another name");
+    return false;
+  }
+  return true;
 }
 
 /// Under another name an event may be counted twice, but not in one group that can lose the PMU:

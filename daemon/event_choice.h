@@ -47,6 +47,8 @@ class EventChoice {
                        const config::Group& group);
   bool claim_series(exposition::Scope scope, const perf::EventIdentity& event,
                     const config::Position& at);
+  bool claim_family(exposition::Scope scope, const perf::EventIdentity& event,
+                    const std::string& family, const config::Position& at);
   void refuse_doubles(const ChosenGroup& chosen);
   bool describe(const config::EventEntry& entry, perf::EventSpec& spec);
   void add_available(perf::EventSpec spec, ChosenGroup& chosen);
@@ -58,6 +60,8 @@ class EventChoice {
   Plan& plan_;
   using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
   std::map<Series, config::Position> claimed_;  ///< family and labels, and where they were first
+  /// Of each family its scope, and where it was first.
+  std::map<std::string, std::pair<exposition::Scope, config::Position>> families_;
 };
 
 }  // namespace pex::daemon

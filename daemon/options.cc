@@ -64,15 +64,30 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--config.check", options.check_config,
                "Read the configuration, try every event on this machine, print a table and end.");
   app.add_flag("--once", options.once, "Poll twice, one interval apart, print one scrape and end.");
-  app.add_option("--web.listen-address", options.listen_addresses,
-                 "Address to serve on: host:port, :port or [v6]:port. May be repeated. [:" +
-                     std::to_string(kDefaultPort) + "]")
+  app.add_option(
+         "--web.listen-address", options.listen_addresses,
+         "Address to serve on: host:port, :port, [v6]:port or unix:/path. May be repeated. [:" +
+             std::to_string(kDefaultPort) + "]")
       ->type_name("ADDRESS")
       ->allow_extra_args(false);
+  app.add_flag("--web.systemd-socket", options.systemd_socket,
+               "Serve on the sockets that systemd passes, and on addresses only where given.");
+  app.add_option("--web.config.file", options.web_config_file,
+                 "TLS, users and more, as all Prometheus exporters have it: see "
+                 "docs/web-configuration.md.")
+      ->type_name("FILE");
+  app.add_option(
+         "--web.max-requests", options.max_requests,
+         "Different texts that scrapes may wait for at a time; all that ask for the same one "
+         "share it. 0 for no limit. [40]")
+      ->type_name("NUMBER");
+  app.add_flag("--web.enable-lifecycle", options.lifecycle,
+               "Let clients have the configuration read anew, by POST /-/reload.");
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
       ->check([](const std::string& path) {
-        return path.starts_with('/') && path != "/" && !path.starts_with("/-/")
+        return path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
+                       !path.starts_with("/api/") && path.find_first_of("?# ") == std::string::npos
                    ? std::string{}
                    : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
       });
@@ -126,7 +141,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   options.list_events = app.got_subcommand("list");
   options.list_cgroups = app.got_subcommand("cgroups");
   options.doctor = app.got_subcommand("doctor");
-  if (options.listen_addresses.empty()) {
+  if (options.listen_addresses.empty() && !options.systemd_socket) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};
   }
   return options;

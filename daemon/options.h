@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -32,8 +33,12 @@ struct Options {
   bool list_events = false;
   std::string list_glob = "*";
   ListOutput list_output = ListOutput::kText;
-  std::vector<std::string> listen_addresses;
+  std::vector<std::string> listen_addresses;  ///< may be empty with systemd_socket
+  bool systemd_socket = false;                ///< also on the sockets that systemd passes
+  std::string web_config_file;                ///< empty: plain HTTP for everybody
   std::string telemetry_path = "/metrics";
+  std::size_t max_requests = 40;  ///< different texts ordered at a time; 0: any number
+  bool lifecycle = false;         ///< POST /-/reload
   host::HostRoots roots;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kLogfmt;

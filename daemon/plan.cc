@@ -46,6 +46,10 @@ void remark_on_missing(const Reference& reference, const std::vector<LaidOut>& g
   }
 }
 
+void add_once(const std::string& text, std::vector<std::string>& texts) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+}
+
 }  // namespace
 
 bool is_lasting(int code) {
@@ -117,25 +121,24 @@ std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
   return everywhere;
 }
 
-std::vector<Error> left_out(const Plan& plan) {
-  struct Reason {
-    Error error;
-    std::vector<std::string> events;
-  };
-  std::vector<Reason> reasons;
+std::vector<LeftOut> by_reason(const Plan& plan) {
+  std::vector<LeftOut> reasons;
   for (const EventAvailability& event : plan.events) {
     if (event.available) continue;
     auto same = std::find_if(reasons.begin(), reasons.end(),
-                             [&](const Reason& reason) { return reason.error == event.reason; });
-    if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}});
-    if (std::find(same->events.begin(), same->events.end(), event.event) == same->events.end()) {
-      same->events.push_back(event.event);
-    }
+                             [&](const LeftOut& other) { return other.reason == event.reason; });
+    if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}, {}});
+    add_once(event.event, same->events);
+    add_once(event.group, same->groups);
   }
+  return reasons;
+}
+
+std::vector<Error> left_out(const Plan& plan) {
   const bool nothing = plan.counting.cpu.empty() && plan.counting.cgroup.empty();
   const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
   std::vector<Error> errors;
-  for (const auto& [error, events] : reasons) {
+  for (const auto& [error, events, groups] : by_reason(plan)) {
     std::string list;
     for (const std::string& event : events) list += (list.empty() ? "" : ", ") + event;
     const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;

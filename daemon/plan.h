@@ -64,6 +64,14 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int
 /// Whether each configured event is counted in every group of the scope that lists it.
 std::map<std::pair<std::string, exposition::Scope>, bool> availability(const Plan& plan);
 
+/// Configured events that this machine does not count, for one and the same reason.
+struct LeftOut {
+  Error reason;
+  std::vector<std::string> events;  ///< each once, as are
+  std::vector<std::string> groups;  ///< those that they belong to
+};
+std::vector<LeftOut> by_reason(const Plan& plan);
+
 /// One for each reason why something is left out, naming all that it concerns: the kernel says the
 /// same of ten events at once. It also says so when nothing is left.
 std::vector<Error> left_out(const Plan& plan);

@@ -30,6 +30,19 @@ void ServiceManager::status(const std::string& status) { notify("STATUS=" + stat
 
 void ServiceManager::alive() { notify("WATCHDOG=1"); }
 
+Result<std::vector<int>> ServiceManager::take_sockets() {
+  constexpr int kClearEnvironment = 1;
+  const int passed = ::sd_listen_fds(kClearEnvironment);
+  if (passed <= 0) {
+    return Error{
+        -passed, "serve on the sockets that systemd passes: there are none",
+        "start the .socket unit instead of the service, or leave out --web.systemd-socket"};
+  }
+  std::vector<int> sockets;
+  for (int i = 0; i < passed; ++i) sockets.push_back(SD_LISTEN_FDS_START + i);
+  return sockets;
+}
+
 std::optional<std::chrono::microseconds> ServiceManager::watchdog_period() const {
   std::uint64_t microseconds = 0;
   if (::sd_watchdog_enabled(kKeepEnvironment, &microseconds) <= 0) return {};

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "base/result.h"
 
 namespace pex::daemon {
 
@@ -15,6 +18,10 @@ class ServiceManager {
   void stopping();
   void status(const std::string& status);
   void alive();
+
+  /// The sockets that were passed (sd_listen_fds(3)), once: the caller owns them. Fails when there
+  /// are none.
+  static Result<std::vector<int>> take_sockets();
 
   /// How often alive() is due: half of WatchdogSec=. Nothing when there is no watchdog.
   std::optional<std::chrono::microseconds> watchdog_period() const;

@@ -15,6 +15,11 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
   return {pmus.begin(), pmus.end()};
 }
 
+std::string_view configured_name(const GroupPlan& group) {
+  const std::string_view name = group.name;
+  return name.substr(0, name.find('/'));
+}
+
 bool is_estimated(const Column& column, const ScopePlan& plan) {
   return std::any_of(column.parts.begin(), column.parts.end(),
                      [&](const EventAt& part) { return plan.groups[part.group].shares_pmu; });

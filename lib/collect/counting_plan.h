@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "perf/counter_group.h"
@@ -80,6 +81,9 @@ struct CountingPlan {
   Evidence evidence = {};
   bool cgroup_per_cpu = false;  ///< a cgroup has a row for each CPU, in place of their sum
 };
+
+/// The configured group that a group is, or is a piece of: "core" for "core/2".
+std::string_view configured_name(const GroupPlan& group);
 
 /// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it
 /// than its value.

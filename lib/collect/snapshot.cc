@@ -21,12 +21,6 @@ GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventMo
   return table;
 }
 
-void add(EventTotal& sum, const EventTotal& part) {
-  sum.value = saturating_sum(sum.value, part.value);
-  sum.observed = saturating_sum(sum.observed, part.observed);
-  sum.variance += part.variance;
-}
-
 /// Whether a part that has never had the PMU leaves a row without a value, or joins it later. The
 /// CPUs of a host row are its parts from the start; a cgroup comes to one CPU after the other.
 enum class Starved { kSpoils, kJoinsLater };
@@ -58,13 +52,12 @@ struct Knowledge {
 template <typename GroupOf>
 void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rule,
               GroupOf group_of) {
-  EventTotal* totals = table.totals.data() + row * table.events;
   GroupRow& sum = table.rows[row];
   Knowledge known;
   for (std::size_t part = 0; part < parts; ++part) {
     const TargetGroup& here = group_of(part);
     for (std::size_t event = 0; event < table.events; ++event) {
-      add(totals[event], here.totals()[event]);
+      table.total(row, event).add(here.totals()[event]);
     }
     sum.times.add(here.totals().times());
     sum.wanted_on += here.is_wanted() ? 1 : 0;
@@ -189,24 +182,6 @@ std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
 }  // namespace
 
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
-
-std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
-                                   std::size_t row) {
-  std::optional<EventTotal> sum;
-  for (const Column::Part& part : column.parts) {
-    const GroupTable& table = tables[part.group];
-    switch (table.rows[row].value) {
-      case GroupRow::Value::kNotHere:
-        break;
-      case GroupRow::Value::kNone:
-        return {};
-      case GroupRow::Value::kKnown:
-        if (!sum) sum.emplace();
-        add(*sum, table.total(row, part.event));
-    }
-  }
-  return sum;
-}
 
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               const EventModels& models, std::span<const PollCycle* const> cycles) {

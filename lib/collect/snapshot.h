@@ -37,13 +37,17 @@ struct GroupRow {
 struct GroupTable {
   std::size_t events = 0;
   std::vector<GroupRow> rows;
-  std::vector<EventTotal> totals;  ///< [row * events + event]; only where the value is known
+  std::vector<EventTotal> totals;  ///< [event * rows + row], as they are published; only where the
+                                   ///< value is known
   /// For each event how far it follows the reference (EventModel); none where there is no reference
   /// or nothing was learned of it yet.
   std::vector<std::optional<double>> reference_weights;
 
+  EventTotal& total(std::size_t row, std::size_t event) {
+    return totals[event * rows.size() + row];
+  }
   const EventTotal& total(std::size_t row, std::size_t event) const {
-    return totals[row * events + event];
+    return totals[event * rows.size() + row];
   }
 };
 
@@ -80,8 +84,23 @@ bool lacks_coverage(const GroupRow& row);
 
 /// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
 /// counted there. `tables` are those of the column's scope.
-std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
-                                   std::size_t row);
+inline std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
+                                          std::size_t row) {
+  std::optional<EventTotal> sum;
+  for (const Column::Part& part : column.parts) {
+    const GroupTable& table = tables[part.group];
+    switch (table.rows[row].value) {
+      case GroupRow::Value::kNotHere:
+        break;
+      case GroupRow::Value::kNone:
+        return {};
+      case GroupRow::Value::kKnown:
+        if (!sum) sum.emplace();
+        sum->add(table.total(row, part.event));
+    }
+  }
+  return sum;
+}
 
 /// Joins the parts of all CPUs after they have run with the same `targets`. A row's value is known
 /// when no CPU fails to count it, and

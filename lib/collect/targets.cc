@@ -55,6 +55,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   next->present = found->cgroups.size() - waiting_.size();
   next->left_out_reason = room.bound;
   next->found = std::move(found);
+  next->since = since_;
   return current_ = std::move(next);
 }
 
@@ -141,7 +142,8 @@ std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_p
   for (const auto& cgroup : found.cgroups) {
     if (auto admitted = admit(cgroup->path, nullptr, unplaced, now)) {
       targets.push_back({next_series_++, cgroup->path, std::move(admitted),
-                         cgroups_.describer.describe(cgroup->path, nullptr)});
+                         cgroups_.describer.describe(cgroup->path, nullptr),
+                         std::chrono::system_clock::now()});
     }
   }
   for (const auto& cgroup : waited) {

@@ -28,6 +28,7 @@ struct CgroupTarget {
   std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null while it lingers after its end
   std::shared_ptr<const cgroup::Description> description =
       std::make_shared<const cgroup::Description>();
+  std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
 };
 
 /// Where to count: immutable, shared by all CPUs of one poll.
@@ -38,7 +39,8 @@ struct TargetSet {
   std::size_t waiting = 0;            ///< cgroups whose turn to be opened is still to come
   std::shared_ptr<const cgroup::Discovery::Found> found =  ///< what they were chosen from; not null
       std::make_shared<const cgroup::Discovery::Found>();
-  std::string_view left_out_reason;  ///< see Capacity::bound
+  std::string_view left_out_reason;                  ///< see Capacity::bound
+  std::chrono::system_clock::time_point since = {};  ///< when the CPUs' series began, at 0
 };
 
 /// Follows the CPUs and cgroups of the machine. Not thread-safe.
@@ -100,6 +102,7 @@ class TargetTracker {
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
   std::vector<std::shared_ptr<const cgroup::Cgroup>> waiting_;  ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
+  const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
 };
 
 }  // namespace pex::collect

@@ -4,11 +4,6 @@
 
 namespace pex::collect {
 
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t sum = a + b;
-  return sum < a ? std::numeric_limits<std::uint64_t>::max() : sum;
-}
-
 std::chrono::nanoseconds saturating_sum(std::chrono::nanoseconds a, std::chrono::nanoseconds b) {
   std::int64_t sum = 0;
   const bool overflows = __builtin_add_overflow(a.count(), b.count(), &sum);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,10 @@
 namespace pex::collect {
 
 /// At its end a total stands still, as a wrap would be a fall.
-std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b);
+inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
+}
 std::chrono::nanoseconds saturating_sum(std::chrono::nanoseconds a, std::chrono::nanoseconds b);
 
 /// Of one event.
@@ -19,7 +23,15 @@ struct EventTotal {
   std::uint64_t value = 0;     ///< observed and extrapolated: what is published
   std::uint64_t observed = 0;  ///< events that were really counted
   double variance = 0;         ///< of value, events^2; infinite rather than a fall
+
+  void add(const EventTotal& part);
 };
+
+inline void EventTotal::add(const EventTotal& part) {
+  value = saturating_sum(value, part.value);
+  observed = saturating_sum(observed, part.observed);
+  variance += part.variance;
+}
 
 /// Of one group. `enabled` is what counts are scaled up to, but for `unmeasured`.
 struct GroupTimes {

@@ -68,6 +68,13 @@ struct Group {
 
 struct Collection {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};  ///< 100ms to 1h
+  /// A scrape of counts that are older has them read first; 100ms to 1h.
+  std::chrono::nanoseconds max_age = std::chrono::milliseconds{500};
+};
+
+/// Of the format OpenMetrics alone.
+struct OpenMetrics {
+  bool created = false;  ///< a "_created" sample for each counter: since when it counts
 };
 
 /// A pattern on paths of cgroups below the cgroup mount: a glob that starts with '/', or "re:" and
@@ -150,6 +157,7 @@ struct Config {
   Cgroups cgroups;
   Kubernetes kubernetes;
   Evidence evidence;
+  OpenMetrics openmetrics;
   Limits limits;
 };
 

@@ -1,16 +1,14 @@
 #include "config/load.h"
 
-#include <cerrno>
 #include <optional>
 #include <utility>
 
-#include "base/small_file.h"
 #include "config/cgroups.h"
 #include "config/groups.h"
 #include "config/mistakes.h"
 #include "config/numbers.h"
 #include "config/value.h"
-#include "config/yaml_tree.h"
+#include "config/yaml_file.h"
 
 namespace pex::config {
 namespace {
@@ -18,12 +16,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr DurationRange kInterval = {100ms, 1h};
+constexpr DurationRange kMaxAge = {100ms, 1h};
 constexpr NumberRange kLimit = {1, 10'000'000};
 
 constexpr Key<Collection> kCollectionKeys[] = {
     {"interval",
      [](const Value& value, Collection& collection) {
        assign(collection.interval, read_duration(value, kInterval));
+     }},
+    {"max_age",
+     [](const Value& value, Collection& collection) {
+       assign(collection.max_age, read_duration(value, kMaxAge));
      }},
 };
 
@@ -32,6 +35,11 @@ constexpr Key<Evidence> kEvidenceKeys[] = {
      [](const Value& value, Evidence& evidence) { assign(evidence.variance, read_flag(value)); }},
     {"reference",
      [](const Value& value, Evidence& evidence) { assign(evidence.reference, read_flag(value)); }},
+};
+
+constexpr Key<OpenMetrics> kOpenMetricsKeys[] = {
+    {"created",
+     [](const Value& value, OpenMetrics& format) { assign(format.created, read_flag(value)); }},
 };
 
 constexpr Key<Limits> kLimitsKeys[] = {
@@ -59,6 +67,10 @@ constexpr Key<Config> kConfigKeys[] = {
      [](const Value& value, Config& config) { read_kubernetes(value, config.kubernetes); }},
     {"evidence", [](const Value& value,
                     Config& config) { read_map<Evidence>(value, kEvidenceKeys, config.evidence); }},
+    {"openmetrics",
+     [](const Value& value, Config& config) {
+       read_map<OpenMetrics>(value, kOpenMetricsKeys, config.openmetrics);
+     }},
     {"limits", [](const Value& value,
                   Config& config) { read_map<Limits>(value, kLimitsKeys, config.limits); }},
 };
@@ -71,48 +83,20 @@ void read_config(const Node& root, const std::string& file, Config& config, Mist
   read_map<Config>(value, kConfigKeys, config);
 }
 
-constexpr std::string_view kTooLarge = "a configuration is 1 MiB at most; is this the right file?";
-
-struct FileRemedy {
-  int code;
-  std::string_view remedy;
-};
-constexpr FileRemedy kFileRemedies[] = {
-    {ENOENT, "create the file, or name another one with --config.file"},
-    {ENOTDIR, "a part of this path is a file; correct --config.file"},
-    {EISDIR, "name a file in this directory"},
-    {EACCES, "let the user of this process read the file and enter the directories above it"},
-    {EFBIG, kTooLarge},
-};
-
-std::string remedy_for(int code) {
-  for (const FileRemedy& row : kFileRemedies) {
-    if (row.code == code) return std::string(row.remedy);
-  }
-  return "check the file and the disk it is on";
-}
+constexpr FileKind kFile = {"configuration", "--config.file"};
 
 }  // namespace
 
 Loaded load_file(const std::string& path) {
-  const Result<std::string> text = read_small_file(path, kMaxConfigBytes);
+  const Result<std::string> text = read_yaml_file(path, kFile);
   if (text) return load_text(*text, path);
-  const int code = text.error().code;
-  return {{}, {Error{code, "read the configuration '" + path + "'", remedy_for(code)}}};
+  return {{}, {text.error()}};
 }
 
 Loaded load_text(std::string_view text, const std::string& name) {
   Loaded loaded;
   Mistakes mistakes;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-
-  if (text.size() > kMaxConfigBytes) {
-    mistakes.add({name, 0, 0, {}}, "the text is too large", std::string(kTooLarge));
-  } else if (const auto bad = first_unreadable(text)) {
-    const Place place = place_at(text, bad->offset);
-    mistakes.add({name, place.line, place.column, {}}, bad->what, bad->remedy);
-  } else if (const std::optional<Node> root = parse_yaml(text, name, mistakes)) {
+  if (const std::optional<Node> root = read_tree(text, name, kFile, mistakes)) {
     read_config(*root, name, loaded.config, mistakes);
   }
   loaded.mistakes = std::move(mistakes).all();

@@ -17,16 +17,10 @@ struct Loaded {
   std::vector<Error> mistakes;
 };
 
-/// At most this much YAML is read.
-inline constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
-
 /// Reads and checks one file. A file that cannot be read is one mistake, which names it.
 Loaded load_file(const std::string& path);
 
 /// The same for text that is already here; `name` stands for the file in messages.
 Loaded load_text(std::string_view text, const std::string& name);
-
-/// A mistake at `position`, in the form of all of them.
-Error mistake(const Position& position, const std::string& what, const std::string& remedy);
 
 }  // namespace pex::config

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/load.h"
-
 namespace pex::config {
 
 Error mistake(const Position& position, const std::string& what, const std::string& remedy) {

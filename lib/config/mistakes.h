@@ -9,6 +9,9 @@
 
 namespace pex::config {
 
+/// A mistake at `position`, in the form of all of them.
+Error mistake(const Position& position, const std::string& what, const std::string& remedy);
+
 /// The mistakes found so far. They are bounded, so that a wrong file cannot fill a log: the first
 /// 100 are kept, and one more says that there are others.
 class Mistakes {

@@ -103,12 +103,12 @@ std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& 
   if (!text) return {};
 
   if (const auto wrong = wrong_spelling_of_whole(*text)) {
-    value.refuse(quoted(*text) + " " + std::string(*wrong), remedy + ", in plain digits");
+    value.refuse(value.said() + " " + std::string(*wrong), remedy + ", in plain digits");
     return {};
   }
   const std::optional<std::uint64_t> number = parse_unsigned(*text);
   if (number && range.least <= *number && *number <= range.most) return number;
-  value.refuse(quoted(*text) + " is out of range", remedy);
+  value.refuse(value.said() + " is out of range", remedy);
   return {};
 }
 
@@ -121,12 +121,11 @@ std::optional<double> read_decimal(const Value& value, const DecimalRange& range
   const std::optional<std::string_view> wrong = wrong_spelling(*text);
   const std::optional<double> number = parse_decimal(*text);
   if (wrong || !number) {
-    value.refuse(quoted(*text) + " " + std::string(wrong.value_or("is not a plain number")),
-                 remedy);
+    value.refuse(value.said() + " " + std::string(wrong.value_or("is not a plain number")), remedy);
     return {};
   }
   if (range.least <= *number && *number <= range.most) return number;
-  value.refuse(quoted(*text) + " is out of range", remedy);
+  value.refuse(value.said() + " is out of range", remedy);
   return {};
 }
 

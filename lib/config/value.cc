@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "config/plain_text.h"
 
 namespace pex::config {
 namespace {
@@ -13,31 +14,27 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-bool is_word(std::string_view text) {
-  constexpr std::string_view kLetters =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  return !text.empty() && text.find_first_not_of(kLetters) == std::string_view::npos;
+constexpr std::string_view kKeyLetters = "abcdefghijklmnopqrstuvwxyz_";
+constexpr std::string_view kWordLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+constexpr std::size_t kMostKeyLetters = 32;
+
+bool consists_of(std::string_view text, std::string_view letters) {
+  return !text.empty() && text.find_first_not_of(letters) == std::string_view::npos;
+}
+
+bool is_word(std::string_view text) { return consists_of(text, kWordLetters); }
+
+/// True for a word that cannot be a secret, as two thirds of it are a word of ours. Points are for
+/// "TLS1.2". No blanks: what stands behind one is another word, as in "client_ca_file secret".
+bool is_misspelled(std::string_view text, const std::vector<std::string>& known) {
+  const bool is_one_word = consists_of(text, std::string(kWordLetters) + ".");
+  return is_one_word && nearest(text, known).has_value();
 }
 
 std::string below(const std::string& path, std::string_view key) {
   const std::string last = is_word(key) ? shown(key) : quoted(key);
   return path.empty() ? last : path + "." + last;
-}
-
-std::string kind_of(const Node& node) {
-  switch (node.kind) {
-    case Node::Kind::kText:
-      return "the text " + quoted(node.text);
-    case Node::Kind::kList:
-      return "a list";
-    case Node::Kind::kMap:
-      return "a map";
-    case Node::Kind::kAlias:
-      return "a YAML alias";
-    case Node::Kind::kNothing:
-      break;
-  }
-  return "nothing";
 }
 
 std::string known_keys(const std::vector<std::string>& known) {
@@ -64,6 +61,50 @@ void Value::refuse(const std::string& what, const std::string& remedy) const {
   mistakes_->add(at_, what, remedy);
 }
 
+Value Value::unshown() const {
+  Value hidden = *this;
+  hidden.shown_ = false;
+  return hidden;
+}
+
+std::string Value::said() const { return shown_ ? quoted(node_->text) : "the text"; }
+
+std::string Value::what_it_is() const {
+  switch (node_->kind) {
+    case Node::Kind::kText:
+      return shown_ ? "the text " + quoted(node_->text) : "a text";
+    case Node::Kind::kList:
+      return "a list";
+    case Node::Kind::kMap:
+      return "a map";
+    case Node::Kind::kAlias:
+      return "a YAML alias";
+    case Node::Kind::kNothing:
+      break;
+  }
+  return "nothing";
+}
+
+/// What is in this value, at `path` below it.
+Value Value::inner(const Node& node, const std::string& path) const {
+  Value value(node, {at_.file, 0, 0, path}, *mistakes_);
+  value.shown_ = shown_;
+  return value;
+}
+
+Value Value::at_key(const Node& key, bool in_path) const {
+  return inner(key, in_path ? below(at_.key, key.text) : at_.key);
+}
+
+/// Whether messages may repeat a key that is unknown. What has no value, as in "{secret}", may not
+/// have been meant for a key.
+bool Value::may_show_key(const Node& key, const Node& value,
+                         const std::vector<std::string>& known) const {
+  if (shown_ || is_misspelled(key.text, known)) return true;
+  return value.kind != Node::Kind::kNothing && key.text.size() <= kMostKeyLetters &&
+         consists_of(key.text, kKeyLetters);
+}
+
 bool Value::is_map_by_accident(std::string_view meant) const {
   if (node_->kind != Node::Kind::kMap || node_->children.empty()) return false;
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
@@ -78,11 +119,12 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
   if (node_->kind == Node::Kind::kAlias) {
     refuse("a YAML alias stands here", "write the value itself; aliases are not followed");
   } else if (!node_->tag.empty()) {
-    refuse("the YAML tag " + quoted(node_->tag) + " stands here", "remove the tag");
+    refuse((shown_ ? "the YAML tag " + quoted(node_->tag) : "a YAML tag") + " stands here",
+           "remove the tag");
   } else if (node_->kind == Node::Kind::kNothing) {
     refuse("the value is missing", std::string(expected.remedy));
   } else if (node_->kind != kind) {
-    refuse("found " + kind_of(*node_) + " where " + std::string(expected.what) + " is expected",
+    refuse("found " + what_it_is() + " where " + std::string(expected.what) + " is expected",
            std::string(expected.remedy));
   } else {
     return true;
@@ -93,12 +135,23 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
 std::optional<std::string> Value::text(const Expected& expected) const {
   if (!is(Node::Kind::kText, expected)) return {};
   if (!node_->one_line) {
-    refuse(quoted(node_->text) + " runs over more than one line",
+    refuse(said() + " runs over more than one line",
            "write each text on one line, and items and keys in the column of those above");
     return {};
   }
   if (holds_control_characters(node_->text)) {
-    refuse(quoted(node_->text) + " holds a control character", std::string(expected.remedy));
+    refuse(said() + " holds a control character", std::string(expected.remedy));
+    return {};
+  }
+  return node_->text;
+}
+
+std::optional<std::string> Value::lines(const Expected& expected) const {
+  if (!is(Node::Kind::kText, expected)) return {};
+  for (std::string_view line : split(node_->text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!holds_control_characters(line)) continue;
+    refuse(said() + " holds a control character", std::string(expected.remedy));
     return {};
   }
   return node_->text;
@@ -107,9 +160,9 @@ std::optional<std::string> Value::text(const Expected& expected) const {
 std::optional<std::string> Value::unquoted_text(const Expected& expected) const {
   std::optional<std::string> found = text(expected);
   if (!found || node_->plain) return found;
-  refuse("found " + kind_of(*node_) + " in quotes where " + std::string(expected.what) +
-             " is expected",
-         std::string(expected.remedy) + ", without quotes");
+  refuse(
+      "found " + what_it_is() + " in quotes where " + std::string(expected.what) + " is expected",
+      std::string(expected.remedy) + ", without quotes");
   return {};
 }
 
@@ -117,8 +170,7 @@ std::optional<std::vector<Value>> Value::items(const Expected& expected) const {
   if (!is(Node::Kind::kList, expected)) return {};
   std::vector<Value> found;
   for (const Node& item : node_->children) {
-    const std::string path = at_.key + "[" + std::to_string(found.size()) + "]";
-    found.emplace_back(item, Position{at_.file, 0, 0, path}, *mistakes_);
+    found.push_back(inner(item, at_.key + "[" + std::to_string(found.size()) + "]"));
   }
   return found;
 }
@@ -142,11 +194,13 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const Node& key = node_->children[i];
     if (!is_plain_key(key, known_keys(known))) continue;
-    const Value here(key, {at_.file, 0, 0, below(at_.key, key.text)}, *mistakes_);
-    if (std::find(known.begin(), known.end(), key.text) == known.end()) {
-      here.refuse("unknown key", remedy_for(key.text, node_->children[i + 1], known));
+    const Node& value = node_->children[i + 1];
+    const bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
+    const Value here = at_key(key, is_known || may_show_key(key, value, known));
+    if (!is_known) {
+      here.refuse("unknown key", remedy_for(key.text, value, known));
     } else if (firsts.add(key.text, here)) {
-      found.emplace_back(key.text, Value(node_->children[i + 1], here.at(), *mistakes_));
+      found.emplace_back(key.text, inner(value, here.at().key));
     }
   }
   return found;
@@ -163,9 +217,9 @@ std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const Node& key = node_->children[i];
     if (!is_plain_key(key, std::string(expected.remedy))) continue;
-    const Value here(key, {at_.file, 0, 0, below(at_.key, key.text)}, *mistakes_);
+    const Value here = at_key(key, shown_);
     if (!firsts.add(key.text, here)) continue;
-    found.emplace_back(here, Value(node_->children[i + 1], here.at(), *mistakes_));
+    found.emplace_back(here, inner(node_->children[i + 1], here.at().key));
   }
   return found;
 }
@@ -173,7 +227,7 @@ std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected
 bool Firsts::add(const std::string& text, const Value& value) {
   const auto [first, is_new] = seen_.emplace(text, value.at());
   if (!is_new) {
-    value.refuse(quoted(text) + " stands twice, first on line " +
+    value.refuse((value.is_shown() ? quoted(text) : "this") + " stands twice, first on line " +
                      std::to_string(first->second.line) + " column " +
                      std::to_string(first->second.column),
                  remedy_);
@@ -187,14 +241,19 @@ std::optional<bool> read_flag(const Value& value) {
   if (!text) return {};
   if (*text == "true") return true;
   if (*text == "false") return false;
-  value.refuse(quoted(*text) + " is not true or false", remedy);
+  value.refuse(value.said() + " is not true or false", remedy);
   return {};
+}
+
+std::string remark(const Value& value, const std::string& why) {
+  return mistake(value.at(), why, {}).attempted;
 }
 
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy) {
   const std::optional<std::string> meant = nearest(text, words);
-  value.refuse(quoted(text) + " is not " + std::string(noun),
+  const std::string said = is_misspelled(text, words) ? quoted(text) : value.said();
+  value.refuse(said + " is not " + std::string(noun),
                meant ? "did you mean '" + *meant + "'?" : std::string(remedy));
 }
 

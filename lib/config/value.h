@@ -37,8 +37,18 @@ class Value {
 
   void refuse(const std::string& what, const std::string& remedy) const;
 
+  /// The same value, which may be or hold a secret in a wrong place: messages about it, and about
+  /// what is in it, repeat no text of the file but words that we know, their misspellings, and
+  /// unknown keys that look like keys. Names of the operator's own are left out of paths.
+  Value unshown() const;
+  bool is_shown() const { return shown_; }
+  /// The text of this value in quotes, for the start of a message; or "the text".
+  std::string said() const;
+
   /// Text in quotes or without, on one line.
   std::optional<std::string> text(const Expected& expected) const;
+  /// Text with its line breaks, as it stands below a '|'.
+  std::optional<std::string> lines(const Expected& expected) const;
   /// Text without quotes; in quotes it would be a text that only looks like a number.
   std::optional<std::string> unquoted_text(const Expected& expected) const;
   std::optional<std::vector<Value>> items(const Expected& expected) const;
@@ -56,10 +66,16 @@ class Value {
  private:
   bool is(Node::Kind kind, const Expected& expected) const;
   bool is_plain_key(const Node& key, const std::string& remedy) const;
+  std::string what_it_is() const;
+  Value inner(const Node& node, const std::string& path) const;
+  Value at_key(const Node& key, bool in_path) const;
+  bool may_show_key(const Node& key, const Node& value,
+                    const std::vector<std::string>& known) const;
 
   const Node* node_;
   Position at_;
   Mistakes* mistakes_;
+  bool shown_ = true;
 };
 
 /// Finds what stands in a file twice.
@@ -78,6 +94,9 @@ class Firsts {
 
 /// `true` or `false`, and none of YAML's other spellings.
 std::optional<bool> read_flag(const Value& value);
+
+/// What is taken at `value`, and why it makes no difference: one line, as mistakes are.
+std::string remark(const Value& value, const std::string& why);
 
 /// Keeps the default where a mistake stands.
 template <typename T, typename Read>

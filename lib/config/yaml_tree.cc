@@ -252,8 +252,10 @@ void add_syntax_mistake(const YAML::Exception& thrown, std::string_view text,
   }
   const SyntaxRow& row = is_right_behind_braces(text, offset) ? kBehindBraces : row_of(thrown.msg);
   const Place place = place_for(row, place_at(text, offset), builder);
-  const std::string what =
-      row.what.empty() ? "not YAML: " + shown(thrown.msg) : std::string(row.what);
+  // Behind a colon yaml-cpp repeats what is in the file.
+  const std::string what = row.what.empty()
+                               ? "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": ")))
+                               : std::string(row.what);
   mistakes.add({file, place.line, place.column, {}}, what, std::string(row.remedy));
 }
 

@@ -1,5 +1,7 @@
 #include "exposition/labels.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
 
 namespace pex::exposition {
@@ -24,6 +26,23 @@ std::string join_labels(std::initializer_list<std::string_view> labels) {
     joined += each;
   }
   return joined;
+}
+
+std::vector<std::pair<std::string, std::string>> split_labels(std::string_view labels) {
+  std::vector<std::pair<std::string, std::string>> split;
+  while (!labels.empty()) {
+    constexpr std::string_view kOpening = "=\"";
+    const std::size_t name_ends = labels.find(kOpening);
+    std::string& value = split.emplace_back(labels.substr(0, name_ends), "").second;
+    std::size_t at = name_ends + kOpening.size();
+    for (; labels[at] != '"'; ++at) {
+      const bool is_escaped = labels[at] == '\\';
+      at += is_escaped ? 1 : 0;
+      value += is_escaped && labels[at] == 'n' ? '\n' : labels[at];
+    }
+    labels.remove_prefix(std::min(at + 2, labels.size()));  // the quote, and a comma
+  }
+  return split;
 }
 
 std::string labels_of_event(const perf::EventIdentity& event) {

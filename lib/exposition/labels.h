@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "perf/event_spec.h"
 
@@ -17,6 +19,9 @@ std::string label(std::string_view name, std::string_view value);
 
 /// Those that are not empty, with commas between them.
 std::string join_labels(std::initializer_list<std::string_view> labels);
+
+/// Names and values of what label() and join_labels() have made.
+std::vector<std::pair<std::string, std::string>> split_labels(std::string_view labels);
 
 /// What tells an event from others of its metric: `pmu="cpu_core"`. Mostly empty.
 std::string labels_of_event(const perf::EventIdentity& event);

@@ -51,21 +51,20 @@ std::string_view without_total(std::string_view metric) {
   return is_there ? metric.substr(0, metric.size() - kTotal.size()) : metric;
 }
 
-/// Line breaks and backslashes as the text format wants them in a help text.
-std::string escape_help(std::string_view help) {
-  std::string escaped;
-  for (const char c : help) {
-    if (c == '\\') escaped += '\\';
-    if (c == '\n') {
-      escaped += "\\n";
-    } else {
-      escaped += c;
-    }
+/// What one series of a family stands for.
+std::string row_text(Scope scope, const EventFamily& family, bool per_cpu) {
+  if (scope == Scope::kCgroup) {
+    return per_cpu ? "by cgroup with its children, and CPU"
+                   : "by cgroup with its children, over all CPUs";
   }
-  return escaped;
+  const collect::Aggregation first = family.columns.front().column->aggregation;
+  const bool is_one = std::all_of(
+      family.columns.begin(), family.columns.end(),
+      [&](const EventFamily::Member& member) { return member.column->aggregation == first; });
+  return is_one ? std::string(row_of(first).help) : "by different parts of the machine";
 }
 
-std::string help_of(Scope scope, const EventFamily& family) {
+std::string help_of(Scope scope, const EventFamily& family, bool per_cpu) {
   std::vector<std::string> names;
   for (const EventFamily::Member& member : family.columns) {
     const std::string& name = member.column->event.name;
@@ -74,10 +73,7 @@ std::string help_of(Scope scope, const EventFamily& family) {
   std::string help = family.columns.front().column->event.help;
   help += names.size() == 1 ? " Event " : " Events ";
   for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
-  help += scope == Scope::kCgroup
-              ? ", by cgroup with its children, over all CPUs."
-              : ", " + std::string(row_of(family.columns.front().column->aggregation).help) + ".";
-  return escape_help(help);
+  return help + ", " + row_text(scope, family, per_cpu) + ".";
 }
 
 }  // namespace
@@ -93,16 +89,16 @@ std::string family_name(Scope scope, const perf::EventIdentity& event) {
   return name + "_total";
 }
 
-std::vector<EventFamily> families_of(Scope scope, const collect::ScopePlan& plan) {
+std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan) {
   std::vector<EventFamily> families;
   std::map<std::string, std::size_t> known;
-  for (const collect::Column& column : plan.columns) {
+  for (const collect::Column& column : (scope == Scope::kCpu ? plan.cpu : plan.cgroup).columns) {
     const std::string name = family_name(scope, column.event);
     const auto [place, is_new] = known.try_emplace(name, families.size());
     if (is_new) families.push_back({name, {}, {}});
     families[place->second].columns.push_back({&column, labels_of_event(column.event)});
   }
-  for (EventFamily& family : families) family.help = help_of(scope, family);
+  for (EventFamily& family : families) family.help = help_of(scope, family, plan.cgroup_per_cpu);
   return families;
 }
 

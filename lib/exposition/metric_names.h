@@ -27,12 +27,12 @@ struct EventFamily {
     std::string labels;  ///< escaped, without those of the rows: `pmu="cpu_core"`; mostly empty
   };
   std::string name;
-  std::string help;  ///< what stands after "# HELP name "
+  std::string help;  ///< not escaped
   std::vector<Member> columns;
 };
 
 /// Those of a scope, in the order of their first columns. Borrows from `plan`.
-std::vector<EventFamily> families_of(Scope scope, const collect::ScopePlan& plan);
+std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
 
 /// The labels that tell the rows of an aggregation apart, in their order; none for the host.
 const std::vector<std::string_view>& row_labels(collect::Aggregation aggregation);

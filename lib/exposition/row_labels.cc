@@ -28,21 +28,37 @@ std::string host_labels(collect::Aggregation aggregation, const host::CpuPlace& 
   return labels;
 }
 
+std::string with_information(std::string labels, const collect::CgroupTarget& target) {
+  for (const auto& [name, value] : target.description->information) {
+    labels = join_labels({labels, label(name, value)});
+  }
+  return labels;
+}
+
 }  // namespace
 
+void Rows::add(std::string_view labels, Clock::time_point since) {
+  (text_ += labels) += kClosing;
+  ends_.push_back(text_.size());
+  since_.push_back(since);
+}
+
 RowLabels::RowLabels(const collect::Snapshot& snapshot) {
+  const collect::TargetSet& targets = *snapshot.targets;
+  unnamed_.add("", targets.since);
   for (std::size_t i = 0; i < collect::kAggregations; ++i) {
     for (const collect::HostRow& row : snapshot.host_rows[i]) {
-      host_[i].push_back(host_labels(static_cast<collect::Aggregation>(i), row.place));
+      host_[i].add(host_labels(static_cast<collect::Aggregation>(i), row.place), targets.since);
     }
   }
   std::vector<std::string> identities;
-  for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
+  for (const collect::CgroupTarget& target : targets.cgroups) {
     identities.push_back(identity_of(target));
+    information_.add(with_information(identities.back(), target), target.since);
   }
   for (const collect::CgroupRow& row : snapshot.cgroup_rows) {
     const std::string cpu = row.cpu ? label("cpu", std::to_string(*row.cpu)) : "";
-    cgroups_.push_back(join_labels({identities[row.target], cpu}));
+    cgroups_.add(join_labels({identities[row.target], cpu}), targets.cgroups[row.target].since);
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collect/snapshot.h"
@@ -14,23 +16,58 @@ namespace pex::exposition {
 /// its description that never change.
 std::string identity_of(const collect::CgroupTarget& target);
 
-/// The labels of the rows of a snapshot, escaped and without braces: `cgroup="/a.service"`. Those
-/// of the whole host are empty.
+/// The rows of one table as they are published. In one piece, as they are copied in their order,
+/// once for each of thousands of series.
+class Rows {
+ public:
+  using Clock = std::chrono::system_clock;
+
+  /// `labels` are escaped and without braces. Nothing was counted before `since`.
+  void add(std::string_view labels, Clock::time_point since);
+
+  std::size_t size() const { return since_.size(); }
+  std::string_view labels(std::size_t row) const {
+    std::string_view labels = closed_labels(row);
+    labels.remove_suffix(kClosing.size());
+    return labels;
+  }
+  /// The same with what stands between the last label and the number: "} ".
+  std::string_view closed_labels(std::size_t row) const {
+    return {text_.data() + ends_[row], ends_[row + 1] - ends_[row]};
+  }
+  Clock::time_point since(std::size_t row) const { return since_[row]; }
+
+  std::size_t bytes() const { return text_.size(); }  ///< of all closed labels
+  /// False: they have no labels, as that of the whole host.
+  bool are_named() const { return text_.size() > size() * kClosing.size(); }
+
+  static constexpr std::string_view kClosing = "} ";
+
+ private:
+  std::string text_;  ///< closed
+  std::vector<std::size_t> ends_ = {0};
+  std::vector<Clock::time_point> since_;
+};
+
+/// The rows of a snapshot.
 class RowLabels {
  public:
-  using Rows = std::vector<std::string>;
-
-  RowLabels() = default;
   explicit RowLabels(const collect::Snapshot& snapshot);
 
-  /// Of the rows that a group or a column of a scope has.
+  /// Those that a group or a column of a scope has.
   const Rows& of(Scope scope, collect::Aggregation aggregation) const {
     return scope == Scope::kCgroup ? cgroups_ : host_[static_cast<std::size_t>(aggregation)];
   }
+  /// One for each cgroup, with all that is known of it.
+  const Rows& information() const { return information_; }
+  /// A single one without labels, for what has no rows.
+  const Rows& unnamed() const { return unnamed_; }
 
  private:
   std::array<Rows, collect::kAggregations> host_;
   Rows cgroups_;
+  Rows information_;
+  Rows unnamed_;
 };
 
 }  // namespace pex::exposition

@@ -3,17 +3,16 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
 #include "collect/budget.h"
 #include "exposition/group_troubles.h"
+#include "exposition/labels.h"
 
 namespace pex::exposition {
 namespace {
@@ -60,31 +59,17 @@ struct ProcessMetrics {
       gauge(registry, "process_resident_memory_bytes", "Resident memory of this process.").Add({});
 };
 
-}  // namespace
+/// What the last poll has found.
+struct PollMetrics {
+  explicit PollMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
 
-/// The table of names, help texts and labels: the interface to dashboards and alerts.
-struct SelfMetrics::Families {
-  prometheus::Registry registry;
-
-  Family<Gauge>& build_info = gauge(registry, "perf_event_exporter_build_info",
-                                    "Always 1; the labels tell which build is running.");
-  Family<Gauge>& event_available =
-      gauge(registry, "perf_event_exporter_event_available",
-            "Whether a configured event could be counted on this machine at the last load of "
-            "the configuration, in every group of the scope that lists it.");
+  prometheus::Registry& registry;
   Gauge& open_events = gauge(registry, "perf_event_exporter_open_events",
                              "Counters that are open, each one file descriptor.")
                            .Add({});
-  Family<Counter>& open_errors =
-      counter(registry, "perf_event_exporter_event_open_errors_total",
-              "Times the kernel refused to open an event, by the name of its errno.");
-  Counter& polls = counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
   Gauge& poll_duration = gauge(registry, "perf_event_exporter_poll_duration_seconds",
                                "Duration of the last poll, from its start to its snapshot.")
                              .Add({});
-  Counter& overruns = counter(registry, "perf_event_exporter_poll_overruns_total",
-                              "Polls skipped because their time had passed.")
-                          .Add({});
   Gauge& last_poll = gauge(registry, "perf_event_exporter_last_poll_timestamp_seconds",
                            "When the published counts were read.")
                          .Add({});
@@ -96,7 +81,6 @@ struct SelfMetrics::Families {
             "Cgroups, each once for every CPU, whose groups are enabled in turn because "
             "the kernel's rotation starved one of them.")
           .Add({});
-  GroupTroubles troubles{registry};
   Family<Gauge>& cgroups = gauge(
       registry, "perf_event_exporter_cgroups",
       "Cgroups by state: counted, waiting to be opened, lingering after their end, left out by "
@@ -106,6 +90,111 @@ struct SelfMetrics::Families {
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
   Gauge& cgroups_unreadable = cgroups.Add({{"state", "unreadable"}});
+  Gauge& series = gauge(registry, "perf_event_exporter_series",
+                        "Series that the last snapshot is published as.")
+                      .Add({});
+
+  void set(const collect::PollReport& report, const collect::Snapshot& snapshot) {
+    const collect::TargetSet& targets = *snapshot.targets;
+    poll_duration.Set(std::chrono::duration<double>(report.now.duration).count());
+    last_poll.Set(seconds_since_epoch(snapshot.taken));
+    open_events.Set(static_cast<double>(report.now.open_events));
+    off_pmu.Set(static_cast<double>(report.now.groups_off_pmu));
+    in_turns.Set(static_cast<double>(report.now.targets_in_turns));
+    cgroups_counted.Set(static_cast<double>(targets.present));
+    cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
+    cgroups_waiting.Set(static_cast<double>(targets.waiting));
+    cgroups_left_out.Set(static_cast<double>(targets.found->left_out.size()));
+    cgroups_unreadable.Set(static_cast<double>(targets.found->unreadable.size()));
+    series.Set(static_cast<double>(collect::count_series(snapshot)));
+  }
+};
+
+/// Under the names that the exporter's own configuration has.
+struct WebConfigMetrics {
+  explicit WebConfigMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
+
+  prometheus::Registry& registry;
+  Gauge& successful = gauge(registry, "perf_event_exporter_web_config_last_reload_successful",
+                            "Whether the last load of the web configuration and of the files it "
+                            "names succeeded.")
+                          .Add({});
+  Gauge& time =
+      gauge(registry, "perf_event_exporter_web_config_last_reload_success_timestamp_seconds",
+            "When the web configuration in force was loaded.")
+          .Add({});
+};
+
+FamilyType type_of(const prometheus::MetricFamily& family) {
+  if (family.type == prometheus::MetricType::Counter) return FamilyType::kCounter;
+  return family.name.ends_with("_info") ? FamilyType::kInfo : FamilyType::kGauge;
+}
+
+std::string labels_of(const prometheus::ClientMetric& metric) {
+  std::string labels;
+  for (const auto& [name, value] : metric.label) labels = join_labels({labels, label(name, value)});
+  return labels;
+}
+
+/// By what a sample is chosen.
+std::string_view group_of(const prometheus::ClientMetric& metric) {
+  for (const auto& [name, value] : metric.label) {
+    if (name == "group") return value;
+  }
+  return kExporterGroup;
+}
+
+/// Since when counters count: those of the process from its own start.
+struct Starts {
+  std::chrono::system_clock::time_point exporter = std::chrono::system_clock::now();
+  std::chrono::system_clock::time_point process = exporter;
+};
+
+class RegistryReading final : public SelfReading {
+ public:
+  RegistryReading(std::vector<prometheus::MetricFamily> families, const Starts& starts)
+      : families_(std::move(families)), starts_(starts) {}
+
+  void write(const Selection& selection, FormatWriter& writer) const override {
+    for (const prometheus::MetricFamily& family : families_) {
+      const FamilyHead head{family.name, family.help, type_of(family)};
+      const bool counts = head.type == FamilyType::kCounter;
+      const auto since = family.name.starts_with("process_") ? starts_.process : starts_.exporter;
+      writer.begin(head);
+      for (const prometheus::ClientMetric& metric : family.metric) {
+        if (!selection.has(group_of(metric))) continue;
+        const double value = counts ? metric.counter.value : metric.gauge.value;
+        writer.write(labels_of(metric), real(value), since);
+      }
+    }
+  }
+
+ private:
+  std::vector<prometheus::MetricFamily> families_;
+  Starts starts_;
+};
+
+}  // namespace
+
+/// The table of names, help texts and labels: the interface to dashboards and alerts.
+struct SelfMetrics::Families {
+  Starts starts;
+  prometheus::Registry registry;
+
+  Family<Gauge>& build_info = gauge(registry, "perf_event_exporter_build_info",
+                                    "Always 1; the labels tell which build is running.");
+  Family<Gauge>& event_available =
+      gauge(registry, "perf_event_exporter_event_available",
+            "Whether a configured event could be counted on this machine at the last load of "
+            "the configuration, in every group of the scope that lists it.");
+  Family<Counter>& open_errors =
+      counter(registry, "perf_event_exporter_event_open_errors_total",
+              "Times the kernel refused to open an event, by the name of its errno.");
+  Counter& polls = counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
+  Counter& overruns = counter(registry, "perf_event_exporter_poll_overruns_total",
+                              "Polls skipped because their time had passed.")
+                          .Add({});
+  GroupTroubles troubles{registry};
   Family<Counter>& cgroups_dropped =
       counter(registry, "perf_event_exporter_cgroups_dropped_total",
               "Cgroups that matched and were not counted, by the limit that they met.");
@@ -114,9 +203,6 @@ struct SelfMetrics::Families {
       counter(registry, "perf_event_exporter_cgroups_missed_total",
               "Cgroups that matched and were gone before all their counters were open.")
           .Add({});
-  Gauge& series = gauge(registry, "perf_event_exporter_series",
-                        "Series that the last snapshot is published as.")
-                      .Add({});
   Gauge& series_limit = gauge(registry, "perf_event_exporter_series_limit",
                               "Configured bound on series, limits.max_series.")
                             .Add({});
@@ -128,7 +214,18 @@ struct SelfMetrics::Families {
             "When the configuration in force was loaded.")
           .Add({});
 
-  std::optional<ProcessMetrics> process;  ///< none until they are known: absent, not 0
+  Family<Gauge>& connections = gauge(registry, "perf_event_exporter_http_connections",
+                                     "Connections of clients that are open, with the one that "
+                                     "asks.");
+
+  Family<Counter>& http_troubles =
+      counter(registry, "perf_event_exporter_http_troubles_total",
+              "Clients and requests that were refused, dropped or closed, by reason.");
+
+  // None until they are known: absent, not 0.
+  std::optional<PollMetrics> last_poll;
+  std::optional<WebConfigMetrics> web_config;  ///< none at all without such a file
+  std::optional<ProcessMetrics> process;
   std::map<std::pair<std::string, Scope>, Gauge*> events;
 };
 
@@ -166,28 +263,17 @@ void SelfMetrics::set_series_limit(std::size_t limit) {
 void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Snapshot& snapshot) {
   Families& f = *families_;
   f.polls.Increment();
-  f.poll_duration.Set(std::chrono::duration<double>(report.now.duration).count());
-  f.last_poll.Set(seconds_since_epoch(snapshot.taken));
-  f.open_events.Set(static_cast<double>(report.now.open_events));
-  f.off_pmu.Set(static_cast<double>(report.now.groups_off_pmu));
-  f.in_turns.Set(static_cast<double>(report.now.targets_in_turns));
   f.troubles.add(report, snapshot.plan);
   for (const auto& [refusal, times] : report.refusals) {
     f.open_errors.Add({{"event", refusal.what}, {"errno", errno_name(refusal.code)}})
         .Increment(static_cast<double>(times));
   }
-
-  const collect::TargetSet& targets = *snapshot.targets;
-  f.cgroups_counted.Set(static_cast<double>(targets.present));
-  f.cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
-  f.cgroups_waiting.Set(static_cast<double>(targets.waiting));
-  f.cgroups_left_out.Set(static_cast<double>(targets.found->left_out.size()));
-  f.cgroups_unreadable.Set(static_cast<double>(targets.found->unreadable.size()));
   for (const auto& [bound, dropped] : report.cgroups_dropped) {
     f.dropped_by_reason.at(bound)->Increment(static_cast<double>(dropped));
   }
   f.cgroups_missed.Increment(static_cast<double>(report.cgroups_missed));
-  f.series.Set(static_cast<double>(collect::count_series(snapshot)));
+  if (!f.last_poll) f.last_poll.emplace(f.registry);
+  f.last_poll->set(report, snapshot);
 }
 
 void SelfMetrics::add_overruns(std::uint64_t missed) {
@@ -199,21 +285,36 @@ void SelfMetrics::set_config_loaded(bool successful) {
   if (successful) families_->reload_time.SetToCurrentTime();
 }
 
+void SelfMetrics::set_web_config_loaded(bool successful) {
+  if (!families_->web_config) families_->web_config.emplace(families_->registry);
+  families_->web_config->successful.Set(successful ? 1 : 0);
+  if (successful) families_->web_config->time.SetToCurrentTime();
+}
+
+void SelfMetrics::set_connections(std::size_t open) {
+  families_->connections.Add({}).Set(static_cast<double>(open));
+}
+
+void SelfMetrics::set_http_troubles(std::string_view reason, std::uint64_t total) {
+  raise_to(families_->http_troubles.Add({{"reason", std::string(reason)}}),
+           static_cast<double>(total));
+}
+
 void SelfMetrics::set_process(const host::OwnProcess& process) {
   if (!families_->process) families_->process.emplace(families_->registry);
   ProcessMetrics& metrics = *families_->process;
   raise_to(metrics.cpu_seconds, process.cpu_seconds);
   metrics.start_time.Set(process.start_time_seconds);
+  families_->starts.process = std::chrono::system_clock::time_point{
+      std::chrono::milliseconds{static_cast<std::int64_t>(process.start_time_seconds * 1e3)}};
   metrics.open_fds.Set(static_cast<double>(process.open_fds));
   metrics.max_fds.Set(static_cast<double>(process.max_fds));
   metrics.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));
   metrics.resident_bytes.Set(static_cast<double>(process.resident_bytes));
 }
 
-void SelfMetrics::write(std::string& text) const {
-  std::ostringstream serialized;
-  prometheus::TextSerializer{}.Serialize(serialized, families_->registry.Collect());
-  text += serialized.str();
+std::shared_ptr<const SelfReading> SelfMetrics::read() const {
+  return std::make_shared<const RegistryReading>(families_->registry.Collect(), families_->starts);
 }
 
 }  // namespace pex::exposition

@@ -3,13 +3,25 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
+#include "exposition/format_writer.h"
 #include "exposition/metric_names.h"
+#include "exposition/selection.h"
 #include "host/own_process.h"
 
 namespace pex::exposition {
+
+/// The exporter's own metrics as they were at one moment; immutable, so any thread may write them.
+class SelfReading {
+ public:
+  virtual ~SelfReading() = default;
+  /// Those that are chosen: what has a label `group` goes with that group, all else with the
+  /// exporter.
+  virtual void write(const Selection& selection, FormatWriter& writer) const = 0;
+};
 
 /// The exporter's own health: perf_event_exporter_* and process_*. Not thread-safe.
 class SelfMetrics {
@@ -26,11 +38,15 @@ class SelfMetrics {
   void add_poll(const collect::PollReport& report, const collect::Snapshot& snapshot);
   void add_overruns(std::uint64_t missed);
   void set_config_loaded(bool successful);
+  /// Of the web configuration file; without one it is never called, and there is no such metric.
+  void set_web_config_loaded(bool successful);
+  void set_connections(std::size_t open);
+  /// What has befallen clients so far, by reason.
+  void set_http_troubles(std::string_view reason, std::uint64_t total);
 
   void set_process(const host::OwnProcess& process);
 
-  /// Appends all of them to `text`, in the text format 0.0.4.
-  void write(std::string& text) const;
+  std::shared_ptr<const SelfReading> read() const;
 
  private:
   struct Families;

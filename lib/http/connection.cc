@@ -1,138 +1,235 @@
 #include "http/connection.h"
 
-#include <boost/asio/as_tuple.hpp>
+#include <sys/socket.h>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/serializer.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "http/answer.h"
+#include "http/awaited.h"
+#include "http/ready_access.h"
 #include "http/request_head.h"
+#include "http/respond.h"
+#include "http/return_error.h"
 
 namespace pex::http {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace wire = boost::beast::http;
-using asio::ip::tcp;
-using Message = wire::response<wire::string_body>;
+using boost::system::error_code;
+using Clock = asio::steady_timer::clock_type;
+using Verdict = Logins::Verdict;
 
-constexpr auto kReturnError = asio::as_tuple(asio::use_awaitable);
-constexpr unsigned kHttp11 = 11;
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a last answer
-constexpr unsigned kNobody = 0;  ///< in place of a status: nobody is there to be answered
+constexpr std::chrono::seconds kFirstByte{1};       ///< a new client is not closed for others
+constexpr unsigned kNobody = 0;       ///< in place of a status: nobody is there to be answered
+constexpr char kTlsHandshake = 0x16;  ///< what a client of TLS sends first (RFC 8446, 5.1)
+constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
 
-/// The message as it goes out, but for Connection, which only keep_alive decides.
-Message message_of(Response response, unsigned version, bool keep_alive) {
-  Message message;
-  message.version(version);
-  message.result(response.status);
-  message.set(wire::field::server, "perf_event_exporter");
-  message.set(wire::field::content_type, response.content_type);
-  if (response.status == 405) message.set(wire::field::allow, "GET, HEAD");
-  message.body() = std::move(response.body);
-  message.content_length(message.body().size());
-  message.keep_alive(keep_alive);
-  return message;
-}
+/// A body that one client is taking, for as long as this lives.
+class Sending {
+ public:
+  Sending(std::shared_ptr<Service> service, const Body& body, std::function<void()> drop)
+      : service_(std::move(service)), number_(service_->unsent.begin(body, std::move(drop))) {}
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+  ~Sending() { service_->unsent.end(number_); }
 
-Message last_message(unsigned status) { return message_of(refusal(status), kHttp11, false); }
+ private:
+  std::shared_ptr<Service> service_;
+  std::uint64_t number_;
+};
 
 // In a co_await expression stand only names, moves of names and literals: g++ 12 destroys other
 // temporaries there twice.
 class ClientConnection final : public Connection,
                                public std::enable_shared_from_this<ClientConnection> {
  public:
-  ClientConnection(tcp::socket socket, std::shared_ptr<const Site> site)
-      : site_(std::move(site)), socket_(std::move(socket)), deadline_(socket_.get_executor()) {}
+  ClientConnection(Socket socket, std::shared_ptr<Service> service)
+      : service_(std::move(service)),
+        access_(service_->site.access()),
+        socket_(std::move(socket)),
+        transport_(plain_transport(socket_)),
+        deadline_(socket_.get_executor()),
+        wakeup_(socket_.get_executor()) {}
 
   void close() override {
-    beast::error_code ignored;
+    error_code ignored;
     socket_.close(ignored);
+    wakeup_.cancel();
   }
 
-  tcp::socket::executor_type executor() { return socket_.get_executor(); }
+  std::optional<Clock::time_point> idle_since() const override {
+    const bool is_new = !was_answered_ && idle_since_ && Clock::now() - *idle_since_ < kFirstByte;
+    return is_new ? std::nullopt : idle_since_;
+  }
+
+  Socket::executor_type executor() { return socket_.get_executor(); }
 
   asio::awaitable<void> answer_requests();
-  asio::awaitable<void> answer_busy(bool linger);
+  asio::awaitable<void> answer_busy();
 
  private:
   using OnExpiry = void (ClientConnection::*)();
 
+  asio::awaitable<bool> secure();
+  asio::awaitable<bool> gets_turn();
+  asio::awaitable<void> tell_about_https();
+
   asio::awaitable<bool> answer_next();
   asio::awaitable<unsigned> read_head(RequestHead& head);
   asio::awaitable<bool> receive();
-  asio::awaitable<bool> send(Message& message, bool with_body);
+  asio::awaitable<Response> answer_to(const RequestHead& head, unsigned status);
+  asio::awaitable<std::optional<Response>> refused_at_door(const RequestHead& head);
+  asio::awaitable<Verdict> login(const RequestHead& head);
+  asio::awaitable<Response> answer_by_handler(const Route& route, const RequestHead& head);
+  template <typename T>
+  asio::awaitable<bool> comes(const Awaited<T>& value, std::chrono::milliseconds allowed);
+  asio::awaitable<bool> send(const Response& response, Framing framing, bool with_body);
   asio::awaitable<void> linger_and_close();
+  std::function<void()> dropping();
 
+  const Limits& limits() const { return service_->site.limits; }
+  bool is_as_access_says() const { return transport_access_ == access_->tls(); }
+  char peek();
   void set_deadline(std::chrono::milliseconds allowed, OnExpiry on_expiry);
+  void lift_deadline();
   void stop_reading();
+  void give_up();
   void abort();
-  Message answer_to(const RequestHead& head) const;
 
-  std::shared_ptr<const Site> site_;
-  tcp::socket socket_;
+  std::shared_ptr<Service> service_;
+  std::shared_ptr<const Access> access_;  ///< as it was at the last request
+  Socket socket_;
+  std::unique_ptr<Transport> transport_;
+  const void* transport_access_ = nullptr;  ///< the TLS context that transport_ was made with
   asio::steady_timer deadline_;
-  bool timed_out_ = false;     ///< the deadline set last has passed
+  asio::steady_timer wakeup_;                    ///< for Awaited
+  bool timed_out_ = false;                       ///< the deadline set last has passed
+  std::optional<Clock::time_point> idle_since_;  ///< while nothing is under way
   bool was_answered_ = false;  ///< at least one request; the next one may take its time
   /// Read from the socket and not yet parsed: pipelined requests wait here for their turn.
-  beast::flat_buffer received_;
+  std::string received_;
 };
 
 asio::awaitable<void> ClientConnection::answer_requests() {
-  for (bool keep_alive = true; keep_alive;) {
+  for (bool keep_alive = co_await secure(); keep_alive;) {
     keep_alive = co_await answer_next();
   }
 }
 
-asio::awaitable<void> ClientConnection::answer_busy(bool linger) {
-  Message busy = last_message(503);
-  const bool sent = co_await send(busy, true);
-  if (sent && linger) co_await linger_and_close();
+asio::awaitable<void> ClientConnection::answer_busy() {
+  const bool is_secure = co_await secure();
+  if (!is_secure) co_return close();
+  const Response busy = unavailable("too many connections");
+  const Framing framing{.now = std::time(nullptr)};
+  const bool sent = co_await send(busy, framing, true);
+  if (sent) co_await linger_and_close();
+}
+
+/// Speaks TLS from now on where Access says so. False: no request can follow.
+asio::awaitable<bool> ClientConnection::secure() {
+  if (access_->tls() == nullptr) co_return true;
+  set_deadline(limits().read_timeout, &ClientConnection::close);
+  idle_since_ = Clock::now();
+  co_await socket_.async_wait(Socket::wait_read, kReturnError);
+  idle_since_.reset();
+  const char first = peek();
+  if (first != kTlsHandshake && first != 0) ++service_->troubles.tls_handshake;
+  if (first >= 'A' && first <= 'Z') co_await tell_about_https();  // the letter of a method
+  if (first != kTlsHandshake) co_return false;
+
+  const bool is_our_turn = co_await gets_turn();
+  if (!is_our_turn) co_return false;
+  transport_ = tls_transport(socket_, access_);
+  if (!transport_) co_return false;
+  transport_access_ = access_->tls();
+  const auto [error] = co_await transport_->handshake();
+  if (error) ++service_->troubles.tls_handshake;
+  if (error && socket_.is_open()) {  // the client is to read why, and not to be reset
+    transport_ = plain_transport(socket_);
+    co_await linger_and_close();
+  }
+  co_return !error && socket_.is_open();
+}
+
+/// Waits until the handshake may begin. False: the connection was closed meanwhile.
+asio::awaitable<bool> ClientConnection::gets_turn() {
+  const auto turn = std::make_shared<Awaited<bool>>(wakeup_);
+  service_->handshakes->ask([weak = std::weak_ptr{turn}] {
+    const auto waiting = weak.lock();
+    if (waiting) waiting->give(true);
+    return waiting != nullptr;
+  });
+  const std::chrono::milliseconds allowed = limits().read_timeout;
+  const bool came = co_await comes(*turn, allowed);
+  if (!came) co_return false;
+  co_return socket_.is_open();
+}
+
+/// The first byte, which stays where it is; 0 when none has come.
+char ClientConnection::peek() {
+  char first = 0;
+  if (socket_.is_open()) ::recv(socket_.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
+  return first;
+}
+
+asio::awaitable<void> ClientConnection::tell_about_https() {
+  const Response response = plain_text(400, kSpeaksHttps);
+  const Framing framing{.version = 10, .now = std::time(nullptr)};
+  const bool sent = co_await send(response, framing, true);
+  if (sent) co_await linger_and_close();
 }
 
 /// Reads one request and answers it. True when the client may send another.
 asio::awaitable<bool> ClientConnection::answer_next() {
-  RequestHead head{site_->limits.header_bytes};
+  RequestHead head{limits().header_bytes};
   const unsigned status = co_await read_head(head);
   if (status == kNobody || !socket_.is_open()) co_return false;  // closed by us: see close()
 
-  Message message = status == 200 ? answer_to(head) : last_message(status);
-  const bool with_body = status != 200 || head.method() != "HEAD";
-  const bool sent = co_await send(message, with_body);
+  access_ = service_->site.access();
+  const Response response = co_await answer_to(head, status);
+  if (!socket_.is_open()) co_return false;
+
+  const bool is_good = status == 200;
+  const bool is_stranger = response.status == 401;  // who could hold the connection for ever
+  // Whoever came in under another TLS configuration, or under none, is to come in again.
+  const bool keep_alive = is_good && !is_stranger && head.keep_alive() && is_as_access_says();
+  const Framing framing{.version = is_good ? head.version() : 11,
+                        .keep_alive = keep_alive,
+                        .now = std::time(nullptr)};
+  const bool with_body = !is_good || head.method() != "HEAD";
+  const bool sent = co_await send(response, framing, with_body);
   if (!sent) co_return false;
 
   was_answered_ = true;
-  const bool keep_alive = message.keep_alive();
   if (!keep_alive) co_await linger_and_close();
   co_return keep_alive;
 }
 
-Message ClientConnection::answer_to(const RequestHead& head) const {
-  return message_of(answer(*site_, head.method(), head.target()), head.version(),
-                    head.keep_alive());
-}
-
 /// The head's status, 408 when it does not arrive in time, 400 when the client ends it halfway.
 asio::awaitable<unsigned> ClientConnection::read_head(RequestHead& head) {
-  const Limits& limits = site_->limits;
-  if (received_.size() == 0) {
-    set_deadline(was_answered_ ? limits.idle_timeout : limits.read_timeout,
+  if (received_.empty()) {
+    set_deadline(was_answered_ ? limits().idle_timeout : limits().read_timeout,
                  &ClientConnection::stop_reading);
+    idle_since_ = Clock::now();
     const bool arrived = co_await receive();
+    idle_since_.reset();
     if (!arrived) co_return kNobody;  // between two requests either side may just leave
   }
   if (head.take(received_)) co_return head.status();  // nearly always: it came in one packet
 
-  set_deadline(limits.read_timeout, &ClientConnection::stop_reading);
+  set_deadline(limits().read_timeout, &ClientConnection::stop_reading);
   do {
     const bool arrived = co_await receive();
     if (!arrived) co_return timed_out_ ? 408 : 400;
@@ -142,34 +239,118 @@ asio::awaitable<unsigned> ClientConnection::read_head(RequestHead& head) {
 
 /// Waits for bytes and appends them to what was received. False when none will come in time.
 asio::awaitable<bool> ClientConnection::receive() {
-  const auto room = received_.prepare(kReadBytes);
-  const auto [error, size] = co_await socket_.async_read_some(room, kReturnError);
-  if (error || timed_out_) co_return false;
-  received_.commit(size);
-  co_return true;
+  const std::size_t before = received_.size();
+  received_.resize(before + kReadBytes);
+  const asio::mutable_buffer room{received_.data() + before, kReadBytes};
+  const auto [error, size] = co_await transport_->read_some(room);
+  const bool arrived = !error && !timed_out_;
+  received_.resize(before + (arrived ? size : 0));
+  co_return arrived;
 }
 
-/// Header and body leave in one gathering write, the body from where the handler made it.
-asio::awaitable<bool> ClientConnection::send(Message& message, bool with_body) {
-  set_deadline(site_->limits.write_timeout, &ClientConnection::abort);
-  wire::response_serializer<wire::string_body> serializer{message};
-  if (!with_body) {
-    const auto [error, size] = co_await wire::async_write_header(socket_, serializer, kReturnError);
-    co_return !error;
+/// A path that leads nowhere is told only to those who may log in.
+asio::awaitable<Response> ClientConnection::answer_to(const RequestHead& head, unsigned status) {
+  lift_deadline();
+  if (status != 200) co_return refusal(status);
+  const std::vector<Route>& routes = service_->site.routes;
+  const auto index = find_route(routes, path_of(head.target()));
+  if (!index || routes[*index].needs_login) {
+    auto refused = co_await refused_at_door(head);
+    if (refused) co_return *std::move(refused);
   }
-  const auto [error, size] = co_await wire::async_write(socket_, serializer, kReturnError);
+  if (!index) co_return refusal(404);
+  const Route& route = routes[*index];
+  if (!takes_method(route, head.method())) co_return wrong_method(route);
+  co_return co_await answer_by_handler(route, head);
+}
+
+/// By the rate limit, which counts every try, and then the login. Nothing: the client may come in.
+asio::awaitable<std::optional<Response>> ClientConnection::refused_at_door(
+    const RequestHead& head) {
+  Troubles& troubles = service_->troubles;
+  if (const auto& limit = access_->settings().rate_limit) {
+    const auto wait = service_->bucket.take(*limit, Clock::now());
+    if (wait) ++troubles.rate_limit;
+    if (wait) co_return too_many_requests(*wait);
+  }
+  if (access_->settings().users.empty()) co_return std::nullopt;
+  const Verdict verdict = co_await login(head);
+  if (verdict == Verdict::kAccepted) co_return std::nullopt;
+  const bool is_busy = verdict == Verdict::kBusy;
+  ++(is_busy ? troubles.login_busy : troubles.login_refused);
+  co_return is_busy ? unavailable("too many logins are being checked") : refusal(401);
+}
+
+asio::awaitable<Verdict> ClientConnection::login(const RequestHead& head) {
+  auto credentials = parse_credentials(head.value("Authorization"));
+  if (!credentials) co_return Verdict::kRefused;
+  const auto verdict = std::make_shared<Awaited<Verdict>>(wakeup_);
+  service_->logins->check(*std::move(credentials), access_->settings().users,
+                          [weak = std::weak_ptr{verdict}](Verdict given) {
+                            if (const auto waiting = weak.lock()) waiting->give(given);
+                          });
+  const std::chrono::milliseconds allowed = limits().answer_timeout;
+  const bool came = co_await comes(*verdict, allowed);
+  co_return came ? verdict->take() : Verdict::kBusy;
+}
+
+asio::awaitable<Response> ClientConnection::answer_by_handler(const Route& route,
+                                                              const RequestHead& head) {
+  if (!socket_.is_open()) co_return Response{};  // closed during the login
+  const auto answer = std::make_shared<Awaited<Response>>(wakeup_);
+  ask(route, request_of(head), answer);
+  const std::chrono::milliseconds allowed = limits().answer_timeout;
+  const bool came = co_await comes(*answer, allowed);
+  if (!came) co_return unavailable("the answer took too long");
+  co_return answer->take();
+}
+
+/// Waits for `value`. False: it takes longer than `allowed`, or the connection was closed.
+template <typename T>
+asio::awaitable<bool> ClientConnection::comes(const Awaited<T>& value,
+                                              std::chrono::milliseconds allowed) {
+  wakeup_.expires_after(allowed);
+  while (!value.has_come() && socket_.is_open() && wakeup_.expiry() > Clock::now()) {
+    co_await wakeup_.async_wait(kReturnError);
+  }
+  co_return value.has_come();
+}
+
+/// Head and body leave in one gathering write, the body from where the handler made it.
+asio::awaitable<bool> ClientConnection::send(const Response& response, Framing framing,
+                                             bool with_body) {
+  set_deadline(limits().write_timeout, &ClientConnection::give_up);
+  const std::string head = response_head(response, access_->settings().headers, framing);
+  const bool has_body = with_body && response.body != nullptr;
+  const std::string_view body = has_body ? std::string_view{*response.body} : std::string_view{};
+  std::optional<Sending> sending;
+  if (has_body) sending.emplace(service_, response.body, dropping());
+  const auto [error, size] = co_await transport_->write(head, body);
   co_return !error;
+}
+
+/// Ends this connection, if it is still there, as too much is unsent.
+std::function<void()> ClientConnection::dropping() {
+  return [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    ++self->service_->troubles.unsent_limit;
+    self->abort();
+  };
 }
 
 /// A close while the client's bytes are still arriving would reset the connection, and the reset
 /// could overtake our answer: so say that we are done, and let the client close first.
 asio::awaitable<void> ClientConnection::linger_and_close() {
-  beast::error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_send, ignored);
   set_deadline(kLinger, &ClientConnection::close);
+  co_await transport_->end();
+  error_code ignored;  // the client may have been the first
+  socket_.shutdown(Socket::shutdown_send, ignored);
+  received_.resize(kReadBytes);
+  const asio::mutable_buffer room{received_.data(), received_.size()};
   for (bool more = true; more;) {
-    received_.clear();
-    more = co_await receive();
+    const auto [error, size] = co_await socket_.async_read_some(room, kReturnError);
+    more = !error && !timed_out_;
   }
   close();
 }
@@ -178,27 +359,38 @@ asio::awaitable<void> ClientConnection::linger_and_close() {
 void ClientConnection::set_deadline(std::chrono::milliseconds allowed, OnExpiry on_expiry) {
   timed_out_ = false;
   deadline_.expires_after(allowed);
-  deadline_.async_wait([weak = weak_from_this(), on_expiry](beast::error_code error) {
+  deadline_.async_wait([weak = weak_from_this(), on_expiry](error_code error) {
     const auto self = weak.lock();
     if (error || !self) return;
     // A wait that was over when the deadline moved is not told so; only the clock knows.
-    if (self->deadline_.expiry() > asio::steady_timer::clock_type::now()) return;
+    if (self->deadline_.expiry() > Clock::now()) return;
     self->timed_out_ = true;
     (self.get()->*on_expiry)();
   });
 }
 
+void ClientConnection::lift_deadline() {
+  timed_out_ = false;
+  deadline_.expires_at(Clock::time_point::max());
+}
+
 /// Ends a pending receive and leaves the socket open for an answer.
 void ClientConnection::stop_reading() {
-  beast::error_code ignored;
+  error_code ignored;
   socket_.cancel(ignored);
+}
+
+/// On a client that takes too long for its answer.
+void ClientConnection::give_up() {
+  ++service_->troubles.slow_client;
+  abort();
 }
 
 /// Closes and drops what the client has not read: after a plain close the kernel would keep
 /// offering it, megabytes of it, to a client that does not take it.
 void ClientConnection::abort() {
-  beast::error_code ignored;
-  socket_.set_option(tcp::socket::linger{true, 0}, ignored);
+  error_code ignored;
+  socket_.set_option(Socket::linger{true, 0}, ignored);
   close();
 }
 
@@ -207,8 +399,8 @@ asio::awaitable<void> run_serving(std::shared_ptr<ClientConnection> connection) 
   co_await connection->answer_requests();
 }
 
-asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection, bool linger) {
-  co_await connection->answer_busy(linger);
+asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection) {
+  co_await connection->answer_busy();
 }
 
 }  // namespace
@@ -216,16 +408,15 @@ asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection,
 // `detached` drops an exception: it has ended the coroutine, and that closes the one connection it
 // concerns. What a handler throws does not come this far.
 
-std::weak_ptr<Connection> serve(tcp::socket socket, std::shared_ptr<const Site> site) {
-  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(site));
+std::weak_ptr<Connection> serve(Socket socket, std::shared_ptr<Service> service) {
+  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(service));
   asio::co_spawn(connection->executor(), run_serving(connection), asio::detached);
   return connection;
 }
 
-std::weak_ptr<Connection> refuse(tcp::socket socket, std::shared_ptr<const Site> site,
-                                 bool linger) {
-  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(site));
-  asio::co_spawn(connection->executor(), run_refusing(connection, linger), asio::detached);
+std::weak_ptr<Connection> refuse(Socket socket, std::shared_ptr<Service> service) {
+  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(service));
+  asio::co_spawn(connection->executor(), run_refusing(connection), asio::detached);
   return connection;
 }
 

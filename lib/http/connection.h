@@ -1,9 +1,11 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 #include <memory>
+#include <optional>
 
-#include "http/answer.h"
+#include "http/service.h"
+#include "http/transport.h"
 
 namespace pex::http {
 
@@ -15,15 +17,17 @@ class Connection {
 
   /// Closes the socket. No handler is called after this, even for a request already received.
   virtual void close() = 0;
+
+  /// Since when we wait for the client's first byte or next request, and for nothing else: it may
+  /// be closed for another one. Nothing: it may not, also because it has just come.
+  virtual std::optional<std::chrono::steady_clock::time_point> idle_since() const = 0;
 };
 
 /// Answers the client's requests, one after the other, until one side has had enough.
-std::weak_ptr<Connection> serve(boost::asio::ip::tcp::socket socket,
-                                std::shared_ptr<const Site> site);
+std::weak_ptr<Connection> serve(Socket socket, std::shared_ptr<Service> service);
 
-/// Answers 503 without waiting for a request, and closes. With `linger` the client has time to
-/// read it; without, it may see a reset instead, but costs us nothing beyond this turn of the loop.
-std::weak_ptr<Connection> refuse(boost::asio::ip::tcp::socket socket,
-                                 std::shared_ptr<const Site> site, bool linger);
+/// Answers 503 without waiting for a request, and closes. The client has time to read it, and to
+/// agree on TLS first, so its descriptor is ours for a while: not for any number of clients.
+std::weak_ptr<Connection> refuse(Socket socket, std::shared_ptr<Service> service);
 
 }  // namespace pex::http

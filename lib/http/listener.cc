@@ -1,24 +1,26 @@
 #include "http/listener.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
-#include <boost/asio/ip/v6_only.hpp>
 #include <cerrno>
-#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/parse.h"
 
 namespace pex::http {
 namespace {
-
-namespace asio = boost::asio;
-using asio::ip::tcp;
-using boost::system::error_code;
 
 struct Remedy {
   int code;
@@ -34,9 +36,13 @@ constexpr Remedy kListenRemedies[] = {
     {EMFILE, "raise LimitNOFILE= in the unit"},
 };
 constexpr const char* kSpellingRemedy =
-    "write host:port, :port or [IPv6]:port in --web.listen-address, for example 127.0.0.1:10173";
+    "write host:port, :port, [IPv6]:port or unix:/path in --web.listen-address, for example "
+    "127.0.0.1:10173";
 constexpr const char* kNameRemedy =
     "use a name that this machine can resolve, or an IP address, in --web.listen-address";
+constexpr const char* kInheritedRemedy =
+    "let the .socket unit have ListenStream= with a port or a path, and Accept=no";
+constexpr std::string_view kUnix = "unix:";
 
 std::string remedy_for(int code) {
   const auto row = std::find_if(std::begin(kListenRemedies), std::end(kListenRemedies),
@@ -49,10 +55,24 @@ struct HostAndPort {
   std::uint16_t port;
 };
 
+/// One address of TCP over IPv4 or IPv6.
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto port = parse_unsigned(text);
   if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return {};
   return static_cast<std::uint16_t>(*port);
+}
+
+/// With or without a zone: fe80::1%eth0.
+bool is_ipv6(const std::string& text) {
+  in6_addr ignored{};
+  return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
 }
 
 /// The host without its brackets. Nothing for an IPv6 address without them (it would be unclear
@@ -61,10 +81,8 @@ std::optional<std::string> parse_host(std::string_view text) {
   const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
   const std::string host{bracketed ? text.substr(1, text.size() - 2) : text};
   if (host.find_first_of("[]/ \t") != std::string::npos) return {};
-  error_code error;
-  asio::ip::make_address_v6(host, error);
-  const bool is_ipv6 = !error;
-  if (bracketed != is_ipv6 || (!is_ipv6 && host.find(':') != std::string::npos)) return {};
+  const bool is_v6 = is_ipv6(host);
+  if (bracketed != is_v6 || (!is_v6 && host.find(':') != std::string::npos)) return {};
   return host;
 }
 
@@ -77,63 +95,166 @@ std::optional<HostAndPort> parse_address(std::string_view address) {
   return HostAndPort{*host, *port};
 }
 
-std::vector<tcp::endpoint> resolve(asio::io_context& loop, const HostAndPort& wanted,
-                                   error_code& error) {
-  tcp::resolver resolver{loop};
-  const auto found = resolver.resolve(wanted.host, std::to_string(wanted.port),
-                                      tcp::resolver::numeric_service, error);
-  std::vector<tcp::endpoint> endpoints;
-  for (const auto& entry : found) endpoints.push_back(entry.endpoint());
+struct FreeFound {
+  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
+};
+
+/// Every address of the host, those of IPv4 first. The error has getaddrinfo(3)'s reason.
+Result<std::vector<Endpoint>, std::string> resolve(const HostAndPort& wanted) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
+  addrinfo* raw = nullptr;
+  const int failure =
+      ::getaddrinfo(wanted.host.c_str(), std::to_string(wanted.port).c_str(), &hints, &raw);
+  if (failure != 0) return std::string{::gai_strerror(failure)};
+  const std::unique_ptr<addrinfo, FreeFound> found{raw};
+  std::vector<Endpoint> endpoints;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    endpoints.emplace_back().size = each->ai_addrlen;
+    std::memcpy(&endpoints.back().address, each->ai_addr, each->ai_addrlen);
+  }
   std::stable_partition(endpoints.begin(), endpoints.end(),
-                        [](const tcp::endpoint& each) { return each.address().is_v4(); });
+                        [](const Endpoint& each) { return each.address.ss_family == AF_INET; });
   return endpoints;
 }
 
+Endpoint any_v6(std::uint16_t port) {
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(port);
+  Endpoint endpoint{.size = sizeof any};
+  std::memcpy(&endpoint.address, &any, sizeof any);
+  return endpoint;
+}
+
+Endpoint any_v4(std::uint16_t port) {
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_port = htons(port);
+  Endpoint endpoint{.size = sizeof any};
+  std::memcpy(&endpoint.address, &any, sizeof any);
+  return endpoint;
+}
+
 /// Where to listen, best first; the second is tried only where the first one's family is missing.
-std::vector<tcp::endpoint> endpoints_of(asio::io_context& loop, const HostAndPort& wanted,
-                                        error_code& error) {
-  if (!wanted.host.empty()) return resolve(loop, wanted, error);
-  return {{tcp::v6(), wanted.port}, {tcp::v4(), wanted.port}};
+Result<std::vector<Endpoint>, std::string> endpoints_of(const HostAndPort& wanted) {
+  if (!wanted.host.empty()) return resolve(wanted);
+  return std::vector<Endpoint>{any_v6(wanted.port), any_v4(wanted.port)};
 }
 
-error_code start_listening(tcp::acceptor& acceptor, const tcp::endpoint& endpoint) {
-  error_code error;
-  if (acceptor.open(endpoint.protocol(), error)) return error;
-  set_close_on_exec(acceptor.native_handle());
+bool is_every_v6(const Endpoint& endpoint) {
+  if (endpoint.address.ss_family != AF_INET6) return false;
+  sockaddr_in6 address{};
+  std::memcpy(&address, &endpoint.address, sizeof address);
+  return IN6_IS_ADDR_UNSPECIFIED(&address.sin6_addr);
+}
+
+bool set(const UniqueFd& fd, int level, int option, int value) {
+  return ::setsockopt(fd.get(), level, option, &value, sizeof value) == 0;
+}
+
+UniqueFd open_stream(int family) {
+  return UniqueFd{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+}
+
+/// Fails with errno.
+Result<UniqueFd, int> listen_on(const Endpoint& endpoint) {
+  UniqueFd fd = open_stream(endpoint.address.ss_family);
   // After a restart the port is still held by connections of the last run that wait to time out.
-  if (acceptor.set_option(tcp::acceptor::reuse_address{true}, error)) return error;
-  if (endpoint.address().is_v6() && endpoint.address().is_unspecified() &&
-      acceptor.set_option(asio::ip::v6_only{false}, error)) {
-    return error;
-  }
-  if (acceptor.bind(endpoint, error)) return error;
-  acceptor.listen(tcp::acceptor::max_listen_connections, error);
-  return error;
+  const bool is_listening = fd && set(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
+                            (!is_every_v6(endpoint) || set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
+                            ::bind(fd.get(), endpoint.get(), endpoint.size) == 0 &&
+                            ::listen(fd.get(), SOMAXCONN) == 0;
+  if (!is_listening) return int{errno};
+  return fd;
 }
 
-bool family_is_missing(const error_code& error) {
-  return error.value() == EAFNOSUPPORT || error.value() == EADDRNOTAVAIL;
+std::uint16_t port_of(const UniqueFd& fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return 0;
+  sockaddr_in both{};  // the port is at the same place in both families
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  std::memcpy(&both, &address, sizeof both);
+  return ntohs(both.sin_port);
+}
+
+ListeningSocket listening(UniqueFd fd) {
+  const std::uint16_t port = port_of(fd);
+  return {.fd = std::move(fd), .port = port};
+}
+
+bool family_is_missing(int code) { return code == EAFNOSUPPORT || code == EADDRNOTAVAIL; }
+
+Result<ListeningSocket> open_tcp(const std::string& address) {
+  const auto wanted = parse_address(address);
+  if (!wanted) return Error{0, "'" + address + "' is no listen address", kSpellingRemedy};
+  const auto endpoints = endpoints_of(*wanted);
+  if (!endpoints) return Error{0, "listen on " + address + ": " + endpoints.error(), kNameRemedy};
+
+  int code = 0;
+  for (const Endpoint& endpoint : *endpoints) {
+    auto fd = listen_on(endpoint);
+    if (fd) return listening(*std::move(fd));
+    code = fd.error();
+    if (!family_is_missing(code)) break;
+  }
+  return Error{code, "listen on " + address, remedy_for(code)};
+}
+
+Result<ListeningSocket> open_unix(const std::string& path) {
+  const std::string attempted = "listen on unix:" + path;
+  UniqueFd fd = open_stream(AF_UNIX);
+  if (!fd) return Error{errno, attempted, remedy_for(errno)};
+  auto file = SocketFile::bind(fd, path);
+  if (!file) return file.error();
+  if (::listen(fd.get(), SOMAXCONN) != 0) return Error{errno, attempted, ""};
+  return ListeningSocket{.fd = std::move(fd), .file = *std::move(file)};
+}
+
+/// An integer option of SOL_SOCKET; -1 for what is no socket.
+int option_of(int fd, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
 }  // namespace
 
-Result<tcp::acceptor> open_listener(asio::io_context& loop, const std::string& address) {
-  const auto wanted = parse_address(address);
-  if (!wanted) return Error{0, "'" + address + "' is no listen address", kSpellingRemedy};
-
-  error_code error;
-  const auto endpoints = endpoints_of(loop, *wanted, error);
-  if (error) return Error{0, "listen on " + address + ": " + error.message(), kNameRemedy};
-
-  for (const tcp::endpoint& endpoint : endpoints) {
-    tcp::acceptor acceptor{loop};
-    error = start_listening(acceptor, endpoint);
-    if (!error) return acceptor;
-    if (!family_is_missing(error)) break;
-  }
-  return Error{error.value(), "listen on " + address, remedy_for(error.value())};
+Result<ListeningSocket> open_listener(const std::string& address) {
+  if (address.starts_with(kUnix)) return open_unix(address.substr(kUnix.size()));
+  return open_tcp(address);
 }
 
-void set_close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
+Result<ListeningSocket> adopt_listener(UniqueFd fd) {
+  const int family = family_of(fd.get());
+  const bool is_family = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+  if (!is_family || option_of(fd.get(), SO_TYPE) != SOCK_STREAM ||
+      option_of(fd.get(), SO_ACCEPTCONN) != 1) {
+    return Error{0,
+                 "descriptor " + std::to_string(fd.get()) +
+                     " of the service manager is no stream socket that listens",
+                 kInheritedRemedy};
+  }
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (::fcntl(fd.get(), F_SETFD, FD_CLOEXEC) != 0 ||
+      ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return Error{errno, "use descriptor " + std::to_string(fd.get()) + " of the service manager",
+                 ""};
+  }
+  return listening(std::move(fd));
+}
+
+Result<UniqueFd, int> accept_client(int listener) {
+  UniqueFd fd{::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+  if (!fd) return int{errno};
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);  // without it small answers are late, not wrong
+  return fd;
+}
+
+int family_of(int socket) { return option_of(socket, SO_DOMAIN); }
 
 }  // namespace pex::http

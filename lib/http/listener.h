@@ -1,20 +1,33 @@
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
+#include "http/socket_file.h"
 
 namespace pex::http {
 
-/// A socket that listens on `address`, spelled as Server::listen says. A name that has several
-/// addresses is listened on at one of them, at IPv4 where it can be.
-Result<boost::asio::ip::tcp::acceptor> open_listener(boost::asio::io_context& loop,
-                                                     const std::string& address);
+/// A socket that listens: stream, non-blocking, close-on-exec.
+struct ListeningSocket {
+  UniqueFd fd;
+  std::uint16_t port = 0;  ///< 0 for a unix socket
+  SocketFile file{};       ///< none but for a unix socket that we made
+};
 
-/// Asio opens and accepts without close-on-exec and cannot be asked for it, so it is set
-/// afterwards.
-void set_close_on_exec(int fd);
+/// Listens on `address`, spelled as Listening::addresses says. A name that has several addresses is
+/// listened on at one of them, at IPv4 where it can be.
+Result<ListeningSocket> open_listener(const std::string& address);
+
+/// Takes a socket that another program made and listens on. Its file is that program's.
+Result<ListeningSocket> adopt_listener(UniqueFd fd);
+
+/// The next client's connection, non-blocking and close-on-exec. Fails with accept(2)'s errno:
+/// EAGAIN when nobody is there.
+Result<UniqueFd, int> accept_client(int listener);
+
+/// AF_INET, AF_INET6, AF_UNIX; -1 for what is no socket.
+int family_of(int socket);
 
 }  // namespace pex::http

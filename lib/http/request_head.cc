@@ -1,42 +1,104 @@
 #include "http/request_head.h"
 
+#include <algorithm>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
 #include <boost/none.hpp>
 #include <cstdint>
+#include <utility>
+
+#include "base/parse.h"
 
 namespace pex::http {
 namespace {
+
 namespace wire = boost::beast::http;
+
+/// The letters of a host and port (RFC 3986, 3.2.2 and 3.2.3), without those of a path or user.
+bool is_host(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char byte) {
+    return byte > ' ' && byte < 0x7f &&
+           std::string_view{"\"#/<>?@\\^`{|}"}.find(byte) == std::string_view::npos;
+  });
 }
 
-RequestHead::RequestHead(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {
-  parser_.header_limit(static_cast<std::uint32_t>(limit_bytes));
-  parser_.body_limit(boost::none);  // a body of any size is refused by us, and in one way
-}
+}  // namespace
 
-bool RequestHead::take(boost::beast::flat_buffer& received) {
-  boost::beast::error_code error;
-  const std::size_t used = parser_.put(received.data(), error);
-  received.consume(used);
-  taken_bytes_ += used;
+struct RequestHead::Fields {
+  wire::request_parser<wire::empty_body> parser;
 
-  // Beast's own limit holds for what it sees at once: a client that sends one line at a time would
-  // never meet it, so the whole is counted here.
-  const bool needs_more = error == wire::error::need_more;
-  const std::size_t head_bytes = taken_bytes_ + (needs_more ? received.size() : 0);
-  if (head_bytes > limit_bytes_ || error == wire::error::header_limit) {
+  const auto& message() const { return parser.get(); }
+};
+
+RequestHead::RequestHead(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+RequestHead::~RequestHead() = default;
+
+bool RequestHead::take(std::string& received) {
+  const std::size_t end = std::min(received.size(), limit_bytes_);
+  auto verdict = HeadShape::Verdict::kGoesOn;
+  while (verdict == HeadShape::Verdict::kGoesOn && seen_bytes_ < end) {
+    verdict = shape_.take(received[seen_bytes_++]);
+  }
+
+  if (verdict == HeadShape::Verdict::kWhole) {
+    status_ = parse({received.data(), seen_bytes_});
+    received.erase(0, seen_bytes_);
+  } else if (verdict == HeadShape::Verdict::kRefused) {
+    status_ = 400;
+  } else if (received.size() > limit_bytes_) {
     status_ = 431;
-  } else if (!needs_more) {
-    status_ = error ? 400 : judge();
   }
   return status_ != 0;
 }
 
+/// `head` is whole, so Beast either takes all of it or finds it wrong.
+unsigned RequestHead::parse(std::string_view head) {
+  fields_ = std::make_unique<Fields>();
+  auto& parser = fields_->parser;
+  parser.header_limit(static_cast<std::uint32_t>(head.size() + 1));
+  parser.body_limit(boost::none);  // a body of any size is refused by us, and in one way
+  boost::beast::error_code error;
+  const std::size_t used = parser.put(boost::asio::buffer(head.data(), head.size()), error);
+  return error || used != head.size() || !parser.is_header_done() ? 400 : judge();
+}
+
 unsigned RequestHead::judge() const {
-  if (!parser_.is_done()) return 413;  // the head is whole, so what is still to come is a body
-  const bool names_its_host = fields().count(wire::field::host) == 1;
-  if (version() >= 11 && !names_its_host) return 400;  // RFC 9112, 3.2: MUST
+  // "*" and "host:port" belong to methods we do not have, and a whole URL to proxies.
+  if (!target().starts_with('/')) return 400;
+  const std::size_t hosts = count("Host");
+  if (hosts > 1 || (version() >= 11 && hosts == 0)) return 400;  // RFC 9112, 3.2: MUST
+  if (!is_host(value("Host"))) return 400;
+  if (is_body_announced_twice()) return 400;
+  if (count("Transfer-Encoding") > 0 || !fields_->parser.is_done()) return 413;
   return 200;
+}
+
+/// Whoever is before us may have believed the other announcement (RFC 9112, 11.2), so even two that
+/// agree are refused, and so is "0, 0" in one field.
+bool RequestHead::is_body_announced_twice() const {
+  const std::size_t lengths = count("Content-Length");
+  if (lengths == 0) return false;
+  return lengths > 1 || count("Transfer-Encoding") > 0 || !parse_unsigned(value("Content-Length"));
+}
+
+std::string_view RequestHead::method() const { return fields_->message().method_string(); }
+std::string_view RequestHead::target() const { return fields_->message().target(); }
+unsigned RequestHead::version() const { return fields_->message().version(); }
+bool RequestHead::keep_alive() const { return fields_->message().keep_alive(); }
+
+std::size_t RequestHead::count(std::string_view name) const {
+  return fields_->message().count({name.data(), name.size()});
+}
+
+std::string RequestHead::value(std::string_view name) const {
+  const auto [begin, end] = fields_->message().equal_range({name.data(), name.size()});
+  std::string joined;
+  for (auto each = begin; each != end; ++each) {
+    if (each != begin) joined += ", ";
+    joined.append(each->value().data(), each->value().size());
+  }
+  return joined;
 }
 
 }  // namespace pex::http

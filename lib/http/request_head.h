@@ -1,10 +1,11 @@
 #pragma once
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/parser.hpp>
 #include <cstddef>
+#include <memory>
+#include <string>
 #include <string_view>
+
+#include "http/head_shape.h"
 
 namespace pex::http {
 
@@ -13,30 +14,39 @@ class RequestHead {
  public:
   /// A head of more than `limit_bytes` is refused.
   explicit RequestHead(std::size_t limit_bytes);
+  ~RequestHead();
 
-  /// Takes what belongs to this head from the front of `received`; what follows is left there for
-  /// the next one. True once status() is known. Must not be called again after that.
-  bool take(boost::beast::flat_buffer& received);
+  /// Takes the head from the front of `received` once it is whole; what follows is left there for
+  /// the next one. Until then `received` may only grow between two calls. True once status() is
+  /// known. Must not be called again after that.
+  bool take(std::string& received);
 
   /// 200 when the request may be answered, else what to refuse it with: 400, 413 or 431.
   unsigned status() const { return status_; }
 
   /// Only while status() is 200. The views end with this object.
-  std::string_view method() const { return fields().method_string(); }
-  std::string_view target() const { return fields().target(); }
-  unsigned version() const { return fields().version(); }  ///< 10 or 11
-  bool keep_alive() const { return fields().keep_alive(); }
+  std::string_view method() const;
+  std::string_view target() const;  ///< begins with '/'
+  unsigned version() const;         ///< 10 or 11
+  bool keep_alive() const;
+
+  /// How many fields have this name, in whichever case.
+  std::size_t count(std::string_view name) const;
+  /// The values of all of them, joined with ", " (RFC 9110, 5.2); empty for none.
+  std::string value(std::string_view name) const;
 
  private:
-  using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
+  struct Fields;  // Beast is heavy to compile, and stays in one file
 
-  const Parser::value_type& fields() const { return parser_.get(); }
+  unsigned parse(std::string_view head);
   unsigned judge() const;
+  bool is_body_announced_twice() const;
 
   std::size_t limit_bytes_;
-  std::size_t taken_bytes_ = 0;
+  std::size_t seen_bytes_ = 0;  ///< of the front of `received`
   unsigned status_ = 0;
-  Parser parser_;
+  HeadShape shape_;
+  std::unique_ptr<Fields> fields_;
 };
 
 }  // namespace pex::http

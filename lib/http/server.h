@@ -6,62 +6,164 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "http/access.h"
 
 namespace boost::asio {
 class io_context;
-}
+class thread_pool;
+}  // namespace boost::asio
 
 namespace pex::http {
 
-/// A request that has passed the limits. HEAD is answered from the GET handler, without the body.
+/// A request that has passed the limits, and the login where one is needed. HEAD is answered as
+/// GET: whoever sends the response leaves the body out.
 struct Request {
-  std::string path;   ///< without the query, as sent (not percent-decoded)
-  std::string query;  ///< without the '?'
+  std::string path;    ///< without the query, as sent (not percent-decoded)
+  std::string query;   ///< without the '?'
+  std::string accept;  ///< the value of Accept, of several fields joined with ", "; may be empty
+  bool takes_gzip = false;  ///< by Accept-Encoding
 };
+
+/// Bytes that many responses share and nobody changes. They are written to sockets from where they
+/// are, never copied for a client.
+using Body = std::shared_ptr<const std::string>;
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Response {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
+  Body body;          ///< null: empty
+  Headers headers{};  ///< further ones, such as Content-Encoding; they replace those of Access
 };
 
-/// Answers GET and HEAD on one exact path. Runs on the loop: it must not block. An exception
-/// becomes a 500 that carries its text.
+/// Plain text, of `status`.
+Response plain_text(unsigned status, std::string text);
+
+/// Gives the answer to one request: called once, on the loop, from within the handler or later. The
+/// client may have left by then, which makes no difference to the caller. Dropping it uncalled is
+/// answered with 500.
+using Respond = std::function<void(Response)>;
+
+/// Answers requests for one exact path. The handler runs on the loop: it must not block. An
+/// exception becomes a 500 that carries its text.
 struct Route {
   std::string path;
-  std::function<Response(const Request&)> handler;
+  std::function<void(const Request&, Respond)> handler;
+  bool is_post = false;     ///< answers POST without a body, and else GET and HEAD
+  bool needs_login = true;  ///< where users are configured; without, free of any rate limit too
 };
+
+/// A route whose answer is at hand.
+template <typename Answer>
+Route immediate(std::string path, Answer answer) {
+  return {std::move(path),
+          [answer = std::move(answer)](const Request& request, const Respond& respond) {
+            respond(answer(request));
+          }};
+}
 
 /// Every resource a client can make us use has a bound.
 struct Limits {
-  std::size_t header_bytes = 8 * 1024;                                 ///< beyond: 431
-  std::size_t max_connections = 64;                                    ///< beyond: 503, and closed
+  std::size_t header_bytes = 8 * 1024;  ///< beyond: 431
+  std::size_t max_connections = 512;    ///< beyond: the idlest one is closed, else the new: 503
+  std::size_t max_unsent_bytes =
+      256 * 1024 * 1024;                       ///< bodies that clients have not taken, each once;
+                                               ///< beyond: the slowest client is dropped
+  std::size_t send_buffer_bytes = 128 * 1024;  ///< of the kernel, for each connection
+  std::size_t max_pending_logins = 32;         ///< beyond: 503
   std::chrono::milliseconds read_timeout = std::chrono::seconds{10};   ///< for a whole request head
+                                                                       ///< or TLS handshake
   std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};  ///< between two requests
-  std::chrono::milliseconds write_timeout = std::chrono::seconds{30};  ///< for a whole response
+  std::chrono::milliseconds answer_timeout = std::chrono::seconds{60};  ///< for a handler: 503
+  std::chrono::milliseconds write_timeout = std::chrono::seconds{30};   ///< for a whole response
 };
 
-/// HTTP/1.1 and 1.0 server on an Asio loop that it does not own and that must outlive it.
-/// Everything happens on that loop, which one thread runs; from another thread, post to it. Knows
-/// nothing of metrics: it serves what the routes return. Bad requests are answered (400, 404, 405
-/// with Allow, 408, 413, 431, 503), never closed silently; a client that has sent nothing is owed
-/// nothing, and is just closed when it takes too long.
+/// Where to listen. At least one of both.
+struct Listening {
+  /// "host:port", ":port" (IPv6 and IPv4, or IPv4 alone where there is no IPv6), "[::1]:port", or
+  /// "unix:/path" for a socket in the file system. Port 0 lets the kernel choose. Of a name's
+  /// addresses one is listened on, an IPv4 one if there is any. A socket file that nobody listens
+  /// on any more is replaced; ours is removed when we stop.
+  std::vector<std::string> addresses{};
+  /// Sockets that listen already (systemd.socket(5)), TCP or unix; owned from now on, also when
+  /// listening fails.
+  std::vector<int> inherited{};
+};
+
+/// What a server serves, and to whom.
+struct Site {
+  std::vector<Route> routes;
+  Limits limits = {};
+  /// Who may come in, asked for at every connection and every request, so that a change holds from
+  /// the next one on. Never null.
+  std::function<std::shared_ptr<const Access>()> access = open_access;
+};
+
+/// What became of clients and no handler saw: counts since the start.
+struct Troubles {
+  std::uint64_t connection_limit = 0;  ///< connections refused, over Limits::max_connections
+  std::uint64_t idle_closed = 0;       ///< idle connections closed for others, at that limit
+  std::uint64_t slow_client = 0;       ///< dropped, over Limits::write_timeout
+  std::uint64_t unsent_limit = 0;      ///< dropped, over Limits::max_unsent_bytes
+  std::uint64_t accept_error = 0;      ///< failures of accept(2), each followed by a pause
+  std::uint64_t tls_handshake = 0;     ///< clients that sent something and did not agree on TLS
+  std::uint64_t login_refused = 0;     ///< requests answered with 401
+  std::uint64_t login_busy = 0;        ///< requests answered with 503, as too many logins wait
+  std::uint64_t rate_limit = 0;        ///< requests answered with 429
+};
+
+struct TroubleRow {
+  const char* name;  ///< in snake_case, for a label
+  std::uint64_t Troubles::*count;
+};
+/// All of them, in their order.
+inline constexpr TroubleRow kTroubles[] = {
+    {"connection_limit", &Troubles::connection_limit},
+    {"idle_closed", &Troubles::idle_closed},
+    {"slow_client", &Troubles::slow_client},
+    {"unsent_limit", &Troubles::unsent_limit},
+    {"accept_error", &Troubles::accept_error},
+    {"tls_handshake", &Troubles::tls_handshake},
+    {"login_refused", &Troubles::login_refused},
+    {"login_busy", &Troubles::login_busy},
+    {"rate_limit", &Troubles::rate_limit},
+};
+
+/// HTTP/1.1 and 1.0 server, over TLS where Access says so, on an Asio loop that it does not own and
+/// that must outlive it. Everything happens on that loop, which one thread runs; from another
+/// thread, post to it. Only passwords are checked on `worker`, one at a time. Knows nothing of
+/// metrics: it serves what the routes return. Bad requests are answered (400, 401, 404, 405 with
+/// Allow, 408, 413, 429, 431, 503) before the connection is closed. A client that has sent nothing
+/// is owed nothing, and is just closed when it takes too long, as is one that speaks no TLS where
+/// we do. At the limit of connections the one that has been idle for longest between two requests,
+/// or for longest (1 s at least) without a first byte, is closed for the new one; where none is,
+/// the new one is refused with 503. Of many at once most are refused by a head alone, and over TLS
+/// by nothing but the end: waiting for each to read would use up descriptors. After a 401 the
+/// connection ends, so that strangers cannot keep it.
 class Server {
  public:
-  /// Listens on every address: "host:port", ":port" (IPv6 and IPv4, or IPv4 alone where there is no
-  /// IPv6), "[::1]:port". Port 0 lets the kernel choose. Of a name's addresses one is listened on,
-  /// an IPv4 one if there is any. Fails when one of them cannot be had; the remedy names the option
-  /// to change.
+  /// Fails when one of the addresses cannot be had; the remedy names the option to change. A
+  /// password keeps `worker` busy for some hundred milliseconds, and strangers can send many: share
+  /// it with nothing that clients wait for.
   static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& loop,
-                                                const std::vector<std::string>& addresses,
-                                                std::vector<Route> routes, Limits limits = {});
+                                                boost::asio::thread_pool& worker,
+                                                const Listening& listening, Site site);
   virtual ~Server() = default;
 
-  /// The ports that are listened on, one for each address, in their order.
+  /// The ports that are listened on, one for each address and then inherited socket, in their
+  /// order; 0 for a unix socket.
   virtual std::vector<std::uint16_t> ports() const = 0;
+
+  /// Connections that are open now.
+  virtual std::size_t connections() const = 0;
+
+  /// As counted until now. On the loop, as everything here.
+  virtual Troubles troubles() const = 0;
 
   /// Stops listening and closes every connection, so that the loop can run out of work. No handler
   /// is called any more, even for a request already received. May be called from a handler, and

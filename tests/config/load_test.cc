@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "config/mistakes.h"
+#include "config/yaml_file.h"
 namespace pex::config {
 namespace {
 
@@ -50,6 +52,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
 
   ASSERT_THAT(messages(loaded), IsEmpty());
   EXPECT_EQ(loaded.config.collection.interval, 1s);
+  EXPECT_EQ(loaded.config.collection.max_age, 500ms);
   EXPECT_THAT(texts(loaded.config.cgroups.include), Contains("/lxc.payload.*"));
   EXPECT_THAT(loaded.config.cgroups.exclude, IsEmpty());
   EXPECT_EQ(loaded.config.cgroups.nesting, Nesting::kLeaves);
@@ -60,6 +63,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/var/log/containers");
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
   EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
+  EXPECT_FALSE(loaded.config.openmetrics.created);
   EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
   EXPECT_EQ(loaded.config.limits.opens_per_second, 10'000u);
@@ -85,7 +89,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
 
 TEST(LoadTest, ReadsEveryKey) {
   const Loaded loaded = load_text(
-      "collection: {interval: 250ms}\n"
+      "collection: {interval: 250ms, max_age: 2s}\n"
       "groups:\n"
       "  - name: core-2_x\n"
       "    events: [cycles, 'cpu/event=0x3c,umask=0x1/', \"power/energy-pkg/\"]\n"
@@ -110,11 +114,13 @@ TEST(LoadTest, ReadsEveryKey) {
       "  labels: [{match: 're:/(.+)', set: {team: $1, _Tier2: 'web'}}]\n"
       "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
       "evidence: {variance: true, reference: true}\n"
+      "openmetrics: {created: true}\n"
       "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000}\n",
       "c.yaml");
 
   ASSERT_THAT(messages(loaded), IsEmpty());
   EXPECT_EQ(loaded.config.collection.interval, 250ms);
+  EXPECT_EQ(loaded.config.collection.max_age, 2s);
   ASSERT_EQ(loaded.config.groups.size(), 1u);
   const Group& group = loaded.config.groups[0];
   EXPECT_EQ(group.name, "core-2_x");
@@ -143,6 +149,7 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
   EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
+  EXPECT_TRUE(loaded.config.openmetrics.created);
   EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
   EXPECT_EQ(loaded.config.limits.max_series, 2000u);
   EXPECT_EQ(loaded.config.limits.opens_per_second, 3000u);

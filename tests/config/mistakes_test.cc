@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/yaml_file.h"
 
 namespace pex::config {
 namespace {
@@ -91,10 +92,10 @@ const std::vector<MistakeRow> kRows = {
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
      "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "collection, groups, cgroups, kubernetes, evidence, limits"},
+     "collection, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: collection, groups, cgroups, kubernetes, evidence, limits"},
+     "are: collection, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -132,33 +133,34 @@ const std::vector<MistakeRow> kRows = {
     {"AMisspelledKey", kOneGroup + "collection: {intervall: 1s}\n",
      "c.yaml:2:14: collection.intervall: unknown key. Remedy: did you mean 'interval'?"},
     {"AnUnknownKey", kOneGroup + "collection: {period: 1s}\n",
-     "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval"},
+     "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval, max_age"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
      "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "kubernetes, evidence, limits"},
+     "kubernetes, evidence, openmetrics, limits"},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
      "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "kubernetes, evidence, limits"},
+     "kubernetes, evidence, openmetrics, limits"},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
      "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, groups, "
-     "cgroups, kubernetes, evidence, limits"},
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
      "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "kubernetes, evidence, limits"},
+     "kubernetes, evidence, openmetrics, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
      "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
-     "kubernetes, evidence, limits"},
+     "kubernetes, evidence, openmetrics, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, groups, cgroups, kubernetes, evidence, limits"},
+     "Remedy: the keys here are: collection, groups, cgroups, kubernetes, evidence, openmetrics, "
+     "limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
      "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, kubernetes, evidence, limits"},
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
      "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
-     "cgroups, kubernetes, evidence, limits"},
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/web_config.h"
 
 namespace pex::config {
 namespace {
@@ -16,18 +17,20 @@ using ::testing::SizeIs;
 
 const std::string kFolder = PEX_SOURCE_DIR "/config";
 const std::string kDefaultFile = kFolder + "/perf_event_exporter.yaml";
+const std::string kWebFile = kFolder + "/examples/web.yaml";  // of another kind than all others
 
 std::vector<std::string> shipped_files() {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+    const bool is_one = entry.path().extension() == ".yaml" && entry.path() != kWebFile;
+    if (is_one) paths.push_back(entry.path());
   }
   return paths;
 }
 
-std::vector<std::string> messages(const Loaded& loaded) {
+std::vector<std::string> messages(const std::vector<Error>& mistakes) {
   std::vector<std::string> all;
-  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  for (const Error& error : mistakes) all.push_back(describe(error));
   return all;
 }
 
@@ -41,7 +44,7 @@ TEST(ShippedFilesTest, AreFound) { EXPECT_THAT(shipped_files(), Contains(kDefaul
 
 TEST(ShippedFilesTest, HaveNoMistakes) {
   for (const std::string& path : shipped_files()) {
-    EXPECT_THAT(messages(load_file(path)), IsEmpty()) << path;
+    EXPECT_THAT(messages(load_file(path).mistakes), IsEmpty()) << path;
   }
 }
 
@@ -51,6 +54,7 @@ TEST(ShippedFilesTest, TheDefaultFileSaysWhatTheDefaultsAre) {
   const Config shipped = load_file(kDefaultFile).config;
 
   EXPECT_EQ(shipped.collection.interval, defaults.collection.interval);
+  EXPECT_EQ(shipped.collection.max_age, defaults.collection.max_age);
   EXPECT_EQ(texts(shipped.cgroups.include), texts(defaults.cgroups.include));
   EXPECT_EQ(texts(shipped.cgroups.exclude), texts(defaults.cgroups.exclude));
   EXPECT_EQ(shipped.cgroups.nesting, defaults.cgroups.nesting);
@@ -77,6 +81,22 @@ TEST(ShippedFilesTest, TheDefaultFileCountsOnCpusAndForCgroups) {
     EXPECT_EQ(group.cgroup_scope, group.name != "energy") << group.name;
   }
   EXPECT_FALSE(shipped.cgroups.include.empty());
+}
+
+TEST(ShippedFilesTest, TheWebConfigurationHasEveryKeyAndNoMistakes) {
+  const LoadedWebConfig loaded = load_web_config_file(kWebFile);
+
+  ASSERT_THAT(messages(loaded.mistakes), IsEmpty());
+  EXPECT_THAT(loaded.config.remarks, IsEmpty());
+  ASSERT_TRUE(loaded.config.tls);
+  EXPECT_EQ(loaded.config.tls->certificate.file, kFolder + "/examples/exporter.crt");
+  EXPECT_FALSE(loaded.config.tls->client_ca.empty());
+  EXPECT_THAT(loaded.config.tls->ciphers, SizeIs(4));
+  EXPECT_THAT(loaded.config.tls->curves, SizeIs(2));
+  EXPECT_THAT(loaded.config.tls->client_allowed_sans, SizeIs(1));
+  EXPECT_THAT(loaded.config.headers, SizeIs(5));
+  EXPECT_THAT(loaded.config.users, SizeIs(1));
+  EXPECT_TRUE(loaded.config.rate_limit);
 }
 
 }  // namespace

@@ -346,6 +346,41 @@ TEST(EventChoiceTest, CountsNoUncoreEventByCgroup) {
   }
 }
 
+TEST(EventChoiceTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
+  const Plan plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
+
+  EXPECT_THAT(mistakes_of(plan),
+              ElementsAre("c.yaml:2:5: groups[0]: 'exporter' stands for the exporter's own metrics "
+                          "in a scrape. Remedy: give the group another name"));
+}
+
+TEST(EventChoiceTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
+  const auto named = [](const std::string& first, const std::string& second) {
+    return mistakes_of(
+        plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
+                        "}, {event: branches, name: " + second + "}]}"));
+  };
+
+  EXPECT_THAT(named("a", "b_created"), IsEmpty());
+  EXPECT_THAT(named("a", "a_created"),
+              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total beside "
+                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
+  EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
+  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's own")));
+}
+
+TEST(EventChoiceTest, NoFamilyIsOfTwoScopes) {
+  const Plan plan =
+      plan_on("intel_server",
+              "  - {name: a, events: [{event: cycles, name: joules, unit: joules, scale: 1}], "
+              "scope: cgroup}\n"
+              "  - {name: b, events: [{event: power/energy-pkg/, name: cgroup_joules}], "
+              "scope: cpu}");
+
+  EXPECT_THAT(mistakes_of(plan),
+              ElementsAre(HasSubstr("with what is counted by cgroup as groups[0].events[0]")));
+}
+
 TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
   const Plan twice = plan_on("",
                              "  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n"

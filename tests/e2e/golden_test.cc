@@ -1,9 +1,11 @@
 // The real daemon over a scripted kernel and a small host tree: every poll of a case is scraped
-// over HTTP, and all scrapes together must be the case's metrics.prom, byte for byte.
+// over HTTP, and all scrapes together must be the case's metrics.prom, byte for byte; the last one
+// in OpenMetrics its metrics.om. What prometheus-cpp makes of the same snapshots says the same.
 // With PEX_UPDATE_GOLDEN=1 the files are written instead; read their diff like code.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <prometheus/text_serializer.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -11,6 +13,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -22,6 +25,7 @@
 #include "base/unique_fd.h"
 #include "daemon/app.h"
 #include "e2e/script.h"
+#include "exposition/collectable.h"
 
 namespace pex::test {
 namespace {
@@ -31,11 +35,14 @@ namespace fs = std::filesystem;
 /// What differs from run to run and from machine to machine.
 constexpr const char* kVolatile[] = {
     "process_",
-    "perf_event_exporter_build_info",
+    "perf_event_exporter_build",
+    "perf_event_exporter_http_connections",
     "perf_event_exporter_poll_duration_seconds",
     "perf_event_exporter_last_poll_timestamp_seconds",
     "perf_event_exporter_config_last_reload_success_timestamp_seconds",
 };
+
+constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0";
 
 std::string read_file(const fs::path& path) {
   std::ostringstream text;
@@ -44,7 +51,7 @@ std::string read_file(const fs::path& path) {
 }
 
 bool is_volatile(std::string line) {
-  for (const char* comment : {"# HELP ", "# TYPE "}) {
+  for (const char* comment : {"# HELP ", "# TYPE ", "# UNIT "}) {
     if (line.starts_with(comment)) line = line.substr(7);
   }
   return std::any_of(std::begin(kVolatile), std::end(kVolatile),
@@ -75,7 +82,7 @@ std::string recordable(const std::string& scrape) {
 }
 
 /// The body that a plain HTTP client gets.
-std::string get(std::uint16_t port, const std::string& path) {
+std::string get(std::uint16_t port, const std::string& path, const std::string& accept = "") {
   const UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -84,7 +91,7 @@ std::string get(std::uint16_t port, const std::string& path) {
   if (::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     return "cannot connect";
   }
-  const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+  const std::string request = "GET " + path + " HTTP/1.0\r\nAccept: " + accept + "\r\n\r\n";
   (void)::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL);
   std::string answer;
   char block[4096];
@@ -135,6 +142,37 @@ class LoopThread {
   std::thread thread_;
 };
 
+/// The samples of a text by their series; each has one only.
+std::map<std::string, double> samples_of(const std::string& text) {
+  std::map<std::string, double> samples;
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t blank = line.rfind(' ');
+    if (line.starts_with('#')) continue;
+    EXPECT_TRUE(samples.emplace(line.substr(0, blank), std::stod(line.substr(blank + 1))).second)
+        << line << " is there twice";
+  }
+  return samples;
+}
+
+/// prometheus-cpp writes 16 digits, of the 17 that a double may need.
+constexpr double kSerializerError = 1e-15;
+
+/// Everything that prometheus-cpp says of the snapshot is in `scrape`, as it says it.
+void expect_agreement(std::shared_ptr<const collect::Snapshot> snapshot,
+                      const std::string& scrape) {
+  const exposition::SnapshotCollectable collectable{[&] { return snapshot; }};
+  std::ostringstream serialized;
+  prometheus::TextSerializer{}.Serialize(serialized, collectable.Collect());
+  const std::map<std::string, double> ours = samples_of(scrape);
+  const std::map<std::string, double> theirs = samples_of(serialized.str());
+  EXPECT_FALSE(theirs.empty());
+  for (const auto& [series, value] : theirs) {
+    ASSERT_TRUE(ours.contains(series)) << series << " is not in\n" << scrape;
+    EXPECT_NEAR(ours.at(series), value, std::abs(value) * kSerializerError) << series;
+  }
+}
+
 /// No series of `before` has a higher value in `after`: what Prometheus would take for a reset.
 void expect_no_fall(const std::string& before, const std::string& after) {
   std::map<std::string, double> values;
@@ -157,7 +195,13 @@ void expect_no_fall(const std::string& before, const std::string& after) {
 
 class GoldenTest : public testing::TestWithParam<fs::path> {};
 
-std::string play(const fs::path& directory) {
+/// All scrapes of a case in the text format, and the last one in OpenMetrics.
+struct Recording {
+  std::string text;
+  std::string openmetrics;
+};
+
+Recording play(const fs::path& directory) {
   const HostCopy host{directory / "host"};
   ScriptedKernel kernel{(host.path() / "cgroup").string()};
   Script script{directory / "counters.script"};
@@ -169,15 +213,19 @@ std::string play(const fs::path& directory) {
                    (host.path() / "cgroup").string()};
   daemon::Log log{daemon::LogLevel::kError, daemon::LogFormat::kLogfmt};
 
-  std::string scrapes;
+  Recording recording;
   bool more = script.advance(kernel, host.path());
   {
     boost::asio::io_context loop{1};
     daemon::App app{loop, options, kernel, log};
     kernel.only_tried(true);
-    if (const auto started = app.start(); !started) return describe(started.error().front()) + "\n";
+    if (const auto started = app.start(); !started) {
+      return {describe(started.error().front()) + "\n", {}};
+    }
     kernel.only_tried(false);
-    if (const auto listening = app.listen(); !listening) return describe(listening.error());
+    if (const auto listening = app.listen(); !listening) {
+      return {describe(listening.error().front()), {}};
+    }
     LoopThread thread{loop};
     std::string previous;
     for (int poll = 1; more; ++poll, more = script.advance(kernel, host.path())) {
@@ -187,23 +235,30 @@ std::string play(const fs::path& directory) {
       const std::string scrape = recordable(get(app.ports().front(), "/metrics"));
       expect_no_fall(previous, scrape);
       previous = scrape;
-      scrapes += "# poll " + std::to_string(poll) + "\n" + scrape;
+      recording.text += "# poll " + std::to_string(poll) + "\n" + scrape;
+      recording.openmetrics = recordable(get(app.ports().front(), "/metrics", kOpenMetrics));
+      thread.call([&] { expect_agreement(app.snapshot(), scrape); });
     }
     thread.call([&app] { app.stop(); });
   }
   EXPECT_EQ(kernel.still_open(), 0U) << "counters were left open";
-  return scrapes;
+  return recording;
+}
+
+void compare(const std::string& recorded, const fs::path& golden) {
+  if (::getenv("PEX_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream{golden} << recorded;
+  } else {
+    EXPECT_EQ(recorded, read_file(golden));
+  }
 }
 
 TEST_P(GoldenTest, ScrapesAreAsRecorded) {
-  const std::string scrapes = play(GetParam());
+  const Recording recording = play(GetParam());
 
-  const fs::path golden = GetParam() / "metrics.prom";
-  if (::getenv("PEX_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream{golden} << scrapes;
-    GTEST_SKIP() << "wrote " << golden << " instead of comparing with it";
-  }
-  EXPECT_EQ(scrapes, read_file(golden));
+  compare(recording.text, GetParam() / "metrics.prom");
+  compare(recording.openmetrics, GetParam() / "metrics.om");
+  if (::getenv("PEX_UPDATE_GOLDEN") != nullptr) GTEST_SKIP() << "wrote instead of comparing";
 }
 
 std::vector<fs::path> cases() {

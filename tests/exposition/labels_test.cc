@@ -4,6 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace pex::exposition {
 namespace {
@@ -64,6 +66,20 @@ RC_GTEST_PROP(EscapeLabelTest, LeavesNothingThatWouldEndTheLabel, (std::string v
     ++i;
     RC_ASSERT(i < escaped.size());
     RC_ASSERT(escaped[i] == '\\' || escaped[i] == '"' || escaped[i] == 'n');
+  }
+}
+
+RC_GTEST_PROP(SplitLabelsTest, GivesBackWhatWasJoined, ()) {
+  const auto values = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::container<std::string>(rc::gen::element('a', '"', '\\', '\n', ',', '=', 'n')));
+  std::string joined;
+  for (const std::string& value : values) joined = join_labels({joined, label("name", value)});
+
+  const auto split = split_labels(joined);
+
+  RC_ASSERT(split.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    RC_ASSERT(split[i] == std::make_pair(std::string("name"), values[i]));
   }
 }
 

@@ -16,7 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 perf::EventIdentity event(const std::string& metric, perf::Unit unit, bool is_uncore = false) {
   perf::EventIdentity identity;
@@ -54,10 +53,13 @@ TEST(FamilyNameTest, IsScopeEventUnitAndTotal) {
 }
 
 TEST(FamiliesTest, AreOneForEachNameInTheOrderOfTheirFirstColumns) {
-  collect::ScopePlan plan = test::scope_plan({{"g", {"cycles", "task-clock"}, {}, "big"},
-                                              {"g", {"cycles", "instructions"}, {}, "little"}});
+  const collect::CountingPlan counting{
+      test::scope_plan({{"g", {"cycles", "task-clock"}, {}, "big"},
+                        {"g", {"cycles", "instructions"}, {}, "little"}}),
+      {}};
+  const collect::ScopePlan& plan = counting.cpu;
 
-  const std::vector<EventFamily> families = families_of(Scope::kCpu, plan);
+  const std::vector<EventFamily> families = families_of(Scope::kCpu, counting);
 
   ASSERT_EQ(families.size(), 3U);
   EXPECT_EQ(families[0].name, "perf_cpu_cycles_total");
@@ -73,8 +75,11 @@ TEST(FamiliesTest, SayWhatARowIs) {
     Scope scope;
     Aggregation aggregation;
     const char* ending;
+    bool per_cpu = false;
   };
   const Row rows[] = {
+      {Scope::kCgroup, Aggregation::kCpu, " Event cycles, by cgroup with its children, and CPU.",
+       true},
       {Scope::kCpu, Aggregation::kCpu, " Event cycles, by CPU."},
       {Scope::kCpu, Aggregation::kCore, " Event cycles, by core."},
       {Scope::kCpu, Aggregation::kDie, " Event cycles, by die."},
@@ -88,11 +93,21 @@ TEST(FamiliesTest, SayWhatARowIs) {
   };
 
   for (const Row& row : rows) {
-    const collect::ScopePlan plan =
+    const collect::ScopePlan scope =
         test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = row.aggregation}});
+    const collect::CountingPlan plan{scope, scope, {}, row.per_cpu};
 
     EXPECT_THAT(families_of(row.scope, plan).front().help, EndsWith(row.ending));
   }
+}
+
+TEST(FamiliesTest, SayThatTheirRowsDifferWhereTheyDo) {
+  const collect::ScopePlan plan =
+      test::scope_plan({{.name = "a", .events = {"cycles"}, .aggregation = Aggregation::kPackage},
+                        {.name = "b", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+
+  EXPECT_THAT(families_of(Scope::kCpu, {plan, {}}).front().help,
+              EndsWith(" Event cycles, by different parts of the machine."));
 }
 
 TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
@@ -103,17 +118,8 @@ TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
     column.event.name = std::string("power/") + name + "/";
   }
 
-  EXPECT_EQ(families_of(Scope::kCpu, plan).front().help,
+  EXPECT_EQ(families_of(Scope::kCpu, {plan, {}}).front().help,
             "A sentence. Events power/energy-pkg/, power/energy-ram/, by CPU.");
-}
-
-TEST(FamiliesTest, EscapeWhatWouldEndAHelpText) {
-  collect::ScopePlan plan;
-  plan.columns.emplace_back().event = event("cycles", perf::Unit::kEvents);
-  plan.columns.front().event.help = "One\nof \"C:\\n\".";
-
-  EXPECT_THAT(families_of(Scope::kCpu, plan).front().help,
-              StartsWith("One\\nof \"C:\\\\n\". Event cycles, "));
 }
 
 TEST(RowLabelsTest, GoFromTheLargestPartToTheSmallest) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "exposition/renderer.h"
 #include "snapshots.h"
 #include "support/events.h"
 
@@ -21,7 +22,7 @@ using ::testing::Not;
 
 std::string written(const SelfMetrics& metrics) {
   std::string text;
-  metrics.write(text);
+  Renderer{}.render(nullptr, *metrics.read(), {}, text);
   return text;
 }
 
@@ -34,6 +35,34 @@ collect::Snapshot snapshot_of(std::shared_ptr<const CountingPlan> plan) {
 }
 
 CountingPlan plan_of(const char* group) { return {scope_plan({{group, {"cycles"}}}), {}, {}}; }
+
+TEST(SelfMetricsTest, SayNothingOfAPollBeforeTheFirst) {
+  const std::string text = written(SelfMetrics{"1.0"});
+
+  for (const std::string name : {"last_poll_timestamp_seconds", "poll_duration_seconds", "series{",
+                                 "series ", "open_events", "cgroups{"}) {
+    EXPECT_THAT(text, Not(HasSubstr("\nperf_event_exporter_" + name)));
+  }
+  EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_polls_total 0\n"));
+}
+
+TEST(SelfMetricsTest, GoWithTheGroupThatTheyAreAbout) {
+  const collect::Snapshot snapshot =
+      snapshot_of(std::make_shared<const CountingPlan>(plan_of("core")));
+  SelfMetrics metrics{"1.0"};
+  metrics.add_poll({}, snapshot);
+  const auto only = [&](const char* group) {
+    std::string text;
+    const Wanted wanted{Format::kText, {Selection::Rule::kOnly, {group}}, false};
+    Renderer{}.render(nullptr, *metrics.read(), wanted, text);
+    return text;
+  };
+
+  EXPECT_THAT(only("core"), HasSubstr("perf_group_read_errors_total{group=\"core\"} 0\n"));
+  EXPECT_THAT(only("core"), Not(HasSubstr("perf_event_exporter_")));
+  EXPECT_THAT(only("exporter"), HasSubstr("perf_event_exporter_polls_total 1\n"));
+  EXPECT_THAT(only("exporter"), Not(HasSubstr("perf_group_")));
+}
 
 TEST(SelfMetricsTest, StartTheTroublesOfEachPublishedGroupAtZero) {
   CountingPlan plan = plan_of("core");

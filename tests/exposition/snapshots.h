@@ -8,13 +8,22 @@
 #include <vector>
 
 #include "collect/snapshot.h"
+#include "exposition/self_metrics.h"
 
 namespace pex::exposition {
+
+/// In place of the exporter's own metrics.
+class NoMetrics final : public SelfReading {
+ public:
+  void write(const Selection&, FormatWriter&) const override {}
+};
 
 inline std::shared_ptr<const collect::TargetSet> targets(std::initializer_list<const char*> paths) {
   collect::TargetSet set;
   for (const char* path : paths) {
-    set.cgroups.push_back({set.cgroups.size() + 1, path, nullptr});
+    collect::CgroupTarget& target = set.cgroups.emplace_back();
+    target.series = set.cgroups.size();
+    target.path = path;
   }
   return std::make_shared<const collect::TargetSet>(std::move(set));
 }
@@ -29,14 +38,14 @@ inline std::vector<collect::GroupTable> tables(const collect::ScopePlan& plan, s
                                      .running = std::chrono::seconds{1}};
     tables.push_back({group.events.size(),
                       {rows, {collect::GroupRow::Value::kKnown, true, second}},
-                      {},
+                      std::vector<collect::EventTotal>(rows * group.events.size()),
                       std::vector<std::optional<double>>(group.events.size())});
   }
   auto total = totals.begin();
   for (std::size_t row = 0; row < rows; ++row) {
     for (collect::GroupTable& table : tables) {
       for (std::size_t event = 0; event < table.events; ++event) {
-        table.totals.push_back({.value = *total++});
+        table.total(row, event).value = *total++;
       }
     }
   }

@@ -2,8 +2,10 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/load.h"
+#include "config/web_config.h"
 
 namespace {
 
@@ -16,23 +18,40 @@ bool is_one_line(std::string_view text) {
   return text.find_first_of("\n\r\v\f\x1b") == std::string_view::npos;
 }
 
-}  // namespace
-
-/// Any text gives a configuration or mistakes, each of them one line that starts with the name;
-/// an exception that leaves load_text ends the run by itself.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string name = "fuzz.yaml";
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-
-  const pex::config::Loaded loaded = pex::config::load_text(text, name);
-
-  require(!loaded.config.groups.empty() || !loaded.mistakes.empty());
-  for (const pex::Error& error : loaded.mistakes) {
+/// Each of them is one line that starts with the name, and not too long a one.
+void require_that_they_point(const std::vector<pex::Error>& mistakes, const std::string& name) {
+  for (const pex::Error& error : mistakes) {
     const std::string said = pex::describe(error);
     require(said.starts_with(name + ":"));
     require(is_one_line(said));
     require(said.size() < 1000);
     require(!error.remedy.empty());
   }
+}
+
+void require_that_it_can_be_used(const pex::config::WebConfig& config) {
+  require(!config.tls || (!config.tls->certificate.empty() && !config.tls->key.empty()));
+  require(!config.rate_limit ||
+          (config.rate_limit->interval.count() > 0 && config.rate_limit->burst > 0));
+  for (const auto& [name, hash] : config.users) require(!name.empty() && hash.size() == 60);
+  for (const auto& [name, value] : config.headers) require(is_one_line(name + value));
+  for (const std::string& remark : config.remarks) require(is_one_line(remark));
+}
+
+}  // namespace
+
+/// Any text gives a configuration or mistakes, whichever of the two kinds of file it is taken for;
+/// an exception that leaves the call ends the run by itself.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string name = "fuzz.yaml";
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+
+  const pex::config::Loaded loaded = pex::config::load_text(text, name);
+  require(!loaded.config.groups.empty() || !loaded.mistakes.empty());
+  require_that_they_point(loaded.mistakes, name);
+
+  const pex::config::LoadedWebConfig web = pex::config::load_web_config_text(text, name);
+  require_that_they_point(web.mistakes, name);
+  if (web.mistakes.empty()) require_that_it_can_be_used(web.config);
   return 0;
 }

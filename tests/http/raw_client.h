@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -36,12 +37,16 @@ struct Reply {
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port, const char* host = "127.0.0.1") : fd_(open(port, host)) {}
+  /// Of a unix socket.
+  explicit RawClient(const std::string& path) : fd_(open(path)) {}
+  RawClient(RawClient&&) = default;
+  virtual ~RawClient() = default;
 
   bool is_connected() const { return static_cast<bool>(fd_); }
 
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t sent = send_some(bytes);
       was_reset_ = sent <= 0;
       if (was_reset_) return;
       bytes.remove_prefix(static_cast<std::size_t>(sent));
@@ -63,8 +68,9 @@ class RawClient {
     return reply;
   }
 
-  Reply get(const std::string& target) {
-    send("GET " + target + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  /// `fields` are further lines of the head, each with its CRLF.
+  Reply get(const std::string& target, const std::string& fields = "") {
+    send("GET " + target + " HTTP/1.1\r\nHost: test\r\n" + fields + "\r\n");
     return read_reply();
   }
 
@@ -86,6 +92,15 @@ class RawClient {
   /// True when the server resets the connection, which is seen without reading.
   bool is_reset() { return poll_for(0, kPatienceMs) > 0; }
 
+ protected:
+  int fd() const { return fd_.get(); }
+  virtual ssize_t send_some(std::string_view bytes) {
+    return ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  virtual ssize_t receive_some(char* room, std::size_t size) {
+    return ::recv(fd_.get(), room, size, 0);
+  }
+
  private:
   static constexpr int kPatienceMs = 10'000;
 
@@ -98,15 +113,26 @@ class RawClient {
     const bool is_v6 = ::inet_pton(AF_INET6, host, &v6.sin6_addr) == 1;
     if (!is_v6) ::inet_pton(AF_INET, host, &v4.sin_addr);
 
-    UniqueFd fd{::socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const void* address = is_v6 ? static_cast<const void*>(&v6) : &v4;
+    const socklen_t size = is_v6 ? sizeof v6 : sizeof v4;
+    return connect(static_cast<const sockaddr*>(address), size);
+  }
+
+  static UniqueFd open(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    return connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
+
+  static UniqueFd connect(const sockaddr* address, socklen_t size) {
+    UniqueFd fd{::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const timeval patience{kPatienceMs / 1000, 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    const void* address = is_v6 ? static_cast<const void*>(&v6) : &v4;
-    const socklen_t size = is_v6 ? sizeof v6 : sizeof v4;
-    if (::connect(fd.get(), static_cast<const sockaddr*>(address), size) != 0) fd.reset();
+    if (::connect(fd.get(), address, size) != 0) fd.reset();
     return fd;
   }
 
@@ -117,7 +143,7 @@ class RawClient {
 
   bool receive() {
     std::array<char, 65536> chunk;
-    const ssize_t size = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+    const ssize_t size = receive_some(chunk.data(), chunk.size());
     if (size == 0) saw_end_ = true;
     if (size > 0) received_.append(chunk.data(), static_cast<std::size_t>(size));
     return size > 0;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pex::daemon {
+
+/// Tells whether files have changed: their device, inode, size and times, those of what a link
+/// points to. A file that is not there is a state as well.
+class FileStamps {
+ public:
+  /// One more file, as it is now.
+  void add(std::string path);
+
+  /// Whether one of them is not what it was when it was added.
+  bool have_changed() const;
+
+ private:
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t bytes = -1;  ///< -1: not there
+    long long modified_ns = 0;
+    long long changed_ns = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp read(const std::string& path);
+
+  std::vector<std::pair<std::string, Stamp>> files_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,44 @@
+#include "daemon/scrape_query.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "http/negotiation.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::string_view kOnly = "collect[]";
+constexpr std::string_view kAllBut = "exclude[]";
+
+using Names = std::set<std::string, std::less<>>;
+
+std::string listed(const Names& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+Result<exposition::Selection> selection_of(std::string_view query, const Names& known) {
+  using exposition::Selection;
+  const std::vector<std::string> wanted = http::query_values(query, kOnly);
+  const std::vector<std::string> unwanted = http::query_values(query, kAllBut);
+  if (!wanted.empty() && !unwanted.empty()) {
+    return Error{0, "collect[] and exclude[] do not go together", "write one of them"};
+  }
+  if (wanted.empty() && unwanted.empty()) return Selection{};
+
+  const std::vector<std::string>& named = wanted.empty() ? unwanted : wanted;
+  const auto stranger = std::find_if_not(
+      named.begin(), named.end(), [&](const std::string& name) { return known.contains(name); });
+  if (stranger != named.end()) {
+    return Error{0, "there is no group '" + *stranger + "'", "write one of " + listed(known)};
+  }
+  return Selection{wanted.empty() ? Selection::Rule::kAllBut : Selection::Rule::kOnly,
+                   {named.begin(), named.end()}};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,148 @@
+#include "daemon/scrapes.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "http/answer.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace asio = boost::asio;
+
+/// Much less than the ten seconds that Prometheus waits for a scrape.
+constexpr std::chrono::seconds kPatience{2};
+
+/// Of as many formats, encodings and selections at a time texts are kept; more are rendered again.
+constexpr std::size_t kMostKept = 8;
+/// Buffers of each kind that wait to be used again: one for each format.
+constexpr std::size_t kMostFree = 2;
+
+http::Response response_of(const http::Body& body, exposition::Format format, bool gzip) {
+  http::Response response;
+  response.content_type = exposition::content_type(format);
+  response.body = body;
+  response.headers = {{"Vary", "Accept, Accept-Encoding"}};
+  if (gzip) response.headers.push_back({"Content-Encoding", "gzip"});
+  return response;
+}
+
+}  // namespace
+
+Scrapes::Scrapes(asio::io_context& loop, asio::thread_pool& worker, Source source)
+    : loop_(loop), worker_(worker), source_(std::move(source)), patience_(loop) {}
+
+void Scrapes::answer(const exposition::Wanted& wanted, bool gzip, http::Respond respond) {
+  Request request{wanted, gzip, std::move(respond)};
+  if (is_stale() && !stopped_) {
+    await_poll(std::move(request));
+  } else {
+    serve(std::move(request));
+  }
+}
+
+bool Scrapes::is_stale() const {
+  const Latest latest = source_.latest();
+  return latest.snapshot && Clock::now() - latest.read > max_age_;
+}
+
+void Scrapes::await_poll(Request request) {
+  awaiting_poll_.push_back(std::move(request));
+  if (awaiting_poll_.size() > 1) return;
+  patience_.expires_after(kPatience);
+  patience_.async_wait([this](const boost::system::error_code& cancelled) {
+    // A wait that was over when it was cancelled is not told so, and would be for those who came
+    // since.
+    if (!cancelled && patience_.expiry() <= Clock::now()) polled();
+  });
+  source_.poll();
+}
+
+void Scrapes::polled() {
+  patience_.cancel();
+  for (Request& request : std::exchange(awaiting_poll_, {})) serve(std::move(request));
+}
+
+void Scrapes::serve(Request request) {
+  const auto known = std::find_if(
+      renderings_.begin(), renderings_.end(), [&](const std::shared_ptr<Rendering>& each) {
+        return each->wanted == request.wanted && each->gzip == request.gzip && is_true(*each);
+      });
+  if (known != renderings_.end() && (*known)->body) {
+    return request.respond(response_of((*known)->body, request.wanted.format, request.gzip));
+  }
+  const bool is_new = known == renderings_.end();
+  if (is_new && max_orders_ > 0 && ordered_.size() >= max_orders_) {
+    return request.respond(http::unavailable("too many texts are being rendered"));
+  }
+  const std::shared_ptr<Rendering> rendering = is_new ? order(request) : *known;
+  rendering->waiting.push_back(std::move(request.respond));
+}
+
+/// The exporter's own metrics are in it as well, and grow old even when no poll ends. What is not
+/// begun yet will be true.
+bool Scrapes::is_true(const Rendering& rendering) const {
+  if (!rendering.is_begun) return true;
+  return rendering.snapshot.lock() == source_.latest().snapshot &&
+         Clock::now() - rendering.begun <= max_age_;
+}
+
+std::shared_ptr<Scrapes::Rendering> Scrapes::order(const Request& request) {
+  forget_old();
+  auto rendering = std::make_shared<Rendering>();
+  rendering->wanted = request.wanted;
+  rendering->gzip = request.gzip;
+  renderings_.push_back(rendering);
+  ordered_.push_back(rendering);
+  if (ordered_.size() == 1) work();
+  return rendering;
+}
+
+/// One at a time, so that there is memory for one only. What has been published since it was
+/// ordered is as good as what was there then.
+void Scrapes::work() {
+  std::shared_ptr<Rendering> next = ordered_.front();
+  auto snapshot = source_.latest().snapshot;
+  next->snapshot = snapshot;
+  next->begun = Clock::now();
+  next->is_begun = true;
+  BodyPool::Buffer text = texts_.take();
+  BodyPool::Buffer compressed = next->gzip ? compressed_.take() : nullptr;
+  // Everything is moved on, so that when it is finished nothing of it is left with the worker.
+  asio::post(worker_, [this, next = std::move(next), snapshot = std::move(snapshot),
+                       self = source_.read_self(), text = std::move(text),
+                       compressed = std::move(compressed)]() mutable {
+    renderer_.render(snapshot.get(), *self, next->wanted, *text);
+    if (compressed) gzip_.compress(*text, *compressed);
+    asio::post(loop_, [this, next = std::move(next), snapshot = std::move(snapshot),
+                       text = std::move(text), compressed = std::move(compressed)]() mutable {
+      finish(*next, compressed ? std::move(compressed) : std::move(text));
+    });
+  });
+}
+
+void Scrapes::finish(Rendering& rendering, http::Body body) {
+  rendering.body = std::move(body);
+  ordered_.pop_front();
+  if (!ordered_.empty() && !stopped_) work();
+  for (const http::Respond& respond : std::exchange(rendering.waiting, {})) {
+    respond(response_of(rendering.body, rendering.wanted.format, rendering.gzip));
+  }
+}
+
+/// Also the oldest of too many. One that is being made is still answered: its order holds it.
+void Scrapes::forget_old() {
+  std::erase_if(renderings_, [this](const auto& each) { return !is_true(*each); });
+  if (renderings_.size() >= kMostKept) renderings_.erase(renderings_.begin());
+  texts_.trim(kMostFree);
+  compressed_.trim(kMostFree);
+}
+
+void Scrapes::stop() {
+  stopped_ = true;
+  patience_.cancel();
+  awaiting_poll_.clear();
+}
+
+}  // namespace pex::daemon

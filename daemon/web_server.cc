@@ -1,0 +1,187 @@
+#include "daemon/web_server.h"
+
+#include <utility>
+
+#include "daemon/scrape_query.h"
+#include "daemon/service_manager.h"
+#include "daemon/status_json.h"
+#include "daemon/status_page.h"
+#include "host/own_process.h"
+#include "http/negotiation.h"
+
+namespace pex::daemon {
+namespace {
+
+using http::plain_text;
+
+/// The formats that a client may choose, and as what it asks for them; the last is for all others.
+constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
+                                   {"text/plain", "0.0.4"}};
+constexpr exposition::Format kFormats[] = {exposition::Format::kOpenMetrics,
+                                           exposition::Format::kText};
+
+http::Response response_of(const char* content_type, std::string text) {
+  http::Response response;
+  response.content_type = content_type;
+  response.body = std::make_shared<const std::string>(std::move(text));
+  response.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  return response;
+}
+
+http::Response page_of(const Status& status) {
+  http::Response response = response_of("text/html; charset=utf-8", status_page(status));
+  response.headers.push_back({"Content-Security-Policy", content_security_policy()});
+  return response;
+}
+
+http::Response yes_or_not(bool is_so, const char* yes, const char* no) {
+  return is_so ? plain_text(200, yes) : plain_text(503, no);
+}
+
+/// Where descriptors are few, only as many connections as are kept free for
+/// (collect::kReservedFiles).
+http::Limits limits_here() {
+  constexpr std::size_t kFewFiles = 4096;
+  constexpr std::size_t kFewConnections = 64;
+  http::Limits limits;
+  if (host::raise_open_file_limit() < kFewFiles) limits.max_connections = kFewConnections;
+  return limits;
+}
+
+/// A probe holds no data, and has no password.
+http::Route open_to_all(http::Route route) {
+  route.needs_login = false;
+  return route;
+}
+
+}  // namespace
+
+WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Source source,
+                     exposition::SelfMetrics& self_metrics, Log& log)
+    : loop_(loop),
+      options_(options),
+      source_(std::move(source)),
+      self_metrics_(self_metrics),
+      log_(log),
+      scrapes_(loop, worker_, source_.scrapes) {
+  scrapes_.set_max_orders(options.max_requests);
+}
+
+/// What the worker still does for the scrapes ends before they do.
+WebServer::~WebServer() {
+  login_worker_.join();
+  worker_.join();
+}
+
+Result<void, std::vector<Error>> WebServer::listen() {
+  if (const Result<void, std::vector<Error>> loaded = load_access(); !loaded) return loaded;
+  Result<std::vector<int>> inherited{std::vector<int>{}};
+  if (options_.systemd_socket) inherited = ServiceManager::take_sockets();
+  if (!inherited) return std::vector{inherited.error()};
+
+  const auto access = [this] {
+    return access_.current(
+        [this](const auto& outcome, const auto& remarks) { on_access_reload(outcome, remarks); },
+        WebAccess::Clock::now());
+  };
+  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, *inherited},
+                                     {routes(), limits_here(), access});
+  if (!server) return std::vector{server.error()};
+  server_ = std::move(*server);
+  for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
+    log_.info("listening", {{"address", options_.listen_addresses[i]},
+                            {"port", std::to_string(server_->ports()[i])},
+                            {"path", options_.telemetry_path}});
+  }
+  for (const int socket : *inherited) {
+    log_.info("listening",
+              {{"systemd_socket", std::to_string(socket)}, {"path", options_.telemetry_path}});
+  }
+  return {};
+}
+
+Result<void, std::vector<Error>> WebServer::load_access() {
+  if (options_.web_config_file.empty()) return {};
+  std::vector<std::string> remarks;
+  Result<WebAccess, std::vector<Error>> access = WebAccess::load(options_.web_config_file, remarks);
+  if (!access) return access.error();
+  access_ = *std::move(access);
+  self_metrics_.set_web_config_loaded(true);
+  for (const std::string& remark : remarks) log_.warn(remark);
+  return {};
+}
+
+void WebServer::on_access_reload(const WebAccess::Outcome& outcome,
+                                 const std::vector<std::string>& remarks) {
+  self_metrics_.set_web_config_loaded(outcome.has_value());
+  for (const std::string& remark : remarks) log_.warn(remark);
+  if (outcome) return log_.info("web configuration reloaded");
+  for (const Error& mistake : outcome.error()) log_.error(describe(mistake));
+  log_.error("web configuration not reloaded: the one before stays in force");
+}
+
+std::vector<http::Route> WebServer::routes() {
+  std::vector<http::Route> routes = {
+      http::immediate("/", [this](const http::Request&) { return page_of(source_.status()); }),
+      http::immediate("/api/v1/status",
+                      [this](const http::Request&) {
+                        return response_of("application/json", status_json(source_.status()));
+                      }),
+      {options_.telemetry_path,
+       [this](const http::Request& request, http::Respond respond) {
+         answer_scrape(request, std::move(respond));
+       }},
+      open_to_all(http::immediate("/-/healthy",
+                                  [this](const http::Request&) {
+                                    return yes_or_not(source_.is_healthy(), "healthy\n",
+                                                      "polls do not end\n");
+                                  })),
+      open_to_all(http::immediate("/-/ready", [this](const http::Request&) {
+        return yes_or_not(source_.is_ready(), "ready\n",
+                          "not ready: the first poll has not ended\n");
+      }))};
+  if (options_.lifecycle) routes.push_back(reload());
+  return routes;
+}
+
+http::Route WebServer::reload() {
+  http::Route route = http::immediate("/-/reload", [this](const http::Request&) {
+    const Result<void, std::vector<Error>> reloaded = source_.reload();
+    if (reloaded) return plain_text(200, "configuration reloaded\n");
+    std::string text = "the configuration is not reloaded\n";
+    for (const Error& mistake : reloaded.error()) text += describe(mistake) + "\n";
+    return plain_text(500, std::move(text));
+  });
+  route.is_post = true;
+  return route;
+}
+
+void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
+  const Result<exposition::Selection> selection = selection_of(request.query, source_.groups());
+  if (!selection) {
+    return respond(plain_text(400, "400 Bad Request: " + describe(selection.error()) + "\n"));
+  }
+  const exposition::Format format = kFormats[http::best_offer(request.accept, kOffers)];
+  scrapes_.answer({format, *selection, created_}, request.takes_gzip, std::move(respond));
+}
+
+void WebServer::configure(std::chrono::nanoseconds max_age, bool created) {
+  scrapes_.set_max_age(max_age);
+  created_ = created;
+}
+
+void WebServer::tell_of_clients() {
+  if (!server_) return;
+  self_metrics_.set_connections(server_->connections());
+  const http::Troubles troubles = server_->troubles();
+  for (const http::TroubleRow& row : http::kTroubles) {
+    self_metrics_.set_http_troubles(row.name, troubles.*row.count);
+  }
+}
+
+void WebServer::stop() {
+  scrapes_.stop();
+  if (server_) server_->stop();
+}
+
+}  // namespace pex::daemon

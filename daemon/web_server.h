@@ -1,0 +1,81 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/logging.h"
+#include "daemon/options.h"
+#include "daemon/scrapes.h"
+#include "daemon/status.h"
+#include "daemon/web_access.h"
+#include "exposition/self_metrics.h"
+#include "http/server.h"
+
+namespace pex::daemon {
+
+/// Everything that is served over HTTP: which path shows what of the program, and to whom. On the
+/// loop's thread, but for a worker that renders and compresses, and one that checks passwords.
+class WebServer {
+ public:
+  /// What there is to be shown. Called on the loop's thread.
+  struct Source {
+    Scrapes::Source scrapes;
+    std::function<std::set<std::string, std::less<>>()> groups;  ///< that a scrape may choose from
+    std::function<Status()> status;
+    std::function<bool()> is_healthy;
+    std::function<bool()> is_ready;
+    std::function<Result<void, std::vector<Error>>()> reload;
+  };
+
+  /// References outlive it, and what `source` looks at.
+  WebServer(boost::asio::io_context& loop, const Options& options, Source source,
+            exposition::SelfMetrics& self_metrics, Log& log);
+  ~WebServer();
+
+  /// Serves on the addresses of the options. Fails with everything that is wrong with the web
+  /// configuration, or the first address that cannot be had.
+  Result<void, std::vector<Error>> listen();
+
+  /// How old counts may be, and whether counters tell since when they count.
+  void configure(std::chrono::nanoseconds max_age, bool created);
+
+  /// A poll has ended.
+  void polled() { scrapes_.polled(); }
+
+  std::vector<std::uint16_t> ports() const { return server_->ports(); }
+
+  /// Brings what the server knows of its clients into the exporter's own metrics.
+  void tell_of_clients();
+
+  /// Lets the loop run out of work.
+  void stop();
+
+ private:
+  std::vector<http::Route> routes();
+  http::Route reload();
+  void answer_scrape(const http::Request& request, http::Respond respond);
+  Result<void, std::vector<Error>> load_access();
+  void on_access_reload(const WebAccess::Outcome& outcome, const std::vector<std::string>& remarks);
+
+  boost::asio::io_context& loop_;
+  const Options& options_;
+  Source source_;
+  exposition::SelfMetrics& self_metrics_;
+  Log& log_;
+  bool created_ = false;
+  boost::asio::thread_pool worker_{1};        ///< renders
+  boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
+  Scrapes scrapes_;
+  WebAccess access_;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,46 @@
+#include "config/bcrypt.h"
+
+namespace pex::config {
+namespace {
+
+// "$2y$10$", 22 digits of salt and 31 of what came out.
+constexpr std::size_t kSettings = 7;
+constexpr std::size_t kLastOfSalt = kSettings + 21;
+constexpr std::size_t kSize = 60;
+
+constexpr std::string_view kDigits =
+    "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+// Both parts end within a digit; the bits left over are zero in all that crypt(3) writes, so what
+// has others there matches no password.
+constexpr std::string_view kLastDigitsOfSalt = ".Oeu";
+constexpr std::string_view kLastDigits = ".CGKOSWaeimquy26";
+
+bool is_digit(char c) { return '0' <= c && c <= '9'; }
+
+bool begins_as_bcrypt(std::string_view hash) {
+  constexpr std::string_view kVariants = "aby";
+  return hash.size() >= kSettings && hash.starts_with("$2") &&
+         kVariants.find(hash[2]) != kVariants.npos && hash[3] == '$' && is_digit(hash[4]) &&
+         is_digit(hash[5]) && hash[6] == '$';
+}
+
+bool is_whole(std::string_view hash) {
+  return hash.size() == kSize && hash.find_first_not_of(kDigits, kSettings) == hash.npos &&
+         kLastDigitsOfSalt.find(hash[kLastOfSalt]) != kLastDigitsOfSalt.npos &&
+         kLastDigits.find(hash.back()) != kLastDigits.npos;
+}
+
+}  // namespace
+
+std::string wrong_hash(std::string_view hash) {
+  if (!begins_as_bcrypt(hash)) return "this is no bcrypt hash";
+  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
+  if (cost < kLeastCost) return "a hash of cost " + std::to_string(cost) + ", which bcrypt has not";
+  if (cost > kMostCost) {
+    return "a hash of cost " + std::to_string(cost) + ": one check of it would take too long";
+  }
+  if (!is_whole(hash)) return "a bcrypt hash that is damaged: no password can match it";
+  return {};
+}
+
+}  // namespace pex::config

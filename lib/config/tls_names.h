@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+
+namespace pex::config {
+
+/// Reads what stands behind `cipher_suites:`, in the names of Go (crypto/tls, CipherSuites), and
+/// adds those of OpenSSL to `ciphers`. TLS 1.3 has suites of its own, of which each is always on:
+/// they are taken, and add nothing but to `remarks`.
+void read_ciphers(const Value& value, std::vector<std::string>& ciphers,
+                  std::vector<std::string>& remarks);
+
+/// The same for `curve_preferences:`.
+void read_curves(const Value& value, std::vector<std::string>& curves);
+
+}  // namespace pex::config

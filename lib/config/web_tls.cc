@@ -1,0 +1,272 @@
+#include "config/web_tls.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "config/tls_names.h"
+
+namespace pex::config {
+namespace {
+
+constexpr std::size_t kMostSans = 256;
+constexpr std::size_t kMostSanBytes = 2048;
+constexpr std::string_view kPemBegin = "-----BEGIN ";
+
+/// What can be given as a file or as a text, and where it was.
+struct PemDraft {
+  FileOrText pem = {};
+  std::optional<Value> as_text = {};
+  std::optional<Value> as_file = {};
+
+  bool is_given() const { return as_text || as_file; }
+};
+
+/// The keys that have been read, and where those stand that others may contradict.
+struct TlsDraft {
+  const std::string& directory;
+  std::vector<std::string>& remarks;
+  WebTls tls = {};
+  PemDraft certificate = {};
+  PemDraft key = {};
+  PemDraft client_ca = {};
+  std::optional<Value> client_auth = {};
+  std::optional<Value> client_allowed_sans = {};
+  std::optional<Value> max_version = {};
+  std::optional<Value> cipher_suites = {};  ///< when all of them are of TLS 1.3
+  bool knows_all_words = true;              ///< else what they say together is not known
+};
+
+constexpr Expected kPem = {"a text in the PEM format",
+                           "write '|' behind the colon, and the text from -----BEGIN to the end of "
+                           "its last line below it, indented"};
+constexpr Expected kPemFile = {"the name of a file", "write one, for example /etc/ssl/web.pem"};
+
+template <PemDraft TlsDraft::*draft_of>
+void read_pem(const Value& value, TlsDraft& draft) {
+  (draft.*draft_of).as_text = value;
+  std::optional<std::string> text = value.lines(kPem);
+  if (!text) return;
+  const std::size_t begin = text->find(kPemBegin);
+  if (begin == text->npos) {
+    return value.refuse(
+        "this is no text in the PEM format",
+        std::string(kPem.remedy) + "; the name of a file belongs to the key that ends in _file");
+  }
+  if (text->find('\n', begin) == text->npos) {
+    return value.refuse("this text has lost its line breaks", std::string(kPem.remedy));
+  }
+  (draft.*draft_of).pem.text = std::move(*text);
+}
+
+template <PemDraft TlsDraft::*draft_of>
+void read_pem_file(const Value& value, TlsDraft& draft) {
+  (draft.*draft_of).as_file = value;
+  const std::optional<std::string> text = value.lines(kPemFile);
+  if (!text) return;
+  if (text->find(kPemBegin) != text->npos) {
+    return value.refuse("this is a text in the PEM format, and no name of a file",
+                        "write it behind the key without _file");
+  }
+  if (!value.text(kPemFile)) return;
+  if (text->empty()) {
+    return value.refuse("the name is empty", std::string(kPemFile.remedy) + ", or remove the key");
+  }
+  (draft.*draft_of).pem.file = std::filesystem::path(draft.directory) / *text;
+}
+
+template <typename Row>
+const Row* read_known(const Value& value, std::span<const Row> rows, const Expected& expected,
+                      TlsDraft& draft) {
+  const Row* row = read_row<Row>(value, rows, expected.what, expected);
+  if (row == nullptr) draft.knows_all_words = false;
+  return row;
+}
+
+struct ClientAuthRow {
+  std::string_view word;
+  ClientAuth client_auth;
+};
+constexpr ClientAuthRow kClientAuths[] = {
+    {"NoClientCert", ClientAuth::kNoClientCert},
+    {"RequestClientCert", ClientAuth::kRequestClientCert},
+    {"RequireAnyClientCert", ClientAuth::kRequireAnyClientCert},
+    {"RequireClientCert", ClientAuth::kRequireAnyClientCert},  // as files of old have it
+    {"VerifyClientCertIfGiven", ClientAuth::kVerifyClientCertIfGiven},
+    {"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerifyClientCert},
+};
+constexpr Expected kClientAuth = {
+    "a policy for clients",
+    "write NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
+    "RequireAndVerifyClientCert"};
+
+void read_client_auth(const Value& value, TlsDraft& draft) {
+  draft.client_auth = value;
+  const auto* row = read_known<ClientAuthRow>(value, kClientAuths, kClientAuth, draft);
+  if (row != nullptr) draft.tls.client_auth = row->client_auth;
+}
+
+struct VersionRow {
+  std::string_view word;
+  TlsVersion version;
+};
+constexpr VersionRow kVersions[] = {{"TLS10", TlsVersion::kTls10},
+                                    {"TLS11", TlsVersion::kTls11},
+                                    {"TLS12", TlsVersion::kTls12},
+                                    {"TLS13", TlsVersion::kTls13}};
+constexpr Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
+
+template <TlsVersion WebTls::*version>
+void read_version(const Value& value, TlsDraft& draft) {
+  const auto* row = read_known<VersionRow>(value, kVersions, kVersion, draft);
+  if (row != nullptr) draft.tls.*version = row->version;
+}
+
+void read_san(const Value& value, std::vector<std::string>& sans) {
+  constexpr Expected kSan = {"a name in certificates",
+                             "write a DNS name, an IP or mail address or a URI"};
+  const std::optional<std::string> san = value.text(kSan);
+  if (!san) return;
+  if (san->empty() || san->size() > kMostSanBytes) {
+    return value.refuse("a name of " + std::to_string(san->size()) + " bytes",
+                        std::string(kSan.remedy) + " of at most 2048 bytes");
+  }
+  sans.push_back(*san);
+}
+
+void read_sans(const Value& value, TlsDraft& draft) {
+  draft.client_allowed_sans = value;
+  const auto items = value.items({"a list of names", "write a list, for example [client.example]"});
+  if (!items) return;
+  if (items->empty())
+    return value.refuse("no name: no client could come in", "list one, or remove the key");
+  if (items->size() > kMostSans) {
+    return value.refuse(std::to_string(items->size()) + " names", "list at most 256");
+  }
+  for (const Value& item : *items) read_san(item, draft.tls.client_allowed_sans);
+}
+
+constexpr Key<TlsDraft> kTlsKeys[] = {
+    {"cert", read_pem<&TlsDraft::certificate>},
+    {"key", read_pem<&TlsDraft::key>},
+    {"client_ca", read_pem<&TlsDraft::client_ca>},
+    {"cert_file", read_pem_file<&TlsDraft::certificate>},
+    {"key_file", read_pem_file<&TlsDraft::key>},
+    {"client_ca_file", read_pem_file<&TlsDraft::client_ca>},
+    {"client_auth_type", read_client_auth},
+    {"client_allowed_sans", read_sans},
+    {"min_version", read_version<&WebTls::min_version>},
+    {"max_version",
+     [](const Value& value, TlsDraft& draft) {
+       draft.max_version = value;
+       read_version<&WebTls::max_version>(value, draft);
+     }},
+    {"cipher_suites",
+     [](const Value& value, TlsDraft& draft) {
+       const std::size_t remarks = draft.remarks.size();
+       read_ciphers(value, draft.tls.ciphers, draft.remarks);
+       if (draft.tls.ciphers.empty() && draft.remarks.size() > remarks) draft.cipher_suites = value;
+     }},
+    {"prefer_server_cipher_suites",
+     [](const Value& value, TlsDraft& draft) {
+       assign(draft.tls.prefer_server_ciphers, read_flag(value));
+     }},
+    {"curve_preferences",
+     [](const Value& value, TlsDraft& draft) { read_curves(value, draft.tls.curves); }},
+};
+
+struct PemRow {
+  PemDraft TlsDraft::*draft;
+  std::string_view key;  ///< the other one ends in _file
+};
+constexpr PemRow kPems[] = {
+    {&TlsDraft::certificate, "cert"}, {&TlsDraft::key, "key"}, {&TlsDraft::client_ca, "client_ca"}};
+
+void refuse_both_forms(const TlsDraft& draft) {
+  for (const PemRow& row : kPems) {
+    const PemDraft& pem = draft.*row.draft;
+    if (!pem.as_text || !pem.as_file) continue;
+    const std::string key(row.key);
+    pem.as_file->refuse("there is " + key + " as well",
+                        "keep one of " + key + " and " + key + "_file");
+  }
+}
+
+/// What the exporter toolkit takes for the wish to have TLS.
+bool wants_tls(const TlsDraft& draft) {
+  return draft.certificate.is_given() || draft.key.is_given() || draft.client_ca.is_given() ||
+         draft.client_auth;
+}
+
+void require_certificate_and_key(const Value& value, const TlsDraft& draft) {
+  if (!draft.certificate.is_given()) {
+    value.refuse("there is no certificate", "add 'cert_file: ' and its name");
+  }
+  if (!draft.key.is_given()) value.refuse("there is no key", "add 'key_file: ' and its name");
+}
+
+bool verifies_clients(ClientAuth policy) {
+  return policy == ClientAuth::kVerifyClientCertIfGiven ||
+         policy == ClientAuth::kRequireAndVerifyClientCert;
+}
+
+void refuse_contradictions_about_clients(const TlsDraft& draft) {
+  const ClientAuth policy = draft.tls.client_auth;
+  if (verifies_clients(policy) && !draft.client_ca.is_given()) {
+    draft.client_auth->refuse("there is no authority to verify clients with",
+                              "add 'client_ca_file: ' and its name");
+  }
+  if (policy == ClientAuth::kNoClientCert && draft.client_ca.is_given()) {
+    const PemDraft& ca = draft.client_ca;
+    (ca.as_file ? ca.as_file : ca.as_text)
+        ->refuse("no client is asked for a certificate",
+                 "add 'client_auth_type: RequireAndVerifyClientCert', or remove this");
+  }
+  if (draft.client_allowed_sans && policy != ClientAuth::kRequireAndVerifyClientCert) {
+    draft.client_allowed_sans->refuse("names prove nothing unless every client is verified",
+                                      "write 'client_auth_type: RequireAndVerifyClientCert'");
+  }
+}
+
+void refuse_contradictions_about_versions(const TlsDraft& draft) {
+  const WebTls& tls = draft.tls;
+  if (tls.min_version > tls.max_version) {
+    draft.max_version->refuse("max_version is below min_version",
+                              "lower min_version as well, which is TLS12 unless it is written");
+  }
+  if (draft.cipher_suites && tls.min_version < TlsVersion::kTls13) {
+    draft.cipher_suites->refuse("all of these are of TLS 1.3, so there is none for TLS 1.2",
+                                "add some for it, or write 'min_version: TLS13'");
+  }
+}
+
+void give_pems(TlsDraft& draft) {
+  draft.tls.certificate = std::move(draft.certificate.pem);
+  draft.tls.key = std::move(draft.key.pem);
+  draft.tls.client_ca = std::move(draft.client_ca.pem);
+}
+
+}  // namespace
+
+std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
+                               std::vector<std::string>& remarks) {
+  TlsDraft draft{directory, remarks};
+  read_map<TlsDraft>(value, kTlsKeys, draft);
+  if (!value.is_map()) return {};
+  if (draft.knows_all_words) {
+    refuse_contradictions_about_clients(draft);
+    refuse_contradictions_about_versions(draft);
+  }
+  if (!wants_tls(draft)) {
+    remarks.push_back(remark(value, "without a certificate, plain HTTP is served"));
+    return {};
+  }
+  refuse_both_forms(draft);
+  require_certificate_and_key(value, draft);
+  give_pems(draft);
+  return std::move(draft.tls);
+}
+
+}  // namespace pex::config

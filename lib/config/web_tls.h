@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/value.h"
+#include "config/web_config.h"
+
+namespace pex::config {
+
+/// Reads what stands behind `tls_server_config:`. Nothing where it names no certificate and nothing
+/// that needs one. Files are relative to `directory`; `remarks` are those of WebConfig.
+std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
+                               std::vector<std::string>& remarks);
+
+}  // namespace pex::config

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "config/value.h"
+
+namespace pex::config {
+
+/// Reads what stands behind `basic_auth_users:`: names and bcrypt hashes. No message repeats any of
+/// it, as who forgets the blank behind a colon has written a password into a name.
+void read_users(const Value& value, std::map<std::string, std::string>& users);
+
+}  // namespace pex::config

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collect/snapshot.h"
+#include "exposition/family.h"
+#include "exposition/number.h"
+#include "exposition/row_labels.h"
+
+namespace pex::exposition {
+
+/// Samples of one family that stand one below the other: one for each row that has a number.
+struct SampleRun {
+  /// Fills in the number of each row. `tables` are those of the run's scope.
+  using Read = void (*)(const SampleRun& run, std::span<const collect::GroupTable> tables,
+                        std::span<Number> numbers);
+
+  Scope scope = Scope::kCpu;
+  std::string_view group = {};  ///< as configured; empty: of all that count cgroups
+  std::string before = {};      ///< labels in front of those of the row, escaped
+  std::string behind = {};      ///< and behind them
+  const Rows* rows = nullptr;
+  Read read = nullptr;
+  const collect::Column* column = nullptr;  ///< what is read; null: the group itself
+  std::size_t table = 0;                    ///< of the group
+};
+
+struct PublishedFamily {
+  FamilyHead head;
+  std::vector<SampleRun> runs;
+};
+
+/// Everything that snapshots of one plan and one set of targets are published as, in its order:
+/// which families and series, with their labels, and where in the snapshot their numbers are.
+class Catalogue {
+ public:
+  explicit Catalogue(const collect::Snapshot& snapshot);
+  Catalogue(const Catalogue&) = delete;  // the runs borrow from it
+  Catalogue& operator=(const Catalogue&) = delete;
+
+  const std::vector<PublishedFamily>& families() const { return families_; }
+
+ private:
+  std::shared_ptr<const collect::CountingPlan> plan_;
+  RowLabels rows_;
+  std::vector<PublishedFamily> families_;
+};
+
+/// Reads a run row by row; `at` is part of the loop, as there are many rows.
+template <Number (*at)(const SampleRun&, std::span<const collect::GroupTable>, std::size_t row)>
+void read_rows(const SampleRun& run, std::span<const collect::GroupTable> tables,
+               std::span<Number> numbers) {
+  for (std::size_t row = 0; row < numbers.size(); ++row) numbers[row] = at(run, tables, row);
+}
+
+/// The numbers of `run` in `snapshot`, one for each row, into `numbers`, whose memory is used
+/// again.
+void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers);
+
+}  // namespace pex::exposition

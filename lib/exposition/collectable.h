@@ -1,0 +1,32 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "collect/snapshot.h"
+
+namespace pex::exposition {
+
+/// The counts for a program that embeds this library and has a prometheus::Registry or Exposer of
+/// its own: register this there. Its families, labels and help texts are those that Renderer
+/// writes; values are doubles, so above 2^53 they are not exact. Building them costs a heap object
+/// for each label of each sample: where that matters, serve what Renderer writes.
+class SnapshotCollectable final : public prometheus::Collectable {
+ public:
+  using Source = std::function<std::shared_ptr<const collect::Snapshot>()>;
+
+  /// `latest` gives the last snapshot, or null before there is one. It is called on whatever thread
+  /// collects.
+  explicit SnapshotCollectable(Source latest);
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  Source latest_;
+};
+
+}  // namespace pex::exposition

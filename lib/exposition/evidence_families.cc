@@ -1,0 +1,201 @@
+#include "exposition/evidence_families.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "exposition/labels.h"
+
+namespace pex::exposition {
+namespace {
+
+using collect::GroupTimes;
+using Tables = std::span<const collect::GroupTable>;
+
+struct ScopeView {
+  Scope scope;
+  const collect::ScopePlan& plan;
+};
+
+const collect::GroupRow& row_of(const SampleRun& run, Tables tables, std::size_t row) {
+  return tables[run.table].rows[row];
+}
+
+template <std::chrono::nanoseconds GroupTimes::*time>
+Number time_of(const SampleRun& run, Tables tables, std::size_t row) {
+  const collect::GroupRow& of = row_of(run, tables, row);
+  return of.has_times ? nanoseconds(static_cast<std::uint64_t>((of.times.*time).count()))
+                      : Number{};
+}
+
+template <double GroupTimes::*count>
+Number count_of(const SampleRun& run, Tables tables, std::size_t row) {
+  const collect::GroupRow& of = row_of(run, tables, row);
+  return of.has_times ? real(std::floor(of.times.*count)) : Number{};
+}
+
+Number coverage_of(const SampleRun& run, Tables tables, std::size_t row) {
+  const collect::GroupRow& of = row_of(run, tables, row);
+  if (!collect::lacks_coverage(of)) return {};
+  return real(static_cast<double>(of.counted_on) / static_cast<double>(of.wanted_on));
+}
+
+Number observed_of(const SampleRun& run, Tables tables, std::size_t row) {
+  const auto total = collect::value_of(*run.column, tables, row);
+  return total ? scaled(total->observed, run.column->event.scale) : Number{};
+}
+
+Number variance_of(const SampleRun& run, Tables tables, std::size_t row) {
+  const auto total = collect::value_of(*run.column, tables, row);
+  const double scale = run.column->event.scale;
+  return total ? real(total->variance * scale * scale) : Number{};
+}
+
+/// One of each column, whatever its rows.
+Number weight_of(const SampleRun& run, Tables tables, std::size_t) {
+  const collect::EventAt& part = run.column->parts.front();
+  const std::optional<double> weight = tables[part.group].reference_weights[part.event];
+  return weight ? real(*weight) : Number{};
+}
+
+bool always(const collect::GroupPlan&, const collect::Evidence&) { return true; }
+bool off_pmu(const collect::GroupPlan& group, const collect::Evidence&) { return group.shares_pmu; }
+bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evidence) {
+  return evidence.reference && group.witnesses.reference.has_value();
+}
+
+/// A family with a sample for each row of each group.
+struct GroupFamily {
+  const char* name;
+  const char* help;
+  FamilyType type;
+  bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
+  SampleRun::Read read;
+};
+constexpr GroupFamily kGroupFamilies[] = {
+    {"perf_group_enabled_seconds_total",
+     "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran.",
+     FamilyType::kCounter, always, read_rows<time_of<&GroupTimes::enabled>>},
+    {"perf_group_running_seconds_total",
+     "Time for which a group of events had the PMU; counts for the rest of the time enabled are "
+     "estimates.",
+     FamilyType::kCounter, always, read_rows<time_of<&GroupTimes::running>>},
+    {"perf_group_imputed_seconds_total",
+     "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
+     "taken; at most 60 s in a row, but where the exporter itself lets groups take turns.",
+     FamilyType::kCounter, off_pmu, read_rows<time_of<&GroupTimes::imputed>>},
+    {"perf_group_unmeasured_seconds_total",
+     "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "
+     "without its place.",
+     FamilyType::kCounter, off_pmu, read_rows<time_of<&GroupTimes::unmeasured>>},
+    {"perf_group_reference_total", "Events of the activity reference while the group was enabled.",
+     FamilyType::kCounter, has_reference, read_rows<count_of<&GroupTimes::reference>>},
+    {"perf_group_reference_sampled_total",
+     "Events of the activity reference while the group had the PMU.", FamilyType::kCounter,
+     has_reference, read_rows<count_of<&GroupTimes::reference_sampled>>},
+    {"perf_group_coverage_ratio",
+     "Part of the CPUs of a row on which a group is counted, where that is not all of them; its "
+     "values are not published meanwhile, as they would lack the rest.",
+     FamilyType::kGauge, always, read_rows<coverage_of>},
+};
+
+/// A family with a sample for each row of each column that is estimated, beside its value.
+struct ColumnFamily {
+  const char* name;
+  const char* help;
+  bool collect::Evidence::*asked_for;  ///< null: always
+  SampleRun::Read read;
+};
+constexpr ColumnFamily kColumnFamilies[] = {
+    {"perf_event_observed_total",
+     "Events that were really counted, in the unit of the event's own metric; the rest of that is "
+     "extrapolated.",
+     nullptr, read_rows<observed_of>},
+    {"perf_event_variance_total",
+     "Sum of the squared standard errors of the event's increments, in the unit of its metric "
+     "squared.",
+     &collect::Evidence::variance, read_rows<variance_of>},
+};
+
+std::string labels_of_group(const collect::GroupPlan& group) {
+  const std::string pmu = group.pmu.empty() ? "" : label("pmu", group.pmu);
+  return join_labels({label("group", group.name), pmu});
+}
+
+const collect::GroupPlan& group_of(const collect::Column& column, const collect::ScopePlan& plan) {
+  return plan.groups[column.parts.front().group];
+}
+
+SampleRun run_of(const ScopeView& view, const collect::Column& column, const Rows& rows,
+                 SampleRun::Read read) {
+  const collect::GroupPlan& group = group_of(column, view.plan);
+  return {.scope = view.scope,
+          .group = collect::configured_name(group),
+          .before = join_labels({label("group", group.name), label("event", column.event.name),
+                                 labels_of_event(column.event)}),
+          .rows = &rows,
+          .read = read,
+          .column = &column};
+}
+
+void add_runs(const GroupFamily& family, const ScopeView& view, const collect::Evidence& evidence,
+              const RowLabels& rows, std::vector<SampleRun>& runs) {
+  for (std::size_t table = 0; table < view.plan.groups.size(); ++table) {
+    const collect::GroupPlan& group = view.plan.groups[table];
+    if (!group.is_published || !family.has(group, evidence)) continue;
+    runs.push_back({.scope = view.scope,
+                    .group = collect::configured_name(group),
+                    .before = labels_of_group(group),
+                    .rows = &rows.of(view.scope, group.aggregation),
+                    .read = family.read,
+                    .table = table});
+  }
+}
+
+void add_runs(const ColumnFamily& family, const ScopeView& view, const RowLabels& rows,
+              std::vector<SampleRun>& runs) {
+  for (const collect::Column& column : view.plan.columns) {
+    if (!collect::is_estimated(column, view.plan)) continue;
+    runs.push_back(run_of(view, column, rows.of(view.scope, column.aggregation), family.read));
+  }
+}
+
+void add_weights(const ScopeView& view, const RowLabels& rows, std::vector<SampleRun>& runs) {
+  for (const collect::Column& column : view.plan.columns) {
+    SampleRun run = run_of(view, column, rows.unnamed(), read_rows<weight_of>);
+    run.before = join_labels({label("scope", name_of(view.scope)), run.before});
+    runs.push_back(std::move(run));
+  }
+}
+
+}  // namespace
+
+void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
+                  std::vector<PublishedFamily>& families) {
+  const ScopeView scopes[] = {{Scope::kCpu, plan.cpu}, {Scope::kCgroup, plan.cgroup}};
+  for (const GroupFamily& family : kGroupFamilies) {
+    PublishedFamily published{{family.name, family.help, family.type}, {}};
+    for (const ScopeView& view : scopes) {
+      add_runs(family, view, plan.evidence, rows, published.runs);
+    }
+    families.push_back(std::move(published));
+  }
+  for (const ColumnFamily& family : kColumnFamilies) {
+    if (family.asked_for != nullptr && !(plan.evidence.*family.asked_for)) continue;
+    PublishedFamily published{{family.name, family.help, FamilyType::kCounter}, {}};
+    for (const ScopeView& view : scopes) add_runs(family, view, rows, published.runs);
+    families.push_back(std::move(published));
+  }
+  PublishedFamily weights{{"perf_event_reference_weight_ratio",
+                           "How far an event follows the activity reference, as learned: 1 like "
+                           "the reference, 0 like time.",
+                           FamilyType::kGauge},
+                          {}};
+  for (const ScopeView& view : scopes) add_weights(view, rows, weights.runs);
+  families.push_back(std::move(weights));
+}
+
+}  // namespace pex::exposition

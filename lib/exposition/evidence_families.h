@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "exposition/catalogue.h"
+
+namespace pex::exposition {
+
+/// How well a snapshot was counted: perf_group_*, perf_event_*. Groups that are there for others'
+/// sake are left out, as is what CountingPlan::evidence does not ask for. What is appended to
+/// `families` borrows from `plan` and `rows`.
+void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
+                  std::vector<PublishedFamily>& families);
+
+}  // namespace pex::exposition

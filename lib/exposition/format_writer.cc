@@ -1,0 +1,194 @@
+#include "exposition/format_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace pex::exposition {
+namespace {
+
+/// In the order of FamilyType.
+struct TypeNames {
+  std::string_view text;
+  std::string_view openmetrics;
+};
+constexpr std::array<TypeNames, 3> kTypes = {
+    {{"counter", "counter"}, {"gauge", "gauge"}, {"gauge", "info"}}};
+
+std::string_view type_name(FamilyType type, Format format) {
+  const TypeNames& names = kTypes[static_cast<std::size_t>(type)];
+  return format == Format::kText ? names.text : names.openmetrics;
+}
+
+constexpr std::size_t kPadding = 64;
+
+/// Written front to back, without a look at what is left of the room: that was made before.
+class Pen {
+ public:
+  explicit Pen(char* at) : at_(at) {}
+  void put(std::string_view piece) {
+    std::memcpy(at_, piece.data(), piece.size());
+    at_ += piece.size();
+  }
+  void put(char letter) { *at_++ = letter; }
+  /// Of a piece with kPadding readable bytes behind it, where there is room for as many: nearly all
+  /// are short, and copying a fixed number of bytes takes no call.
+  void put_padded(std::string_view piece) {
+    std::memcpy(at_, piece.data(), kPadding);
+    if (piece.size() > kPadding) std::memcpy(at_, piece.data(), piece.size());
+    at_ += piece.size();
+  }
+  void put(Number number) { at_ = exposition::write(at_, number); }
+  char* at() const { return at_; }
+
+ private:
+  char* at_;
+};
+
+/// The samples of one run: what stands in front of and behind the labels of its rows is the same
+/// for all of them.
+class Samples {
+ public:
+  Samples(std::string_view name, std::string_view before, const Rows& rows, std::string_view behind)
+      : rows_(rows) {
+    const bool has_labels = rows.are_named() || !before.empty() || !behind.empty();
+    (front_ += name) += has_labels ? "{" : " ";
+    front_ += before;
+    if (!before.empty() && rows.are_named()) front_ += ',';
+    if (!behind.empty() && (rows.are_named() || !before.empty())) back_ += ',';
+    (back_ += behind) += has_labels ? Rows::kClosing : "";
+    closes_with_row_ = back_ == Rows::kClosing;
+    front_bytes_ = front_.size();
+    front_.append(kPadding, ' ');
+  }
+
+  std::size_t bytes() const {
+    return rows_.size() * (front_bytes_ + back_.size() + kNumberBytes + 1) + rows_.bytes() +
+           kPadding;
+  }
+
+  void put(Pen& pen, std::size_t row, Number number) const {
+    pen.put_padded({front_.data(), front_bytes_});
+    if (closes_with_row_) {  // nearly all: one copy less
+      pen.put(rows_.closed_labels(row));
+    } else {
+      pen.put(rows_.labels(row));
+      pen.put(back_);
+    }
+    pen.put(number);
+    pen.put('\n');
+  }
+
+ private:
+  const Rows& rows_;
+  std::string front_;  ///< padded
+  std::size_t front_bytes_ = 0;
+  std::string back_;
+  bool closes_with_row_;
+};
+
+std::string created_name(const FamilyHead& head) {
+  return std::string(family_of(head)) + "_created";
+}
+
+/// The instants that a format tells are in seconds.
+Number instant(std::chrono::system_clock::time_point time) {
+  const auto since_epoch =
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
+  return nanoseconds(static_cast<std::uint64_t>(std::chrono::nanoseconds(since_epoch).count()));
+}
+
+}  // namespace
+
+std::string_view content_type(Format format) {
+  return format == Format::kText ? "text/plain; version=0.0.4; charset=utf-8"
+                                 : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+}
+
+FormatWriter::FormatWriter(Format format, bool created, std::string& text)
+    : text_(text), format_(format), created_(created) {}
+
+void FormatWriter::begin(const FamilyHead& head) {
+  head_ = &head;
+  is_headed_ = false;
+}
+
+bool FormatWriter::tells_creation() const {
+  return created_ && format_ == Format::kOpenMetrics && head_->type == FamilyType::kCounter;
+}
+
+void FormatWriter::write(std::string_view before, const Rows& rows, std::string_view behind,
+                         std::span<const Number> numbers) {
+  const bool has_some = std::any_of(numbers.begin(), numbers.end(),
+                                    [](const Number& each) { return static_cast<bool>(each); });
+  if (!has_some) return;
+  if (!std::exchange(is_headed_, true)) write_head();
+
+  const Samples values{head_->name, before, rows, behind};
+  const Samples creations{created_name(*head_), before, rows, behind};
+  const bool with_created = tells_creation();
+  reserve(values.bytes() + (with_created ? creations.bytes() : 0));
+
+  Pen pen{text_.data() + used_};
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    if (!numbers[row]) continue;
+    values.put(pen, row, numbers[row]);
+    if (with_created) creations.put(pen, row, instant(rows.since(row)));
+  }
+  used_ = static_cast<std::size_t>(pen.at() - text_.data());
+}
+
+void FormatWriter::write(std::string_view labels, Number number, Clock::time_point since) {
+  Rows row;
+  row.add(labels, since);
+  write("", row, "", {&number, 1});
+}
+
+void FormatWriter::finish() {
+  if (format_ == Format::kOpenMetrics) append_line({"# EOF"});
+  text_.resize(used_);
+}
+
+/// OpenMetrics wants the order TYPE, UNIT, HELP; the text format has no UNIT, and by custom HELP
+/// comes first.
+void FormatWriter::write_head() {
+  const std::string_view type = type_name(head_->type, format_);
+  if (format_ == Format::kText) {
+    write_help(head_->name);
+    append_line({"# TYPE ", head_->name, " ", type});
+    return;
+  }
+  const std::string_view family = family_of(*head_);
+  const std::string_view unit = unit_of(family);
+  append_line({"# TYPE ", family, " ", type});
+  if (!unit.empty()) append_line({"# UNIT ", family, " ", unit});
+  write_help(family);
+}
+
+void FormatWriter::write_help(std::string_view family) {
+  std::string escaped;
+  for (const char c : head_->help) {
+    if (c == '\\' || c == '\n' || (c == '"' && format_ == Format::kOpenMetrics)) escaped += '\\';
+    escaped += c == '\n' ? 'n' : c;
+  }
+  append_line({"# HELP ", family, " ", escaped});
+}
+
+/// Room for so many bytes more. A string that grows is cleared, so it is only ever made larger than
+/// it was, and cut at the end.
+void FormatWriter::reserve(std::size_t bytes) {
+  if (text_.size() - used_ < bytes) text_.resize(used_ + bytes);
+}
+
+void FormatWriter::append_line(std::initializer_list<std::string_view> pieces) {
+  std::size_t bytes = 1;
+  for (const std::string_view piece : pieces) bytes += piece.size();
+  reserve(bytes);
+  Pen pen{text_.data() + used_};
+  for (const std::string_view piece : pieces) pen.put(piece);
+  pen.put('\n');
+  used_ += bytes;
+}
+
+}  // namespace pex::exposition

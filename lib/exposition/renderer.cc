@@ -1,0 +1,49 @@
+#include "exposition/renderer.h"
+
+#include <algorithm>
+
+namespace pex::exposition {
+namespace {
+
+/// Whether any of the groups that count cgroups is chosen, and so what is known of these.
+bool has_cgroups(const Selection& selection, const collect::ScopePlan& plan) {
+  if (selection.rule == Selection::Rule::kAll) return true;
+  return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
+    return group.is_published && selection.has(collect::configured_name(group));
+  });
+}
+
+}  // namespace
+
+void Renderer::remember(const collect::Snapshot& snapshot) {
+  if (catalogue_ && plan_.lock() == snapshot.plan && targets_.lock() == snapshot.targets) return;
+  catalogue_ = std::make_unique<const Catalogue>(snapshot);
+  plan_ = snapshot.plan;
+  targets_ = snapshot.targets;
+}
+
+void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection,
+                     FormatWriter& writer) {
+  const bool with_cgroups = has_cgroups(selection, snapshot.plan->cgroup);
+  for (const PublishedFamily& family : catalogue_->families()) {
+    writer.begin(family.head);
+    for (const SampleRun& run : family.runs) {
+      if (run.group.empty() ? !with_cgroups : !selection.has(run.group)) continue;
+      read(run, snapshot, numbers_);
+      writer.write(run.before, *run.rows, run.behind, numbers_);
+    }
+  }
+}
+
+void Renderer::render(const collect::Snapshot* snapshot, const SelfReading& self,
+                      const Wanted& wanted, std::string& text) {
+  FormatWriter writer{wanted.format, wanted.created, text};
+  if (snapshot != nullptr) {
+    remember(*snapshot);
+    write(*snapshot, wanted.selection, writer);
+  }
+  self.write(wanted.selection, writer);
+  writer.finish();
+}
+
+}  // namespace pex::exposition

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/snapshot.h"
+#include "exposition/catalogue.h"
+#include "exposition/format_writer.h"
+#include "exposition/selection.h"
+#include "exposition/self_metrics.h"
+
+namespace pex::exposition {
+
+/// What a client asks for.
+struct Wanted {
+  Format format = Format::kText;
+  Selection selection = {};
+  bool created = false;  ///< since when each counter counts; OpenMetrics only
+
+  auto operator<=>(const Wanted&) const = default;
+};
+
+/// A snapshot, and the exporter's own metrics, as text. Values are exact: counts as integers,
+/// clocks as seconds with up to nine decimals. A row without a value is left out; the times of its
+/// groups are the evidence why. Keeps the escaped labels of the last plan and targets, so that
+/// rendering is copying; not thread-safe.
+class Renderer {
+ public:
+  /// Replaces what `text` holds; its memory is used again. `snapshot` is null before the first
+  /// poll.
+  void render(const collect::Snapshot* snapshot, const SelfReading& self, const Wanted& wanted,
+              std::string& text);
+
+ private:
+  void remember(const collect::Snapshot& snapshot);
+  void write(const collect::Snapshot& snapshot, const Selection& selection, FormatWriter& writer);
+
+  // Not held: the targets keep cgroups from being freed.
+  std::weak_ptr<const collect::TargetSet> targets_;
+  std::weak_ptr<const collect::CountingPlan> plan_;
+  std::unique_ptr<const Catalogue> catalogue_;
+  std::vector<Number> numbers_;  ///< of the run that is being written
+};
+
+}  // namespace pex::exposition

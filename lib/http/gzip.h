@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pex::http {
+
+/// Compresses into the gzip format (RFC 1952), at the level that costs least: of the text of
+/// metrics it leaves about a twentieth, and higher levels little less. Its tables are kept from
+/// call to call; not thread-safe.
+class Gzip {
+ public:
+  Gzip();
+  ~Gzip();
+
+  /// Replaces what `compressed` holds; its memory is used again.
+  void compress(std::string_view text, std::string& compressed);
+
+ private:
+  struct Stream;
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace pex::http

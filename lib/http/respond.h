@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memory>
+
+#include "http/awaited.h"
+#include "http/server.h"
+
+namespace pex::http {
+
+/// Calls the route's handler, whose answer will be in `answer`, also when that is 500: because the
+/// handler threw, or dropped its Respond.
+void ask(const Route& route, const Request& request,
+         const std::shared_ptr<Awaited<Response>>& answer);
+
+}  // namespace pex::http

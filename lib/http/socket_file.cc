@@ -1,0 +1,91 @@
+#include "http/socket_file.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace pex::http {
+namespace {
+
+constexpr const char* kPathRemedy =
+    "write unix: and an absolute path of at most 107 bytes in --web.listen-address";
+constexpr const char* kNoSocketRemedy =
+    "a file that is no socket is there: remove it, or name another path in --web.listen-address";
+constexpr const char* kInUseRemedy =
+    "another program listens there: name another path in --web.listen-address";
+constexpr const char* kDirectoryRemedy =
+    "name a path in --web.listen-address whose directory is there and can be written by this "
+    "program, for example below RuntimeDirectory= of the unit";
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (!path.starts_with('/') || path.size() >= sizeof address.sun_path) return {};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+bool bind_to(const UniqueFd& socket, const sockaddr_un& address) {
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+/// Only when no process has this socket any more; a full backlog is somebody's as well.
+bool is_deserted(const sockaddr_un& address) {
+  const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  return probe &&
+         ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+         errno == ECONNREFUSED;
+}
+
+/// Makes way at `address`, where something is.
+Result<> clear(const sockaddr_un& address, const std::string& attempted) {
+  struct stat status {};
+  if (::lstat(address.sun_path, &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    return Error{EADDRINUSE, attempted, kNoSocketRemedy};
+  }
+  if (!is_deserted(address)) return Error{EADDRINUSE, attempted, kInUseRemedy};
+  if (::unlink(address.sun_path) != 0) return Error{errno, attempted, kDirectoryRemedy};
+  return {};
+}
+
+}  // namespace
+
+SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
+  remove();
+  path_ = std::exchange(other.path_, {});
+  device_ = other.device_;
+  inode_ = other.inode_;
+  return *this;
+}
+
+Result<SocketFile> SocketFile::bind(const UniqueFd& socket, const std::string& path) {
+  const std::string attempted = "listen on unix:" + path;
+  const auto address = address_of(path);
+  if (!address) return Error{0, "'unix:" + path + "' is no listen address", kPathRemedy};
+  bool is_bound = bind_to(socket, *address);
+  if (!is_bound && errno == EADDRINUSE) {
+    if (auto cleared = clear(*address, attempted); !cleared) return cleared.error();
+    is_bound = bind_to(socket, *address);
+  }
+  struct stat status {};
+  if (!is_bound || ::lstat(path.c_str(), &status) != 0) {
+    return Error{errno, attempted, kDirectoryRemedy};
+  }
+  return SocketFile{path, status.st_dev, status.st_ino};
+}
+
+void SocketFile::remove() {
+  struct stat status {};
+  const bool is_ours = !path_.empty() && ::lstat(path_.c_str(), &status) == 0 &&
+                       status.st_dev == device_ && status.st_ino == inode_;
+  if (is_ours) ::unlink(path_.c_str());
+  path_.clear();
+}
+
+}  // namespace pex::http

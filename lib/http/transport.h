@@ -1,0 +1,48 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <tuple>
+
+#include "http/access.h"
+
+namespace pex::http {
+
+/// Of whichever family: TCP, unix, or what a service manager hands over.
+using Socket = boost::asio::generic::stream_protocol::socket;
+
+using Finished = std::tuple<boost::system::error_code>;
+using Transferred = std::tuple<boost::system::error_code, std::size_t>;
+
+/// Bytes to and from one client, as they are or encrypted. The socket stays its owner's, who
+/// cancels and closes it, which ends what is pending here; it must outlive this.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// To be done first. An error: the client and we have no way to talk.
+  virtual boost::asio::awaitable<Finished> handshake() = 0;
+
+  /// Puts what has come, at least a byte, at the front of `room`.
+  virtual boost::asio::awaitable<Transferred> read_some(boost::asio::mutable_buffer room) = 0;
+
+  /// Both from where they are, which must last until then.
+  virtual boost::asio::awaitable<Transferred> write(std::string_view head,
+                                                    std::string_view body) = 0;
+
+  /// Tells the client that nothing more will come, where the socket's own end would not.
+  virtual boost::asio::awaitable<Finished> end() = 0;
+};
+
+std::unique_ptr<Transport> plain_transport(Socket& socket);
+
+/// Speaks TLS with the context of `access`, which must have one, and keeps it. Null when OpenSSL
+/// has no memory.
+std::unique_ptr<Transport> tls_transport(Socket& socket, std::shared_ptr<const Access> access);
+
+}  // namespace pex::http

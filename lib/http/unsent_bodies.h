@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "http/server.h"
+
+namespace pex::http {
+
+/// The bodies that clients have not taken yet, each counted once however many clients it goes to.
+/// Clients that take their time would otherwise hold a new text each time that one is made.
+class UnsentBodies {
+ public:
+  explicit UnsentBodies(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  /// One is going to be sent. While there is too much, whoever has been at another one for longest
+  /// is dropped: `drop` is called, at most once and not from within this call for `body` itself.
+  std::uint64_t begin(const Body& body, std::function<void()> drop);
+
+  /// That it was taken, or will not be. It may have been dropped.
+  void end(std::uint64_t sending);
+
+  /// Of memory that the bodies hold, also where they do not use it.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Sending {
+    const std::string* body;
+    std::function<void()> drop;
+  };
+  struct Held {
+    std::size_t clients = 0;
+    std::size_t bytes = 0;  ///< as counted: the body may be gone by the end
+  };
+  using Sendings = std::map<std::uint64_t, Sending>;  ///< the longest one first
+
+  void forget(Sendings::iterator sending);
+
+  std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::uint64_t next_ = 0;
+  Sendings sendings_;
+  std::map<const std::string*, Held> held_;
+};
+
+}  // namespace pex::http
