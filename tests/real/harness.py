@@ -419,17 +419,23 @@ def free_port():
 class Daemon:
     """The daemon over `config` on a loopback port, from ready to a clean end.
 
-    `wrapper` is put before its command, `command` replaces its binary, `options` go to Popen.
+    `wrapper` is put before its command, `command` replaces its binary, `options` go to Popen. It is
+    asked over TLS where there is a context `tls`, and with `headers` in each request. Where it
+    `listens` to nothing by itself, sockets for its port are handed to it.
     """
 
-    def __init__(self, config, *args, wrapper=(), command=None, port=None, **options):
+    def __init__(self, config, *args, wrapper=(), command=None, port=None, tls=None, headers=None,
+                 listens=True, **options):
         self.scratch = tempfile.mkdtemp(prefix="pex_test_")
         os.chmod(self.scratch, 0o755)
         self.config_path = f"{self.scratch}/config.yaml"
         self.write_config(config)
         self.address = f"127.0.0.1:{port or free_port()}"
+        listen = [f"--web.listen-address={self.address}"] if listens else []
         self.command = [*wrapper, command or daemon_binary, f"--config.file={self.config_path}",
-                        f"--web.listen-address={self.address}", *args]
+                        *listen, *args]
+        self.tls = tls
+        self.headers = headers or {}
         self.options = options
         self.child = None
 
@@ -475,8 +481,10 @@ class Daemon:
 
     def get(self, path):
         """Status and text of one GET on a connection of its own."""
+        url = f"{'https' if self.tls else 'http'}://{self.address}{path}"
+        request = urllib.request.Request(url, headers=self.headers)
         try:
-            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE, context=self.tls) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as answer:
             with answer:

@@ -24,13 +24,13 @@ scrape_configs:
 
 
 class Prometheus:
-    """A Prometheus with a database of its own that scrapes one target every second."""
+    """A Prometheus with a database of its own."""
 
-    def __init__(self, target):
+    def __init__(self, config):
         self.scratch = tempfile.mkdtemp(prefix="pex_test_")
         self.address = f"127.0.0.1:{harness.free_port()}"
         with open(f"{self.scratch}/prometheus.yml", "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(target=target))
+            file.write(config)
 
     def __enter__(self):
         with open(f"{self.scratch}/log", "w", encoding="utf-8") as log:
@@ -87,7 +87,8 @@ class PrometheusTest(unittest.TestCase):
         config = harness.config_of(events=EVENTS, include=[tree.pattern])
         cls.daemon = cls.enterClassContext(harness.Daemon(config))
         cls.busy = cls.enterClassContext(harness.busy_loop(tree, cls.cgroup, cpu=1))
-        cls.prometheus = cls.enterClassContext(Prometheus(cls.daemon.address))
+        cls.prometheus = cls.enterClassContext(
+            Prometheus(CONFIG.format(target=cls.daemon.address)))
         cls.prometheus.await_scrapes(SCRAPES + 2)
 
     def rates(self, name):

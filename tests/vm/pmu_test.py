@@ -696,7 +696,7 @@ class History(Prometheus):
     """A Prometheus whose database holds `counters` as if it had scraped them until now."""
 
     def __init__(self, counters):
-        super().__init__("127.0.0.1:9")  # nobody: nothing is added
+        super().__init__("scrape_configs: []\n")  # nothing is added
         path = f"{self.scratch}/counters.om"
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(self.in_open_metrics(counters))

@@ -1,0 +1,205 @@
+"""What the tests of serving need around the daemon: certificates, clients, servers in its place."""
+
+import base64
+import contextlib
+import dataclasses
+import http.client
+import http.server
+import socket
+import ssl
+import subprocess
+import threading
+import warnings
+
+import harness
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+# --------------------------------------------------------------------------------------------------
+# Certificates
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    certificate: str  # paths
+    key: str
+
+
+class Authority:
+    """Signs certificates with the `openssl` command; all files are in `folder`."""
+
+    NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+
+    def __init__(self, folder, name="authority"):
+        self.stem = f"{folder}/{name}"
+        self.folder = folder
+        self.certificate = f"{self.stem}.pem"
+        openssl("req", "-x509", *self.NEW_KEY, "-keyout", f"{self.stem}.key",
+                "-out", self.certificate, "-days", "2", "-subj", f"/CN={name}",
+                "-addext", "basicConstraints=critical,CA:TRUE",
+                "-addext", "keyUsage=keyCertSign")
+
+    def issue(self, name, days=2, alternative="DNS:localhost,IP:127.0.0.1,IP:::1"):
+        """One for `name`; of -1 day it expired yesterday."""
+        stem = f"{self.folder}/{name}"
+        openssl("req", "-new", *self.NEW_KEY, "-keyout", f"{stem}.key", "-out", f"{stem}.csr",
+                "-subj", f"/CN={name}", "-addext", f"subjectAltName={alternative}")
+        openssl("x509", "-req", "-in", f"{stem}.csr", "-CA", self.certificate,
+                "-CAkey", f"{self.stem}.key", "-days", str(days), "-copy_extensions", "copy",
+                "-out", f"{stem}.pem")
+        return Certificate(f"{stem}.pem", f"{stem}.key")
+
+    def context(self, client=None):
+        """That of a client which trusts this authority, and may have a certificate of its own."""
+        context = ssl.create_default_context(cafile=self.certificate)
+        if client:
+            context.load_cert_chain(client.certificate, client.key)
+        return context
+
+
+def openssl(*args):
+    done = subprocess.run(["openssl", *args], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"openssl {' '.join(args)}: {done.stderr}")
+
+
+def speaking_only_tls_1_1(context):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it is why we ask for it
+        context.minimum_version = ssl.TLSVersion.TLSv1_1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")  # what was good enough for TLS 1.1 is not for others
+    return context
+
+
+# --------------------------------------------------------------------------------------------------
+# Clients
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=harness.PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def split(address):
+    host, _, port = address.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def connection_to(address, tls=None):
+    """A connection to "host:port"; use it with contextlib.closing."""
+    host, port = split(address)
+    if tls:
+        return http.client.HTTPSConnection(host, port, timeout=harness.PATIENCE, context=tls)
+    return http.client.HTTPConnection(host, port, timeout=harness.PATIENCE)
+
+
+def ask(connection, path="/metrics", method="GET", headers=None):
+    connection.request(method, path, headers=headers or {})
+    answer = connection.getresponse()
+    return Answer(answer.status, answer.headers, answer.read())
+
+
+def ask_once(address, *args, tls=None, **kwargs):
+    with contextlib.closing(connection_to(address, tls)) as connection:
+        return ask(connection, *args, **kwargs)
+
+
+def basic(user, password):
+    credentials = f"{user}:{password}".encode()
+    return {"Authorization": "Basic " + base64.b64encode(credentials).decode()}
+
+
+def converse(address, sent):
+    """All that comes back for `sent` until the other side closes, which it must."""
+    with socket.create_connection(split(address), timeout=harness.PATIENCE) as connection:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(sent)  # it may have heard enough before the end
+        received = b""
+        try:
+            while chunk := connection.recv(65536):
+                received += chunk
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            raise AssertionError(f"not closed after {sent!r}; answered {received!r}") from None
+        return received
+
+
+# --------------------------------------------------------------------------------------------------
+# Servers
+
+
+class Server:
+    """An HTTP server of ours on a loopback port, for as long as it is entered."""
+
+    def __init__(self, answer, tls=None):
+        """`answer` takes the request's headers, and returns status, headers and body."""
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                status, headers, body = answer(self.headers)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # clients that do not get in are what we test
+        if tls:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.address = f"127.0.0.1:{self.server.server_port}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class Relay(Server):
+    """Passes scrapes on to a daemon, byte for byte, and remembers what came back: Prometheus keeps
+    that to itself. With `accept`, it asks for that in place of what the scraper would take."""
+
+    PASSED = ("Content-Type", "Content-Encoding")
+
+    def __init__(self, daemon, accept=None):
+        super().__init__(self._pass_on)
+        self.daemon = daemon
+        self.accept = accept
+        self.passed = []  # of each scrape, the headers PASSED
+
+    def _pass_on(self, asked):
+        headers = {**self.daemon.headers, "Accept": self.accept or asked["Accept"],
+                   "Accept-Encoding": asked["Accept-Encoding"]}
+        answer = ask_once(self.daemon.address, headers=headers, tls=self.daemon.tls)
+        passed = {name: answer.headers[name] for name in self.PASSED if answer.headers[name]}
+        self.passed.append(passed)
+        return answer.status, passed, answer.body
