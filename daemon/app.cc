@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parse.h"
+#include "daemon/figures.h"
 #include "daemon/poll_schedule.h"
 #include "daemon/version.h"
 #include "exposition/renderer.h"
@@ -17,9 +18,26 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// The watchdog is fed as long as polls end; this many periods without one mean that they hang.
-constexpr int kPollsUntilHung = 10;
-constexpr std::chrono::seconds kLongestPoll{30};  ///< the first one may open 100 000 events
+/// Where no service manager has a watchdog, for the health that we tell of ourselves.
+constexpr std::chrono::seconds kWatchdog{30};
+
+/// Looks in the time of the watchdog. What stands still is noticed within it: after half of it, and
+/// at most one look later.
+constexpr int kLooks = 4;
+
+/// A status that only differs in the time a poll took is no news.
+constexpr std::chrono::minutes kStatusAgainAfter{1};
+
+LogFields fields_of(const collect::PollReport::Failure& failure) {
+  const collect::PollReport::Subject& subject = failure.subject;
+  LogFields fields;
+  if (!subject.event.empty()) fields.push_back({"event", subject.event});
+  if (!subject.group.empty()) fields.push_back({"group", subject.group});
+  if (!subject.cgroup.empty()) fields.push_back({"cgroup", subject.cgroup});
+  if (subject.cpu >= 0) fields.push_back({"cpu", std::to_string(subject.cpu)});
+  if (failure.times > 1) fields.push_back({"times", std::to_string(failure.times)});
+  return fields;
+}
 
 }  // namespace
 
@@ -28,9 +46,11 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       options_(std::move(options)),
       kernel_(kernel),
       log_(log),
+      watchdog_(service_manager_.watchdog().value_or(kWatchdog)),
+      liveness_(watchdog_ / 2),
       self_metrics_(kVersion),
       tick_(loop),
-      watchdog_(loop),
+      next_watch_(loop),
       stop_signals_(loop),
       reload_signal_(loop),
       web_server_(loop, options_, web_source(), self_metrics_, log),
@@ -43,22 +63,26 @@ Result<void, std::vector<Error>> App::start() {
   Result<Planned, std::vector<Error>> planned =
       load_and_plan(options_.config_file, options_.roots, kernel_, in_force);
   if (!planned) return planned.error();
-  Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_);
+  Counting* running = counting_.collector ? &counting_ : nullptr;
+  Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_, running);
   if (!counting) return std::vector{counting.error()};
   adopt(std::move(*counting));
   return {};
 }
 
-/// The old counters are closed before the new ones are opened, which is at the first poll: both at
-/// once could be more than the limits allow.
+/// Old counters that the new counting has not taken over are closed before its own are opened,
+/// which is at its first poll: both at once could be more than the limits allow.
 void App::adopt(Counting counting) {
   lookout_.stop();
-  counting_.collector.reset();
+  if (counting_.collector) {
+    service_manager_.alive();  // the loop now stands still until a poll that is running has ended
+    counting_.collector.reset();
+    ++generation_;
+    polls_for_scrape_ = false;
+  }
   counting_ = std::move(counting);
   web_server_.configure(counting_.max_age, counting_.created);
   if (is_on_schedule_) lookout_.watch(*counting_.collector, counting_.interval);
-  ++generation_;
-  polls_for_scrape_ = false;
   self_metrics_.forget_events();
   for (const auto& [event, available] : availability(counting_.plan)) {
     self_metrics_.set_event_available(event.first, event.second, available);
@@ -67,6 +91,7 @@ void App::adopt(Counting counting) {
   self_metrics_.set_config_loaded(true);
   load_ = {
       options_.config_file, std::chrono::system_clock::now(), std::chrono::system_clock::now(), {}};
+  for (const Error& reason : left_out(counting_.plan)) log_.warn(reason);
   for (const std::string& remark : counting_.remarks) log_.warn(remark);
 }
 
@@ -81,7 +106,7 @@ WebServer::Source App::web_source() {
                       .poll = [this] { poll_for_scrape(); }},
           .groups = [this] { return groups(); },
           .status = [this] { return full_status(); },
-          .is_healthy = [this] { return !polls_hang(); },
+          .is_healthy = [this] { return liveness_.is_alive(); },
           .is_ready = [this] { return snapshot_ != nullptr; },
           .reload = [this] { return reload(); }};
 }
@@ -142,22 +167,31 @@ void App::on_poll(const collect::PollReport& report,
                         {"closed", std::to_string(report.groups_closed)},
                         {"microseconds", std::to_string(report.now.duration.count() / 1'000)}});
   web_server_.polled();
-  if (first || reloaded_) {
-    log_.info(status(), {{"version", kVersion}, {"interval", format_duration(counting_.interval)}});
+  const bool is_reloaded = std::exchange(reloaded_, false);
+  announce(first || is_reloaded);
+}
+
+/// Tells the service manager that we are ready, or when what is counted has changed, and now and
+/// then how long it takes.
+void App::announce(bool is_ready) {
+  std::string now = counts();
+  if (is_ready) {
+    log_.info(now, {{"version", kVersion}, {"interval", format_duration(counting_.interval)}});
     service_manager_.ready(status());
-    announced_ = status();
-    reloaded_ = false;
+  } else if (now != announced_ || last_poll_ - announced_at_ >= kStatusAgainAfter) {
+    service_manager_.status(status());
+  } else {
+    return;
   }
-  announce();
+  announced_ = std::move(now);
+  announced_at_ = last_poll_;
 }
 
 /// One line for each cause and minute, however many CPUs and cgroups it concerns.
 void App::log_failures(const collect::PollReport& report) {
   for (const auto& [cause, failure] : report.failures) {
     if (!repeated_.passes(cause.what + errno_name(cause.code), last_poll_)) continue;
-    LogFields fields;
-    if (failure.times > 1) fields.push_back({"times", std::to_string(failure.times)});
-    log_.warn(describe(failure.first), fields);
+    log_.warn(failure.first, fields_of(failure));
   }
 }
 
@@ -177,24 +211,19 @@ void App::tell_once(const collect::PollReport& report) {
   }
 }
 
-/// Tells the service manager when what is counted has changed.
-void App::announce() {
-  if (status() == announced_) return;
-  announced_ = status();
-  service_manager_.status(announced_);
-}
-
-bool App::polls_hang() const {
-  const auto silence = std::chrono::steady_clock::now() - last_poll_;
-  return silence > kPollsUntilHung * counting_.interval + kLongestPoll;
-}
-
-std::string App::status() const {
+std::string App::counts() const {
   const auto number = [](std::size_t n) { return std::to_string(n); };
   return "counting " + number(snapshot_->plan->cpu.columns.size()) + " events on the CPUs (" +
          number(snapshot_->targets->cpus->online.size()) + ") and " +
          number(snapshot_->plan->cgroup.columns.size()) + " in each cgroup (" +
          number(snapshot_->targets->present) + ")";
+}
+
+std::string App::status() const {
+  const std::string refused =
+      load_.mistakes.empty() ? "" : "configuration not reloaded: see the log; ";
+  return refused + counts() + "; " + std::to_string(polled_.last.open_events) +
+         " counters, last poll " + duration_text(polled_.last.duration);
 }
 
 Status App::full_status() const {
@@ -224,8 +253,8 @@ void App::follow_signals() {
 void App::run_on_schedule() {
   last_poll_ = due_ = std::chrono::steady_clock::now();
   is_on_schedule_ = true;
-  schedule_watchdog();
   on_tick();
+  watch_collector();
   lookout_.watch(*counting_.collector, counting_.interval);
 }
 
@@ -250,13 +279,18 @@ void App::schedule_tick() {
   });
 }
 
-void App::schedule_watchdog() {
-  const std::optional<std::chrono::microseconds> period = service_manager_.watchdog_period();
-  if (!period || stopping_) return;
-  if (!polls_hang()) service_manager_.alive();
-  watchdog_.expires_after(*period);
-  watchdog_.async_wait([this](const error_code& cancelled) {
-    if (!cancelled) schedule_watchdog();
+/// The loop is alive, or it would not be here.
+void App::watch_collector() {
+  if (stopping_) return;
+  liveness_.look(std::chrono::steady_clock::now(), counting_.collector->is_busy(),
+                 counting_.collector->steps());
+  if (liveness_.is_alive()) {
+    if (service_manager_.watchdog()) service_manager_.alive();
+    if (snapshot_ == nullptr || reloaded_) service_manager_.extend_timeout(watchdog_);
+  }
+  next_watch_.expires_after(watchdog_ / kLooks);
+  next_watch_.async_wait([this](const error_code& cancelled) {
+    if (!cancelled) watch_collector();
   });
 }
 
@@ -276,24 +310,25 @@ void App::await_reload_signal() {
   });
 }
 
-/// A configuration with mistakes changes nothing; a good one replaces everything that counts. What
-/// was published last is served until the new counters have been read.
+/// A configuration with mistakes changes nothing. A good one that counts something else replaces
+/// everything that counts; what was published last is served until the new counters have been read.
 Result<void, std::vector<Error>> App::reload() {
   service_manager_.reloading();
   Result<void, std::vector<Error>> started = start();
   if (started) {
     log_.info("configuration reloaded");
     reloaded_ = true;
-    due_ = std::chrono::steady_clock::now();
-    on_tick();
+    (void)poll({});  // one that is running will do
+    due_ = std::chrono::steady_clock::now() + counting_.interval;
+    schedule_tick();
   } else {
-    for (const Error& mistake : started.error()) log_.error(describe(mistake));
+    for (const Error& mistake : started.error()) log_.error(mistake);
     log_.error("configuration not reloaded: the one before stays in force");
     self_metrics_.set_config_loaded(false);
     load_.last_tried = std::chrono::system_clock::now();
     load_.mistakes.clear();
     for (const Error& mistake : started.error()) load_.mistakes.push_back(describe(mistake));
-    if (snapshot_) service_manager_.ready(announced_);  // else the first poll will say it
+    if (snapshot_) service_manager_.ready(status());  // else the first poll will say it
   }
   return started;
 }
@@ -303,7 +338,7 @@ void App::stop() {
   service_manager_.stopping();
   tick_.cancel();
   lookout_.stop();
-  watchdog_.cancel();
+  next_watch_.cancel();
   boost::system::error_code ignored;
   stop_signals_.clear(ignored);  // should the end hang, the next signal ends it the hard way
   reload_signal_.clear(ignored);

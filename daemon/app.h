@@ -14,6 +14,7 @@
 #include "collect/snapshot.h"
 #include "daemon/activity.h"
 #include "daemon/counting.h"
+#include "daemon/liveness.h"
 #include "daemon/logging.h"
 #include "daemon/lookout.h"
 #include "daemon/options.h"
@@ -70,14 +71,14 @@ class App {
   void tell_once(const collect::PollReport& report);
   void on_tick();
   void add_overruns(std::uint64_t missed);
-  void announce();
-  bool polls_hang() const;
+  void announce(bool is_ready);
   void schedule_tick();
-  void schedule_watchdog();
+  void watch_collector();
   void await_stop_signal();
   void await_reload_signal();
   Result<void, std::vector<Error>> reload();
   void adopt(Counting counting);
+  std::string counts() const;
   std::string status() const;
   WebServer::Source web_source();
   std::set<std::string, std::less<>> groups() const;
@@ -91,6 +92,8 @@ class App {
   Log& log_;
   OncePerMinute repeated_;
   ServiceManager service_manager_;
+  const std::chrono::microseconds watchdog_;  ///< after that long without a sign of life, we end
+  Liveness liveness_;                         ///< of the collector
   exposition::SelfMetrics self_metrics_;
   std::shared_ptr<const collect::Snapshot> snapshot_;  ///< null before the first poll
   Activity activity_;
@@ -99,14 +102,15 @@ class App {
   const std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
 
   boost::asio::steady_timer tick_;
-  boost::asio::steady_timer watchdog_;
+  boost::asio::steady_timer next_watch_;
   boost::asio::signal_set stop_signals_;
   boost::asio::signal_set reload_signal_;
   std::chrono::steady_clock::time_point due_;
   std::chrono::steady_clock::time_point last_poll_;
   std::uint64_t generation_ = 0;  ///< of the collector; a report of an earlier one is not news
   bool reloaded_ = false;         ///< and the first poll of the new configuration has not ended
-  std::string announced_;         ///< the status that the service manager was told last
+  std::string announced_;         ///< the counts that the service manager was told last
+  std::chrono::steady_clock::time_point announced_at_;
   bool told_mistimed_ = false;
   bool told_turns_ = false;
   bool polls_for_scrape_ = false;  ///< the poll that is running, so that one due now is no overrun

@@ -13,6 +13,8 @@ namespace pex::daemon {
 struct CgroupChoice {
   cgroup::Selection selection;
   cgroup::LabelRules labels;
+
+  bool operator==(const CgroupChoice&) const = default;
 };
 
 /// From text to patterns and rules. The errors are all mistakes that can be told with no machine at

@@ -43,7 +43,7 @@ void print(const collect::TargetSet& targets) {
 
 ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& log) {
   const auto failed = [&](const std::vector<Error>& errors) {
-    for (const Error& error : errors) log.error(describe(error));
+    for (const Error& error : errors) log.error(error);
     return kFailed;
   };
   Result<Planned, std::vector<Error>> planned =
@@ -51,11 +51,13 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   if (!planned) return failed(planned.error());
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   std::vector<std::string> remarks;
-  Result<collect::TargetTracker> tracker = track_targets(*planned, options.roots, remarks);
-  if (!tracker) return failed({tracker.error()});
+  const Result<std::optional<cgroup::Hierarchy>> hierarchy =
+      hierarchy_for(planned->plan, options.roots, remarks);
+  if (!hierarchy) return failed({hierarchy.error()});
+  collect::TargetTracker tracker = track_targets(*planned, options.roots, *hierarchy);
 
   collect::PollReport report;
-  const auto targets = tracker->update(collect::TargetTracker::Clock::now(), report);
+  const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   print(*targets);
   if (targets->cgroups.empty() && remarks.empty()) {
     remarks.push_back("none of the cgroups that are there now is selected by cgroups.include");

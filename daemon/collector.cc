@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/counted_kernel.h"
 #include "host/own_process.h"
 
 namespace pex::daemon {
@@ -50,10 +51,16 @@ class Gate {
 }  // namespace
 
 struct Collector::Worker {
-  Worker(perf::PerfKernel& kernel, std::shared_ptr<const collect::CountingPlan> plan, int number)
-      : cpu(number), cycle(std::in_place, kernel, std::move(plan), number) {}
+  Worker(perf::PerfKernel& real, std::shared_ptr<const collect::CountingPlan> plan, int number,
+         const Worker* next)
+      : cpu(number),
+        older(next),
+        kernel(real),
+        cycle(std::in_place, kernel, std::move(plan), number) {}
 
   int cpu;
+  const Worker* older;  ///< in the list that begins with newest_
+  CountedKernel kernel;
   std::optional<collect::PollCycle> cycle;  ///< gone once the worker has been told to stop
   collect::PollReport report;
   bool pinned = false;
@@ -105,12 +112,24 @@ bool Collector::look(std::function<void()> looked) {
   return true;
 }
 
+/// From the list, as the workers may just be gaining one.
+std::uint64_t Collector::steps() const {
+  std::uint64_t steps = ended_;
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
+    steps += worker->kernel.answers();
+  }
+  return steps;
+}
+
 Collector::Worker& Collector::worker_for(int cpu) {
   const auto place =
       std::lower_bound(workers_.begin(), workers_.end(), cpu,
                        [](const auto& worker, int number) { return worker->cpu < number; });
   if (place != workers_.end() && (*place)->cpu == cpu) return **place;
-  return **workers_.insert(place, std::make_unique<Worker>(kernel_, plan_, cpu));
+  Worker& worker =
+      **workers_.insert(place, std::make_unique<Worker>(kernel_, plan_, cpu, newest_.load()));
+  newest_ = &worker;
+  return worker;
 }
 
 Result<> Collector::start_thread(Worker& worker) {
@@ -181,6 +200,7 @@ void Collector::finish_part() {
 /// A poll that was asked for meanwhile begins at once.
 void Collector::finish_look() {
   const std::function<void()> looked = std::move(looked_);
+  ++ended_;
   State now = State::kLooking;
   if (state_.compare_exchange_strong(now, State::kIdle)) {
     state_.notify_all();
@@ -205,6 +225,7 @@ void Collector::finish_poll() {
 
   // From here on a new poll may start: only what is ours alone is touched.
   const Done done = std::move(done_);
+  ++ended_;
   collect::PollReport report = std::exchange(report_, {});
   report_.short_of = report.short_of;  // for the targets of the next one
   state_ = State::kIdle;

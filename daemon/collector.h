@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -55,6 +56,13 @@ class Collector {
   /// look is running.
   bool look(std::function<void()> looked);
 
+  /// A poll or a look is running.
+  bool is_busy() const { return state_ != State::kIdle; }
+
+  /// Grows with each answer of the kernel's and with each poll and look that ends: while busy, a
+  /// number that stands still means that somebody hangs.
+  std::uint64_t steps() const;
+
   /// Readable when cgroups may have come or gone since the last poll or look; -1 when nothing tells
   /// but looking. Only for waiting.
   int descriptor() const { return tracker_.descriptor(); }
@@ -85,12 +93,14 @@ class Collector {
   std::shared_ptr<const collect::TargetSet> targets_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< by rising CPU
   Worker* leader_ = nullptr;                      ///< set once, before any thread starts
+  std::atomic<const Worker*> newest_ = nullptr;   ///< the first of a list of all, for steps()
   collect::PollReport report_;                    ///< since the last poll
   std::chrono::steady_clock::time_point started_;
   Done done_;
   std::function<void()> looked_;
 
   std::atomic<std::size_t> still_running_ = 0;
+  std::atomic<std::uint64_t> ended_ = 0;  ///< polls and looks
   std::atomic<State> state_ = State::kIdle;
   std::atomic<bool> stopping_ = false;
 };

@@ -15,7 +15,7 @@ namespace pex::daemon {
 namespace {
 
 ExitStatus failed(Log& log, const std::vector<Error>& errors) {
-  for (const Error& error : errors) log.error(describe(error));
+  for (const Error& error : errors) log.error(error);
   return kFailed;
 }
 
@@ -120,6 +120,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   if (!fits) std::cout << describe(fits.error()) << '\n';
 
   const bool adapts = options.config_file.empty() && available > 0;
+  if (available < events && !adapts) {
+    std::cout << "exit status 1, as " << events - available << " of them cannot\n";
+  }
   return std::cout << std::flush && fits && (available == events || adapts) ? kOk : kFailed;
 }
 

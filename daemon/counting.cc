@@ -1,8 +1,9 @@
 #include "daemon/counting.h"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
-#include "cgroup/hierarchy.h"
 #include "config/load.h"
 #include "daemon/default_config.h"
 #include "host/topology.h"
@@ -12,33 +13,20 @@ namespace {
 
 constexpr const char* kEmbeddedName = "embedded default";
 
-/// The tree of cgroups, when some are to be counted and there is one.
-Result<std::optional<cgroup::Discovery>> find_cgroups(const Plan& plan,
-                                                      const host::HostRoots& roots,
-                                                      std::vector<std::string>& remarks) {
-  std::optional<cgroup::Discovery> none;
-  if (plan.counting.cgroup.empty()) return none;
-  if (plan.cgroups.selection.include.empty()) {
-    remarks.push_back(describe(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
-                                     "list some, or leave the key out for the default"}));
-    return none;
-  }
-  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
-  if (!hierarchy) return hierarchy.error();
-  if (!*hierarchy) {
-    remarks.push_back(
-        describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-                       "mount cgroup2, or say with --path.cgroupfs where it is"}));
-    return none;
-  }
-  return std::optional(cgroup::Discovery(**hierarchy, plan.cgroups.selection));
-}
-
 /// What tells more of a cgroup than its path does.
 cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kubernetes) {
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
+}
+
+bool has_probe_in_file(const collect::ScopePlan& plan) {
+  const auto is_in_file = [](const perf::CounterSpec& event) {
+    return event.attributes.probe.starts_with('/');
+  };
+  return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
+    return std::any_of(group.events.begin(), group.events.end(), is_in_file);
+  });
 }
 
 }  // namespace
@@ -70,20 +58,48 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }
 
-Result<collect::TargetTracker> track_targets(const Planned& planned, const host::HostRoots& roots,
-                                             std::vector<std::string>& remarks) {
-  Result<std::optional<cgroup::Discovery>> discovery = find_cgroups(planned.plan, roots, remarks);
-  if (!discovery) return discovery.error();
-  return collect::TargetTracker{
-      roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
-      collect::TargetTracker::Cgroups{std::move(*discovery),
-                                      describer_of(planned.plan, planned.config.kubernetes),
-                                      planned.config.cgroups.linger},
-      planned.plan.budget};
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
+                                                       const host::HostRoots& roots,
+                                                       std::vector<std::string>& remarks) {
+  std::optional<cgroup::Hierarchy> none;
+  if (plan.counting.cgroup.empty()) return none;
+  if (plan.cgroups.selection.include.empty()) {
+    remarks.push_back(describe(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
+                                     "list some, or leave the key out for the default"}));
+    return none;
+  }
+  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
+  if (hierarchy && !*hierarchy) {
+    remarks.push_back(
+        describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
+                       "mount cgroup2, or say with --path.cgroupfs where it is"}));
+  }
+  return hierarchy;
+}
+
+collect::TargetTracker track_targets(const Planned& planned, const host::HostRoots& roots,
+                                     const std::optional<cgroup::Hierarchy>& hierarchy) {
+  std::optional<cgroup::Discovery> discovery;
+  if (hierarchy) discovery.emplace(*hierarchy, planned.plan.cgroups.selection);
+  return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
+          collect::TargetTracker::Cgroups{std::move(discovery),
+                                          describer_of(planned.plan, planned.config.kubernetes),
+                                          planned.config.cgroups.linger},
+          planned.plan.budget};
+}
+
+bool count_alike(const Counting& one, const Counting& other) {
+  const auto what = [](const Counting& counting) {
+    return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
+                    counting.linger, counting.kubernetes, counting.hierarchy);
+  };
+  const collect::CountingPlan& plan = one.plan.counting;
+  return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
+         !has_probe_in_file(plan.cgroup);
 }
 
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel) {
+                                perf::PerfKernel& kernel, Counting* in_force) {
   const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
   if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
@@ -92,16 +108,23 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
   counting.interval = planned.config.collection.interval;
   counting.max_age = planned.config.collection.max_age;
   counting.created = planned.config.openmetrics.created;
-  counting.remarks = left_out_lines(planned.plan);
+  counting.linger = planned.config.cgroups.linger;
+  counting.kubernetes = planned.config.kubernetes;
   for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
-  Result<collect::TargetTracker> tracker = track_targets(planned, roots, counting.remarks);
-  if (!tracker) return tracker.error();
+  Result<std::optional<cgroup::Hierarchy>> hierarchy =
+      hierarchy_for(planned.plan, roots, counting.remarks);
+  if (!hierarchy) return hierarchy.error();
 
-  Result<std::unique_ptr<Collector>> collector =
-      Collector::create(kernel, std::move(*tracker), planned.cpus->online.front());
+  counting.hierarchy = std::move(*hierarchy);
+  counting.plan = planned.plan;
+  if (in_force != nullptr && count_alike(*in_force, counting)) {
+    counting.collector = std::move(in_force->collector);
+    return counting;
+  }
+  Result<std::unique_ptr<Collector>> collector = Collector::create(
+      kernel, track_targets(planned, roots, counting.hierarchy), planned.cpus->online.front());
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
-  counting.plan = std::move(planned.plan);
   return counting;
 }
 

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/hierarchy.h"
 #include "daemon/collector.h"
 #include "daemon/plan.h"
 #include "host/roots.h"
@@ -18,8 +20,11 @@ struct Counting {
   Plan plan;
   std::chrono::nanoseconds interval{};
   std::chrono::nanoseconds max_age{};
-  bool created = false;              ///< OpenMetrics tells since when counters count
-  std::vector<std::string> remarks;  ///< what is left out on this machine and why, for the log
+  bool created = false;  ///< OpenMetrics tells since when counters count
+  std::chrono::nanoseconds linger{};
+  config::Kubernetes kubernetes;
+  std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
+  std::vector<std::string> remarks;            ///< beside what the plan leaves out, for the log
   std::unique_ptr<Collector> collector;
 };
 
@@ -43,14 +48,25 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   perf::PerfKernel& kernel,
                                                   const Plan* in_force = nullptr);
 
-/// What is going to be followed of the machine. Having no cgroups is a remark. Fails when the
-/// machine cannot be read.
-Result<collect::TargetTracker> track_targets(const Planned& planned, const host::HostRoots& roots,
-                                             std::vector<std::string>& remarks);
+/// Where cgroups are to be counted, if any; that none are is a remark. Fails when the machine
+/// cannot be read.
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
+                                                       const host::HostRoots& roots,
+                                                       std::vector<std::string>& remarks);
+
+/// What is going to be followed of the machine.
+collect::TargetTracker track_targets(const Planned& planned, const host::HostRoots& roots,
+                                     const std::optional<cgroup::Hierarchy>& hierarchy);
+
+/// Whether both open the same counters and publish them as the same series, so that one may go on
+/// in place of the other. Never with a probe in a program's file: it belongs to the file that was
+/// there when it was opened, and not to the one that has replaced it.
+bool count_alike(const Counting& one, const Counting& other);
 
 /// Starts to count what was planned. Fails when the machine cannot be read; having no cgroups is a
-/// remark.
+/// remark. When `in_force` counts alike, its collector is taken over as it is, with its counters
+/// and their totals.
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel);
+                                perf::PerfKernel& kernel, Counting* in_force = nullptr);
 
 }  // namespace pex::daemon

@@ -120,7 +120,7 @@ void print_json(const std::vector<Line>& lines) {
 }
 
 ExitStatus failed(Log& log, const Error& error) {
-  log.error(describe(error));
+  log.error(error);
   return kFailed;
 }
 

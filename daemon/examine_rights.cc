@@ -85,22 +85,28 @@ std::string remedy_for(const Error& refusal, const Rights& own) {
   return refusal.remedy;
 }
 
-constexpr Capability kCapabilities[] = {Capability::kPerfmon, Capability::kSysAdmin,
-                                        Capability::kDacReadSearch};
-
-/// The ways from what this process has to CAP_PERFMON.
+/// The ways from what this process has to CAP_PERFMON. What is permitted has been taken into use at
+/// start, where that is allowed (capabilities.h). Without new privileges a file capability still
+/// counts for what was permitted before the program was started, which is what engines of
+/// containers do for every user, and then lose for all but root without one.
 std::string how_to_grant(const host::Permissions& own) {
   const auto has = [](const std::optional<host::CapabilitySet>& set) {
     return set && set->has(Capability::kPerfmon);
   };
-  if (has(own.permitted)) return "it is permitted, but not in force: setcap cap_perfmon=ep PROGRAM";
+  if (has(own.permitted)) {
+    return "it is permitted, and may not be taken into use: look for the denial in the log of "
+           "SELinux or AppArmor";
+  }
   std::vector<std::string> ways = {
       has(own.bounding)
           ? "AmbientCapabilities=CAP_PERFMON in the unit"
           : "AmbientCapabilities=CAP_PERFMON and CapabilityBoundingSet=CAP_PERFMON in the unit",
-      "--cap-add=PERFMON for a container, in Kubernetes for one that runs as user 0"};
-  const bool by_file = has(own.bounding) && own.no_new_privileges == false;
-  if (by_file) ways.emplace_back("setcap cap_perfmon=ep PROGRAM");
+      "--cap-add=PERFMON for a container, capabilities: {add: [PERFMON]} in Kubernetes"};
+  if (has(own.bounding)) {
+    ways.emplace_back(own.no_new_privileges == true
+                          ? "in a container that has it: setcap cap_perfmon=p PROGRAM in the image"
+                          : "setcap cap_perfmon=p PROGRAM");
+  }
   return joined(ways, "; ");
 }
 
@@ -158,7 +164,7 @@ Findings on_capabilities(const Examination& here) {
   const host::Permissions& own = here.self.permissions;
   if (!own.effective) return {good("capabilities", "not known: no proc file system is mounted")};
   std::vector<std::string> held;
-  for (const Capability capability : kCapabilities) {
+  for (const Capability capability : host::kCapabilities) {
     if (own.may(capability)) held.emplace_back(host::name_of(capability));
   }
   std::string what = held.empty() ? "none of those that help to count" : joined(held);

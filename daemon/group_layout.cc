@@ -55,8 +55,8 @@ Error has_no_place(const std::string& group, int copy) {
 }  // namespace
 
 GroupLayout::GroupLayout(const perf::PmuCatalogue& pmus, perf::PerfKernel& kernel,
-                         const ProbeCpus& cpus, Beside beside, Plan& plan)
-    : pmus_(pmus), kernel_(kernel), cpus_(cpus), beside_(beside), plan_(plan) {
+                         const ProbeCpus& cpus, const Plan* in_force, Plan& plan)
+    : pmus_(pmus), kernel_(kernel), cpus_(cpus), in_force_(in_force), plan_(plan) {
   for (const perf::Pmu* pmu : pmus.core_pmus()) core_pmus_.push_back(pmu->name);
 }
 
@@ -142,13 +142,41 @@ void GroupLayout::set_pmu(collect::GroupPlan& planned, const collect::GroupPart&
 std::optional<std::vector<perf::Piece>> GroupLayout::pieces_of(const ChosenGroup& chosen,
                                                                const collect::GroupPart& part,
                                                                const Counters& events) {
+  std::optional<std::vector<perf::Piece>> pieces =
+      pieces_by_trial(chosen, part, events, pieces_in_force(chosen, part, events));
+  if (!pieces) return {};
+  say_split(name_of(chosen, part), events, *pieces);
+  plan_.fitting.push_back({chosen.group.name, part.pmu, chosen.mode, events, *pieces});
+  return pieces;
+}
+
+/// Those of the same group in force; null when there is none. Its counters are closed before its
+/// successor's are opened, so what fitted then fits again, whatever a trial beside them says.
+const std::vector<perf::Piece>* GroupLayout::pieces_in_force(const ChosenGroup& chosen,
+                                                             const collect::GroupPart& part,
+                                                             const Counters& events) const {
+  if (in_force_ == nullptr) return nullptr;
+  const auto same = [&](const FittingGroup& group) {
+    return group.name == chosen.group.name && group.pmu == part.pmu && group.mode == chosen.mode &&
+           group.events == events;
+  };
+  const auto found = std::find_if(in_force_->fitting.begin(), in_force_->fitting.end(), same);
+  return found == in_force_->fitting.end() ? nullptr : &found->pieces;
+}
+
+std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(
+    const ChosenGroup& chosen, const collect::GroupPart& part, const Counters& events,
+    const std::vector<perf::Piece>* in_force) {
   const std::vector<perf::Piece> whole = {{events.size(), true}};
   if (chosen.mode.pinned) {
+    if (in_force != nullptr) return *in_force;
     if (!takes_its_place(chosen, part, events)) return {};
     return whole;
   }
   const perf::Place place{cpus_.of(part.pmu), -1, {}};
   const perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
+  if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
+  if (in_force != nullptr) return *in_force;
   if (passes(trial)) return whole;
   const std::string name = name_of(chosen, part);
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
@@ -160,9 +188,7 @@ std::optional<std::vector<perf::Piece>> GroupLayout::pieces_of(const ChosenGroup
     drop(chosen, does_not_fit(name, trial, events.size()));
     return {};
   }
-  std::vector<perf::Piece> pieces = perf::split_to_fit(kernel_, events, place, chosen.mode);
-  say_split(name, events, pieces);
-  return pieces;
+  return perf::split_to_fit(kernel_, events, place, chosen.mode);
 }
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
@@ -190,7 +216,7 @@ bool GroupLayout::passes(const perf::Trial& trial) const {
     case perf::Trial::Outcome::kRefused:
       return trial.failure->error.code != ENOSPC && !is_lasting(trial.failure->error.code);
     case perf::Trial::Outcome::kNeverScheduled:
-      return beside_ == Beside::kOurCounters;
+      return in_force_ != nullptr;
   }
   return false;
 }

@@ -22,9 +22,9 @@ namespace pex::daemon {
 /// dropped goes into the plan's remarks and events.
 class GroupLayout {
  public:
-  /// All outlive it.
+  /// All outlive it. `in_force` as for make_plan.
   GroupLayout(const perf::PmuCatalogue& pmus, perf::PerfKernel& kernel, const ProbeCpus& cpus,
-              Beside beside, Plan& plan);
+              const Plan* in_force, Plan& plan);
 
   /// Groups and columns of either scope; none when it had to be dropped.
   collect::ScopePlan lay_out(const ChosenGroup& chosen);
@@ -42,6 +42,13 @@ class GroupLayout {
   std::optional<std::vector<perf::Piece>> pieces_of(const ChosenGroup& chosen,
                                                     const collect::GroupPart& part,
                                                     const Counters& events);
+  std::optional<std::vector<perf::Piece>> pieces_by_trial(const ChosenGroup& chosen,
+                                                          const collect::GroupPart& part,
+                                                          const Counters& events,
+                                                          const std::vector<perf::Piece>* in_force);
+  const std::vector<perf::Piece>* pieces_in_force(const ChosenGroup& chosen,
+                                                  const collect::GroupPart& part,
+                                                  const Counters& events) const;
   bool takes_its_place(const ChosenGroup& chosen, const collect::GroupPart& part,
                        const Counters& events);
   bool passes(const perf::Trial& trial) const;
@@ -52,7 +59,7 @@ class GroupLayout {
   const perf::PmuCatalogue& pmus_;
   perf::PerfKernel& kernel_;
   const ProbeCpus& cpus_;
-  Beside beside_;
+  const Plan* in_force_;
   Plan& plan_;
   std::vector<perf::CounterGroup> pinned_;  ///< on the CPUs where they were tried
   std::vector<std::string> core_pmus_;

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/utf8.h"
+#include "daemon/journal.h"
 
 namespace pex::daemon {
 namespace {
@@ -50,6 +51,11 @@ std::string logfmt_value(std::string_view text) {
   return plain ? as_utf8(text) : quoted(text);
 }
 
+LogFields with_errno(LogFields fields, const Error& error) {
+  if (error.code != 0) fields.push_back({"errno", std::to_string(error.code)});
+  return fields;
+}
+
 }  // namespace
 
 std::string format_line(LogFormat format, LogLevel level, std::string_view message,
@@ -58,27 +64,34 @@ std::string format_line(LogFormat format, LogLevel level, std::string_view messa
   const std::string name = kLevels[static_cast<std::size_t>(level)].name;
   std::string line = json ? "\"level\":\"" + name + "\",\"msg\":" : "level=" + name + " msg=";
   line += quoted(message);
-  for (const auto& [key, value] : fields) {
-    line += json ? ",\"" + std::string(key) + "\":" + quoted(value)
-                 : " " + std::string(key) + "=" + logfmt_value(value);
-  }
+  if (!json) return line + logfmt_pairs(fields);
+  for (const auto& [key, value] : fields) line += ",\"" + std::string(key) + "\":" + quoted(value);
   return line;
+}
+
+std::string logfmt_pairs(const LogFields& fields) {
+  std::string pairs;
+  for (const auto& [key, value] : fields)
+    pairs += " " + std::string(key) + "=" + logfmt_value(value);
+  return pairs;
 }
 
 struct Log::Sink {
   LogFormat format;
   spdlog::logger logger;
+  bool to_journal;  ///< and to stderr what the journal does not take
 
   void write(LogLevel level, std::string_view message, const LogFields& fields) {
     const spdlog::level::level_enum spdlog_level = kLevels[static_cast<std::size_t>(level)].level;
     if (!logger.should_log(spdlog_level)) return;
+    if (to_journal && send_to_journal(journal_fields(level, message, fields))) return;
     logger.log(spdlog_level, spdlog::string_view_t(format_line(format, level, message, fields)));
   }
 };
 
 Log::Log(LogLevel lowest, LogFormat format)
-    : sink_(
-          new Sink{format, spdlog::logger("", std::make_shared<spdlog::sinks::stderr_sink_mt>())}) {
+    : sink_(new Sink{format, spdlog::logger("", std::make_shared<spdlog::sinks::stderr_sink_mt>()),
+                     format == LogFormat::kLogfmt && stderr_is_journal()}) {
   sink_->logger.set_level(kLevels[static_cast<std::size_t>(lowest)].level);
   const char* pattern = format == LogFormat::kJson ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ",%v})"
                                                    : "ts=%Y-%m-%dT%H:%M:%S.%eZ %v";
@@ -99,6 +112,13 @@ void Log::warn(std::string_view message, const LogFields& fields) {
 }
 void Log::error(std::string_view message, const LogFields& fields) {
   sink_->write(LogLevel::kError, message, fields);
+}
+
+void Log::warn(const Error& error, LogFields fields) {
+  sink_->write(LogLevel::kWarn, describe(error), with_errno(std::move(fields), error));
+}
+void Log::error(const Error& error, LogFields fields) {
+  sink_->write(LogLevel::kError, describe(error), with_errno(std::move(fields), error));
 }
 
 bool OncePerMinute::passes(const std::string& message, Clock::time_point now) {

@@ -1,9 +1,11 @@
 #include <signal.h>
 
+#include "daemon/capabilities.h"
 #include "daemon/cgroup_list.h"
 #include "daemon/commands.h"
 #include "daemon/doctor.h"
 #include "daemon/event_list.h"
+#include "daemon/health.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {
@@ -13,7 +15,10 @@ int main(int argc, char** argv) {
   if (const ExitStatus* done = std::get_if<ExitStatus>(&parsed)) return *done;
 
   const Options& options = std::get<Options>(parsed);
+  if (options.health) return check_health(options);
+  const pex::Result<> taken = take_permitted_capabilities();  // while there is one thread
   Log log{options.log_level, options.log_format};
+  if (!taken) log.warn(taken.error());
   pex::perf::LinuxPerfKernel kernel;
   if (options.check_config) return check_config(options, kernel);
   if (options.doctor) return run_doctor(options, kernel);

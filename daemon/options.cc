@@ -48,9 +48,12 @@ constexpr const char* kFooter =
     "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
     "'cgroups' prints the cgroups that would be counted now, with their labels.\n"
     "'doctor' says what this machine cannot count of the configuration, and what to change.\n"
+    "'health' asks the program that runs with the same options whether it is well.\n"
     "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
     "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
-    "doctor found something configured that cannot be counted here; 2 wrong command line.";
+    "doctor found something configured that cannot be counted here, or who was asked for health "
+    "is\n"
+    "not well; 2 wrong command line.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;
@@ -116,6 +119,10 @@ void declare(CLI::App& app, Options& options) {
       ->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
+  CLI::App* health = app.add_subcommand(
+      "health", "Ask the program that runs with the same options, over HTTP, whether it is well.");
+  health->add_flag("--ready", options.readiness, "Whether the first poll has ended.");
+  health->fallthrough();
 }
 
 }  // namespace
@@ -141,7 +148,9 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   options.list_events = app.got_subcommand("list");
   options.list_cgroups = app.got_subcommand("cgroups");
   options.doctor = app.got_subcommand("doctor");
-  if (options.listen_addresses.empty() && !options.systemd_socket) {
+  options.health = app.got_subcommand("health");
+  options.serves_by_default = options.listen_addresses.empty() && !options.systemd_socket;
+  if (options.serves_by_default) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};
   }
   return options;

@@ -29,11 +29,14 @@ struct Options {
   bool check_config = false;
   bool once = false;  ///< poll twice, print one scrape, end
   bool doctor = false;
+  bool health = false;
+  bool readiness = false;  ///< health: is it ready, rather than does it live
   bool list_cgroups = false;
   bool list_events = false;
   std::string list_glob = "*";
   ListOutput list_output = ListOutput::kText;
   std::vector<std::string> listen_addresses;  ///< may be empty with systemd_socket
+  bool serves_by_default = false;             ///< nobody said where to: on kDefaultPort
   bool systemd_socket = false;                ///< also on the sockets that systemd passes
   std::string web_config_file;                ///< empty: plain HTTP for everybody
   std::string telemetry_path = "/metrics";

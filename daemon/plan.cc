@@ -86,8 +86,7 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
   }
   if (!plan.mistakes.empty()) return plan;  // nothing will be counted, so nothing need be tried
 
-  const Beside beside = in_force == nullptr ? Beside::kNothingOfOurs : Beside::kOurCounters;
-  GroupLayout layout{resolver.pmus(), kernel, cpus, beside, plan};
+  GroupLayout layout{resolver.pmus(), kernel, cpus, in_force, plan};
   std::vector<LaidOut> laid_out(groups.size());
   for (const bool pinned : {true, false}) {
     for (std::size_t i = 0; i < groups.size(); ++i) {

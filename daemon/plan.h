@@ -13,7 +13,9 @@
 #include "daemon/cgroup_choice.h"
 #include "daemon/witnesses.h"
 #include "exposition/metric_names.h"
+#include "perf/counter_group.h"
 #include "perf/event_resolver.h"
+#include "perf/group_trial.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::daemon {
@@ -28,28 +30,36 @@ struct EventAvailability {
   Error reason;  ///< when it is not; what was attempted is empty when it was to open the event
 };
 
+/// How events that belong together are counted together, as the kernel had it when they were tried.
+struct FittingGroup {
+  std::string name;  ///< as configured
+  std::string pmu;   ///< empty: on no core PMU alone
+  perf::GroupMode mode;
+  std::vector<perf::CounterSpec> events;
+  std::vector<perf::Piece> pieces;
+};
+
 /// A configuration as it applies to this machine. Without mistakes, it can be counted.
 struct Plan {
   collect::CountingPlan counting;  ///< only what is available
   CgroupChoice cgroups;
   collect::Budget budget;
   std::vector<EventAvailability> events;
-  Reference reference;  ///< by which groups that take turns are scaled up
+  std::vector<FittingGroup> fitting;  ///< for a plan that takes the place of this one
+  Reference reference;                ///< by which groups that take turns are scaled up
   std::vector<Error>
       remarks;  ///< groups that had to be split or dropped, or do without what they asked for
   std::vector<Error> mistakes;  ///< what no machine could count, and series that would be double
 };
-
-/// What else counts while a plan is made. With counters of our own from the configuration before, a
-/// group without a turn on the PMU may get one as soon as they are closed.
-enum class Beside { kNothingOfOurs, kOurCounters };
 
 /// Joins what was configured with what this machine knows and what `kernel` can do on the CPUs that
 /// are `online`. Each event is tried on its own, for a whole CPU: one that is missing costs
 /// its group that event, and no other group anything. Then what is left of each group is tried as a
 /// group; one that does not fit on the PMU is split, or dropped when it is not weak. Pinned groups
 /// come first, and are held open meanwhile: what they take is taken from the others, and each
-/// other. `in_force` is the plan of counters of ours that are open meanwhile.
+/// other. `in_force` is the plan of counters of ours that are open meanwhile, and may be in the way
+/// of a trial: groups that it has as well are then cut as they are there, and whether others fit is
+/// left to the polls.
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online,
                const Plan* in_force = nullptr);

@@ -30,6 +30,10 @@ void ServiceManager::status(const std::string& status) { notify("STATUS=" + stat
 
 void ServiceManager::alive() { notify("WATCHDOG=1"); }
 
+void ServiceManager::extend_timeout(std::chrono::microseconds time) {
+  notify("EXTEND_TIMEOUT_USEC=" + std::to_string(time.count()));
+}
+
 Result<std::vector<int>> ServiceManager::take_sockets() {
   constexpr int kClearEnvironment = 1;
   const int passed = ::sd_listen_fds(kClearEnvironment);
@@ -43,10 +47,10 @@ Result<std::vector<int>> ServiceManager::take_sockets() {
   return sockets;
 }
 
-std::optional<std::chrono::microseconds> ServiceManager::watchdog_period() const {
+std::optional<std::chrono::microseconds> ServiceManager::watchdog() const {
   std::uint64_t microseconds = 0;
   if (::sd_watchdog_enabled(kKeepEnvironment, &microseconds) <= 0) return {};
-  return std::chrono::microseconds{microseconds / 2};
+  return std::chrono::microseconds{microseconds};
 }
 
 }  // namespace pex::daemon

@@ -19,12 +19,16 @@ class ServiceManager {
   void status(const std::string& status);
   void alive();
 
+  /// A start or a reload goes on, and may take that much longer from now (TimeoutStartSec=).
+  void extend_timeout(std::chrono::microseconds time);
+
   /// The sockets that were passed (sd_listen_fds(3)), once: the caller owns them. Fails when there
   /// are none.
   static Result<std::vector<int>> take_sockets();
 
-  /// How often alive() is due: half of WatchdogSec=. Nothing when there is no watchdog.
-  std::optional<std::chrono::microseconds> watchdog_period() const;
+  /// WatchdogSec=: after that long without alive(), we are killed. Nothing when there is no
+  /// watchdog.
+  std::optional<std::chrono::microseconds> watchdog() const;
 };
 
 }  // namespace pex::daemon

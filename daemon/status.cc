@@ -90,16 +90,6 @@ std::vector<Status::NotCounted> not_counted(const Plan& plan) {
   return reasons;
 }
 
-/// What was remarked on beside the events that are not counted, which have a place of their own.
-std::vector<std::string> remarks_of(const Known& known) {
-  const std::vector<std::string> told = left_out_lines(known.plan);
-  std::vector<std::string> remarks;
-  for (const std::string& remark : known.remarks) {
-    if (std::find(told.begin(), told.end(), remark) == told.end()) remarks.push_back(remark);
-  }
-  return remarks;
-}
-
 std::vector<std::string> reference_of(const Plan& plan) {
   std::vector<std::string> events;
   for (const Reference::OfPmu& of : plan.reference.counters) add_once(of.counter.name, events);
@@ -260,7 +250,7 @@ Status make_status(const Known& known) {
   add_groups(known, plan_of(known).cpu, Scope::kCpu, status);
   add_groups(known, plan_of(known).cgroup, Scope::kCgroup, status);
   status.not_counted = not_counted(known.plan);
-  status.remarks = remarks_of(known);
+  status.remarks.assign(known.remarks.begin(), known.remarks.end());
   status.use = use_of(known);
   if (known.snapshot != nullptr) add_snapshot(known, status);
   status.cgroups_missed = known.polled.cgroups_missed;

@@ -116,7 +116,7 @@ void WebServer::on_access_reload(const WebAccess::Outcome& outcome,
   self_metrics_.set_web_config_loaded(outcome.has_value());
   for (const std::string& remark : remarks) log_.warn(remark);
   if (outcome) return log_.info("web configuration reloaded");
-  for (const Error& mistake : outcome.error()) log_.error(describe(mistake));
+  for (const Error& mistake : outcome.error()) log_.error(mistake);
   log_.error("web configuration not reloaded: the one before stays in force");
 }
 
@@ -134,7 +134,7 @@ std::vector<http::Route> WebServer::routes() {
       open_to_all(http::immediate("/-/healthy",
                                   [this](const http::Request&) {
                                     return yes_or_not(source_.is_healthy(), "healthy\n",
-                                                      "polls do not end\n");
+                                                      "a thread that counts hangs\n");
                                   })),
       open_to_all(http::immediate("/-/ready", [this](const http::Request&) {
         return yes_or_not(source_.is_ready(), "ready\n",

@@ -16,6 +16,8 @@ struct Hierarchy {
   std::string mount;  ///< directory of its root
   Version version = Version::kV2;
   std::string accounting = {};  ///< v1: directory of the root of the cpuacct hierarchy; may be none
+
+  bool operator==(const Hierarchy&) const = default;
 };
 
 /// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1

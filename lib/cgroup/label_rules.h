@@ -28,11 +28,15 @@ class Template {
   /// `captured` is what Pattern::capture gave for the same pattern.
   std::string fill(const std::vector<std::string>& captured) const;
 
+  bool operator==(const Template&) const = default;
+
  private:
   /// A text, and the group behind it; the last piece may have none.
   struct Piece {
     std::string text;
     std::optional<std::size_t> group;
+
+    bool operator==(const Piece&) const = default;
   };
   std::vector<Piece> pieces_;
 };
@@ -43,10 +47,14 @@ class LabelRules {
   struct Setting {
     std::string label;
     Template value;
+
+    bool operator==(const Setting&) const = default;
   };
   struct Rule {
     Pattern match;
     std::vector<Setting> set;
+
+    bool operator==(const Rule&) const = default;
   };
 
   LabelRules() = default;
@@ -55,6 +63,8 @@ class LabelRules {
   /// Of a cgroup, by name, each name once. The rules are tried in their order, and the first that
   /// sets a label decides it. An empty value sets nothing, so that a later rule may.
   std::vector<Label> labels_of(std::string_view path) const;
+
+  bool operator==(const LabelRules&) const = default;
 
  private:
   std::vector<Rule> rules_;

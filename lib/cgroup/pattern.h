@@ -46,6 +46,9 @@ class Pattern {
   /// As it was written, with its "re:".
   const std::string& text() const { return text_; }
 
+  /// What is written alike matches alike.
+  bool operator==(const Pattern& other) const { return text_ == other.text_; }
+
  private:
   struct Expression;
 

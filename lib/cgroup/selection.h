@@ -22,6 +22,8 @@ struct Selection {
 
   /// False when nothing below `path` can be wanted: whether a walk has to go on there.
   bool may_match_below(std::string_view path) const;
+
+  bool operator==(const Selection&) const = default;
 };
 
 }  // namespace pex::cgroup

@@ -21,6 +21,8 @@ struct Budget {
 
   /// The limit in force; the soft limit of the process is raised to the hard one.
   std::size_t open_files() const;
+
+  bool operator==(const Budget&) const = default;
 };
 
 /// What a plan takes on a machine with its CPUs of now.

@@ -20,6 +20,8 @@ inline constexpr std::size_t kAggregations = 6;
 struct EventAt {
   std::size_t group = 0;  ///< index into ScopePlan::groups
   std::size_t event = 0;  ///< index into its events
+
+  bool operator==(const EventAt&) const = default;
 };
 
 /// What tells how well a group was counted. Most of it only concerns groups that can lose the PMU
@@ -29,6 +31,8 @@ struct Witnesses {
   std::optional<std::size_t> reference;  ///< index of a member: the activity reference
   std::optional<std::size_t> always_on;  ///< index of a group of the scope that never loses the PMU
   std::optional<EventAt> reference_always;  ///< the same reference, counted all the time
+
+  bool operator==(const Witnesses&) const = default;
 };
 
 /// One group to open at every target of a scope.
@@ -49,6 +53,8 @@ struct GroupPlan {
   std::size_t estimated() const { return events.size() - helpers; }
   /// Takes turns with others on the PMU, and is not guaranteed its place.
   bool takes_turns() const { return shares_pmu && !mode.pinned; }
+
+  bool operator==(const GroupPlan&) const = default;
 };
 
 /// One event as it is published: the sum of what is counted of it in all its parts.
@@ -57,6 +63,8 @@ struct Column {
   perf::EventIdentity event;
   Aggregation aggregation = Aggregation::kCpu;  ///< that of all its groups
   std::vector<Part> parts;  ///< one; several where PMUs share the work, such as memory channels
+
+  bool operator==(const Column&) const = default;
 };
 
 /// What is opened of one scope, and what is published of it, in their order.
@@ -65,12 +73,15 @@ struct ScopePlan {
   std::vector<Column> columns;
 
   bool empty() const { return groups.empty(); }
+  bool operator==(const ScopePlan&) const = default;
 };
 
 /// Evidence that is published only when asked for, as it takes many series.
 struct Evidence {
   bool variance = false;   ///< of each event that is estimated
   bool reference = false;  ///< both totals of the reference, for each group that has one
+
+  bool operator==(const Evidence&) const = default;
 };
 
 /// What to count, immutable for the life of a collector. Within a scope no two columns are the same
@@ -80,6 +91,8 @@ struct CountingPlan {
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
   Evidence evidence = {};
   bool cgroup_per_cpu = false;  ///< a cgroup has a row for each CPU, in place of their sum
+
+  bool operator==(const CountingPlan&) const = default;
 };
 
 /// The configured group that a group is, or is a piece of: "core" for "core/2".

@@ -113,7 +113,7 @@ void PollCycle::collect_group(Target& target, std::size_t index, const Scope& sc
   report.now.open_events += group.open_events();
   if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
     ++report.of_group(group.plan().name).read_failures;
-    return report.add_failure("read " + group.plan().name, read.error());
+    return report.add_failure("read " + group.plan().name, read.error(), group.subject(cpu_));
   }
   const AlwaysOn said = always_on(group.plan(), target.groups);
   if (reading_.state == perf::GroupReading::State::kOffPmu) {

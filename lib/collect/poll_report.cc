@@ -2,8 +2,8 @@
 
 namespace pex::collect {
 
-void PollReport::add_failure(const std::string& what, const Error& error) {
-  ++failures.try_emplace({what, error.code}, Failure{error, 0}).first->second.times;
+void PollReport::add_failure(const std::string& what, const Error& error, const Subject& subject) {
+  ++failures.try_emplace({what, error.code}, Failure{error, 0, subject}).first->second.times;
 }
 
 void PollReport::merge(const PollReport& part) {
@@ -22,7 +22,8 @@ void PollReport::merge(const PollReport& part) {
   }
   for (const auto& [cause, times] : part.refusals) refusals[cause] += times;
   for (const auto& [cause, failure] : part.failures) {
-    failures.try_emplace(cause, Failure{failure.first, 0}).first->second.times += failure.times;
+    failures.try_emplace(cause, Failure{failure.first, 0, failure.subject}).first->second.times +=
+        failure.times;
   }
   for (const auto& [bound, cgroups] : part.cgroups_dropped) cgroups_dropped[bound] += cgroups;
   cgroups_missed += part.cgroups_missed;

@@ -29,9 +29,17 @@ struct PollReport {
     std::uint64_t pinned_errors = 0;  ///< pinned, and without a place on the PMU
     std::uint64_t read_failures = 0;
   };
+  /// What a failure concerns, as far as that is known; also in its text.
+  struct Subject {
+    std::string group;   ///< of events, as it is counted; empty when unknown, as are
+    std::string event;   ///< as it was asked for
+    std::string cgroup;  ///< its path below the cgroup mount
+    int cpu = -1;        ///< -1: unknown
+  };
   struct Failure {
     Error first;  ///< ready to be logged
     std::uint64_t times = 0;
+    Subject subject = {};  ///< of the first
   };
 
   /// What is true at the end of the poll.
@@ -56,7 +64,8 @@ struct PollReport {
   std::map<std::string, int> short_of;  ///< cgroups that met a bound while they were opened: errno
 
   GroupTrouble& of_group(const std::string& group) { return troubles[group]; }
-  void add_failure(const std::string& what, const Error& error);
+  void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }
+  void add_failure(const std::string& what, const Error& error, const Subject& subject);
   void merge(const PollReport& part);
 };
 

@@ -70,13 +70,13 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
       bound_met_by(opened.error().error.code).empty()) {
     const perf::OpenFailure refused = opened.error();
     opened = perf::CounterGroup::open(kernel, needed, place, plan_->mode);
-    if (opened) report_refusal(refused, report);  // else CPU or cgroup may just have gone
+    if (opened) report_refusal(refused, place, report);  // else CPU or cgroup may just have gone
   }
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();
     if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
-    report_refusal(failure, report);
+    report_refusal(failure, place, report);
     polls_to_wait_ = std::min(1U << std::min(failures_, 31U), kLongestWait);
     ++failures_;
     return failure.error.code;
@@ -93,10 +93,11 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   return 0;
 }
 
-void TargetGroup::report_refusal(const perf::OpenFailure& failure, PollReport& report) const {
+void TargetGroup::report_refusal(const perf::OpenFailure& failure, const perf::Place& place,
+                                 PollReport& report) const {
   const std::string& event = plan_->events[failure.event].name;
   ++report.refusals[{event, failure.error.code}];
-  report.add_failure(event, failure.error);
+  report.add_failure(event, failure.error, {plan_->name, event, place.cgroup_path, place.cpu});
 }
 
 void TargetGroup::close(PollReport& report) {
@@ -139,7 +140,8 @@ void TargetGroup::report_anomaly(PollReport& report) const {
       "anomaly " + plan_->name,
       Error{0, "a total of group '" + plan_->name + "' fell since the last reading",
             "none: counting goes on from the new total; that interval is unmeasured, "
-            "or, when it was the reference, scaled by time"});
+            "or, when it was the reference, scaled by time"},
+      subject());
 }
 
 /// The kernel still holds what it counted before the place was lost, and tells of it once there is
@@ -158,7 +160,7 @@ void TargetGroup::missed_its_place(perf::PerfKernel& kernel, int cpu, const Alwa
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others do without it for now
   ++report.now.groups_off_pmu;
-  report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu));
+  report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu), subject(cpu));
 }
 
 void TargetGroup::book_lost(nanoseconds lost) {

@@ -69,6 +69,11 @@ class TargetGroup {
   bool was_read() const { return was_read_; }  ///< the last time that it was tried
   std::size_t open_events() const { return counters_->size(); }
 
+  /// For failures of it on `cpu`, or on one that is not known.
+  PollReport::Subject subject(int cpu = -1) const {
+    return {plan_->name, {}, cgroup_ ? cgroup_->path : std::string{}, cpu};
+  }
+
   /// What an estimate needs beside the reading, and its scratch memory.
   struct Learning {
     std::span<const estimate::EventModel> models;
@@ -101,7 +106,8 @@ class TargetGroup {
   void notice_starving(const estimate::GroupIncrement& increment);
   void book_lost(std::chrono::nanoseconds lost);
   void settle_lost(const perf::GroupReading& reading, const AlwaysOn& always_on);
-  void report_refusal(const perf::OpenFailure& failure, PollReport& report) const;
+  void report_refusal(const perf::OpenFailure& failure, const perf::Place& place,
+                      PollReport& report) const;
   void report_anomaly(PollReport& report) const;
 
   const GroupPlan* plan_;

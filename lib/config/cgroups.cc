@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/keys.h"
 #include "config/numbers.h"
 #include "config/plain_text.h"
 
@@ -119,10 +120,27 @@ void read_settings(const Value& value, LabelRule& rule) {
   for (const auto& [key, text] : *entries) read_setting(key, text, rule);
 }
 
+std::string form_of(const BoundedText& kind) {
+  return std::string(kind.noun) + " of at most " + std::to_string(kind.most) + " bytes";
+}
+
 constexpr Key<LabelRule> kRuleKeys[] = {
-    {"match", [](const Value& value, LabelRule& rule) { assign(rule.match, read_pattern(value)); },
-     "the rule has no match", "add the cgroups it is for, for example 'match: /system.slice/*'"},
-    {"set", read_settings, "the rule sets nothing", "add labels, for example 'set: {team: web}'"},
+    {"match",
+     [](const Value& value, LabelRule& rule) { assign(rule.match, read_pattern(value)); },
+     {"The cgroups that get the labels.", [] { return form_of(kPattern); }},
+     "the rule has no match",
+     "add the cgroups it is for, for example 'match: /system.slice/*'"},
+    {"set",
+     read_settings,
+     {"Names and values. A name has 1 to 128 of `a-z`, `A-Z`, `0-9` and `_`, and is none of the "
+      "exporter's own. In a value `$1` to `$9` stand for what the groups in parentheses of a "
+      "regular expression have matched, `$0` for the whole path, and `$$` for a dollar.",
+      [] {
+        return "map of at most " + std::to_string(kMostSettings) + " labels, each with a " +
+               form_of(kLabelValue);
+      }},
+     "the rule sets nothing",
+     "add labels, for example 'set: {team: web}'"},
 };
 
 void read_rules(const Value& value, std::vector<LabelRule>& rules) {
@@ -146,21 +164,50 @@ void read_nesting(const Value& value, Cgroups& cgroups) {
   if (row != nullptr) cgroups.nesting = row->nesting;
 }
 
+std::string form_of_patterns() { return form_of_list(kMostPatterns, "patterns"); }
+
 constexpr Key<Cgroups> kCgroupsKeys[] = {
     {"include",
-     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); }},
+     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
+     {"Which cgroups to count. A list of your own replaces that of the default.", form_of_patterns,
+      [] {
+        return "the " + std::to_string(Cgroups{}.include.size()) +
+               " patterns of the shipped file: services, scopes, containers, virtual machines";
+      }}},
     {"exclude",
-     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); }},
-    {"hierarchy", read_nesting},
-    {"helpers",
-     [](const Value& value, Cgroups& cgroups) { assign(cgroups.helpers, read_flag(value)); }},
-    {"max", [](const Value& value,
-               Cgroups& cgroups) { assign(cgroups.max, read_number(value, kCgroupCount)); }},
-    {"per_cpu",
-     [](const Value& value, Cgroups& cgroups) { assign(cgroups.per_cpu, read_flag(value)); }},
-    {"linger", [](const Value& value,
-                  Cgroups& cgroups) { assign(cgroups.linger, read_duration(value, kLinger)); }},
-    {"labels", [](const Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); }},
+     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
+     {"Which of those to leave out. They are tried first.", form_of_patterns,
+      [] { return std::string("none"); }}},
+    {"hierarchy",
+     read_nesting,
+     {"What to do where one selected cgroup is inside of another, whose counts include it. "
+      "`leaves`: count those without another selected one inside, and only those, so that a sum "
+      "over cgroups counts nothing twice. `all`: count all that are selected.",
+      [] { return form_of_rows(kNestings); },
+      [] { return written(kNestings, &NestingRow::nesting, Cgroups{}.nesting); }}},
+    flag_key<&Cgroups::helpers>(
+        "helpers",
+        "Whether to count also what only serves a container, such as the conmon that watches over "
+        "each one of Podman and CRI-O."),
+    number_key<&Cgroups::max, kCgroupCount>(
+        "max",
+        "At most this many at a time; those beyond it are not counted, and that is reported."),
+    flag_key<&Cgroups::per_cpu>("per_cpu",
+                                "With `false` each cgroup and event has one series, the sum over "
+                                "all CPUs; with `true` one for each CPU, with the label `cpu`, in "
+                                "place of the sum. What is opened and read stays the same."),
+    duration_key<&Cgroups::linger, kLinger>(
+        "linger",
+        "How long the last values of a cgroup that is gone are still served, so that a scrape sees "
+        "its end."),
+    {"labels",
+     [](const Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
+     {"Labels of your own. Each rule gives all cgroups that match its pattern some labels, on all "
+      "their series. Where two rules set the same label, the first one counts.",
+      [] { return form_of_list(kMostRules, "maps"); }, [] { return std::string("none"); },
+      [](const std::string& list, std::vector<KeyReference>& all) {
+        list_keys<LabelRule>(kRuleKeys, list + "[]", all);
+      }}},
 };
 
 struct MetadataRow {
@@ -188,8 +235,19 @@ void read_log_links(const Value& value, Kubernetes& kubernetes) {
 }
 
 constexpr Key<Kubernetes> kKubernetesKeys[] = {
-    {"metadata", read_metadata},
-    {"log_links", read_log_links},
+    {"metadata",
+     read_metadata,
+     {"Where pods' names come from. `log_links`: pod, namespace and container are read from the "
+      "names of the links that the kubelet makes to the containers' logs, without access to the "
+      "API or to a socket. `none`: the paths of cgroups alone are used, which tell the id of a "
+      "container and the UID of its pod.",
+      [] { return form_of_rows(kMetadata); },
+      [] { return written(kMetadata, &MetadataRow::metadata, Kubernetes{}.metadata); }}},
+    {"log_links",
+     read_log_links,
+     {"The directory of those links, as this process sees it.",
+      [] { return "absolute " + form_of(kDirectory); },
+      [] { return written(std::string_view(Kubernetes{}.log_links)); }}},
 };
 
 }  // namespace
@@ -200,6 +258,14 @@ void read_cgroups(const Value& value, Cgroups& cgroups) {
 
 void read_kubernetes(const Value& value, Kubernetes& kubernetes) {
   read_map<Kubernetes>(value, kKubernetesKeys, kubernetes);
+}
+
+void list_cgroups_keys(const std::string& map, std::vector<KeyReference>& all) {
+  list_keys<Cgroups>(kCgroupsKeys, map, all);
+}
+
+void list_kubernetes_keys(const std::string& map, std::vector<KeyReference>& all) {
+  list_keys<Kubernetes>(kKubernetesKeys, map, all);
 }
 
 }  // namespace pex::config

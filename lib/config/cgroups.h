@@ -1,6 +1,10 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "config/config.h"
+#include "config/reference.h"
 #include "config/value.h"
 
 namespace pex::config {
@@ -11,5 +15,9 @@ void read_cgroups(const Value& value, Cgroups& cgroups);
 
 /// Reads what stands behind `kubernetes:`.
 void read_kubernetes(const Value& value, Kubernetes& kubernetes);
+
+/// Appends the keys of these maps, which stand in `map`.
+void list_cgroups_keys(const std::string& map, std::vector<KeyReference>& all);
+void list_kubernetes_keys(const std::string& map, std::vector<KeyReference>& all);
 
 }  // namespace pex::config

@@ -15,6 +15,8 @@ struct Position {
   int line = 0;
   int column = 0;
   std::string key;  ///< path of the key, for example "groups[2].events[0]"
+
+  bool operator==(const Position&) const = default;
 };
 
 /// The base units that a metric can have.
@@ -70,11 +72,15 @@ struct Collection {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};  ///< 100ms to 1h
   /// A scrape of counts that are older has them read first; 100ms to 1h.
   std::chrono::nanoseconds max_age = std::chrono::milliseconds{500};
+
+  bool operator==(const Collection&) const = default;
 };
 
 /// Of the format OpenMetrics alone.
 struct OpenMetrics {
   bool created = false;  ///< a "_created" sample for each counter: since when it counts
+
+  bool operator==(const OpenMetrics&) const = default;
 };
 
 /// A pattern on paths of cgroups below the cgroup mount: a glob that starts with '/', or "re:" and
@@ -83,6 +89,8 @@ struct OpenMetrics {
 struct PatternEntry {
   std::string text;  ///< at most 1024 bytes
   Position at = {};
+
+  bool operator==(const PatternEntry&) const = default;
 };
 
 /// What one rule gives as a label.
@@ -90,12 +98,16 @@ struct LabelSetting {
   std::string name;   ///< [a-zA-Z_][a-zA-Z0-9_]*, at most 128 characters, not with "__" in front
   std::string value;  ///< 1 to 256 bytes; $0 to $9 stand for what the pattern has matched
   Position at = {};   ///< of the value
+
+  bool operator==(const LabelSetting&) const = default;
 };
 
 /// Labels for all cgroups that match.
 struct LabelRule {
   PatternEntry match;
   std::vector<LabelSetting> set;  ///< 1 to 16, each name once
+
+  bool operator==(const LabelRule&) const = default;
 };
 
 /// Which of the selected cgroups are counted where one is inside of another.
@@ -124,6 +136,8 @@ struct Cgroups {
   bool per_cpu = false;   ///< a series for each CPU, not their sum
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
   std::vector<LabelRule> labels;                               ///< at most 64
+
+  bool operator==(const Cgroups&) const = default;
 };
 
 /// Where the names of pods and containers come from.
@@ -135,18 +149,24 @@ enum class PodMetadata {
 struct Kubernetes {
   PodMetadata metadata = PodMetadata::kNone;
   std::string log_links = "/var/log/containers";  ///< a directory; an absolute path
+
+  bool operator==(const Kubernetes&) const = default;
 };
 
 /// Series that say more of how an estimate came about, and multiply the number of series.
 struct Evidence {
   bool variance = false;   ///< perf_event_variance_total
   bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
+
+  bool operator==(const Evidence&) const = default;
 };
 
 struct Limits {
   std::size_t max_open_events = 65'536;   ///< 1 to 10000000
   std::size_t max_series = 50'000;        ///< 1 to 10000000
   std::size_t opens_per_second = 10'000;  ///< counters of cgroups; 1 to 10000000
+
+  bool operator==(const Limits&) const = default;
 };
 
 /// Checked values with their units, defaults and bounds. Groups have no default here: the shipped

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parse.h"
+#include "config/keys.h"
 #include "config/numbers.h"
 #include "config/plain_text.h"
 
@@ -108,15 +109,47 @@ void read_unit(const Value& value, EventDraft& draft) {
   if (row != nullptr) draft.entry.unit = row->unit;
 }
 
+/// Its length, and what it is besides.
+std::string form_of(const Remark& remark) {
+  return "text of at most " + std::to_string(remark.most) + " characters";
+}
+
 constexpr Key<EventDraft> kEventKeys[] = {
-    {"event", read_spelling, "the event itself is missing", "add it, for example 'event: cycles'"},
-    {"name", read_name},
-    {"help", read_help},
-    {"unit", read_unit},
-    {"scale", [](const Value& value,
-                 EventDraft& draft) { assign(draft.entry.scale, read_decimal(value, kScale)); }},
-    {"filter", [](const Value& value,
-                  EventDraft& draft) { assign(draft.entry.filter, read_remark(value, kFilter)); }},
+    {"event",
+     read_spelling,
+     {"The event, as `perf list` spells it.", [] { return std::string("text"); }},
+     "the event itself is missing",
+     "add it, for example 'event: cycles'"},
+    {"name",
+     read_name,
+     {"The name of its metric. Small letters and digits are kept, capitals become small, all else "
+      "becomes `_`.",
+      [] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
+    {"help",
+     read_help,
+     {"What it counts, for whoever reads the metrics.",
+      [] { return form_of(kHelp) + ", one line"; },
+      [] { return std::string("what the kernel or the table of events says"); }}},
+    {"unit",
+     read_unit,
+     {"The unit of the metric.", [] { return form_of_rows(kUnits); },
+      [] {
+        return "what the kernel says, else " + written(kUnits, &UnitRow::unit, Unit::kEvents);
+      }}},
+    {"scale",
+     [](const Value& value, EventDraft& draft) {
+       assign(draft.entry.scale, read_decimal(value, kScale));
+     },
+     {"One count is worth that many units. Needed with another unit than the kernel says.",
+      [] { return config::form_of(kScale); },
+      [] { return "what the kernel says, else " + written(std::size_t{1}); }}},
+    {"filter",
+     [](const Value& value, EventDraft& draft) {
+       assign(draft.entry.filter, read_remark(value, kFilter));
+     },
+     {"Of a tracepoint: counts only where this is true, in the kernel's language; for example "
+      "`bytes >= 65536`.",
+      [] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
 };
 
 bool refuse_unquoted_braces(const Value& value) {
@@ -157,6 +190,16 @@ void read_events(const Value& value, std::vector<EventEntry>& events) {
                         "list 1 to 64 events; more of them go into further groups");
   }
   for (const Value& item : *items) read_event(item, spellings, events);
+}
+
+std::string form_of_events() {
+  return "list of 1 to " + std::to_string(kMaxEventsPerGroup) +
+         " events, each a text or a map; or "
+         "one text";
+}
+
+void list_event_keys(const std::string& list, std::vector<KeyReference>& all) {
+  list_keys<EventDraft>(kEventKeys, list + "[]", all);
 }
 
 }  // namespace pex::config

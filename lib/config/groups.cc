@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/event_entries.h"
+#include "config/keys.h"
 #include "config/plain_text.h"
 
 namespace pex::config {
@@ -116,24 +117,82 @@ void read_inherit(const Value& value, GroupDraft&) {
                "remove it");
 }
 
+template <bool Group::*flag>
+constexpr Key<GroupDraft> group_flag(std::string_view name, std::string_view meaning) {
+  return {
+      name, read_group_flag<flag>, {meaning, form_of_flag, [] { return written(Group{}.*flag); }}};
+}
+
 constexpr Key<GroupDraft> kGroupKeys[] = {
-    {"name", read_name, "the group has no name", "add a name to it, for example 'name: core'"},
+    {"name",
+     read_name,
+     {"What the group is called in labels and messages; unique.",
+      [] {
+        return "1 to " + std::to_string(kMaxNameLength) +
+               " of `a-z`, `0-9`, `_` and `-`, the first a letter";
+      }},
+     "the group has no name",
+     "add a name to it, for example 'name: core'"},
     {"events",
      [](const Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
-     "the group has no events", "add a list of them, for example 'events: [cycles, instructions]'"},
-    {"scope", read_scope, "the group has no scope", "add 'scope: cpu', cgroup or [cpu, cgroup]"},
-    {"aggregate", read_aggregate},
-    {"weak", read_group_flag<&Group::weak>},
-    {"pinned", read_group_flag<&Group::pinned>},
-    {"exclusive", read_group_flag<&Group::exclusive>},
-    {"estimator", read_estimator},
-    {"exclude_user", read_group_flag<&Group::exclude_user>},
-    {"exclude_kernel", read_group_flag<&Group::exclude_kernel>},
-    {"exclude_hypervisor", read_group_flag<&Group::exclude_hypervisor>},
-    {"exclude_idle", read_group_flag<&Group::exclude_idle>},
-    {"exclude_host", read_group_flag<&Group::exclude_host>},
-    {"exclude_guest", read_group_flag<&Group::exclude_guest>},
-    {"inherit", read_inherit},
+     {"What is counted together. Put a text that holds a comma in quotes. A group for `perf stat "
+      "-e` can stay one text: `\"{cycles,instructions}:u\"`.",
+      form_of_events, nullptr, list_event_keys},
+     "the group has no events",
+     "add a list of them, for example 'events: [cycles, instructions]'"},
+    {"scope",
+     read_scope,
+     {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. What a part "
+      "of the package counts (energy, memory channels, all uncore PMUs) has scope `cpu` only: it "
+      "does not know whose work it does.",
+      [] { return form_of_rows(kScopes) + ", or a list of both"; }},
+     "the group has no scope",
+     "add 'scope: cpu', cgroup or [cpu, cgroup]"},
+    {"aggregate",
+     read_aggregate,
+     {"What one series of scope `cpu` stands for. A package is a socket, a node the CPUs of one "
+      "memory (NUMA); all but `cpu` are sums over their CPUs.",
+      [] { return form_of_rows(kAggregates); },
+      [] { return written("cpu") + "; of uncore PMUs " + written("package"); }}},
+    group_flag<&Group::weak>(
+        "weak",
+        "What becomes of a group for which this machine has too few counters: with `true` it is "
+        "split into smaller ones, with `false` left out. Either is reported."),
+    group_flag<&Group::pinned>(
+        "pinned", "Whether it never takes turns, and is an error where there is no room."),
+    group_flag<&Group::exclusive>(
+        "exclusive", "Whether no other group is on the counters together with this one."),
+    {"estimator",
+     read_estimator,
+     {"By what counts are scaled up while groups take turns. `time`: by the time that the group "
+      "had the counters. `reference`: by how much the CPU did meanwhile, which is closer for work "
+      "that comes and goes, even where that takes a counter. `auto`: by such a reference where it "
+      "makes no group wait longer, else by time. Not for a pinned group, which has nothing to "
+      "scale.",
+      [] { return form_of_rows(kEstimators); },
+      [] { return written(kEstimators, &EstimatorRow::estimator, Group{}.estimator); }}},
+    group_flag<&Group::exclude_user>(
+        "exclude_user",
+        "Whether to leave out what happens in user mode. Not together with `exclude_kernel` and "
+        "`exclude_hypervisor`, as nothing would be left."),
+    group_flag<&Group::exclude_kernel>("exclude_kernel",
+                                       "Whether to leave out what happens in the kernel."),
+    group_flag<&Group::exclude_hypervisor>("exclude_hypervisor",
+                                           "Whether to leave out what happens in the hypervisor."),
+    group_flag<&Group::exclude_idle>("exclude_idle",
+                                     "Whether to leave out what the idle task does."),
+    group_flag<&Group::exclude_host>("exclude_host",
+                                     "Whether to leave out what happens outside of virtual "
+                                     "machines. Not together with `exclude_guest`."),
+    group_flag<&Group::exclude_guest>(
+        "exclude_guest",
+        "Whether to leave out what happens inside of virtual machines. Hardware events of a CPU "
+        "can leave out all of these six; page faults and tracepoints only user or kernel; clocks "
+        "and uncore PMUs nothing."),
+    {"inherit",
+     read_inherit,
+     {"Nothing: it is for the counters of one task, and a CPU or cgroup counts all its tasks.",
+      [] { return written(false) + " only"; }, [] { return written(false); }}},
 };
 
 /// Flags each of which may be true, but not all of them.
@@ -207,6 +266,10 @@ void read_groups(const Value& value, std::vector<Group>& groups) {
   }
   Firsts names("give each group a name of its own");
   for (const Value& item : *items) read_group(item, names, groups.emplace_back());
+}
+
+void list_group_keys(const std::string& list, std::vector<KeyReference>& all) {
+  list_keys<GroupDraft>(kGroupKeys, list + "[]", all);
 }
 
 }  // namespace pex::config

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "config/config.h"
+#include "config/reference.h"
 #include "config/value.h"
 
 namespace pex::config {
@@ -15,5 +17,8 @@ inline constexpr std::string_view kGroupExample =
 
 /// Reads what stands behind `groups:`, and checks what no single key of a group can be blamed for.
 void read_groups(const Value& value, std::vector<Group>& groups);
+
+/// Appends the keys of a group, which stands in the list `list`, and those of its events.
+void list_group_keys(const std::string& list, std::vector<KeyReference>& all);
 
 }  // namespace pex::config

@@ -5,6 +5,7 @@
 
 #include "config/cgroups.h"
 #include "config/groups.h"
+#include "config/keys.h"
 #include "config/mistakes.h"
 #include "config/numbers.h"
 #include "config/value.h"
@@ -20,59 +21,73 @@ constexpr DurationRange kMaxAge = {100ms, 1h};
 constexpr NumberRange kLimit = {1, 10'000'000};
 
 constexpr Key<Collection> kCollectionKeys[] = {
-    {"interval",
-     [](const Value& value, Collection& collection) {
-       assign(collection.interval, read_duration(value, kInterval));
-     }},
-    {"max_age",
-     [](const Value& value, Collection& collection) {
-       assign(collection.max_age, read_duration(value, kMaxAge));
-     }},
+    duration_key<&Collection::interval, kInterval>(
+        "interval",
+        "How often every counter is read. Shorter follows change faster and costs more."),
+    duration_key<&Collection::max_age, kMaxAge>(
+        "max_age",
+        "How old the counts of a scrape may be. Where they are older, they are read first, once "
+        "for all scrapes that wait for it. From the interval on, a scrape never has them read."),
 };
 
 constexpr Key<Evidence> kEvidenceKeys[] = {
-    {"variance",
-     [](const Value& value, Evidence& evidence) { assign(evidence.variance, read_flag(value)); }},
-    {"reference",
-     [](const Value& value, Evidence& evidence) { assign(evidence.reference, read_flag(value)); }},
+    flag_key<&Evidence::variance>(
+        "variance",
+        "Whether `perf_event_variance_total` is published, which gives the standard error of each "
+        "event's values: one series more for each of theirs."),
+    flag_key<&Evidence::reference>(
+        "reference",
+        "Whether `perf_group_reference_total` and `perf_group_reference_sampled_total` are "
+        "published, which tell whether a group had the counters while the CPU did its usual work."),
 };
 
 constexpr Key<OpenMetrics> kOpenMetricsKeys[] = {
-    {"created",
-     [](const Value& value, OpenMetrics& format) { assign(format.created, read_flag(value)); }},
+    flag_key<&OpenMetrics::created>(
+        "created",
+        "Whether each counter has a sample `_created` beside it, that says since when it counts. "
+        "Prometheus stores each as a series of its own, which `limits.max_series` does not count."),
 };
 
 constexpr Key<Limits> kLimitsKeys[] = {
-    {"max_open_events",
-     [](const Value& value, Limits& limits) {
-       assign(limits.max_open_events, read_number(value, kLimit));
-     }},
-    {"max_series", [](const Value& value,
-                      Limits& limits) { assign(limits.max_series, read_number(value, kLimit)); }},
-    {"opens_per_second",
-     [](const Value& value, Limits& limits) {
-       assign(limits.opens_per_second, read_number(value, kLimit));
-     }},
+    number_key<&Limits::max_open_events, kLimit>(
+        "max_open_events",
+        "Open counters, which are file descriptors: one for each event and CPU, and for the scope "
+        "`cgroup` one for each event, CPU and cgroup."),
+    number_key<&Limits::max_series, kLimit>("max_series", "Time series in one scrape."),
+    number_key<&Limits::opens_per_second, kLimit>(
+        "opens_per_second",
+        "Counters of cgroups that are opened in a second, at the start as well: so a thousand new "
+        "cgroups do not make one poll long, and the rest of them follow in the next ones."),
 };
 
 constexpr Key<Config> kConfigKeys[] = {
-    {"collection",
-     [](const Value& value, Config& config) {
-       read_map<Collection>(value, kCollectionKeys, config.collection);
-     }},
-    {"groups", [](const Value& value, Config& config) { read_groups(value, config.groups); },
-     kNoGroups, kGroupExample},
-    {"cgroups", [](const Value& value, Config& config) { read_cgroups(value, config.cgroups); }},
+    map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
+    {"groups",
+     [](const Value& value, Config& config) { read_groups(value, config.groups); },
+     {"What is counted. The events of one group are on the CPU's counters at the same time, so "
+      "that ratios between them mean something. When the groups need more counters than a CPU has, "
+      "the kernel lets them take turns.",
+      [] { return std::string("list of maps, at least one"); }, nullptr, list_group_keys},
+     kNoGroups,
+     kGroupExample},
+    {"cgroups",
+     [](const Value& value, Config& config) { read_cgroups(value, config.cgroups); },
+     {"For which cgroups the groups with scope `cgroup` count: services, containers, virtual "
+      "machines. They are selected by their paths below the cgroup mount.",
+      form_of_map, nullptr, list_cgroups_keys}},
     {"kubernetes",
-     [](const Value& value, Config& config) { read_kubernetes(value, config.kubernetes); }},
-    {"evidence", [](const Value& value,
-                    Config& config) { read_map<Evidence>(value, kEvidenceKeys, config.evidence); }},
-    {"openmetrics",
-     [](const Value& value, Config& config) {
-       read_map<OpenMetrics>(value, kOpenMetricsKeys, config.openmetrics);
-     }},
-    {"limits", [](const Value& value,
-                  Config& config) { read_map<Limits>(value, kLimitsKeys, config.limits); }},
+     [](const Value& value, Config& config) { read_kubernetes(value, config.kubernetes); },
+     {"What Kubernetes calls the containers on this machine.", form_of_map, nullptr,
+      list_kubernetes_keys}},
+    map_key<&Config::evidence, kEvidenceKeys>(
+        "evidence",
+        "Series that tell more of how the values of groups that take turns came about."),
+    map_key<&Config::openmetrics, kOpenMetricsKeys>(
+        "openmetrics", "What is told in the format OpenMetrics, and not in the older text format."),
+    map_key<&Config::limits, kLimitsKeys>(
+        "limits",
+        "Bounds on what the exporter may cost. Cgroups that would go beyond one are left out, and "
+        "that is reported; when the groups of the CPUs alone do, the exporter does not start."),
 };
 
 void read_config(const Node& root, const std::string& file, Config& config, Mistakes& mistakes) {
@@ -101,6 +116,12 @@ Loaded load_text(std::string_view text, const std::string& name) {
   }
   loaded.mistakes = std::move(mistakes).all();
   return loaded;
+}
+
+std::vector<KeyReference> configuration_keys() {
+  std::vector<KeyReference> keys;
+  list_keys<Config>(kConfigKeys, "", keys);
+  return keys;
 }
 
 }  // namespace pex::config

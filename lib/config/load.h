@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "config/reference.h"
 
 namespace pex::config {
 
@@ -22,5 +23,9 @@ Loaded load_file(const std::string& path);
 
 /// The same for text that is already here; `name` stands for the file in messages.
 Loaded load_text(std::string_view text, const std::string& name);
+
+/// Every key that a configuration may have, from the tables that it is read by. The keys of a map
+/// follow the one that it stands behind.
+std::vector<KeyReference> configuration_keys();
 
 }  // namespace pex::config

@@ -63,12 +63,6 @@ std::optional<double> parse_decimal(std::string_view text) {
   return error == std::errc() ? number : 0;
 }
 
-std::string shortest(double number) {
-  char digits[32];
-  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number);
-  return {digits, end};
-}
-
 constexpr std::string_view kUnits[] = {"ms", "s", "m", "h"};
 
 bool is_unit(std::string_view text) {
@@ -95,6 +89,12 @@ Advice about_duration(const std::string& text, const std::string& bounds) {
 }
 
 }  // namespace
+
+std::string shortest(double number) {
+  char digits[32];
+  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), number);
+  return {digits, end};
+}
 
 std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range) {
   const std::string remedy = "write a whole number from " + std::to_string(range.least) + " to " +

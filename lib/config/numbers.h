@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "config/value.h"
 
@@ -23,6 +24,8 @@ struct DecimalRange {
 };
 /// A decimal number that may have a point and an exponent: 64, 0.5, 6.1e-5.
 std::optional<double> read_decimal(const Value& value, const DecimalRange& range);
+/// In the fewest characters that read_decimal reads as the same number.
+std::string shortest(double number);
 
 struct DurationRange {
   std::chrono::nanoseconds least;

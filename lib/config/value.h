@@ -123,33 +123,4 @@ const Row* read_row(const Value& value, std::span<const Row> rows, std::string_v
   return nullptr;
 }
 
-/// One key of a map and how its value is read. A map is a table of these.
-template <typename Target>
-struct Key {
-  std::string_view name;
-  void (*read)(const Value&, Target&);
-  std::string_view when_missing = {};  ///< what is wrong without it; empty when it may be left out
-  std::string_view remedy = {};        ///< then what to add
-};
-
-template <typename Target>
-void read_map(const Value& map, std::span<const Key<Target>> keys, Target& target) {
-  std::vector<std::string> names;
-  for (const Key<Target>& key : keys) names.emplace_back(key.name);
-  const std::optional<Value::Entries> entries = map.entries(names);
-  if (!entries) return;
-
-  for (const Key<Target>& key : keys) {
-    bool found = false;
-    for (const auto& [name, value] : *entries) {
-      if (name != key.name) continue;
-      found = true;
-      key.read(value, target);
-    }
-    if (!found && !key.when_missing.empty()) {
-      map.refuse(std::string(key.when_missing), std::string(key.remedy));
-    }
-  }
-}
-
 }  // namespace pex::config

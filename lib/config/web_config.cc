@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "config/go_duration.h"
+#include "config/keys.h"
 #include "config/numbers.h"
 #include "config/value.h"
 #include "config/web_tls.h"
@@ -126,19 +127,25 @@ struct WebDraft {
   std::string directory;
 };
 
+// What they mean is told in docs/web-configuration.md alone.
 constexpr Key<WebDraft> kWebKeys[] = {
     {"tls_server_config",
      [](const Value& value, WebDraft& draft) {
        draft.config.tls = read_tls(value, draft.directory, draft.config.remarks);
-     }},
+     },
+     {.inner = list_tls_keys}},
     {"http_server_config",
      [](const Value& value, WebDraft& draft) {
        read_map<WebConfig>(value, kHttpKeys, draft.config);
-     }},
+     },
+     {.inner = [](const std::string& map,
+                  std::vector<KeyReference>& all) { list_keys<WebConfig>(kHttpKeys, map, all); }}},
     {"basic_auth_users",
      [](const Value& value, WebDraft& draft) { read_users(value, draft.config.users); }},
     {"rate_limit",
-     [](const Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); }},
+     [](const Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); },
+     {.inner = [](const std::string& map,
+                  std::vector<KeyReference>& all) { list_keys<RateDraft>(kRateKeys, map, all); }}},
 };
 
 void read_web_config(const Node& root, const std::string& name, WebConfig& config,
@@ -166,6 +173,12 @@ LoadedWebConfig load_web_config_text(std::string_view text, const std::string& n
   }
   loaded.mistakes = std::move(mistakes).all();
   return loaded;
+}
+
+std::vector<KeyReference> web_configuration_keys() {
+  std::vector<KeyReference> keys;
+  list_keys<WebDraft>(kWebKeys, "", keys);
+  return keys;
 }
 
 }  // namespace pex::config

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/reference.h"
 
 namespace pex::config {
 
@@ -68,5 +69,8 @@ struct LoadedWebConfig {
 };
 LoadedWebConfig load_web_config_file(const std::string& path);
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name);
+
+/// The names of all keys, and the maps that they stand in.
+std::vector<KeyReference> web_configuration_keys();
 
 }  // namespace pex::config

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/keys.h"
 #include "config/tls_names.h"
 
 namespace pex::config {
@@ -267,6 +268,10 @@ std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
   require_certificate_and_key(value, draft);
   give_pems(draft);
   return std::move(draft.tls);
+}
+
+void list_tls_keys(const std::string& map, std::vector<KeyReference>& all) {
+  list_keys<TlsDraft>(kTlsKeys, map, all);
 }
 
 }  // namespace pex::config

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/reference.h"
 #include "config/value.h"
 #include "config/web_config.h"
 
@@ -13,5 +14,8 @@ namespace pex::config {
 /// that needs one. Files are relative to `directory`; `remarks` are those of WebConfig.
 std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
                                std::vector<std::string>& remarks);
+
+/// Appends its keys, which stand in `map`.
+void list_tls_keys(const std::string& map, std::vector<KeyReference>& all);
 
 }  // namespace pex::config

@@ -67,58 +67,91 @@ bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evi
   return evidence.reference && group.witnesses.reference.has_value();
 }
 
+constexpr std::string_view kRowLabels =
+    "`group`, `pmu` where it is bound to one, and those of the rows of its events";
+constexpr std::string_view kEventLabels = "`group`, `event`, and those of the event's own metric";
+
 /// A family with a sample for each row of each group.
 struct GroupFamily {
-  const char* name;
-  const char* help;
-  FamilyType type;
+  FamilyRow family;
+  std::string_view only;  ///< which groups have it, for the documents; empty: all of them
   bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
   SampleRun::Read read;
 };
+constexpr std::string_view kOffPmu = "groups that can lose the PMU";
+constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
-    {"perf_group_enabled_seconds_total",
-     "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran.",
-     FamilyType::kCounter, always, read_rows<time_of<&GroupTimes::enabled>>},
-    {"perf_group_running_seconds_total",
-     "Time for which a group of events had the PMU; counts for the rest of the time enabled are "
-     "estimates.",
-     FamilyType::kCounter, always, read_rows<time_of<&GroupTimes::running>>},
-    {"perf_group_imputed_seconds_total",
-     "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
-     "taken; at most 60 s in a row, but where the exporter itself lets groups take turns.",
-     FamilyType::kCounter, off_pmu, read_rows<time_of<&GroupTimes::imputed>>},
-    {"perf_group_unmeasured_seconds_total",
-     "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "
-     "without its place.",
-     FamilyType::kCounter, off_pmu, read_rows<time_of<&GroupTimes::unmeasured>>},
-    {"perf_group_reference_total", "Events of the activity reference while the group was enabled.",
-     FamilyType::kCounter, has_reference, read_rows<count_of<&GroupTimes::reference>>},
-    {"perf_group_reference_sampled_total",
-     "Events of the activity reference while the group had the PMU.", FamilyType::kCounter,
-     has_reference, read_rows<count_of<&GroupTimes::reference_sampled>>},
-    {"perf_group_coverage_ratio",
-     "Part of the CPUs of a row on which a group is counted, where that is not all of them; its "
-     "values are not published meanwhile, as they would lack the rest.",
-     FamilyType::kGauge, always, read_rows<coverage_of>},
+    {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
+      "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran."},
+     "",
+     always,
+     read_rows<time_of<&GroupTimes::enabled>>},
+    {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
+      "Time for which a group of events had the PMU; counts for the rest of the time enabled are "
+      "estimates."},
+     "",
+     always,
+     read_rows<time_of<&GroupTimes::running>>},
+    {{"perf_group_imputed_seconds_total", FamilyType::kCounter, kRowLabels,
+      "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
+      "taken; at most 60 s in a row, but where the exporter itself lets groups take turns."},
+     kOffPmu,
+     off_pmu,
+     read_rows<time_of<&GroupTimes::imputed>>},
+    {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
+      "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "
+      "without its place."},
+     kOffPmu,
+     off_pmu,
+     read_rows<time_of<&GroupTimes::unmeasured>>},
+    {{"perf_group_reference_total", FamilyType::kCounter, kRowLabels,
+      "Events of the activity reference while the group was enabled."},
+     kReferred,
+     has_reference,
+     read_rows<count_of<&GroupTimes::reference>>},
+    {{"perf_group_reference_sampled_total", FamilyType::kCounter, kRowLabels,
+      "Events of the activity reference while the group had the PMU."},
+     kReferred,
+     has_reference,
+     read_rows<count_of<&GroupTimes::reference_sampled>>},
+    {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
+      "Part of the CPUs of a row on which a group is counted, where that is not all of them; its "
+      "values are not published meanwhile, as they would lack the rest."},
+     "groups that are not counted on all of them",
+     always,
+     read_rows<coverage_of>},
 };
 
 /// A family with a sample for each row of each column that is estimated, beside its value.
 struct ColumnFamily {
-  const char* name;
-  const char* help;
+  FamilyRow family;
+  std::string_view only;
   bool collect::Evidence::*asked_for;  ///< null: always
   SampleRun::Read read;
 };
 constexpr ColumnFamily kColumnFamilies[] = {
-    {"perf_event_observed_total",
-     "Events that were really counted, in the unit of the event's own metric; the rest of that is "
-     "extrapolated.",
-     nullptr, read_rows<observed_of>},
-    {"perf_event_variance_total",
-     "Sum of the squared standard errors of the event's increments, in the unit of its metric "
-     "squared.",
-     &collect::Evidence::variance, read_rows<variance_of>},
+    {{"perf_event_observed_total", FamilyType::kCounter, kEventLabels,
+      "Events that were really counted, in the unit of the event's own metric; the rest of that is "
+      "extrapolated."},
+     kOffPmu,
+     nullptr,
+     read_rows<observed_of>},
+    {{"perf_event_variance_total", FamilyType::kCounter, kEventLabels,
+      "Sum of the squared standard errors of the event's increments, in the unit of its metric "
+      "squared."},
+     "the same, with `evidence.variance`",
+     &collect::Evidence::variance,
+     read_rows<variance_of>},
 };
+
+constexpr FamilyRow kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
+                                "`scope`, `group`, `event`",
+                                "How far an event follows the activity reference, as learned: 1 "
+                                "like the reference, 0 like time."};
+
+FamilyHead head_of(const FamilyRow& row) {
+  return {std::string(row.name), std::string(row.help), row.type};
+}
 
 std::string labels_of_group(const collect::GroupPlan& group) {
   const std::string pmu = group.pmu.empty() ? "" : label("pmu", group.pmu);
@@ -177,7 +210,7 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families) {
   const ScopeView scopes[] = {{Scope::kCpu, plan.cpu}, {Scope::kCgroup, plan.cgroup}};
   for (const GroupFamily& family : kGroupFamilies) {
-    PublishedFamily published{{family.name, family.help, family.type}, {}};
+    PublishedFamily published{head_of(family.family), {}};
     for (const ScopeView& view : scopes) {
       add_runs(family, view, plan.evidence, rows, published.runs);
     }
@@ -185,17 +218,26 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
   }
   for (const ColumnFamily& family : kColumnFamilies) {
     if (family.asked_for != nullptr && !(plan.evidence.*family.asked_for)) continue;
-    PublishedFamily published{{family.name, family.help, FamilyType::kCounter}, {}};
+    PublishedFamily published{head_of(family.family), {}};
     for (const ScopeView& view : scopes) add_runs(family, view, rows, published.runs);
     families.push_back(std::move(published));
   }
-  PublishedFamily weights{{"perf_event_reference_weight_ratio",
-                           "How far an event follows the activity reference, as learned: 1 like "
-                           "the reference, 0 like time.",
-                           FamilyType::kGauge},
-                          {}};
+  PublishedFamily weights{head_of(kWeights), {}};
   for (const ScopeView& view : scopes) add_weights(view, rows, weights.runs);
   families.push_back(std::move(weights));
+}
+
+std::vector<EvidenceRow> group_evidence() {
+  std::vector<EvidenceRow> rows;
+  for (const GroupFamily& family : kGroupFamilies) rows.push_back({family.family, family.only});
+  return rows;
+}
+
+std::vector<EvidenceRow> event_evidence() {
+  std::vector<EvidenceRow> rows;
+  for (const ColumnFamily& family : kColumnFamilies) rows.push_back({family.family, family.only});
+  rows.push_back({kWeights, "groups with a reference"});
+  return rows;
 }
 
 }  // namespace pex::exposition

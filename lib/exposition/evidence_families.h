@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "collect/counting_plan.h"
@@ -12,5 +13,13 @@ namespace pex::exposition {
 /// `families` borrows from `plan` and `rows`.
 void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);
+
+/// What there is of it, for the documents.
+struct EvidenceRow {
+  FamilyRow family;
+  std::string_view only;  ///< of which groups, in Markdown; empty: of all
+};
+std::vector<EvidenceRow> group_evidence();
+std::vector<EvidenceRow> event_evidence();
 
 }  // namespace pex::exposition

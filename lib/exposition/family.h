@@ -16,6 +16,14 @@ struct FamilyHead {
   FamilyType type = FamilyType::kCounter;
 };
 
+/// A family whose name is fixed, as tables have it.
+struct FamilyRow {
+  std::string_view name;
+  FamilyType type;
+  std::string_view labels;  ///< for the documents, in Markdown: "`group`, `event`"; empty: none
+  std::string_view help;
+};
+
 /// What OpenMetrics calls the family: `name` without what the type puts behind it.
 std::string_view family_of(const FamilyHead& head);
 

@@ -12,32 +12,45 @@ namespace {
 using collect::PollReport;
 
 struct Kind {
-  const char* name;
-  const char* help;
+  FamilyRow family;
   std::uint64_t PollReport::GroupTrouble::*count;
 };
+constexpr FamilyRow trouble(std::string_view name, std::string_view help) {
+  return {name, FamilyType::kCounter, "`group`", help};
+}
 constexpr Kind kKinds[] = {
-    {"perf_group_anomalies_total",
-     "Readings in which a total of the kernel fell: of the group itself, and what was counted "
-     "since the reading before is in no count; or of the reference, and counts are scaled by time.",
+    {trouble(
+         "perf_group_anomalies_total",
+         "Readings in which a total of the kernel fell: of the group itself, and what was counted "
+         "since the reading before is in no count; or of the reference, and counts are scaled by "
+         "time."),
      &PollReport::GroupTrouble::anomalies},
-    {"perf_group_mistimed_polls_total",
-     "Readings of a group whose running time the kernel booked wrongly; that of the group's own "
-     "clock was taken.",
+    {trouble("perf_group_mistimed_polls_total",
+             "Readings of a group whose running time the kernel booked wrongly; that of the "
+             "group's own clock was taken."),
      &PollReport::GroupTrouble::mistimed},
-    {"perf_group_pinned_errors_total",
-     "Readings at which a pinned group had lost its place on the PMU; it was asked for anew.",
+    {trouble(
+         "perf_group_pinned_errors_total",
+         "Readings at which a pinned group had lost its place on the PMU; it was asked for anew."),
      &PollReport::GroupTrouble::pinned_errors},
-    {"perf_group_read_errors_total", "Readings of a group that failed.",
+    {trouble("perf_group_read_errors_total", "Readings of a group that failed."),
      &PollReport::GroupTrouble::read_failures},
 };
 
 }  // namespace
 
+std::vector<FamilyRow> trouble_families() {
+  std::vector<FamilyRow> rows;
+  for (const Kind& kind : kKinds) rows.push_back(kind.family);
+  return rows;
+}
+
 GroupTroubles::GroupTroubles(prometheus::Registry& registry) {
   for (const Kind& kind : kKinds) {
-    families_.push_back(
-        &prometheus::BuildCounter().Name(kind.name).Help(kind.help).Register(registry));
+    families_.push_back(&prometheus::BuildCounter()
+                             .Name(std::string(kind.family.name))
+                             .Help(std::string(kind.family.help))
+                             .Register(registry));
   }
 }
 

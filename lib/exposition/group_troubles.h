@@ -6,6 +6,7 @@
 
 #include "collect/counting_plan.h"
 #include "collect/poll_report.h"
+#include "exposition/family.h"
 
 namespace prometheus {
 class Counter;
@@ -15,6 +16,9 @@ class Family;
 }  // namespace prometheus
 
 namespace pex::exposition {
+
+/// What there is of these, for the documents.
+std::vector<FamilyRow> trouble_families();
 
 /// What was wrong with the readings of each configured group, as counters of a registry.
 class GroupTroubles {

@@ -13,6 +13,7 @@
 #include "collect/budget.h"
 #include "exposition/group_troubles.h"
 #include "exposition/labels.h"
+#include "exposition/self_families.h"
 
 namespace pex::exposition {
 namespace {
@@ -21,12 +22,18 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 
-Family<Gauge>& gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+Family<Gauge>& gauge(prometheus::Registry& registry, const FamilyRow& row) {
+  return prometheus::BuildGauge()
+      .Name(std::string(row.name))
+      .Help(std::string(row.help))
+      .Register(registry);
 }
 
-Family<Counter>& counter(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+Family<Counter>& counter(prometheus::Registry& registry, const FamilyRow& row) {
+  return prometheus::BuildCounter()
+      .Name(std::string(row.name))
+      .Help(std::string(row.help))
+      .Register(registry);
 }
 
 double seconds_since_epoch(std::chrono::system_clock::time_point time) {
@@ -43,20 +50,12 @@ struct ProcessMetrics {
   explicit ProcessMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
 
   prometheus::Registry& registry;
-  Counter& cpu_seconds =
-      counter(registry, "process_cpu_seconds_total", "User and system CPU time of this process.")
-          .Add({});
-  Gauge& start_time = gauge(registry, "process_start_time_seconds",
-                            "Start of this process, in seconds since the epoch.")
-                          .Add({});
-  Gauge& open_fds =
-      gauge(registry, "process_open_fds", "Open file descriptors of this process.").Add({});
-  Gauge& max_fds =
-      gauge(registry, "process_max_fds", "Most file descriptors this process may open.").Add({});
-  Gauge& virtual_bytes =
-      gauge(registry, "process_virtual_memory_bytes", "Virtual memory of this process.").Add({});
-  Gauge& resident_bytes =
-      gauge(registry, "process_resident_memory_bytes", "Resident memory of this process.").Add({});
+  Counter& cpu_seconds = counter(registry, self_family("process_cpu_seconds_total")).Add({});
+  Gauge& start_time = gauge(registry, self_family("process_start_time_seconds")).Add({});
+  Gauge& open_fds = gauge(registry, self_family("process_open_fds")).Add({});
+  Gauge& max_fds = gauge(registry, self_family("process_max_fds")).Add({});
+  Gauge& virtual_bytes = gauge(registry, self_family("process_virtual_memory_bytes")).Add({});
+  Gauge& resident_bytes = gauge(registry, self_family("process_resident_memory_bytes")).Add({});
 };
 
 /// What the last poll has found.
@@ -64,35 +63,21 @@ struct PollMetrics {
   explicit PollMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
 
   prometheus::Registry& registry;
-  Gauge& open_events = gauge(registry, "perf_event_exporter_open_events",
-                             "Counters that are open, each one file descriptor.")
-                           .Add({});
-  Gauge& poll_duration = gauge(registry, "perf_event_exporter_poll_duration_seconds",
-                               "Duration of the last poll, from its start to its snapshot.")
-                             .Add({});
-  Gauge& last_poll = gauge(registry, "perf_event_exporter_last_poll_timestamp_seconds",
-                           "When the published counts were read.")
-                         .Add({});
-  Gauge& off_pmu = gauge(registry, "perf_event_exporter_pinned_groups_off_pmu",
-                         "Pinned groups without their place on the PMU at the last poll.")
-                       .Add({});
-  Gauge& in_turns =
-      gauge(registry, "perf_event_exporter_cgroups_in_turns",
-            "Cgroups, each once for every CPU, whose groups are enabled in turn because "
-            "the kernel's rotation starved one of them.")
-          .Add({});
-  Family<Gauge>& cgroups = gauge(
-      registry, "perf_event_exporter_cgroups",
-      "Cgroups by state: counted, waiting to be opened, lingering after their end, left out by "
-      "a limit, or in a directory that cannot be read.");
+  Gauge& open_events = gauge(registry, self_family("perf_event_exporter_open_events")).Add({});
+  Gauge& poll_duration =
+      gauge(registry, self_family("perf_event_exporter_poll_duration_seconds")).Add({});
+  Gauge& last_poll =
+      gauge(registry, self_family("perf_event_exporter_last_poll_timestamp_seconds")).Add({});
+  Gauge& off_pmu =
+      gauge(registry, self_family("perf_event_exporter_pinned_groups_off_pmu")).Add({});
+  Gauge& in_turns = gauge(registry, self_family("perf_event_exporter_cgroups_in_turns")).Add({});
+  Family<Gauge>& cgroups = gauge(registry, self_family("perf_event_exporter_cgroups"));
   Gauge& cgroups_counted = cgroups.Add({{"state", "counted"}});
   Gauge& cgroups_waiting = cgroups.Add({{"state", "waiting"}});
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
   Gauge& cgroups_unreadable = cgroups.Add({{"state", "unreadable"}});
-  Gauge& series = gauge(registry, "perf_event_exporter_series",
-                        "Series that the last snapshot is published as.")
-                      .Add({});
+  Gauge& series = gauge(registry, self_family("perf_event_exporter_series")).Add({});
 
   void set(const collect::PollReport& report, const collect::Snapshot& snapshot) {
     const collect::TargetSet& targets = *snapshot.targets;
@@ -115,13 +100,11 @@ struct WebConfigMetrics {
   explicit WebConfigMetrics(prometheus::Registry& its_registry) : registry(its_registry) {}
 
   prometheus::Registry& registry;
-  Gauge& successful = gauge(registry, "perf_event_exporter_web_config_last_reload_successful",
-                            "Whether the last load of the web configuration and of the files it "
-                            "names succeeded.")
-                          .Add({});
+  Gauge& successful =
+      gauge(registry, self_family("perf_event_exporter_web_config_last_reload_successful")).Add({});
   Gauge& time =
-      gauge(registry, "perf_event_exporter_web_config_last_reload_success_timestamp_seconds",
-            "When the web configuration in force was loaded.")
+      gauge(registry,
+            self_family("perf_event_exporter_web_config_last_reload_success_timestamp_seconds"))
           .Add({});
 };
 
@@ -176,51 +159,36 @@ class RegistryReading final : public SelfReading {
 
 }  // namespace
 
-/// The table of names, help texts and labels: the interface to dashboards and alerts.
 struct SelfMetrics::Families {
   Starts starts;
   prometheus::Registry registry;
 
-  Family<Gauge>& build_info = gauge(registry, "perf_event_exporter_build_info",
-                                    "Always 1; the labels tell which build is running.");
+  Family<Gauge>& build_info = gauge(registry, self_family("perf_event_exporter_build_info"));
   Family<Gauge>& event_available =
-      gauge(registry, "perf_event_exporter_event_available",
-            "Whether a configured event could be counted on this machine at the last load of "
-            "the configuration, in every group of the scope that lists it.");
+      gauge(registry, self_family("perf_event_exporter_event_available"));
   Family<Counter>& open_errors =
-      counter(registry, "perf_event_exporter_event_open_errors_total",
-              "Times the kernel refused to open an event, by the name of its errno.");
-  Counter& polls = counter(registry, "perf_event_exporter_polls_total", "Polls completed.").Add({});
-  Counter& overruns = counter(registry, "perf_event_exporter_poll_overruns_total",
-                              "Polls skipped because their time had passed.")
-                          .Add({});
+      counter(registry, self_family("perf_event_exporter_event_open_errors_total"));
+  Counter& polls = counter(registry, self_family("perf_event_exporter_polls_total")).Add({});
+  Counter& overruns =
+      counter(registry, self_family("perf_event_exporter_poll_overruns_total")).Add({});
   GroupTroubles troubles{registry};
   Family<Counter>& cgroups_dropped =
-      counter(registry, "perf_event_exporter_cgroups_dropped_total",
-              "Cgroups that matched and were not counted, by the limit that they met.");
+      counter(registry, self_family("perf_event_exporter_cgroups_dropped_total"));
   std::map<std::string_view, Counter*> dropped_by_reason;
   Counter& cgroups_missed =
-      counter(registry, "perf_event_exporter_cgroups_missed_total",
-              "Cgroups that matched and were gone before all their counters were open.")
-          .Add({});
-  Gauge& series_limit = gauge(registry, "perf_event_exporter_series_limit",
-                              "Configured bound on series, limits.max_series.")
-                            .Add({});
-  Gauge& reload_successful = gauge(registry, "perf_event_exporter_config_last_reload_successful",
-                                   "Whether the last load of the configuration succeeded.")
-                                 .Add({});
+      counter(registry, self_family("perf_event_exporter_cgroups_missed_total")).Add({});
+  Gauge& series_limit = gauge(registry, self_family("perf_event_exporter_series_limit")).Add({});
+  Gauge& reload_successful =
+      gauge(registry, self_family("perf_event_exporter_config_last_reload_successful")).Add({});
   Gauge& reload_time =
-      gauge(registry, "perf_event_exporter_config_last_reload_success_timestamp_seconds",
-            "When the configuration in force was loaded.")
+      gauge(registry,
+            self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"))
           .Add({});
 
-  Family<Gauge>& connections = gauge(registry, "perf_event_exporter_http_connections",
-                                     "Connections of clients that are open, with the one that "
-                                     "asks.");
+  Family<Gauge>& connections = gauge(registry, self_family("perf_event_exporter_http_connections"));
 
   Family<Counter>& http_troubles =
-      counter(registry, "perf_event_exporter_http_troubles_total",
-              "Clients and requests that were refused, dropped or closed, by reason.");
+      counter(registry, self_family("perf_event_exporter_http_troubles_total"));
 
   // None until they are known: absent, not 0.
   std::optional<PollMetrics> last_poll;

@@ -20,14 +20,14 @@ struct CapabilityRow {
   unsigned bit;
   std::string_view name;
 };
-constexpr CapabilityRow kCapabilities[] = {
+constexpr CapabilityRow kCapabilityRows[] = {
     {Capability::kPerfmon, CAP_PERFMON, "CAP_PERFMON"},
     {Capability::kSysAdmin, CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
     {Capability::kDacReadSearch, CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
 };
 
 const CapabilityRow& row_of(Capability capability) {
-  const CapabilityRow* row = kCapabilities;
+  const CapabilityRow* row = kCapabilityRows;
   while (row->capability != capability) ++row;
   return *row;
 }
@@ -79,10 +79,12 @@ std::optional<bool> flag(std::string_view status, std::string_view key) {
 
 }  // namespace
 
+unsigned bit_of(Capability capability) { return row_of(capability).bit; }
+
 std::string_view name_of(Capability capability) { return row_of(capability).name; }
 
 bool CapabilitySet::has(Capability capability) const {
-  return (bits >> row_of(capability).bit & 1) != 0;
+  return (bits >> bit_of(capability) & 1) != 0;
 }
 
 Permissions parse_permissions(std::string_view status) {

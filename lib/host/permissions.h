@@ -16,6 +16,12 @@ enum class Capability {
   kDacReadSearch,  ///< a tracefs that only root may read
 };
 
+inline constexpr Capability kCapabilities[] = {Capability::kPerfmon, Capability::kSysAdmin,
+                                               Capability::kDacReadSearch};
+
+/// Its bit in a set of them (linux/capability.h).
+unsigned bit_of(Capability capability);
+
 /// "CAP_PERFMON"
 std::string_view name_of(Capability capability);
 

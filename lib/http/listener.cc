@@ -1,8 +1,6 @@
 #include "http/listener.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -10,14 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/parse.h"
+#include "http/address.h"
 
 namespace pex::http {
 namespace {
@@ -32,7 +26,9 @@ constexpr Remedy kListenRemedies[] = {
      "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one with --web.listen-address"},
     {EADDRNOTAVAIL,
      "this machine does not have this address: choose one of its own with --web.listen-address"},
-    {EAFNOSUPPORT, "this machine has no IPv6: choose an IPv4 address with --web.listen-address"},
+    {EAFNOSUPPORT,
+     "this machine has no IPv6: choose an IPv4 address with --web.listen-address; a service of "
+     "systemd may have no network of its own: choose the address in its .socket unit"},
     {EMFILE, "raise LimitNOFILE= in the unit"},
 };
 constexpr const char* kSpellingRemedy =
@@ -42,82 +38,11 @@ constexpr const char* kNameRemedy =
     "use a name that this machine can resolve, or an IP address, in --web.listen-address";
 constexpr const char* kInheritedRemedy =
     "let the .socket unit have ListenStream= with a port or a path, and Accept=no";
-constexpr std::string_view kUnix = "unix:";
 
 std::string remedy_for(int code) {
   const auto row = std::find_if(std::begin(kListenRemedies), std::end(kListenRemedies),
                                 [&](const Remedy& each) { return each.code == code; });
   return row != std::end(kListenRemedies) ? row->text : "";
-}
-
-struct HostAndPort {
-  std::string host;  ///< a name or a bare IP address; empty for every address of the machine
-  std::uint16_t port;
-};
-
-/// One address of TCP over IPv4 or IPv6.
-struct Endpoint {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-  const auto port = parse_unsigned(text);
-  if (!port || *port > std::numeric_limits<std::uint16_t>::max()) return {};
-  return static_cast<std::uint16_t>(*port);
-}
-
-/// With or without a zone: fe80::1%eth0.
-bool is_ipv6(const std::string& text) {
-  in6_addr ignored{};
-  return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
-}
-
-/// The host without its brackets. Nothing for an IPv6 address without them (it would be unclear
-/// where its port begins), and for brackets around anything else.
-std::optional<std::string> parse_host(std::string_view text) {
-  const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-  const std::string host{bracketed ? text.substr(1, text.size() - 2) : text};
-  if (host.find_first_of("[]/ \t") != std::string::npos) return {};
-  const bool is_v6 = is_ipv6(host);
-  if (bracketed != is_v6 || (!is_v6 && host.find(':') != std::string::npos)) return {};
-  return host;
-}
-
-std::optional<HostAndPort> parse_address(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return {};
-  const auto host = parse_host(address.substr(0, colon));
-  const auto port = parse_port(address.substr(colon + 1));
-  if (!host || !port) return {};
-  return HostAndPort{*host, *port};
-}
-
-struct FreeFound {
-  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
-};
-
-/// Every address of the host, those of IPv4 first. The error has getaddrinfo(3)'s reason.
-Result<std::vector<Endpoint>, std::string> resolve(const HostAndPort& wanted) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
-  addrinfo* raw = nullptr;
-  const int failure =
-      ::getaddrinfo(wanted.host.c_str(), std::to_string(wanted.port).c_str(), &hints, &raw);
-  if (failure != 0) return std::string{::gai_strerror(failure)};
-  const std::unique_ptr<addrinfo, FreeFound> found{raw};
-  std::vector<Endpoint> endpoints;
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    endpoints.emplace_back().size = each->ai_addrlen;
-    std::memcpy(&endpoints.back().address, each->ai_addr, each->ai_addrlen);
-  }
-  std::stable_partition(endpoints.begin(), endpoints.end(),
-                        [](const Endpoint& each) { return each.address.ss_family == AF_INET; });
-  return endpoints;
 }
 
 Endpoint any_v6(std::uint16_t port) {

@@ -25,12 +25,16 @@ std::string describe(const Place& place);
 struct CounterSpec {
   std::string name;
   EventAttributes attributes;
+
+  bool operator==(const CounterSpec&) const = default;
 };
 
 /// How the events of a group share the PMU with others (perf_event_open(2)).
 struct GroupMode {
   bool pinned = false;     ///< always on the PMU, or in error
   bool exclusive = false;  ///< alone on the PMU while it counts
+
+  bool operator==(const GroupMode&) const = default;
 };
 
 /// Why a group could not be opened, and which of its events the kernel refused.

@@ -25,6 +25,8 @@ struct EventIdentity {
   std::string help;  ///< one sentence with its full stop
   std::vector<std::pair<std::string, std::string>> labels;  ///< beyond where it was counted
   bool is_uncore = false;  ///< counted by a part of the package, and not by a CPU
+
+  bool operator==(const EventIdentity&) const = default;
 };
 
 /// One counter that the kernel is asked for.

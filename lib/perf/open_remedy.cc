@@ -10,7 +10,20 @@ namespace pex::perf {
 namespace {
 
 /// Which requests a row is about.
-enum class About { kAny, kUprobe, kPmuEvent, kCgroupEvent, kFiltered };
+enum class About { kAny, kUprobe, kBreakpoint, kPmuEvent, kCgroupEvent, kFiltered };
+
+struct AboutRow {
+  About about;
+  std::string_view told;  ///< for the documents; empty: all others
+};
+constexpr AboutRow kAbouts[] = {
+    {About::kAny, ""},
+    {About::kUprobe, "uprobes"},
+    {About::kBreakpoint, "breakpoints"},
+    {About::kPmuEvent, "events of hardware"},
+    {About::kCgroupEvent, "scope `cgroup`"},
+    {About::kFiltered, "an event with `filter`"},
+};
 
 struct Row {
   int code;
@@ -26,6 +39,8 @@ constexpr Row kRows[] = {
     {EACCES, About::kAny,
      "grant CAP_PERFMON to the service, or set kernel.perf_event_paranoid to 0 or lower; where it "
      "is 3 or more (Debian's default) set it to 2, as CAP_PERFMON alone is not enough there"},
+    {EPERM, About::kBreakpoint,
+     "grant CAP_SYS_ADMIN to the service: CAP_PERFMON is not enough for addresses of the kernel"},
     {EPERM, About::kAny,
      "a seccomp filter most likely forbids perf_event_open: allow it in the container's or the "
      "unit's filter"},
@@ -73,6 +88,8 @@ bool fits(About about, const CounterRequest& request) {
       return true;
     case About::kUprobe:
       return request.event.probe.starts_with('/');
+    case About::kBreakpoint:
+      return request.event.type == PERF_TYPE_BREAKPOINT;
     case About::kPmuEvent:
       return counts_with_hardware(request.event);
     case About::kCgroupEvent:
@@ -90,6 +107,16 @@ std::string_view open_remedy(int code, const CounterRequest& request) {
     if (row.code == code && fits(row.about, request)) return row.remedy;
   }
   return {};
+}
+
+std::vector<OpenRemedy> open_remedies() {
+  std::vector<OpenRemedy> rows;
+  for (const Row& row : kRows) {
+    const AboutRow* about = std::find_if(std::begin(kAbouts), std::end(kAbouts),
+                                         [&](const AboutRow& a) { return a.about == row.about; });
+    rows.push_back({row.code, about->told, row.remedy});
+  }
+  return rows;
 }
 
 }  // namespace pex::perf

@@ -213,6 +213,50 @@ TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
   EXPECT_EQ(kernel.still_open(), 4U);
 }
 
+TEST_F(CollectorTest, IsBusyWhileAPollOrALookIsRunning) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  EXPECT_FALSE(counting->is_busy());
+  kernel.hold_opening(true);
+
+  std::future<void> looking = look(*counting);
+  EXPECT_TRUE(counting->is_busy());
+  kernel.hold_opening(false);
+  looking.get();
+  (void)poll(*counting).get();
+
+  EXPECT_FALSE(counting->is_busy());
+}
+
+TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyGetsOn) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  const std::uint64_t idle = counting->steps();
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(4);  // two of the first poll, and both workers' of this one
+
+  const std::uint64_t held = counting->steps();
+  EXPECT_EQ(held, counting->steps());
+  EXPECT_GE(held, idle);
+
+  kernel.hold(false);
+  (void)running.get();
+  EXPECT_GE(counting->steps(), held + 3);  // two reads, and the end of the poll
+}
+
+TEST_F(CollectorTest, ALookThatFindsNothingNewIsAStepAsWell) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  const std::uint64_t before = counting->steps();
+
+  look(*counting).get();
+
+  EXPECT_EQ(counting->steps(), before + 1);
+}
+
 TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
   SlowKernel kernel;
   auto counting = collector(kernel);

@@ -277,10 +277,11 @@ TEST_F(DoctorTest, TellsHowToGrantWhatIsMissing) {
               AllOf(Not(HasSubstr("CapabilityBoundingSet=")), HasSubstr("setcap")));
 
   self_.permissions.no_new_privileges = true;
-  EXPECT_THAT(one("capabilities").remedy, Not(HasSubstr("setcap")));
+  EXPECT_THAT(one("capabilities").remedy, HasSubstr("setcap cap_perfmon=p PROGRAM in the image"));
 
   self_.permissions.permitted->bits = kPerfmon;
-  EXPECT_THAT(one("capabilities").remedy, StartsWith("it is permitted, but not in force"));
+  EXPECT_THAT(one("capabilities").remedy,
+              StartsWith("it is permitted, and may not be taken into use"));
 }
 
 TEST_F(DoctorTest, AsksForNoCapabilityWhereEverybodyMayCount) {

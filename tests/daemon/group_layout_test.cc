@@ -384,6 +384,45 @@ TEST(GroupLayoutTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
               ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));
 }
 
+/// The plan that a reload of the same configuration makes, where the trials go another way because
+/// our own counters are in the way.
+Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
+              void (*beside)(test::ScriptedKernel&)) {
+  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+  test::ScriptedKernel at_start;
+  before(at_start);
+  const Plan in_force = test::plan_of(loaded.config, test::machine(""), at_start);
+  test::ScriptedKernel later;
+  beside(later);
+  return test::plan_of(loaded.config, test::machine(""), later, &in_force);
+}
+
+TEST(GroupLayoutTest, CutsAGroupAsItIsInForceWhereATrialBesideItTellsNothing) {
+  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
+  const Plan plan =
+      reloaded("  - {name: core, events: [cycles, branches], scope: cpu}\n", starve, starve);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
+  EXPECT_THAT(plan.remarks, SizeIs(1));
+}
+
+TEST(GroupLayoutTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu}\n", [](test::ScriptedKernel&) {},
+      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+}
+
+TEST(GroupLayoutTest, JoinsAGroupThatWasSplitOnceItFits) {
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
+      [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
+      [](test::ScriptedKernel&) {});
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+}
+
 TEST(GroupLayoutTest, LeavesNothingOpen) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);

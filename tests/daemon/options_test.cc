@@ -64,6 +64,19 @@ TEST(OptionsTest, TheDoctorTakesNoFurtherWord) {
   EXPECT_THAT(complaint({"doctor", "list"}), HasSubstr("list"));
 }
 
+TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
+  EXPECT_TRUE(options({"health"}).health);
+  EXPECT_FALSE(options({"health"}).readiness);
+  EXPECT_TRUE(options({"health", "--ready"}).readiness);
+  EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
+}
+
+TEST(OptionsTest, TellsADefaultAddressFromOneThatWasAskedFor) {
+  EXPECT_TRUE(options({}).serves_by_default);
+  EXPECT_FALSE(options({"--web.listen-address=:10173"}).serves_by_default);
+  EXPECT_FALSE(options({"--web.systemd-socket"}).serves_by_default);
+}
+
 TEST(OptionsTest, AnUnknownFlagIsNamed) {
   EXPECT_THAT(complaint({"--web.port=1"}), HasSubstr("--web.port=1"));
 }

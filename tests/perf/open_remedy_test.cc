@@ -34,6 +34,7 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   };
   const Row rows[] = {
       {EACCES, hardware, "CAP_PERFMON"},
+      {EPERM, request(PERF_TYPE_BREAKPOINT, -1), "addresses of the kernel"},
       {EACCES, software_in_cgroup, "kernel.perf_event_paranoid"},
       {EACCES, uprobe, "CAP_SYS_ADMIN"},
       {EPERM, hardware, "seccomp"},

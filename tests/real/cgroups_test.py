@@ -203,8 +203,6 @@ class TooManyTest(unittest.TestCase):
         self.assertEqual(scrape.with_name(EXPORTER + "event_open_errors_total"), {})
 
     def test_a_limit_that_is_lowered_while_it_runs_is_kept(self):
-        harness.require_no_ubsan("UBSan looks at memory through a pipe, and takes it for bad when "
-                                 "there is no descriptor for one")
         daemon = self.enterContext(harness.Daemon(config_of(self.tree, linger="0s")))
         hard = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)[1]
         needed = (self.CGROUPS + 1) * (len(EVENTS) * len(harness.online_cpus()) + 1) + 128

@@ -114,9 +114,23 @@ def require_events(*events):
     require(not missing, f"this machine cannot count {', '.join(missing)}")
 
 
-def require_no_ubsan(reason):
-    with open(daemon_binary, "rb") as binary:
-        require(b"__ubsan_handle" not in binary.read(), reason)
+def require_perfmon_to_matter():
+    """Skips where a process with CAP_PERFMON and no more may not count, and where one without may."""
+    level = int(read_text("/proc/sys/kernel/perf_event_paranoid"))
+    require(level in (1, 2), f"kernel.perf_event_paranoid is {level}, at which CAP_PERFMON makes no "
+                             "difference; sysctl kernel.perf_event_paranoid=2 makes it run")
+
+
+def require_mounts():
+    require_root()
+    require(may_mount("tmpfs", "/mnt"), "needs to be let mount file systems")
+
+
+def may_mount(kind, point, *options):
+    """Tried where nobody sees it."""
+    tried = subprocess.run(["unshare", "--mount", "--propagation", "private", "mount", "-t", kind,
+                            *options, kind, point], capture_output=True, check=False)
+    return tried.returncode == 0
 
 
 def online_cpus():
