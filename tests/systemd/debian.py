@@ -1,0 +1,86 @@
+"""Debian 12 as this machine's own apt has it: root file systems, made once and kept below the build
+directory, and archives of them.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from program import SOURCE, harness, read_text, require
+
+
+def packages_of(name):
+    """The packages that packaging/packages/NAME.txt lists."""
+    lines = read_text(f"{SOURCE}/packaging/packages/{name}.txt").splitlines()
+    return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
+
+
+def root(target, packages, *options):
+    """The path `target` of a Debian 12 with these packages, made where it is not there yet."""
+    holds, wanted = f"{target}.holds", " ".join([*options, *sorted(packages)])
+    if os.path.exists(target) and os.path.exists(holds) and read_text(holds) == wanted:
+        return target
+    for old in (target, holds):
+        remove(old)
+    bootstrap(target, packages, *options)
+    with open(holds, "w", encoding="utf-8") as file:
+        file.write(wanted)
+    return target
+
+
+def bootstrap(target, packages, *options, **how):
+    """Makes a Debian 12: an archive where `target` ends with .tar, else a directory. mmdebstrap's
+    `options` may choose another architecture. Skips where it cannot be fetched, or not be made."""
+    harness.require_mounts()
+    require(shutil.which("mmdebstrap"), "mmdebstrap is not installed (packaging/packages/systemd.txt)")
+    sources = apt_sources()
+    require(sources, "apt of this machine has no source for Debian 12 (bookworm); `apt-get update`?")
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".list") as listed:
+        listed.write("".join(source + "\n" for source in sources))
+        listed.flush()
+        command = ["mmdebstrap", "--quiet", "--mode=root", *(f"--include={each}" for each in packages),
+                   '--aptopt=APT::Sandbox::User "root"', *apt_options(), *options, "bookworm", target,
+                   listed.name]
+        made = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False, **how)
+    print(made.stdout, end="", file=sys.stderr)
+    require(made.returncode == 0, f"mmdebstrap cannot make a Debian 12: {end_of(made.stdout)}")
+
+
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)
+
+
+def end_of(text):
+    """The last line of mmdebstrap says no more than that it failed; the one before says in what."""
+    return "; ".join(text.strip().splitlines()[-2:])
+
+
+def apt_sources():
+    targets = run("apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)",
+                  "Created-By: Packages")
+    rows = {tuple(line.split()) for line in targets.splitlines()}
+    return sorted(f"deb {row[0]} {row[1]} {row[2]}" for row in rows
+                  if len(row) == 4 and row[1].startswith("bookworm") and row[2:] == ("main", "Debian"))
+
+
+def apt_options():
+    """How apt of this machine reaches them, where that is not straight."""
+    proxies = re.findall(r"^Acquire::https?::Proxy.*$", run("apt-config", "dump"), re.MULTILINE)
+    return [f"--aptopt={line}" for line in proxies]
+
+
+def run(*command, **options):
+    """What a command writes; it must succeed."""
+    ended = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, check=False, **options)
+    if ended.returncode != 0:
+        raise AssertionError(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}")
+    return ended.stdout
