@@ -1,0 +1,47 @@
+# bash completion for perf_event_exporter(8)
+_perf_event_exporter() {
+  local current=$2 option=$3 word command=
+  # bash takes --option=value for three words.
+  if [[ $current == = ]]; then
+    current=
+  elif [[ $option == = ]]; then
+    option=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  COMPREPLY=()
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in list | cgroups | doctor | health) command=$word ;; esac
+  done
+
+  local words=
+  case $option in
+    --config.file | --web.config.file)
+      compopt -o filenames
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return
+      ;;
+    --path.cgroupfs | --path.procfs | --path.sysfs)
+      compopt -o filenames
+      mapfile -t COMPREPLY < <(compgen -d -- "$current")
+      return
+      ;;
+    --web.listen-address | --web.max-requests | --web.telemetry-path) return ;;
+    --log.level) words='debug info warn error' ;;
+    --log.format) words='logfmt json' ;;
+    --output) words='text json' ;;
+    *)
+      if [[ $current == -* ]]; then
+        words='-h --help --version --config.file --config.check --once --web.listen-address
+          --web.systemd-socket --web.config.file --web.max-requests --web.enable-lifecycle
+          --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs --log.level --log.format'
+        case $command in
+          list) words+=' --output' ;;
+          health) words+=' --ready' ;;
+        esac
+      elif [[ -z $command ]]; then
+        words='list cgroups doctor health'
+      fi
+      ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+complete -F _perf_event_exporter perf_event_exporter
