@@ -1,0 +1,79 @@
+"""A program that may not be root, with the file capability cap_perfmon=p, as in the image."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import containers  # also finds the harness
+import harness
+
+EVENTS = ["task-clock", "context-switches"]
+NOBODY = 65534
+PERFMON = 1 << 38  # capability.h
+
+available = "perf_event_exporter_event_available"
+
+
+def capabilities_of(pid, which):
+    """"Eff", "Prm", ... of proc_pid_status(5)."""
+    return int(containers.status_of(pid)[f"Cap{which}"], 16)
+
+
+class FileCapabilityTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_events(*EVENTS)
+        harness.require_perfmon_to_matter()
+        for program in ("setcap", "setpriv"):
+            harness.require(shutil.which(program), f"{program} is not installed")
+        folder = tempfile.mkdtemp(prefix="pex_test_")
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        self.program = shutil.copy(harness.daemon_binary, folder)
+        subprocess.run(["setcap", "cap_perfmon=p", self.program], check=True)
+        self.as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        self.withheld = [*self.as_nobody, "--bounding-set=-perfmon"]
+
+    def daemon(self, wrapper):
+        return harness.Daemon(harness.config_of(events=EVENTS, scope="cpu"), command=self.program,
+                              wrapper=wrapper)
+
+    def doctor(self, wrapper):
+        ended = subprocess.run([*wrapper, self.program, "doctor"], capture_output=True, text=True,
+                               check=False)
+        return ended.stdout + ended.stderr
+
+    def test_what_is_permitted_is_taken_into_use_and_nothing_else(self):
+        with self.daemon(self.as_nobody) as daemon:
+            scrape = daemon.scrape_after_polls()
+            self.assertEqual([scrape.value(available, event=event, scope="cpu")
+                              for event in EVENTS], [1, 1])
+            self.assertTrue(scrape.has("process_open_fds"))
+            for which in ("Eff", "Prm"):
+                self.assertEqual(capabilities_of(daemon.pid, which), PERFMON)
+            self.assertEqual(int(containers.status_of(daemon.pid)["Uid"].split()[0]), NOBODY)
+            self.assertEqual(daemon.lines("warn"), [])
+
+    def test_withheld_it_starts_and_says_what_to_grant(self):
+        with self.daemon(self.withheld) as daemon:
+            scrape = daemon.scrape_after_polls()
+            self.assertEqual([scrape.value(available, event=event, scope="cpu")
+                              for event in EVENTS], [0, 0])
+            self.assertTrue(scrape.with_name("perf_event_exporter_build_info"))
+            self.assertEqual(capabilities_of(daemon.pid, "Eff"), 0)
+            warnings = daemon.lines("warn")
+            self.assertEqual(len(warnings), 1, warnings)
+            for fragment in (*EVENTS, "EACCES", "CAP_PERFMON"):
+                self.assertIn(fragment, warnings[0])
+            self.assertIn("CAP_PERFMON", daemon.get("/api/v1/status")[1])
+
+    def test_the_doctor_tells_both_apart(self):
+        self.assertRegex(self.doctor(self.as_nobody), r"ok +capabilities +CAP_PERFMON \(user 65534")
+        said = self.doctor(self.withheld)
+        self.assertRegex(said, r"note +capabilities +none of those that help")
+        self.assertRegex(said, r"bad +perf_event_open +refused on .* \(EACCES\)")
+
+
+if __name__ == "__main__":
+    harness.main()

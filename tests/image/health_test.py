@@ -1,0 +1,74 @@
+"""`perf_event_exporter health`: what HEALTHCHECK and exec probes of containers run."""
+
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import containers  # also finds the harness
+import harness
+import web
+
+CONFIG = harness.config_of(events=["task-clock"], scope="cpu")
+WEB_CONFIG = """\
+tls_server_config: {cert_file: server.pem, key_file: server.key}
+basic_auth_users: {somebody: $2b$04$abcdefghijklmnopqrstuu1yHHzeesYlaDAogf8rz2bpLgGRIp.lG}
+"""
+
+
+def health(*args, **options):
+    return subprocess.run([harness.daemon_binary, "health", *args], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=harness.PATIENCE, check=False, **options)
+
+
+class HealthTest(unittest.TestCase):
+    def folder(self):
+        path = tempfile.mkdtemp(prefix="pex_test_")
+        self.addCleanup(shutil.rmtree, path)
+        return path
+
+    def assert_well(self, ended, answer):
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, answer, ""))
+
+    def test_a_daemon_that_serves_is_well(self):
+        with harness.Daemon(CONFIG) as daemon:
+            where = f"--web.listen-address={daemon.address}"
+            self.assert_well(health(where), "healthy\n")
+            self.assert_well(health(where, "--ready"), "ready\n")
+
+    def test_on_a_unix_socket_too(self):
+        where = f"--web.listen-address=unix:{self.folder()}/socket"
+        with harness.Daemon(CONFIG, where):
+            self.assert_well(health(where), "healthy\n")
+
+    def test_over_tls_and_without_the_password_of_scrapes(self):
+        harness.require(shutil.which("openssl"), "openssl is not installed")
+        folder = self.folder()
+        authority = web.Authority(folder)
+        authority.issue("server")
+        containers.write(f"{folder}/web.yaml", WEB_CONFIG)
+        file = f"--web.config.file={folder}/web.yaml"
+        with harness.Daemon(CONFIG, file, tls=authority.context()) as daemon:
+            self.assertEqual(daemon.get("/metrics")[0], 401)
+            where = f"--web.listen-address={daemon.address}"
+            self.assert_well(health(where, file), "healthy\n")
+
+    def test_a_daemon_that_hangs_is_not_well(self):
+        with harness.Daemon(CONFIG) as daemon:
+            daemon.send(signal.SIGSTOP)
+            try:
+                ended = health(f"--web.listen-address={daemon.address}")
+            finally:
+                daemon.send(signal.SIGCONT)
+            self.assertEqual(ended.returncode, 1)
+            self.assertIn("ETIMEDOUT", ended.stderr)
+
+    def test_nobody_who_answers_is_not_well(self):
+        ended = health(f"--web.listen-address=127.0.0.1:{harness.free_port()}")
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stderr, r"\A[^\n]*ECONNREFUSED[^\n]* Remedy: [^\n]+\n\Z")
+
+
+if __name__ == "__main__":
+    harness.main()
