@@ -1,0 +1,298 @@
+"""What an API server, a kubelet or our own promises ask of the manifests beyond types.
+
+Each rule takes the rendered objects and yields its complaints. `RULES` has all; for each one a way to
+break it stands in manifests_test.py.
+"""
+
+import re
+
+from manifests import containers_of, of_kind, option_of, the
+
+DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9]([a-z0-9]|-(?!-))*(?<!-)")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+LABELS_OF_ALL = {f"app.kubernetes.io/{each}" for each in ("name", "component", "part-of", "version")}
+
+HOST_PATHS = {"/sys", "/var/log/containers"}
+
+
+def daemon_set(objects):
+    return the(objects, "DaemonSet")["spec"]
+
+
+def template(objects):
+    return daemon_set(objects)["template"]
+
+
+def pod(objects):
+    return template(objects)["spec"]
+
+
+def exporter(objects):
+    return pod(objects)["containers"][0]
+
+
+def named_ports(objects):
+    return {port["name"]: port["containerPort"] for each in containers_of(pod(objects))
+            for port in each.get("ports", [])}
+
+
+# --- names and labels -----------------------------------------------------------------------------
+
+
+def names_are_dns_labels(objects):
+    names = [each["metadata"]["name"] for each in objects]
+    names += [each["name"] for each in containers_of(pod(objects)) + pod(objects)["volumes"]]
+    for name in names:
+        if not DNS_LABEL.fullmatch(name) or len(name) > 63:
+            yield f"{name!r} is no name of at most 63 of a-z, 0-9 and '-'"
+
+
+def port_names_are_short(objects):
+    names = list(named_ports(objects))
+    names += [port["name"] for each in of_kind(objects, "Service") for port in each["spec"]["ports"]]
+    for name in names:
+        if not PORT_NAME.fullmatch(name) or len(name) > 15:
+            yield f"{name!r} is no name of a port"
+
+
+def label_values_are_short(objects):
+    labels = [each["metadata"].get("labels", {}) for each in objects]
+    for each in [*labels, template(objects)["metadata"]["labels"]]:
+        for key, value in each.items():
+            if not LABEL_VALUE.fullmatch(value) or len(value) > 63:
+                yield f"{key}: {value!r} is no value of a label"
+
+
+def all_have_the_recommended_labels(objects):
+    generated = ("ConfigMap", "Namespace")
+    whole = [each["metadata"].get("labels", {}) for each in objects if each["kind"] not in generated]
+    for labels in [*whole, template(objects)["metadata"]["labels"]]:
+        if not LABELS_OF_ALL <= set(labels):
+            yield f"lacks {sorted(LABELS_OF_ALL - set(labels))}"
+
+
+def selectors_find_the_pods(objects):
+    selectors = [daemon_set(objects)["selector"]["matchLabels"]]
+    selectors += [each["spec"]["selector"] for each in of_kind(objects, "Service")]
+    selectors += [each["spec"]["selector"]["matchLabels"] for each in of_kind(objects, "PodMonitor")]
+    labels = template(objects)["metadata"]["labels"]
+    for selector in selectors:
+        if not selector or not selector.items() <= labels.items():
+            yield f"{selector} does not select pods with {labels}"
+
+
+def selectors_outlive_a_version(objects):
+    """A selector of a DaemonSet can never be changed."""
+    if "app.kubernetes.io/version" in daemon_set(objects)["selector"]["matchLabels"]:
+        yield "the DaemonSet selects by version"
+
+
+# --- what refers to something else ----------------------------------------------------------------
+
+
+def ports_are_those_of_the_container(objects):
+    wanted = [exporter(objects)[probe]["httpGet"]["port"]
+              for probe in ("livenessProbe", "readinessProbe")]
+    wanted += [port["targetPort"] for each in of_kind(objects, "Service")
+               for port in each["spec"]["ports"]]
+    wanted += [endpoint["port"] for each in of_kind(objects, "PodMonitor")
+               for endpoint in each["spec"]["podMetricsEndpoints"]]
+    for port in wanted:
+        if port not in named_ports(objects):
+            yield f"no container has a port {port!r}"
+
+
+def mounts_have_volumes_and_volumes_mounts(objects):
+    volumes = [each["name"] for each in pod(objects)["volumes"]]
+    mounts = [mount["name"] for each in containers_of(pod(objects))
+              for mount in each["volumeMounts"]]
+    if set(volumes) != set(mounts) or len(set(volumes)) != len(volumes):
+        yield f"volumes {sorted(volumes)}, mounted are {sorted(mounts)}"
+
+
+def mount_paths_are_used_once(objects):
+    paths = [mount["mountPath"] for mount in exporter(objects)["volumeMounts"]]
+    if len(set(paths)) != len(paths):
+        yield f"one path twice: {sorted(paths)}"
+
+
+def config_maps_are_there(objects):
+    names = {each["metadata"]["name"] for each in of_kind(objects, "ConfigMap")}
+    for volume in pod(objects)["volumes"]:
+        if "configMap" in volume and volume["configMap"]["name"] not in names:
+            yield f"no ConfigMap {volume['configMap']['name']}"
+
+
+def the_configuration_is_where_the_option_says(objects):
+    path = option_of(exporter(objects), "--config.file")
+    places = []
+    for mount in exporter(objects)["volumeMounts"]:
+        volume = next(each for each in pod(objects)["volumes"] if each["name"] == mount["name"])
+        name = volume.get("configMap", {}).get("name")
+        places += [f"{mount['mountPath']}/{key}" for each in of_kind(objects, "ConfigMap")
+                   if each["metadata"]["name"] == name for key in each["data"]]
+    if path not in places:
+        yield f"{path} is none of {places}"
+
+
+def a_changed_configuration_is_rolled_out(objects):
+    for each in of_kind(objects, "ConfigMap"):
+        if not re.search(r"-[a-z0-9]{10}$", each["metadata"]["name"]):
+            yield f"no hash in the name {each['metadata']['name']}"
+
+
+def the_hosts_sysfs_is_where_the_option_says(objects):
+    volumes = {each["name"]: each for each in pod(objects)["volumes"]}
+    at = {mount["mountPath"]: volumes[mount["name"]].get("hostPath", {}).get("path")
+          for mount in exporter(objects)["volumeMounts"]}
+    sysfs = option_of(exporter(objects), "--path.sysfs")
+    if at.get(sysfs) != "/sys":
+        yield f"{sysfs} is not the node's /sys"
+
+
+def the_service_account_is_there(objects):
+    if pod(objects)["serviceAccountName"] not in [
+            each["metadata"]["name"] for each in of_kind(objects, "ServiceAccount")]:
+        yield f"no ServiceAccount {pod(objects)['serviceAccountName']}"
+
+
+def all_are_in_the_same_namespace(objects):
+    found = {each["metadata"].get("namespace") for each in objects if each["kind"] != "Namespace"}
+    found |= {each["metadata"]["name"] for each in of_kind(objects, "Namespace")}
+    if len(found) != 1:
+        yield f"in several namespaces: {found}"
+
+
+def the_namespace_admits_the_pods(objects):
+    for each in of_kind(objects, "Namespace"):
+        if each["metadata"]["labels"].get("pod-security.kubernetes.io/enforce") != "privileged":
+            yield "the namespace does not admit CAP_PERFMON and hostPath"
+
+
+# --- what it may do -------------------------------------------------------------------------------
+
+
+def nothing_of_the_host_but_its_files(objects):
+    for key in ("hostPID", "hostIPC", "hostNetwork", "shareProcessNamespace"):
+        if pod(objects).get(key):
+            yield f"{key} is set"
+    if any("hostPort" in port for each in containers_of(pod(objects)) for port in each.get("ports", [])):
+        yield "hostPort is set"
+
+
+def user_namespaces_stay_off(objects):
+    """The kernel looks for CAP_PERFMON in the first user namespace."""
+    if pod(objects).get("hostUsers") is False:
+        yield "hostUsers: false"
+
+
+def host_paths_are_few_and_read_only(objects):
+    paths = {each["name"]: each["hostPath"]["path"] for each in pod(objects)["volumes"]
+             if "hostPath" in each}
+    if not set(paths.values()) <= HOST_PATHS:
+        yield f"mounts {sorted(set(paths.values()) - HOST_PATHS)}"
+    for each in containers_of(pod(objects)):
+        for mount in each["volumeMounts"]:
+            if not mount.get("readOnly"):
+                yield f"{mount['mountPath']} can be written to"
+
+
+def no_token_is_mounted(objects):
+    for each in [pod(objects), *of_kind(objects, "ServiceAccount")]:
+        if each.get("automountServiceAccountToken") is not False:
+            yield "automountServiceAccountToken is not false"
+
+
+def the_user_is_not_root(objects):
+    context = pod(objects)["securityContext"]
+    if not context.get("runAsNonRoot") or context.get("runAsUser") != 65534 \
+            or context.get("runAsGroup") != 65534:
+        yield f"runs as {context}"
+    for each in containers_of(pod(objects)):
+        if {"runAsUser", "runAsGroup", "runAsNonRoot"} & each["securityContext"].keys():
+            yield "a container has a user of its own"
+
+
+CONTAINER_CONTEXT = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "capabilities": {"drop": ["ALL"], "add": ["PERFMON"]},
+}
+
+
+def containers_have_one_capability_and_no_more(objects):
+    for each in containers_of(pod(objects)):
+        if each["securityContext"] != CONTAINER_CONTEXT:
+            yield f"{each['name']}: {each['securityContext']}"
+
+
+def seccomp_is_on(objects):
+    kind = pod(objects)["securityContext"].get("seccompProfile", {}).get("type")
+    if kind not in ("RuntimeDefault", "Localhost"):
+        yield f"seccomp: {kind}"
+
+
+# --- what it takes --------------------------------------------------------------------------------
+
+
+def memory_has_a_limit_and_time_has_none(objects):
+    for each in containers_of(pod(objects)):
+        resources = each["resources"]
+        if set(resources["limits"]) != {"memory"} or set(resources["requests"]) != {"cpu", "memory"}:
+            yield f"{each['name']}: {resources}"
+
+
+def it_runs_on_every_node(objects):
+    if pod(objects)["tolerations"] != [{"operator": "Exists"}]:
+        yield "does not tolerate everything"
+    if pod(objects)["priorityClassName"] != "system-node-critical":
+        yield "is not critical"
+    if pod(objects)["nodeSelector"] != {"kubernetes.io/os": "linux"}:
+        yield "wants particular nodes"
+
+
+def a_rollout_leaves_most_nodes_counted(objects):
+    if daemon_set(objects)["updateStrategy"] != {
+            "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}}:
+        yield f"{daemon_set(objects)['updateStrategy']}"
+
+
+# --- Prometheus -----------------------------------------------------------------------------------
+
+
+def each_node_is_scraped_by_itself(objects):
+    for each in of_kind(objects, "Service"):
+        if each["spec"].get("clusterIP") != "None":
+            yield "the Service picks one of the nodes"
+
+
+def labels_of_what_is_counted_are_kept(objects):
+    for monitor in of_kind(objects, "PodMonitor"):
+        for endpoint in monitor["spec"]["podMetricsEndpoints"]:
+            if not endpoint.get("honorLabels"):
+                yield "honorLabels is not set"
+
+
+def instances_are_nodes(objects):
+    for monitor in of_kind(objects, "PodMonitor"):
+        for endpoint in monitor["spec"]["podMetricsEndpoints"]:
+            made = {rule["targetLabel"] for rule in endpoint["relabelings"]
+                    if rule.get("sourceLabels") == ["__meta_kubernetes_pod_node_name"]}
+            if made != {"instance", "node"}:
+                yield f"the node's name becomes {sorted(made)}"
+
+
+RULES = [
+    names_are_dns_labels, port_names_are_short, label_values_are_short,
+    all_have_the_recommended_labels, selectors_find_the_pods, selectors_outlive_a_version,
+    ports_are_those_of_the_container, mounts_have_volumes_and_volumes_mounts,
+    mount_paths_are_used_once, config_maps_are_there, the_configuration_is_where_the_option_says,
+    a_changed_configuration_is_rolled_out, the_hosts_sysfs_is_where_the_option_says,
+    the_service_account_is_there, all_are_in_the_same_namespace, the_namespace_admits_the_pods,
+    nothing_of_the_host_but_its_files, user_namespaces_stay_off, host_paths_are_few_and_read_only,
+    no_token_is_mounted, the_user_is_not_root, containers_have_one_capability_and_no_more,
+    seccomp_is_on, memory_has_a_limit_and_time_has_none, it_runs_on_every_node,
+    a_rollout_leaves_most_nodes_counted, each_node_is_scraped_by_itself,
+    labels_of_what_is_counted_are_kept, instances_are_nodes,
+]
