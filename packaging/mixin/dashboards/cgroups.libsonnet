@@ -1,0 +1,132 @@
+// What services and containers do, and at whose cost.
+local g = import '../lib/dashboard.libsonnet';
+local neighbours = import '../lib/neighbours.libsonnet';
+local s = g.selected + ', cgroup=~"$cgroup"';
+
+local rate(event) = 'rate(perf_cgroup_%s_total{%s}[$__rate_interval])' % [event, s];
+local sum(event) = 'sum without (cpu, pmu) (%s)' % rate(event);
+local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(under)];
+
+// The same cgroups in all panels, whatever they show and however it changes: those that used most CPU
+// time in all of the time that is shown.
+local busiest = 'topk($top, sum without (cpu) (rate(perf_cgroup_task_clock_seconds_total{%s}[$__range] @ end())))' % s;
+local shortened(expr) = 'label_replace(%s, "name", "$1", "cgroup", ".*/([^/]{1,44})[^/]*")' % expr;
+local ofBusiest(expr) = g.query(
+  shortened('\n  (%s)\n  and on (instance, cgroup)\n  %s\n' % [std.strReplace(expr, '\n', '\n   '), busiest]),
+  '{{instance}} {{name}}'
+);
+local panel(title, description, unit, expr, max=null) =
+  g.timeSeries(title, description, unit, [ofBusiest(expr)], width=12, max=max, many=true);
+
+local usage = g.row('Use of the machine', 9, [
+  panel('CPU time',
+        'CPUs in use, by the busiest cgroups; 1 is a whole CPU all the time.',
+        'short',
+        sum('task_clock_seconds')),
+  panel('Instructions per second',
+        'Work done, as far as instructions are work.',
+        'ops',
+        sum('instructions')),
+]);
+
+local efficiency = g.row('How well the CPUs serve them', 9, [
+  panel('Instructions per cycle', 'Of each cgroup by itself.', 'short', ratio('instructions', 'cycles')),
+  panel('Cycles per instruction',
+        'The inverse. When it grows for the same work, something else is in the way: a neighbour that uses the same caches and memory.',
+        'short',
+        ratio('cycles', 'instructions')),
+  panel('Cycles per second of CPU time',
+        'Clock frequency that a cgroup meets while it runs.',
+        'hertz',
+        ratio('cycles', 'task_clock_seconds')),
+  panel('Branches predicted wrongly',
+        'Part of the branches of each cgroup.',
+        'percentunit',
+        ratio('branch_misses', 'branches')),
+]);
+
+local cache = g.row('Caches', 9, [
+  panel('Cache misses per 1000 instructions',
+        'Usually of the last level.',
+        'short',
+        ratio('cache_misses', 'instructions', '1000 * ')),
+  panel("Part of the machine's cache misses",
+        'Who uses the memory that all share. Looked at beside the cycles per instruction of the others.',
+        'percentunit',
+        '%s\n/ on (instance) group_left ()\nsum by (instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
+        [sum('cache_misses'), g.selected]),
+]);
+
+local kernel = g.row('Kernel', 9, [
+  panel('Context switches', 'In a second.', 'ops', sum('context_switches')),
+  panel('Migrations', 'Tasks that moved to another CPU, in a second.', 'ops', sum('migrations')),
+  panel('Minor faults', 'Page faults served from memory, in a second.', 'ops', sum('minor_faults')),
+  panel('Major faults', 'Page faults that had to wait for I/O, in a second.', 'ops', sum('major_faults')),
+]);
+
+// Of the last minutes, as a table has one value for each row.
+local last(event) = 'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[$__range]))' % [event, s];
+local withInfo(expr) = '%s\n* on (instance, cgroup) group_left (unit, runtime) perf_cgroup_info' % expr;
+local list = g.row('All of them', 10, [
+  g.table('Cgroups', 'Over the time that is shown. The unit is that of systemd, the runtime that of the container.', [
+    { name: 'CPUs', unit: 'short', query: withInfo(last('task_clock_seconds')) },
+    { name: 'Instructions per cycle', unit: 'short', query: withInfo('(%s / %s)' % [last('instructions'), last('cycles')]) },
+    { name: 'Context switches', unit: 'ops', query: withInfo(last('context_switches')) },
+    { name: 'Cache misses per 1000 instructions', unit: 'short', query: withInfo('(1000 * %s / %s)' % [last('cache_misses'), last('instructions')]) },
+  ], ['instance', 'cgroup', 'unit', 'runtime'], hidden=['job', 'container_id', 'pod_uid', '__name__']),
+]);
+
+// With names of kube-state-metrics, through the recording rules.
+local byPod(measure) = 'topk($top, namespace_pod_container:%s{%s})' % [measure, g.selected];
+local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube-state-metrics)', 9, [
+  g.timeSeries('CPU time, by container',
+               'CPUs in use.',
+               'short',
+               [g.query(byPod('perf_cgroup_task_clock_seconds:rate' + config.window), '{{namespace}}/{{pod}} {{container}}')],
+               width=12,
+               many=true),
+  g.timeSeries('Cycles per instruction, by container',
+               'Of the containers for which it is highest.',
+               'short',
+               [g.query(byPod('perf_cgroup_cycles_per_instruction:ratio_rate' + config.window), '{{namespace}}/{{pod}} {{container}}')],
+               width=12,
+               many=true),
+]);
+
+local against(kind, config, legend) = g.timeSeries(
+  'Cycles per instruction against the mean of the %s' % if kind.kind == 'Service' then 'service' else 'workload',
+  'Of each %s that uses at least %g CPUs, 1 being the mean of its workload over %s. Above %g, and %g standard deviations above the mean, it may have a noisy neighbour.' %
+  [kind.noun, config.cpi.minCpus, config.cpi.history, config.cpi.minExcess, config.cpi.deviations],
+  'short',
+  [g.query('topk($top,\n  %s{%s}\n  / on (%s) group_left () %s\n)' % [
+    neighbours.perTask(kind, config),
+    g.selected,
+    std.join(', ', kind.workload),
+    neighbours.mean(kind, config),
+  ], legend)],
+  width=12,
+  many=true,
+  limits=g.above(config.cpi.minExcess)
+);
+local noisy(config) =
+  local kinds = neighbours.of(config);
+  g.row('Noisy neighbours (needs the recording rules)', 9, [
+    against(kinds[0], config, '{{instance}} {{namespace}}/{{pod}} {{container}}'),
+    against(kinds[1], config, '{{instance}} {{cgroup}}'),
+  ]);
+
+{
+  grafanaDashboards+:: {
+    'services-containers.json': g.dashboard(
+      $._config,
+      'perf-event-exporter-cgroups',
+      'perf_event_exporter / Services and containers',
+      'What services and containers do with the CPUs they are given.',
+      g.exporters + [
+        g.labelValues('cgroup', 'Cgroup', 'perf_cgroup_info{%s}' % g.selected, 'cgroup'),
+        g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),
+      ],
+      [usage, efficiency, cache, kernel, list, kubernetes($._config), noisy($._config)]
+    ),
+  },
+}

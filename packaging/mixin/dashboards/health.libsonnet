@@ -1,0 +1,232 @@
+// The exporters themselves: whether they count, how well, and what it costs.
+local g = import '../lib/dashboard.libsonnet';
+local s = g.selected;
+
+local own(metric) = 'perf_event_exporter_%s{%s}' % [metric, s];
+local rate(series) = 'rate(%s[$__rate_interval])' % series;
+local perInstance(expr) = g.query(expr, '{{instance}}');
+
+local scopes = [{ name: 'CPUs', selector: 'cgroup=""' }, { name: 'cgroups', selector: 'cgroup!=""' }];
+local partOfEnabled(what) = [
+  g.query('sum by (instance, group) (%s)\n/ sum by (instance, group) (%s)' % [
+    rate('perf_group_%s_seconds_total{%s, %s}' % [what, s, scope.selector]),
+    rate('perf_group_enabled_seconds_total{%s, %s}' % [s, scope.selector]),
+  ], '{{instance}} {{group}} of ' + scope.name)
+  for scope in scopes
+];
+
+// The event's own metric is called otherwise, so each event has a query of its own.
+local events = [
+  { event: 'cycles', metric: 'cycles' },
+  { event: 'instructions', metric: 'instructions' },
+  { event: 'branches', metric: 'branches' },
+  { event: 'branch-misses', metric: 'branch_misses' },
+  { event: 'cache-references', metric: 'cache_references' },
+  { event: 'cache-misses', metric: 'cache_misses' },
+];
+local ofEvents(template) = [
+  g.query(template % { event: e.event, metric: e.metric, s: s }, '{{instance}} ' + e.event)
+  for e in events
+];
+
+local state = g.row('State', 4, [
+  g.stat('Up', 'Exporters that could be scraped, and all there are.', 'short', [
+    g.query('sum(up{%s})' % s, 'up'),
+    g.query('count(up{%s})' % s, 'all'),
+  ]),
+  g.stat('Age of the counts',
+         'Of the exporter whose last poll is longest ago. Depends on the clocks of it and of Prometheus.',
+         's',
+         [g.query('max(time() - %s)' % own('last_poll_timestamp_seconds'), 'age')],
+         limits=g.above(60, 300)),
+  g.stat('Configuration refused',
+         'Exporters that go on with an older configuration because the last one was wrong; also that of the web, and certificates.',
+         'short',
+         [g.query('sum(1 - %s) + (sum(1 - %s) or vector(0))' % [own('config_last_reload_successful'), own('web_config_last_reload_successful')], 'exporters')],
+         limits=g.above(1)),
+  g.stat('Events missing',
+         'Configured, and not there on the machine: see the table below.',
+         'short',
+         [g.query('sum(1 - %s)' % own('event_available'), 'events')],
+         limits=g.above(1)),
+  g.stat('Cgroups left out',
+         'They match, and a limit has no room for them.',
+         'short',
+         [g.query('sum(perf_event_exporter_cgroups{%s, state="left_out"})' % s, 'cgroups')],
+         limits=g.above(1)),
+  g.stat('Counters',
+         'Open, each one file descriptor; of all exporters.',
+         'short',
+         [g.query('sum(%s)' % own('open_events'), 'counters')]),
+]);
+
+local quality = g.row('How well is counted', 9, [
+  g.timeSeries('Time on the PMU, by group',
+               'Part of the time that a group wanted the PMU and had it. At 100 % its counts are exact, below they are estimates.',
+               'percentunit',
+               partOfEnabled('running'),
+               width=12,
+               max=1,
+               many=true,
+               limits=g.below(0.2, 0.05)),
+  g.timeSeries('Time that is in no count',
+               'Part of the time that a group wanted the PMU and that is missing from its counts.',
+               'percentunit',
+               partOfEnabled('unmeasured'),
+               width=12,
+               many=true),
+  g.timeSeries('Time filled from the rate before',
+               'Part of the time in which a group never had its turn within a poll, and its last rates were taken.',
+               'percentunit',
+               partOfEnabled('imputed'),
+               width=12,
+               many=true),
+  g.timeSeries('Extrapolated part of counts',
+               'What is estimated, of all that is published for the CPUs.',
+               'percentunit',
+               ofEvents(|||
+                 1 - sum by (instance) (rate(perf_event_observed_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval]))
+                   / sum by (instance) (rate(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
+               |||),
+               width=12,
+               max=1,
+               many=true),
+  g.timeSeries('Relative standard error',
+               'How far the counts of the CPUs may be off because a group saw only a part of the time; needs `evidence: {variance: true}`. Says little of less than a minute.',
+               'percentunit',
+               ofEvents(|||
+                 sqrt(sum by (instance) (increase(perf_event_variance_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval])))
+                   / sum by (instance) (increase(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
+               |||),
+               width=12,
+               many=true),
+  g.timeSeries('Activity that the turns saw',
+               'Whether a group had the PMU while the usual work was done: 1 means it did, 0.5 that scaling by time alone would miss half; needs `evidence: {reference: true}`.',
+               'short',
+               [g.query(|||
+                 (
+                   sum by (instance, group) (rate(perf_group_reference_sampled_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   / sum by (instance, group) (rate(perf_group_reference_total{%(s)s, cgroup=""}[$__rate_interval]))
+                 ) / (
+                   sum by (instance, group) (rate(perf_group_running_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   / sum by (instance, group) (rate(perf_group_enabled_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
+                 )
+               ||| % { s: s }, '{{instance}} {{group}}')],
+               width=12,
+               many=true),
+]);
+
+local refused = g.row('What is not counted', 8, [
+  g.table('Events not counted',
+          'Configured, and not there on the machine. The page of the exporter says why, and what would change it.',
+          [{ name: 'Available', unit: 'bool_yes_no', query: own('event_available') + ' == 0' }],
+          ['instance', 'event', 'scope'],
+          width=8,
+          hidden=['__name__', 'job']),
+  g.timeSeries('Counters refused',
+               'By the kernel while counting, in a second.',
+               'ops',
+               [g.query('sum by (instance, event, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{event}} {{errno}}')]),
+  g.timeSeries('Troubles of groups',
+               'Readings in a second that failed, that were lower than those before, or whose time was not believed; pinned groups without their place.',
+               'ops',
+               [
+                 g.query('sum by (instance, group) (%s)' % rate('perf_group_%s_total{%s}' % [what.metric, s]), '{{instance}} {{group}} ' + what.name)
+                 for what in [
+                   { metric: 'read_errors', name: 'read errors' },
+                   { metric: 'anomalies', name: 'fell' },
+                   { metric: 'mistimed_polls', name: 'mistimed' },
+                   { metric: 'pinned_errors', name: 'pinned and off' },
+                 ]
+               ]),
+]);
+
+local cgroups = g.row('Cgroups', 8, [
+  g.timeSeries('Cgroups, by state',
+               'Of all exporters that are selected.',
+               'short',
+               [g.query('sum by (state) (%s)' % own('cgroups'), '{{state}}')],
+               stacked=true),
+  g.timeSeries('Cgroups dropped and missed',
+               'In a second: dropped, by the limit that they met; missed, because they were gone before their counters were open.',
+               'ops',
+               [
+                 g.query('sum by (instance, reason) (%s)' % rate(own('cgroups_dropped_total')), '{{instance}} dropped: {{reason}}'),
+                 g.query('sum by (instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
+               ]),
+  g.timeSeries('Cgroups in turns',
+               "Each once for every CPU: the kernel's rotation starved a group there, and the exporter enables them in turn.",
+               'short',
+               [perInstance(own('cgroups_in_turns'))]),
+]);
+
+local polls = g.row('Polls', 8, [
+  g.timeSeries('Duration of a poll',
+               'From its start to its snapshot.',
+               's',
+               [perInstance(own('poll_duration_seconds'))]),
+  g.timeSeries('Polls per second',
+               'Completed.',
+               'ops',
+               [perInstance(rate(own('polls_total')))]),
+  g.timeSeries('Polls skipped',
+               'Part of those that were due, because the one before had not ended or the machine had no time.',
+               'percentunit',
+               [perInstance('%s\n/ (%s + %s)' % [rate(own('poll_overruns_total')), rate(own('poll_overruns_total')), rate(own('polls_total'))])]),
+]);
+
+local cost = g.row('What it takes', 8, [
+  g.timeSeries('CPU time of the exporter',
+               'CPUs in use; what counting costs the counted is not in it (docs/cost.md).',
+               'short',
+               [perInstance(rate('process_cpu_seconds_total{%s}' % s))]),
+  g.timeSeries('Memory of the exporter',
+               'Resident.',
+               'bytes',
+               [perInstance('process_resident_memory_bytes{%s}' % s)]),
+  g.timeSeries('Limits',
+               'File descriptors and series, as a part of what is allowed.',
+               'percentunit',
+               [
+                 g.query('process_open_fds{%s}\n/ process_max_fds{%s}' % [s, s], '{{instance}} file descriptors'),
+                 g.query('%s\n/ %s' % [own('series'), own('series_limit')], '{{instance}} series'),
+               ],
+               max=1,
+               limits=g.above(0.9)),
+]);
+
+local scrapes = g.row('Scrapes', 8, [
+  g.timeSeries('Duration of a scrape',
+               'As Prometheus saw it.',
+               's',
+               [perInstance('scrape_duration_seconds{%s}' % s)]),
+  g.timeSeries('Samples of a scrape',
+               'As Prometheus saw it.',
+               'short',
+               [perInstance('scrape_samples_scraped{%s}' % s)]),
+  g.timeSeries('Clients refused or dropped',
+               'In a second, by reason; docs/serving.md explains them.',
+               'ops',
+               [g.query('sum by (instance, reason) (%s)' % rate(own('http_troubles_total')), '{{instance}} {{reason}}')]),
+]);
+
+local builds = g.row('Builds', 6, [
+  g.table('Versions',
+          'Of the exporters that are selected.',
+          [{ name: 'Up since', unit: 'dateTimeAsIso', query: '1000 * process_start_time_seconds{%s}\n* on (job, instance) group_left (version, compiler) %s' % [s, own('build_info')] }],
+          ['instance', 'version', 'compiler'],
+          hidden=['__name__', 'job']),
+]);
+
+{
+  grafanaDashboards+:: {
+    'exporter-health.json': g.dashboard(
+      $._config,
+      'perf-event-exporter-health',
+      'perf_event_exporter / Exporter health',
+      'Whether the exporters count, how well, and what it costs.',
+      g.exporters,
+      [state, quality, refused, cgroups, polls, cost, scrapes, builds]
+    ),
+  },
+}

@@ -1,0 +1,144 @@
+// What the CPUs of machines do.
+local g = import '../lib/dashboard.libsonnet';
+local s = g.selected;
+
+local rate(event) = 'rate(perf_cpu_%s_total{%s}[$__rate_interval])' % [event, s];
+local sum(event) = 'sum by (instance) (%s)' % rate(event);
+local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(under)];
+local perInstance(expr) = g.query(expr, '{{instance}}');
+
+local atAGlance = g.row('At a glance', 4, [
+  g.stat('Instructions per cycle',
+         'Of all CPUs together. What is good depends on the work; a change of it tells of a change in the work or in what disturbs it.',
+         'short',
+         [perInstance(ratio('instructions', 'cycles'))],
+         decimals=2),
+  g.stat('Instructions',
+         'Instructions retired in a second, on all CPUs.',
+         'ops',
+         [perInstance(sum('instructions'))]),
+  g.stat('Cycles per CPU',
+         'Cycles of a CPU in a second, on average. A halted CPU has none: the clock frequency times how busy the CPUs are.',
+         'hertz',
+         [perInstance(ratio('cycles', 'task_clock_seconds'))]),
+  g.stat('Context switches',
+         'In a second, on all CPUs.',
+         'ops',
+         [perInstance(sum('context_switches'))]),
+  g.stat('Power of packages',
+         'Of all packages, without their memory where that is measured by itself.',
+         'watt',
+         [perInstance('sum by (instance) (rate(perf_energy_joules_total{%s, domain="package"}[$__rate_interval]))' % s)]),
+  g.stat('Least time on the PMU',
+         'Of the group of events that had the PMU for the smallest part of the time. 100 %: all counts are exact. Below a fifth, look at the dashboard of the exporters.',
+         'percentunit',
+         [perInstance('min by (instance) (\n  sum by (instance, group) (rate(perf_group_running_seconds_total{%s, cgroup=""}[$__rate_interval]))\n  / sum by (instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup=""}[$__rate_interval]))\n)' % [s, s])],
+         limits=g.below(0.2, 0.05),
+         decimals=0),
+]);
+
+local work = g.row('Work', 8, [
+  g.timeSeries('Instructions per cycle',
+               'Of all CPUs of a machine together.',
+               'short',
+               [perInstance(ratio('instructions', 'cycles'))]),
+  g.timeSeries('Instructions per second',
+               'On all CPUs of a machine.',
+               'ops',
+               [perInstance(sum('instructions'))]),
+  g.timeSeries('Cycles per CPU and second',
+               'On average over the CPUs, halted ones included.',
+               'hertz',
+               [perInstance(ratio('cycles', 'task_clock_seconds'))]),
+]);
+
+local waiting = g.row('What cycles are spent on', 8, [
+  g.timeSeries('Stalled cycles',
+               'Part of the cycles in which nothing could be fetched (frontend) or retired (backend). The CPU decides what counts as a stall: compare only the same kind of CPU.',
+               'percentunit',
+               [
+                 g.query(ratio('stalled_cycles_frontend', 'cycles'), '{{instance}} frontend'),
+                 g.query(ratio('stalled_cycles_backend', 'cycles'), '{{instance}} backend'),
+               ]),
+  g.timeSeries('Top-down, level 1',
+               'Part of the pipeline slots that retired an instruction, were lost to wrong speculation, found nothing to do (frontend), or had to wait for data or a unit (backend). Sum over the machines that are selected.',
+               'percentunit',
+               [
+                 g.query('sum (%s)\n/ sum (%s)' % [rate('topdown_' + slot.event), rate('slots')], slot.name)
+                 for slot in [
+                   { event: 'retiring', name: 'retiring' },
+                   { event: 'bad_spec', name: 'bad speculation' },
+                   { event: 'fe_bound', name: 'frontend bound' },
+                   { event: 'be_bound', name: 'backend bound' },
+                 ]
+               ],
+               max=1,
+               stacked=true),
+  g.timeSeries('Clock frequency while not halted',
+               'From msr/aperf/, msr/mperf/ and msr/tsc/ (x86): above the nominal frequency the CPUs boost, below it they are held back.',
+               'hertz',
+               [perInstance(ratio('msr_aperf', 'msr_mperf') + '\n* avg by (instance) (%s)' % rate('msr_tsc'))],
+               min=null),
+]);
+
+local misses = g.row('Misses', 8, [
+  g.timeSeries('Branches predicted wrongly',
+               'Part of all branches.',
+               'percentunit',
+               [perInstance(ratio('branch_misses', 'branches'))]),
+  g.timeSeries('Cache misses',
+               'Part of the accesses to the cache, usually that of the last level.',
+               'percentunit',
+               [perInstance(ratio('cache_misses', 'cache_references'))]),
+  g.timeSeries('Misses per 1000 instructions',
+               'Of the cache and of branches. Unlike the part of accesses, it tells how much they matter.',
+               'short',
+               [
+                 g.query(ratio('cache_misses', 'instructions', '1000 * '), '{{instance}} cache'),
+                 g.query(ratio('branch_misses', 'instructions', '1000 * '), '{{instance}} branches'),
+               ]),
+]);
+
+local kernel = g.row('Kernel', 8, [
+  g.timeSeries('Context switches',
+               'In a second, on all CPUs of a machine.',
+               'ops',
+               [perInstance(sum('context_switches'))]),
+  g.timeSeries('Migrations',
+               'Tasks that moved to another CPU, in a second.',
+               'ops',
+               [perInstance(sum('migrations'))]),
+  g.timeSeries('Page faults',
+               'In a second. Minor ones found the page in memory, major ones had to wait for I/O.',
+               'ops',
+               [
+                 g.query(sum('minor_faults'), '{{instance}} minor'),
+                 g.query(sum('major_faults'), '{{instance}} major'),
+               ]),
+]);
+
+local cpus = g.row('By CPU', 10, [
+  g.history('Instructions per cycle, by CPU',
+            'A row for each CPU. With many CPUs, select one instance.',
+            'short',
+            [g.query('%s\n/ %s' % [rate('instructions'), rate('cycles')], '{{instance}} CPU {{cpu}}')],
+            width=12),
+  g.history('Cycles per second, by CPU',
+            'A row for each CPU: how busy it is, and at which clock.',
+            'hertz',
+            [g.query(rate('cycles'), '{{instance}} CPU {{cpu}}')],
+            width=12),
+]);
+
+{
+  grafanaDashboards+:: {
+    'node.json': g.dashboard(
+      $._config,
+      'perf-event-exporter-node',
+      'perf_event_exporter / Node',
+      'What the CPUs of a machine do with their cycles.',
+      g.exporters,
+      [atAGlance, work, waiting, misses, kernel, cpus]
+    ),
+  },
+}

@@ -1,0 +1,296 @@
+// What the dashboards are made of: Grafana's classic model, as far as we need it.
+local datasource = { type: 'prometheus', uid: '${datasource}' };
+
+// --- queries --------------------------------------------------------------------------------------
+
+local query(expr, legend='', instant=false) = {
+  datasource: datasource,
+  expr: std.rstripChars(expr, '\n'),
+  legendFormat: legend,
+  instant: instant,
+  range: !instant,
+  format: if instant then 'table' else 'time_series',
+  editorMode: 'code',
+};
+
+local withLetters(queries) = std.mapWithIndex(
+  function(i, q) q { refId: std.char(65 + i) }, queries
+);
+
+// --- panels ---------------------------------------------------------------------------------------
+
+// Steps of colours: [{ value: null, color: 'green' }, ...]. Without: one colour.
+local thresholds(steps) = {
+  mode: 'absolute',
+  steps: if std.length(steps) > 0 then steps else [{ value: null, color: 'green' }],
+};
+local above(warning, critical=null) = thresholds(
+  [{ value: null, color: 'green' }, { value: warning, color: 'yellow' }] +
+  (if critical == null then [] else [{ value: critical, color: 'red' }])
+);
+local below(warning, critical) = thresholds([
+  { value: null, color: 'red' },
+  { value: critical, color: 'yellow' },
+  { value: warning, color: 'green' },
+]);
+
+local panel(type, title, description, unit, queries, width) = {
+  type: type,
+  title: title,
+  description: description,
+  datasource: datasource,
+  targets: withLetters(queries),
+  fieldConfig: { defaults: { unit: unit, thresholds: thresholds([]) }, overrides: [] },
+  gridPos: { w: width },
+};
+
+// Of the machine or of a few series: the legend below. Of many: a table at the right.
+local timeSeries(title,
+                 description,
+                 unit,
+                 queries,
+                 width=8,
+                 min=0,
+                 max=null,
+                 stacked=false,
+                 many=false,
+                 limits=null) =
+  panel('timeseries', title, description, unit, queries, width) {
+    fieldConfig+: {
+      defaults+: {
+        [if min != null then 'min']: min,
+        [if max != null then 'max']: max,
+        [if limits != null then 'thresholds']: limits,
+        custom: {
+          drawStyle: 'line',
+          lineWidth: 1,
+          fillOpacity: if stacked then 40 else 10,
+          showPoints: 'never',
+          spanNulls: false,
+          stacking: { mode: if stacked then 'normal' else 'none', group: 'A' },
+          thresholdsStyle: { mode: if limits == null then 'off' else 'line' },
+        },
+      },
+    },
+    options: {
+      legend: if many
+      then { showLegend: true, displayMode: 'table', placement: 'right', calcs: ['mean', 'lastNotNull'], sortBy: 'Mean', sortDesc: true, width: 360 }
+      else { showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [] },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
+  };
+
+// One number, with its past behind it.
+local stat(title, description, unit, queries, width=4, limits=null, decimals=null) =
+  panel('stat', title, description, unit, queries, width) {
+    fieldConfig+: { defaults+: {
+      [if decimals != null then 'decimals']: decimals,
+      [if limits != null then 'thresholds']: limits,
+    } },
+    options: {
+      reduceOptions: { values: false, calcs: ['lastNotNull'], fields: '' },
+      colorMode: if limits == null then 'none' else 'value',
+      graphMode: 'area',
+      justifyMode: 'auto',
+      orientation: 'auto',
+      textMode: 'auto',
+    },
+  };
+
+// A row for each series, a cell for each moment.
+local history(title, description, unit, queries, width=24, min=0, max=null) =
+  panel('status-history', title, description, unit, queries, width) {
+    maxDataPoints: 120,
+    fieldConfig+: { defaults+: {
+      [if min != null then 'min']: min,
+      [if max != null then 'max']: max,
+      color: { mode: 'continuous-BlYlRd' },
+      custom: { fillOpacity: 90, lineWidth: 0 },
+    } },
+    options: {
+      showValue: 'never',
+      rowHeight: 0.9,
+      legend: { showLegend: false, displayMode: 'list', placement: 'bottom', calcs: [] },
+      tooltip: { mode: 'single', sort: 'none' },
+    },
+  };
+
+// Columns are given by query: { query, name, unit }, where `query` has one value for each row, and the
+// rows are put together by the labels in `rows`.
+local table(title, description, columns, rows, width=24, hidden=[]) =
+  local letters = std.mapWithIndex(function(i, _) std.char(65 + i), columns);
+  local valueOf(i) = if std.length(columns) == 1 then 'Value' else 'Value #' + letters[i];
+  panel('table', title, description, 'short', [query(c.query, instant=true) for c in columns], width) {
+    fieldConfig+: {
+      defaults+: { custom: { align: 'auto', filterable: true } },
+      overrides: std.mapWithIndex(function(i, c) {
+        matcher: { id: 'byName', options: c.name },
+        properties: [{ id: 'unit', value: c.unit }] + std.get(c, 'properties', []),
+      }, columns),
+    },
+    options: {
+      showHeader: true,
+      cellHeight: 'sm',
+      [if std.length(columns) > 0 then 'sortBy']: [{ displayName: columns[0].name, desc: true }],
+    },
+    transformations: (
+      if std.length(columns) > 1 then [{ id: 'merge', options: {} }] else []
+    ) + [
+      {
+        id: 'organize',
+        options: {
+          excludeByName: { [name]: true for name in ['Time'] + hidden },
+          indexByName: { [rows[i]]: i for i in std.range(0, std.length(rows) - 1) } +
+                       { [valueOf(i)]: 100 + i for i in std.range(0, std.length(columns) - 1) },
+          renameByName: { [valueOf(i)]: columns[i].name for i in std.range(0, std.length(columns) - 1) },
+        },
+      },
+    ],
+  };
+
+// --- variables ------------------------------------------------------------------------------------
+
+local datasourceVariable = {
+  type: 'datasource',
+  name: 'datasource',
+  label: 'Data source',
+  query: 'prometheus',
+  regex: '',
+  refresh: 1,
+  hide: 0,
+  includeAll: false,
+  multi: false,
+  options: [],
+  skipUrlSync: false,
+};
+
+local labelValues(name, label, series, of) =
+  {
+    type: 'query',
+    name: name,
+    label: label,
+    datasource: datasource,
+    query: { query: 'label_values(%s, %s)' % [series, of], refId: 'Variable-' + name },
+    regex: '',
+    refresh: 2,
+    sort: 1,
+    hide: 0,
+    includeAll: true,
+    allValue: '.*',
+    multi: true,
+    options: [],
+    current: { selected: true, text: ['All'], value: ['$__all'] },
+    skipUrlSync: false,
+  };
+
+local choice(name, label, values, description='') = {
+  type: 'custom',
+  name: name,
+  label: label,
+  description: description,
+  query: std.join(',', values),
+  options: [{ selected: v == values[0], text: v, value: v } for v in values],
+  current: { selected: true, text: values[0], value: values[0] },
+  hide: 0,
+  includeAll: false,
+  multi: false,
+  skipUrlSync: false,
+};
+
+local typed(name, label, value, description='') = {
+  type: 'textbox',
+  name: name,
+  label: label,
+  description: description,
+  query: value,
+  options: [{ selected: true, text: value, value: value }],
+  current: { selected: true, text: value, value: value },
+  hide: 0,
+  skipUrlSync: false,
+};
+
+// --- layout ---------------------------------------------------------------------------------------
+
+// Panels from left to right, in lines of 24 units.
+local placed(panels, height, top) = std.foldl(
+  function(state, p)
+    local wraps = state.x + p.gridPos.w > 24;
+    local x = if wraps then 0 else state.x;
+    local y = if wraps then state.y + height else state.y;
+    { x: x + p.gridPos.w, y: y, done: state.done + [p { gridPos: { h: height, w: p.gridPos.w, x: x, y: y } }] },
+  panels,
+  { x: 0, y: top, done: [] }
+);
+
+local row(title, height, panels) = { title: title, height: height, panels: panels };
+
+local laidOut(rows) = std.foldl(
+  function(state, r)
+    local header = {
+      type: 'row',
+      title: r.title,
+      collapsed: false,
+      panels: [],
+      gridPos: { h: 1, w: 24, x: 0, y: state.y },
+    };
+    local body = placed(r.panels, r.height, state.y + 1);
+    { y: body.y + r.height, panels: state.panels + [header] + body.done },
+  rows,
+  { y: 0, panels: [] }
+).panels;
+
+local numbered(panels) = std.mapWithIndex(function(i, p) p { id: i + 1 }, panels);
+
+local dashboard(config, uid, title, description, variables, rows) = {
+  uid: uid,
+  title: title,
+  description: description,
+  tags: [config.dashboardTag],
+  schemaVersion: 39,
+  version: 1,
+  editable: true,
+  graphTooltip: 1,
+  timezone: 'browser',
+  time: { from: config.dashboardFrom, to: 'now' },
+  timepicker: {},
+  refresh: config.dashboardRefresh,
+  fiscalYearStartMonth: 0,
+  weekStart: '',
+  links: [{
+    type: 'dashboards',
+    title: 'perf_event_exporter',
+    tags: [config.dashboardTag],
+    asDropdown: false,
+    includeVars: true,
+    keepTime: true,
+    targetBlank: false,
+    icon: 'external link',
+    tooltip: '',
+    url: '',
+  }],
+  annotations: { list: [] },
+  templating: { list: [datasourceVariable] + variables },
+  panels: numbered(laidOut(rows)),
+};
+
+{
+  query:: query,
+  above:: above,
+  below:: below,
+  timeSeries:: timeSeries,
+  stat:: stat,
+  history:: history,
+  table:: table,
+  labelValues:: labelValues,
+  choice:: choice,
+  typed:: typed,
+  row:: row,
+  dashboard:: dashboard,
+
+  // Which exporters; every query has it.
+  exporters:: [
+    labelValues('job', 'Job', 'perf_event_exporter_build_info', 'job'),
+    labelValues('instance', 'Instance', 'perf_event_exporter_build_info{job=~"$job"}', 'instance'),
+  ],
+  selected:: 'job=~"$job", instance=~"$instance"',
+}

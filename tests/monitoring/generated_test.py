@@ -1,0 +1,78 @@
+"""The committed rules and dashboards are what their source says, byte for byte."""
+
+import glob
+import os
+import shutil
+import tempfile
+import unittest
+
+import mixin
+
+GENERATE = f"{mixin.root}/packaging/mixin/generate.sh"
+ANOTHER = """(import 'mixin.libsonnet') + {
+  _config+:: {
+    clusterLabels: ['cluster'],
+    minRunningRatio: 0.1,
+    runbookURLPattern: 'https://wiki.invalid/perf#%s',
+  },
+}
+"""
+
+
+def generate(out, *arguments):
+    done = mixin.run(GENERATE, out, *arguments)
+    if (done.returncode, done.stdout) != (0, ""):
+        raise AssertionError(done.stdout)
+
+
+class GeneratedTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("jsonnet"):
+            raise unittest.SkipTest("jsonnet is not installed (packaging/packages/monitoring.txt)")
+        cls.out = cls.enterClassContext(tempfile.TemporaryDirectory())
+        generate(cls.out)
+
+    def test_committed_files_are_what_the_source_says(self):
+        generated = sorted(os.path.relpath(path, self.out)
+                           for path in glob.glob(f"{self.out}/*/*"))
+
+        self.assertEqual(len(generated), 2 + 4)
+        for name in generated:
+            with self.subTest(file=name):
+                self.assertEqual(mixin.read_text(f"{self.out}/{name}"),
+                                 mixin.read_text(f"{mixin.root}/packaging/{name}"),
+                                 "run packaging/mixin/generate.sh, and read its diff like code")
+
+    def test_no_committed_dashboard_is_without_a_source(self):
+        self.assertEqual(sorted(os.listdir(f"{self.out}/grafana")), sorted(mixin.dashboards()))
+
+    def test_source_is_formatted(self):
+        sources = glob.glob(f"{mixin.root}/packaging/mixin/**/*.libsonnet", recursive=True)
+
+        done = mixin.run("jsonnetfmt", "-n", "2", "--string-style", "s", "--test", *sources)
+
+        self.assertGreater(len(sources), 10)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_configuration_of_a_site_makes_rules_that_promtool_takes(self):
+        if not shutil.which("promtool"):
+            self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
+        out = self.enterContext(tempfile.TemporaryDirectory())
+        with open(f"{out}/site.jsonnet", "w", encoding="utf-8") as file:
+            file.write(ANOTHER)
+
+        generate(out, f"{out}/site.jsonnet")
+
+        rules = [f"{out}/prometheus/{name}.yaml" for name in ("rules", "alerts")]
+        checked = mixin.run("promtool", "check", "rules", *rules)
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        text = "".join(map(mixin.read_text, rules))
+        self.assertIn("ratio_rate5m < 0.1\n", text)
+        self.assertIn('runbook_url: "https://wiki.invalid/perf#perfgroupmultiplexed"', text)
+        self.assertIn("sum by (cluster, job, instance)", text)
+        self.assertNotIn("sum by (job, instance)", text)
+
+
+if __name__ == "__main__":
+    mixin.main()
