@@ -1,0 +1,102 @@
+#include <vector>
+
+#include "config/load.h"
+#include "markdown.h"
+#include "sections.h"
+
+namespace pex::docs {
+namespace {
+
+using config::KeyReference;
+
+/// The keys of one map, and the one that it stands behind.
+struct Map {
+  std::string name;  ///< "groups[]"
+  const KeyReference* behind = nullptr;
+  std::vector<const KeyReference*> keys;
+};
+
+const KeyReference* key_before(const std::string& map, const std::vector<KeyReference>& keys) {
+  const std::string path = map.ends_with("[]") ? map.substr(0, map.size() - 2) : map;
+  for (const KeyReference& key : keys) {
+    if (path_of(key) == path) return &key;
+  }
+  return nullptr;
+}
+
+/// All but the outermost, in their order; inner maps come behind the one that they are in.
+std::vector<Map> maps_of(const std::vector<KeyReference>& keys) {
+  std::vector<Map> maps;
+  for (const KeyReference& key : keys) {
+    if (key.map.empty()) continue;
+    Map* map = nullptr;
+    for (Map& known : maps) map = known.name == key.map ? &known : map;
+    if (map == nullptr) map = &maps.emplace_back(Map{key.map, key_before(key.map, keys), {}});
+    map->keys.push_back(&key);
+  }
+  return maps;
+}
+
+/// What is said above the keys of a map; of one that is itself in a table, there.
+std::string introduction(const Map& map) {
+  const KeyReference& key = *map.behind;
+  if (!key.map.empty()) return "Of a map in " + code(path_of(key)) + ".";
+  const bool is_list = map.name.ends_with("[]");
+  const std::string form = is_list ? " " + code(key.name) + " is a " + key.form + ". Of each:" : "";
+  return key.meaning + form;
+}
+
+std::string default_of(const KeyReference& key) { return key.is_needed ? "needed" : key.unwritten; }
+
+std::string page_of(const Map& map) {
+  std::string text = "## " + map.name + "\n\n" + introduction(map) + "\n\n" +
+                     table_head({"key", "value", "default", "meaning"});
+  for (const KeyReference* key : map.keys) {
+    text += table_row({code(key->name), key->form, default_of(*key), key->meaning});
+  }
+  return text;
+}
+
+/// Markdown's `this` in bold, and nothing else that means something to scdoc.
+std::string in_scdoc(std::string_view markdown) {
+  constexpr std::string_view kSpecial = "_*\\#[|~<>";
+  std::string text;
+  for (const char c : markdown) {
+    if (kSpecial.find(c) != kSpecial.npos) text += '\\';
+    text += c == '`' ? '*' : c;
+  }
+  return text;
+}
+
+std::string manual_of(const KeyReference& key) {
+  std::string text = "*" + in_scdoc(key.name) + "*: " + in_scdoc(key.form) + ".";
+  if (key.is_needed) text += " Needed.";
+  if (!key.unwritten.empty()) text += " Default: " + in_scdoc(key.unwritten) + ".";
+  return text + "\n\t" + in_scdoc(key.meaning) + "\n";
+}
+
+std::string manual_of(const Map& map) {
+  std::string text = "## " + map.name + "\n\n" + in_scdoc(introduction(map)) + "\n";
+  for (const KeyReference* key : map.keys) text += "\n" + manual_of(*key);
+  return text;
+}
+
+template <typename Write>
+std::string joined(const Write& write) {
+  const std::vector<KeyReference> keys = config::configuration_keys();
+  std::string text;
+  for (const Map& map : maps_of(keys)) text += (text.empty() ? "" : "\n") + write(map);
+  return text;
+}
+
+}  // namespace
+
+std::string keys_for_page() {
+  return joined([](const Map& map) { return page_of(map); });
+}
+
+std::string keys_for_manual() {
+  return joined([](const Map& map) { return manual_of(map); });
+}
+
+}  // namespace pex::docs

@@ -1,0 +1,46 @@
+#include <vector>
+
+#include "exposition/evidence_families.h"
+#include "exposition/group_troubles.h"
+#include "exposition/self_families.h"
+#include "markdown.h"
+#include "sections.h"
+
+namespace pex::docs {
+namespace {
+
+using exposition::EvidenceRow;
+using exposition::FamilyRow;
+using exposition::FamilyType;
+
+/// As the text format has it, which knows no info.
+std::string_view type_of(const FamilyRow& family) {
+  return family.type == FamilyType::kCounter ? "counter" : "gauge";
+}
+
+template <typename Rows>
+std::string families(const Rows& rows) {
+  std::string text = table_head({"name", "type", "labels", "meaning"});
+  for (const FamilyRow& row : rows) {
+    text += table_row({code(row.name), type_of(row), row.labels, row.help});
+  }
+  return text;
+}
+
+std::string evidence(const std::vector<EvidenceRow>& rows) {
+  std::string text = table_head({"name", "type", "labels", "only of", "meaning"});
+  for (const auto& [family, only] : rows) {
+    text += table_row({code(family.name), type_of(family), family.labels, only, family.help});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string group_evidence_table() { return evidence(exposition::group_evidence()); }
+std::string event_evidence_table() { return evidence(exposition::event_evidence()); }
+std::string trouble_table() { return families(exposition::trouble_families()); }
+std::string self_table() { return families(exposition::kSelfFamilies); }
+std::string process_table() { return families(exposition::kProcessFamilies); }
+
+}  // namespace pex::docs

@@ -1,0 +1,19 @@
+#include <cstring>
+
+#include "base/result.h"
+#include "markdown.h"
+#include "perf/open_remedy.h"
+#include "sections.h"
+
+namespace pex::docs {
+
+std::string remedy_table() {
+  std::string text = table_head({"error", "the kernel's words", "of", "remedy"});
+  for (const perf::OpenRemedy& row : perf::open_remedies()) {
+    text +=
+        table_row({code(errno_name(row.code)), strerrordesc_np(row.code), row.about, row.remedy});
+  }
+  return text;
+}
+
+}  // namespace pex::docs

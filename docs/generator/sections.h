@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+namespace pex::docs {
+
+// Each is the text of one section, without blank lines around it.
+
+std::string keys_for_page();    ///< docs/configuration.md: a heading and a table for each map
+std::string keys_for_manual();  ///< the same in scdoc
+
+std::string group_evidence_table();
+std::string event_evidence_table();
+std::string trouble_table();
+std::string self_table();
+std::string process_table();
+
+std::string remedy_table();
+
+}  // namespace pex::docs

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Checks that what the documents link to is there: files, and headings in them.
+
+    links_test.py SOURCE_DIR
+"""
+
+import re
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def anchors_of(page: Path) -> set[str]:
+    """As GitHub and others make them of headings."""
+    headings = HEADING.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def is_there(page: Path, link: str) -> bool:
+    path, _, anchor = link.partition("#")
+    target = page.parent / path if path else page
+    if not target.exists():
+        return False
+    return not anchor or anchor in anchors_of(target)
+
+
+def main() -> int:
+    root = Path(sys.argv[1])
+    links = [
+        (page, link)
+        for page in [*root.glob("*.md"), *(root / "docs").glob("*.md")]
+        for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
+        if "://" not in link
+    ]
+    dead = [(page, link) for page, link in links if not is_there(page, link)]
+    for page, link in dead:
+        print(f"{page.relative_to(root)}: there is no {link}")
+    if len(links) < 50:
+        print(f"found only {len(links)} links")
+        return 1
+    return 1 if dead else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Checks that tests/needs.txt has a row for each test that needs more than a compiler.
+
+    needs_test.py SOURCE_DIR BINARY_DIR
+
+A test that may skip has a row of its own; only for those that cannot, the row of their subject is
+enough. Tests made of C++ test programs are all called Subject.WhatIsTrueWhen, and need no row. Prints
+each violation, and exits 1 when there is one.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+GROUPS = {"unit", "e2e"}  # of tests that are called Subject.WhatIsTrueWhen
+ALIKE = {"real", "vm"}  # subjects whose tests may skip, all for the same reasons
+
+
+def rows(source: Path) -> set[str]:
+    lines = (source / "tests/needs.txt").read_text(encoding="utf-8").splitlines()
+    return {line.split()[0] for line in lines if line.strip() and not line.startswith("#")}
+
+
+def tests(binary: Path) -> dict[str, bool]:
+    """Those that are called subject.part, and whether they may skip; the subject is a folder's name."""
+    listed = subprocess.run(["ctest", "--test-dir", str(binary), "--show-only=json-v1"],
+                            check=True, capture_output=True, text=True).stdout
+    return {test["name"]: any(each["name"] == "SKIP_RETURN_CODE" for each in test["properties"])
+            for test in json.loads(listed[listed.index("{"):])["tests"] if test["name"][0].islower()}
+
+
+def has_row(name: str, may_skip: bool, have: set[str]) -> bool:
+    subject = name.partition(".")[0]
+    return name in have or (subject in have and (subject in ALIKE or not may_skip))
+
+
+def violations(source: Path, binary: Path) -> list[str]:
+    have, wanted = rows(source), tests(binary)
+    subjects = {name.partition(".")[0] for name in wanted}
+    found = [f"tests/needs.txt: has no row for {name}" for name, may_skip in sorted(wanted.items())
+             if not has_row(name, may_skip, have)]
+    found += [f"tests/needs.txt: there is no test {row}" for row in sorted(have - GROUPS)
+              if row not in wanted and row not in subjects and row != "vm"]
+    return found
+
+
+def main() -> int:
+    found = violations(Path(sys.argv[1]), Path(sys.argv[2]))
+    for violation in found:
+        print(violation)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
