@@ -143,40 +143,49 @@ std::optional<std::vector<perf::Piece>> GroupLayout::pieces_of(const ChosenGroup
                                                                const collect::GroupPart& part,
                                                                const Counters& events) {
   std::optional<std::vector<perf::Piece>> pieces =
-      pieces_by_trial(chosen, part, events, pieces_in_force(chosen, part, events));
-  if (!pieces) return {};
-  say_split(name_of(chosen, part), events, *pieces);
-  plan_.fitting.push_back({chosen.group.name, part.pmu, chosen.mode, events, *pieces});
+      pieces_by_trial(chosen, part, events, in_force(chosen, part, events));
+  FittingGroup tried{chosen.group.name, part.pmu, chosen.mode, events, {}};
+  if (pieces) {
+    say_split(name_of(chosen, part), events, *pieces);
+    tried.pieces = *pieces;
+  } else {
+    tried.left_out = plan_.events[chosen.availability.front()].reason;
+  }
+  plan_.fitting.push_back(std::move(tried));
   return pieces;
 }
 
-/// Those of the same group in force; null when there is none. Its counters are closed before its
+/// The same group in force; null when there is none. Its counters are closed before its
 /// successor's are opened, so what fitted then fits again, whatever a trial beside them says.
-const std::vector<perf::Piece>* GroupLayout::pieces_in_force(const ChosenGroup& chosen,
-                                                             const collect::GroupPart& part,
-                                                             const Counters& events) const {
+const FittingGroup* GroupLayout::in_force(const ChosenGroup& chosen, const collect::GroupPart& part,
+                                          const Counters& events) const {
   if (in_force_ == nullptr) return nullptr;
   const auto same = [&](const FittingGroup& group) {
     return group.name == chosen.group.name && group.pmu == part.pmu && group.mode == chosen.mode &&
            group.events == events;
   };
   const auto found = std::find_if(in_force_->fitting.begin(), in_force_->fitting.end(), same);
-  return found == in_force_->fitting.end() ? nullptr : &found->pieces;
+  return found == in_force_->fitting.end() ? nullptr : &*found;
 }
 
-std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(
-    const ChosenGroup& chosen, const collect::GroupPart& part, const Counters& events,
-    const std::vector<perf::Piece>* in_force) {
+std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(const ChosenGroup& chosen,
+                                                                     const collect::GroupPart& part,
+                                                                     const Counters& events,
+                                                                     const FittingGroup* in_force) {
   const std::vector<perf::Piece> whole = {{events.size(), true}};
   if (chosen.mode.pinned) {
-    if (in_force != nullptr) return *in_force;
+    if (in_force != nullptr && !in_force->pieces.empty()) return in_force->pieces;
     if (!takes_its_place(chosen, part, events)) return {};
     return whole;
   }
   const perf::Place place{cpus_.of(part.pmu), -1, {}};
   const perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
-  if (in_force != nullptr) return *in_force;
+  if (in_force != nullptr && !in_force->pieces.empty()) return in_force->pieces;
+  if (in_force != nullptr) {
+    drop(chosen, in_force->left_out);
+    return {};
+  }
   if (passes(trial)) return whole;
   const std::string name = name_of(chosen, part);
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many

@@ -45,10 +45,9 @@ class GroupLayout {
   std::optional<std::vector<perf::Piece>> pieces_by_trial(const ChosenGroup& chosen,
                                                           const collect::GroupPart& part,
                                                           const Counters& events,
-                                                          const std::vector<perf::Piece>* in_force);
-  const std::vector<perf::Piece>* pieces_in_force(const ChosenGroup& chosen,
-                                                  const collect::GroupPart& part,
-                                                  const Counters& events) const;
+                                                          const FittingGroup* in_force);
+  const FittingGroup* in_force(const ChosenGroup& chosen, const collect::GroupPart& part,
+                               const Counters& events) const;
   bool takes_its_place(const ChosenGroup& chosen, const collect::GroupPart& part,
                        const Counters& events);
   bool passes(const perf::Trial& trial) const;

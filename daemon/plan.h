@@ -36,7 +36,8 @@ struct FittingGroup {
   std::string pmu;   ///< empty: on no core PMU alone
   perf::GroupMode mode;
   std::vector<perf::CounterSpec> events;
-  std::vector<perf::Piece> pieces;
+  std::vector<perf::Piece> pieces;  ///< none: it was left out
+  Error left_out = {};              ///< then why
 };
 
 /// A configuration as it applies to this machine. Without mistakes, it can be counted.

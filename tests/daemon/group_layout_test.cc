@@ -414,6 +414,15 @@ TEST(GroupLayoutTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
 }
 
+TEST(GroupLayoutTest, LeavesOutWhatIsLeftOutInForceWhereATrialBesideItTellsNothing) {
+  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n", starve, starve);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
+}
+
 TEST(GroupLayoutTest, JoinsAGroupThatWasSplitOnceItFits) {
   const Plan plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu}\n",
