@@ -1,7 +1,6 @@
 #include "daemon/witnesses.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -84,14 +83,15 @@ class ScopeBuilder {
 
   void count(const collect::GroupPlan& group, bool takes_reference) {
     pinned_ += group.shares_pmu && group.mode.pinned ? 1 : 0;
-    if (group.takes_turns()) most_in_turns_ = std::max(most_in_turns_, ++in_turns_[group.pmu]);
+    in_turns_ += group.takes_turns() ? 1 : 0;
     with_reference_ += takes_reference ? 1 : 0;
   }
 
-  /// It tells how long a pinned group did without its place, and, when the groups of a cgroup are
-  /// enabled in turn, how long those that are not would have wanted the PMU.
+  /// It shows how long a pinned group was without its place; when the groups of a cgroup are
+  /// enabled in turn, how long those that are not wanted the PMU; and how much the clocks of the
+  /// groups of a cgroup miss at switches.
   bool needs_clock() const {
-    return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && most_in_turns_ > 1);
+    return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && in_turns_ > 0);
   }
 
   std::size_t add_clock() {
@@ -165,8 +165,7 @@ class ScopeBuilder {
   const perf::PmuCatalogue& pmus_;
   collect::ScopePlan plan_;
   std::size_t pinned_ = 0;
-  std::map<std::string, std::size_t> in_turns_;  ///< groups that take turns on each PMU
-  std::size_t most_in_turns_ = 0;
+  std::size_t in_turns_ = 0;  ///< groups that can lose the PMU to others, and are not pinned
   std::size_t with_reference_ = 0;
   std::optional<std::size_t> clock_;
   std::optional<collect::EventAt> free_;

@@ -31,6 +31,9 @@ void PollLessons::clear() {
 void EventModels::learn(std::span<const PollLessons* const> lessons) {
   learn_scope(cpu, lessons, &PollLessons::cpu);
   learn_scope(cgroup, lessons, &PollLessons::cgroup);
+  kernel_mistimes = kernel_mistimes ||
+                    std::any_of(lessons.begin(), lessons.end(),
+                                [](const PollLessons* of_cpu) { return of_cpu->kernel_mistimes; });
 }
 
 }  // namespace pex::collect

@@ -27,6 +27,7 @@ struct PollLessons {
 
   PerEvent<estimate::Lessons> cpu;
   PerEvent<estimate::Lessons> cgroup;
+  bool kernel_mistimes = false;  ///< known before, or seen in this poll (estimate::Sample)
 
   void clear();
 };
@@ -40,6 +41,7 @@ struct EventModels {
 
   PerEvent<estimate::EventModel> cpu;
   PerEvent<estimate::EventModel> cgroup;
+  bool kernel_mistimes = false;  ///< some CPU has seen it
 
   /// From all CPUs at once, so that the order of the CPUs means nothing.
   void learn(std::span<const PollLessons* const> lessons);

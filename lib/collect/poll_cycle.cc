@@ -37,7 +37,10 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroup> groups) {
   AlwaysOn said;
   if (plan.witnesses.always_on) {
     const TargetGroup& clock = groups[*plan.witnesses.always_on];
-    if (clock.is_open() && clock.was_read()) said.clock = clock.totals().times().enabled;
+    if (clock.is_open() && clock.was_read()) {
+      said.clock = clock.totals().times().enabled;
+      said.clock_counted = std::chrono::nanoseconds{clock.totals()[0].value};
+    }
   }
   if (const auto& at = plan.witnesses.reference_always) {
     const TargetGroup& reference = groups[at->group];
@@ -68,6 +71,7 @@ PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPla
 PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                           const EventModels& models) {
   lessons_.clear();
+  lessons_.kernel_mistimes = models.kernel_mistimes;
   PollReport report = settle(targets, models);
   each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
   return report;
@@ -119,9 +123,9 @@ void PollCycle::collect_group(Target& target, std::size_t index, const Scope& sc
   if (reading_.state == perf::GroupReading::State::kOffPmu) {
     return group.missed_its_place(kernel_, cpu_, said, report);
   }
-  const TargetGroup::Learning learning{(models.*scope.models)[index],
-                                       (lessons_.*scope.lessons)[index],
-                                       std::span(increments_).first(group.plan().estimated())};
+  const TargetGroup::Learning learning{
+      (models.*scope.models)[index], (lessons_.*scope.lessons)[index],
+      std::span(increments_).first(group.plan().estimated()), lessons_.kernel_mistimes};
   group.advance_to(reading_, said, learning, report);
 }
 

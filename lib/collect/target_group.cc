@@ -35,17 +35,17 @@ nanoseconds running_total(const perf::GroupReading& reading, const GroupPlan& pl
 
 /// The kernel's totals as the estimator wants them.
 estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
-                           nanoseconds enabled, const AlwaysOn& always_on, bool is_stopped) {
+                           nanoseconds enabled, const AlwaysOn& always_on) {
   const auto is_open = [&](std::optional<std::size_t> member) {
     return member && *member < reading.counts.size();  // helpers may have been refused
   };
   estimate::Sample sample;
-  sample.is_stopped = is_stopped;
   sample.enabled = enabled;
   sample.running = running_total(reading, plan, enabled);
   sample.counts = std::span(reading.counts).first(plan.estimated());
   if (is_open(plan.witnesses.clock))
     sample.clock = nanoseconds{reading.counts[*plan.witnesses.clock]};
+  if (always_on.clock) sample.clock_always = {always_on.clock_counted, *always_on.clock};
   if (is_open(plan.witnesses.reference) && always_on.reference) {
     sample.reference = {reading.counts[*plan.witnesses.reference], always_on.reference->total,
                         always_on.reference->enabled};
@@ -124,14 +124,18 @@ void TargetGroup::advance_to(const perf::GroupReading& reading, const AlwaysOn& 
                              const Learning& learning, PollReport& report) {
   settle_lost(reading, always_on);
   const nanoseconds enabled = enabled_total(reading, always_on);
+  estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
+  sample.is_stopped = stopped_;
+  sample.kernel_mistimes = learning.kernel_mistimes;
   const estimate::GroupIncrement increment =
-      estimator_.advance(sample_of(reading, *plan_, enabled, always_on, stopped_), learning.models,
-                         learning.increments, learning.lessons);
+      estimator_.advance(sample, learning.models, learning.increments, learning.lessons);
   totals_.add(increment, learning.increments);
   if (plan_->takes_turns()) notice_starving(increment);
   was_wanted_ = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(report);
-  if (increment.mistimed) ++report.of_group(plan_->name).mistimed;
+  if (!increment.mistimed) return;
+  learning.kernel_mistimes = true;
+  ++report.of_group(plan_->name).mistimed;
 }
 
 void TargetGroup::report_anomaly(PollReport& report) const {

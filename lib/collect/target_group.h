@@ -21,6 +21,7 @@ struct AlwaysOn {
     std::chrono::nanoseconds enabled{};  ///< for which it was counted
   };
   std::optional<std::chrono::nanoseconds> clock;  ///< for which the target was on the CPU
+  std::chrono::nanoseconds clock_counted{};  ///< by the cpu-clock meanwhile, with what that misses
   std::optional<Reference> reference;
 };
 
@@ -79,6 +80,7 @@ class TargetGroup {
     std::span<const estimate::EventModel> models;
     std::span<estimate::Lessons> lessons;
     std::span<estimate::EventIncrement> increments;
+    bool& kernel_mistimes;  ///< as estimate::Sample says; set when this reading proves it
   };
   /// Adds to the totals what has passed since the reading before, or since opening.
   void advance_to(const perf::GroupReading& reading, const AlwaysOn& always_on,

@@ -27,16 +27,31 @@ struct ReferenceTotals {
                                               ///< moment apart from the group
 };
 
+/// A clock that is counted all the time. Totals of the kernel.
+struct ClockTotals {
+  std::chrono::nanoseconds counted{};
+  std::chrono::nanoseconds enabled{};  ///< for which it was counted; may be read a moment apart
+                                       ///< from the group
+};
+
 /// What the kernel said of one group at one instant; all totals since it was opened.
 struct Sample {
   std::chrono::nanoseconds enabled{};     ///< the group wanted the PMU
   std::chrono::nanoseconds running{};     ///< it had the PMU, as the kernel says
   std::span<const std::uint64_t> counts;  ///< one for each event
-  std::optional<ReferenceTotals> reference;
-  /// It had the PMU, by a software clock that is a member of the group. `running` of cgroup groups
-  /// that share the PMU is booked to the wrong group before "perf: Update cgroup time when rotating
-  /// multiplexed events" (Linux 6.12.115): right in the long run, useless for one poll.
-  std::optional<std::chrono::nanoseconds> clock;
+  std::optional<ReferenceTotals> reference = {};
+  /// It had the PMU, by a cpu-clock that is a member of the group. Linux 6.2 to 6.12.114 book
+  /// `running` of cgroup groups that share the PMU to whichever group has it at the next cgroup
+  /// switch ("perf: Update cgroup time when rotating multiplexed events" repairs it): right in the
+  /// long run, useless for one poll. The clock is right on every kernel, but it stands still while
+  /// the kernel switches between cgroups: it misses some 0.5 us of each switch.
+  std::optional<std::chrono::nanoseconds> clock = {};
+  /// A cpu-clock that is counted all the time at the same target misses about as much, so it tells
+  /// how much that is.
+  std::optional<ClockTotals> clock_always = {};
+  /// This kernel is known to book `running` to the wrong group: an earlier interval, of any group,
+  /// was `mistimed`.
+  bool kernel_mistimes = false;
   /// It was kept off the PMU by its owner, to let others on. Sure to have its turn again, it is
   /// filled from history for as long as that takes.
   bool is_stopped = false;
@@ -61,7 +76,7 @@ struct GroupIncrement {
   double reference = 0;                   ///< X
   double reference_sampled = 0;           ///< x
   bool anomaly = false;   ///< a total fell: the interval is unmeasured and a new baseline taken
-  bool mistimed = false;  ///< `running` was not believed, and the clock used
+  bool mistimed = false;  ///< `running` was wrong, and the clock used
 };
 
 /// Enabled time without the PMU that is filled from history, in a row; after it nothing is known.
@@ -124,6 +139,7 @@ class GroupEstimator {
     std::chrono::nanoseconds enabled{};
     std::chrono::nanoseconds running{};
     std::optional<std::chrono::nanoseconds> clock{0};
+    ClockTotals clock_always;
     ReferenceTotals reference;
     bool has_reference = true;  ///< before the first sample they are all 0
   };
@@ -135,6 +151,8 @@ class GroupEstimator {
   bool fell(const Sample& sample) const;
   bool counted(const Sample& sample) const;
   void check_running(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
+  std::optional<double> clock_always_in(const Sample& sample,
+                                        std::chrono::nanoseconds enabled) const;
   void observe(const Sample& sample, std::span<EventIncrement> increments);
   void set_baseline(const Sample& sample);
   Passed since_baseline(const Sample& sample, GroupIncrement& increment) const;

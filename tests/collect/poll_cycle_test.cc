@@ -380,6 +380,36 @@ TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTim
   EXPECT_EQ(report.troubles.at("b").mistimed, 1U);
 }
 
+TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
+  plan_->cpu.groups.push_back(plan_->cpu.groups[2]);
+  plan_->cpu.groups.back().events[0] = test::counter("branch-misses");
+  PollCycle cycle{kernel_, plan_, 0};
+  EventModels models{*plan_};
+  const auto poll = [&](int second, milliseconds running, milliseconds clock) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock",
+                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second)}));
+    kernel_.answer("cpu0 branch-misses",
+                   counts(now, running,
+                          {static_cast<std::uint64_t>(300 * second),
+                           static_cast<std::uint64_t>(std::chrono::nanoseconds{clock}.count())}));
+    (void)cycle.run(targets({}), models);
+    const PollLessons* const lessons[] = {&cycle.lessons()};
+    models.learn(lessons);
+  };
+  // 900 ms are booked for 250 ms on the PMU, which could be the cost of switches to the clock.
+  poll(1, milliseconds{900}, milliseconds{250});
+  EXPECT_EQ(totals(cycle, 4)[0].value, 333U);
+  // Of another group 100 ms are booked while its clock counted 250 ms.
+  kernel_.answer("cpu0 branches",
+                 counts(milliseconds{2000}, milliseconds{100}, {300, kSecond / 4}));
+  poll(2, milliseconds{1800}, milliseconds{500});
+
+  EXPECT_TRUE(models.kernel_mistimes);
+  poll(3, milliseconds{2700}, milliseconds{750});
+  EXPECT_EQ(totals(cycle, 4).times().running, milliseconds{900 + 250 + 250});
+}
+
 TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
   PollCycle cycle{kernel_, plan_, 0};
   const auto pinned_at = [&](int second, const Answer& answer) {

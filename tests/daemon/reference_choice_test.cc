@@ -83,11 +83,12 @@ TEST(ReferenceChoiceTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
                           "soft: page-faults"));
 }
 
-TEST(ReferenceChoiceTest, GivesCgroupsWithOneGroupAClockButNoneBesideIt) {
+TEST(ReferenceChoiceTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
   test::ScriptedKernel kernel;
   const Plan plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
 
-  EXPECT_THAT(opened(plan.counting.cgroup), ElementsAre("a: cycles, cpu-clock; clock 1"));
+  EXPECT_THAT(opened(plan.counting.cgroup),
+              ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0"));
 }
 
 TEST(ReferenceChoiceTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {

@@ -18,8 +18,17 @@ struct KernelTotals {
   std::vector<std::uint64_t> counts = {};
   std::optional<ReferenceTotals> reference = {};
   std::optional<std::chrono::nanoseconds> clock = {};
+  std::optional<ClockTotals> clock_always = {};
 
-  Sample sample() const { return {enabled, running, counts, reference, clock}; }
+  Sample sample(bool kernel_mistimes = false) const {
+    return {.enabled = enabled,
+            .running = running,
+            .counts = counts,
+            .reference = reference,
+            .clock = clock,
+            .clock_always = clock_always,
+            .kernel_mistimes = kernel_mistimes};
+  }
 };
 
 /// What happens between two polls. The reference is read together with the group.
@@ -44,17 +53,23 @@ class PolledGroup {
     kernel.reference.emplace();
     return *this;
   }
+  /// In the group, and beside it one that is always counted.
   PolledGroup& with_clock() {
     kernel.clock.emplace();
+    kernel.clock_always.emplace();
     return *this;
   }
 
-  /// Lets time pass in the kernel. The clock of the group, if any, agrees with `running`.
+  /// Lets time pass in the kernel. The clocks, if any, agree with its times.
   void pass(const Passing& passing) {
     kernel.enabled += passing.enabled;
     kernel.running += passing.running;
     for (std::uint64_t& count : kernel.counts) count += passing.events;
     if (kernel.clock) *kernel.clock += passing.running;
+    if (kernel.clock_always) {
+      kernel.clock_always->counted += passing.enabled;
+      kernel.clock_always->enabled += passing.enabled;
+    }
     if (!kernel.reference) return;
     kernel.reference->sampled += passing.sampled;
     kernel.reference->always += passing.reference;
@@ -62,11 +77,12 @@ class PolledGroup {
   }
 
   /// One poll of what the kernel says now; the models learn from it.
-  const GroupIncrement& poll() { return poll(kernel.sample()); }
+  const GroupIncrement& poll() { return poll(kernel.sample(mistimed_)); }
 
   const GroupIncrement& poll(const Sample& sample) {
     std::vector<Lessons> lessons(models.size());
     last = group_.advance(sample, models, increments, lessons);
+    mistimed_ = mistimed_ || last.mistimed;
     for (std::size_t event = 0; event < models.size(); ++event) {
       models[event].learn(lessons[event]);
     }
@@ -90,9 +106,11 @@ class PolledGroup {
     const bool has_reference = kernel.reference.has_value();
     const ReferenceTotals always = kernel.reference.value_or(ReferenceTotals{});
     const bool has_clock = kernel.clock.has_value();
+    const std::optional<ClockTotals> clock_always = kernel.clock_always;
     kernel = {.counts = std::vector<std::uint64_t>(models.size())};
     if (has_reference) kernel.reference = {0, always.always, always.always_enabled};
     if (has_clock) kernel.clock.emplace();
+    kernel.clock_always = clock_always;
   }
 
   KernelTotals kernel;
@@ -113,6 +131,7 @@ class PolledGroup {
 
  private:
   GroupEstimator group_;
+  bool mistimed_ = false;  ///< some poll was
 };
 
 }  // namespace pex::estimate
