@@ -59,17 +59,17 @@ int run(const Options& options) {
     return 2;
   }
   const std::vector<Cell> cells = simulate(extent_of(options));
-  std::vector<Replay> replays;
-  for (const Recording& recording : *recordings) replays.push_back(replay(recording));
+  const std::vector<Replay> replays = replay_all(*recordings);
 
-  const std::string tables = report(cells, replays);
+  const std::vector<CgroupCell> cgroups = simulate_cgroup_times();
+  const std::string tables = report(cells, cgroups, replays);
   std::fputs(tables.c_str(), stdout);
   if (options.write && !write_docs(options, tables, plot(cells))) {
     std::fprintf(stderr, "bench_accuracy: could not renew accuracy.md and accuracy.svg in '%s'\n",
                  options.docs.c_str());
     return 2;
   }
-  const std::vector<std::string> missed = missed_targets(cells, replays);
+  const std::vector<std::string> missed = missed_targets(cells, cgroups, replays);
   std::printf("\n%zu targets missed\n", missed.size());
   for (const std::string& line : missed) std::printf("missed: %s\n", line.c_str());
   return missed.empty() ? 0 : 1;

@@ -117,21 +117,26 @@ class Ours : public Exporter {
   estimate::EventIncrement advance(estimate::GroupEstimator& group, const Reading& now,
                                    estimate::Lessons& lessons) {
     using std::chrono::nanoseconds;
-    const std::optional<nanoseconds> clock =
-        now.clock_ns > 0 ? std::optional{nanoseconds{now.clock_ns}} : std::nullopt;
-    const estimate::ReferenceTotals reference{now.sampled, now.always,
-                                              nanoseconds{now.always_enabled_ns}};
-    const estimate::Sample sample{nanoseconds{now.enabled_ns},
-                                  nanoseconds{now.running_ns},
-                                  {&now.events, 1},
-                                  reference,
-                                  clock};
+    estimate::Sample sample{.enabled = nanoseconds{now.enabled_ns},
+                            .running = nanoseconds{now.running_ns},
+                            .counts = {&now.events, 1}};
+    if (now.always_enabled_ns > 0) {
+      sample.reference = {now.sampled, now.always, nanoseconds{now.always_enabled_ns}};
+    }
+    if (now.clock_ns > 0) sample.clock = nanoseconds{now.clock_ns};
+    if (now.clock_always_enabled_ns > 0) {
+      sample.clock_always = {nanoseconds{now.clock_always_ns},
+                             nanoseconds{now.clock_always_enabled_ns}};
+    }
+    sample.kernel_mistimes = kernel_mistimes_;
     estimate::EventIncrement increment;
-    group.advance(sample, {&model_, 1}, {&increment, 1}, {&lessons, 1});
+    const auto advanced = group.advance(sample, {&model_, 1}, {&increment, 1}, {&lessons, 1});
+    kernel_mistimes_ = kernel_mistimes_ || advanced.mistimed;
     return increment;
   }
 
   estimate::EventModel model_;
+  bool kernel_mistimes_ = false;
   std::vector<estimate::GroupEstimator> groups_;
   std::vector<Totals> totals_;
 };

@@ -39,6 +39,8 @@ bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& t
   const std::uint64_t truth = next();
   const std::uint64_t always = next();
   const std::uint64_t always_enabled = next();
+  const std::uint64_t clock_always = has_clock ? next() : 0;
+  const std::uint64_t clock_always_enabled = has_clock ? next() : 0;
   for (Reading& group : totals) {
     group.truth += truth;
     group.always += always;
@@ -48,6 +50,8 @@ bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& t
     group.events += next();
     group.sampled += next();
     if (has_clock) group.clock_ns += next();
+    group.clock_always_ns += clock_always;
+    group.clock_always_enabled_ns += clock_always_enabled;
   }
   return !numbers.fail() && (numbers >> std::ws).eof();
 }
@@ -88,14 +92,28 @@ Result<std::vector<Recording>> read_recordings(const std::filesystem::path& dire
   return recordings;
 }
 
-Replay replay(const Recording& recording) {
-  Replay replayed{&recording, {}};
+Replay replay(const Recording& recording, bool by_time) {
+  Replay replayed{&recording, by_time, {}};
   for (std::size_t i = 0; i < std::size(kPollSeconds); ++i) {
     Contest contest(kGroups, kSlotNs, kPollSeconds[i], kSkippedReplaySeconds, replayed.figures[i]);
     int second = 0;
-    for (const std::vector<Reading>& readings : recording.polls) contest.poll(++second, readings);
+    for (std::vector<Reading> readings : recording.polls) {
+      for (Reading& reading : readings) {
+        if (by_time) reading.sampled = reading.always = reading.always_enabled_ns = 0;
+      }
+      contest.poll(++second, readings);
+    }
   }
   return replayed;
+}
+
+std::vector<Replay> replay_all(const std::vector<Recording>& recordings) {
+  std::vector<Replay> replays;
+  for (const Recording& recording : recordings) {
+    replays.push_back(replay(recording));
+    if (recording.scope == "cgroup") replays.push_back(replay(recording, true));
+  }
+  return replays;
 }
 
 }  // namespace pex::bench

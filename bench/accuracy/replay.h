@@ -26,9 +26,14 @@ Result<std::vector<Recording>> read_recordings(const std::filesystem::path& dire
 /// A recording under every formula, at each of kPollSeconds. The first 30 s are left out.
 struct Replay {
   const Recording* recording;
+  bool by_time;  ///< no formula is given the reference
   std::array<FiguresOfAll, std::size(kPollSeconds)> figures;
 };
 
-Replay replay(const Recording& recording);
+Replay replay(const Recording& recording, bool by_time = false);
+
+/// All of them, and those of cgroups also by time, as groups of cgroups have a reference only where
+/// it is free.
+std::vector<Replay> replay_all(const std::vector<Recording>& recordings);
 
 }  // namespace pex::bench

@@ -140,9 +140,10 @@ std::string sweep_table(const std::vector<Cell>& cells) {
 }
 
 /// Of "6.12.117+deb12-cloud-arm64" the part before the distributor's.
-std::string name_of(const Recording& recording) {
-  return recording.kernel.substr(0, recording.kernel.find_first_of("+-")) + " " + recording.scope +
-         ", " + recording.load;
+std::string name_of(const Replay& replay) {
+  const Recording& of = *replay.recording;
+  return of.kernel.substr(0, of.kernel.find_first_of("+-")) + " " + of.scope + ", " + of.load +
+         (replay.by_time ? ", by time" : "");
 }
 
 std::string recorded_table(const std::vector<Replay>& replays) {
@@ -152,7 +153,7 @@ std::string recorded_table(const std::vector<Replay>& replays) {
   columns.push_back({"ours", bias_of(kOurs)});
   Table table(heading_of("recording", columns));
   for (const Replay& replay : replays) {
-    std::vector<std::string> row = {name_of(*replay.recording)};
+    std::vector<std::string> row = {name_of(replay)};
     for (const Column& column : columns) {
       row.push_back(both(column, replay.figures[0], replay.figures[1]));
     }
@@ -161,9 +162,26 @@ std::string recorded_table(const std::vector<Replay>& replays) {
   return table.markdown();
 }
 
+std::string cgroup_table(const std::vector<CgroupCell>& cells) {
+  const std::vector<Column> columns = {
+      {"RMS: delta", rms_of(kDelta)},           {"ours", rms_of(kOurs)},
+      {"bias: delta", bias_of(kDelta)},         {"ours", bias_of(kOurs)},
+      {"falls: lifetime", falls_of(kLifetime)}, {"ours", falls_of(kOurs)}};
+  Table table(heading_of("cgroup, groups, kernel", columns));
+  for (const CgroupCell& cell : cells) {
+    std::vector<std::string> row = {cell.name()};
+    for (const Column& column : columns) {
+      row.push_back(both(column, cell.figures[0], cell.figures[1]));
+    }
+    table.add(std::move(row));
+  }
+  return table.markdown();
+}
+
 }  // namespace
 
-std::string report(const std::vector<Cell>& cells, const std::vector<Replay>& replays) {
+std::string report(const std::vector<Cell>& cells, const std::vector<CgroupCell>& cgroups,
+                   const std::vector<Replay>& replays) {
   std::string text = "Formulas, and who uses them:\n\n" + list_of_formulas();
   text += "\nWorkloads, and when their event comes:\n\n" + list_of_workloads();
   for (const std::size_t setting : {kConstantShare, kVaryingShare}) {
@@ -174,6 +192,11 @@ std::string report(const std::vector<Cell>& cells, const std::vector<Replay>& re
             ", polls of 1 s / 15 s:\n\n" + simulated_table(cells, setting, other_columns());
   }
   text += "\nAll settings:\n\n" + sweep_table(cells);
+  text +=
+      "\nCgroups that switch often or hardly run, by time, simulated: RMS error and bias in %, "
+      "falls "
+      "in 1000 polls; polls of 1 s / 15 s:\n\n" +
+      cgroup_table(cgroups);
   text += "\nRMS error, falls in 1000 polls and bias, recorded; polls of 1 s / 15 s:\n\n" +
           recorded_table(replays);
   return text;

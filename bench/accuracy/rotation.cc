@@ -31,7 +31,6 @@ void RotatingPmu::read(std::vector<Reading>& readings) const {
                        .sampled = whole(own.reference),
                        .always = whole(all_.reference),
                        .always_enabled_ns = whole(all_.running_ns),
-                       .clock_ns = 0,
                        .truth = whole(all_.events)};
   }
 }

@@ -8,6 +8,8 @@ namespace pex::bench {
 namespace {
 
 constexpr double kMostBias = 0.001;
+constexpr double kMostCgroupBias = 0.01;
+constexpr double kRoundingOnly = 1e-6;
 constexpr double kMostAboveDelta = 1.01;  // RMS error over that of delta scaling
 
 /// RMS error of delta scaling over ours, at least.
@@ -54,9 +56,23 @@ void check(const Cell& cell, Misses& misses) {
   }
 }
 
+/// A group that never lost the PMU is exact; by whatever times, one that did is right on average.
+void check(const CgroupCell& cell, Misses& misses) {
+  for (const FiguresOfAll& figures : cell.figures) {
+    const Figures& ours = figures[kOurs];
+    misses.demand(ours.falls() == 0, cell.name(), "fell in %.2f of 1000 polls",
+                  ours.falls_per_1000());
+    misses.demand(std::abs(ours.bias()) <= kMostCgroupBias, cell.name(), "bias %.3f %%",
+                  100 * ours.bias());
+    misses.demand(cell.groups > 1 || ours.rms() <= kRoundingOnly, cell.name(),
+                  "not exact: RMS error %.2g", ours.rms());
+  }
+}
+
 void check(const Replay& replay, Misses& misses) {
   const Recording& recording = *replay.recording;
-  const std::string where = "recording " + recording.scope + "-" + recording.load;
+  const std::string where = "recording " + recording.kernel + " " + recording.scope + "-" +
+                            recording.load + (replay.by_time ? " by time" : "");
   for (const FiguresOfAll& figures : replay.figures) check_never_worse(figures, where, misses);
   if (recording.scope != "cpu") return;
   const double at_1s = gain(replay.figures[0]);
@@ -69,9 +85,11 @@ void check(const Replay& replay, Misses& misses) {
 }  // namespace
 
 std::vector<std::string> missed_targets(const std::vector<Cell>& cells,
+                                        const std::vector<CgroupCell>& cgroups,
                                         const std::vector<Replay>& replays) {
   Misses misses;
   for (const Cell& cell : cells) check(cell, misses);
+  for (const CgroupCell& cell : cgroups) check(cell, misses);
   for (const Replay& replay : replays) check(replay, misses);
   return std::move(misses).lines();
 }

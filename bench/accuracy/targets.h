@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cgroup_times.h"
 #include "replay.h"
 #include "simulation.h"
 
@@ -10,6 +11,7 @@ namespace pex::bench {
 
 /// What we hold ourselves to, one line for each that is missed.
 std::vector<std::string> missed_targets(const std::vector<Cell>& cells,
+                                        const std::vector<CgroupCell>& cgroups,
                                         const std::vector<Replay>& replays);
 
 }  // namespace pex::bench

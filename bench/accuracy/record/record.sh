@@ -3,8 +3,8 @@
 #
 #   record.sh [SCOPE LOAD KERNEL]...      all that ../recordings holds, unless given
 #
-# KERNEL: 6.12, Debian's newest of that series, or 6.12-mistimed, the last with wrong times of cgroup
-# groups (tests/vm/run.sh calls them so as well).
+# KERNEL: 6.1 or 6.12, Debian's newest of that series, or 6.12-mistimed, the last with wrong times of
+# cgroup groups (tests/vm/run.sh calls them so as well).
 #
 # Each recording is one boot of an emulated arm64 machine with one CPU, in which QEMU counts every
 # instruction; recorder.cc is all that runs there. Virtual time: neither how busy this machine is nor
@@ -28,6 +28,9 @@ if (($# == 0)); then
   for load in steady on-2s-off-6s; do
     set -- "$@" cgroup "$load" 6.12-mistimed
   done
+  for load in 1-percent 5-percent switches; do
+    set -- "$@" cgroup "$load" 6.1 cgroup "$load" 6.12 cgroup "$load" 6.12-mistimed
+  done
 fi
 
 mkdir -p "$made"
@@ -36,15 +39,16 @@ aarch64-linux-gnu-g++ -static -std=c++20 -O2 -I "$root/tests" -o "$made/recorder
 
 image_of() {  # KERNEL
   local most=''
-  [[ $1 == 6.12 ]] || most=6.12.114
-  "$root/tests/vm/fetch.sh" kernel "$root/build/vm/kernels/$1" 6.12 "$most"
+  [[ $1 != 6.12-mistimed ]] || most=6.12.114
+  "$root/tests/vm/fetch.sh" kernel "$root/build/vm/kernels/$1" "${1%-mistimed}" "$most"
 }
 
 record() {  # SCOPE LOAD KERNEL
   local recording=$here/../recordings/$1-$2
-  [[ $3 == 6.12 ]] || recording+=-mistimed
+  [[ $3 == 6.12 ]] || recording+=-${3#6.12-}
   local seconds=150 image
   [[ $2 != on-3s-every-60s ]] || seconds=240  # a few of its bursts
+  [[ $2 != switches ]] || seconds=60  # it never idles, and each second is like the one before
   image=$(image_of "$3")
   timeout 1800 qemu-system-aarch64 -M virt -cpu neoverse-n1 -smp 1 -m 256 -icount shift=3,sleep=off \
     -rtc base=2026-01-01,clock=vm -display none -monitor none -nodefaults -no-reboot -serial stdio \

@@ -5,12 +5,13 @@
 //
 // All events are of the CPU, or of the cgroup that the load is in. Of each group: user instructions
 // (y), all instructions (x) and a cpu-clock; of a pinned group, always on the PMU: user
-// instructions (the truth) and all instructions (X). Printed are increments, a line for each
-// second:
+// instructions (the truth) and all instructions (X); and a cpu-clock that is always counted.
+// Printed are increments, a line for each second:
 //
-//   truth X enabled   enabled running y x [cpu-clock]   (the last five for each group; times in ns)
+//   truth X enabled [cpu-clock enabled]   enabled running y x [cpu-clock]
 //
-// The clock is left out for the scope cpu, whose times are right on every kernel.
+// The last five are printed for each group; times are in ns. The clocks are left out for the scope
+// cpu, whose times are right on every kernel.
 
 #include <signal.h>
 #include <sys/mount.h>
@@ -75,13 +76,15 @@ std::int64_t random_ns(double mean_ms) {
 }
 
 /// The load is on for `on_ms` and off for `off_ms`: of a fixed period, or on average. `user_ms`: it
-/// changes between user and kernel mode after so long on average; 0: never.
+/// changes between user and kernel mode after so long on average; 0: never. `switches`: while it is
+/// on, it passes the CPU to a process of another cgroup and back, as fast as it can.
 struct Load {
   std::string_view name;
   double on_ms;
   double off_ms;
   bool is_periodic;
   double user_ms;
+  bool switches = false;
 };
 
 constexpr Load kLoads[] = {
@@ -93,6 +96,9 @@ constexpr Load kLoads[] = {
     {"on-4ms-every-16.005ms", 4, 12.005, true, 0},
     {"user-kernel-idle", 40, 120, false, 20},
     {"user-kernel-busy", 1000, 0, true, 60},
+    {"1-percent", 5, 495, false, 0},
+    {"5-percent", 5, 95, false, 0},
+    {"switches", 1000, 0, true, 0, true},
 };
 
 const Load& load_named(std::string_view name) {
@@ -103,7 +109,43 @@ const Load& load_named(std::string_view name) {
   std::exit(2);
 }
 
+constexpr const char* kLoadCgroup = "/sys/fs/cgroup/load";
+constexpr const char* kPartnerCgroup = "/sys/fs/cgroup/partner";
+
+/// A process of another cgroup that gives back each byte that it is given.
+class Partner {
+ public:
+  Partner() {
+    if (::pipe(there_) != 0 || ::pipe(back_) != 0) die("pipe");
+    const pid_t child = ::fork();
+    if (child < 0) die("fork");
+    if (child > 0) return;
+    join_cgroup(kPartnerCgroup);
+    for (char byte = 0; ::read(there_[0], &byte, 1) == 1 && ::write(back_[1], &byte, 1) == 1;) {
+    }
+    ::_exit(0);
+  }
+
+  void take_and_give_back() {
+    char byte = 0;
+    if (::write(there_[1], &byte, 1) != 1 || ::read(back_[0], &byte, 1) != 1) die("partner");
+  }
+
+ private:
+  int there_[2];
+  int back_[2];
+};
+
+void switch_until(std::int64_t until) {
+  static Partner partner;
+  while (now_ns() < until) {
+    retire_4000();
+    partner.take_and_give_back();
+  }
+}
+
 void work_until(const Load& load, std::int64_t until) {
+  if (load.switches) return switch_until(until);
   static bool in_user = true;
   static std::int64_t change = 0;
   while (load.user_ms > 0 && now_ns() < until) {
@@ -148,6 +190,7 @@ struct Reading {
   std::uint64_t running_ns;
   std::array<std::uint64_t, kCounts> counts;
 };
+using ClockReading = Reading<1>;   // cpu-clock
 using PinnedReading = Reading<2>;  // y, X
 using GroupReading = Reading<4>;   // y, x, a filler, cpu-clock
 
@@ -157,6 +200,15 @@ perf_event_attr instructions(bool user_only) {
       PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   attr.exclude_kernel = user_only ? 1 : 0;
   return attr;
+}
+
+/// Opened before the groups, as the exporter does.
+int open_clock(const Target& target) {
+  perf_event_attr attr = attributes(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+  attr.read_format =
+      PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  attr.disabled = 1;
+  return open_counter(attr, target.pid, 0, -1, target.flags);
 }
 
 int open_pinned(const Target& target) {
@@ -195,30 +247,47 @@ Read read_group(int leader) {
 // ------------------------------------------------------------------------------------
 
 struct Poll {
+  ClockReading clock;
   PinnedReading pinned;
   std::array<GroupReading, kGroups> groups;
 };
 
-Poll read_all(int pinned, const std::array<int, kGroups>& groups) {
+/// Descriptors of the leaders.
+struct Counters {
+  int clock;
+  int pinned;
+  std::array<int, kGroups> groups;
+};
+
+Counters open_all(const Target& target) {
+  Counters counters{};
+  counters.clock = open_clock(target);
+  counters.pinned = open_pinned(target);
+  for (int& group : counters.groups) group = open_group(target);
+  enable(counters.clock);
+  enable(counters.pinned);
+  for (const int group : counters.groups) enable(group);
+  return counters;
+}
+
+Poll read_all(const Counters& counters) {
   Poll poll{};
-  poll.pinned = read_group<PinnedReading>(pinned);
-  for (std::size_t g = 0; g < kGroups; ++g) poll.groups[g] = read_group<GroupReading>(groups[g]);
+  poll.clock = read_group<ClockReading>(counters.clock);
+  poll.pinned = read_group<PinnedReading>(counters.pinned);
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    poll.groups[g] = read_group<GroupReading>(counters.groups[g]);
+  }
   return poll;
 }
 
 std::vector<Poll> record(const Target& target, std::size_t seconds) {
-  const int pinned = open_pinned(target);
-  std::array<int, kGroups> groups;
-  for (int& group : groups) group = open_group(target);
-  enable(pinned);
-  for (const int group : groups) enable(group);
-
+  const Counters counters = open_all(target);
   std::vector<Poll> polls;
   polls.reserve(seconds + 1);  // so that the recorder itself does the same in each second
   const std::int64_t start = now_ns();
   for (std::size_t second = 0; second <= seconds; ++second) {
     sleep_until(start + static_cast<std::int64_t>(second) * 1'000'000'000);
-    polls.push_back(read_all(pinned, groups));
+    polls.push_back(read_all(counters));
   }
   return polls;
 }
@@ -230,6 +299,8 @@ void print(const Poll& now, const Poll& before, bool with_clock) {
   std::printf("%lld", static_cast<long long>(now.pinned.counts[0] - before.pinned.counts[0]));
   put(now.pinned.counts[1], before.pinned.counts[1]);
   put(now.pinned.enabled_ns, before.pinned.enabled_ns);
+  if (with_clock) put(now.clock.counts[0], before.clock.counts[0]);
+  if (with_clock) put(now.clock.enabled_ns, before.clock.enabled_ns);
   for (std::size_t g = 0; g < kGroups; ++g) {
     const GroupReading& later = now.groups[g];
     const GroupReading& earlier = before.groups[g];
@@ -251,12 +322,12 @@ void set_up_machine() {
   if (::mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, nullptr) != 0) die("mount cgroup2");
   // Until something was written here, the kernel does not count in cgroups below the root.
   std::ofstream("/sys/fs/cgroup/cgroup.subtree_control") << "+pids";
-  ::mkdir("/sys/fs/cgroup/load", 0755);
+  for (const char* cgroup : {kLoadCgroup, kPartnerCgroup}) ::mkdir(cgroup, 0755);
 }
 
 Target target_of(std::string_view scope) {
   if (scope == "cpu") return {};
-  const int cgroup = ::open("/sys/fs/cgroup/load", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int cgroup = ::open(kLoadCgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (cgroup < 0) die("open the cgroup");
   return {cgroup, PERF_FLAG_PID_CGROUP};
 }
@@ -266,7 +337,7 @@ void run(const char* scope, const char* load_name, const char* seconds) {
   const pid_t child = ::fork();
   if (child < 0) die("fork");
   if (child == 0) {
-    join_cgroup("/sys/fs/cgroup/load");
+    join_cgroup(kLoadCgroup);
     work(load);
   }
   sleep_until(now_ns() + 20'000'000'000);  // the kernel is busy with itself at first
@@ -288,8 +359,8 @@ void run(const char* scope, const char* load_name, const char* seconds) {
 
 int main(int argc, char** argv) {
   set_up_machine();
-  if (argc == 4) {
-    run(argv[1], argv[2], argv[3]);
+  if (argc >= 4) {  // some kernels hand on parameters of their own, before ours
+    run(argv[argc - 3], argv[argc - 2], argv[argc - 1]);
   } else {
     std::puts("usage: recorder SCOPE LOAD SECONDS");
   }
