@@ -21,12 +21,13 @@ from prometheus_test import Prometheus
 A_FEW_INSTRUCTIONS = 100  # none of 20 million, as a rule
 ESTIMATE = 0.05  # relative error of an event that shares the PMU
 COUNTED_FOR = 0.01  # relative, where a switch between tasks lies within one count and not the other
+LIGHT_LOAD = 0.02  # relative error at 1 % of a CPU, with some 60 bursts in each group
 EXACT = 0.001    # of what always had the PMU, where the truth is read a moment earlier or later
 STEADY = 0.01    # relative standard error of an event of a load that does not change
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "exact", "rotation", "hotplug", "no_pmu"]
+LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -76,6 +77,9 @@ class MachineTest(unittest.TestCase):
                 self.assertLessEqual(enabled - was_enabled, possible, f"{series} until '{name}'")
                 last[series] = (at, enabled)
 
+
+    def switches(self, mark):
+        return sum(map(int, re.findall(r":\s*(\d+)", self.record.texts["switches", mark])))
 
     def standard_error(self, before, after, **labels):
         """Of the increment of an event; variances add up, so the root comes last."""
@@ -442,9 +446,6 @@ class RotationChecks(AnyRun, EvidenceChecks):
                                   exported)
                 self.assertLess(abs(error), EXACT)
 
-    def switches(self, mark):
-        return sum(map(int, re.findall(r":\s*(\d+)", self.record.texts["switches", mark])))
-
     def test_software_events_beside_hardware_events_are_exact_though_the_cgroup_wakes_often(self):
         for cgroup in self.OFTEN:
             with self.subTest(cgroup=cgroup):
@@ -505,6 +506,79 @@ class RotationOnMistimed612Test(RotationChecks, MachineTest):
 class RotationOn612Test(RotationChecks, MachineTest):
     boot = Boot("rotation", "6.12")
     time_running_is_right = True
+
+
+class SwitchesChecks(AnyRun):
+    """A cgroup whose clocks stand still for a good part of its time, as they do at each switch, and a
+    cgroup that has 1 % of the CPU."""
+
+    SCOPE = "cgroup"
+    GROUPS = "123"
+    ALONE = (("alone-0", "alone-1"), ("alone-1", "alone-2"))
+    LIGHT = (("light-0", "light-1"), ("light-1", "light-2"))
+
+    def test_cgroup_switches_as_often_as_it_is_meant_to(self):
+        switches = self.switches("alone-1")
+        findings.append(f"{self.boot.release()}: {switches / 5:.0f} switches a second")
+        self.assertGreater(switches, 5000)
+
+    def test_group_that_never_lost_the_pmu_is_exact(self):
+        for before, after in self.ALONE:
+            true = self.record.true_increment("often", before, after)
+            exported = self.grown("perf_cgroup_instructions_user_total", before, after, cgroup="/often")
+            self.tell(f"instructions:u of a cgroup that switches all the time ({after})", true, exported)
+            self.assertAlmostEqual(exported, true, delta=A_FEW_INSTRUCTIONS)
+
+    def test_group_that_never_lost_the_pmu_is_not_called_mistimed(self):
+        self.assertEqual(self.grown("perf_group_mistimed_polls_total", "alone-0", "alone-2",
+                                    group="hardware"), 0)
+
+    def assert_near(self, what, spans, metric, tolerance):
+        for before, after in spans:
+            true = self.record.true_increment(what, before, after)
+            for group in self.GROUPS:
+                with self.subTest(group=group, after=after):
+                    exported = self.grown(metric.format(group), before, after, cgroup=f"/{what}")
+                    error = self.tell(f"instructions of the cgroup {what}, 3 groups take turns "
+                                      f"(r{group}, {after})", true, exported)
+                    self.assertLess(abs(error), tolerance)
+
+    def test_groups_of_a_cgroup_that_hardly_runs_are_near_the_truth(self):
+        self.assert_near("light", self.LIGHT, "perf_cgroup_i{}_total", LIGHT_LOAD)
+
+    def test_groups_of_a_cgroup_that_switches_all_the_time_agree(self):
+        # Nothing tells the truth beside them that does not change it: kernel and user mode together.
+        counted = [self.grown(f"perf_cgroup_i{group}_total", "rotated-0", "rotated-2", cgroup="/often")
+                   for group in self.GROUPS]
+        findings.append(f"{self.boot.release()}: instructions of a cgroup that switches all the time: "
+                        + " / ".join(f"{count:.4g}" for count in counted))
+        self.assertLess(max(counted) / min(counted) - 1, ESTIMATE)
+
+    def test_running_times_are_those_of_the_time_there_was(self):
+        for cgroup, (before, after) in (("often", ("rotated-0", "rotated-2")),
+                                        ("light", ("light-0", "light-2"))):
+            had = sum(self.ratio(before, after, group=f"r{group}", cgroup=f"/{cgroup}")
+                      for group in self.GROUPS)
+            self.assertAlmostEqual(had, 1, delta=ESTIMATE, msg=cgroup)
+
+    def test_no_counter_falls(self):
+        self.assert_nothing_fell("alone-0", "alone-1", "alone-2")
+        self.assert_nothing_fell("rotated-0", "rotated-1", "rotated-2", "light-0", "light-1", "light-2")
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("beside", "rotated")
+
+
+class SwitchesOn61Test(SwitchesChecks, MachineTest):
+    boot = Boot("switches", "6.1")
+
+
+class SwitchesOnMistimed612Test(SwitchesChecks, MachineTest):
+    boot = Boot("switches", "6.12-mistimed")
+
+
+class SwitchesOn612Test(SwitchesChecks, MachineTest):
+    boot = Boot("switches", "6.12")
 
 
 class HotplugTest(AnyRun, MachineTest):

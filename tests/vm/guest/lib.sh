@@ -142,6 +142,10 @@ run_for() {  # SECONDS NAME
   halt "$2"
 }
 
+note_switches() {  # NAME MARK
+  grep ctxt_switches "/proc/$(pid_of "$1")/status" | write_down switches "$2"
+}
+
 # What the exporter and the works say while nothing works, so that both speak of the same.
 mark() {  # NAME
   local pid work

@@ -42,16 +42,12 @@ run_often() {  # CGROUP
 }
 
 judge_often() {  # CGROUP
-  note_switches "$1-0"
+  note_switches "$1" "$1-0"
   mark "$1-0"
   run_for 5 "$1"
-  note_switches "$1-1"
+  note_switches "$1" "$1-1"
   mark "$1-1"
   end_work "$1"
-}
-
-note_switches() {  # MARK
-  grep ctxt_switches "/proc/$(pid_of "${1%-*}")/status" | write_down switches "$1"
 }
 
 run_often work_first

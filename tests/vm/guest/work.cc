@@ -18,12 +18,16 @@
 //          wake AMOUNT    recv(2) until its timeout of 8 ms, then works for AMOUNT us, and again.
 //                         The timeout ends on a tick, so the work always lies between two ticks
 //          pulse AMOUNT   works for AMOUNT us, then sleeps 99 times that, and again
+//          switch AMOUNT  AMOUNT instructions, then a process of the cgroup CGROUP_DIRECTORY-partner
+//                         has the CPU for a moment, and again: as many switches as there can be
 
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <time.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "counter.h"
@@ -107,8 +111,48 @@ int open_truth(const std::string& name, const char* cgroup_directory, int cpu) {
   }
 }
 
-[[noreturn]] void work(std::string_view kind, long amount) {
+/// A process of another cgroup that gives back each byte that it is given.
+class Partner {
+ public:
+  explicit Partner(const std::string& cgroup_directory) {
+    if (::pipe(there_) != 0 || ::pipe(back_) != 0) die("pipe");
+    const pid_t child = ::fork();
+    if (child < 0) die("fork");
+    if (child > 0) {
+      ::close(there_[0]);  // so that it sees the end of this process
+      return;
+    }
+    ::close(there_[1]);
+    join_cgroup(cgroup_directory);
+    for (char byte = 0; ::read(there_[0], &byte, 1) == 1 && ::write(back_[1], &byte, 1) == 1;) {
+    }
+    ::_exit(0);
+  }
+
+  void take_and_give_back() {
+    char byte = 0;
+    if (::write(there_[1], &byte, 1) != 1) die("write to the partner");
+    while (::read(back_[0], &byte, 1) != 1) {  // SIGUSR1 may interrupt it
+    }
+  }
+
+ private:
+  int there_[2];
+  int back_[2];
+};
+
+[[noreturn]] void switch_cgroups(Partner& partner, long instructions) {
+  for (;;) {
+    retire(static_cast<std::uint64_t>(instructions));
+    partner.take_and_give_back();
+  }
+}
+
+[[noreturn]] void work(std::string_view kind, long amount, const std::string& cgroup_directory) {
+  std::optional<Partner> partner;
+  if (kind == "switch") partner.emplace(cgroup_directory + "-partner");
   report_and_stop();
+  if (partner) switch_cgroups(*partner, amount);
   if (kind == "wake") wake_on_ticks(amount);
   if (kind == "pulse") pulse(amount);
   if (kind == "spin") {
@@ -134,5 +178,5 @@ int main(int argc, char** argv) {
   pin_to(cpu);
   truth_fd = open_truth(argv[3], argv[1], cpu);
   stop_at_signal();
-  work(argv[5], argc > 6 ? std::atol(argv[6]) : 0);
+  work(argv[5], argc > 6 ? std::atol(argv[6]) : 0, argv[1]);
 }
