@@ -29,7 +29,7 @@ bool read_heading(const std::string& line, Recording& recording) {
 }
 
 /// One line of increments, added to totals.
-bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& totals) {
+bool add_second(const std::string& line, bool has_clocks, std::vector<Reading>& totals) {
   std::istringstream numbers(line);
   const auto next = [&] {
     std::uint64_t increment = 0;
@@ -39,8 +39,8 @@ bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& t
   const std::uint64_t truth = next();
   const std::uint64_t always = next();
   const std::uint64_t always_enabled = next();
-  const std::uint64_t clock_always = has_clock ? next() : 0;
-  const std::uint64_t clock_always_enabled = has_clock ? next() : 0;
+  const std::uint64_t clock_always = has_clocks ? next() : 0;
+  const std::uint64_t clock_always_enabled = has_clocks ? next() : 0;
   for (Reading& group : totals) {
     group.truth += truth;
     group.always += always;
@@ -49,7 +49,7 @@ bool add_second(const std::string& line, bool has_clock, std::vector<Reading>& t
     group.running_ns += next();
     group.events += next();
     group.sampled += next();
-    if (has_clock) group.clock_ns += next();
+    if (has_clocks) group.clock_ns += next();
     group.clock_always_ns += clock_always;
     group.clock_always_enabled_ns += clock_always_enabled;
   }

@@ -74,7 +74,13 @@ void check(const Replay& replay, Misses& misses) {
   const std::string where = "recording " + recording.kernel + " " + recording.scope + "-" +
                             recording.load + (replay.by_time ? " by time" : "");
   for (const FiguresOfAll& figures : replay.figures) check_never_worse(figures, where, misses);
-  if (recording.scope != "cpu") return;
+  if (recording.scope == "cgroup") {
+    for (const FiguresOfAll& figures : replay.figures) {
+      const double bias = figures[kOurs].bias();
+      misses.demand(std::abs(bias) <= kMostCgroupBias, where, "bias %.3f %%", 100 * bias);
+    }
+    return;
+  }
   const double at_1s = gain(replay.figures[0]);
   for (const Gain& target : kRecordedGains) {
     if (target.load != recording.load) continue;
