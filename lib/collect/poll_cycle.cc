@@ -72,6 +72,11 @@ PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
                           const EventModels& models) {
   lessons_.clear();
   lessons_.kernel_mistimes = models.kernel_mistimes;
+  if (!is_settled_) {
+    each_target([](Target& target, const Scope&) {
+      for (TargetGroup& group : target.groups) group.begin_poll();
+    });
+  }
   PollReport report = settle(targets, models);
   each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
   return report;

@@ -57,10 +57,7 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
 
 int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
                       std::shared_ptr<const cgroup::Cgroup> cgroup, PollReport& report) {
-  if (polls_to_wait_ > 0) {
-    --polls_to_wait_;
-    return 0;
-  }
+  if (polls_to_wait_ > 0) return 0;
   const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
@@ -77,7 +74,8 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
     if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
     report_refusal(failure, place, report);
-    polls_to_wait_ = std::min(1U << std::min(failures_, 31U), kLongestWait);
+    const unsigned polls_of_rest = std::min(1U << std::min(failures_, 31U), kLongestWait);
+    polls_to_wait_ = polls_of_rest + 1;  // the next one tries after them
     ++failures_;
     return failure.error.code;
   }

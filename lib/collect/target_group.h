@@ -51,12 +51,15 @@ class TargetGroup {
   const std::shared_ptr<const cgroup::Cgroup>& cgroup() const { return cgroup_; }
 
   /// Opens it on `cpu`, in `cgroup` or, when that is null, for the whole CPU. A failure goes into
-  /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 16 polls. A cgroup
-  /// or CPU that has gone meanwhile is no failure. One whose helpers are refused is opened without.
-  /// Returns the errno of a failure, else 0.
+  /// the report; after it, calls are answered by doing nothing for 1, 2, 4, ... 16 polls, however
+  /// many looks are between them. A cgroup or CPU that has gone meanwhile is no failure. One whose
+  /// helpers are refused is opened without. Returns the errno of a failure, else 0.
   int open(perf::PerfKernel& kernel, int cpu, std::shared_ptr<const cgroup::Cgroup> cgroup,
            PollReport& report);
   void close(PollReport& report);
+
+  /// A poll begins: one less to wait for after a failure. Called before open().
+  void begin_poll() { polls_to_wait_ -= polls_to_wait_ > 0 ? 1 : 0; }
 
   /// Its cgroup has gone before it was open: sums lack what it would have counted.
   void miss() { has_missed_ = true; }

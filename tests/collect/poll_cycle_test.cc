@@ -203,6 +203,25 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
 }
 
+TEST_F(PollCycleTest, LooksDoNotShortenTheRestOfARefusedGroup) {
+  kernel_.refuse("cpu0 instructions", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto nothing_new = targets({});
+  const EventModels models{*plan_};
+
+  std::vector<int> polls_with_a_try;
+  std::size_t tries_of_looks = 0;
+  for (int poll = 1; poll <= 20; ++poll) {
+    if (!cycle.run(nothing_new, models).refusals.empty()) polls_with_a_try.push_back(poll);
+    for (int look = 0; look < 20; ++look) {
+      tries_of_looks += cycle.settle(nothing_new, models).refusals.size();
+    }
+  }
+
+  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));
+  EXPECT_EQ(tries_of_looks, 0U);
+}
+
 TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   kernel_.refuse("instructions", EMFILE);
   PollCycle cycle{kernel_, plan_, 0};
