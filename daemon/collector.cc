@@ -80,7 +80,11 @@ Result<std::unique_ptr<Collector>> Collector::create(perf::PerfKernel& kernel,
 }
 
 Collector::Collector(perf::PerfKernel& kernel, collect::TargetTracker tracker)
-    : kernel_(kernel), plan_(tracker.plan()), tracker_(std::move(tracker)), models_(*plan_) {}
+    : kernel_(kernel),
+      plan_(tracker.plan()),
+      tracker_(std::move(tracker)),
+      models_(*plan_),
+      descriptor_(tracker_.descriptor()) {}
 
 Collector::~Collector() {
   for (State now = state_; now != State::kIdle; now = state_) state_.wait(now);
@@ -158,6 +162,7 @@ void Collector::lead() {
   report_.now = {};
   tracker_.set_aside(std::exchange(report_.short_of, {}), started_);
   const auto before = std::exchange(targets_, tracker_.update(started_, report_));
+  descriptor_ = tracker_.descriptor();
   const bool is_settled = std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
     return worker->cycle->is_settled();
   });

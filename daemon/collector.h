@@ -64,8 +64,9 @@ class Collector {
   std::uint64_t steps() const;
 
   /// Readable when cgroups may have come or gone since the last poll or look; -1 when nothing tells
-  /// but looking. Only for waiting.
-  int descriptor() const { return tracker_.descriptor(); }
+  /// but looking. Only for waiting. Where there was none, there can be one after any poll or look;
+  /// it stays open as long as the collector lives.
+  int descriptor() const { return descriptor_; }
 
  private:
   struct Worker;
@@ -100,6 +101,7 @@ class Collector {
   std::function<void()> looked_;
 
   std::atomic<std::size_t> still_running_ = 0;
+  std::atomic<int> descriptor_;           ///< of tracker_, which is the leader's
   std::atomic<std::uint64_t> ended_ = 0;  ///< polls and looks
   std::atomic<State> state_ = State::kIdle;
   std::atomic<bool> stopping_ = false;

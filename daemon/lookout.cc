@@ -25,9 +25,18 @@ void Lookout::watch(Collector& collector, std::chrono::nanoseconds interval) {
   stop();
   collector_ = &collector;
   polls_are_rare_ = interval > kLongestWait;
-  const int told = ::fcntl(collector.descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (told >= 0) told_.assign(told);  // else looking is all there is
   wait();
+}
+
+/// The kernel may have refused the collector an inotify instance at first, and given it one later.
+void Lookout::follow_descriptor() {
+  const int descriptor = collector_->descriptor();
+  if (descriptor == followed_ && told_.is_open()) return;
+  followed_ = descriptor;
+  error_code ignored;
+  told_.close(ignored);
+  const int told = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (told >= 0) told_.assign(told);  // else looking is all there is
 }
 
 void Lookout::stop() {
@@ -36,20 +45,23 @@ void Lookout::stop() {
   timer_.cancel();
   error_code ignored;
   told_.close(ignored);
+  followed_ = -1;
 }
 
 void Lookout::wait() {
   const std::uint64_t watch = ++watch_;
+  follow_descriptor();
   if (told_.is_open()) {
     told_.async_wait(asio::posix::stream_descriptor::wait_read,
                      [this, watch](const error_code& cancelled) {
                        if (!cancelled) look(watch);
                      });
   }
-  if (!polls_are_rare_) return;
+  if (told_.is_open() && !polls_are_rare_) return;
   timer_.expires_after(kLongestWait);
   timer_.async_wait([this, watch](const error_code& cancelled) {
-    if (!cancelled) look(watch);
+    if (cancelled || watch != watch_) return;
+    polls_are_rare_ ? look(watch) : wait();  // by now a poll may have got a descriptor
   });
 }
 

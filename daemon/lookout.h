@@ -26,6 +26,7 @@ class Lookout {
   void stop();
 
  private:
+  void follow_descriptor();
   void wait();
   void look(std::uint64_t watch);
   void rest(std::uint64_t watch);
@@ -33,6 +34,7 @@ class Lookout {
   boost::asio::io_context& loop_;
   boost::asio::posix::stream_descriptor told_;  ///< a duplicate, as the collector owns its own
   boost::asio::steady_timer timer_;
+  int followed_ = -1;  ///< the collector's, of which told_ is one
   Collector* collector_ = nullptr;
   bool polls_are_rare_ = false;
   std::uint64_t watch_ = 0;  ///< goes up with each state; what belongs to an earlier one is void
