@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
@@ -27,7 +28,7 @@ void print(std::string_view state, const std::string& path, const std::string& l
             << '\n';
 }
 
-void print(const collect::TargetSet& targets) {
+void print(const collect::TargetSet& targets, const std::vector<std::string>& left_out) {
   std::cout << column("STATE", kStateColumn) << "CGROUP AND LABELS\n";
   std::vector<collect::CgroupTarget> counted = targets.cgroups;
   std::sort(counted.begin(), counted.end(),
@@ -35,7 +36,7 @@ void print(const collect::TargetSet& targets) {
   for (const collect::CgroupTarget& target : counted) {
     print("counted", target.path, labels_of(*target.description));
   }
-  for (const std::string& path : targets.found->left_out) print("left out", path, "");
+  for (const std::string& path : left_out) print("left out", path, "");
   for (const Error& why : targets.found->unreadable) std::cout << describe(why) << '\n';
 }
 
@@ -58,7 +59,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
-  print(*targets);
+  print(*targets, tracker.left_out());
   if (targets->cgroups.empty() && remarks.empty()) {
     remarks.push_back("none of the cgroups that are there now is selected by cgroups.include");
   }

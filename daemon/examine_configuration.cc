@@ -82,7 +82,7 @@ Finding matching_cgroups(const Examination& here, const cgroup::Hierarchy& tree,
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
   if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
   const cgroup::Discovery::Found& found = **update;
-  const std::size_t matching = found.cgroups.size() + found.left_out.size();
+  const std::size_t matching = found.cgroups.size() + found.left_out;
   what += "; " + number(matching) + " to count now";
   if (const std::optional<Error> refused = refusal_in(here, found)) {
     return no_cgroups(here, what + ": could not " + without_remedy(*refused), refused->remedy);

@@ -185,14 +185,11 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets) {
   cgroups.counted = targets.present;
   cgroups.waiting = targets.waiting;
   cgroups.lingering = targets.cgroups.size() - targets.present;
-  const std::vector<std::string>& left_out = targets.found->left_out;
-  cgroups.left_out = left_out.size();
+  cgroups.left_out = targets.found->left_out;
   cgroups.unreadable = targets.found->unreadable.size();
-  if (left_out.empty()) return cgroups;
+  if (cgroups.left_out == 0) return cgroups;
   cgroups.left_out_by = targets.left_out_reason;
-  const std::size_t most = std::min(left_out.size(), Status::kMostPaths);
-  cgroups.left_out_paths.assign(left_out.begin(),
-                                left_out.begin() + static_cast<std::ptrdiff_t>(most));
+  cgroups.left_out_paths = targets.found->left_out_paths;
   return cgroups;
 }
 

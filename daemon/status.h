@@ -126,7 +126,7 @@ struct Status {
     std::size_t left_out = 0;
     std::size_t unreadable = 0;
     std::string left_out_by;                  ///< name of the limit; empty: none
-    std::vector<std::string> left_out_paths;  ///< at most kMostPaths
+    std::vector<std::string> left_out_paths;  ///< of Discovery::Found
   };
 
   struct Limits {
@@ -147,7 +147,6 @@ struct Status {
   };
 
   static constexpr std::size_t kMostBusy = 20;
-  static constexpr std::size_t kMostPaths = 200;
 
   std::string version;
   std::chrono::system_clock::time_point now;

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
-
-#include "cgroup/cpu_use.h"
 
 namespace pex::cgroup {
 namespace {
@@ -25,12 +23,15 @@ bool has_selected_below(const Tree::Directories& directories, const std::string&
 }  // namespace
 
 Discovery::Discovery(Hierarchy hierarchy, Selection selection)
-    : hierarchy_(std::move(hierarchy)), tree_(hierarchy_.mount, std::move(selection)) {}
+    : hierarchy_(std::move(hierarchy)),
+      tree_(hierarchy_.mount, std::move(selection)),
+      left_out_(hierarchy_) {}
 
 Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t capacity,
                                                                   Clock::time_point now) {
   const Result<bool> changed = tree_.update(now);
   if (!changed) return changed.error();
+  left_out_.refresh(now);
   if (found_ && !*changed && capacity == capacity_ && !try_again_) return found_;
 
   try_again_ = false;
@@ -40,39 +41,49 @@ Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t ca
   return found_;
 }
 
-/// All that are selected, by path.
-std::vector<std::string> Discovery::wanted() const {
-  const bool leaves = tree_.selection().leaves;
-  std::vector<std::string> paths;
-  for (const auto& [path, directory] : tree_.directories()) {
-    if (!directory.is_selected) continue;
-    if (leaves && has_selected_below(tree_.directories(), path)) continue;
-    paths.push_back(path);
-  }
-  return paths;
+bool Discovery::is_wanted(const std::string& path) const {
+  const Tree::Directories& directories = tree_.directories();
+  const auto place = directories.find(path);
+  return place != directories.end() && place->second.is_selected &&
+         !(tree_.selection().leaves && has_selected_below(directories, path));
 }
 
-bool Discovery::is_held(const std::string& path) const {
-  const auto held = held_.find(path);
-  return held != held_.end() && held->second->id == tree_.directories().at(path).inode;
+/// What changes at a path decides, of leaves, on all that it is inside of as well.
+void Discovery::follow_tree() {
+  std::set<std::string> above;
+  for (const std::string& path : tree_.take_changed_paths()) {
+    reconsider(path);
+    if (!tree_.selection().leaves) continue;
+    for (std::size_t end = path.rfind('/'); end != 0 && end != std::string::npos;
+         end = path.rfind('/', end - 1)) {
+      if (!above.insert(path.substr(0, end)).second) break;  // nor what is above that
+    }
+  }
+  for (const std::string& path : above) {
+    const bool is_known = held_.contains(path) || left_out_.contains(path);
+    if (is_known != is_wanted(path)) reconsider(path);
+  }
 }
 
-/// Those of `wanted` that are not held yet, in the order in which they get the room there is.
-std::vector<std::string> Discovery::newcomers(const std::vector<std::string>& wanted,
-                                              std::size_t room) {
-  std::vector<std::pair<std::uint64_t, std::string>> by_use;
-  for (const std::string& path : wanted) {
-    if (!is_held(path)) by_use.emplace_back(0, path);
+/// A directory may have come, gone or been made anew at `path`.
+void Discovery::reconsider(const std::string& path) {
+  refused_.erase(path);
+  const bool wanted = is_wanted(path);
+  if (const auto held = held_.find(path); held != held_.end()) {
+    if (wanted && held->second->id == tree_.directories().at(path).inode) return;
+    held_.erase(held);
   }
-  const bool has_to_choose = room > 0 && by_use.size() > room;
-  if (has_to_choose) {
-    for (auto& [use, path] : by_use) use = cpu_use(hierarchy_, path);
+  if (wanted) {
+    leave_out(path);
+  } else {
+    left_out_.remove(path);
   }
-  std::stable_sort(by_use.begin(), by_use.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> paths;
-  for (auto& [use, path] : by_use) paths.push_back(std::move(path));
-  return paths;
+}
+
+/// Until there is room for it.
+void Discovery::leave_out(const std::string& path) {
+  if (!left_out_.contains(path)) arrived_.insert(path);
+  left_out_.add(path);
 }
 
 Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) const {
@@ -92,46 +103,64 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
 }
 
 /// One that cannot be held costs the others nothing, and least of all their room.
-void Discovery::take(const std::string& path, Held& held, Found& found) {
+void Discovery::take(const std::string& path, Found& found) {
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
   if (cgroup) {
-    held.emplace(path, std::move(*cgroup));
+    held_.emplace(path, std::move(*cgroup));
   } else if (cgroup.error().code == ENOENT) {
     tree_.forget(path);
-  } else if (!tree_.unreadable().contains(path)) {  // else that has been said
+  } else {
+    refused_.insert(path);
+    if (tree_.unreadable().contains(path)) return;  // that has been said
     try_again_ = try_again_ || wants_descriptor(cgroup.error().code);
     found.unreadable.push_back(std::move(cgroup.error()));
+  }
+}
+
+void Discovery::drop_surplus(std::size_t capacity) {
+  while (held_.size() > capacity) {
+    const auto last = std::prev(held_.end());
+    leave_out(last->first);
+    held_.erase(last);
+  }
+}
+
+void Discovery::fill_room(std::size_t capacity, Found& found) {
+  const bool is_first = found_ == nullptr;  // takes long in any case, and finds the busiest
+  while (held_.size() < capacity && left_out_.size() > 0) {
+    const std::size_t room = capacity - held_.size();
+    for (const std::string& path :
+         left_out_.most_used(room, is_first ? left_out_.size() : LeftOut::kMaxReads)) {
+      left_out_.remove(path);
+      take(path, found);
+    }
   }
 }
 
 Discovery::Found Discovery::choose(std::size_t capacity) {
   Found found;
   for (const auto& [path, why] : tree_.unreadable()) found.unreadable.push_back(why);
-  const std::vector<std::string> all = wanted();
-  Held held;
-  for (const std::string& path : all) {
-    if (!is_held(path)) continue;
-    if (held.size() < capacity) {
-      held.insert(*held_.find(path));
-    } else {
-      found.left_out.push_back(path);
-    }
-  }
-  for (const std::string& path : newcomers(all, capacity - held.size())) {
-    if (held.size() < capacity) {
-      take(path, held, found);
-    } else {
-      found.left_out.push_back(path);
-    }
-  }
-  std::sort(found.left_out.begin(), found.left_out.end());
-  for (const auto& [path, cgroup] : held) found.cgroups.push_back(cgroup);
-  held_ = std::move(held);
+  for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
+  follow_tree();
+  drop_surplus(capacity);
+  fill_room(capacity, found);
+  count_newly_left_out();
+  for (const auto& [path, cgroup] : held_) found.cgroups.push_back(cgroup);
+  found.left_out = left_out_.size();
+  found.left_out_paths = left_out_.paths(kMaxPaths);
   return found;
 }
 
+void Discovery::count_newly_left_out() {
+  for (const std::string& path : std::exchange(arrived_, {})) {
+    newly_left_out_ += left_out_.contains(path) ? 1 : 0;
+  }
+}
+
 void Discovery::let_go(const std::string& path) {
-  try_again_ = held_.erase(path) > 0 || try_again_;
+  if (held_.erase(path) == 0) return;
+  leave_out(path);
+  try_again_ = true;
 }
 
 }  // namespace pex::cgroup

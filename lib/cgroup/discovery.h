@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/left_out.h"
 #include "cgroup/tree.h"
 
 namespace pex::cgroup {
@@ -25,17 +28,22 @@ class Discovery {
   /// kernel.
   struct Found {
     std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-    std::vector<std::string> left_out;  ///< selected as well, but more than `capacity`; by path
-    std::vector<Error> unreadable;      ///< a directory each, left out with all below it
+    std::size_t left_out = 0;                 ///< selected as well, but more than `capacity`
+    std::vector<std::string> left_out_paths;  ///< the first of them by path, at most kMaxPaths
+    std::vector<Error> unreadable;            ///< a directory each, left out with all below it
 
     bool operator==(const Found&) const = default;
   };
 
+  /// There can be thousands, and who looks at a list wants some.
+  static constexpr std::size_t kMaxPaths = 200;
+
   Discovery(Hierarchy hierarchy, Selection selection);
 
   /// What there is now; the same object as before when nothing has changed. Where there are too
-  /// many, those already held stay; then come those whose tasks have used most CPU time so far
-  /// (cpu_use.h), then the first by path. Fails when the tree as a whole cannot be read; then what
+  /// many, those already held stay; then come those whose tasks have used most CPU time
+  /// (left_out.h), then the first by path. Costs the time of what has changed and of what is held,
+  /// however many are left out. Fails when the tree as a whole cannot be read; then what
   /// was found last still holds.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
@@ -45,6 +53,12 @@ class Discovery {
   /// Selected ones that were gone before they could be held, since the last call (Tree).
   std::uint64_t take_missed() { return tree_.take_missed(); }
 
+  /// All that are left out, by path.
+  std::vector<std::string> left_out() const { return left_out_.paths(left_out_.size()); }
+
+  /// How many have come to be left out since the last call.
+  std::uint64_t take_newly_left_out() { return std::exchange(newly_left_out_, 0); }
+
   /// See Tree.
   bool take_overflow() { return tree_.take_overflow(); }
   bool is_watched() const { return tree_.is_watched(); }
@@ -53,17 +67,27 @@ class Discovery {
  private:
   using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
-  std::vector<std::string> wanted() const;
-  std::vector<std::string> newcomers(const std::vector<std::string>& wanted, std::size_t room);
+  bool is_wanted(const std::string& path) const;
+  void follow_tree();
+  void reconsider(const std::string& path);
+  void leave_out(const std::string& path);
+  void drop_surplus(std::size_t capacity);
+  void fill_room(std::size_t capacity, Found& found);
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
-  bool is_held(const std::string& path) const;
-  void take(const std::string& path, Held& held, Found& found);
+  void take(const std::string& path, Found& found);
   Found choose(std::size_t capacity);
+  void count_newly_left_out();
 
   Hierarchy hierarchy_;
   Tree tree_;
   std::shared_ptr<const Found> found_;
-  Held held_;  ///< what found_ holds, by path
+  // Each that is wanted is in one of these.
+  Held held_;
+  LeftOut left_out_;
+  std::set<std::string> refused_;  ///< could not be held; each choice tries again
+
+  std::set<std::string> arrived_;  ///< in left_out_, during a choice
+  std::uint64_t newly_left_out_ = 0;
   std::size_t capacity_ = 0;
   bool try_again_ = false;  ///< choose anew even if nothing changes
 };

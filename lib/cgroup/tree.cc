@@ -86,10 +86,25 @@ Result<> Tree::look_everywhere() {
   if (const Result<> entered = enter("", look); !entered) return entered.error();
   looked_ = true;
   changed_ = changed_ || look.found != known_ || look.unreadable != unreadable_;
-  known_ = std::move(look.found);
+  replace_known(std::move(look.found));
   unreadable_ = std::move(look.unreadable);
   return {};
 }
+
+/// Both are in the order of paths.
+void Tree::replace_known(Directories now) {
+  auto old = known_.cbegin();
+  for (const auto& [path, directory] : now) {
+    for (; old != known_.cend() && old->first < path; ++old) changed_paths_.push_back(old->first);
+    const bool was_known = old != known_.cend() && old->first == path;
+    if (!was_known || old->second != directory) changed_paths_.push_back(path);
+    if (was_known) ++old;
+  }
+  for (; old != known_.cend(); ++old) changed_paths_.push_back(old->first);
+  known_ = std::move(now);
+}
+
+std::vector<std::string> Tree::take_changed_paths() { return std::exchange(changed_paths_, {}); }
 
 bool Tree::apply(const TreeWatch::Change& change) {
   const std::string& path = change.path;
@@ -110,6 +125,7 @@ bool Tree::came(const std::string& path) {
   erase(path);
   Look look;
   if (!visit(path, *inode, look)) looked_ = false;  // all is looked at next time
+  for (const auto& [found, directory] : look.found) changed_paths_.push_back(found);
   known_.merge(look.found);
   unreadable_.merge(look.unreadable);
   return true;
@@ -142,15 +158,19 @@ std::uint64_t Tree::take_missed() { return std::exchange(missed_count_, 0); }
 
 /// With all below it, which in the order of paths is one range.
 bool Tree::erase(const std::string& path) {
-  const auto erase_from = [&](auto& map) {
+  const auto erase_from = [&](auto& map, const auto& erased) {
     const auto below = map.lower_bound(path + "/");
     const auto behind = map.lower_bound(path + static_cast<char>('/' + 1));
     const bool any = below != behind;
+    for (auto each = below; each != behind; ++each) erased(each->first);
     map.erase(below, behind);
-    return map.erase(path) > 0 || any;
+    if (map.erase(path) == 0) return any;
+    erased(path);
+    return true;
   };
-  const bool was_unreadable = erase_from(unreadable_);
-  return erase_from(known_) || was_unreadable;
+  const bool was_unreadable = erase_from(unreadable_, [](const std::string&) {});
+  return erase_from(known_, [this](const std::string& gone) { changed_paths_.push_back(gone); }) ||
+         was_unreadable;
 }
 
 /// A directory that has vanished meanwhile is no failure: it is what we came to learn. One whose

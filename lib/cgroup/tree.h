@@ -44,6 +44,10 @@ class Tree {
   /// A directory each, left out with all below it.
   const std::map<std::string, Error>& unreadable() const { return unreadable_; }
 
+  /// The paths at which a directory has come, gone or been made anew since the last call: those of
+  /// which directories() tells something else now.
+  std::vector<std::string> take_changed_paths();
+
   /// One of them was found to be gone before it has been told.
   void forget(const std::string& path);
 
@@ -67,6 +71,7 @@ class Tree {
   };
 
   Result<> look_everywhere();
+  void replace_known(Directories now);
   bool apply(const TreeWatch::Change& change);
   bool came(const std::string& path);
   bool went(const std::string& path);
@@ -86,6 +91,7 @@ class Tree {
   Clock::time_point looked_at_;
   bool overflowed_ = false;
   bool changed_ = false;  ///< and that has not been told
+  std::vector<std::string> changed_paths_;
 };
 
 /// Whether opening a file failed for want of descriptors, which is over some time.

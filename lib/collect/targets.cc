@@ -13,14 +13,6 @@ bool is_found(const Found& found, const cgroup::Cgroup* cgroup) {
                      [&](const auto& each) { return each.get() == cgroup; });
 }
 
-/// How many of `now` are not in `before`; both are in rising order.
-std::size_t newcomers(const std::vector<std::string>& now, const std::vector<std::string>& before) {
-  return static_cast<std::size_t>(
-      std::count_if(now.begin(), now.end(), [&](const std::string& path) {
-        return !std::binary_search(before.begin(), before.end(), path);
-      }));
-}
-
 constexpr std::string_view kUnwatched =
     "watch the tree of cgroups: inotify has no room for more, so each look is at the whole tree";
 
@@ -41,11 +33,11 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   const Capacity room = capacity(now);
   std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
+  tell_of_left_out(*found, room, report);
   if (found == current_->found && cpus == current_->cpus && !renamed && waiting_.empty() &&
       !any_expired(now)) {
     return current_;
   }
-  if (found != current_->found) tell_of_left_out(*found, room, report);
   auto next = std::make_shared<TargetSet>();
   next->cgroups = merge(*found, now, report);
   if (renamed) describe(next->cgroups);
@@ -109,13 +101,13 @@ bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
 }
 
 void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacity,
-                                     PollReport& report) const {
-  const std::size_t dropped = newcomers(found.left_out, current_->found->left_out);
+                                     PollReport& report) {
+  if (!cgroups_.discovery) return;
+  const std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
   if (dropped == 0) return;
   report.cgroups_dropped[capacity.bound] += dropped;
-  report.add_failure(
-      "cgroups left out",
-      too_many_cgroups(budget_, need_, capacity, found.cgroups.size() + found.left_out.size()));
+  report.add_failure("cgroups left out", too_many_cgroups(budget_, need_, capacity,
+                                                          found.cgroups.size() + found.left_out));
 }
 
 bool TargetTracker::any_expired(Clock::time_point now) const {
@@ -205,6 +197,10 @@ void TargetTracker::set_aside(const std::map<std::string, int>& short_of, Clock:
   for (const auto& cgroup : waiting_) cgroups_.discovery->let_go(cgroup->path);
   const std::size_t fitting = current_->present - std::min(current_->present, short_of.size());
   shortage_.met(bound_met_by(short_of.begin()->second), fitting, now);
+}
+
+std::vector<std::string> TargetTracker::left_out() const {
+  return cgroups_.discovery ? cgroups_.discovery->left_out() : std::vector<std::string>{};
 }
 
 int TargetTracker::descriptor() const {

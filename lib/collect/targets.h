@@ -67,6 +67,9 @@ class TargetTracker {
   /// of their counters is worth nothing, so they go, and all are tried again after a while.
   void set_aside(const std::map<std::string, int>& short_of, Clock::time_point now);
 
+  /// The paths of all that are left out (TargetSet::found tells of the first), by path.
+  std::vector<std::string> left_out() const;
+
   const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
 
   /// Readable when cgroups may have come or gone; -1 when only update() tells. Only for waiting.
@@ -82,7 +85,7 @@ class TargetTracker {
                                             PollReport& report);
   bool names_changed(Clock::time_point now, PollReport& report);
   bool any_expired(Clock::time_point now) const;
-  void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report) const;
+  void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report);
   std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now, PollReport& report);
   std::shared_ptr<const cgroup::Cgroup> admit(const std::string& path,
                                               const std::shared_ptr<const cgroup::Cgroup>& current,

@@ -89,7 +89,7 @@ struct PollMetrics {
     cgroups_counted.Set(static_cast<double>(targets.present));
     cgroups_lingering.Set(static_cast<double>(targets.cgroups.size() - targets.present));
     cgroups_waiting.Set(static_cast<double>(targets.waiting));
-    cgroups_left_out.Set(static_cast<double>(targets.found->left_out.size()));
+    cgroups_left_out.Set(static_cast<double>(targets.found->left_out));
     cgroups_unreadable.Set(static_cast<double>(targets.found->unreadable.size()));
     series.Set(static_cast<double>(collect::count_series(snapshot)));
   }

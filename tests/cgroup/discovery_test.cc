@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -67,7 +68,7 @@ TEST(DiscoveryTest, FindsWhatIsSelectedByPath) {
 
   EXPECT_THAT(paths(*found),
               ElementsAre("/system.slice/db.service", "/system.slice/web.service", "/user.slice"));
-  EXPECT_EQ(found->left_out.size(), 0U);
+  EXPECT_EQ(found->left_out, 0U);
 }
 
 TEST(DiscoveryTest, FindsBelowWhatItExcludes) {
@@ -155,7 +156,7 @@ TEST(DiscoveryTest, TakesTheFirstByPathWhenThereAreTooMany) {
   const auto found = must_update(discovery, 2);
 
   EXPECT_THAT(paths(*found), ElementsAre("/a", "/b"));
-  EXPECT_EQ(found->left_out.size(), 2U);
+  EXPECT_EQ(found->left_out, 2U);
 }
 
 TEST(DiscoveryTest, KeepsThoseAlreadyFoundWhenMoreComeThanThereIsRoomFor) {
@@ -168,7 +169,7 @@ TEST(DiscoveryTest, KeepsThoseAlreadyFoundWhenMoreComeThanThereIsRoomFor) {
   const auto found = must_update(discovery, 3);
 
   EXPECT_THAT(paths(*found), ElementsAre("/a", "/m", "/n"));
-  EXPECT_EQ(found->left_out.size(), 1U);
+  EXPECT_EQ(found->left_out, 1U);
 }
 
 TEST(DiscoveryTest, LetsOneInWhenAnotherGoes) {
@@ -180,7 +181,7 @@ TEST(DiscoveryTest, LetsOneInWhenAnotherGoes) {
   const auto found = must_update(discovery, 2);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b", "/c"));
-  EXPECT_EQ(found->left_out.size(), 0U);
+  EXPECT_EQ(found->left_out, 0U);
 }
 
 TEST(DiscoveryTest, FollowsItsCapacity) {
@@ -193,7 +194,7 @@ TEST(DiscoveryTest, FollowsItsCapacity) {
   const auto none = must_update(discovery, 0);
 
   EXPECT_THAT(none->cgroups, IsEmpty());
-  EXPECT_EQ(none->left_out.size(), 3U);
+  EXPECT_EQ(none->left_out, 3U);
 }
 
 TEST(DiscoveryTest, ClosesTheDirectoriesItNoLongerSelects) {
@@ -394,7 +395,7 @@ TEST(DiscoveryLeavesTest, AreTheLimitedOnes) {
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/a/x"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a/y", "/b"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a/y", "/b"));
 }
 
 // --- the choice among too many -------------------------------------------------------------------
@@ -413,7 +414,7 @@ TEST(DiscoveryChoiceTest, TakesThoseThatHaveUsedMostCpuTime) {
   const auto found = must_update(discovery, 2);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b", "/d"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a", "/c"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a", "/c"));
 }
 
 TEST(DiscoveryChoiceTest, TakesTheFirstByPathOfThoseThatHaveUsedAsMuch) {
@@ -424,8 +425,8 @@ TEST(DiscoveryChoiceTest, TakesTheFirstByPathOfThoseThatHaveUsedAsMuch) {
   const auto found = must_update(discovery, 3);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b10", "/b11", "/b12"));
-  EXPECT_EQ(found->left_out.size(), 89U);
-  EXPECT_TRUE(std::is_sorted(found->left_out.begin(), found->left_out.end()));
+  EXPECT_EQ(found->left_out, 89U);
+  EXPECT_TRUE(std::is_sorted(found->left_out_paths.begin(), found->left_out_paths.end()));
 }
 
 TEST(DiscoveryChoiceTest, OfVersion1GoesByTheHierarchyThatAccounts) {
@@ -452,20 +453,22 @@ TEST(DiscoveryChoiceTest, KeepsThoseItHoldsWhateverOthersUse) {
   const auto found = must_update(discovery, 3);
 
   EXPECT_THAT(paths(*found), ElementsAre("/m", "/n", "/z"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a"));
 }
 
-TEST(DiscoveryChoiceTest, GivesRoomToTheOneThatHasUsedMostUntilThen) {
+TEST(DiscoveryChoiceTest, GivesRoomToTheOneThatHasUsedMostUpToHalfAMinuteBefore) {
   test::TempTree tree{{"a/cpu.stat", kUse9}, {"b/cpu.stat", kUse5}, {"c/cpu.stat", kUse1}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
   ASSERT_THAT(paths(*must_update(discovery, 1)), ElementsAre("/a"));
 
   tree.write("c/cpu.stat", kUse9);
+  (void)must_update(discovery, 1, kStart + 30s);
+  tree.write("b/cpu.stat", "usage_usec 10\n");
   tree.remove("a");
-  const auto found = must_update(discovery, 1);
+  const auto found = must_update(discovery, 1, kStart + 31s);
 
   EXPECT_THAT(paths(*found), ElementsAre("/c"));
-  EXPECT_THAT(found->left_out, ElementsAre("/b"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/b"));
 }
 
 TEST(DiscoveryChoiceTest, LeavesOutByPathWhereItHasToDropSome) {
@@ -476,7 +479,7 @@ TEST(DiscoveryChoiceTest, LeavesOutByPathWhereItHasToDropSome) {
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/a"));
-  EXPECT_THAT(found->left_out, ElementsAre("/b", "/c", "/d"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/b", "/c", "/d"));
 }
 
 TEST(DiscoveryChoiceTest, TakesOneMadeAnewForANewcomer) {
@@ -490,7 +493,88 @@ TEST(DiscoveryChoiceTest, TakesOneMadeAnewForANewcomer) {
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a"));
+}
+
+TEST(DiscoveryChoiceTest, CountsEachOnceThatComesToBeLeftOut) {
+  test::TempTree tree{{"a/"}, {"b/"}, {"c/"}};
+  Discovery discovery{{tree.root()}, selection({"/*"})};
+  must_update(discovery, 1);
+  EXPECT_EQ(discovery.take_newly_left_out(), 2U);
+
+  tree.make_directory("d");
+  must_update(discovery, 1);
+  EXPECT_EQ(discovery.take_newly_left_out(), 1U);
+  tree.remove("a");
+  must_update(discovery, 1);
+  EXPECT_EQ(discovery.take_newly_left_out(), 0U);
+  must_update(discovery, 0);
+  EXPECT_EQ(discovery.take_newly_left_out(), 1U);  // the one that had been held
+}
+
+TEST(DiscoveryChoiceTest, OfMoreThanSomebodyWouldReadItListsTheFirstAndCountsAll) {
+  test::TempTree tree;
+  for (int i = 1000; i < 1300; ++i) tree.make_directory(std::to_string(i));
+  Discovery discovery{{tree.root()}, selection({"/*"})};
+
+  const auto found = must_update(discovery, 1);
+
+  EXPECT_EQ(found->left_out, 299U);
+  ASSERT_EQ(found->left_out_paths.size(), Discovery::kMaxPaths);
+  EXPECT_EQ(found->left_out_paths.front(), "/1001");
+  EXPECT_EQ(found->left_out_paths.back(), "/1200");
+  EXPECT_EQ(discovery.left_out().size(), 299U);
+}
+
+/// All that is selected below `root`, found the long way.
+std::vector<std::string> selected_below(const std::string& root, const Selection& selection) {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string path = entry.path().string().substr(root.size());
+    if (selection.matches(path)) all.push_back(path);
+  }
+  std::vector<std::string> wanted;
+  for (const std::string& path : all) {
+    const bool is_leaf = std::none_of(all.begin(), all.end(), [&](const std::string& other) {
+      return other.starts_with(path + "/");
+    });
+    if (is_leaf || !selection.leaves) wanted.push_back(path);
+  }
+  std::sort(wanted.begin(), wanted.end());
+  return wanted;
+}
+
+TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut) {
+  std::mt19937 random{20260901};
+  const auto any = [&random](int below) { return static_cast<int>(random() % below); };
+  for (const bool leaves : {false, true}) {
+    test::TempTree tree;
+    Selection selected = selection({"/*", "/a*/**", "/b/?"}, {"/a1", "/b/a"});
+    selected.leaves = leaves;
+    Discovery discovery{{tree.root()}, selected};
+    for (int round = 0; round < 400; ++round) {
+      for (int changes = any(4); changes > 0; --changes) {
+        static constexpr const char* kNames[] = {"a", "a1", "a-", "b", "c"};
+        std::string path;
+        for (int depth = 1 + any(3); depth > 0; --depth) path += std::string("/") + kNames[any(5)];
+        if (any(2) == 0) {
+          tree.make_directory(path);
+        } else if (std::filesystem::exists(tree.path(path))) {
+          tree.remove(path);
+        }
+      }
+      const auto capacity = static_cast<std::size_t>(any(10) < 8 ? 5 : any(12));
+      const auto found = must_update(discovery, capacity, kStart + round * 1s);
+
+      const std::vector<std::string> held = paths(*found);
+      std::vector<std::string> both = discovery.left_out();
+      EXPECT_EQ(both.size(), found->left_out);
+      both.insert(both.end(), held.begin(), held.end());
+      std::sort(both.begin(), both.end());
+      ASSERT_EQ(both, selected_below(tree.root(), selected)) << "round " << round;
+      ASSERT_EQ(held.size(), std::min(capacity, both.size())) << "round " << round;
+    }
+  }
 }
 
 // --- those let go --------------------------------------------------------------------------------
@@ -506,7 +590,7 @@ TEST(DiscoveryTest, GivesTheRoomOfTheOneThatIsLetGoToAnother) {
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a"));
 }
 
 TEST(DiscoveryTest, LeavesOutTheOneThatIsLetGoWhereThereIsLessRoom) {
@@ -518,7 +602,7 @@ TEST(DiscoveryTest, LeavesOutTheOneThatIsLetGoWhereThereIsLessRoom) {
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
-  EXPECT_THAT(found->left_out, ElementsAre("/a"));
+  EXPECT_THAT(found->left_out_paths, ElementsAre("/a"));
 }
 
 TEST(DiscoveryTest, TakesTheOneThatIsLetGoBackWhereNobodyElseWantsItsRoom) {
@@ -596,7 +680,7 @@ TEST(DiscoveryTest, MissesOnceTheOneThatGoesBeforeItCanBeHeldAndGivesItsRoomToAn
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
-  EXPECT_THAT(found->left_out, IsEmpty());
+  EXPECT_THAT(found->left_out_paths, IsEmpty());
   EXPECT_THAT(found->unreadable, IsEmpty());
   EXPECT_EQ(discovery.take_missed(), 1U);
   EXPECT_EQ(must_update(discovery, 1), found);

@@ -64,6 +64,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 using Directories = Tree::Directories;
 
 const Tree::Clock::time_point kStart{1h};
@@ -191,6 +192,37 @@ TEST_F(TreeTest, FollowsWhatComesAndGoes) {
   EXPECT_TRUE(must_update(tree));
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/b")));
   EXPECT_EQ(tree.take_missed(), 0U);
+}
+
+TEST_F(TreeTest, NamesThePathsThatHaveChangedWithAllBelowThem) {
+  host_.make("a");
+  host_.make("c/d");
+  Tree tree = looked(selection({"/**"}));
+  EXPECT_THAT(tree.take_changed_paths(), UnorderedElementsAre("/a", "/c", "/c/d"));
+
+  host_.make("b/e");
+  host_.remove("c");
+  must_update(tree);
+  EXPECT_THAT(tree.take_changed_paths(), UnorderedElementsAre("/b", "/b/e", "/c", "/c/d"));
+  must_update(tree, kStart + kMinute);  // looks at everything
+  EXPECT_THAT(tree.take_changed_paths(), IsEmpty());
+}
+
+TEST_F(TreeTest, NamesThePathsThatALookAtEverythingFindsChanged) {
+  host_.make("one/a");
+  host_.make("one/b");
+  host_.make("two/b");
+  host_.make("two/c");
+  fs::create_directory_symlink(host_.path("one"), host_.path("link"));
+  Tree tree{host_.path("link"), selection({"/*"})};
+  must_update(tree);
+  (void)tree.take_changed_paths();
+
+  fs::remove(host_.path("link"));
+  fs::create_directory_symlink(host_.path("two"), host_.path("link"));
+  must_update(tree, kStart + kMinute);
+
+  EXPECT_THAT(tree.take_changed_paths(), UnorderedElementsAre("/a", "/b", "/c"));
 }
 
 TEST_F(TreeTest, FollowsNestedDirectoriesThatAreMadeAndRemovedAtOnce) {

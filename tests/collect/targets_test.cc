@@ -115,7 +115,7 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   const auto bounded = targets.update(start_, report_);
 
   EXPECT_EQ(bounded->present, 2U);
-  EXPECT_EQ(bounded->found->left_out.size(), 1U);
+  EXPECT_EQ(bounded->found->left_out, 1U);
   EXPECT_EQ(bounded->left_out_reason, "max");
 }
 
@@ -152,7 +152,7 @@ TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
   EXPECT_EQ(soon->present, 2U);
   EXPECT_EQ(later->present, 3U);
   EXPECT_EQ(later->waiting, 0U);
-  EXPECT_TRUE(first->found->left_out.empty());
+  EXPECT_TRUE(first->found->left_out_paths.empty());
 }
 
 TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
@@ -197,7 +197,7 @@ TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhil
   const auto tried = targets.update(start_ + seconds{1}, report_);
 
   EXPECT_EQ(without->present, 2U);
-  EXPECT_EQ(without->found->left_out, (std::vector<std::string>{"/b.service"}));
+  EXPECT_EQ(without->found->left_out_paths, (std::vector<std::string>{"/b.service"}));
   EXPECT_EQ(without->left_out_reason, "open_files");
   EXPECT_EQ(without->cgroups[1].path, "/b.service");  // what was counted of it lingers
   EXPECT_EQ(without->cgroups[1].cgroup, nullptr);
@@ -236,10 +236,10 @@ TEST_F(TargetTrackerTest, FewerCpusLeaveRoomForMoreCgroups) {
 
   const auto now = targets.update(start_, report_);
 
-  EXPECT_EQ(bounded->found->left_out.size(), 1U);
+  EXPECT_EQ(bounded->found->left_out, 1U);
   EXPECT_EQ(bounded->left_out_reason, "max_open_events");
   EXPECT_EQ(now->present, 2U);
-  EXPECT_EQ(now->found->left_out.size(), 0U);
+  EXPECT_EQ(now->found->left_out, 0U);
 }
 
 TEST_F(TargetTrackerTest, KnowsTheCpusOfThePmusThatThePlanCountsOn) {

@@ -1,6 +1,7 @@
 """Cgroups as they are in the wild: by the hundred, short-lived, too many, and with names."""
 
 import heapq
+import itertools
 import os
 import resource
 import subprocess
@@ -231,6 +232,51 @@ class TooManyTest(unittest.TestCase):
         self.assertGreater(state(first, "waiting"), 0)
         self.assertEqual(state(first, "left_out"), 0)
         self.assertGreater(taken, self.CGROUPS / 100 - 2)  # the first second is free
+
+
+class LeftOutTest(unittest.TestCase):
+    CGROUPS, COUNTED, SECONDS, PAUSE = 4500, 256, 20, 0.1
+
+    def test_thousands_that_are_left_out_cost_next_to_nothing_when_others_come_and_go(self):
+        harness.require_events("context-switches")
+        tree = self.enterContext(harness.CgroupTree("over"))
+        for number in range(self.CGROUPS):
+            tree.make(f"{number:04}")
+        config = "\n".join([
+            "collection: {interval: 100ms, max_age: 1h}",
+            "groups: [{name: software, events: [context-switches], scope: cgroup}]",
+            f"cgroups: {{include: ['{tree.pattern}'], max: {self.COUNTED}}}", ""])
+        daemon = self.enterContext(harness.Daemon(config))
+        scrape = daemon.scrape_when("as many as may be counted",
+                                    lambda scrape: state(scrape, "counted") == self.COUNTED)
+        self.assertEqual(state(scrape, "left_out"), self.CGROUPS - self.COUNTED)
+
+        quiet = self.share_of_a_cpu(daemon, lambda number: None)
+        names = sorted({dict(labels)["cgroup"] for _, labels in
+                        scrape.with_name("perf_cgroup_context_switches_total")})
+
+        def make_anew(number):
+            path = names[number % len(names)]
+            tree.remove(path)
+            time.sleep(self.PAUSE)
+            tree.make(path.rpartition("/")[2])
+
+        busy = self.share_of_a_cpu(daemon, make_anew)
+        print(f"{quiet * 100:.2f} % of a CPU, {busy * 100:.2f} % while they come and go", flush=True)
+        after = daemon.scrape_after_polls()
+        self.assertGreater(after.value(EXPORTER + "cgroups_dropped_total", reason="max"),
+                           self.CGROUPS - self.COUNTED)  # they did come and go
+        self.assertEqual(state(after, "counted"), self.COUNTED)
+        self.assertLess(busy - quiet, 0.05)
+
+    def share_of_a_cpu(self, daemon, step):
+        """What the daemon uses while `step(number)` is done, some times a second."""
+        begun, used = time.monotonic(), daemon.cpu_seconds()
+        for number in itertools.count():
+            if time.monotonic() - begun > self.SECONDS:
+                return (daemon.cpu_seconds() - used) / (time.monotonic() - begun)
+            step(number)
+            time.sleep(self.PAUSE)
 
 
 class ListTest(unittest.TestCase):

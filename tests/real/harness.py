@@ -540,6 +540,11 @@ class Daemon:
                 targets.append(os.readlink(f"{directory}/{fd}"))
         return targets
 
+    def cpu_seconds(self):
+        """What it has used so far, of user and system."""
+        fields = read_text(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stderr(self):
         return read_text(f"{self.scratch}/stderr")
 
