@@ -1,6 +1,7 @@
 #include "collect/admission.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace pex::collect {
 namespace {
@@ -13,14 +14,48 @@ constexpr std::chrono::seconds kLongestWait{64};
 OpenRate::OpenRate(std::size_t per_second)
     : per_second_(static_cast<double>(per_second)), left_(per_second_) {}
 
-bool OpenRate::take(std::size_t counters, Clock::time_point now) {
+double OpenRate::left_at(Clock::time_point now) const {
   const std::chrono::duration<double> passed = now - std::max(filled_, now - std::chrono::hours{1});
-  left_ = std::min(per_second_, left_ + passed.count() * per_second_);
+  return std::min(per_second_, left_ + passed.count() * per_second_);
+}
+
+bool OpenRate::allows(std::size_t counters, Clock::time_point now) const {
+  return left_at(now) >= std::min(static_cast<double>(counters), per_second_);
+}
+
+bool OpenRate::take(std::size_t counters, Clock::time_point now) {
+  if (!allows(counters, now)) return false;
+  // Below 0 where one second is not enough: those after it wait the longer.
+  left_ = left_at(now) - static_cast<double>(counters);
   filled_ = now;
-  const auto wanted = static_cast<double>(counters);
-  if (left_ < std::min(wanted, per_second_)) return false;
-  left_ -= wanted;  // below 0 where one second is not enough: those after it wait the longer
   return true;
+}
+
+std::size_t WaitingLine::follow(const Cgroups& found, const Set& counted) {
+  Set present;
+  for (const auto& cgroup : found) present.insert(cgroup.get());
+  std::size_t removed = 0;
+  std::erase_if(cgroups_, [&](const auto& waiting) {
+    if (present.contains(waiting.get())) return false;
+    removed += cgroup::still_exists(*waiting) ? 0 : 1;
+    return true;
+  });
+  Set in_line;
+  for (const auto& cgroup : cgroups_) in_line.insert(cgroup.get());
+  for (const auto& cgroup : found) {
+    if (counted.contains(cgroup.get()) || in_line.contains(cgroup.get())) continue;
+    cgroups_.push_back(cgroup);
+  }
+  return removed;
+}
+
+WaitingLine::Cgroups WaitingLine::take(OpenRate& rate, std::size_t counters,
+                                       OpenRate::Clock::time_point now) {
+  auto end = cgroups_.begin();
+  while (end != cgroups_.end() && rate.take(counters, now)) ++end;
+  Cgroups taken(std::make_move_iterator(cgroups_.begin()), std::make_move_iterator(end));
+  cgroups_.erase(cgroups_.begin(), end);
+  return taken;
 }
 
 /// One that is met again soon after it was tried again is a lasting one.

@@ -3,12 +3,18 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "cgroup/cgroup.h"
 
 namespace pex::collect {
 
-/// Bounds how many counters are opened per second: each takes the time of its CPU, and hundreds of
-/// cgroups may come at once. A token bucket that holds what may be opened in one second.
+/// Bounds how many counters of cgroups each CPU opens per second: opening takes the time of the
+/// CPU, and hundreds of cgroups may come at once. Each CPU opens its own, at the same time as the
+/// others, so one bound holds for all. A token bucket that holds what may be opened in one second.
 class OpenRate {
  public:
   using Clock = std::chrono::steady_clock;
@@ -16,14 +22,44 @@ class OpenRate {
   /// Full at first.
   explicit OpenRate(std::size_t per_second);
 
-  /// Whether so many may be opened now, which then counts as done. More than there may be in one
-  /// second are let through when nothing was opened in the last one.
+  /// Whether so many may be opened now. More than there may be in one second are let through when
+  /// nothing was opened in the last one.
+  bool allows(std::size_t counters, Clock::time_point now) const;
+
+  /// The same, and then it counts as done.
   bool take(std::size_t counters, Clock::time_point now);
 
  private:
+  double left_at(Clock::time_point now) const;
+
   double per_second_;
   double left_;
   Clock::time_point filled_{};
+};
+
+/// The cgroups that have been found and are still to be opened: first come, first served, so that
+/// who has lived longest is the next. However many come and go behind it, each is opened once those
+/// before it are opened or gone. One that is made anew under its path is another cgroup, and comes
+/// last.
+class WaitingLine {
+ public:
+  using Cgroups = std::vector<std::shared_ptr<const cgroup::Cgroup>>;
+  using Set = std::unordered_set<const cgroup::Cgroup*>;
+
+  /// Those of `found` that are neither in the line nor in `counted` join it, in their order. Who is
+  /// not in `found` any more leaves it. Returns how many of those had been removed by then, and not
+  /// only lost their room.
+  std::size_t follow(const Cgroups& found, const Set& counted);
+
+  /// Opens as many as `rate` allows, where one takes so many `counters` on a CPU.
+  Cgroups take(OpenRate& rate, std::size_t counters, OpenRate::Clock::time_point now);
+
+  bool empty() const { return cgroups_.empty(); }
+  std::size_t size() const { return cgroups_.size(); }
+  const Cgroups& cgroups() const { return cgroups_; }
+
+ private:
+  Cgroups cgroups_;  ///< the next one first
 };
 
 /// A bound that was met while counters were opened, although there should have been room: other

@@ -70,6 +70,19 @@ std::size_t events_of(const ScopePlan& scope, const MachineCpus& cpus) {
   return events;
 }
 
+/// On the CPU that has most of them: where PMUs divide the CPUs among them, none has all.
+std::size_t most_events_on_a_cpu(const ScopePlan& scope, const MachineCpus& cpus) {
+  std::size_t most = 0;
+  for (const int cpu : cpus.online) {
+    std::size_t events = 0;
+    for (const GroupPlan& group : scope.groups) {
+      if (cpus.counts_on(group.pmu, cpu)) events += group.events.size();
+    }
+    most = std::max(most, events);
+  }
+  return most;
+}
+
 /// The weight of the reference of each column: one for all rows.
 std::size_t weights_of(const ScopePlan& scope) {
   return static_cast<std::size_t>(
@@ -92,6 +105,7 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
       series_by_cpu(plan.cpu, plan.evidence, cpus) + weights_of(plan.cpu) + weights_of(plan.cgroup);
   if (plan.cgroup.empty()) return need;
   need.cgroup_events = events_of(plan.cgroup, cpus);
+  need.cgroup_events_on_a_cpu = most_events_on_a_cpu(plan.cgroup, cpus);
   need.cgroup_series =
       kDescription + (plan.cgroup_per_cpu ? series_by_cpu(plan.cgroup, plan.evidence, cpus)
                                           : series_once(plan.cgroup, plan.evidence));

@@ -16,7 +16,7 @@ struct Budget {
   std::size_t max_cgroups = 256;
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
-  std::size_t opens_per_second = 10'000;           ///< counters of cgroups, at the start as well
+  std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, at the start as well
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
 
   /// The limit in force; the soft limit of the process is raised to the hard one.
@@ -31,7 +31,8 @@ struct Need {
   std::size_t cpu_series = 0;     ///< at most: of scope cpu, and of both scopes one weight of the
                                   ///< reference for each column, as that is of no row
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs
-  std::size_t cgroup_series = 0;  ///< for one cgroup, its description included
+  std::size_t cgroup_events_on_a_cpu = 0;  ///< of those, on the CPU that has most of them
+  std::size_t cgroup_series = 0;           ///< for one cgroup, its description included
 
   /// Descriptors for one cgroup: its counters; its directory, by which it is held; and the
   /// directory of one that was there before it, which the last snapshot holds until the next poll.

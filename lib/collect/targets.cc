@@ -8,11 +8,6 @@ namespace {
 
 using Found = cgroup::Discovery::Found;
 
-bool is_found(const Found& found, const cgroup::Cgroup* cgroup) {
-  return std::any_of(found.cgroups.begin(), found.cgroups.end(),
-                     [&](const auto& each) { return each.get() == cgroup; });
-}
-
 constexpr std::string_view kUnwatched =
     "watch the tree of cgroups: inotify has no room for more, so each look is at the whole tree";
 
@@ -31,10 +26,11 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
   if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus);
   const Capacity room = capacity(now);
+  make_room(room.cgroups);
   std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
   tell_of_left_out(*found, room, report);
-  if (found == current_->found && cpus == current_->cpus && !renamed && waiting_.empty() &&
+  if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
       !any_expired(now)) {
     return current_;
   }
@@ -62,6 +58,16 @@ Capacity TargetTracker::capacity(Clock::time_point now) {
   Capacity known = cgroup_capacity(budget_, need_);
   const std::size_t seen = shortage_.room(now);
   return seen < known.cgroups ? Capacity{seen, shortage_.bound()} : known;
+}
+
+/// Those that are not counted yet give way first, and of them those that came last.
+void TargetTracker::make_room(std::size_t capacity) {
+  const std::size_t held = current_->found->cgroups.size();
+  const std::size_t surplus = held - std::min(held, capacity);
+  const WaitingLine::Cgroups& waiting = waiting_.cgroups();
+  for (std::size_t i = 0; i < std::min(surplus, waiting.size()); ++i) {
+    cgroups_.discovery->let_go(waiting[waiting.size() - 1 - i]->path);
+  }
 }
 
 std::shared_ptr<const Found> TargetTracker::find_cgroups(std::size_t capacity,
@@ -110,6 +116,10 @@ void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacit
                                                           found.cgroups.size() + found.left_out));
 }
 
+bool TargetTracker::may_admit(Clock::time_point now) const {
+  return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now);
+}
+
 bool TargetTracker::any_expired(Clock::time_point now) const {
   return std::any_of(gone_.begin(), gone_.end(),
                      [&](const auto& series) { return now - series.second >= cgroups_.linger; });
@@ -118,46 +128,41 @@ bool TargetTracker::any_expired(Clock::time_point now) const {
 /// Known series stay where they are, new ones follow, expired ones go.
 std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_point now,
                                                PollReport& report) {
-  const auto waited = std::exchange(waiting_, {});
-  Unplaced unplaced;
-  for (const auto& cgroup : found.cgroups) unplaced.emplace(cgroup->path, cgroup);
-
+  WaitingLine::Set present;
+  for (const auto& cgroup : found.cgroups) present.insert(cgroup.get());
+  WaitingLine::Set counted;
   std::vector<CgroupTarget> targets = current_->cgroups;
   for (CgroupTarget& target : targets) {
-    target.cgroup = admit(target.path, target.cgroup, unplaced, now);
-    if (target.cgroup) {
-      gone_.erase(target.series);
+    if (present.contains(target.cgroup.get())) {
+      counted.insert(target.cgroup.get());
     } else {
+      target.cgroup = nullptr;
       gone_.try_emplace(target.series, now);
     }
   }
-  for (const auto& cgroup : found.cgroups) {
-    if (auto admitted = admit(cgroup->path, nullptr, unplaced, now)) {
-      targets.push_back({next_series_++, cgroup->path, std::move(admitted),
-                         cgroups_.describer.describe(cgroup->path, nullptr),
-                         std::chrono::system_clock::now()});
-    }
-  }
-  for (const auto& cgroup : waited) {
-    const bool has_gone = !is_found(found, cgroup.get()) && !cgroup::still_exists(*cgroup);
-    report.cgroups_missed += has_gone ? 1 : 0;
-  }
+  report.cgroups_missed += waiting_.follow(found.cgroups, counted);
+  admit(targets, now);
   drop_expired(targets, now);
   return targets;
 }
 
-/// What is to be counted at `path` from now on, where `current` is: nothing when there is none, or
-/// its turn is still to come.
-std::shared_ptr<const cgroup::Cgroup> TargetTracker::admit(
-    const std::string& path, const std::shared_ptr<const cgroup::Cgroup>& current,
-    Unplaced& unplaced, Clock::time_point now) {
-  const auto place = unplaced.find(path);
-  if (place == unplaced.end()) return nullptr;
-  auto cgroup = std::move(place->second);
-  unplaced.erase(place);
-  if (cgroup == current || open_rate_.take(need_.cgroup_events, now)) return cgroup;
-  waiting_.push_back(std::move(cgroup));
-  return nullptr;
+/// One that is made anew under the path of a series that lingers goes on with that.
+void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now) {
+  if (waiting_.empty()) return;
+  std::unordered_map<std::string, std::size_t> lingering;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets[i].cgroup) lingering.emplace(targets[i].path, i);
+  }
+  for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now)) {
+    const std::string& path = cgroup->path;
+    if (const auto place = lingering.find(path); place != lingering.end()) {
+      gone_.erase(targets[place->second].series);
+      targets[place->second].cgroup = std::move(cgroup);
+    } else {
+      targets.push_back({next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
+                         std::chrono::system_clock::now()});
+    }
+  }
 }
 
 void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
@@ -194,7 +199,7 @@ void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
 void TargetTracker::set_aside(const std::map<std::string, int>& short_of, Clock::time_point now) {
   if (short_of.empty() || !cgroups_.discovery) return;
   for (const auto& [path, code] : short_of) cgroups_.discovery->let_go(path);
-  for (const auto& cgroup : waiting_) cgroups_.discovery->let_go(cgroup->path);
+  for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->let_go(cgroup->path);
   const std::size_t fitting = current_->present - std::min(current_->present, short_of.size());
   shortage_.met(bound_met_by(short_of.begin()->second), fitting, now);
 }

@@ -77,19 +77,18 @@ class TargetTracker {
 
  private:
   using Found = cgroup::Discovery::Found;
-  using Unplaced = std::unordered_map<std::string_view, std::shared_ptr<const cgroup::Cgroup>>;
 
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   Capacity capacity(Clock::time_point now);
+  void make_room(std::size_t capacity);
   std::shared_ptr<const Found> find_cgroups(std::size_t capacity, Clock::time_point now,
                                             PollReport& report);
   bool names_changed(Clock::time_point now, PollReport& report);
   bool any_expired(Clock::time_point now) const;
   void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report);
+  bool may_admit(Clock::time_point now) const;
   std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now, PollReport& report);
-  std::shared_ptr<const cgroup::Cgroup> admit(const std::string& path,
-                                              const std::shared_ptr<const cgroup::Cgroup>& current,
-                                              Unplaced& unplaced, Clock::time_point now);
+  void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void describe(std::vector<CgroupTarget>& targets) const;
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void drop_surplus(std::vector<CgroupTarget>& targets);
@@ -103,7 +102,7 @@ class TargetTracker {
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
-  std::vector<std::shared_ptr<const cgroup::Cgroup>> waiting_;  ///< found, and not yet targets
+  WaitingLine waiting_;                                        ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
 };

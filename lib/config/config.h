@@ -164,7 +164,7 @@ struct Evidence {
 struct Limits {
   std::size_t max_open_events = 65'536;   ///< 1 to 10000000
   std::size_t max_series = 50'000;        ///< 1 to 10000000
-  std::size_t opens_per_second = 10'000;  ///< counters of cgroups; 1 to 10000000
+  std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU; 1 to 10000000
 
   bool operator==(const Limits&) const = default;
 };

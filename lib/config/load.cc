@@ -56,8 +56,9 @@ constexpr Key<Limits> kLimitsKeys[] = {
     number_key<&Limits::max_series, kLimit>("max_series", "Time series in one scrape."),
     number_key<&Limits::opens_per_second, kLimit>(
         "opens_per_second",
-        "Counters of cgroups that are opened in a second, at the start as well: so a thousand new "
-        "cgroups do not make one poll long, and the rest of them follow in the next ones."),
+        "Counters of cgroups that each CPU opens in a second, at the start as well. Each takes "
+        "some "
+        "microseconds of that CPU. Cgroups beyond that wait, and those that came first are next."),
 };
 
 constexpr Key<Config> kConfigKeys[] = {

@@ -1,6 +1,12 @@
 #include "collect/admission.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "support/temp_tree.h"
 
 namespace pex::collect {
 namespace {
@@ -34,6 +40,82 @@ TEST(OpenRateTest, WhatTakesMoreThanASecondsWorthGoesThroughAndDelaysWhatFollows
   EXPECT_TRUE(rate.take(300, kStart));
   EXPECT_FALSE(rate.take(1, kStart + 2s));
   EXPECT_TRUE(rate.take(1, kStart + 2s + 20ms));
+}
+
+TEST(OpenRateTest, ToAskIsFree) {
+  OpenRate rate{100};
+
+  EXPECT_TRUE(rate.allows(100, kStart));
+  EXPECT_TRUE(rate.take(100, kStart));
+  EXPECT_FALSE(rate.allows(1, kStart));
+  EXPECT_TRUE(rate.allows(50, kStart + 500ms));
+  EXPECT_TRUE(rate.take(50, kStart + 500ms));
+}
+
+class WaitingLineTest : public testing::Test {
+ protected:
+  using Cgroup = std::shared_ptr<const cgroup::Cgroup>;
+
+  Cgroup make(const std::string& name) {
+    tree_.write(name + "/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = "/" + name;
+    cgroup->directory.reset(::open(tree_.path(name).c_str(), O_RDONLY | O_CLOEXEC));
+    return cgroup;
+  }
+  std::string next(std::size_t number) {
+    OpenRate rate{number};
+    std::string paths;
+    for (const Cgroup& cgroup : line_.take(rate, 1, kStart)) paths += cgroup->path;
+    return paths;
+  }
+
+  test::TempTree tree_;
+  WaitingLine line_;
+};
+
+TEST_F(WaitingLineTest, FirstComeFirstServed) {
+  const Cgroup a = make("a");
+  const Cgroup b = make("b");
+  const Cgroup c = make("c");
+  (void)line_.follow({c}, {});
+  (void)line_.follow({a, b, c}, {});
+
+  EXPECT_EQ(next(2), "/c/a");
+  EXPECT_EQ(next(2), "/b");
+  EXPECT_TRUE(line_.empty());
+}
+
+TEST_F(WaitingLineTest, WhatIsCountedDoesNotWait) {
+  const Cgroup a = make("a");
+  const Cgroup b = make("b");
+
+  (void)line_.follow({a, b}, {a.get()});
+
+  EXPECT_EQ(line_.size(), 1U);
+  EXPECT_EQ(next(1), "/b");
+}
+
+TEST_F(WaitingLineTest, OneThatIsMadeAnewComesLast) {
+  const Cgroup first = make("a");
+  const Cgroup b = make("b");
+  (void)line_.follow({first, b}, {});
+  tree_.remove("a");
+  const Cgroup second = make("a");
+
+  EXPECT_EQ(line_.follow({second, b}, {}), 1U);
+
+  EXPECT_EQ(next(2), "/b/a");
+}
+
+TEST_F(WaitingLineTest, OneThatOnlyLostItsRoomLeavesAndWasNotRemoved) {
+  const Cgroup a = make("a");
+  const Cgroup b = make("b");
+  (void)line_.follow({a, b}, {});
+
+  EXPECT_EQ(line_.follow({b}, {}), 0U);
+
+  EXPECT_EQ(line_.size(), 1U);
 }
 
 TEST(ShortageTest, UntilOneIsMetThereIsNone) {

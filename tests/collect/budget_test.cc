@@ -153,6 +153,7 @@ TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
   const Need need = need_of(plan, hybrid_machine());
 
   EXPECT_EQ(need.cgroup_events, 2U * 2 + 4U);
+  EXPECT_EQ(need.cgroup_events_on_a_cpu, 2U + 1U);
   EXPECT_EQ(need.cgroup_series, 3U + 2U * 2 + 1U);  // and its description
   EXPECT_EQ(need.cpu_series, 0U);
 }
@@ -217,6 +218,7 @@ TEST(NeedTest, DoesNotCountCpusThatAreOffline) {
 
   EXPECT_EQ(need.cpu_events, 2U + 1U);
   EXPECT_EQ(need.cgroup_events, 1U);
+  EXPECT_EQ(need.cgroup_events_on_a_cpu, 1U);
 }
 
 std::size_t below(std::size_t end) { return *rc::gen::inRange<std::size_t>(0, end); }

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "support/events.h"
 #include "support/temp_tree.h"
@@ -141,7 +145,7 @@ TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExp
 
 TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
   for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.opens_per_second = 4});  // each takes two
+  TargetTracker targets = tracker({.opens_per_second = 2});  // each takes one on each CPU
 
   const auto first = targets.update(start_, report_);
   const auto soon = targets.update(start_ + milliseconds{100}, report_);
@@ -157,7 +161,7 @@ TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
 
 TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
   for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
-  TargetTracker targets = tracker({.opens_per_second = 4});
+  TargetTracker targets = tracker({.opens_per_second = 2});
   (void)targets.update(start_, report_);
   tree_.remove("cgroup/c.service");
 
@@ -169,7 +173,7 @@ TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
 
 TEST_F(TargetTrackerTest, OneMadeAnewThatHasToWaitLingersMeanwhile) {
   make_cgroup("a.service");
-  TargetTracker targets = tracker({.opens_per_second = 2});
+  TargetTracker targets = tracker({.opens_per_second = 1});
   const auto before = targets.update(start_, report_);
   tree_.remove("cgroup/a.service");
   make_cgroup("a.service");
@@ -183,6 +187,107 @@ TEST_F(TargetTrackerTest, OneMadeAnewThatHasToWaitLingersMeanwhile) {
   ASSERT_EQ(after->cgroups.size(), 1U);
   EXPECT_EQ(after->cgroups[0].series, before->cgroups[0].series);
   EXPECT_NE(after->cgroups[0].cgroup, nullptr);
+}
+
+TEST_F(TargetTrackerTest, WhileNoneIsAdmittedTheTargetsAreTheSameObject) {
+  for (const char* name : {"a.service", "b.service"}) make_cgroup(name);
+  TargetTracker targets = tracker({.opens_per_second = 1});
+  const auto first = targets.update(start_, report_);
+  ASSERT_EQ(first->waiting, 1U);
+
+  EXPECT_EQ(targets.update(start_ + milliseconds{900}, report_), first);
+  EXPECT_NE(targets.update(start_ + seconds{1}, report_), first);
+}
+
+TEST_F(TargetTrackerTest, WhoWaitsLongestIsTheNextWhateverItsPath) {
+  make_cgroup("z.service");
+  TargetTracker targets = tracker({.opens_per_second = 1});
+  (void)targets.update(start_, report_);
+  make_cgroup("y.service");
+  (void)targets.update(start_, report_);
+  make_cgroup("a.service");
+  (void)targets.update(start_, report_);
+
+  const auto next = targets.update(start_ + seconds{1}, report_);
+
+  ASSERT_EQ(next->cgroups.size(), 2U);
+  EXPECT_EQ(next->cgroups[1].path, "/y.service");
+}
+
+TEST_F(TargetTrackerTest, OneThatIsMadeAnewAgainAndAgainDoesNotKeepOthersWaiting) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker({.opens_per_second = 1});
+  (void)targets.update(start_, report_);
+  make_cgroup("z.service");
+  (void)targets.update(start_, report_);
+
+  std::shared_ptr<const TargetSet> last;
+  for (int round = 1; round <= 2; ++round) {
+    tree_.remove("cgroup/a.service");
+    make_cgroup("a.service");
+    last = targets.update(start_ + seconds{round}, report_);
+  }
+
+  ASSERT_EQ(last->cgroups.size(), 2U);
+  EXPECT_EQ(last->cgroups[1].path, "/z.service");
+  EXPECT_NE(last->cgroups[1].cgroup, nullptr);
+}
+
+/// The simulated time is that of the tracker; what comes and goes are directories.
+TEST_F(TargetTrackerTest, OneThatLivesLongIsCountedWithinTheLifeOfOthersHoweverManyComeAndGo) {
+  constexpr auto kStep = milliseconds{100};
+  constexpr auto kLife = seconds{3};
+  for (const int comings_in_a_step : {2, 5}) {  // 20 and 50 in a second; 8 can be opened
+    TargetTracker targets = tracker({.max_cgroups = 1000, .opens_per_second = 8});
+    std::deque<std::pair<TargetTracker::Clock::time_point, std::string>> living;
+    const auto made = start_ + 2 * kLife;
+    std::optional<TargetTracker::Clock::duration> waited;
+    PollReport report;
+    std::size_t comings = 0;
+    for (auto now = start_; now < made + 2 * kLife; now += kStep) {
+      for (int i = 0; i < comings_in_a_step; ++i) {
+        const std::string name = "a" + std::to_string(10'000 + comings++) + ".service";
+        make_cgroup(name);
+        living.emplace_back(now, name);
+      }
+      if (now == made) make_cgroup("z.service");
+      for (; now - living.front().first >= kLife; living.pop_front()) {
+        tree_.remove("cgroup/" + living.front().second);
+      }
+      const auto current = targets.update(now, report);
+      const bool is_counted = std::any_of(
+          current->cgroups.begin(), current->cgroups.end(),
+          [](const CgroupTarget& target) { return target.path == "/z.service" && target.cgroup; });
+      if (is_counted && !waited) waited = now - made;
+      // Each is counted, waits, or has been one of the two and is gone.
+      ASSERT_EQ(current->present + current->waiting, living.size() + (now >= made ? 1 : 0));
+    }
+
+    ASSERT_TRUE(waited) << comings_in_a_step;
+    EXPECT_LE(*waited, kLife) << comings_in_a_step;
+    EXPECT_GT(report.cgroups_missed, 0U);
+    tree_.remove("cgroup");
+    tree_.make_directory("cgroup");
+  }
+}
+
+TEST_F(TargetTrackerTest, WhereRoomGetsLessThoseThatWaitGiveWayBeforeThoseThatAreCounted) {
+  set_online("0");
+  make_cgroup("m.service");
+  TargetTracker targets = tracker({.max_open_events = 4, .opens_per_second = 1});
+  (void)targets.update(start_, report_);
+  make_cgroup("a.service");
+  const auto both = targets.update(start_, report_);
+  ASSERT_EQ(both->waiting, 1U);
+
+  set_online("0-1");  // each takes twice as many, and there is room for one
+  const auto one = targets.update(start_, report_);
+
+  EXPECT_EQ(one->waiting, 0U);
+  ASSERT_EQ(one->cgroups.size(), 1U);
+  EXPECT_EQ(one->cgroups[0].path, "/m.service");
+  EXPECT_EQ(one->found->left_out_paths, (std::vector<std::string>{"/a.service"}));
+  EXPECT_EQ(report_.cgroups_missed, 0U);
 }
 
 TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhile) {
