@@ -41,6 +41,7 @@ std::string summary(const Findings& findings, const Options& options) {
                                   : (bad == 0 ? "everything in '" : "not everything in '") +
                                         options.config_file + "' can be counted here";
   return number(count(findings, State::kGood)) + " ok, " +
+         number(count(findings, State::kUnknown)) + " unknown, " +
          number_of(count(findings, State::kNote), "note") + ", " + number(bad) + " bad: " + verdict;
 }
 

@@ -136,7 +136,10 @@ Findings on_cgroups(const Examination& here) {
 Findings on_open_files(const Examination& here) {
   constexpr const char* kSubject = "open files";
   const std::string limit = limit_of(here.self.files);
-  if (!here.planned) return {good(kSubject, limit)};
+  if (!here.planned) {
+    return {unknown(kSubject, limit + "; what the configuration needs is not known, as it has "
+                                      "mistakes")};
+  }
   const collect::Need need = need_of(here);
   const std::string what = limit + "; " + needed(need);
   if (const Result<> fits = collect::check_cpu_groups(budget_of(here), need); !fits) {

@@ -128,6 +128,9 @@ Findings on_free_counters(const Examination& here) {
 
 Findings on_nmi_watchdog(const Examination& here) {
   const auto on = host::read_sysctl(here.options.roots, "kernel/nmi_watchdog");
+  if (!on && !here.paranoid) {  // no setting of the kernel can be read
+    return {unknown("NMI watchdog", "not known: the setting cannot be read")};
+  }
   if (!on) return {good("NMI watchdog", "none in this kernel")};
   if (*on == 0) return {good("NMI watchdog", "off")};
   if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter to take")};

@@ -115,8 +115,9 @@ std::string how_to_grant(const host::Permissions& own) {
 Findings on_kernel(const Examination& here) {
   const std::string& release = here.self.kernel_release;
   const std::optional<host::KernelVersion> version = host::parse_kernel_version(release);
+  if (!version) return {unknown("kernel", "release '" + release + "' has no version to compare")};
   for (const KernelRow& row : kKernels) {
-    if (!version || *version < row.from || *version >= row.before) continue;
+    if (*version < row.from || *version >= row.before) continue;
     return {{State::kNote, "kernel", release, row.consequence, row.remedy}};
   }
   return {good("kernel", release)};
@@ -143,7 +144,7 @@ Findings on_perf_event_open(const Examination& here) {
 Findings on_paranoid(const Examination& here) {
   constexpr const char* kSubject = "perf_event_paranoid";
   if (!here.paranoid) {
-    return {{State::kNote, kSubject, "not known: the setting cannot be read",
+    return {{State::kUnknown, kSubject, "not known: the setting cannot be read",
              "should counting be refused, it is not clear by whom",
              "say with --path.procfs where the host's proc is mounted"}};
   }
@@ -162,7 +163,9 @@ Findings on_paranoid(const Examination& here) {
 
 Findings on_capabilities(const Examination& here) {
   const host::Permissions& own = here.self.permissions;
-  if (!own.effective) return {good("capabilities", "not known: no proc file system is mounted")};
+  if (!own.effective) {
+    return {unknown("capabilities", "not known: no proc file system is mounted")};
+  }
   std::vector<std::string> held;
   for (const Capability capability : host::kCapabilities) {
     if (own.may(capability)) held.emplace_back(host::name_of(capability));
@@ -179,7 +182,8 @@ Findings on_capabilities(const Examination& here) {
 
 Findings on_seccomp(const Examination& here) {
   const std::optional<host::Seccomp> mode = here.self.permissions.seccomp;
-  if (mode != host::Seccomp::kFilter) return {good("seccomp", mode ? "no filter" : "not known")};
+  if (!mode) return {unknown("seccomp", "not known: the status of this process does not tell")};
+  if (*mode != host::Seccomp::kFilter) return {good("seccomp", "no filter")};
   const bool blames_filter =
       std::any_of(here.refused.begin(), here.refused.end(), [](const auto& refusal) {
         return refusal.second.code == EPERM || refusal.second.code == ENOSYS;

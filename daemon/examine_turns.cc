@@ -74,7 +74,7 @@ std::vector<std::string> ways_out_of_step(const Examination& here) {
 constexpr const char* kCgroupTimes = "cgroup times";
 
 Findings cannot_tell(const std::string& why) {
-  return {good(kCgroupTimes, "cannot be told: " + why)};
+  return {unknown(kCgroupTimes, "cannot be told: " + why)};
 }
 
 /// Where the trial can be done.
@@ -116,9 +116,13 @@ const RotationFinding kRotationFindings[] = {
       "the kernel (perf stat --for-each-cgroup) scale by times that are far off",
       "Linux 6.12.115 or later"}},
     {perf::RunningTimes::kFewTurns,
-     {State::kGood, kCgroupTimes, "cannot be told: in a trial the groups took no turns", {}, {}}},
+     {State::kUnknown,
+      kCgroupTimes,
+      "cannot be told: in a trial the groups took no turns",
+      {},
+      {}}},
     {perf::RunningTimes::kCpuShared,
-     {State::kGood,
+     {State::kUnknown,
       kCgroupTimes,
       "cannot be told: other work had the CPU during a trial; try again when there is less",
       {},
@@ -180,7 +184,10 @@ Findings on_mux_interval(const Examination& here) {
     if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
     pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
   }
-  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns, or tells of it")};
+  if (pmus_by_turn.empty() && here.has_core_pmu()) {
+    return {unknown(kSubject, "not known: no PMU has a file perf_event_mux_interval_ms")};
+  }
+  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns")};
   std::vector<std::string> turns;
   turns.reserve(pmus_by_turn.size());
   for (const auto& [turn, pmus] : pmus_by_turn) {

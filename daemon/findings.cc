@@ -11,7 +11,7 @@ namespace pex::daemon {
 namespace {
 
 constexpr std::size_t kLineWidth = 100;
-constexpr std::size_t kStateColumn = 6;
+constexpr std::size_t kStateColumn = 9;
 constexpr std::string_view kConsequence = "consequence";
 constexpr std::string_view kRemedy = "remedy";
 
@@ -19,6 +19,8 @@ const char* word_for(Finding::State state) {
   switch (state) {
     case Finding::State::kGood:
       return "ok";
+    case Finding::State::kUnknown:
+      return "unknown";
     case Finding::State::kNote:
       return "note";
     case Finding::State::kBad:
@@ -47,6 +49,10 @@ std::string beside(const std::string& margin, std::string_view text) {
 
 Finding good(std::string subject, std::string what) {
   return {Finding::State::kGood, std::move(subject), std::move(what), {}, {}};
+}
+
+Finding unknown(std::string subject, std::string what) {
+  return {Finding::State::kUnknown, std::move(subject), std::move(what), {}, {}};
 }
 
 std::size_t count(const std::vector<Finding>& findings, Finding::State state) {

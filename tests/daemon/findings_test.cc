@@ -23,15 +23,17 @@ TEST(FindingsTest, AreLinesInColumnsWithWhatFollowsBelow) {
   const std::string text =
       format_findings({good("seccomp", "no filter"),
                        {State::kNote, "NMI watchdog", "on", "it holds a counter", "turn it off"},
+                       unknown("cgroup times", "not known: no trial"),
                        {State::kBad, "CPUs", "none", "nothing counts", {}}});
 
   EXPECT_EQ(text,
-            "ok    seccomp       no filter\n"
-            "note  NMI watchdog  on\n"
-            "      consequence   it holds a counter\n"
-            "      remedy        turn it off\n"
-            "bad   CPUs          none\n"
-            "      consequence   nothing counts\n");
+            "ok       seccomp       no filter\n"
+            "note     NMI watchdog  on\n"
+            "         consequence   it holds a counter\n"
+            "         remedy        turn it off\n"
+            "unknown  cgroup times  not known: no trial\n"
+            "bad      CPUs          none\n"
+            "         consequence   nothing counts\n");
 }
 
 TEST(FindingsTest, WithoutAnyAreNoText) { EXPECT_EQ(format_findings({}), ""); }
