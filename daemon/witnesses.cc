@@ -96,7 +96,7 @@ class ScopeBuilder {
 
   std::size_t add_clock() {
     collect::GroupPlan clock;
-    clock.name = "(clock)";  // no name that a configured group can have
+    clock.name = collect::kClockGroup;
     clock.is_published = false;
     clock.events = {perf::generic_counter(kClock)};
     if (reference_.cost == Reference::Cost::kFree) {
@@ -111,7 +111,7 @@ class ScopeBuilder {
   void add_pinned_reference(const collect::GroupPlan& of) {
     if (reference_at(of.pmu)) return;
     collect::GroupPlan pinned;
-    pinned.name = "(reference)";
+    pinned.name = collect::kReferenceGroup;
     pinned.pmu = of.pmu;
     pinned.mode.pinned = true;
     pinned.is_published = false;

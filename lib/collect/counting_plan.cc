@@ -15,10 +15,11 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
   return {pmus.begin(), pmus.end()};
 }
 
-std::string_view configured_name(const GroupPlan& group) {
-  const std::string_view name = group.name;
-  return name.substr(0, name.find('/'));
+std::string_view configured_name(std::string_view group) {
+  return group.substr(0, group.find('/'));
 }
+
+std::string_view configured_name(const GroupPlan& group) { return configured_name(group.name); }
 
 bool is_estimated(const Column& column, const ScopePlan& plan) {
   return std::any_of(column.parts.begin(), column.parts.end(),

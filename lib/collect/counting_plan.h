@@ -95,7 +95,12 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
+/// Names of the groups that are there for the others' sake; no configured group can have them.
+inline constexpr std::string_view kClockGroup = "(clock)";
+inline constexpr std::string_view kReferenceGroup = "(reference)";
+
 /// The configured group that a group is, or is a piece of: "core" for "core/2".
+std::string_view configured_name(std::string_view group);
 std::string_view configured_name(const GroupPlan& group);
 
 /// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it

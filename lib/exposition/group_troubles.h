@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,23 +21,30 @@ namespace pex::exposition {
 /// What there is of these, for the documents.
 std::vector<FamilyRow> trouble_families();
 
-/// What was wrong with the readings of each configured group, as counters of a registry.
+/// What was wrong with the readings of each group, as counters of a registry: of the configured
+/// groups and their pieces by the name of the group, and of the groups that are there for the
+/// others' sake in a family of the exporter.
 class GroupTroubles {
  public:
   /// `registry` outlives it.
   explicit GroupTroubles(prometheus::Registry& registry);
 
-  /// Adds what `report` tells. Published groups of a plan other than the last start at 0, so that
-  /// the first increase is seen as one.
+  /// Adds what `report` tells. Groups that a plan has and the plan before had not start at 0, so
+  /// that the first increase is seen as one; those that it has no more are forgotten.
   void add(const collect::PollReport& report,
            const std::shared_ptr<const collect::CountingPlan>& plan);
 
  private:
-  void add(const std::string& group, const collect::PollReport::GroupTrouble& trouble);
-  void start(const collect::CountingPlan& plan);
+  using Family = prometheus::Family<prometheus::Counter>;
+  using Counters = std::vector<prometheus::Counter*>;  ///< one for each kind
+  void follow(const collect::CountingPlan& plan);
+  Family& family_of(const std::string& group, std::size_t kind);
+  Counters& counters_of(const std::string& group);
 
-  std::vector<prometheus::Family<prometheus::Counter>*> families_;  ///< one for each kind
-  std::weak_ptr<const collect::CountingPlan> plan_;                 ///< whose groups are all known
+  std::vector<Family*> families_;  ///< of published groups, one for each kind
+  Family* auxiliary_;              ///< of all kinds and groups that are not published
+  std::map<std::string, Counters> groups_;
+  std::weak_ptr<const collect::CountingPlan> plan_;  ///< whose groups are all known
 };
 
 }  // namespace pex::exposition

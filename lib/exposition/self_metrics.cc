@@ -119,10 +119,10 @@ std::string labels_of(const prometheus::ClientMetric& metric) {
   return labels;
 }
 
-/// By what a sample is chosen.
+/// By what a sample is chosen: the pieces of a group go with it.
 std::string_view group_of(const prometheus::ClientMetric& metric) {
   for (const auto& [name, value] : metric.label) {
-    if (name == "group") return value;
+    if (name == "group") return collect::configured_name(value);
   }
   return kExporterGroup;
 }

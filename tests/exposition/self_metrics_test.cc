@@ -57,8 +57,10 @@ TEST(SelfMetricsTest, SayNothingOfAPollBeforeTheFirst) {
 
 /// All that there can be at once.
 std::string everything() {
-  const collect::Snapshot snapshot =
-      snapshot_of(std::make_shared<const CountingPlan>(plan_of("core")));
+  CountingPlan plan;
+  plan.cpu = scope_plan({{"core", {"cycles"}}, {"(clock)", {"cpu-clock"}}});
+  plan.cpu.groups[1].is_published = false;
+  const collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan));
   collect::PollReport report;
   report.refusals[{"cycles", EMFILE}] = 1;
   SelfMetrics metrics{"1.0"};
@@ -121,6 +123,73 @@ TEST(SelfMetricsTest, GoWithTheGroupThatTheyAreAbout) {
   EXPECT_THAT(only("core"), Not(HasSubstr("perf_event_exporter_")));
   EXPECT_THAT(only("exporter"), HasSubstr("perf_event_exporter_polls_total 1\n"));
   EXPECT_THAT(only("exporter"), Not(HasSubstr("perf_group_")));
+}
+
+TEST(SelfMetricsTest, OfAPieceGoWithTheGroupThatWasConfigured) {
+  CountingPlan plan;
+  plan.cpu = scope_plan({{"core", {"cycles"}}, {"core/2", {"branches"}}, {"other", {"faults"}}});
+  const collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan));
+  collect::PollReport report;
+  report.of_group("core/2").anomalies = 3;
+  SelfMetrics metrics{"1.0"};
+  metrics.add_poll(report, snapshot);
+  const auto chosen = [&](Selection::Rule rule) {
+    std::string text;
+    Renderer{}.render(nullptr, *metrics.read(), {Format::kText, {rule, {"core"}}, false}, text);
+    return text;
+  };
+
+  const std::string with = chosen(Selection::Rule::kOnly);
+  const std::string without = chosen(Selection::Rule::kAllBut);
+
+  EXPECT_THAT(with, HasSubstr("perf_group_anomalies_total{group=\"core/2\"} 3\n"));
+  EXPECT_THAT(with, Not(HasSubstr("\"other\"")));
+  EXPECT_THAT(without, Not(HasSubstr("\"core")));
+  EXPECT_THAT(without, HasSubstr("perf_group_anomalies_total{group=\"other\"} 0\n"));
+}
+
+TEST(SelfMetricsTest, HaveTheErrorsOfAuxiliaryCountersInAFamilyOfTheExporter) {
+  CountingPlan plan = plan_of("core");
+  plan.cgroup = scope_plan({{"(clock)", {"cpu-clock"}}, {"(reference)", {"cycles"}}});
+  for (collect::GroupPlan& group : plan.cgroup.groups) group.is_published = false;
+  collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan));
+  snapshot.cgroup = tables(plan.cgroup, 0, {});
+  collect::PollReport report;
+  report.of_group("(reference)").pinned_errors = 7;
+  SelfMetrics metrics{"1.0"};
+  metrics.add_poll(report, snapshot);
+
+  const std::string text = written(metrics);
+
+  const std::string family = "perf_event_exporter_auxiliary_errors_total";
+  EXPECT_THAT(text, HasSubstr(family + "{auxiliary=\"reference\",reason=\"pinned\"} 7\n"));
+  for (const std::string reason : {"anomaly", "mistimed", "pinned", "read"}) {
+    EXPECT_THAT(text, HasSubstr(family + "{auxiliary=\"clock\",reason=\"" + reason + "\"} 0\n"));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("\"("))) << "a name in parentheses";
+}
+
+TEST(SelfMetricsTest, ForgetTheTroublesOfGroupsThatANewPlanDoesNotHave) {
+  const auto plan = [](const char* first, const char* second) {
+    CountingPlan made;
+    made.cpu = scope_plan({{first, {"cycles"}}, {second, {"branches"}}});
+    if (std::string_view(second) == "(clock)") made.cpu.groups[1].is_published = false;
+    return snapshot_of(std::make_shared<const CountingPlan>(made));
+  };
+  collect::PollReport report;
+  report.of_group("stays").anomalies = 2;
+  report.of_group("before").anomalies = 1;
+  SelfMetrics metrics{"1.0"};
+  metrics.add_poll(report, plan("stays", "before"));
+  metrics.add_poll({}, plan("stays", "(clock)"));
+
+  metrics.add_poll({}, plan("after", "stays"));
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"stays\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"after\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\"before\"")));
+  EXPECT_THAT(text, Not(HasSubstr("auxiliary")));
 }
 
 TEST(SelfMetricsTest, StartTheTroublesOfEachPublishedGroupAtZero) {
