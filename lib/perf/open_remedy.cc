@@ -10,7 +10,16 @@ namespace pex::perf {
 namespace {
 
 /// Which requests a row is about.
-enum class About { kAny, kUprobe, kBreakpoint, kPmuEvent, kCgroupEvent, kFiltered };
+enum class About {
+  kAny,
+  kUprobe,
+  kBreakpoint,
+  kTracepoint,
+  kPmuEvent,
+  kCgroupEvent,
+  kFiltered,
+  kConfig3
+};
 
 struct AboutRow {
   About about;
@@ -20,9 +29,11 @@ constexpr AboutRow kAbouts[] = {
     {About::kAny, ""},
     {About::kUprobe, "uprobes"},
     {About::kBreakpoint, "breakpoints"},
+    {About::kTracepoint, "tracepoints"},
     {About::kPmuEvent, "events of hardware"},
     {About::kCgroupEvent, "scope `cgroup`"},
     {About::kFiltered, "an event with `filter`"},
+    {About::kConfig3, "an event with a term in `config3`"},
 };
 
 struct Row {
@@ -61,6 +72,18 @@ constexpr Row kRows[] = {
      "the PMU refuses the event, one of its modifiers, or its place in a group that is too large: "
      "see 'perf_event_exporter list' and the CPU's manual"},
     {EINVAL, About::kAny, "the kernel refuses this combination of event and modifiers"},
+    {E2BIG, About::kConfig3,
+     "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have: remove the "
+     "term"},
+    {E2BIG, About::kAny,
+     "the kernel cannot read so many events at once: put fewer events in one group"},
+    {ENODATA, About::kPmuEvent,
+     "the CPU counts loads by latency only beside their auxiliary event: add mem-loads-aux of the "
+     "same PMU to the group"},
+    {EINTR, About::kTracepoint,
+     "ftrace has enabled this uprobe, and the kernel does not let both use it: write 0 into its "
+     "file 'enable' in events/uprobes of tracefs"},
+    {EINTR, About::kAny, "none: a signal came in between, and it is tried again"},
     {EMFILE, About::kAny,
      "raise LimitNOFILE= in the unit, or ulimit -n: one descriptor is needed per cgroup, CPU and "
      "event"},
@@ -90,12 +113,16 @@ bool fits(About about, const CounterRequest& request) {
       return request.event.probe.starts_with('/');
     case About::kBreakpoint:
       return request.event.type == PERF_TYPE_BREAKPOINT;
+    case About::kTracepoint:
+      return request.event.type == PERF_TYPE_TRACEPOINT;
     case About::kPmuEvent:
       return counts_with_hardware(request.event);
     case About::kCgroupEvent:
       return request.cgroup_fd >= 0;
     case About::kFiltered:
       return !request.event.filter.empty();
+    case About::kConfig3:
+      return request.event.config3 != 0;
   }
   return false;
 }

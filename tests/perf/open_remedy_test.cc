@@ -27,6 +27,8 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   filtered.event.filter = "prev_prio < 100";
   CounterRequest uprobe = request(7, -1);
   uprobe.event.probe = "/bin/sh";
+  CounterRequest with_config3 = request(11, -1);
+  with_config3.event.config3 = 2;
   struct Row {
     int code;
     CounterRequest asked;
@@ -57,6 +59,11 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {ENOSPC, hardware, "slots"},
       {EBADF, software_in_cgroup, "--path.cgroupfs"},
       {ENOMEM, software, "memory"},
+      {E2BIG, with_config3, "Linux 6.3"},
+      {E2BIG, hardware, "fewer events in one group"},
+      {ENODATA, request(4, -1), "mem-loads-aux"},
+      {EINTR, request(PERF_TYPE_TRACEPOINT, -1), "events/uprobes"},
+      {EINTR, hardware, "tried again"},
   };
 
   for (const Row& row : rows) {
