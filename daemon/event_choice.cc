@@ -95,6 +95,14 @@ std::string name_with_pmu(const perf::EventIdentity& event) {
   return event.name;
 }
 
+/// What is wrong with the group rather than with the machine is told with its place.
+void refuse(EventAvailability& event, const Error& why, const config::Group& group) {
+  event.available = false;
+  event.reason = why;
+  if (why.attempted.empty()) return;
+  event.reason.attempted = config::mistake(group.at, why.attempted, {}).attempted;
+}
+
 }  // namespace
 
 ChosenGroup EventChoice::choose(const config::Group& group) {
@@ -104,8 +112,9 @@ ChosenGroup EventChoice::choose(const config::Group& group) {
   }
   ChosenGroup chosen{group, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
-  refuse_doubles(chosen);
-  return chosen;
+  ChosenGroup countable = keep_countable(chosen);
+  refuse_doubles(countable);
+  return countable;
 }
 
 void EventChoice::add_mistake(const config::Position& at, const std::string& what,
@@ -162,7 +171,7 @@ void EventChoice::add_event(const config::EventEntry& entry, perf::ParsedEvent e
   if (!specs) return add_unresolved(entry, event, specs.error(), chosen.group);
   for (perf::EventSpec& spec : *specs) {
     if (describe(entry, spec) && keeps_the_rules(entry, spec, chosen.group)) {
-      add_available(std::move(spec), chosen);
+      add_resolved(std::move(spec), chosen);
     }
   }
 }
@@ -275,26 +284,26 @@ void EventChoice::refuse_doubles(const ChosenGroup& chosen) {
   }
 }
 
-void EventChoice::add_available(perf::EventSpec spec, ChosenGroup& chosen) {
-  const std::optional<Error> refused = try_instances(spec);
+void EventChoice::add_resolved(perf::EventSpec spec, ChosenGroup& chosen) {
   const config::Group& group = chosen.group;
-  plan_.events.push_back({name_with_pmu(spec.identity), group.name, group.cpu_scope,
-                          group.cgroup_scope, !refused, refused.value_or(Error{})});
-  if (refused) return;
-  chosen.availability.push_back(plan_.events.size() - 1);
+  chosen.availability.push_back(plan_.events.size());
+  plan_.events.push_back(
+      {name_with_pmu(spec.identity), group.name, group.cpu_scope, group.cgroup_scope});
   chosen.events.push_back(std::move(spec));
 }
 
-/// Why one of the instances can never be opened: a sum without it would be too small.
-std::optional<Error> EventChoice::try_instances(const perf::EventSpec& spec) {
-  for (const perf::EventInstance& instance : spec.instances) {
-    const Result<> tried =
-        try_event(kernel_, {spec.identity.name, instance.attributes}, cpus_.of(instance.pmu));
-    if (!tried && is_lasting(tried.error().code)) {
-      return Error{tried.error().code, {}, tried.error().remedy};
+/// Those events that the kernel does not refuse.
+ChosenGroup EventChoice::keep_countable(const ChosenGroup& resolved) {
+  ChosenGroup chosen{resolved.group, resolved.mode};
+  for (std::size_t event = 0; event < resolved.events.size(); ++event) {
+    if (const auto refused = trials_.refusal(resolved.events, event)) {
+      refuse(plan_.events[resolved.availability[event]], *refused, resolved.group);
+      continue;
     }
+    chosen.availability.push_back(resolved.availability[event]);
+    chosen.events.push_back(resolved.events[event]);
   }
-  return {};
+  return chosen;
 }
 
 }  // namespace pex::daemon

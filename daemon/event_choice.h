@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "daemon/event_trial.h"
 #include "daemon/plan.h"
 #include "daemon/probe_cpus.h"
 #include "perf/counter_group.h"
@@ -26,14 +27,14 @@ struct ChosenGroup {
 };
 
 /// The first half of planning, from text to events: parses, resolves, checks the rules, and tries
-/// each event on its own. What is wrong goes into the plan's mistakes, what is not here into its
-/// events.
+/// each event on its own, or behind the one that the kernel wants in front of it. What is wrong
+/// goes into the plan's mistakes, what is not here into its events.
 class EventChoice {
  public:
   /// All outlive it.
   EventChoice(const perf::EventResolver& resolver, perf::PerfKernel& kernel, const ProbeCpus& cpus,
               Plan& plan)
-      : resolver_(resolver), kernel_(kernel), cpus_(cpus), plan_(plan) {}
+      : resolver_(resolver), trials_(resolver, kernel, cpus), plan_(plan) {}
 
   ChosenGroup choose(const config::Group& group);
 
@@ -51,12 +52,11 @@ class EventChoice {
                     const std::string& family, const config::Position& at);
   void refuse_doubles(const ChosenGroup& chosen);
   bool describe(const config::EventEntry& entry, perf::EventSpec& spec);
-  void add_available(perf::EventSpec spec, ChosenGroup& chosen);
-  std::optional<Error> try_instances(const perf::EventSpec& spec);
+  void add_resolved(perf::EventSpec spec, ChosenGroup& chosen);
+  ChosenGroup keep_countable(const ChosenGroup& resolved);
 
   const perf::EventResolver& resolver_;
-  perf::PerfKernel& kernel_;
-  const ProbeCpus& cpus_;
+  EventTrials trials_;
   Plan& plan_;
   using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
   std::map<Series, config::Position> claimed_;  ///< family and labels, and where they were first

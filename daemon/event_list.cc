@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/plan.h"
+#include "daemon/event_trial.h"
 #include "daemon/probe_cpus.h"
 #include "daemon/table_text.h"
 #include "exposition/metric_names.h"
@@ -17,6 +17,7 @@
 #include "host/topology.h"
 #include "perf/event_resolver.h"
 #include "perf/event_syntax.h"
+#include "perf/required_leader.h"
 
 namespace pex::daemon {
 namespace {
@@ -36,6 +37,7 @@ struct Line {
   std::string cpus;                     ///< "0-3", "all"
   bool tried = false;
   std::optional<Error> refused;  ///< why it cannot be counted here
+  std::string leader = {};       ///< without which in its group it is not; empty: none
 };
 
 bool is_tried(const perf::ListedEvent& event) {
@@ -73,10 +75,22 @@ Line examine(const perf::ListedEvent& listed, const perf::EventResolver& resolve
   line.cpus = cpus_of(resolver.pmus(), *line.spec);
   if (!line.tried) return line;
   const perf::EventInstance& instance = line.spec->instances.front();
-  const Result<> tried =
-      try_event(kernel, {listed.name, instance.attributes}, cpus.of(instance.pmu));
+  const perf::CounterSpec event{listed.name, instance.attributes};
+  const perf::Place place{cpus.of(instance.pmu), -1, {}};
+  Result<> tried = try_event(kernel, event, place);
+  const auto needed = perf::required_leader(resolver.pmus(), instance.attributes);
+  if (!tried && needed && needed->refusal == tried.error().code) {
+    line.leader = needed->counter.name;
+    tried = try_event(kernel, event, place, &needed->counter);
+  }
   if (!tried) line.refused = tried.error();
   return line;
+}
+
+std::string description(const Line& line) {
+  if (line.leader.empty()) return line.listed.help;
+  return line.listed.help + (line.listed.help.empty() ? "" : " ") + "Only in a group with " +
+         line.leader + ".";
 }
 
 void print_table(const std::vector<Line>& lines) {
@@ -92,7 +106,7 @@ void print_table(const std::vector<Line>& lines) {
               << column(
                      is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
                      kHereColumn)
-              << line.listed.help << '\n';
+              << description(line) << '\n';
   }
 }
 
@@ -103,6 +117,7 @@ json::object to_json(const Line& line) {
                       {"cpus", line.cpus},
                       {"description", line.listed.help}};
   object["available"] = line.tried || line.refused ? json::value(!line.refused) : json::value();
+  if (!line.leader.empty()) object["leader"] = line.leader;
   if (line.refused) object["reason"] = describe(*line.refused);
   if (line.spec) {
     const perf::EventAttributes& attributes = line.spec->instances.front().attributes;

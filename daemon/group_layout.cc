@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "daemon/event_trial.h"
+#include "perf/required_leader.h"
+
 namespace pex::daemon {
 namespace {
 
@@ -33,7 +36,15 @@ std::string name_of(const ChosenGroup& chosen, const collect::GroupPart& part) {
 }
 
 /// Of a group that is not to be split.
-Error does_not_fit(const std::string& group, const perf::Trial& trial, std::size_t events) {
+Error does_not_fit(const std::string& group, const perf::Trial& trial, std::size_t events,
+                   std::size_t together) {
+  if (events > 1 && events == together) {
+    return Error{0,
+                 group + " does not fit on the PMU with its " + std::to_string(events) +
+                     " events, which are counted together only",
+                 "put fewer events in it; 'perf_event_exporter doctor' tells how many counters are "
+                 "free"};
+  }
   if (events == 1) {
     return trial.failure ? Error{trial.failure->error.code, {}, trial.failure->error.remedy}
                          : Error{0, group + " has no turn on the PMU",
@@ -67,7 +78,8 @@ collect::ScopePlan GroupLayout::lay_out(const ChosenGroup& chosen) {
         {event.identity, aggregation_of(chosen.group, event.identity.is_uncore), {}});
   }
   const auto held = static_cast<std::ptrdiff_t>(pinned_.size());
-  for (const collect::GroupPart& part : parts_of(chosen)) {
+  for (collect::GroupPart& part : parts_of(chosen)) {
+    put_leaders_first(chosen, part);
     if (add_part(chosen, part, layout)) continue;
     pinned_.erase(pinned_.begin() + held, pinned_.end());
     return {};  // a part of a group would not be the group
@@ -94,14 +106,29 @@ std::vector<collect::GroupPart> GroupLayout::parts_of(const ChosenGroup& chosen)
   return {};
 }
 
-/// False when it had to be dropped.
-bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
-                           collect::ScopePlan& layout) {
+GroupLayout::Counters GroupLayout::counters_of(const ChosenGroup& chosen,
+                                               const collect::GroupPart& part) {
   Counters events;
   for (const auto& [event, instance] : part.members) {
     const perf::EventSpec& spec = chosen.events[event];
     events.push_back({spec.identity.name, spec.instances[instance].attributes});
   }
+  return events;
+}
+
+/// In the order in which the kernel opens them; columns stay in that of the configuration.
+void GroupLayout::put_leaders_first(const ChosenGroup& chosen, collect::GroupPart& part) const {
+  std::vector<collect::GroupPart::Member> ordered;
+  for (const std::size_t member : perf::leaders_first(pmus_, counters_of(chosen, part)).order) {
+    ordered.push_back(part.members[member]);
+  }
+  part.members = std::move(ordered);
+}
+
+/// False when it had to be dropped.
+bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
+                           collect::ScopePlan& layout) {
+  Counters events = counters_of(chosen, part);
   std::size_t next = 0;
   std::size_t number = 0;
   const std::optional<std::vector<perf::Piece>> pieces = pieces_of(chosen, part, events);
@@ -193,11 +220,12 @@ std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(const Chose
          Error{ENOSPC, name + " needs more slots than there are", trial.failure->error.remedy});
     return {};
   }
-  if (!chosen.group.weak || (trial.failure && events.size() == 1)) {
-    drop(chosen, does_not_fit(name, trial, events.size()));
+  const std::size_t together = perf::leaders_first(pmus_, events).together;
+  if (!chosen.group.weak || (trial.failure && events.size() == together)) {
+    drop(chosen, does_not_fit(name, trial, events.size(), together));
     return {};
   }
-  return perf::split_to_fit(kernel_, events, place, chosen.mode);
+  return perf::split_to_fit(kernel_, events, place, chosen.mode, together);
 }
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
@@ -236,10 +264,11 @@ void GroupLayout::say_split(const std::string& name, const Counters& events,
   std::string without_turn;
   std::size_t next = 0;
   for (const perf::Piece& piece : pieces) {
-    if (!piece.counts) without_turn += (without_turn.empty() ? "" : ", ") + events[next].name;
     list += list.empty() ? "{" : " {";
-    for (std::size_t i = 0; i < piece.events; ++i)
-      list += (i == 0 ? "" : ", ") + events[next++].name;
+    for (std::size_t i = 0; i < piece.events; ++i, ++next) {
+      list += (i == 0 ? "" : ", ") + events[next].name;
+      if (!piece.counts) without_turn += (without_turn.empty() ? "" : ", ") + events[next].name;
+    }
     list += '}';
   }
   if (pieces.size() > 1) {

@@ -35,6 +35,8 @@ class GroupLayout {
  private:
   using Counters = std::vector<perf::CounterSpec>;
   std::vector<collect::GroupPart> parts_of(const ChosenGroup& chosen);
+  static Counters counters_of(const ChosenGroup& chosen, const collect::GroupPart& part);
+  void put_leaders_first(const ChosenGroup& chosen, collect::GroupPart& part) const;
   bool add_part(const ChosenGroup& chosen, const collect::GroupPart& part,
                 collect::ScopePlan& layout);
   void set_pmu(collect::GroupPlan& planned, const collect::GroupPart& part,

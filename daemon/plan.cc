@@ -9,7 +9,6 @@
 #include "daemon/probe_cpus.h"
 #include "daemon/reference_choice.h"
 #include "daemon/witnesses.h"
-#include "perf/open_remedy.h"
 
 namespace pex::daemon {
 namespace {
@@ -51,22 +50,6 @@ void add_once(const std::string& text, std::vector<std::string>& texts) {
 }
 
 }  // namespace
-
-bool is_lasting(int code) {
-  static constexpr int kLasting[] = {ENOENT, EOPNOTSUPP, EINVAL, EACCES, EPERM, ENOSYS, E2BIG};
-  return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
-}
-
-Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event, int cpu) {
-  perf::CounterRequest request;
-  request.event = event.attributes;
-  request.cpu = cpu;
-  const Result<perf::OpenCounter> counter = kernel.open(request);
-  if (counter) return {};
-  const int code = counter.error().code;
-  return Error{code, "open event '" + event.name + "'",
-               std::string(perf::open_remedy(code, request))};
-}
 
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force) {

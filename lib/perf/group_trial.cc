@@ -32,12 +32,12 @@ bool counts(PerfKernel& kernel, std::span<const CounterSpec> events, const Place
   return try_group(kernel, events, place, mode).outcome == Trial::Outcome::kCounts;
 }
 
-/// The most of the first events that fit as one group. What fits shrinks with each event less, so
-/// the answer is found by halving.
+/// The most of the first events that fit as one group, `least` of them in any case. What fits
+/// shrinks with each event less, so the answer is found by halving.
 Piece longest_fitting(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
-                      GroupMode mode) {
-  if (!counts(kernel, events.first(1), place, mode)) return {1, false};
-  std::size_t fits = 1;
+                      GroupMode mode, std::size_t least) {
+  if (!counts(kernel, events.first(least), place, mode)) return {least, false};
+  std::size_t fits = least;
   std::size_t too_many = events.size() + 1;
   while (too_many - fits > 1) {
     const std::size_t tried = (fits + too_many) / 2;
@@ -63,10 +63,11 @@ Trial try_group(PerfKernel& kernel, std::span<const CounterSpec> events, const P
 }
 
 std::vector<Piece> split_to_fit(PerfKernel& kernel, std::span<const CounterSpec> events,
-                                const Place& place, GroupMode mode) {
+                                const Place& place, GroupMode mode, std::size_t together) {
   std::vector<Piece> pieces;
   while (!events.empty()) {
-    pieces.push_back(longest_fitting(kernel, events, place, mode));
+    const std::size_t least = pieces.empty() ? together : 1;
+    pieces.push_back(longest_fitting(kernel, events, place, mode, least));
     events = events.subspan(pieces.back().events);
   }
   return pieces;

@@ -33,14 +33,15 @@ Trial try_group(PerfKernel& kernel, std::span<const CounterSpec> events, const P
 /// Some events of a group in their order, from where the piece before it ends.
 struct Piece {
   std::size_t events = 0;
-  bool counts = true;  ///< false: a single event that was refused or had no turn even alone
+  bool counts = true;  ///< false: what cannot be cut was refused or had no turn even alone
 
   bool operator==(const Piece&) const = default;
 };
 
 /// Cuts a group that does not fit on the PMU into pieces that do, each as large as it can be. Asks
-/// the kernel, who alone knows which events exclude each other and what is taken.
+/// the kernel, who alone knows which events exclude each other and what is taken. The first
+/// `together` events, one at least, are never cut apart (required_leader.h).
 std::vector<Piece> split_to_fit(PerfKernel& kernel, std::span<const CounterSpec> events,
-                                const Place& place, GroupMode mode);
+                                const Place& place, GroupMode mode, std::size_t together = 1);
 
 }  // namespace pex::perf

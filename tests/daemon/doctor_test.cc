@@ -521,7 +521,7 @@ TEST_F(DoctorTest, NotesAKernelThatBooksTimesToTheWrongGroup) {
 TEST_F(DoctorTest, TriesTimesInAContainerWhoseRootIsNotThatOfTheHost) {
   self_.cgroup = "/";
   tree_.write("cgroup/cgroup.events", "populated 1\n");
-  kernel_.answer("cpu0  branch-misses",  // the path below the root of the tree is empty
+  kernel_.answer("cpu0 / branch-misses",
                  {.enabled = 300ms, .running = 163ms, .counts = {7, 99'000'000}});
 
   EXPECT_EQ(one("cgroup times").state, State::kNote);

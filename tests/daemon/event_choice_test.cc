@@ -503,5 +503,73 @@ TEST(EventChoiceTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
   EXPECT_EQ(hybrid.counting.cpu.groups[0].events.size(), 64U);
 }
 
+TEST(EventChoiceTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
+  const Plan plan =
+      plan_on("intel_server",
+              group_of("cpu/topdown-retiring/, instructions, cpu/slots/, cpu/topdown-be-bound/"));
+
+  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
+}
+
+TEST(EventChoiceTest, SaysWhereSlotsAreMissing) {
+  const Plan plan =
+      plan_on("intel_server", group_of("cpu/topdown-retiring/, cpu/topdown-be-bound/, cycles"));
+
+  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre("not counted here: cpu/topdown-retiring/, cpu/topdown-be-bound/: c.yaml:2:5: "
+                  "groups[0]: the kernel counts it only behind 'cpu/slots/' in its group: Invalid "
+                  "argument (EINVAL). Remedy: add cpu/slots/ to the group"));
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
+}
+
+TEST(EventChoiceTest, BlamesTheLeaderThatCannotBeCounted) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("type4:0x400", EBUSY);
+  kernel.refuse("type4:0x8000", EINVAL);
+  kernel.refuse("type4:0x8300", EACCES);
+
+  const Plan plan = plan_on(
+      "intel_server", group_of("cpu/slots/, cpu/topdown-retiring/, cpu/topdown-be-bound/"), kernel);
+
+  ASSERT_EQ(plan.events.size(), 3U);
+  EXPECT_TRUE(plan.events[0].available) << "that may pass";
+  EXPECT_TRUE(plan.events[1].available) << "as may what keeps its leader away";
+  EXPECT_EQ(plan.events[2].reason.code, EACCES);
+}
+
+TEST(EventChoiceTest, WantsSlotsOnTheCoresThatHaveThem) {
+  const Plan plan =
+      plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/', cpu_core/slots/, task-clock"));
+  const Plan without = plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/'"));
+
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_THAT(
+      test::groups_of(plan.counting.cpu),
+      ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/, task-clock",
+                  "core on cpu_core: cpu_core/slots/, cpu_*/topdown-retiring/, task-clock"));
+  EXPECT_THAT(left_out_lines(without), ElementsAre(HasSubstr("behind 'cpu_core/slots/'")));
+  EXPECT_THAT(test::groups_of(without.counting.cpu),
+              ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/"));
+}
+
+TEST(EventChoiceTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_unless_behind("type4:0x1cd", "type4:0x8203", ENODATA);
+
+  const Plan plan =
+      plan_on("intel_hybrid",
+              group_of("cpu_core/mem-loads/, instructions, cpu_core/mem-loads-aux/"), kernel);
+
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+              ElementsAre("core on cpu_core: cpu_core/mem-loads-aux/, cpu_core/mem-loads/, "
+                          "instructions",
+                          "core on cpu_atom: instructions"));
+}
+
 }  // namespace
 }  // namespace pex::daemon

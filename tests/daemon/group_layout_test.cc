@@ -442,5 +442,64 @@ TEST(GroupLayoutTest, LeavesNothingOpen) {
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
+constexpr const char* kTopDownInBadOrder =
+    "  - name: topdown\n"
+    "    events: [cpu/topdown-be-bound/, instructions, cpu/topdown-retiring/, branches, "
+    "cpu/slots/]\n"
+    "    scope: [cpu, cgroup]\n";
+
+TEST(GroupLayoutTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
+                          "instructions, branches"));
+  EXPECT_THAT(columns_of(plan.counting.cpu),
+              ElementsAre("cpu/topdown-be-bound/ by cpu: 0.1", "instructions by cpu: 0.3",
+                          "cpu/topdown-retiring/ by cpu: 0.2", "branches by cpu: 0.4",
+                          "cpu/slots/ by cpu: 0.0"));
+  EXPECT_EQ(columns_of(plan.counting.cgroup), columns_of(plan.counting.cpu));
+  expect_consistent(plan.counting.cpu);
+  EXPECT_THAT(plan.remarks, IsEmpty());
+}
+
+TEST(GroupLayoutTest, NeverCutsTopDownEventsFromTheirSlots) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, EINVAL);
+
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
+                          "instructions",
+                          "topdown/2: branches"));
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  expect_consistent(plan.counting.cpu);
+}
+
+TEST(GroupLayoutTest, CutsEverythingElseFromTopDownEvents) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/",
+                          "topdown/2: instructions", "topdown/3: branches"));
+}
+
+TEST(GroupLayoutTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+
+  const Plan plan = plan_on("intel_hybrid",
+                            "  - {name: loads, scope: cpu, events: [cpu_core/mem-loads/, "
+                            "cpu_core/mem-loads-aux/]}\n",
+                            kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("counted together only")));
+}
+
 }  // namespace
 }  // namespace pex::daemon

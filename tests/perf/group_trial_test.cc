@@ -175,5 +175,17 @@ TEST(SplitToFitTest, NeverMakesAPieceThatOneReadCannotHold) {
               ElementsAre(Piece{kMaxGroupEvents, true}, Piece{6, true}));
 }
 
+TEST(SplitToFitTest, NeverCutsApartWhatBelongsTogether) {
+  test::ScriptedKernel small;
+  small.refuse_groups_larger_than(2, EINVAL);
+  test::ScriptedKernel large;
+  large.refuse_groups_larger_than(4, EINVAL);
+
+  EXPECT_THAT(split_to_fit(small, events(5), kCpu3, {}, 3),
+              ElementsAre(Piece{3, false}, Piece{2, true}));
+  EXPECT_THAT(split_to_fit(large, events(5), kCpu3, {}, 3),
+              ElementsAre(Piece{4, true}, Piece{1, true}));
+}
+
 }  // namespace
 }  // namespace pex::perf

@@ -47,6 +47,14 @@ std::string event_name(const perf::EventAttributes& asked) {
   return known->second + modes;
 }
 
+constexpr std::uint64_t kSlots = 0x0400;
+
+/// topdown-retiring, ... of a core PMU of Intel.
+bool is_share_of_slots(const perf::EventAttributes& asked) {
+  const std::uint64_t code = asked.config & 0xffff;
+  return asked.type == PERF_TYPE_RAW && (code & 0xff) == 0 && code >= 0x8000 && code <= 0x8700;
+}
+
 }  // namespace
 
 void ScriptedKernel::answer(const std::string& group, Answer answer) {
@@ -57,6 +65,12 @@ void ScriptedKernel::answer(const std::string& group, Answer answer) {
 void ScriptedKernel::refuse(const std::string& event, int code) {
   const std::lock_guard lock{mutex_};
   refusals_[event] = code;
+}
+
+void ScriptedKernel::refuse_unless_behind(const std::string& event, const std::string& leader,
+                                          int code) {
+  const std::lock_guard lock{mutex_};
+  behind_[event] = {leader, code};
 }
 
 void ScriptedKernel::refuse_groups_larger_than(std::size_t events, int code) {
@@ -70,7 +84,38 @@ std::string ScriptedKernel::place_of(const perf::CounterRequest& request) const 
   if (request.cgroup_fd < 0) return cpu;
   const std::string directory =
       std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(request.cgroup_fd)).string();
-  return cpu + " " + directory.substr(std::min(cgroup_root_.size(), directory.size()));
+  const std::string below = directory.substr(std::min(cgroup_root_.size(), directory.size()));
+  return cpu + " " + (below.empty() ? "/" : below);
+}
+
+/// The events of the group so far, its leader first; none for -1.
+std::vector<std::string> ScriptedKernel::in_front(int leader_fd) const {
+  std::vector<std::string> events;
+  const auto leader = counters_.find(leader_fd);
+  if (leader == counters_.end()) return events;
+  for (const Counter* member : read_together(leader->second, {})) events.push_back(member->event);
+  return events;
+}
+
+/// errno, or 0.
+int ScriptedKernel::refusal_of(const perf::CounterRequest& request,
+                               const std::string& event) const {
+  const auto code_of = [](const std::map<std::string, int>& refusals, const std::string& refused) {
+    const auto found = refusals.find(refused);
+    return found == refusals.end() ? 0 : found->second;
+  };
+  for (const std::string& refused : {event, place_of(request) + " " + event}) {
+    if (const int code = code_of(refusals_, refused); code != 0) return code;
+  }
+  const std::vector<std::string> before = in_front(request.leader_fd);
+  if (is_share_of_slots(request.event) &&
+      (before.empty() || before.front() != event_name({PERF_TYPE_RAW, kSlots}))) {
+    return EINVAL;
+  }
+  const auto rule = behind_.find(event);
+  if (rule == behind_.end()) return 0;
+  const auto& [leader, code] = rule->second;
+  return std::find(before.begin(), before.end(), leader) == before.end() ? code : 0;
 }
 
 Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& request) {
@@ -78,11 +123,7 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   forget_closed();
   const std::string event = event_name(request.event);
   const std::string place = place_of(request);
-  for (const std::string& refused : {event, place + " " + event}) {
-    if (const auto code = refusals_.find(refused); code != refusals_.end() && code->second != 0) {
-      return Error{code->second, {}, {}};
-    }
-  }
+  if (const int code = refusal_of(request, event); code != 0) return Error{code, {}, {}};
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error{errno, {}, {}};
@@ -94,10 +135,12 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   counter.is_clock = event == "cpu-clock";
   counter.is_hardware =
       request.event.type == PERF_TYPE_HARDWARE || request.event.type == PERF_TYPE_HW_CACHE;
+  counter.is_share = is_share_of_slots(request.event);
+  counter.event = event;
   counter.cpu = request.cpu;
   counter.other_end.reset(ends[1]);
   if (request.leader_fd >= 0) join(counters_.at(request.leader_fd), counter);
-  if (counter.position >= largest_group_) {
+  if (!counter.is_share && places_taken(counter) >= largest_group_) {
     ::close(ends[0]);
     return Error{too_large_, {}, {}};
   }
@@ -108,6 +151,14 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   }
   counters_.insert_or_assign(ends[0], std::move(counter));
   return opened;
+}
+
+/// Of the PMU, by the group that `member` joins.
+std::size_t ScriptedKernel::places_taken(const Counter& member) const {
+  return static_cast<std::size_t>(
+      std::count_if(counters_.begin(), counters_.end(), [&](const auto& entry) {
+        return entry.second.leader_id == member.leader_id && !entry.second.is_share;
+      }));
 }
 
 void ScriptedKernel::join(const Counter& leader, Counter& member) const {
@@ -157,7 +208,7 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
 
   const std::vector<const Counter*> members = read_together(asked, answer);
-  if (!told.by_script && members.size() + taken_from(asked) > largest_running_) {
+  if (!told.by_script && places_taken(asked) + taken_from(asked) > largest_running_) {
     if (asked.pinned) return std::size_t{0};
     answer.running = {};
   }

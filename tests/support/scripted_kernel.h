@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "perf/group_reading.h"
@@ -17,7 +18,11 @@ namespace pex::test {
 /// so is a close. Groups are named by place and leader:
 ///   "cpu0 cycles"                     the group led by cycles on all of CPU 0
 ///   "cpu0 /system.slice/a.service cycles"   the same in a cgroup below `cgroup_root`
+///   "cpu0 / cycles"                   the same in the root of the cgroups
 /// Events of the generic tables by their name, others by what the kernel is told: "type8:0x2".
+/// Refuses what the real kernel refuses of Intel's top-down events (intel_pmu_hw_config): a share
+/// of the slots (type4:0x8000 to 0x8700) whose leader is not slots (type4:0x400). The shares are
+/// read of one register, so they take no place of the PMU.
 class ScriptedKernel final : public perf::PerfKernel {
  public:
   explicit ScriptedKernel(std::string cgroup_root = {}) : cgroup_root_(std::move(cgroup_root)) {}
@@ -44,6 +49,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// Refuses to open `event` anywhere ("cycles") or as part of one place ("cpu1 /a.service
   /// cycles"), until allowed again (code 0).
   void refuse(const std::string& event, int code);
+
+  /// Refuses `event` with `code` where `leader` is not in front of it in its group.
+  void refuse_unless_behind(const std::string& event, const std::string& leader, int code);
 
   /// Refuses the member that would make a group larger than the PMU.
   void refuse_groups_larger_than(std::size_t events, int code);
@@ -80,6 +88,8 @@ class ScriptedKernel final : public perf::PerfKernel {
     bool whole_cpu = false;
     bool is_clock = false;     ///< counts ns while its group is on the PMU
     bool is_hardware = false;  ///< takes a counter of the PMU
+    bool is_share = false;     ///< of the slots: in a register of its own
+    std::string event;         ///< its name
     int cpu = 0;
     std::size_t position = 0;  ///< within its group
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
@@ -95,6 +105,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::size_t taken_from(const Counter& asked) const;
   double share_of(const Counter& asked) const;
   void join(const Counter& leader, Counter& member) const;
+  std::size_t places_taken(const Counter& member) const;
+  int refusal_of(const perf::CounterRequest& request, const std::string& event) const;
+  std::vector<std::string> in_front(int leader_fd) const;
   std::vector<const Counter*> read_together(const Counter& asked, const Answer& answer) const;
   std::string place_of(const perf::CounterRequest& request) const;
   bool is_closed(const Counter& counter) const;
@@ -105,6 +118,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<int, Counter> counters_;  ///< by descriptor
   std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
+  std::map<std::string, std::pair<std::string, int>> behind_;  ///< what must be in front of it
   std::map<std::string, std::size_t> enables_;
   std::map<std::string, bool> runs_;
   std::vector<std::string> opened_groups_;
