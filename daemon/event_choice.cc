@@ -105,15 +105,15 @@ void refuse(EventAvailability& event, const Error& why, const config::Group& gro
 
 }  // namespace
 
-ChosenGroup EventChoice::choose(const config::Group& group) {
+std::vector<ChosenGroup> EventChoice::choose(const config::Group& group) {
   if (group.name == exposition::kExporterGroup) {
     add_mistake(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
                 "give the group another name");
   }
   ChosenGroup chosen{group, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
-  ChosenGroup countable = keep_countable(chosen);
-  refuse_doubles(countable);
+  std::vector<ChosenGroup> countable = keep_countable(chosen);
+  refuse_doubles(countable.front());
   return countable;
 }
 
@@ -292,18 +292,48 @@ void EventChoice::add_resolved(perf::EventSpec spec, ChosenGroup& chosen) {
   chosen.events.push_back(std::move(spec));
 }
 
-/// Those events that the kernel does not refuse.
-ChosenGroup EventChoice::keep_countable(const ChosenGroup& resolved) {
-  ChosenGroup chosen{resolved.group, resolved.mode};
+/// Those events that the kernel does not refuse on CPUs; where it refuses some of them in cgroups,
+/// the group is chosen once for each scope.
+std::vector<ChosenGroup> EventChoice::keep_countable(const ChosenGroup& resolved) {
+  const config::Group& group = resolved.group;
+  ChosenGroup chosen{group, resolved.mode};
+  Refusals in_cgroups;
   for (std::size_t event = 0; event < resolved.events.size(); ++event) {
-    if (const auto refused = trials_.refusal(resolved.events, event)) {
-      refuse(plan_.events[resolved.availability[event]], *refused, resolved.group);
+    EventTrial trial = trials_.of(resolved.events, event, group.cgroup_scope);
+    if (!group.cpu_scope && trial.refused_in_cgroup) trial.refused.swap(trial.refused_in_cgroup);
+    EventAvailability& told = plan_.events[resolved.availability[event]];
+    told.tried_in_cgroup = trial.tried_in_cgroup;
+    if (trial.refused) {
+      refuse(told, *trial.refused, group);
       continue;
     }
     chosen.availability.push_back(resolved.availability[event]);
     chosen.events.push_back(resolved.events[event]);
+    in_cgroups.push_back(std::move(trial.refused_in_cgroup));
   }
-  return chosen;
+  const bool is_one = std::none_of(in_cgroups.begin(), in_cgroups.end(),
+                                   [](const auto& refused) { return refused.has_value(); });
+  if (is_one) return {std::move(chosen)};
+  return by_scope(std::move(chosen), in_cgroups);
+}
+
+std::vector<ChosenGroup> EventChoice::by_scope(ChosenGroup chosen, const Refusals& in_cgroups) {
+  ChosenGroup of_cgroups{chosen.group, chosen.mode};
+  of_cgroups.group.cpu_scope = false;
+  chosen.group.cgroup_scope = false;
+  for (std::size_t event = 0; event < chosen.events.size(); ++event) {
+    EventAvailability told = plan_.events[chosen.availability[event]];
+    plan_.events[chosen.availability[event]].cgroup_scope = false;
+    told.cpu_scope = false;
+    if (in_cgroups[event]) {
+      refuse(told, *in_cgroups[event], chosen.group);
+    } else {
+      of_cgroups.availability.push_back(plan_.events.size());
+      of_cgroups.events.push_back(chosen.events[event]);
+    }
+    plan_.events.push_back(std::move(told));
+  }
+  return {std::move(chosen), std::move(of_cgroups)};
 }
 
 }  // namespace pex::daemon

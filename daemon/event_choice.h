@@ -19,7 +19,7 @@ namespace pex::daemon {
 
 /// A configured group, and those of its events that this machine can count.
 struct ChosenGroup {
-  const config::Group& group;
+  config::Group group;   ///< of one scope only, when the other one counts fewer of the events
   perf::GroupMode mode;  ///< of the group, and of the modifiers of its events
   std::vector<perf::EventSpec> events = {};
   std::vector<std::size_t> availability = {};  ///< of each event, its index in Plan::events
@@ -36,9 +36,11 @@ class EventChoice {
               Plan& plan)
       : resolver_(resolver), trials_(resolver, kernel, cpus), plan_(plan) {}
 
-  ChosenGroup choose(const config::Group& group);
+  /// One; or one for each scope, when some of its events count on CPUs and not in cgroups.
+  std::vector<ChosenGroup> choose(const config::Group& group);
 
  private:
+  using Refusals = std::vector<std::optional<Error>>;  ///< one for each event
   void add_mistake(const config::Position& at, const std::string& what, const std::string& remedy);
   void add_entry(const config::EventEntry& entry, ChosenGroup& chosen);
   void add_event(const config::EventEntry& entry, perf::ParsedEvent event, ChosenGroup& chosen);
@@ -53,7 +55,8 @@ class EventChoice {
   void refuse_doubles(const ChosenGroup& chosen);
   bool describe(const config::EventEntry& entry, perf::EventSpec& spec);
   void add_resolved(perf::EventSpec spec, ChosenGroup& chosen);
-  ChosenGroup keep_countable(const ChosenGroup& resolved);
+  std::vector<ChosenGroup> keep_countable(const ChosenGroup& resolved);
+  std::vector<ChosenGroup> by_scope(ChosenGroup chosen, const Refusals& in_cgroups);
 
   const perf::EventResolver& resolver_;
   EventTrials trials_;

@@ -1,12 +1,14 @@
 #include "daemon/event_trial.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <string>
 #include <utility>
 
-#include "base/unique_fd.h"
+#include "cgroup/hierarchy.h"
 #include "perf/open_remedy.h"
 #include "perf/required_leader.h"
 
@@ -30,6 +32,12 @@ Error lacks_leader(const perf::RequiredLeader& needed) {
   const std::string& leader = needed.counter.name;
   return Error{needed.refusal, "the kernel counts it only behind '" + leader + "' in its group",
                "add " + leader + " to the group"};
+}
+
+UniqueFd open_root_cgroup(const host::HostRoots& roots) {
+  const auto hierarchy = cgroup::find_hierarchy(roots);
+  if (!hierarchy || !*hierarchy) return {};
+  return UniqueFd{::open((*hierarchy)->mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 }
 
 }  // namespace
@@ -61,26 +69,61 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
   return {};
 }
 
-std::optional<Error> EventTrials::refusal(std::span<const perf::EventSpec> group,
-                                          std::size_t event) {
+EventTrial EventTrials::of(std::span<const perf::EventSpec> group, std::size_t event,
+                           bool in_cgroup) {
+  EventTrial trial;
+  trial.tried_in_cgroup = in_cgroup && root_cgroup();
   for (const perf::EventInstance& instance : group[event].instances) {
     const perf::CounterSpec counter{group[event].identity.name, instance.attributes};
-    if (const auto refused = refusal(counter, cpus_.of(instance.pmu), group)) return refused;
+    const int cpu = cpus_.of(instance.pmu);
+    std::optional<perf::CounterSpec> leader;
+    try_on_cpu(counter, cpu, group, trial, leader);
+    if (trial.refused) return trial;
+    if (trial.tried_in_cgroup && !trial.refused_in_cgroup) {
+      try_in_cgroup(counter, cpu, leader ? &*leader : nullptr, trial);
+    }
   }
-  return {};
+  return trial;
 }
 
-std::optional<Error> EventTrials::refusal(const perf::CounterSpec& event, int cpu,
-                                          std::span<const perf::EventSpec> group) {
+/// Leaves in `leader` behind what the event has to be opened.
+void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
+                             std::span<const perf::EventSpec> group, EventTrial& trial,
+                             std::optional<perf::CounterSpec>& leader) {
   Result<> tried = try_event(kernel_, event, {cpu, -1, {}});
   const auto needed = perf::required_leader(resolver_.pmus(), event.attributes);
   if (!tried && needed && needed->refusal == tried.error().code) {
-    const std::optional<perf::CounterSpec> leader = find_leader(*needed, group);
-    if (!leader) return lacks_leader(*needed);
+    leader = find_leader(*needed, group);
+    if (!leader) {
+      trial.refused = lacks_leader(*needed);
+      return;
+    }
     tried = try_event(kernel_, event, {cpu, -1, {}}, &*leader);
   }
-  if (tried || !is_lasting(tried.error().code)) return {};
-  return Error{tried.error().code, {}, tried.error().remedy};
+  if (!tried && is_lasting(tried.error().code)) {
+    trial.refused = Error{tried.error().code, {}, tried.error().remedy};
+  }
+}
+
+/// Of an event that opens on whole CPUs, the kernel refuses with these what its PMU cannot count by
+/// cgroup (perf_event_open, kernel/events/core.c); with others, what is the matter with the cgroup.
+void EventTrials::try_in_cgroup(const perf::CounterSpec& event, int cpu,
+                                const perf::CounterSpec* leader, EventTrial& trial) {
+  const Result<> tried = try_event(kernel_, event, {cpu, root_cgroup().get(), "/"}, leader);
+  if (tried) return;
+  const int code = tried.error().code;
+  if (code != EINVAL && code != EOPNOTSUPP) {
+    trial.tried_in_cgroup = false;
+    return;
+  }
+  trial.refused_in_cgroup =
+      Error{code, "its PMU counts whole CPUs only, so it cannot be counted by cgroup",
+            "write 'scope: cpu' for it"};
+}
+
+const UniqueFd& EventTrials::root_cgroup() {
+  if (!root_cgroup_) root_cgroup_ = open_root_cgroup(resolver_.roots());
+  return *root_cgroup_;
 }
 
 }  // namespace pex::daemon

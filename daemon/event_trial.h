@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "daemon/probe_cpus.h"
 #include "perf/counter_group.h"
 #include "perf/event_resolver.h"
@@ -21,25 +22,37 @@ bool is_lasting(int code);
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader = nullptr);
 
+/// What the kernel said of one event of a group. Only what it will say again is a refusal.
+struct EventTrial {
+  std::optional<Error> refused;  ///< on whole CPUs, which is tried first
+  bool tried_in_cgroup = false;  ///< false: not known whether it can be counted there
+  std::optional<Error> refused_in_cgroup;
+};
+
 /// Tries the events of a group before they are counted: each on its own, or behind the event of the
-/// group that the kernel wants in front of it (perf/required_leader.h).
+/// group that the kernel wants in front of it (perf/required_leader.h). Scope cgroup is tried in
+/// the root of the cgroups: all others are below it, so what is refused there is the event, and not
+/// the cgroup.
 class EventTrials {
  public:
   /// All outlive it.
   EventTrials(const perf::EventResolver& resolver, perf::PerfKernel& kernel, const ProbeCpus& cpus)
       : resolver_(resolver), kernel_(kernel), cpus_(cpus) {}
 
-  /// Why one event of `group` can never be opened. All its instances are tried: a sum without one
-  /// would be too small.
-  std::optional<Error> refusal(std::span<const perf::EventSpec> group, std::size_t event);
+  /// Of one event of `group`. All its instances are tried: a sum without one would be too small.
+  EventTrial of(std::span<const perf::EventSpec> group, std::size_t event, bool in_cgroup);
 
  private:
-  std::optional<Error> refusal(const perf::CounterSpec& event, int cpu,
-                               std::span<const perf::EventSpec> group);
+  void try_on_cpu(const perf::CounterSpec& event, int cpu, std::span<const perf::EventSpec> group,
+                  EventTrial& trial, std::optional<perf::CounterSpec>& leader);
+  void try_in_cgroup(const perf::CounterSpec& event, int cpu, const perf::CounterSpec* leader,
+                     EventTrial& trial);
+  const UniqueFd& root_cgroup();
 
   const perf::EventResolver& resolver_;
   perf::PerfKernel& kernel_;
   const ProbeCpus& cpus_;
+  std::optional<UniqueFd> root_cgroup_;  ///< once it was needed; empty when it cannot be opened
 };
 
 }  // namespace pex::daemon

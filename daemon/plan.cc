@@ -60,8 +60,9 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
   const ProbeCpus cpus{resolver.pmus(), online};
   EventChoice choice{resolver, kernel, cpus, plan};
   std::vector<ChosenGroup> groups;
-  groups.reserve(config.groups.size());
-  for (const config::Group& group : config.groups) groups.push_back(choice.choose(group));
+  for (const config::Group& group : config.groups) {
+    for (ChosenGroup& chosen : choice.choose(group)) groups.push_back(std::move(chosen));
+  }
   if (cgroups) {
     plan.cgroups = std::move(*cgroups);
   } else {
@@ -93,6 +94,7 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
 std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
   std::map<std::pair<std::string, Scope>, bool> everywhere;
   const auto add = [&](const EventAvailability& event, Scope scope) {
+    if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
     bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
     available = available && event.available;
   };

@@ -28,6 +28,7 @@ struct EventAvailability {
   bool cgroup_scope = false;
   bool available = true;
   Error reason = {};  ///< when it is not; what was attempted is empty when it was to open the event
+  bool tried_in_cgroup = false;  ///< false: not known whether it can be counted in cgroups
 };
 
 /// How events that belong together are counted together, as the kernel had it when they were tried.
@@ -54,18 +55,20 @@ struct Plan {
 };
 
 /// Joins what was configured with what this machine knows and what `kernel` can do on the CPUs that
-/// are `online`. Each event is tried on its own, for a whole CPU: one that is missing costs its
-/// group that event, and no other group anything. An event that the kernel counts only behind
-/// another one is tried behind it. Then what is left of each group is tried as a group; one that
-/// does not fit on the PMU is split, or dropped when it is not weak. Pinned groups come first, and
-/// are held open meanwhile: what they take is taken from the others, and each other. `in_force` is
-/// the plan of counters of ours that are open meanwhile, and may be in the way of a trial: groups
-/// that it has as well are then cut as they are there, and whether others fit is left to the polls.
+/// are `online`. Each event is tried on its own, for a whole CPU, and for scope cgroup in the root
+/// of the cgroups as well: one that is missing costs its group that event, and no other group
+/// anything. An event that the kernel counts only behind another one is tried behind it. Then what
+/// is left of each group is tried as a group; one that does not fit on the PMU is split, or dropped
+/// when it is not weak. Pinned groups come first, and are held open meanwhile: what they take is
+/// taken from the others, and each other. `in_force` is the plan of counters of ours that are open
+/// meanwhile, and may be in the way of a trial: groups that it has as well are then cut as they are
+/// there, and whether others fit is left to the polls.
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online,
                const Plan* in_force = nullptr);
 
-/// Whether each configured event is counted in every group of the scope that lists it.
+/// Whether each configured event is counted in every group of the scope that lists it. What is not
+/// known, as there is no cgroup to try it in, is not there.
 std::map<std::pair<std::string, exposition::Scope>, bool> availability(const Plan& plan);
 
 /// Configured events that this machine does not count, for one and the same reason.

@@ -571,5 +571,43 @@ TEST(EventChoiceTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
                           "core on cpu_atom: instructions"));
 }
 
+TEST(EventChoiceTest, CountsOnCpusWhatIsRefusedInCgroups) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cpu), ElementsAre("core: branches, cycles"));
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre("not counted here: branches: c.yaml:2:5: groups[0]: its PMU counts whole CPUs "
+                  "only, so it cannot be counted by cgroup: Invalid argument (EINVAL). Remedy: "
+                  "write 'scope: cpu' for it"));
+}
+
+TEST(EventChoiceTest, DoesNotCountWhatIsRefusedInTheOnlyScopeOfItsGroup) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EOPNOTSUPP);
+
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: cgroup}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(plan.events, ::testing::SizeIs(2));
+  EXPECT_FALSE(plan.events[0].available);
+}
+
+TEST(EventChoiceTest, TriesNothingInCgroupsForTheScopeCpu) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+
+  const Plan plan = plan_on("", group_of("branches"), kernel);
+
+  EXPECT_THAT(kernel.opened_groups(), ::testing::Each(::testing::StartsWith("cpu0 branches")));
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+}
+
 }  // namespace
 }  // namespace pex::daemon

@@ -248,5 +248,43 @@ TEST(PlanTest, EveryShippedFileCanBeCountedOnEveryMachine) {
   }
 }
 
+TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
+
+  const auto available = availability(plan);
+
+  EXPECT_EQ(available.size(), 4U);
+  EXPECT_TRUE(available.at({"branches", Scope::kCpu}));
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}));
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("branches", ENOENT);
+  const config::Loaded loaded = config::load_text(
+      "groups: [{name: core, events: [branches, cycles], scope: [cpu, cgroup]}]", "c.yaml");
+  const Plan plan = test::plan_of(loaded.config, {"/nonexistent", "/nonexistent", {}}, kernel);
+
+  const auto available = availability(plan);
+
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup})) << "not even on CPUs";
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_FALSE(available.contains({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsNotToldWhereTheRootOfTheCgroupsIsWhatFails) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("cycles", EBADF);
+  const Plan plan = plan_on("", "  - {name: core, events: [cycles], scope: cgroup}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(availability(plan), IsEmpty());
+}
+
 }  // namespace
 }  // namespace pex::daemon

@@ -13,10 +13,12 @@
 
 namespace pex::test {
 
-/// A machine of tests/perf/machines; "" is one that has nothing but the kernel's own events.
+/// A machine of tests/perf/machines; "" is one that has nothing but the kernel's own events. All
+/// have cgroups.
 inline host::HostRoots machine(const std::string& name) {
-  if (name.empty()) return {"/nonexistent", "/nonexistent", {}};
-  return {PEX_SOURCE_DIR "/tests/perf/machines/" + name + "/sys", "/nonexistent", {}};
+  const std::string machines = PEX_SOURCE_DIR "/tests/perf/machines/";
+  return {name.empty() ? "/nonexistent" : machines + name + "/sys", "/nonexistent",
+          machines + "cgroup"};
 }
 
 inline daemon::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
@@ -38,7 +40,7 @@ inline daemon::Plan plan_on(const std::string& machine_name, const std::string& 
 
 /// The same with a kernel that refuses nothing.
 inline daemon::Plan plan_on(const std::string& machine_name, const std::string& groups) {
-  ScriptedKernel kernel;
+  ScriptedKernel kernel{machine("").cgroupfs};
   return plan_on(machine_name, groups, kernel);
 }
 

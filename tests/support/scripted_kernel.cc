@@ -67,6 +67,11 @@ void ScriptedKernel::refuse(const std::string& event, int code) {
   refusals_[event] = code;
 }
 
+void ScriptedKernel::refuse_in_cgroups(const std::string& event, int code) {
+  const std::lock_guard lock{mutex_};
+  refusals_in_cgroups_[event] = code;
+}
+
 void ScriptedKernel::refuse_unless_behind(const std::string& event, const std::string& leader,
                                           int code) {
   const std::lock_guard lock{mutex_};
@@ -106,6 +111,9 @@ int ScriptedKernel::refusal_of(const perf::CounterRequest& request,
   };
   for (const std::string& refused : {event, place_of(request) + " " + event}) {
     if (const int code = code_of(refusals_, refused); code != 0) return code;
+  }
+  if (request.cgroup_fd >= 0) {
+    if (const int code = code_of(refusals_in_cgroups_, event); code != 0) return code;
   }
   const std::vector<std::string> before = in_front(request.leader_fd);
   if (is_share_of_slots(request.event) &&

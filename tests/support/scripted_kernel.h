@@ -50,6 +50,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// cycles"), until allowed again (code 0).
   void refuse(const std::string& event, int code);
 
+  /// Refuses `event` in cgroups: its PMU counts whole CPUs only.
+  void refuse_in_cgroups(const std::string& event, int code);
+
   /// Refuses `event` with `code` where `leader` is not in front of it in its group.
   void refuse_unless_behind(const std::string& event, const std::string& leader, int code);
 
@@ -118,6 +121,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<int, Counter> counters_;  ///< by descriptor
   std::map<std::string, Told> answers_;
   std::map<std::string, int> refusals_;
+  std::map<std::string, int> refusals_in_cgroups_;
   std::map<std::string, std::pair<std::string, int>> behind_;  ///< what must be in front of it
   std::map<std::string, std::size_t> enables_;
   std::map<std::string, bool> runs_;
