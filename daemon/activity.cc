@@ -173,25 +173,34 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
   std::vector<Reading> readings = read_cgroups(snapshot);
   for (auto& [path, track] : cgroups_) track.is_current = false;
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    advance(cgroups_[snapshot.targets->cgroups[i].path], std::move(readings[i]), Scope::kCgroup);
+    Track& track = cgroups_[snapshot.targets->cgroups[i].path];
+    if (track.series != readings[i].series) track = track_from_zero(readings[i]);
+    advance(track, std::move(readings[i]), Scope::kCgroup);
+    track.is_current = true;
   }
   std::erase_if(cgroups_, [](const auto& cgroup) { return !cgroup.second.is_current; });
 }
 
-void Activity::advance(Track& track, Reading reading, Scope scope) {
-  if (track.series != reading.series) track = {};
-  if (!ends_.empty()) track.points[slot(0)] = kUnknownPoint;
-  if (!ends_.empty() && track.has_baseline) fill_point(track, reading, scope);
+/// The totals of a series begin at 0 when its cgroup comes, which is after the newest but one
+/// reading. So all of them belong to the newest point, also those of a cgroup that is gone again.
+Activity::Track Activity::track_from_zero(const Reading& reading) {
+  Track track;
   track.series = reading.series;
+  track.totals.fill(0.0);
+  track.turns.resize(reading.turns.size());
+  return track;
+}
+
+void Activity::advance(Track& track, Reading reading, Scope scope) {
+  if (!ends_.empty()) fill_point(track, reading, scope);
   track.totals = reading.totals;
   track.turns = std::move(reading.turns);
-  track.has_baseline = true;
-  track.is_current = true;
 }
 
 /// From its last reading to this one. What was not known at both ends is not known in between, nor
 /// what has fallen: a part of the sum has gone.
 void Activity::fill_point(Track& track, const Reading& reading, Scope scope) {
+  track.points[slot(0)] = kUnknownPoint;
   const double length = ends_.back().length.count();
   for (std::size_t i = 0; length > 0 && i < kMeasures; ++i) {
     if (!track.totals[i] || !reading.totals[i] || *reading.totals[i] < *track.totals[i]) continue;

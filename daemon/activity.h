@@ -27,9 +27,10 @@ struct Rates {
 };
 
 /// What cgroups and the host have done in the last minutes: the increments between snapshots, at
-/// most one each kSpacing, and the last kPoints of them. For people to look at: whoever needs exact
-/// values has the totals. Takes about a kilobyte for a cgroup, and forgets it with its series. A
-/// new plan counts anew, so it begins anew. Not thread-safe.
+/// most one each kSpacing, and the last kPoints of them. What a cgroup did before the first
+/// snapshot that has it belongs to the point of that snapshot. For people to look at: whoever needs
+/// exact values has the totals. Takes about a kilobyte for a cgroup, and forgets it with its
+/// series. A new plan counts anew, so it begins anew. Not thread-safe.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
@@ -86,7 +87,6 @@ class Activity {
     Totals totals;        ///< when the newest point ended
     TurnsOfGroups turns;  ///< then, in total
     std::vector<Point> points = std::vector<Point>(kPoints, kUnknownPoint);  ///< a ring
-    bool has_baseline = false;
     bool is_current = false;
   };
   struct Reading {
@@ -101,6 +101,7 @@ class Activity {
   void start(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
+  static Track track_from_zero(const Reading& reading);
   void advance(Track& track, Reading reading, Scope scope);
   void fill_point(Track& track, const Reading& reading, Scope scope);
   std::size_t slot(std::size_t age) const;  ///< of a ring; the newest has age 0

@@ -22,7 +22,6 @@ using exposition::targets;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::DoubleNear;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
@@ -232,7 +231,53 @@ TEST(ActivityTest, ForgetsACgroupThatIsGoneAndDoesNotTakeItsNamesakeForIt) {
   namesake.cgroups = {{3, "/a", nullptr}};  // another series than the first one's
   fed.feed_cgroups(seconds{15}, std::make_shared<const collect::TargetSet>(namesake), {kSecond});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), Each(std::nullopt));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(std::nullopt, std::nullopt, about(0.2)));
+}
+
+TEST(ActivityTest, ACgroupThatIsNewCountsFromItsFirstMoment) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/old"}), {0});
+  fed.feed_cgroups(seconds{5}, targets({"/old"}), {0});
+  fed.feed_cgroups(seconds{10}, targets({"/old", "/brief"}), {0, kSecond / 4});
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/brief").cpus, about(0.05));
+
+  fed.feed_cgroups(seconds{15}, targets({"/old", "/brief"}), {0, kSecond / 4});
+  EXPECT_THAT(fed.activity.points_of_cgroup("/brief", Measure::kCpuTime),
+              ElementsAre(std::nullopt, about(0.05), Optional(0.0)));
+}
+
+TEST(ActivityTest, ACgroupThatIsMadeAnewUnderItsPathContinuesWithItsSeries) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {51 * kSecond});
+  collect::TargetSet anew = *targets({"/a"});
+  anew.cgroups[0].cgroup = std::make_shared<const cgroup::Cgroup>();
+  fed.feed_cgroups(seconds{10}, std::make_shared<const collect::TargetSet>(anew), {53 * kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(about(0.2), about(0.4)));
+}
+
+TEST(ActivityTest, WhatANewCgroupDidWithoutAValueStaysUnknown) {
+  Fed fed{core()};
+  fed.feed_cgroups(seconds{0}, targets({}), {});
+  Snapshot starved = cgroup_snapshot(fed.scope(), targets({"/new"}), {0, 0});
+  starved.cgroup[0].rows[0].value = GroupRow::Value::kNone;
+  fed.feed(seconds{5}, starved);
+  fed.feed_cgroups(seconds{10}, targets({"/new"}), {9000, 500});
+  fed.feed_cgroups(seconds{15}, targets({"/new"}), {10'000, 500});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/new", Measure::kCycles),
+              ElementsAre(std::nullopt, std::nullopt, about(200)));
+}
+
+TEST(ActivityTest, CgroupsThatAreCountedWhenItBeginsHaveNoPointOfTheTimeBefore) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {3600 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {3605 * kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
 }
 
 TEST(ActivityTest, ASumThatHasLostAPartTellsNothing) {
@@ -272,6 +317,18 @@ TEST(ActivityTest, TellsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
   EXPECT_THAT(fed.activity.recent_running_ratio(exposition::Scope::kCgroup, 0), about(0.25));
   EXPECT_EQ(fed.activity.recent_running_ratio(exposition::Scope::kCgroup, 1), std::nullopt);
   EXPECT_EQ(fed.activity.recent_running_ratio(exposition::Scope::kCpu, 0), std::nullopt);
+}
+
+TEST(ActivityTest, TheTimeThatANewCgroupHadThePmuCountsFromItsFirstMoment) {
+  collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}});
+  plan.groups[0].shares_pmu = true;
+  Fed fed{plan};
+  fed.feed_cgroups(seconds{0}, targets({}), {});
+  Snapshot brief = cgroup_snapshot(fed.scope(), targets({"/brief"}), {1000});
+  brief.cgroup[0].rows[0].times = {.enabled = seconds{4}, .running = seconds{1}};
+  fed.feed(seconds{5}, brief);
+
+  EXPECT_THAT(fed.activity.recent_running_ratio(exposition::Scope::kCgroup, 0), about(0.25));
 }
 
 }  // namespace
