@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "perf/perf_kernel.h"
+
+namespace pex::bench {
+
+/// A kernel that answers at once, so that nothing is measured but our own work. Whatever is opened
+/// counts one thing each microsecond of a clock that each read moves on by kStep, and never loses
+/// the PMU. Its descriptors belong to no file. Not thread-safe.
+class InstantKernel final : public perf::PerfKernel {
+ public:
+  static constexpr std::uint64_t kStep = 1'000'000;  ///< ns
+
+  /// No more memory is taken until so many counters are open.
+  explicit InstantKernel(std::size_t counters) { leaders_.reserve(counters); }
+
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
+  Result<> enable_group(int leader_fd) override;
+  Result<> disable_group(int leader_fd) override;
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+
+ private:
+  std::size_t index_of(int fd) const;
+
+  std::vector<std::size_t> leaders_;  ///< of each counter; members follow their leader
+  std::uint64_t now_ = 0;             ///< ns
+};
+
+}  // namespace pex::bench
