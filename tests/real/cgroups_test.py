@@ -3,6 +3,7 @@
 import collections
 import heapq
 import itertools
+import json
 import os
 import resource
 import subprocess
@@ -12,13 +13,14 @@ import time
 import unittest
 
 import harness
+import perf_events
 from churn_test import Scraper
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
 EXPORTER = "perf_event_exporter_"
 
 
-def config_of(tree, *, interval="1s", linger="300s", cgroups="", rest=""):
+def config_of(tree, *, interval="1s", linger="1h", cgroups="", rest=""):
     return "\n".join([
         f"collection: {{interval: {interval}}}",
         "groups:",
@@ -41,20 +43,52 @@ def burn(tree, cgroup, seconds):
     return pid
 
 
+def status(daemon):
+    code, text = daemon.get("/api/v1/status")
+    assert code == 200, text
+    return json.loads(text)
+
+
+def used_by(cgroup, shown):
+    """CPU seconds in all points of a cgroup in the status; None while there is no line of it."""
+    activity = shown["activity"]
+    ages = [activity["span_seconds"], *activity["point_ages_seconds"]]
+    lengths = [earlier - later for earlier, later in zip(ages, ages[1:])]
+    for line in activity["top_cgroups"]:
+        if line["cgroup"] == cgroup:
+            return sum(point * length for point, length in zip(line["points"], lengths)
+                       if point is not None)
+    return None
+
+
 def state(scrape, name):
     return scrape.value(EXPORTER + "cgroups", state=name)
 
 
+def nanoseconds(scrape, cgroup):
+    """Published task clock; seconds with all digits."""
+    return round(scrape.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup) * 1e9)
+
+
 class Lives:
-    """Cgroups that are made one after the other, work a little and are removed again, on schedule:
-    each is made, after `pause` seconds gets its task, and is removed when `age` seconds old."""
+    """Cgroups that are made one after the other, work a little once they have series, and are
+    removed again, on schedule: each gets its task `PAUSE` seconds after it is made, and is removed
+    when it is `AGE` seconds old. What a busy machine does late it does later.
 
-    PAUSE, WORK, AGE = 0.3, 0.02, 2.5
+    What was used there is known from counters of our own, open for all of each life. The
+    scheduler's accounts (cpu.stat) are no measure of a perf clock. A task is charged for the switch
+    to it as well, with all that perf does there for each of its users, and in a virtual machine not
+    for time that the hypervisor took, which perf's clocks go on through. Of lives like these the
+    clock had 0.1 % less on a quiet machine, 0.5 % less beside `stress-ng --cpu 4` and two `perf
+    stat`, and 2 % beside more."""
 
-    def __init__(self, tree, number, seconds):
+    PAUSE, WORK, AGE = 1.6, 0.02, 2.5
+
+    def __init__(self, tree, number, seconds, has_series):
         self.tree = tree
-        self.used = 0.0
-        self.told = True  # by the kernel
+        self.has_series = has_series  # whether a cgroup has them
+        self.used = {}  # cgroup -> task clock in ns
+        self.readers, self.pids = {}, {}
         start = time.monotonic()
         self.agenda = []
         for i in range(number):
@@ -62,26 +96,32 @@ class Lives:
             for moment, step in ((made, self.make), (made + self.PAUSE, self.work),
                                  (made + self.AGE, self.remove)):
                 heapq.heappush(self.agenda, (moment, i, step))
-        self.pids = {}
 
     def run(self):
-        while self.agenda:
-            moment, i, step = heapq.heappop(self.agenda)
-            time.sleep(max(0.0, moment - time.monotonic()))
-            step(i)
+        try:
+            while self.agenda:
+                moment, i, step = heapq.heappop(self.agenda)
+                time.sleep(max(0.0, moment - time.monotonic()))
+                step(i)
+        finally:
+            for reader in self.readers.values():
+                reader.close()
 
     def make(self, i):
-        self.tree.make(f"job-{i}")
+        cgroup = self.tree.make(f"job-{i}")
+        self.readers[i] = perf_events.Counters(["task-clock"], harness.online_cpus(),
+                                               self.tree.mount + cgroup)
 
     def work(self, i):
-        self.pids[i] = burn(self.tree, f"{self.tree.path}/job-{i}", self.WORK)
+        cgroup = f"{self.tree.path}/job-{i}"
+        harness.until(f"series of {cgroup}", lambda: self.has_series(cgroup))
+        self.pids[i] = burn(self.tree, cgroup, self.WORK)
 
     def remove(self, i):
         cgroup = f"{self.tree.path}/job-{i}"
         os.waitpid(self.pids.pop(i), 0)
-        used = self.tree.cpu_seconds(cgroup)
-        self.told = self.told and used is not None
-        self.used += used or 0.0
+        with self.readers.pop(i) as reader:
+            self.used[cgroup] = reader.sums()["task-clock"]
         self.tree.remove(cgroup)
 
 
@@ -90,52 +130,68 @@ class ChurnTest(unittest.TestCase):
 
     def test_a_thousand_short_lives_are_counted_in_full_and_leave_nothing(self):
         harness.require_events(*EVENTS)
+        perf_events.require()
         tree = self.enterContext(harness.CgroupTree("lives"))
         daemon = self.enterContext(harness.Daemon(config_of(tree)))
         daemon.scrape_after_polls()
         fds, dying = daemon.open_fds(), tree.dying()
-        lives = Lives(tree, self.NUMBER, self.SECONDS)
-        with Scraper(daemon, every=1.0) as scraper:
+        with Scraper(daemon) as scraper:
+            lives = Lives(tree, self.NUMBER, self.SECONDS,
+                          lambda cgroup: cgroup in scraper.seen_cgroups)
             lives.run()
             last = daemon.scrape_after_polls()
-        counted = sum(last.with_name("perf_cgroup_task_clock_seconds_total").values())
 
         self.assertEqual(scraper.problems, [])
         self.assertEqual(scraper.falls.found, [])
-        self.assertGreater(scraper.scrapes, self.SECONDS / 2)
+        self.assertGreater(scraper.scrapes, self.SECONDS / 4)
         self.assertEqual(last.value(EXPORTER + "cgroups_missed_total"), 0)
+        self.assertEqual({cgroup: nanoseconds(last, cgroup) for cgroup in lives.used}, lives.used)
         self.assertEqual(len(last.with_name("perf_cgroup_task_clock_seconds_total")), self.NUMBER)
+        self.assertGreater(min(lives.used.values()), Lives.WORK * 1e9 / 2)
         harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
         harness.until("dying cgroups as before", lambda: tree.dying() == dying)
         self.assertEqual(daemon.lines("error") + daemon.lines("warn"), [])
-        if not lives.told:
-            self.skipTest("version 1 without cpuacct does not tell the CPU time: sum not compared")
-        print(f"task clock {counted:.4f} s, the kernel's {lives.used:.4f} s", flush=True)
-        self.assertAlmostEqual(counted / lives.used, 1, delta=0.01)
 
 
 class ShortLifeTest(unittest.TestCase):
     def setUp(self):
         harness.require_events(*EVENTS)
+        perf_events.require()
         self.tree = self.enterContext(harness.CgroupTree("short"))
+        self.counters = len(EVENTS) * len(harness.online_cpus())
+
+    def live(self, daemon, seconds):
+        """The path of a cgroup that has come, used so much CPU time, and gone; and how much it was
+        by counters of our own, in ns."""
+        before = daemon.open_fds()
+        cgroup = self.tree.make("brief")
+        with perf_events.Counters(["task-clock"], harness.online_cpus(),
+                                  self.tree.mount + cgroup) as reader:
+            harness.until("all its counters",
+                          lambda: daemon.open_fds() == before + 1 + self.counters, pause=0.005)
+            os.waitpid(burn(self.tree, cgroup, seconds), 0)
+            used = reader.sums()["task-clock"]
+        self.tree.remove(cgroup)
+        return cgroup, used
 
     def test_what_lives_between_two_polls_is_counted(self):
         daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="3s")))
         daemon.scrape_after_polls(1)
-        begun = time.monotonic()
-        cgroup = self.tree.make("brief")
-        pid = burn(self.tree, cgroup, 0.2)
-        os.waitpid(pid, 0)
-        time.sleep(max(0.0, begun + 0.3 - time.monotonic()))
-        self.tree.remove(cgroup)
+        cgroup, used = self.live(daemon, 0.2)
         scrape = daemon.scrape_after_polls(1)
 
-        missed = scrape.value(EXPORTER + "cgroups_missed_total")
-        used = scrape.with_name("perf_cgroup_task_clock_seconds_total")
-        self.assertEqual(len(used) + missed, 1)
-        for seconds in used.values():
-            self.assertGreater(seconds, 0.1)
-            self.assertLess(seconds, 0.3)
+        self.assertEqual(scrape.value(EXPORTER + "cgroups_missed_total"), 0)
+        self.assertEqual(nanoseconds(scrape, cgroup), used)
+
+    def test_the_status_shows_what_was_used_in_a_life_shorter_than_its_points(self):
+        daemon = self.enterContext(harness.Daemon(config_of(self.tree)))
+        harness.until("a point without it", lambda: status(daemon)["activity"]["span_seconds"] > 0)
+        cgroup, used = self.live(daemon, 0.25)
+        shown = harness.until("its line", lambda: used_by(cgroup, status(daemon)))
+
+        # Points are told to the millisecond of their ends.
+        self.assertAlmostEqual(shown, used / 1e9, delta=used / 1e9 / 100)
+        self.assertIn(cgroup, daemon.get("/")[1].replace("<wbr>", ""))
 
     def test_none_is_lost_without_being_told(self):
         # Most of these are gone before they can be found.
@@ -155,17 +211,14 @@ class ShortLifeTest(unittest.TestCase):
         self.assertEqual(told(scrape), number)
         self.assertGreater(scrape.value(missed), 0)
 
-    def test_a_new_one_is_counted_within_a_second_however_rare_the_polls_are(self):
+    def test_a_new_one_is_counted_however_rare_the_polls_are(self):
         daemon = self.enterContext(harness.Daemon(config_of(self.tree, interval="1h")))
         before = daemon.open_fds()
         self.tree.make("new")
         begun = time.monotonic()
-        counters = len(EVENTS) * len(harness.online_cpus())
-        harness.until("all its counters", lambda: daemon.open_fds() == before + 1 + counters,
+        harness.until("all its counters", lambda: daemon.open_fds() == before + 1 + self.counters,
                       pause=0.005)
-        taken = time.monotonic() - begun
-        self.assertLess(taken, 1)
-        print(f"counted after {taken * 1000:.0f} ms", flush=True)
+        print(f"counted after {(time.monotonic() - begun) * 1000:.0f} ms", flush=True)
 
 
 class TooManyTest(unittest.TestCase):
@@ -224,8 +277,8 @@ class TooManyTest(unittest.TestCase):
     def test_counters_are_opened_at_the_pace_that_is_allowed(self):
         a_second = 100 * len(EVENTS)  # on each CPU
         config = config_of(self.tree, rest=f"limits: {{opens_per_second: {a_second}}}")
-        daemon = self.enterContext(harness.Daemon(config))
         begun = time.monotonic()
+        daemon = self.enterContext(harness.Daemon(config))
         first = daemon.scrape()
         daemon.scrape_when("all", lambda scrape: state(scrape, "counted") == self.CGROUPS)
         taken = time.monotonic() - begun

@@ -21,7 +21,7 @@ import urllib.error
 import urllib.request
 
 SKIPPED = 77
-PATIENCE = 20.0  # seconds; only a test that fails takes this long
+PATIENCE = 60.0  # seconds; only a test that fails takes this long, however busy the machine is
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 daemon_binary = None
@@ -182,64 +182,39 @@ def v1_controllers():
 
 
 class CgroupTree:
-    """A cgroup of the test's own, with cgroups below it; all are emptied and removed at the end.
-
-    Version 1 accounts for CPU time in another hierarchy: where that one is mounted, each cgroup is
-    made there as well, under the same path.
-    """
+    """A cgroup of the test's own, with cgroups below it; all are emptied and removed at the end."""
 
     def __init__(self, subject):
         require_root()
         self.mount, self.is_v2 = hierarchy()
-        self.accounting = self.mount if self.is_v2 else v1_mount("cpuacct")
-        self.mounts = [self.mount]  # joining the first is charged to neither: sums agree
-        if self.accounting not in (self.mount, None):
-            self.mounts.append(self.accounting)
         self.path = f"/{name_of_trees(os.getpid())}{subject}"
         self.directory = self.mount + self.path
         self.pattern = self.path + "/*"  # for cgroups.include
 
     def __enter__(self):
         try:
-            self._make(self.path)
+            os.mkdir(self.directory)
         except OSError as error:
             self.__exit__()
             raise unittest.SkipTest(f"cannot make cgroups: {error}") from error
         return self
 
     def __exit__(self, *_):
-        for mount in self.mounts:
-            remove_tree(mount + self.path)
-
-    def _make(self, path):
-        for mount in self.mounts:
-            os.mkdir(mount + path)
+        remove_tree(self.directory)
 
     def make(self, name):
         """A new cgroup; returns its path as the daemon labels it."""
         path = f"{self.path}/{name}"
-        self._make(path)
+        os.mkdir(self.mount + path)
         return path
 
     def remove(self, path):
-        for mount in self.mounts:
-            remove_cgroup(mount + path)
+        remove_cgroup(self.mount + path)
 
     def join(self, path):
         """Moves the calling process, which may have been forked just now."""
-        for mount in self.mounts:
-            with open(f"{mount}{path}/cgroup.procs", "wb", buffering=0) as procs:
-                procs.write(b"0")
-
-    def cpu_seconds(self, path):
-        """What the kernel's own accounting says of processes that joined; None where nothing
-        accounts (v1 without cpuacct)."""
-        if not self.accounting:
-            return None
-        directory = self.accounting + path
-        if self.is_v2:
-            return number_in(f"{directory}/cpu.stat", "usage_usec") / 1e6
-        return int(read_text(f"{directory}/cpuacct.usage")) / 1e9
+        with open(f"{self.mount}{path}/cgroup.procs", "wb", buffering=0) as procs:
+            procs.write(b"0")
 
     def dying(self):
         """Removed cgroups that something still holds: below ours, on v1 in the whole hierarchy,

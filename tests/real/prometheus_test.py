@@ -10,9 +10,11 @@ import urllib.parse
 import urllib.request
 
 import harness
+import perf_events
 
 EVENTS = ["task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults"]
 SCRAPES = 8  # behind each rate
+LATE = 0.5   # of a rate: scrapes and polls of a busy machine are late, or left out
 COUNTERS = '{__name__=~".+_total"}'
 
 CONFIG = """
@@ -72,7 +74,7 @@ class Prometheus:
     def await_scrapes(self, number):
         harness.until(f"{number} successful scrapes by Prometheus",
                       lambda: self.scalar("sum_over_time(up[5m])") >= number,
-                      patience=60, pause=0.1)
+                      patience=3 * harness.PATIENCE, pause=0.1)
 
 
 class PrometheusTest(unittest.TestCase):
@@ -81,11 +83,14 @@ class PrometheusTest(unittest.TestCase):
         """A busy cgroup for as long as Prometheus needs for its rates; each test asks for one."""
         harness.require(shutil.which("prometheus"), "prometheus is not installed")
         harness.require_events(*EVENTS)
+        perf_events.require()
         harness.require_cpus(1)
         tree = cls.enterClassContext(harness.CgroupTree("prometheus"))
         cls.cgroup = tree.make("busy")
         config = harness.config_of(events=EVENTS, include=[tree.pattern])
         cls.daemon = cls.enterClassContext(harness.Daemon(config))
+        cls.counters = cls.enterClassContext(perf_events.Counters(
+            ["task-clock"], harness.online_cpus(), tree.mount + cls.cgroup))
         cls.busy = cls.enterClassContext(harness.busy_loop(tree, cls.cgroup, cpu=1))
         cls.prometheus = cls.enterClassContext(
             Prometheus(CONFIG.format(target=cls.daemon.address)))
@@ -102,7 +107,7 @@ class PrometheusTest(unittest.TestCase):
         self.assertEqual(sorted(rates), [(("cpu", str(cpu)),) for cpu in
                                          sorted(harness.online_cpus(), key=str)])
         for cpu, rate in rates.items():
-            self.assertAlmostEqual(rate, 1, delta=0.1, msg=cpu)
+            self.assertAlmostEqual(rate, 1, delta=LATE, msg=cpu)
 
     def test_each_cpu_switches(self):
         rates = self.rates("perf_cpu_context_switches_total")
@@ -110,15 +115,15 @@ class PrometheusTest(unittest.TestCase):
         for cpu, rate in rates.items():
             self.assertGreater(rate, 0, cpu)
 
-    def test_busy_cgroup_uses_the_cpu_time_that_its_process_is_charged(self):
+    def test_busy_cgroup_uses_the_cpu_time_that_any_counter_sees(self):
         # On a quiet machine a whole CPU, on a busy one what the others leave: how much it was is
-        # known to its process. Stopped at both ends, so that nothing is under way while Prometheus
-        # fetches the values.
+        # known to another counter. Stopped at both ends, so that nothing is under way while
+        # Prometheus fetches the values.
         total = f'perf_cgroup_task_clock_seconds_total{{cgroup="{self.cgroup}"}}'
         rates = self.rates(total)
         self.assertEqual(list(rates), [(("cgroup", self.cgroup),)])
-        self.assertGreater(rates[(("cgroup", self.cgroup),)], 0.05)
-        self.assertLess(rates[(("cgroup", self.cgroup),)], 1.1)
+        self.assertGreater(rates[(("cgroup", self.cgroup),)], 0)
+        self.assertLess(rates[(("cgroup", self.cgroup),)], 1 + LATE)
 
         def value_while_stopped():
             self.busy.stop()
@@ -126,16 +131,17 @@ class PrometheusTest(unittest.TestCase):
             scrapes = self.prometheus.scalar("sum_over_time(up[5m])")
             self.prometheus.await_scrapes(scrapes + 2)
             try:
-                return self.prometheus.scalar(total), self.busy.usage()["task_clock_seconds"]
+                return round(self.prometheus.scalar(total) * 1e9), self.seen()
             finally:
                 self.busy.go_on()
 
-        stored_before, charged_before = value_while_stopped()
-        harness.until("half a second of work", lambda: self.busy.usage()["task_clock_seconds"]
-                      > charged_before + 0.5)
-        stored, charged = value_while_stopped()
-        self.assertAlmostEqual(stored - stored_before, charged - charged_before,
-                               delta=(charged - charged_before) / 50)
+        stored_before, seen_before = value_while_stopped()
+        harness.until("half a second of work", lambda: self.seen() > seen_before + 500_000_000)
+        stored, seen = value_while_stopped()
+        self.assertEqual(stored - stored_before, seen - seen_before)
+
+    def seen(self):
+        return self.counters.sums()["task-clock"]
 
     def test_no_counter_was_ever_reset(self):
         names = [dict(labels)["__name__"]
