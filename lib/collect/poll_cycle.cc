@@ -7,22 +7,30 @@
 namespace pex::collect {
 namespace {
 
-/// All CPUs rotate at the same instants. Opened in another order on each CPU, groups that take
-/// turns are on the PMU of some CPU at any instant, and what happens on all CPUs at once is not
-/// missed by all of them. Pinned groups keep their order, and come first: what they take is settled
-/// then.
+/// Pinned groups are opened first: what they take of the PMU is settled then. All CPUs rotate at
+/// the same instants. Opened in another order on each CPU, groups that take turns are on the PMU of
+/// some CPU at any instant, and what happens on all CPUs at once is not missed by all of them.
+/// Groups of software events come last: between two cgroups Linux 6.1 switches the PMU whose events
+/// came first last, and books too little time_running to the events of the others. That does no
+/// harm to software events, which always count.
 std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
   std::vector<std::size_t> order;
+  std::vector<std::size_t> software;
   std::map<std::string, std::vector<std::size_t>> in_turns;  // on each PMU
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
-    (group.takes_turns() ? in_turns[group.pmu] : order).push_back(i);
+    if (group.takes_turns()) {
+      in_turns[group.pmu].push_back(i);
+    } else {
+      (group.shares_pmu ? order : software).push_back(i);
+    }
   }
   for (auto& [pmu, groups] : in_turns) {
     const auto first = cpu % static_cast<std::ptrdiff_t>(groups.size());
     std::rotate(groups.begin(), groups.begin() + first, groups.end());
     order.insert(order.end(), groups.begin(), groups.end());
   }
+  order.insert(order.end(), software.begin(), software.end());
   return order;
 }
 

@@ -570,7 +570,8 @@ TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
   EXPECT_EQ(totals(cycle, 1).size(), 1U);
 }
 
-TEST_F(PollCycleWithWitnessesTest, OpensGroupsThatTakeTurnsInAnotherOrderOnEachCpu) {
+TEST_F(PollCycleWithWitnessesTest,
+       OpensPinnedGroupsFirstOthersInAnotherOrderOnEachCpuAndSoftwareLast) {
   const auto order_on = [this](int cpu) {
     PollCycle cycle{kernel_, plan_, cpu};
     const std::size_t before = kernel_.opened_groups().size();
@@ -580,16 +581,16 @@ TEST_F(PollCycleWithWitnessesTest, OpensGroupsThatTakeTurnsInAnotherOrderOnEachC
                                     opened.end());
   };
 
-  EXPECT_EQ(order_on(0), (std::vector<std::string>{"cpu0 dummy", "cpu0 cpu-clock", "cpu0 cycles",
-                                                   "cpu0 instructions", "cpu0 branches"}));
-  EXPECT_EQ(order_on(1), (std::vector<std::string>{"cpu1 dummy", "cpu1 cpu-clock", "cpu1 cycles",
-                                                   "cpu1 branches", "cpu1 instructions"}));
+  EXPECT_EQ(order_on(0), (std::vector<std::string>{"cpu0 dummy", "cpu0 cycles", "cpu0 instructions",
+                                                   "cpu0 branches", "cpu0 cpu-clock"}));
+  EXPECT_EQ(order_on(1), (std::vector<std::string>{"cpu1 dummy", "cpu1 cycles", "cpu1 branches",
+                                                   "cpu1 instructions", "cpu1 cpu-clock"}));
 
   GroupPlan memory = plan_->cpu.groups[2];  // another PMU changes nothing about that
   memory.pmu = "imc";
   plan_->cpu.groups.push_back(memory);
-  EXPECT_EQ(order_on(2)[3], "cpu2 instructions");
-  EXPECT_EQ(order_on(3)[3], "cpu3 branches");
+  EXPECT_EQ(order_on(2)[2], "cpu2 instructions");
+  EXPECT_EQ(order_on(3)[2], "cpu3 branches");
 }
 
 /// Two CPUs, and memory that is read on one of them.

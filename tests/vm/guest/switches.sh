@@ -27,7 +27,8 @@ mark rotated-1
 run_for 10 often
 mark rotated-2
 end_work often
-start_work light light 0 instructions pulse 5000
+start_work light light 0 cgroup/instructions pulse 5000
+run_for 10 light  # so that each group has had the PMU
 mark light-0
 run_for 60 light
 mark light-1
