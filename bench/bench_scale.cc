@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "collect/learning.h"
+#include "collect/cpu_totals.h"
 #include "collect/poll_cycle.h"
 #include "collect/snapshot.h"
 #include "cost.h"
@@ -89,8 +90,9 @@ class DataPath {
     models_ = std::make_unique<collect::EventModels>(*plan_);
     for (int cpu = 0; cpu < machine.cpus; ++cpu) {
       cycles_.push_back(std::make_unique<collect::PollCycle>(kernel, plan_, cpu));
-      polled_.push_back(cycles_.back().get());
+      totals_.emplace_back(*plan_, cpu);
     }
+    for (const collect::CpuTotals& of_cpu : totals_) parts_.push_back(&of_cpu);
   }
 
   /// Another set of the same targets, as after a change elsewhere.
@@ -98,17 +100,20 @@ class DataPath {
     return std::make_shared<const collect::TargetSet>(*targets_);
   }
 
-  /// How many groups were read.
+  /// How many groups were read. Each CPU ends its part with a copy of its totals.
   std::size_t poll() {
     std::size_t read = 0;
-    for (const auto& cycle : cycles_) read += cycle->run(targets_, *models_).groups_read;
+    for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
+      read += cycles_[cpu]->run(targets_, *models_).groups_read;
+      totals_[cpu].copy(*cycles_[cpu], *targets_);
+    }
     return read;
   }
   void look(const Targets& targets) {
     targets_ = targets;
     for (const auto& cycle : cycles_) (void)cycle->settle(targets_, *models_);
   }
-  collect::Snapshot join() const { return collect::join(plan_, targets_, *models_, polled_); }
+  collect::Snapshot join() const { return collect::join(plan_, targets_, *models_, parts_); }
 
   std::size_t targets() const { return cycles_.size() * targets_->cgroups.size(); }
 
@@ -117,7 +122,8 @@ class DataPath {
   Targets targets_;
   std::unique_ptr<collect::EventModels> models_;
   std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
-  std::vector<const collect::PollCycle*> polled_;
+  std::vector<collect::CpuTotals> totals_;
+  std::vector<const collect::CpuTotals*> parts_;
 };
 
 /// False when not every group was read.

@@ -10,6 +10,7 @@
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
 #include "daemon/web_access.h"
+#include "host/cpu_list.h"
 
 namespace pex::daemon {
 namespace {
@@ -48,6 +49,25 @@ std::string need_line(const collect::Need& need, const collect::Budget& budget) 
   if (need.cgroup_events == 0) return line;
   return line + ", and " + number(need.cgroup_events) + " for each cgroup: room for " +
          number(collect::cgroup_capacity(budget, need).cgroups) + " cgroups";
+}
+
+/// One line for what no group counts, and one for each group that leaves out more.
+std::vector<std::string> cpus_left_out(const Planned& planned) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::vector<int>& cpus, const std::string& of) {
+    const std::string line = of + "not counted on CPU " + host::format_cpu_list(cpus) +
+                             ": left out by the configuration";
+    if (cpus.empty() || std::find(lines.begin(), lines.end(), line) != lines.end()) return;
+    lines.push_back(line);
+  };
+  const collect::CountingPlan& plan = planned.plan.counting;
+  add(planned.cpus->left_out, "");
+  for (const collect::ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
+    for (const collect::GroupPlan& group : scope->groups) {
+      add(group.left_out_cpus, "group '" + std::string(collect::configured_name(group)) + "' is ");
+    }
+  }
+  return lines;
 }
 
 /// Wide enough for the longest name.
@@ -114,6 +134,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
   const collect::Budget& budget = planned->plan.budget;
+  for (const std::string& line : cpus_left_out(*planned)) std::cout << '\n' << line << '\n';
   std::cout << "\nvalid: " << available << " of " << events << " events can be counted here; "
             << need_line(need, budget) << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);

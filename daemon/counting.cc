@@ -6,6 +6,7 @@
 
 #include "config/load.h"
 #include "daemon/default_config.h"
+#include "daemon/poll_schedule.h"
 #include "host/topology.h"
 
 namespace pex::daemon {
@@ -39,11 +40,13 @@ Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
   if (!online) return std::vector{online.error()};
   const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
   if (!resolver) return std::vector{resolver.error()};
-  Plan plan = make_plan(config, *resolver, kernel, *online, in_force);
+  const Result<LeftOutCpus, std::vector<Error>> left_out = choose_cpus(config, roots, *online);
+  if (!left_out) return left_out.error();
+  Plan plan = make_plan(config, *resolver, kernel, *online, in_force, *left_out);
   if (!plan.mistakes.empty()) return std::move(plan.mistakes);
 
   std::vector<Error> failures;
-  collect::CpuTracker tracker{roots, collect::pmus_of(plan.counting)};
+  collect::CpuTracker tracker{roots, collect::pmus_of(plan.counting), plan.counting.left_out_cpus};
   std::shared_ptr<const collect::MachineCpus> cpus = tracker.update(failures);
   if (!failures.empty()) return failures;
   return Planned{std::move(config), std::move(plan), std::move(cpus)};
@@ -119,10 +122,12 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) {
     counting.collector = std::move(in_force->collector);
+    counting.collector->set_late_after(late_after(counting.interval));
     return counting;
   }
-  Result<std::unique_ptr<Collector>> collector = Collector::create(
-      kernel, track_targets(planned, roots, counting.hierarchy), planned.cpus->online.front());
+  Result<std::unique_ptr<Collector>> collector =
+      Collector::create(kernel, track_targets(planned, roots, counting.hierarchy),
+                        Collector::Patience{.late = late_after(counting.interval)});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
   return counting;

@@ -105,12 +105,13 @@ void refuse(EventAvailability& event, const Error& why, const config::Group& gro
 
 }  // namespace
 
-std::vector<ChosenGroup> EventChoice::choose(const config::Group& group) {
+std::vector<ChosenGroup> EventChoice::choose(const config::Group& group,
+                                             const std::vector<int>& left_out_cpus) {
   if (group.name == exposition::kExporterGroup) {
     add_mistake(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
                 "give the group another name");
   }
-  ChosenGroup chosen{group, {group.pinned, group.exclusive}};
+  ChosenGroup chosen{group, left_out_cpus, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) add_entry(entry, chosen);
   std::vector<ChosenGroup> countable = keep_countable(chosen);
   refuse_doubles(countable.front());
@@ -296,10 +297,11 @@ void EventChoice::add_resolved(perf::EventSpec spec, ChosenGroup& chosen) {
 /// the group is chosen once for each scope.
 std::vector<ChosenGroup> EventChoice::keep_countable(const ChosenGroup& resolved) {
   const config::Group& group = resolved.group;
-  ChosenGroup chosen{group, resolved.mode};
+  ChosenGroup chosen{group, resolved.left_out_cpus, resolved.mode};
   Refusals in_cgroups;
   for (std::size_t event = 0; event < resolved.events.size(); ++event) {
-    EventTrial trial = trials_.of(resolved.events, event, group.cgroup_scope);
+    EventTrial trial =
+        trials_.of(resolved.events, event, group.cgroup_scope, resolved.left_out_cpus);
     if (!group.cpu_scope && trial.refused_in_cgroup) trial.refused.swap(trial.refused_in_cgroup);
     EventAvailability& told = plan_.events[resolved.availability[event]];
     told.tried_in_cgroup = trial.tried_in_cgroup;
@@ -318,7 +320,7 @@ std::vector<ChosenGroup> EventChoice::keep_countable(const ChosenGroup& resolved
 }
 
 std::vector<ChosenGroup> EventChoice::by_scope(ChosenGroup chosen, const Refusals& in_cgroups) {
-  ChosenGroup of_cgroups{chosen.group, chosen.mode};
+  ChosenGroup of_cgroups{chosen.group, chosen.left_out_cpus, chosen.mode};
   of_cgroups.group.cpu_scope = false;
   chosen.group.cgroup_scope = false;
   for (std::size_t event = 0; event < chosen.events.size(); ++event) {

@@ -19,8 +19,9 @@ namespace pex::daemon {
 
 /// A configured group, and those of its events that this machine can count.
 struct ChosenGroup {
-  config::Group group;   ///< of one scope only, when the other one counts fewer of the events
-  perf::GroupMode mode;  ///< of the group, and of the modifiers of its events
+  config::Group group;             ///< of one scope only, when the other one counts fewer events
+  std::vector<int> left_out_cpus;  ///< beside those that all groups leave out
+  perf::GroupMode mode;            ///< of the group, and of the modifiers of its events
   std::vector<perf::EventSpec> events = {};
   std::vector<std::size_t> availability = {};  ///< of each event, its index in Plan::events
   std::size_t spelled = 0;  ///< events of its entries so far, whether they can be counted or not
@@ -37,7 +38,9 @@ class EventChoice {
       : resolver_(resolver), trials_(resolver, kernel, cpus), plan_(plan) {}
 
   /// One; or one for each scope, when some of its events count on CPUs and not in cgroups.
-  std::vector<ChosenGroup> choose(const config::Group& group);
+  /// `left_out_cpus` are those that only this group leaves out.
+  std::vector<ChosenGroup> choose(const config::Group& group,
+                                  const std::vector<int>& left_out_cpus);
 
  private:
   using Refusals = std::vector<std::optional<Error>>;  ///< one for each event

@@ -70,12 +70,22 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
 }
 
 EventTrial EventTrials::of(std::span<const perf::EventSpec> group, std::size_t event,
-                           bool in_cgroup) {
+                           bool in_cgroup, const std::vector<int>& left_out_cpus) {
   EventTrial trial;
   trial.tried_in_cgroup = in_cgroup && root_cgroup();
-  for (const perf::EventInstance& instance : group[event].instances) {
+  const auto is_left_out = [&](const perf::EventInstance& instance) {
+    return cpus_.leave_out(instance.pmu, left_out_cpus);
+  };
+  const std::vector<perf::EventInstance>& instances = group[event].instances;
+  if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
+    trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
+                          "leave out fewer with 'cpus.exclude'"};
+    return trial;
+  }
+  for (const perf::EventInstance& instance : instances) {
+    if (is_left_out(instance)) continue;
     const perf::CounterSpec counter{group[event].identity.name, instance.attributes};
-    const int cpu = cpus_.of(instance.pmu);
+    const int cpu = cpus_.of(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;
     try_on_cpu(counter, cpu, group, trial, leader);
     if (trial.refused) return trial;

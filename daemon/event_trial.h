@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -40,7 +41,9 @@ class EventTrials {
       : resolver_(resolver), kernel_(kernel), cpus_(cpus) {}
 
   /// Of one event of `group`. All its instances are tried: a sum without one would be too small.
-  EventTrial of(std::span<const perf::EventSpec> group, std::size_t event, bool in_cgroup);
+  /// On no CPU of `left_out_cpus`, beside those that all groups leave out.
+  EventTrial of(std::span<const perf::EventSpec> group, std::size_t event, bool in_cgroup,
+                const std::vector<int>& left_out_cpus);
 
  private:
   void try_on_cpu(const perf::CounterSpec& event, int cpu, std::span<const perf::EventSpec> group,

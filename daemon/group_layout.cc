@@ -79,6 +79,7 @@ collect::ScopePlan GroupLayout::lay_out(const ChosenGroup& chosen) {
   }
   const auto held = static_cast<std::ptrdiff_t>(pinned_.size());
   for (collect::GroupPart& part : parts_of(chosen)) {
+    if (cpus_.leave_out(part.pmu, chosen.left_out_cpus)) continue;
     put_leaders_first(chosen, part);
     if (add_part(chosen, part, layout)) continue;
     pinned_.erase(pinned_.begin() + held, pinned_.end());
@@ -137,6 +138,7 @@ bool GroupLayout::add_part(const ChosenGroup& chosen, const collect::GroupPart& 
     collect::GroupPlan planned;
     planned.name = chosen.group.name + (++number == 1 ? "" : "/" + std::to_string(number));
     planned.pmu = part.pmu;
+    planned.left_out_cpus = chosen.left_out_cpus;
     planned.mode = chosen.mode;
     set_pmu(planned, part, std::span(events).subspan(next, piece.events));
     planned.aggregation =
@@ -205,7 +207,7 @@ std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(const Chose
     if (!takes_its_place(chosen, part, events)) return {};
     return whole;
   }
-  const perf::Place place{cpus_.of(part.pmu), -1, {}};
+  const perf::Place place{cpus_.of(part.pmu, chosen.left_out_cpus), -1, {}};
   const perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
   if (in_force != nullptr && !in_force->pieces.empty()) return in_force->pieces;
@@ -232,7 +234,7 @@ std::optional<std::vector<perf::Piece>> GroupLayout::pieces_by_trial(const Chose
 /// scope cgroup it takes the counters once more, next to those for the CPU.
 bool GroupLayout::takes_its_place(const ChosenGroup& chosen, const collect::GroupPart& part,
                                   const Counters& events) {
-  const perf::Place place{cpus_.of(part.pmu), -1, {}};
+  const perf::Place place{cpus_.of(part.pmu, chosen.left_out_cpus), -1, {}};
   const int copies = chosen.group.cpu_scope && chosen.group.cgroup_scope ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
     perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   const pex::Result<> taken = take_permitted_capabilities();  // while there is one thread
   Log log{options.log_level, options.log_format};
   if (!taken) log.warn(taken.error());
-  pex::perf::LinuxPerfKernel kernel;
+  // Never destroyed: a thread that hangs in the kernel may come back after everything else is gone.
+  static auto& kernel = *new pex::perf::LinuxPerfKernel;
   if (options.check_config) return check_config(options, kernel);
   if (options.doctor) return run_doctor(options, kernel);
   if (options.list_cgroups) return list_cgroups(options, kernel, log);

@@ -52,16 +52,19 @@ void add_once(const std::string& text, std::vector<std::string>& texts) {
 }  // namespace
 
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
-               perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force) {
+               perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force,
+               const LeftOutCpus& left_out) {
   Plan plan;
   plan.budget = budget_of(config);
   Result<CgroupChoice, std::vector<Error>> cgroups = choose_cgroups(config.cgroups);
 
-  const ProbeCpus cpus{resolver.pmus(), online};
+  const ProbeCpus cpus{resolver.pmus(), without(online, left_out.everywhere), left_out.everywhere};
   EventChoice choice{resolver, kernel, cpus, plan};
   std::vector<ChosenGroup> groups;
   for (const config::Group& group : config.groups) {
-    for (ChosenGroup& chosen : choice.choose(group)) groups.push_back(std::move(chosen));
+    for (ChosenGroup& chosen : choice.choose(group, left_out.of(group.name))) {
+      groups.push_back(std::move(chosen));
+    }
   }
   if (cgroups) {
     plan.cgroups = std::move(*cgroups);
@@ -88,6 +91,7 @@ Plan make_plan(const config::Config& config, const perf::EventResolver& resolver
   plan.counting.cgroup = with_witnesses(laid_out, Scope::kCgroup, plan.reference, resolver.pmus());
   plan.counting.evidence = {config.evidence.variance, config.evidence.reference};
   plan.counting.cgroup_per_cpu = config.cgroups.per_cpu;
+  plan.counting.left_out_cpus = left_out.everywhere;
   return plan;
 }
 

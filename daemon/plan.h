@@ -11,6 +11,7 @@
 #include "collect/machine_cpus.h"
 #include "config/config.h"
 #include "daemon/cgroup_choice.h"
+#include "daemon/cpu_choice.h"
 #include "daemon/witnesses.h"
 #include "exposition/metric_names.h"
 #include "perf/counter_group.h"
@@ -62,10 +63,11 @@ struct Plan {
 /// when it is not weak. Pinned groups come first, and are held open meanwhile: what they take is
 /// taken from the others, and each other. `in_force` is the plan of counters of ours that are open
 /// meanwhile, and may be in the way of a trial: groups that it has as well are then cut as they are
-/// there, and whether others fit is left to the polls.
+/// there, and whether others fit is left to the polls. On CPUs that are
+/// `left_out` nothing is tried.
 Plan make_plan(const config::Config& config, const perf::EventResolver& resolver,
                perf::PerfKernel& kernel, const std::vector<int>& online,
-               const Plan* in_force = nullptr);
+               const Plan* in_force = nullptr, const LeftOutCpus& left_out = {});
 
 /// Whether each configured event is counted in every group of the scope that lists it. What is not
 /// known, as there is no cgroup to try it in, is not there.

@@ -15,4 +15,9 @@ struct NextPoll {
 NextPoll next_poll(std::chrono::steady_clock::time_point due,
                    std::chrono::steady_clock::time_point now, std::chrono::nanoseconds period);
 
+/// How long a poll waits for a CPU that shows no sign of life: half of the time to the next poll,
+/// so that this one is not held up, but never so short that a CPU with much to do is taken for one
+/// that hangs, nor so long that a scrape that waits for the poll is.
+std::chrono::nanoseconds late_after(std::chrono::nanoseconds period);
+
 }  // namespace pex::daemon

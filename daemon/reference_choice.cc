@@ -58,8 +58,8 @@ class ReferenceChoice {
       for (const collect::GroupPlan& group : of.layout.groups) {
         if (!may_have_reference(group, *of.group, resolver_.pmus())) continue;
         std::vector<perf::CounterSpec> members = {group.events.front(), *counter};
-        const perf::Trial trial =
-            perf::try_group(kernel_, members, {cpus_.of(group.pmu), -1, {}}, {});
+        const perf::Trial trial = perf::try_group(
+            kernel_, members, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}}, {});
         perf::GroupReading reading;
         if (!trial.group || !trial.group->read(kernel_, reading)) continue;  // ask another group
         const bool moves = reading.counts.size() == members.size() && reading.counts.back() > 0;
@@ -141,7 +141,8 @@ class ReferenceChoice {
         for (const collect::GroupPlan& group : plan.groups) {
           if (group.mode.pinned != pinned || !group.shares_pmu) continue;
           Result<perf::CounterGroup, perf::OpenFailure> open = perf::CounterGroup::open(
-              kernel_, group.events, {cpus_.of(group.pmu), -1, {}}, group.mode);
+              kernel_, group.events, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}},
+              group.mode);
           if (!group.is_published) {
             if (open) beside.push_back(std::move(*open));
           } else {

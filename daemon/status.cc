@@ -102,6 +102,14 @@ std::vector<Status::Pmu> pmus_of(const collect::MachineCpus& cpus) {
   return pmus;
 }
 
+/// Those that are left out as well.
+std::vector<int> online_of(const collect::MachineCpus& cpus) {
+  std::vector<int> online = cpus.online;
+  online.insert(online.end(), cpus.left_out.begin(), cpus.left_out.end());
+  std::sort(online.begin(), online.end());
+  return online;
+}
+
 std::optional<double> rate(const Rates& rates, Measure measure) {
   switch (measure) {
     case Measure::kCpuTime:
@@ -215,7 +223,8 @@ void add_snapshot(const Known& known, Status& status) {
       Status::Poll{known.polled.last.duration, snapshot.taken, known.polled.last.groups_off_pmu,
                    known.polled.last.targets_in_turns};
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
-  status.machine = Status::Machine{cpus.online, pmus_of(cpus)};
+  status.machine =
+      Status::Machine{online_of(cpus), pmus_of(cpus), known.polled.last.late_cpus, cpus.left_out};
   status.cgroups = cgroups_of(*snapshot.targets);
 }
 

@@ -97,7 +97,9 @@ struct Status {
 
   struct Machine {
     std::vector<int> online_cpus;
-    std::vector<Pmu> pmus;  ///< that groups are bound to
+    std::vector<Pmu> pmus;                ///< that groups are bound to
+    std::vector<int> late_cpus = {};      ///< whose totals are those of an earlier poll
+    std::vector<int> left_out_cpus = {};  ///< by the configuration
   };
 
   struct BusyCgroup {

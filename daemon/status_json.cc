@@ -67,10 +67,16 @@ json::array pmus(const std::vector<Status::Pmu>& list) {
 }
 
 json::object machine(const Status& status) {
-  json::object object{{"online_cpus", nullptr}, {"cpus_online", nullptr}, {"pmus", nullptr}};
+  json::object object{{"online_cpus", nullptr},
+                      {"cpus_online", nullptr},
+                      {"late_cpus", nullptr},
+                      {"left_out_cpus", nullptr},
+                      {"pmus", nullptr}};
   if (status.machine) {
     object["online_cpus"] = host::format_cpu_list(status.machine->online_cpus);
     object["cpus_online"] = status.machine->online_cpus.size();
+    object["late_cpus"] = host::format_cpu_list(status.machine->late_cpus);
+    object["left_out_cpus"] = host::format_cpu_list(status.machine->left_out_cpus);
     object["pmus"] = pmus(status.machine->pmus);
   }
   object["reference_events"] = texts(status.reference);

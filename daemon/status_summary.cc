@@ -44,7 +44,8 @@ std::string counting_notice(const Status& status) {
   std::string text;
   if (on_cpus > 0) {
     text = plural(on_cpus, "event", "events") + " on " +
-           plural(status.machine->online_cpus.size(), "CPU", "CPUs");
+           plural(status.machine->online_cpus.size() - status.machine->left_out_cpus.size(), "CPU",
+                  "CPUs");
   }
   if (in_cgroups > 0) {
     const std::size_t cgroups = status.cgroups->counted;
@@ -82,6 +83,12 @@ std::string troubles_html(const Status& status) {
     items += notice("warn", "Remarked:",
                     link("remarks", plural(status.remarks.size(), "remark", "remarks")) + ".");
   }
+  if (status.machine && !status.machine->late_cpus.empty()) {
+    const std::vector<int>& late = status.machine->late_cpus;
+    items += notice("bad", "Late:",
+                    "CPU " + html(host::format_cpu_list(late)) +
+                        " gave no answer in time, so what was counted there before is shown.");
+  }
   if (status.last_poll && status.last_poll->groups_off_pmu > 0) {
     items += notice("warn", "Off the PMU:",
                     plural(status.last_poll->groups_off_pmu, "pinned group", "pinned groups") +
@@ -115,7 +122,11 @@ std::string cgroups_figure(const Status& status) {
 std::string cpus_figure(const Status& status) {
   if (!status.machine) return figure_html("CPUs online", unknown_html(), "");
   const std::vector<int>& online = status.machine->online_cpus;
-  return figure_html("CPUs online", count_text(online.size()), html(host::format_cpu_list(online)));
+  const std::vector<int>& left_out = status.machine->left_out_cpus;
+  const std::string note =
+      left_out.empty() ? "" : "; left out: " + html(host::format_cpu_list(left_out));
+  return figure_html("CPUs online", count_text(online.size()),
+                     html(host::format_cpu_list(online)) + note);
 }
 
 std::string series_figure(const Status::Limits& limits) {

@@ -65,7 +65,7 @@ std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
 std::size_t events_of(const ScopePlan& scope, const MachineCpus& cpus) {
   std::size_t events = 0;
   for (const GroupPlan& group : scope.groups) {
-    events += group.events.size() * cpus.count_of(group.pmu);
+    events += group.events.size() * cpus.count_of(group.pmu, group.left_out_cpus);
   }
   return events;
 }

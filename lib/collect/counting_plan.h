@@ -42,6 +42,7 @@ struct GroupPlan {
   std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupMembers
   perf::GroupMode mode = {};
   Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu
+  std::vector<int> left_out_cpus = {};          ///< beside those of the CountingPlan; rising
   std::size_t dispensable = 0;  ///< the last of its events, without which it is still worth opening
   std::size_t helpers = 0;      ///< the last of its events are there for the others' sake
   bool is_published = true;     ///< false: it is there for the other groups' sake
@@ -90,7 +91,8 @@ struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
   Evidence evidence = {};
-  bool cgroup_per_cpu = false;  ///< a cgroup has a row for each CPU, in place of their sum
+  bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, in place of their sum
+  std::vector<int> left_out_cpus = {};  ///< on which nothing is counted; rising
 
   bool operator==(const CountingPlan&) const = default;
 };

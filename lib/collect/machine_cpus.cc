@@ -10,30 +10,41 @@ bool MachineCpus::is_online(int cpu) const {
   return std::binary_search(online.begin(), online.end(), cpu);
 }
 
-bool MachineCpus::counts_on(const std::string& pmu, int cpu) const {
+bool MachineCpus::counts_on(const std::string& pmu, int cpu,
+                            const std::vector<int>& left_out_too) const {
+  if (std::binary_search(left_out_too.begin(), left_out_too.end(), cpu)) return false;
   if (pmu.empty()) return true;
   const auto cpus = pmus.find(pmu);
   return cpus != pmus.end() && std::binary_search(cpus->second.begin(), cpus->second.end(), cpu);
 }
 
-std::size_t MachineCpus::count_of(const std::string& pmu) const {
-  return static_cast<std::size_t>(
-      std::count_if(online.begin(), online.end(), [&](int cpu) { return counts_on(pmu, cpu); }));
+std::size_t MachineCpus::count_of(const std::string& pmu,
+                                  const std::vector<int>& left_out_too) const {
+  return static_cast<std::size_t>(std::count_if(
+      online.begin(), online.end(), [&](int cpu) { return counts_on(pmu, cpu, left_out_too); }));
 }
 
-CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus)
+CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,
+                       std::vector<int> left_out)
     : roots_(roots),
       online_(roots),
       pmus_(std::move(pmus)),
+      left_out_(std::move(left_out)),
       current_(std::make_shared<const MachineCpus>()) {}
 
 /// The CPUs of a PMU are asked for each time: when the one that reads an uncore PMU goes, the
 /// kernel names another, and when it comes back, only after it is listed as online.
 std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
-  Result<std::vector<int>> online = online_.read();
+  const Result<std::vector<int>> online = online_.read();
   if (!online) {
     failures.push_back(online.error());
     return current_;
+  }
+  std::vector<int> counted;
+  std::vector<int> left_out;
+  for (const int cpu : *online) {
+    const bool is_left_out = std::binary_search(left_out_.begin(), left_out_.end(), cpu);
+    (is_left_out ? left_out : counted).push_back(cpu);
   }
   std::map<std::string, std::vector<int>> pmus = current_->pmus;
   for (const std::string& pmu : pmus_) {
@@ -44,10 +55,13 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
       failures.push_back(cpus.error());
     }
   }
-  if (*online == current_->online && pmus == current_->pmus) return current_;
+  if (counted == current_->online && left_out == current_->left_out && pmus == current_->pmus) {
+    return current_;
+  }
 
   auto next = std::make_shared<MachineCpus>(*current_);
-  next->online = std::move(*online);
+  next->online = std::move(counted);
+  next->left_out = std::move(left_out);
   next->pmus = std::move(pmus);
   for (const int cpu : next->online) {
     if (!next->places.contains(cpu)) next->places[cpu] = host::read_cpu_place(roots_, cpu);

@@ -200,7 +200,8 @@ void PollCycle::find_wishes() {
   online_ = cpus.is_online(cpu_);
   const auto find = [&](Target& target) {
     for (TargetGroup& group : target.groups) {
-      group.set_wanted(online_ && !target.is_gone() && cpus.counts_on(group.plan().pmu, cpu_));
+      group.set_wanted(online_ && !target.is_gone() &&
+                       cpus.counts_on(group.plan().pmu, cpu_, group.plan().left_out_cpus));
     }
   };
   find(whole_cpu_);

@@ -6,13 +6,17 @@ void PollReport::add_failure(const std::string& what, const Error& error, const 
   ++failures.try_emplace({what, error.code}, Failure{error, 0, subject}).first->second.times;
 }
 
+void PollReport::State::add(const State& part) {
+  groups_off_pmu += part.groups_off_pmu;
+  open_events += part.open_events;
+  targets_in_turns += part.targets_in_turns;
+}
+
 void PollReport::merge(const PollReport& part) {
   groups_opened += part.groups_opened;
   groups_closed += part.groups_closed;
   groups_read += part.groups_read;
-  now.groups_off_pmu += part.now.groups_off_pmu;
-  now.open_events += part.now.open_events;
-  now.targets_in_turns += part.now.targets_in_turns;
+  now.add(part.now);
   for (const auto& [group, trouble] : part.troubles) {
     GroupTrouble& sum = troubles[group];
     sum.anomalies += trouble.anomalies;

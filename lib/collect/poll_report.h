@@ -48,6 +48,10 @@ struct PollReport {
     std::size_t groups_off_pmu = 0;       ///< pinned, and without their place on the PMU
     std::size_t open_events = 0;
     std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (turns.h)
+    std::vector<int> late_cpus = {};   ///< whose totals are those of an earlier poll
+
+    /// Adds what is true on another CPU.
+    void add(const State& part);
   };
 
   State now;

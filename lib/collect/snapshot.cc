@@ -1,6 +1,7 @@
 #include "collect/snapshot.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -33,12 +34,12 @@ struct Knowledge {
   bool wanted = false;
   bool starved = false;
 
-  void add(const TargetGroup& part) {
-    failed = failed || part.has_failed();
-    measured = measured || part.totals().measured();
-    counted = counted || part.totals().counted();
-    wanted = wanted || part.totals().wanted();
-    starved = starved || (part.totals().wanted() && !part.totals().counted());
+  void add(const GroupState& part) {
+    failed = failed || part.has_failed;
+    measured = measured || part.measured;
+    counted = counted || part.counted;
+    wanted = wanted || part.wanted;
+    starved = starved || (part.wanted && !part.counted);
   }
   GroupRow::Value value(Starved rule) const {
     if (!failed && !measured && !wanted) return GroupRow::Value::kNotHere;
@@ -55,19 +56,70 @@ void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rul
   GroupRow& sum = table.rows[row];
   Knowledge known;
   for (std::size_t part = 0; part < parts; ++part) {
-    const TargetGroup& here = group_of(part);
-    for (std::size_t event = 0; event < table.events; ++event) {
-      table.total(row, event).add(here.totals()[event]);
+    const GroupView here = group_of(part);
+    for (std::size_t event = 0; event < here.totals.size(); ++event) {
+      table.total(row, event).add(here.totals[event]);
     }
-    sum.times.add(here.totals().times());
-    sum.wanted_on += here.is_wanted() ? 1 : 0;
-    sum.counted_on += here.is_wanted() && here.is_open() ? 1 : 0;
-    known.add(here);
+    sum.times.add(here.state.times);
+    sum.wanted_on += here.state.is_wanted ? 1 : 0;
+    sum.counted_on += here.state.is_wanted && here.state.is_open ? 1 : 0;
+    known.add(here.state);
   }
   sum.value = known.value(rule);
   const bool lacks_for_good = known.failed && sum.wanted_on == 0;  // gone before all was open
   sum.has_times = (known.measured || known.wanted) && !lacks_for_good;
 }
+
+/// The totals of one CPU, by the targets that are published: it may not know all of them yet.
+class Part {
+ public:
+  Part(const CpuTotals& totals, const CountingPlan& plan, const TargetSet& targets)
+      : totals_(totals), plan_(plan), targets_(targets) {
+    const std::span<const std::uint64_t> known = totals.series();
+    const auto is_same = [](const CgroupTarget& target, std::uint64_t series) {
+      return target.series == series;
+    };
+    if (std::equal(targets.cgroups.begin(), targets.cgroups.end(), known.begin(), known.end(),
+                   is_same)) {
+      return;
+    }
+    for (const CgroupTarget& target : targets.cgroups) {
+      const auto at = std::lower_bound(known.begin(), known.end(), target.series);
+      const bool is_known = at != known.end() && *at == target.series;
+      places_.push_back(is_known ? static_cast<std::size_t>(at - known.begin()) : kUnknown);
+    }
+  }
+
+  int cpu() const { return totals_.cpu(); }
+
+  GroupView cpu_group(std::size_t group) const {
+    return totals_.is_known() ? totals_.cpu_group(group) : unopened(plan_.cpu.groups[group]);
+  }
+  GroupView cgroup_group(std::size_t target, std::size_t group) const {
+    const std::size_t place = places_.empty() ? target : places_[target];
+    if (place != kUnknown) return totals_.cgroup_group(place, group);
+    if (!targets_.cgroups[target].cgroup) return {kNotHere, {}};
+    return unopened(plan_.cgroup.groups[group]);
+  }
+
+ private:
+  static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+  static constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
+  static constexpr GroupState kNotHere{};
+
+  /// What a late CPU is to count, and does not yet: a sum would lack it.
+  GroupView unopened(const GroupPlan& group) const {
+    const MachineCpus& cpus = *targets_.cpus;
+    const bool is_wanted =
+        cpus.is_online(cpu()) && cpus.counts_on(group.pmu, cpu(), group.left_out_cpus);
+    return {is_wanted ? kUnopened : kNotHere, {}};
+  }
+
+  const CpuTotals& totals_;
+  const CountingPlan& plan_;
+  const TargetSet& targets_;
+  std::vector<std::size_t> places_;  ///< of each target in the totals; empty: the same
+};
 
 /// `place` with only what `aggregation` tells apart, so that equal ones are one row.
 host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
@@ -88,18 +140,17 @@ host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
   return {};
 }
 
-HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
-                   std::span<const PollCycle* const> cycles) {
+HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus, std::span<const Part> parts) {
   using Key = std::tuple<int, int, int, int, int>;
   std::map<Key, HostRow> rows;
-  for (std::size_t cycle = 0; cycle < cycles.size(); ++cycle) {
-    const auto known = cpus.places.find(cycles[cycle]->cpu());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const int cpu = parts[part].cpu();
+    const auto known = cpus.places.find(cpu);
     const host::CpuPlace place = reduced(
-        known == cpus.places.end() ? host::CpuPlace{.cpu = cycles[cycle]->cpu()} : known->second,
-        aggregation);
+        known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second, aggregation);
     HostRow& row = rows[{place.node, place.package, place.die, place.core, place.cpu}];
     row.place = place;
-    row.cycles.push_back(cycle);
+    row.parts.push_back(part);
   }
   HostRows sorted;
   for (auto& [key, row] : rows) sorted.push_back(std::move(row));
@@ -107,50 +158,46 @@ HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
 }
 
 void join_cpus(Snapshot& snapshot, const CountingPlan& plan, const MachineCpus& cpus,
-               const EventModels& models, std::span<const PollCycle* const> cycles) {
+               const EventModels& models, std::span<const Part> parts) {
   for (std::size_t group = 0; group < plan.cpu.groups.size(); ++group) {
     const Aggregation aggregation = plan.cpu.groups[group].aggregation;
     HostRows& rows = snapshot.host_rows[static_cast<std::size_t>(aggregation)];
-    if (rows.empty()) rows = host_rows(aggregation, cpus, cycles);
+    if (rows.empty()) rows = host_rows(aggregation, cpus, parts);
     GroupTable& table = snapshot.cpu.emplace_back(
         make_table(plan.cpu.groups[group], models.cpu[group], rows.size()));
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      const std::vector<std::size_t>& parts = rows[row].cycles;
-      fill_row(table, row, parts.size(), Starved::kSpoils,
-               [&](std::size_t part) -> const TargetGroup& {
-                 return cycles[parts[part]]->cpu_groups()[group];
-               });
+      const std::vector<std::size_t>& of_row = rows[row].parts;
+      fill_row(table, row, of_row.size(), Starved::kSpoils,
+               [&](std::size_t part) { return parts[of_row[part]].cpu_group(group); });
     }
   }
 }
 
 std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups,
-                                   std::span<const PollCycle* const> cycles) {
+                                   std::span<const Part> parts) {
   std::vector<CgroupRow> rows;
   for (std::size_t target = 0; target < cgroups; ++target) {
     if (!plan.cgroup_per_cpu) {
       rows.push_back({target, {}});
       continue;
     }
-    for (const PollCycle* cycle : cycles) rows.push_back({target, cycle->cpu()});
+    for (const Part& part : parts) rows.push_back({target, part.cpu()});
   }
   return rows;
 }
 
 void join_cgroups(Snapshot& snapshot, const CountingPlan& plan, std::size_t cgroups,
-                  const EventModels& models, std::span<const PollCycle* const> cycles) {
-  snapshot.cgroup_rows = cgroup_rows(plan, cgroups, cycles);
-  const std::size_t parts = plan.cgroup_per_cpu ? 1 : cycles.size();  // of a row
+                  const EventModels& models, std::span<const Part> parts) {
+  snapshot.cgroup_rows = cgroup_rows(plan, cgroups, parts);
+  const std::size_t of_row = plan.cgroup_per_cpu ? 1 : parts.size();
   for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
     GroupTable& table = snapshot.cgroup.emplace_back(
         make_table(plan.cgroup.groups[group], models.cgroup[group], snapshot.cgroup_rows.size()));
     for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
       const std::size_t target = snapshot.cgroup_rows[row].target;
-      const std::size_t first = plan.cgroup_per_cpu ? row % cycles.size() : 0;
-      fill_row(table, row, parts, Starved::kJoinsLater,
-               [&](std::size_t part) -> const TargetGroup& {
-                 return cycles[first + part]->cgroup_groups(target)[group];
-               });
+      const std::size_t first = plan.cgroup_per_cpu ? row % parts.size() : 0;
+      fill_row(table, row, of_row, Starved::kJoinsLater,
+               [&](std::size_t part) { return parts[first + part].cgroup_group(target, group); });
     }
   }
 }
@@ -184,11 +231,13 @@ std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
 
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-              const EventModels& models, std::span<const PollCycle* const> cycles) {
+              const EventModels& models, std::span<const CpuTotals* const> of_cpus) {
+  std::vector<Part> parts;
+  for (const CpuTotals* totals : of_cpus) parts.emplace_back(*totals, *plan, *targets);
   Snapshot snapshot;
   snapshot.taken = std::chrono::system_clock::now();
-  join_cpus(snapshot, *plan, *targets->cpus, models, cycles);
-  join_cgroups(snapshot, *plan, targets->cgroups.size(), models, cycles);
+  join_cpus(snapshot, *plan, *targets->cpus, models, parts);
+  join_cgroups(snapshot, *plan, targets->cgroups.size(), models, parts);
   snapshot.plan = std::move(plan);
   snapshot.targets = std::move(targets);
   return snapshot;

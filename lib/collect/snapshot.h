@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
+#include "collect/cpu_totals.h"
 #include "collect/learning.h"
-#include "collect/poll_cycle.h"
 #include "collect/targets.h"
 #include "collect/totals.h"
 #include "host/cpu_place.h"
@@ -54,7 +54,7 @@ struct GroupTable {
 /// One row of scope cpu. Of `place` only what its Aggregation is about has a meaning.
 struct HostRow {
   host::CpuPlace place;
-  std::vector<std::size_t> cycles;  ///< indices of the PollCycles that it is the sum of
+  std::vector<std::size_t> parts;  ///< indices of the CPUs' totals that it is the sum of
 };
 using HostRows = std::vector<HostRow>;
 
@@ -102,13 +102,14 @@ inline std::optional<EventTotal> value_of(const Column& column, std::span<const 
   return sum;
 }
 
-/// Joins the parts of all CPUs after they have run with the same `targets`. A row's value is known
-/// when no CPU fails to count it, and
+/// Joins the totals of all CPUs, by rising CPU, to what is published of `targets`. Those of a CPU
+/// that is late are of an earlier poll: they stand still, and what it has not opened yet leaves the
+/// row without a value. A row's value is known when no CPU fails to count it, and
 ///   - in scope cpu each of its CPUs had the PMU: it is as good as the worst of them;
 ///   - in scope cgroup at least one had it: what a starved CPU counts joins once it has the PMU;
 ///   - or it was read and has never run anywhere, which is an exact zero.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-              const EventModels& models, std::span<const PollCycle* const> cycles);
+              const EventModels& models, std::span<const CpuTotals* const> parts);
 
 /// Series that it is published as.
 std::size_t count_series(const Snapshot& snapshot);

@@ -16,7 +16,7 @@ constexpr std::string_view kUnwatched =
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                              Cgroups cgroups, Budget budget)
     : plan_(std::move(plan)),
-      cpus_(roots, pmus_of(*plan_)),
+      cpus_(roots, pmus_of(*plan_), plan_->left_out_cpus),
       cgroups_(std::move(cgroups)),
       budget_(budget),
       open_rate_(budget.opens_per_second),

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pex::config {
@@ -48,12 +49,30 @@ enum class Estimator {
   kReference,  ///< by a reference, even one that takes a counter of the PMU
 };
 
+/// Sets of CPUs that the kernel keeps, by the names of their files.
+inline constexpr std::string_view kIsolatedCpus = "isolated";
+inline constexpr std::string_view kNohzFullCpus = "nohz_full";
+
+/// One of those, or a list of CPU numbers. It stays text here: which CPUs there are is known to the
+/// machine.
+struct CpuEntry {
+  std::string text;
+  Position at;
+};
+
+/// Which CPUs are counted.
+struct Cpus {
+  std::vector<CpuEntry> exclude = {};  ///< at most 64, each once
+  Position at = {};
+};
+
 /// One counter group: its events are scheduled as a unit.
 struct Group {
   std::string name;                ///< [a-z][a-z0-9_-]*, at most 64 characters, unique
   std::vector<EventEntry> events;  ///< 1 to 64
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
+  Cpus cpus;                       ///< beside those that are left out of all groups
   std::optional<Aggregate> aggregate;  ///< of scope cpu; by default cpu, or package for uncore PMUs
   bool weak = true;        ///< a group that does not fit on the PMU is split, else dropped
   bool pinned = false;     ///< always on the PMU, or in error; never multiplexed
@@ -173,6 +192,7 @@ struct Limits {
 /// config/perf_event_exporter.yaml is the default, and is embedded in the program.
 struct Config {
   Collection collection;
+  Cpus cpus;
   std::vector<Group> groups;
   Cgroups cgroups;
   Kubernetes kubernetes;

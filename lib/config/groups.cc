@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "config/cpus.h"
 #include "config/event_entries.h"
 #include "config/keys.h"
 #include "config/plain_text.h"
@@ -148,6 +149,10 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
       [] { return form_of_rows(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
+    {"cpus",
+     [](const Value& value, GroupDraft& draft) { read_cpus(value, draft.group.cpus); },
+     {"Where this group is not counted, beside the CPUs that `cpus` leaves out of all groups.",
+      form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,
      {"What one series of scope `cpu` stands for. A package is a socket, a node the CPUs of one "

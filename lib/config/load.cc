@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/cgroups.h"
+#include "config/cpus.h"
 #include "config/groups.h"
 #include "config/keys.h"
 #include "config/mistakes.h"
@@ -63,6 +64,12 @@ constexpr Key<Limits> kLimitsKeys[] = {
 
 constexpr Key<Config> kConfigKeys[] = {
     map_key<&Config::collection, kCollectionKeys>("collection", "When counters are read."),
+    {"cpus",
+     [](const Value& value, Config& config) { read_cpus(value, config.cpus); },
+     {"Which CPUs are counted: all that are online, but for these. On one that is left out no "
+      "counter is opened and no thread of the exporter runs, so that a CPU that serves one "
+      "real-time or polling task alone is left to it.",
+      form_of_map, nullptr, list_cpus_keys}},
     {"groups",
      [](const Value& value, Config& config) { read_groups(value, config.groups); },
      {"What is counted. The events of one group are on the CPU's counters at the same time, so "

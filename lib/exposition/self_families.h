@@ -25,6 +25,12 @@ inline constexpr FamilyRow kSelfFamilies[] = {
      "Polls skipped because their time had passed."},
     {"perf_event_exporter_last_poll_timestamp_seconds", FamilyType::kGauge, "",
      "When the published counts were read."},
+    {"perf_event_exporter_cpus", FamilyType::kGauge, "`state`: counted, late, left_out",
+     "Online CPUs by state: counted; late, so the last poll was published with their totals of an "
+     "earlier poll; or left out by the configuration."},
+    {"perf_event_exporter_cpu_late_polls_total", FamilyType::kCounter, "`cpu`",
+     "Polls that were published with this CPU's totals of an earlier poll, because it gave no "
+     "answer in time. Only for CPUs that were ever late."},
     {"perf_event_exporter_pinned_groups_off_pmu", FamilyType::kGauge, "",
      "Pinned groups without their place on the PMU at the last poll."},
     {"perf_event_exporter_auxiliary_errors_total", FamilyType::kCounter,

@@ -68,6 +68,10 @@ struct PollMetrics {
       gauge(registry, self_family("perf_event_exporter_poll_duration_seconds")).Add({});
   Gauge& last_poll =
       gauge(registry, self_family("perf_event_exporter_last_poll_timestamp_seconds")).Add({});
+  Family<Gauge>& cpus = gauge(registry, self_family("perf_event_exporter_cpus"));
+  Gauge& cpus_counted = cpus.Add({{"state", "counted"}});
+  Gauge& cpus_late = cpus.Add({{"state", "late"}});
+  Gauge& cpus_left_out = cpus.Add({{"state", "left_out"}});
   Gauge& off_pmu =
       gauge(registry, self_family("perf_event_exporter_pinned_groups_off_pmu")).Add({});
   Gauge& in_turns = gauge(registry, self_family("perf_event_exporter_cgroups_in_turns")).Add({});
@@ -84,6 +88,10 @@ struct PollMetrics {
     poll_duration.Set(std::chrono::duration<double>(report.now.duration).count());
     last_poll.Set(seconds_since_epoch(snapshot.taken));
     open_events.Set(static_cast<double>(report.now.open_events));
+    const std::size_t late = report.now.late_cpus.size();
+    cpus_counted.Set(static_cast<double>(targets.cpus->online.size() - late));
+    cpus_late.Set(static_cast<double>(late));
+    cpus_left_out.Set(static_cast<double>(targets.cpus->left_out.size()));
     off_pmu.Set(static_cast<double>(report.now.groups_off_pmu));
     in_turns.Set(static_cast<double>(report.now.targets_in_turns));
     cgroups_counted.Set(static_cast<double>(targets.present));
@@ -171,6 +179,8 @@ struct SelfMetrics::Families {
   Counter& polls = counter(registry, self_family("perf_event_exporter_polls_total")).Add({});
   Counter& overruns =
       counter(registry, self_family("perf_event_exporter_poll_overruns_total")).Add({});
+  Family<Counter>& late_polls =
+      counter(registry, self_family("perf_event_exporter_cpu_late_polls_total"));
   GroupTroubles troubles{registry};
   Family<Counter>& cgroups_dropped =
       counter(registry, self_family("perf_event_exporter_cgroups_dropped_total"));
@@ -231,6 +241,9 @@ void SelfMetrics::set_series_limit(std::size_t limit) {
 void SelfMetrics::add_poll(const collect::PollReport& report, const collect::Snapshot& snapshot) {
   Families& f = *families_;
   f.polls.Increment();
+  for (const int cpu : report.now.late_cpus) {
+    f.late_polls.Add({{"cpu", std::to_string(cpu)}}).Increment();
+  }
   f.troubles.add(report, snapshot.plan);
   for (const auto& [refusal, times] : report.refusals) {
     f.open_errors.Add({{"event", refusal.what}, {"errno", errno_name(refusal.code)}})

@@ -114,6 +114,19 @@ bool bind_thread_to(int cpu) {
   return is_bound;
 }
 
+bool move_thread_off(pthread_t thread, int cpu) {
+  constexpr std::size_t kMostCpus = 65'536;
+  cpu_set_t* set = CPU_ALLOC(kMostCpus);
+  const std::size_t size = CPU_ALLOC_SIZE(kMostCpus);
+  CPU_ZERO_S(size, set);
+  bool is_moved = ::sched_getaffinity(0, size, set) == 0;
+  CPU_CLR_S(static_cast<std::size_t>(cpu), size, set);
+  is_moved =
+      is_moved && CPU_COUNT_S(size, set) > 0 && ::pthread_setaffinity_np(thread, size, set) == 0;
+  CPU_FREE(set);
+  return is_moved;
+}
+
 Result<OwnProcess> read_own_process() {
   const Result<std::string> statm = read_small_file(kStatm);
   if (!statm) return statm.error();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +34,10 @@ std::optional<std::string> own_perf_cgroup();
 
 /// Binds the calling thread to one CPU; false where it may not run there.
 bool bind_thread_to(int cpu);
+
+/// Lets another thread of this process run wherever the calling one may, but on `cpu`: the kernel
+/// moves it away even where a real-time task leaves it no time there. False when nothing is left.
+bool move_thread_off(pthread_t thread, int cpu);
 
 /// Raises the soft limit of open files to the hard one, which anyone may; returns the limit in
 /// force afterwards.

@@ -13,6 +13,8 @@ struct HostRoots {
   std::string cgroupfs;  ///< empty: looked up in the mount table
 
   std::string online_cpus() const { return sysfs + "/devices/system/cpu/online"; }
+  std::string isolated_cpus() const { return sysfs + "/devices/system/cpu/isolated"; }
+  std::string nohz_full_cpus() const { return sysfs + "/devices/system/cpu/nohz_full"; }
   /// One folder for each PMU of the kernel.
   std::string event_sources() const { return sysfs + "/bus/event_source/devices"; }
   std::string cpu(int number) const {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "base/small_file.h"
 #include "host/cpu_list.h"
 
 namespace pex::host {
@@ -29,6 +30,27 @@ Result<std::vector<int>> OnlineCpus::read() {
   Result<std::vector<int>> cpus = parse_cpu_list(list);
   if (!cpus || cpus->empty()) return failed(EINVAL);
   return cpus;
+}
+
+namespace {
+
+/// Without such a set some kernels have no file, and others one with "(null)".
+Result<std::vector<int>> read_set(const std::string& path) {
+  const Result<std::string> text = read_small_file(path);
+  if (!text && text.error().code == ENOENT) return std::vector<int>{};
+  if (!text) return text.error();
+  const std::string list = without_final_newline(*text);
+  return list == "(null)" ? std::vector<int>{} : parse_cpu_list(list);
+}
+
+}  // namespace
+
+Result<std::vector<int>> isolated_cpus(const HostRoots& roots) {
+  return read_set(roots.isolated_cpus());
+}
+
+Result<std::vector<int>> nohz_full_cpus(const HostRoots& roots) {
+  return read_set(roots.nohz_full_cpus());
 }
 
 Result<std::vector<int>> online_cpus(const HostRoots& roots) { return OnlineCpus(roots).read(); }

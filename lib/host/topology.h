@@ -26,4 +26,9 @@ class OnlineCpus {
 /// The same, once.
 Result<std::vector<int>> online_cpus(const HostRoots& roots);
 
+/// The CPUs that the scheduler is kept away from (isolcpus=), and those without a tick
+/// (nohz_full=); none where the kernel knows of no such thing.
+Result<std::vector<int>> isolated_cpus(const HostRoots& roots);
+Result<std::vector<int>> nohz_full_cpus(const HostRoots& roots);
+
 }  // namespace pex::host

@@ -179,5 +179,28 @@ TEST_F(CpuTrackerTest, WhenTheMachineCannotTellItsCpusThoseOfBeforeHold) {
   EXPECT_EQ(now, before);
 }
 
+TEST_F(CpuTrackerTest, KeepsThoseApartThatAreLeftOut) {
+  set_online("0-3");
+  CpuTracker cpus{{.sysfs = tree_.path("sys"), .cgroupfs = {}}, {"uncore_imc"}, {0, 2, 9}};
+
+  const auto before = cpus.update(failures_);
+  EXPECT_EQ(before->online, (Cpus{1, 3}));
+  EXPECT_EQ(before->left_out, (Cpus{0, 2}));
+  EXPECT_FALSE(before->is_online(0));
+  EXPECT_FALSE(before->places.contains(0));
+  EXPECT_EQ(before->count_of("uncore_imc"), 0U);
+
+  set_online("1,3");
+  EXPECT_EQ(cpus.update(failures_)->left_out, Cpus{});
+}
+
+TEST_F(CpuTrackerTest, CountsAGroupOnFewerCpusThatLeavesOutMore) {
+  const std::shared_ptr<const MachineCpus> cpus = tracker({}).update(failures_);
+
+  EXPECT_FALSE(cpus->counts_on("", 1, {1, 2}));
+  EXPECT_TRUE(cpus->counts_on("", 3, {1, 2}));
+  EXPECT_EQ(cpus->count_of("", {1, 2}), 6U);
+}
+
 }  // namespace
 }  // namespace pex::collect

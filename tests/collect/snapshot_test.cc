@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,12 +67,20 @@ class SnapshotTest : public testing::Test {
     targets->cpus = cpus_;
     targets->cgroups = cgroups_;
     const EventModels models{*plan_};
-    std::vector<const PollCycle*> parts;
     for (const auto& cycle : cycles_) {
+      CpuTotals& totals = totals_.try_emplace(cycle->cpu(), *plan_, cycle->cpu()).first->second;
+      if (late_.contains(cycle->cpu())) continue;
       (void)cycle->run(targets, models);
-      parts.push_back(cycle.get());
+      totals.copy(*cycle, *targets);
     }
+    std::vector<const CpuTotals*> parts;
+    for (const auto& [cpu, totals] : totals_) parts.push_back(&totals);
     return join(plan_, targets, models, parts);
+  }
+
+  void forget_polls() {
+    cycles_.clear();
+    totals_.clear();
   }
 
   test::TempTree tree_;
@@ -78,6 +88,8 @@ class SnapshotTest : public testing::Test {
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();  // filled before set_cpus
   std::shared_ptr<const MachineCpus> cpus_;
   std::vector<std::unique_ptr<PollCycle>> cycles_;
+  std::map<int, CpuTotals> totals_;
+  std::set<int> late_;  ///< CPUs whose part does not come in
   std::vector<CgroupTarget> cgroups_;
 };
 
@@ -188,6 +200,61 @@ TEST_F(SnapshotOfACgroupTest, StillLacksACpuWhenItIsGone) {
   EXPECT_EQ(published_switches(), std::nullopt);
 }
 
+TEST_F(SnapshotOfACgroupTest, GoesOnWithTheLastTotalsOfALateCpu) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  kernel_.answer("cpu1 /a context-switches", counts({7}));
+  (void)poll();
+  kernel_.answer("cpu0 /a context-switches", counts({6}));
+  kernel_.answer("cpu1 /a context-switches", counts({70}));
+  late_ = {1};
+
+  EXPECT_EQ(published_switches(), 6U + 7U);
+
+  late_ = {};
+  EXPECT_EQ(published_switches(), 6U + 70U);
+}
+
+TEST_F(SnapshotOfACgroupTest, ThatCameWhileACpuIsLateWaitsForIt) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  (void)poll();
+  make_cgroup("/b");
+  late_ = {1};
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 5U);
+  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 1), std::nullopt);
+  EXPECT_EQ(snapshot.cgroup[0].rows[1].wanted_on, 2U);
+  EXPECT_EQ(snapshot.cgroup[0].rows[1].counted_on, 1U);
+  late_ = {};
+  EXPECT_EQ(published(plan_->cgroup.columns[0], poll().cgroup, 1), 0U);
+}
+
+TEST_F(SnapshotOfACgroupTest, KeepsItsOwnTotalsWhenAnotherOneGoesWhileACpuIsLate) {
+  make_cgroup("/b");
+  kernel_.answer("cpu1 /a context-switches", counts({7}));
+  kernel_.answer("cpu1 /b context-switches", counts({9}));
+  (void)poll();
+  late_ = {1};
+  cgroups_.erase(cgroups_.begin());  // its series have expired
+
+  EXPECT_EQ(published_switches(), 9U);
+}
+
+TEST_F(SnapshotTest, HasNoSumWhileACpuIsLateThatHasNeverBeenIn) {
+  plan_->cpu =
+      test::scope_plan({{"g", {"cycles"}},
+                        {.name = "h", .events = {"branches"}, .aggregation = Aggregation::kHost}});
+  set_cpus({{0, 1}, {}, {}});
+  late_ = {1};
+
+  const Snapshot snapshot = poll();
+
+  EXPECT_EQ(snapshot.cpu[0].rows[0].value, Value::kKnown);
+  EXPECT_EQ(snapshot.cpu[0].rows[1].value, Value::kNone);
+  EXPECT_EQ(snapshot.cpu[1].rows[0].value, Value::kNone);
+}
+
 TEST_F(SnapshotOfACgroupTest, StandsStillAtTheEndOfItsNumbers) {
   // A total is made of increments, and of each of them the upper half would be a fall.
   kernel_.answer("cpu0 /a context-switches", counts({kMax / 2}));
@@ -235,7 +302,7 @@ TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
   };
 
   for (const Row& row : rows) {
-    cycles_.clear();
+    forget_polls();
     plan_->cpu =
         test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = row.aggregation}});
     set_cpus(eight_cpus());
@@ -257,7 +324,7 @@ TEST_F(SnapshotTest, TellsCoresOfOneNumberInTwoPackagesApart) {
   const HostRows& rows = snapshot.rows_of(Aggregation::kCore);
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[2].place, (host::CpuPlace{.core = 0, .die = 0, .package = 1}));
-  EXPECT_EQ(rows[2].cycles, (std::vector<std::size_t>{2, 6}));
+  EXPECT_EQ(rows[2].parts, (std::vector<std::size_t>{2, 6}));
 }
 
 TEST_F(SnapshotTest, HasRowsOfThoseAggregationsThatAGroupHas) {
@@ -318,7 +385,7 @@ TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
   };
 
   for (const Row& row : rows) {
-    cycles_.clear();
+    forget_polls();
     plan_->cpu =
         test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
     kernel_.refuse("cpu1 cycles", row.refused_on_cpu1);
@@ -397,7 +464,7 @@ TEST_F(SnapshotOfAHybridTest, HasNoSumOfWhatOneOfItsPartsCannotCount) {
 
 TEST_F(SnapshotOfAHybridTest, OfACgroupIsTheSumOverBothKindsOfCores) {
   plan_hybrid(Aggregation::kCpu);
-  cycles_.clear();
+  forget_polls();
   std::swap(plan_->cpu, plan_->cgroup);
   make_cgroup("/a");
   set_cpus(hybrid());

@@ -92,10 +92,10 @@ const std::vector<MistakeRow> kRows = {
      "events: [cycles, instructions], scope: cpu}]"},
     {"AListAtTheTop", "- name: core\n",
      "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "collection, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AWordAtTheTop", "core\n",
      "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
-     "are: collection, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+     "are: collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
     {"TwoDocuments",
      kOneGroup + "---\n"
                  "collection: {interval: 5}\n",
@@ -135,31 +135,31 @@ const std::vector<MistakeRow> kRows = {
     {"AnUnknownKey", kOneGroup + "collection: {period: 1s}\n",
      "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval, max_age"},
     {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
-     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, groups, cgroups, "
+     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
-     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
+     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
-     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, groups, "
+     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, cpus, groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"AnEmptyKey", kOneGroup + "'': 5\n",
-     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
+     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
-     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, groups, cgroups, "
+     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, groups, cgroups, kubernetes, evidence, openmetrics, "
+     "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, "
      "limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
-     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
+     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
-     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, groups, "
+     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
@@ -190,7 +190,7 @@ const std::vector<MistakeRow> kRows = {
      "write a list, for example [/system.slice/*.service]"},
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
-     "keys here are: name, events, scope, aggregate, weak, pinned, exclusive, estimator, "
+     "keys here are: name, events, scope, cpus, aggregate, weak, pinned, exclusive, estimator, "
      "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
      "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",

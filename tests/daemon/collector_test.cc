@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <future>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -20,16 +21,25 @@ class SlowKernel final : public perf::PerfKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     opens_.pass();
-    return kernel_.open(request);
+    Result<perf::OpenCounter> counter = kernel_.open(request);
+    const std::lock_guard lock{mutex_};
+    if (counter) cpu_of_[counter->fd.get()] = request.cpu;
+    return counter;
   }
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
   Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     reads_.pass();
+    (cpu_of(leader_fd) == 0 ? of_cpu0_ : of_others_).pass();
     return kernel_.read_group(leader_fd, words);
   }
 
   void hold(bool held) { reads_.hold(held); }
+  void hold_cpu0(bool held) { of_cpu0_.hold(held); }
+  void hold_other_cpus(bool held) { of_others_.hold(held); }
+  void answer(const std::string& group, test::ScriptedKernel::Answer answer) {
+    kernel_.answer(group, std::move(answer));
+  }
   void hold_opening(bool held) { opens_.hold(held); }
   std::size_t still_open() { return kernel_.still_open(); }
   void wait_for_reads(int reads) { reads_.wait_for(reads); }
@@ -61,9 +71,18 @@ class SlowKernel final : public perf::PerfKernel {
     int come_ = 0;
   };
 
+  int cpu_of(int fd) {
+    const std::lock_guard lock{mutex_};
+    return cpu_of_.at(fd);
+  }
+
   test::ScriptedKernel kernel_;
+  std::mutex mutex_;
+  std::map<int, int> cpu_of_;  ///< of each descriptor
   Barrier opens_;
   Barrier reads_;
+  Barrier of_cpu0_;
+  Barrier of_others_;
 };
 
 class CollectorTest : public testing::Test {
@@ -77,13 +96,17 @@ class CollectorTest : public testing::Test {
     plan->cpu = test::scope_plan({{"core", {"cycles"}}});
     collect::TargetTracker tracker{
         {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
-    return *Collector::create(kernel, std::move(tracker), /*first_cpu=*/0);
+    return *Collector::create(kernel, std::move(tracker), patience_);
   }
+
+  /// One CPU gets no answer from now on, and the others do not wait for it for long.
+  void lose_patience() { patience_ = {std::chrono::milliseconds{1}, std::chrono::milliseconds{1}}; }
 
   struct Published {
     collect::PollReport report;
     std::shared_ptr<const collect::Snapshot> snapshot;
 
+    std::uint64_t cycles(std::size_t row) const { return snapshot->cpu[0].total(row, 0).value; }
     std::vector<int> cpus() const {
       std::vector<int> cpus;
       for (const collect::HostRow& row : snapshot->rows_of(collect::Aggregation::kCpu)) {
@@ -107,6 +130,8 @@ class CollectorTest : public testing::Test {
   }
 
   test::TempTree tree_;
+  /// Without end, so that a busy machine is not taken for one that hangs.
+  Collector::Patience patience_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
 };
 
 TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
@@ -270,6 +295,143 @@ TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
 
   EXPECT_EQ(running.wait_for(std::chrono::seconds{0}), std::future_status::ready);
   EXPECT_EQ(kernel.still_open(), 0U);
+}
+
+test::ScriptedKernel::Answer cycles(std::uint64_t count) {
+  const std::chrono::nanoseconds time{count};
+  return {test::ScriptedKernel::Answer::Kind::kCounts, time, time, {count}, 0};
+}
+
+/// Two CPUs that have been counted once, 100 cycles each; then one of them hangs in a read, while
+/// both have come to 250.
+class LateCpuTest : public CollectorTest {
+ protected:
+  LateCpuTest() {
+    lose_patience();
+    kernel_.answer("cpu0 cycles", cycles(100));
+    kernel_.answer("cpu1 cycles", cycles(100));
+    collector_ = collector(kernel_);
+    published_ = in_time();
+    kernel_.answer("cpu0 cycles", cycles(250));
+    kernel_.answer("cpu1 cycles", cycles(250));
+  }
+  ~LateCpuTest() override {
+    kernel_.hold_cpu0(false);
+    kernel_.hold_other_cpus(false);
+  }
+
+  /// A poll in which no CPU is late, however busy the machine is.
+  Published in_time() {
+    for (;;) {
+      Published published = poll(*collector_).get();
+      if (published.report.now.late_cpus.empty()) return published;
+    }
+  }
+  /// Until no part is left that was begun in an earlier poll, or `late` alone has one.
+  Published poll_without(int late) {
+    for (;;) {
+      Published published = poll(*collector_).get();
+      if (published.report.now.late_cpus == std::vector{late}) return published;
+    }
+  }
+
+  SlowKernel kernel_;
+  std::unique_ptr<Collector> collector_;
+  Published published_;
+};
+
+TEST_F(LateCpuTest, DoesNotHoldUpTheOthers) {
+  kernel_.hold_other_cpus(true);
+
+  const Published published = poll_without(1);
+
+  EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
+  EXPECT_EQ(published.cycles(0), 250U);
+  EXPECT_EQ(published.cycles(1), 100U);
+  EXPECT_EQ(published.report.now.open_events, 4U);
+}
+
+TEST_F(LateCpuTest, IsToldByNumberWithARemedy) {
+  kernel_.hold_other_cpus(true);
+
+  const Published published = poll_without(1);
+
+  const auto failure = published.report.failures.find({"late CPUs", 0});
+  ASSERT_NE(failure, published.report.failures.end());
+  EXPECT_NE(describe(failure->second.first).find("CPU 1"), std::string::npos);
+  EXPECT_NE(describe(failure->second.first).find("cpus.exclude"), std::string::npos);
+}
+
+TEST_F(LateCpuTest, MayBeTheFirstOne) {
+  kernel_.hold_cpu0(true);
+
+  const Published published = poll_without(0);
+
+  EXPECT_EQ(published.cycles(0), 100U);
+  EXPECT_EQ(published.cycles(1), 250U);
+}
+
+TEST_F(LateCpuTest, IsLateInEachPollUntilItIsIn) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  kernel_.answer("cpu0 cycles", cycles(300));
+
+  const Published published = poll(*collector_).get();
+
+  EXPECT_EQ(published.report.now.late_cpus.back(), 1);
+  EXPECT_EQ(published.cycles(1), 100U);
+}
+
+TEST_F(LateCpuTest, CountsInTheNextPollWhatItHasReadMeanwhile) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  kernel_.hold_other_cpus(false);
+
+  const Published published = in_time();
+
+  EXPECT_EQ(published.cycles(0), 250U);
+  EXPECT_EQ(published.cycles(1), 250U);
+}
+
+TEST_F(LateCpuTest, DoesNotKeepALookFromItsEnd) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  set_online("0-2");
+
+  look(*collector_).get();
+
+  EXPECT_FALSE(collector_->is_busy());
+}
+
+TEST_F(LateCpuTest, IsStepsOnAsLongAsTheOthersCount) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  const std::uint64_t before = collector_->steps();
+
+  (void)poll(*collector_).get();
+
+  EXPECT_GT(collector_->steps(), before);
+}
+
+TEST_F(LateCpuTest, WhenAllAreLateNothingIsPublishedUntilOneIsIn) {
+  kernel_.hold(true);
+  std::future<Published> polling = poll(*collector_);
+
+  EXPECT_EQ(polling.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+  EXPECT_TRUE(collector_->is_busy());
+  kernel_.hold(false);
+
+  EXPECT_EQ(polling.get().snapshot->cpu[0].rows.size(), 2U);
+}
+
+TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+
+  const std::vector<int> left_behind = collector_->end();
+  EXPECT_EQ(left_behind.back(), 1);
+  kernel_.hold_other_cpus(false);
+  while (kernel_.still_open() > 0) std::this_thread::yield();
 }
 
 }  // namespace

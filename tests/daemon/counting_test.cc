@@ -79,7 +79,8 @@ TEST_F(CountingTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
        {"cgroups: {include: [\"/a/*\"]}\n", "cgroups: {exclude: [\"/a/*\"]}\n",
         "cgroups: {per_cpu: true}\n", "cgroups: {linger: 1s}\n", "cgroups: {hierarchy: all}\n",
         "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "evidence: {variance: true}\n",
-        "limits: {max_series: 1000}\n", "kubernetes: {metadata: log_links}\n"}) {
+        "limits: {max_series: 1000}\n", "kubernetes: {metadata: log_links}\n",
+        "cpus: {exclude: [\"7\"]}\n"}) {
     EXPECT_FALSE(is_taken_over(kGroups, kGroups + more)) << more;
   }
 }

@@ -60,7 +60,7 @@ class LookoutTest : public testing::Test {
                                    plan,
                                    {cgroup::Discovery({tree_.path("cgroup")}, std::move(all))},
                                    {}};
-    return *Collector::create(kernel_, std::move(tracker), /*first_cpu=*/0);
+    return *Collector::create(kernel_, std::move(tracker), {});
   }
   static void poll(Collector& collector) {
     std::promise<void> polled;

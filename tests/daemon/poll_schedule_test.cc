@@ -39,5 +39,19 @@ TEST(PollScheduleTest, AClockThatStandsBeforeTheDeadlineMissesNothing) {
   EXPECT_EQ(next.missed, 0U);
 }
 
+TEST(LateAfterTest, LeavesHalfOfTheIntervalWithinBounds) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  struct Row {
+    std::chrono::nanoseconds interval, late_after;
+  };
+  const Row rows[] = {{milliseconds{100}, milliseconds{100}},
+                      {milliseconds{250}, milliseconds{125}},
+                      {milliseconds{1000}, milliseconds{500}},
+                      {milliseconds{15'000}, milliseconds{2000}},
+                      {hours{1}, milliseconds{2000}}};
+  for (const Row& row : rows) EXPECT_EQ(late_after(row.interval), row.late_after);
+}
+
 }  // namespace
 }  // namespace pex::daemon

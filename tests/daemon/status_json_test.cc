@@ -106,7 +106,7 @@ TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
   starting.groups = {group_before_the_first_poll()};
   const json::object empty = parsed(starting);
 
-  for (const char* key : {"online_cpus", "cpus_online", "pmus"}) {
+  for (const char* key : {"online_cpus", "cpus_online", "late_cpus", "left_out_cpus", "pmus"}) {
     EXPECT_TRUE(empty.at("machine").at(key).is_null()) << key;
   }
   const json::value& group = empty.at("groups").as_array()[0];

@@ -68,7 +68,7 @@ inline Status full_status() {
   status.overruns = 2;
   status.last_poll =
       Status::Poll{std::chrono::microseconds{640}, kNow - std::chrono::milliseconds{400}, 1, 3};
-  status.machine = Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}};
+  status.machine = Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}, {1}, {3}};
   status.reference = {"msr/aperf/"};
   status.groups = {group_in_turns(exposition::Scope::kCpu),
                    group_in_turns(exposition::Scope::kCgroup)};

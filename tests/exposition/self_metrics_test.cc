@@ -49,7 +49,7 @@ TEST(SelfMetricsTest, SayNothingOfAPollBeforeTheFirst) {
   const std::string text = written(SelfMetrics{"1.0"});
 
   for (const std::string name : {"last_poll_timestamp_seconds", "poll_duration_seconds", "series{",
-                                 "series ", "open_events", "cgroups{"}) {
+                                 "series ", "open_events", "cgroups{", "cpus{"}) {
     EXPECT_THAT(text, Not(HasSubstr("\nperf_event_exporter_" + name)));
   }
   EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_polls_total 0\n"));
@@ -63,6 +63,7 @@ std::string everything() {
   const collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan));
   collect::PollReport report;
   report.refusals[{"cycles", EMFILE}] = 1;
+  report.now.late_cpus = {1};
   SelfMetrics metrics{"1.0"};
   metrics.add_poll(report, snapshot);
   metrics.set_event_available("cycles", Scope::kCpu, true);
@@ -208,6 +209,29 @@ TEST(SelfMetricsTest, StartTheTroublesOfEachPublishedGroupAtZero) {
     EXPECT_THAT(text, HasSubstr("perf_group_" + name + "_total{group=\"soft\"} 0\n"));
   }
   EXPECT_THAT(text, Not(HasSubstr("(clock)")));
+}
+
+TEST(SelfMetricsTest, TellWhichCpusAreLateAndHowOftenTheyWere) {
+  collect::Snapshot snapshot = snapshot_of(std::make_shared<const CountingPlan>(plan_of("core")));
+  auto with_cpus = std::make_shared<collect::TargetSet>(*snapshot.targets);
+  with_cpus->cpus = std::make_shared<const collect::MachineCpus>(
+      collect::MachineCpus{.online = {0, 1, 2, 3}, .pmus = {}, .places = {}, .left_out = {4, 5}});
+  snapshot.targets = with_cpus;
+  collect::PollReport report;
+  report.now.late_cpus = {1, 3};
+  SelfMetrics metrics{"1.0"};
+
+  metrics.add_poll(report, snapshot);
+  report.now.late_cpus = {3};
+  metrics.add_poll(report, snapshot);
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"counted\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"late\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"left_out\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpu_late_polls_total{cpu=\"1\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpu_late_polls_total{cpu=\"3\"} 2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("late_polls_total{cpu=\"0\"}")));
 }
 
 TEST(SelfMetricsTest, AddUpTheTroublesOfAllPolls) {

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -65,6 +66,32 @@ TEST(OwnProcessTest, IsUnderstoodWhateverTheNameOfTheProgram) {
   ASSERT_TRUE(before && after);
   EXPECT_NEAR(after->start_time_seconds, before->start_time_seconds, 0.5);
   EXPECT_EQ(after->virtual_bytes, before->virtual_bytes);
+}
+
+TEST(MoveThreadOffTest, LeavesAThreadThatWasBoundToACpuAllOthers) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "this test may use one CPU only";
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &all)) ++cpu;
+  std::promise<void> bound;
+  std::promise<void> moved;
+  std::thread thread{[&] {
+    EXPECT_TRUE(bind_thread_to(cpu));
+    bound.set_value();
+    moved.get_future().wait();
+    EXPECT_NE(::sched_getcpu(), cpu);
+  }};
+  bound.get_future().wait();
+
+  EXPECT_TRUE(move_thread_off(thread.native_handle(), cpu));
+
+  cpu_set_t left;
+  EXPECT_EQ(::pthread_getaffinity_np(thread.native_handle(), sizeof left, &left), 0);
+  moved.set_value();
+  thread.join();
+  EXPECT_FALSE(CPU_ISSET(cpu, &left));
+  EXPECT_EQ(CPU_COUNT(&left), CPU_COUNT(&all) - 1);
 }
 
 TEST(RaiseOpenFileLimitTest, RaisesTheSoftLimitToTheHardOne) {

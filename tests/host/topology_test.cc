@@ -53,5 +53,17 @@ TEST(OnlineCpusTest, AreNeverNoneAndNeverGuessed) {
   }
 }
 
+TEST(IsolatedCpusTest, AreThoseOfTheKernelOrNone) {
+  const test::TempTree tree{{"sys/devices/system/cpu/isolated", "2-3\n"},
+                            {"sys/devices/system/cpu/nohz_full", "(null)\n"}};
+  const HostRoots roots{.sysfs = tree.path("sys"), .cgroupfs = {}};
+  const test::TempTree bare;
+  const HostRoots without{.sysfs = bare.path("sys"), .cgroupfs = {}};
+
+  EXPECT_THAT(*isolated_cpus(roots), ElementsAre(2, 3));
+  EXPECT_THAT(*nohz_full_cpus(roots), ElementsAre());
+  EXPECT_THAT(*isolated_cpus(without), ElementsAre());
+}
+
 }  // namespace
 }  // namespace pex::host

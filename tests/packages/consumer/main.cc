@@ -57,10 +57,8 @@ int main() {
   perf::LinuxPerfKernel kernel;
   const collect::EventModels models{*plan};
   std::vector<std::unique_ptr<collect::PollCycle>> cycles;
-  std::vector<const collect::PollCycle*> parts;
   for (const int cpu : targets->cpus->online) {
     cycles.push_back(std::make_unique<collect::PollCycle>(kernel, plan, cpu));
-    parts.push_back(cycles.back().get());
     report.merge(cycles.back()->run(targets, models));  // opens
   }
   work();
@@ -69,6 +67,10 @@ int main() {
     std::cerr << describe(failure.first) << '\n';
   }
 
+  std::vector<collect::CpuTotals> totals;
+  for (const auto& cycle : cycles) totals.emplace_back(*plan, cycle->cpu()).copy(*cycle, *targets);
+  std::vector<const collect::CpuTotals*> parts;
+  for (const collect::CpuTotals& each : totals) parts.push_back(&each);
   const auto snapshot =
       std::make_shared<const collect::Snapshot>(collect::join(plan, targets, models, parts));
   const exposition::SnapshotCollectable collectable{[&] { return snapshot; }};
