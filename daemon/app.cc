@@ -10,6 +10,7 @@
 #include "daemon/poll_schedule.h"
 #include "daemon/version.h"
 #include "exposition/renderer.h"
+#include "host/cpu_list.h"
 #include "host/own_process.h"
 
 namespace pex::daemon {
@@ -54,32 +55,51 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       stop_signals_(loop),
       reload_signal_(loop),
       web_server_(loop, options_, web_source(), self_metrics_, log),
-      lookout_(loop) {}
+      lookout_(loop),
+      reloader_(loop, reload_steps()) {}
 
 App::~App() = default;
 
 Result<void, std::vector<Error>> App::start() {
-  const Plan* in_force = counting_.collector ? &counting_.plan : nullptr;
-  Result<Planned, std::vector<Error>> planned =
-      load_and_plan(options_.config_file, options_.roots, kernel_, in_force);
-  if (!planned) return planned.error();
-  Counting* running = counting_.collector ? &counting_ : nullptr;
-  Result<Counting> counting = start_counting(std::move(*planned), options_.roots, kernel_, running);
-  if (!counting) return std::vector{counting.error()};
+  Result<Counting, std::vector<Error>> counting = plan();
+  if (!counting) return counting.error();
   adopt(std::move(*counting));
   return {};
 }
 
-/// Old counters that the new counting has not taken over are closed before its own are opened,
-/// which is at its first poll: both at once could be more than the limits allow.
-void App::adopt(Counting counting) {
+/// Beside what is counted now, if anything. It runs on a thread of its own while the loop goes on:
+/// of what changes it uses only the counting, which stays as it is until a reload ends.
+Result<Counting, std::vector<Error>> App::plan() {
+  const Counting* in_force = counting_.collector ? &counting_ : nullptr;
+  Result<Planned, std::vector<Error>> planned =
+      load_and_plan(options_.config_file, options_.roots, kernel_,
+                    in_force == nullptr ? nullptr : &in_force->plan);
+  if (!planned) return planned.error();
+  Result<Counting> counting =
+      start_counting(std::move(*planned), options_.roots, kernel_, in_force);
+  if (!counting) return std::vector{counting.error()};
+  return std::move(*counting);
+}
+
+std::unique_ptr<Collector> App::release(Counting& counting) {
   lookout_.stop();
-  if (counting_.collector) {
-    service_manager_.alive();  // the loop now stands still until a poll that is running has ended
-    counting_.collector.reset();
-    ++generation_;
-    polls_for_scrape_ = false;
+  if (!counting.collector) {
+    take_over(counting_, counting);
+    return nullptr;
   }
+  ++generation_;
+  polls_for_scrape_ = false;
+  return std::move(counting_.collector);
+}
+
+void App::log_left_behind(const std::vector<int>& cpus) {
+  log_.warn(Error{0,
+                  "close the counters of CPU " + host::format_cpu_list(cpus) +
+                      ": its thread hangs in the kernel, and they stay open until it comes back",
+                  "look for a hang of that CPU in the kernel's log"});
+}
+
+void App::adopt(Counting counting) {
   counting_ = std::move(counting);
   web_server_.configure(counting_.max_age, counting_.created);
   if (is_on_schedule_) lookout_.watch(*counting_.collector, counting_.interval);
@@ -108,7 +128,7 @@ WebServer::Source App::web_source() {
           .status = [this] { return full_status(); },
           .is_healthy = [this] { return liveness_.is_alive(); },
           .is_ready = [this] { return snapshot_ != nullptr; },
-          .reload = [this] { return reload(); }};
+          .reload = [this](Reloader::Answer answer) { reloader_.request(std::move(answer)); }};
 }
 
 /// The names by which series can be chosen.
@@ -119,9 +139,7 @@ std::set<std::string, std::less<>> App::groups() const {
 }
 
 std::shared_ptr<const exposition::SelfReading> App::read_self() {
-  if (const Result<host::OwnProcess> own = host::read_own_process()) {
-    self_metrics_.set_process(*own);
-  }
+  if (const std::optional<host::OwnProcess> own = own_process()) self_metrics_.set_process(*own);
   web_server_.tell_of_clients();
   return self_metrics_.read();
 }
@@ -139,6 +157,7 @@ void App::poll_for_scrape() {
 }
 
 bool App::poll(std::function<void()> done) {
+  if (!counting_.collector) return false;
   return counting_.collector->poll(
       [this, generation = generation_, done = std::move(done)](
           collect::PollReport report, std::shared_ptr<const collect::Snapshot> snapshot) {
@@ -226,8 +245,14 @@ std::string App::status() const {
          " counters, last poll " + duration_text(polled_.last.duration);
 }
 
-Status App::full_status() const {
-  const Result<host::OwnProcess> own = host::read_own_process();
+std::optional<host::OwnProcess> App::own_process() {
+  Result<host::OwnProcess> own = host::read_own_process();
+  if (!own) return {};
+  own->open_fds = open_files_.read(OpenFiles::Clock::now());
+  return *own;
+}
+
+Status App::full_status() {
   return make_status({.version = kVersion,
                       .now = std::chrono::system_clock::now(),
                       .started = started_,
@@ -239,7 +264,7 @@ Status App::full_status() const {
                       .interval = counting_.interval,
                       .telemetry_path = options_.telemetry_path,
                       .configuration = load_,
-                      .process = own ? std::optional(*own) : std::nullopt});
+                      .process = own_process()});
 }
 
 void App::follow_signals() {
@@ -260,7 +285,8 @@ void App::run_on_schedule() {
 
 void App::on_tick() {
   if (stopping_) return;  // a timer that had fired before it was cancelled
-  if (!poll({}) && !polls_for_scrape_) add_overruns(1);
+  const bool is_counting = counting_.collector != nullptr;  // else a reload will begin anew
+  if (is_counting && !poll({}) && !polls_for_scrape_) add_overruns(1);
   const NextPoll next = next_poll(due_, std::chrono::steady_clock::now(), counting_.interval);
   if (next.missed > 0) add_overruns(next.missed);
   due_ = next.due;
@@ -282,11 +308,13 @@ void App::schedule_tick() {
 /// The loop is alive, or it would not be here.
 void App::watch_collector() {
   if (stopping_) return;
-  liveness_.look(std::chrono::steady_clock::now(), counting_.collector->is_busy(),
-                 counting_.collector->steps());
+  const Collector* collector = counting_.collector.get();
+  liveness_.look(std::chrono::steady_clock::now(), collector != nullptr && collector->is_busy(),
+                 collector == nullptr ? 0 : collector->steps());
   if (liveness_.is_alive()) {
     if (service_manager_.watchdog()) service_manager_.alive();
-    if (snapshot_ == nullptr || reloaded_) service_manager_.extend_timeout(watchdog_);
+    const bool is_starting = snapshot_ == nullptr || reloaded_ || reloader_.is_running();
+    if (is_starting) service_manager_.extend_timeout(watchdog_);
   }
   next_watch_.expires_after(watchdog_ / kLooks);
   next_watch_.async_wait([this](const error_code& cancelled) {
@@ -305,36 +333,43 @@ void App::await_stop_signal() {
 void App::await_reload_signal() {
   reload_signal_.async_wait([this](const error_code& cancelled, int) {
     if (cancelled || stopping_) return;
-    (void)reload();  // it has told the log
+    reloader_.request([](const Reloader::Outcome&) {});  // the log is told
     await_reload_signal();
   });
 }
 
+Reloader::Steps App::reload_steps() {
+  return {.begin = [this] { service_manager_.reloading(); },
+          .plan = [this] { return plan(); },
+          .release = [this](Counting& counting) { return release(counting); },
+          .adopt = [this](Counting counting) { adopt(std::move(counting)); },
+          .left_behind = [this](const std::vector<int>& cpus) { log_left_behind(cpus); },
+          .end = [this](const Reloader::Outcome& outcome) { end_reload(outcome); }};
+}
+
 /// A configuration with mistakes changes nothing. A good one that counts something else replaces
 /// everything that counts; what was published last is served until the new counters have been read.
-Result<void, std::vector<Error>> App::reload() {
-  service_manager_.reloading();
-  Result<void, std::vector<Error>> started = start();
-  if (started) {
+void App::end_reload(const Reloader::Outcome& outcome) {
+  if (outcome) {
     log_.info("configuration reloaded");
     reloaded_ = true;
     (void)poll({});  // one that is running will do
     due_ = std::chrono::steady_clock::now() + counting_.interval;
     schedule_tick();
-  } else {
-    for (const Error& mistake : started.error()) log_.error(mistake);
-    log_.error("configuration not reloaded: the one before stays in force");
-    self_metrics_.set_config_loaded(false);
-    load_.last_tried = std::chrono::system_clock::now();
-    load_.mistakes.clear();
-    for (const Error& mistake : started.error()) load_.mistakes.push_back(describe(mistake));
-    if (snapshot_) service_manager_.ready(status());  // else the first poll will say it
+    return;
   }
-  return started;
+  for (const Error& mistake : outcome.error()) log_.error(mistake);
+  log_.error("configuration not reloaded: the one before stays in force");
+  self_metrics_.set_config_loaded(false);
+  load_.last_tried = std::chrono::system_clock::now();
+  load_.mistakes.clear();
+  for (const Error& mistake : outcome.error()) load_.mistakes.push_back(describe(mistake));
+  if (snapshot_) service_manager_.ready(status());  // else the first poll will say it
 }
 
 void App::stop() {
   stopping_ = true;
+  reloader_.stop();
   service_manager_.stopping();
   tick_.cancel();
   lookout_.stop();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "daemon/liveness.h"
 #include "daemon/logging.h"
 #include "daemon/lookout.h"
+#include "daemon/open_files.h"
 #include "daemon/options.h"
+#include "daemon/reloader.h"
 #include "daemon/service_manager.h"
 #include "daemon/status.h"
 #include "daemon/web_server.h"
@@ -26,15 +29,15 @@
 namespace pex::daemon {
 
 /// The running program: brings configuration, collector, exposition and HTTP together on one loop.
-/// Everything but the polls themselves happens on the thread that runs the loop.
+/// Everything but the polls themselves, and the planning of a reload, happens on the thread that
+/// runs the loop.
 class App {
  public:
   /// All references outlive it.
   App(boost::asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log);
   ~App();
 
-  /// Loads the configuration and prepares to count. Fails with everything that is wrong, and then
-  /// what was there before goes on.
+  /// Loads the configuration and prepares to count. Once; fails with everything that is wrong.
   Result<void, std::vector<Error>> start();
 
   /// Serves on the addresses of the options. After start(). Fails with everything that is wrong
@@ -76,21 +79,27 @@ class App {
   void watch_collector();
   void await_stop_signal();
   void await_reload_signal();
-  Result<void, std::vector<Error>> reload();
+  Reloader::Steps reload_steps();
+  Result<Counting, std::vector<Error>> plan();
+  std::unique_ptr<Collector> release(Counting& counting);
   void adopt(Counting counting);
+  void log_left_behind(const std::vector<int>& cpus);
+  void end_reload(const Reloader::Outcome& outcome);
   std::string counts() const;
   std::string status() const;
   WebServer::Source web_source();
   std::set<std::string, std::less<>> groups() const;
   std::shared_ptr<const exposition::SelfReading> read_self();
   void poll_for_scrape();
-  Status full_status() const;
+  std::optional<host::OwnProcess> own_process();
+  Status full_status();
 
   boost::asio::io_context& loop_;
   Options options_;
   perf::PerfKernel& kernel_;
   Log& log_;
   OncePerMinute repeated_;
+  OpenFiles open_files_;
   ServiceManager service_manager_;
   const std::chrono::microseconds watchdog_;  ///< after that long without a sign of life, we end
   Liveness liveness_;                         ///< of the collector
@@ -117,8 +126,10 @@ class App {
   bool is_on_schedule_ = false;    ///< and looks between the polls
   bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
   WebServer web_server_;
-  Counting counting_;  ///< near the end, so that its workers end before what they report to
-  Lookout lookout_;    ///< last, as it waits for what the counting owns
+  Counting counting_;  ///< near the end, so that its workers end before what they report to;
+                       ///< without a collector while a reload closes the old counters
+  Lookout lookout_;    ///< behind it, as it waits for what the counting owns
+  Reloader reloader_;  ///< last, as its thread looks at the counting
 };
 
 }  // namespace pex::daemon

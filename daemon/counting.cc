@@ -102,7 +102,7 @@ bool count_alike(const Counting& one, const Counting& other) {
 }
 
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel, Counting* in_force) {
+                                perf::PerfKernel& kernel, const Counting* in_force) {
   const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
   if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
@@ -120,17 +120,18 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
 
   counting.hierarchy = std::move(*hierarchy);
   counting.plan = planned.plan;
-  if (in_force != nullptr && count_alike(*in_force, counting)) {
-    counting.collector = std::move(in_force->collector);
-    counting.collector->set_late_after(late_after(counting.interval));
-    return counting;
-  }
+  if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
   Result<std::unique_ptr<Collector>> collector =
       Collector::create(kernel, track_targets(planned, roots, counting.hierarchy),
                         Collector::Patience{.late = late_after(counting.interval)});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
   return counting;
+}
+
+void take_over(Counting& in_force, Counting& counting) {
+  counting.collector = std::move(in_force.collector);
+  counting.collector->set_late_after(late_after(counting.interval));
 }
 
 }  // namespace pex::daemon

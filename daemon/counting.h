@@ -63,10 +63,13 @@ collect::TargetTracker track_targets(const Planned& planned, const host::HostRoo
 /// there when it was opened, and not to the one that has replaced it.
 bool count_alike(const Counting& one, const Counting& other);
 
-/// Starts to count what was planned. Fails when the machine cannot be read; having no cgroups is a
-/// remark. When `in_force` counts alike, its collector is taken over as it is, with its counters
-/// and their totals.
+/// Prepares to count what was planned; no counter is opened before the first poll. Fails when the
+/// machine cannot be read; having no cgroups is a remark. When `in_force` counts alike, there is no
+/// collector: that of `in_force` goes on, with its counters and their totals (take_over()).
 Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel, Counting* in_force = nullptr);
+                                perf::PerfKernel& kernel, const Counting* in_force = nullptr);
+
+/// `counting` goes on with the counters of `in_force`.
+void take_over(Counting& in_force, Counting& counting);
 
 }  // namespace pex::daemon

@@ -38,6 +38,13 @@ http::Response yes_or_not(bool is_so, const char* yes, const char* no) {
   return is_so ? plain_text(200, yes) : plain_text(503, no);
 }
 
+http::Response outcome_of(const Reloader::Outcome& reloaded) {
+  if (reloaded) return plain_text(200, "configuration reloaded\n");
+  std::string text = "the configuration is not reloaded\n";
+  for (const Error& mistake : reloaded.error()) text += describe(mistake) + "\n";
+  return plain_text(500, std::move(text));
+}
+
 /// Where descriptors are few, only as many connections as are kept free for
 /// (collect::kReservedFiles).
 http::Limits limits_here() {
@@ -145,13 +152,11 @@ std::vector<http::Route> WebServer::routes() {
 }
 
 http::Route WebServer::reload() {
-  http::Route route = http::immediate("/-/reload", [this](const http::Request&) {
-    const Result<void, std::vector<Error>> reloaded = source_.reload();
-    if (reloaded) return plain_text(200, "configuration reloaded\n");
-    std::string text = "the configuration is not reloaded\n";
-    for (const Error& mistake : reloaded.error()) text += describe(mistake) + "\n";
-    return plain_text(500, std::move(text));
-  });
+  http::Route route{"/-/reload", [this](const http::Request&, http::Respond respond) {
+                      source_.reload([respond = std::move(respond)](const Reloader::Outcome& of) {
+                        respond(outcome_of(of));
+                      });
+                    }};
   route.is_post = true;
   return route;
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "daemon/logging.h"
 #include "daemon/options.h"
+#include "daemon/reloader.h"
 #include "daemon/scrapes.h"
 #include "daemon/status.h"
 #include "daemon/web_access.h"
@@ -32,7 +33,7 @@ class WebServer {
     std::function<Status()> status;
     std::function<bool()> is_healthy;
     std::function<bool()> is_ready;
-    std::function<Result<void, std::vector<Error>>()> reload;
+    std::function<void(Reloader::Answer answer)> reload;
   };
 
   /// References outlive it, and what `source` looks at.

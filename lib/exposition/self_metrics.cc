@@ -52,7 +52,7 @@ struct ProcessMetrics {
   prometheus::Registry& registry;
   Counter& cpu_seconds = counter(registry, self_family("process_cpu_seconds_total")).Add({});
   Gauge& start_time = gauge(registry, self_family("process_start_time_seconds")).Add({});
-  Gauge& open_fds = gauge(registry, self_family("process_open_fds")).Add({});
+  Family<Gauge>& open_fds = gauge(registry, self_family("process_open_fds"));
   Gauge& max_fds = gauge(registry, self_family("process_max_fds")).Add({});
   Gauge& virtual_bytes = gauge(registry, self_family("process_virtual_memory_bytes")).Add({});
   Gauge& resident_bytes = gauge(registry, self_family("process_resident_memory_bytes")).Add({});
@@ -288,7 +288,7 @@ void SelfMetrics::set_process(const host::OwnProcess& process) {
   metrics.start_time.Set(process.start_time_seconds);
   families_->starts.process = std::chrono::system_clock::time_point{
       std::chrono::milliseconds{static_cast<std::int64_t>(process.start_time_seconds * 1e3)}};
-  metrics.open_fds.Set(static_cast<double>(process.open_fds));
+  if (process.open_fds) metrics.open_fds.Add({}).Set(static_cast<double>(*process.open_fds));
   metrics.max_fds.Set(static_cast<double>(process.max_fds));
   metrics.virtual_bytes.Set(static_cast<double>(process.virtual_bytes));
   metrics.resident_bytes.Set(static_cast<double>(process.resident_bytes));

@@ -35,20 +35,6 @@ double clock_seconds(clockid_t clock) {
   return seconds(now);
 }
 
-/// Kernels from 6.2 give the number of open descriptors as the size of the directory; older ones
-/// give 0 there and have to be counted, which with thousands of events is a thousand times dearer.
-std::optional<std::uint64_t> count_open_fds() {
-  struct stat status {};
-  if (::stat(kOpenFds, &status) == 0 && status.st_size > 0) {
-    return static_cast<std::uint64_t>(status.st_size);
-  }
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(kOpenFds), &::closedir};
-  if (!directory) return {};
-  std::uint64_t entries = 0;
-  while (::readdir(directory.get()) != nullptr) ++entries;
-  return entries - 3;  // ".", ".." and the directory itself
-}
-
 /// Field 22 of proc_pid_stat(5), in ticks since boot; 0 when it cannot be read. The second field is
 /// the program's name in parentheses and may hold anything, so fields are counted from its end.
 std::uint64_t start_ticks() {
@@ -86,6 +72,21 @@ bool has_controller(const Membership& of, std::string_view name) {
 }
 
 }  // namespace
+
+/// As the size of the directory, which is 0 on older kernels.
+std::optional<std::uint64_t> reported_open_fds() {
+  struct stat status {};
+  if (::stat(kOpenFds, &status) != 0 || status.st_size <= 0) return {};
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::optional<std::uint64_t> list_open_fds() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(kOpenFds), &::closedir};
+  if (!directory) return {};
+  std::uint64_t entries = 0;
+  while (::readdir(directory.get()) != nullptr) ++entries;
+  return entries - 3;  // ".", ".." and the directory itself
+}
 
 std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
   std::optional<std::string> of_version_2;
@@ -140,9 +141,7 @@ Result<OwnProcess> read_own_process() {
   OwnProcess own;
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   own.start_time_seconds = started;
-  const std::optional<std::uint64_t> open_fds = count_open_fds();
-  if (!open_fds) return Error{errno, std::string("count the files in '") + kOpenFds + "'", {}};
-  own.open_fds = *open_fds;
+  own.open_fds = reported_open_fds();
   own.max_fds = limit.rlim_cur;
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;

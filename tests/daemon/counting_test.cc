@@ -23,7 +23,9 @@ class CountingTest : public testing::Test {
     EXPECT_TRUE(loaded.mistakes.empty()) << describe(loaded.mistakes.front());
     Result<Planned, std::vector<Error>> planned = plan_for_machine(
         std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
-    return *start_counting(std::move(*planned), roots, kernel_, in_force);
+    Result<Counting> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
+    if (!counting->collector) take_over(*in_force, *counting);
+    return std::move(*counting);
   }
 
   /// Whether the collector of the one goes on counting for the other.

@@ -72,7 +72,9 @@ std::string everything() {
   metrics.set_web_config_loaded(true);
   metrics.set_connections(1);
   metrics.set_http_troubles("slow_client", 1);
-  metrics.set_process({});
+  host::OwnProcess process;
+  process.open_fds = 3;
+  metrics.set_process(process);
   return written(metrics);
 }
 
@@ -106,6 +108,15 @@ TEST(SelfMetricsTest, HaveTheLabelsThatTheTableTells) {
       EXPECT_THAT(std::string(row.labels), HasSubstr(lists_values ? at->str(2) : ""));
     }
   }
+}
+
+TEST(SelfMetricsTest, SayNothingOfDescriptorsThatAreNotCountedYet) {
+  SelfMetrics metrics{"1.0"};
+
+  metrics.set_process({});
+
+  EXPECT_THAT(written(metrics), Not(HasSubstr("process_open_fds")));
+  EXPECT_THAT(written(metrics), HasSubstr("process_max_fds"));
 }
 
 TEST(SelfMetricsTest, GoWithTheGroupThatTheyAreAbout) {
