@@ -21,6 +21,7 @@ class RecordingKernel final : public perf::PerfKernel {
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return linux_.read_group(leader_fd, words);
   }
+  std::chrono::nanoseconds now() override { return linux_.now(); }
 
   /// The leaders of all groups started so far, in the order in which they were, by CPU. Left out
   /// are groups that were only tried and never started, and those of the event `dummy`, which count

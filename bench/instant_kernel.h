@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,7 @@ class InstantKernel final : public perf::PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  std::chrono::nanoseconds now() override { return std::chrono::nanoseconds{now_}; }
 
  private:
   std::size_t index_of(int fd) const;

@@ -25,6 +25,7 @@ class CountedKernel final : public perf::PerfKernel {
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return counted(kernel_.read_group(leader_fd, words));
   }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   std::uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
 

@@ -115,6 +115,9 @@ class GroupEstimator {
                           std::chrono::nanoseconds slot = std::chrono::milliseconds{4},
                           bool keeps_history = true);
 
+  /// Counts of the events at the last sample.
+  std::span<const std::uint64_t> last_counts() const { return counts_; }
+
   /// The group was opened anew, so its totals start at 0. History goes on.
   void restart();
 

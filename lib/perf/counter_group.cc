@@ -1,6 +1,8 @@
 #include "perf/counter_group.h"
 
 #include <array>
+#include <cstdint>
+#include <set>
 
 #include "perf/open_remedy.h"
 
@@ -11,18 +13,61 @@ std::string describe(const Place& place) {
   return cgroup + "on CPU " + std::to_string(place.cpu);
 }
 
-Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
-                                                     std::span<const CounterSpec> events,
-                                                     const Place& place, GroupMode mode) {
-  CounterGroup group;  // owns what is open so far: an early return closes it
-  group.counters_.reserve(events.size());
-  group.ids_.reserve(events.size());
+namespace {
 
+CounterRequest request_for(const Place& place, GroupMode mode) {
   CounterRequest request;
   request.cpu = place.cpu;
   request.cgroup_fd = place.cgroup_fd;
   request.pinned = mode.pinned;
   request.exclusive = mode.exclusive;
+  return request;
+}
+
+/// Before Linux 6.2 a CPU has a context for each kind of PMU, so an event of each is opened. A
+/// context that is active stays so while there is any event in it, such as the one that was there
+/// before, so these are closed at once.
+void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, int cpu) {
+  std::set<std::uint32_t> types;
+  for (const CounterSpec& event : events) {
+    if (!types.insert(event.attributes.type).second) continue;
+    CounterRequest request;
+    request.event = event.attributes;
+    request.cpu = cpu;
+    request.running = true;
+    (void)kernel.open(request);  // refused: the group still stands still, as is seen later
+  }
+}
+
+}  // namespace
+
+Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
+                                                     std::span<const CounterSpec> events,
+                                                     const Place& place, GroupMode mode) {
+  const CounterRequest request = request_for(place, mode);
+  Result<CounterGroup, OpenFailure> group = open_all(kernel, events, place, request);
+  const bool is_cgroup = place.cgroup_fd >= 0;  // whose time stands still while it is not running
+  if (!group || is_cgroup || !group->stands_still(kernel)) return group;
+  group->counters_.clear();
+  activate_contexts(kernel, events, place.cpu);
+  return open_all(kernel, events, place, request);
+}
+
+Result<CounterGroup, OpenFailure> CounterGroup::open_running(PerfKernel& kernel,
+                                                             const CounterSpec& event,
+                                                             const Place& place) {
+  CounterRequest request = request_for(place, {});
+  request.running = true;
+  return open_all(kernel, {&event, 1}, place, request);
+}
+
+Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
+                                                         std::span<const CounterSpec> events,
+                                                         const Place& place,
+                                                         CounterRequest request) {
+  CounterGroup group;  // owns what is open so far: an early return closes it
+  group.counters_.reserve(events.size());
+  group.ids_.reserve(events.size());
   const auto refused = [&](std::size_t event, const char* verb, int code) {
     return OpenFailure{
         event,
@@ -39,15 +84,29 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
     request.leader_fd = group.counters_.front().get();
     request.pinned = request.exclusive = false;  // only leaders may be; their group follows them
   }
+  if (request.running) return group;
   if (const Result<> enabled = group.enable(kernel); !enabled) {
     return refused(0, "enable", enabled.error().code);
   }
   return group;
 }
 
+bool CounterGroup::stands_still(PerfKernel& kernel) const {
+  GroupReading reading;
+  return read(kernel, reading) && reading.state == GroupReading::State::kCounting &&
+         reading.time_enabled.count() == 0;
+}
+
 Result<> CounterGroup::read(PerfKernel& kernel, GroupReading& reading) const {
+  return read_by(0, kernel, reading);
+}
+
+/// The kernel answers with the same group whichever of its members is asked, but refuses to answer
+/// for the leader alone while that is in error.
+Result<> CounterGroup::read_by(std::size_t member, PerfKernel& kernel,
+                               GroupReading& reading) const {
   std::array<std::uint64_t, words_in_reading(kMaxGroupMembers)> buffer;
-  const Result<std::size_t> filled = kernel.read_group(counters_.front().get(), buffer);
+  const Result<std::size_t> filled = kernel.read_group(counters_[member].get(), buffer);
   if (!filled) return filled.error();
   if (*filled == 0) {
     reading.state = GroupReading::State::kOffPmu;
@@ -57,21 +116,39 @@ Result<> CounterGroup::read(PerfKernel& kernel, GroupReading& reading) const {
   return decode_group(std::span(buffer).first(*filled), ids_, reading);
 }
 
+/// A pinned leader without its place answers nothing, and so do events that can be counted in a
+/// group only.
 Result<> CounterGroup::read_one_by_one(PerfKernel& kernel, GroupReading& reading) const {
   std::array<std::uint64_t, words_in_reading(1)> buffer;
   GroupReading own;
-  std::vector<std::uint64_t> counts;
+  reading = {.state = GroupReading::State::kOffPmu, .counts = {}, .unreadable = {}};
+  reading.counts.resize(size());
   for (std::size_t event = size(); event-- > 0;) {  // the leader last: its times are the group's
     const Result<std::size_t> filled = kernel.read_group(counters_[event].get(), buffer);
     if (!filled) return filled.error();
+    if (*filled == 0) {
+      reading.unreadable.push_back(event);
+      continue;
+    }
     const Result<> decoded =
         decode_group(std::span(buffer).first(*filled), std::span(ids_).subspan(event, 1), own);
     if (!decoded) return decoded.error();
-    counts.insert(counts.begin(), own.counts.front());
+    reading.state = GroupReading::State::kCounting;
+    reading.time_enabled = own.time_enabled;
+    reading.time_running = own.time_running;
+    reading.counts[event] = own.counts.front();
   }
-  own.counts = std::move(counts);
-  reading = std::move(own);
   return {};
+}
+
+Result<> CounterGroup::read_off_pmu(PerfKernel& kernel, GroupReading& reading) const {
+  if (size() == 1) {
+    (void)enable(kernel);
+    return read(kernel, reading);
+  }
+  const Result<> done = read_by(1, kernel, reading);
+  const bool is_told = reading.state == GroupReading::State::kCounting;
+  return !done || is_told ? done : read_one_by_one(kernel, reading);
 }
 
 Result<> CounterGroup::enable(PerfKernel& kernel) const {

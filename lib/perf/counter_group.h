@@ -51,13 +51,28 @@ class CounterGroup {
  public:
   /// All or nothing. Leader disabled, then the members, then one enable: the only order that works
   /// on every kernel. `events`: 1 to kMaxGroupMembers.
+  ///
+  /// A group of a whole CPU is read once to see that its time runs. It does not where the first
+  /// event on that CPU was another program's, of a cgroup that was not running: the kernel's
+  /// context of the CPU is then inactive, and enabling a group does not activate it. An event that
+  /// is enabled at its opening does, so that is done, and the group opened again.
   static Result<CounterGroup, OpenFailure> open(PerfKernel& kernel,
                                                 std::span<const CounterSpec> events,
                                                 const Place& place, GroupMode mode);
 
+  /// A group of one event that is enabled at its opening, and so counts in any case.
+  static Result<CounterGroup, OpenFailure> open_running(PerfKernel& kernel,
+                                                        const CounterSpec& event,
+                                                        const Place& place);
+
   /// One read(2). When the CPU went offline, the kernel has broken the group up and no count moves
   /// any more; each event is then read on its own, once, so that the last counts are not lost.
   Result<> read(PerfKernel& kernel, GroupReading& reading) const;
+
+  /// After State::kOffPmu, before the group is closed. It still has its counts, which the
+  /// descriptors of its members tell. A group of one tells them once it has been enabled, unless it
+  /// is refused its place again at once: only then the state is kOffPmu again.
+  Result<> read_off_pmu(PerfKernel& kernel, GroupReading& reading) const;
 
   /// Starts a pinned group anew after State::kOffPmu, and any group after disable().
   Result<> enable(PerfKernel& kernel) const;
@@ -69,6 +84,11 @@ class CounterGroup {
 
  private:
   CounterGroup() = default;
+  static Result<CounterGroup, OpenFailure> open_all(PerfKernel& kernel,
+                                                    std::span<const CounterSpec> events,
+                                                    const Place& place, CounterRequest request);
+  bool stands_still(PerfKernel& kernel) const;
+  Result<> read_by(std::size_t member, PerfKernel& kernel, GroupReading& reading) const;
   Result<> read_one_by_one(PerfKernel& kernel, GroupReading& reading) const;
 
   std::vector<UniqueFd> counters_;  ///< the leader first

@@ -23,6 +23,7 @@ Result<> decode_group(std::span<const std::uint64_t> words, std::span<const std:
   reading.time_enabled = std::chrono::nanoseconds{words[1]};
   reading.time_running = std::chrono::nanoseconds{words[2]};
   reading.counts.resize(ids.size());
+  reading.unreadable.clear();
   const std::span<const std::uint64_t> pairs = words.subspan(3);
   for (std::size_t event = 0; event < ids.size(); ++event) {
     // Every kernel so far answers in the order of opening, so the first look nearly always hits.

@@ -23,6 +23,8 @@ struct GroupReading {
                                             ///< only while its tasks are on that CPU
   std::chrono::nanoseconds time_running{};  ///< it had the PMU; never more than time_enabled
   std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
+  std::vector<std::size_t> unreadable;      ///< indices of counts that the kernel no longer tells,
+                                            ///< which are 0 here; only after the CPU went offline
 };
 
 /// The most events that may be asked of one group.

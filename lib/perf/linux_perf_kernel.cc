@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace pex::perf {
 namespace {
@@ -42,7 +43,7 @@ Attributes attributes_of(const CounterRequest& request) {
   attr.type = request.event.type;
   attr.config = request.event.config;
   attr.read_format = kReadFormat;
-  attr.disabled = request.leader_fd < 0;
+  attr.disabled = request.leader_fd < 0 && !request.running;
   attr.pinned = request.pinned;
   attr.exclusive = request.exclusive;
   attr.config1 = request.event.config1;
@@ -96,6 +97,12 @@ Result<std::size_t> LinuxPerfKernel::read_group(int leader_fd, std::span<std::ui
   const ssize_t bytes = ::read(leader_fd, words.data(), words.size_bytes());
   if (bytes < 0) return last_error();
   return static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
+}
+
+std::chrono::nanoseconds LinuxPerfKernel::now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
 }
 
 }  // namespace pex::perf

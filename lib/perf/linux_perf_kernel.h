@@ -11,6 +11,7 @@ class LinuxPerfKernel final : public PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  std::chrono::nanoseconds now() override;
 };
 
 }  // namespace pex::perf

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,7 +33,7 @@ struct EventAttributes {
 
 /// One counter to open. `leader_fd` is -1 for the first of a group, which is opened disabled: a
 /// member that joins a running leader of another software PMU is never scheduled on Linux 6.12 and
-/// 6.18, without any error. `pinned` and `exclusive` are for leaders only.
+/// 6.18, without any error. `running`, `pinned` and `exclusive` are for leaders only.
 struct CounterRequest {
   EventAttributes event;
   int cpu = 0;
@@ -40,6 +41,7 @@ struct CounterRequest {
   int leader_fd = -1;
   bool pinned = false;     ///< always on the PMU, or in error
   bool exclusive = false;  ///< alone on the PMU while it counts
+  bool running = false;    ///< counts from its opening on; only for one that stays without members
 };
 
 /// A counter of the kernel, and the id by which a group read names its value.
@@ -65,7 +67,12 @@ class PerfKernel {
 
   /// Words filled. Zero means that a pinned group lost its place on the PMU: a state, not a
   /// failure.
+  /// A member's descriptor answers for the whole group as well, even in that state.
   virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;
+
+  /// What the times of whole-CPU groups are compared with. Like them it stands still during a
+  /// suspend, and nobody adjusts it.
+  virtual std::chrono::nanoseconds now() = 0;
 };
 
 }  // namespace pex::perf

@@ -40,6 +40,7 @@ class HeldKernel final : public perf::PerfKernel {
     pass(reads_);
     return kernel_.read_group(leader_fd, words);
   }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   void hold_opens() { hold(opens_, true); }
   void hold_reads() { hold(reads_, true); }

@@ -33,6 +33,7 @@ class SlowKernel final : public perf::PerfKernel {
     (cpu_of(leader_fd) == 0 ? of_cpu0_ : of_others_).pass();
     return kernel_.read_group(leader_fd, words);
   }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   void hold(bool held) { reads_.hold(held); }
   void hold_cpu0(bool held) { of_cpu0_.hold(held); }

@@ -308,6 +308,7 @@ class FilteringKernel final : public perf::PerfKernel {
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return kernel_.read_group(leader_fd, words);
   }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
 
  private:
   test::ScriptedKernel kernel_;

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::map<std::string, int> kErrnos = {{"ENOENT", ENOENT}, {"EBUSY", EBUSY}, {"EMFILE", EMFILE},
-                                            {"EACCES", EACCES}, {"EINVAL", EINVAL},
-                                            {"ENODEV", ENODEV}, {"EIO", EIO}};
+const std::map<std::string, int> kErrnos = {
+    {"ENOENT", ENOENT}, {"EBUSY", EBUSY},   {"EMFILE", EMFILE}, {"EACCES", EACCES},
+    {"EINVAL", EINVAL}, {"ENODEV", ENODEV}, {"EIO", EIO}};
 
 /// "cpu0 /a cycles EMFILE" into its last word and what stands before it.
 std::pair<std::string, std::string> split_last_word(const std::string& text) {
@@ -37,8 +37,8 @@ ScriptedKernel::Answer parse_answer(const std::string& text) {
   std::istringstream words{text};
   std::string first;
   words >> first;
-  if (first == "eof") return {Kind::kEof, {}, {}, {}, 0};
-  if (kErrnos.contains(first)) return {Kind::kError, {}, {}, {}, kErrnos.at(first)};
+  if (first == "eof") return {Kind::kEof, {}, {}, {}, 0, {}};
+  if (kErrnos.contains(first)) return {Kind::kError, {}, {}, {}, kErrnos.at(first), {}};
 
   ScriptedKernel::Answer answer;
   if (first == "broken") {
@@ -105,6 +105,10 @@ void Script::carry_out(const Line& line, ScriptedKernel& kernel, const fs::path&
   } else if (starts("write ")) {
     const auto [file, text] = split_last_word(rest("write "));
     write_file(host / file.substr(1), text);
+  } else if (starts("pass ")) {
+    kernel.pass(duration(rest("pass ")));
+  } else if (starts("inactive ")) {
+    kernel.deactivate_contexts(std::stoi(rest("inactive ")));
   } else if (starts("counters ")) {
     kernel.refuse_groups_larger_than(std::stoul(rest("counters ")), EINVAL);
   } else if (const std::size_t colon = line.text.rfind(": "); colon != std::string::npos) {

@@ -19,6 +19,10 @@ namespace pex::test {
 ///   online 0-1                              the CPUs that are online
 ///   write /sys/bus/.../cpumask 1            one word into any file of the host tree
 ///   counters 2                              no group of more events fits on the PMU
+///   pass 2s                                 so much time passes for the CPUs' events that count
+///                                           without having been told anything
+///   inactive 1                              CPU 1: what is opened stands still, as another
+///                                           program's event of an idle cgroup was the first there
 ///   poll                                    one poll, and a scrape of it
 ///
 /// What a group was told to say holds until it is told otherwise.

@@ -65,6 +65,8 @@ class FakePerfKernel final : public PerfKernel {
     return answer.size();
   }
 
+  std::chrono::nanoseconds now() override { return {}; }
+
   static std::uint64_t id_of(std::size_t number) { return 100 + number; }
 
   std::size_t still_open() const {
@@ -81,8 +83,9 @@ class FakePerfKernel final : public PerfKernel {
   std::vector<std::string> steps;
 
  private:
+  /// The last one with this descriptor: the numbers of closed ones are used again.
   std::size_t number_of(int fd) const {
-    return static_cast<std::size_t>(std::find(fds.begin(), fds.end(), fd) - fds.begin());
+    return static_cast<std::size_t>(fds.rend() - std::find(fds.rbegin(), fds.rend(), fd)) - 1;
   }
 
   std::vector<UniqueFd> kept_;
@@ -123,13 +126,53 @@ TEST(DescribePlaceTest, NamesTheCgroupOnlyWhereThereIsOne) {
   EXPECT_EQ(describe(kWebOnCpu3), "for cgroup '/system.slice/web.service' on CPU 3");
 }
 
-TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSibling) {
+TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSiblingAndThenLookedAt) {
   FakePerfKernel kernel;
 
   const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
 
-  EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "open", "enable 0"));
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "open", "enable 0", "read 0"));
   EXPECT_EQ(group.size(), 3u);
+}
+
+TEST(CounterGroupTest, IsOpenedAgainInAnActiveContextWhenItsTimeStandsStill) {
+  FakePerfKernel kernel;
+  kernel.answer(0, {2, 0, 0, 0, kernel.id_of(0), 0, kernel.id_of(1)});
+  kernel.answer(4, {2, 10, 10, 0, kernel.id_of(4), 0, kernel.id_of(5)});
+
+  const CounterGroup group = must_open(kernel, {kCycles, kTaskClock});
+
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "open", "enable 0", "read 0",  // stands still
+                                        "open", "open",                        // one of each PMU
+                                        "open", "open", "enable 4"));
+  EXPECT_EQ(kernel.requests[2].event.type, kCycles.attributes.type);
+  EXPECT_EQ(kernel.requests[3].event.type, kTaskClock.attributes.type);
+  for (const std::size_t opened : {2, 3}) {
+    EXPECT_TRUE(kernel.requests[opened].running);
+    EXPECT_EQ(kernel.requests[opened].leader_fd, -1);
+  }
+  EXPECT_FALSE(kernel.requests[4].running);
+  EXPECT_EQ(kernel.still_open(), 2U);
+}
+
+TEST(CounterGroupTest, OfACgroupMayStandStill) {
+  FakePerfKernel kernel;
+  kernel.answer(0, {1, 0, 0, 0, kernel.id_of(0)});
+
+  const auto group = CounterGroup::open(kernel, Events{kCycles}, kWebOnCpu3, {});
+
+  ASSERT_TRUE(group);
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "enable 0"));
+}
+
+TEST(CounterGroupTest, OfOneEventCanBeEnabledAtItsOpening) {
+  FakePerfKernel kernel;
+
+  const auto group = CounterGroup::open_running(kernel, kTaskClock, kCpu3);
+
+  ASSERT_TRUE(group);
+  EXPECT_TRUE(kernel.requests[0].running);
+  EXPECT_THAT(kernel.steps, ElementsAre("open"));
 }
 
 TEST(CounterGroupTest, HasOneLeaderWhichItsSiblingsFollow) {
@@ -291,6 +334,55 @@ TEST(CounterGroupTest, IsOffThePmuWhenTheKernelHasNothingToSay) {
   EXPECT_THAT(kernel.steps, ElementsAre("read 0"));
 }
 
+TEST(CounterGroupTest, OffThePmuIsReadByAMember) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions}, {.pinned = true});
+  kernel.answer(1, {2, 1000, 900, 71, kernel.id_of(0), 72, kernel.id_of(1)});
+  kernel.steps.clear();
+
+  GroupReading reading;
+  const Result<> read = group.read_off_pmu(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_THAT(kernel.steps, ElementsAre("read 1"));
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_THAT(reading.counts, ElementsAre(71, 72));
+}
+
+TEST(CounterGroupTest, OffThePmuAndAloneIsReadOnceItIsEnabled) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, {kCycles}, {.pinned = true});
+  kernel.steps.clear();
+
+  GroupReading refused;
+  ASSERT_TRUE(group.read_off_pmu(kernel, refused));
+  kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
+  GroupReading reading;
+  ASSERT_TRUE(group.read_off_pmu(kernel, reading));
+
+  EXPECT_THAT(kernel.steps, ElementsAre("enable 0", "read 0", "enable 0", "read 0"));
+  EXPECT_EQ(refused.state, GroupReading::State::kOffPmu);
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_THAT(reading.counts, ElementsAre(71));
+}
+
+TEST(CounterGroupTest, OffThePmuOnACpuThatIsOfflineHasWhatItsMembersTell) {
+  FakePerfKernel kernel;
+  const CounterGroup group =
+      must_open(kernel, {kCycles, kInstructions, kBranches}, {.pinned = true});
+  kernel.answer(1, {1, 1000, 900, 72, kernel.id_of(1)});
+  kernel.answer(2, {1, 1000, 900, 73, kernel.id_of(2)});
+
+  GroupReading reading;
+  const Result<> read = group.read_off_pmu(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_EQ(reading.time_enabled, nanoseconds{1000});
+  EXPECT_THAT(reading.counts, ElementsAre(0, 72, 73));
+  EXPECT_THAT(reading.unreadable, ElementsAre(0));
+}
+
 TEST(CounterGroupTest, CountsAgainOnceEnabledAnew) {
   FakePerfKernel kernel;
   const CounterGroup group = must_open(kernel, {kCycles}, {.pinned = true});
@@ -323,6 +415,22 @@ TEST(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
   EXPECT_THAT(reading.counts, ElementsAre(71, 72, 73));
   EXPECT_EQ(reading.time_enabled, nanoseconds{1000}) << "the times are the leader's";
   EXPECT_EQ(reading.time_running, nanoseconds{900});
+}
+
+TEST(CounterGroupTest, AMemberOfABrokenUpGroupThatTellsNothingDoesNotCostTheOthers) {
+  FakePerfKernel kernel;
+  const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
+  kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});
+  kernel.answer(1, {});
+  kernel.answer(2, {1, 1000, 900, 73, kernel.id_of(2)});
+
+  GroupReading reading;
+  const Result<> read = group.read(kernel, reading);
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_THAT(reading.counts, ElementsAre(71, 0, 73));
+  EXPECT_THAT(reading.unreadable, ElementsAre(1));
 }
 
 TEST(CounterGroupTest, FailsWhenAPieceOfABrokenUpGroupCannotBeRead) {

@@ -61,6 +61,7 @@ class PmuKernel final : public PerfKernel {
     std::copy(reading.begin(), reading.end(), words.begin());
     return reading.size();
   }
+  std::chrono::nanoseconds now() override { return {}; }
 
   std::set<int> opened_on;  ///< CPUs
 

@@ -41,6 +41,16 @@ TEST(GroupTrialTest, FindsThatAGroupCounts) {
   EXPECT_EQ(kernel.enabled("cpu3 cycles"), 1U);
 }
 
+TEST(GroupTrialTest, TellsWhatFitsAlsoWhereTheContextOfTheCpuIsNotActive) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(2);
+  kernel.deactivate_contexts(3);
+
+  EXPECT_EQ(try_group(kernel, events(2), kCpu3, {}).outcome, Outcome::kCounts);
+  kernel.deactivate_contexts(3);
+  EXPECT_EQ(try_group(kernel, events(3), kCpu3, {}).outcome, Outcome::kNeverScheduled);
+}
+
 TEST(GroupTrialTest, SaysByWhichEventAGroupIsRefusedAndWhy) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);

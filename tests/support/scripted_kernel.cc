@@ -59,7 +59,13 @@ bool is_share_of_slots(const perf::EventAttributes& asked) {
 
 void ScriptedKernel::answer(const std::string& group, Answer answer) {
   const std::lock_guard lock{mutex_};
-  answers_[group] = {std::move(answer), /*by_script=*/true, /*was_read=*/false};
+  Told& told = answers_[group];
+  if (answer.kind == Answer::Kind::kEof && answer.counts.empty()) {
+    answer.enabled = told.answer.enabled;
+    answer.running = told.answer.running;
+    answer.counts = told.answer.counts;
+  }
+  told = {std::move(answer), true, false, now_, told.is_checked_next};
 }
 
 void ScriptedKernel::refuse(const std::string& event, int code) {
@@ -153,8 +159,9 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
     return Error{too_large_, {}, {}};
   }
   perf::OpenCounter opened{UniqueFd{ends[0]}, counter.id};
+  if (request.running) inactive_.erase({counter.cpu, counter.is_hardware});
   if (request.leader_fd < 0) {
-    start_anew(counter.group);
+    start_anew(counter.group, counter.whole_cpu && !request.running);
     opened_groups_.push_back(counter.group);
   }
   counters_.insert_or_assign(ends[0], std::move(counter));
@@ -179,15 +186,34 @@ void ScriptedKernel::join(const Counter& leader, Counter& member) const {
 }
 
 /// What the group of this name before it was told to say is over: a new one starts at 0.
-void ScriptedKernel::start_anew(const std::string& group) {
+void ScriptedKernel::start_anew(const std::string& group, bool is_checked) {
   const auto old = answers_.find(group);
   if (old != answers_.end() && old->second.was_read) answers_.erase(old);
+  answers_[group].read_at = now_;
+  answers_[group].is_checked_next = is_checked;
+}
+
+void ScriptedKernel::deactivate_contexts(int cpu) {
+  const std::lock_guard lock{mutex_};
+  inactive_.insert({{cpu, false}, {cpu, true}});
+}
+
+void ScriptedKernel::pass(std::chrono::nanoseconds time) {
+  const std::lock_guard lock{mutex_};
+  now_ += time;
+}
+
+std::chrono::nanoseconds ScriptedKernel::now() {
+  const std::lock_guard lock{mutex_};
+  return now_;
 }
 
 Result<> ScriptedKernel::enable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
-  ++enables_[counters_.at(leader_fd).group];
-  runs_[counters_.at(leader_fd).group] = true;
+  Counter& leader = counters_.at(leader_fd);
+  ++enables_[leader.group];
+  runs_[leader.group] = true;
+  leader.is_dead = leader.whole_cpu && inactive_.contains({leader.cpu, leader.is_hardware});
   return {};
 }
 
@@ -200,19 +226,20 @@ Result<> ScriptedKernel::disable_group(int leader_fd) {
 Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   const std::lock_guard lock{mutex_};
   const Counter& asked = counters_.at(leader_fd);
-  Told trial{trial_, false, false};
-  Told& told = only_tried_ ? trial : answers_[asked.group];
+  Told& to_poll = answers_[asked.group];
+  const bool is_check = std::exchange(to_poll.is_checked_next, false);
+  Told forgotten = is_check && !only_tried_ ? to_poll : Told{trial_, false, false, {}, false};
+  Told& told = is_check || only_tried_ ? forgotten : to_poll;
   Answer& answer = told.answer;
   told.was_read = true;
   if (!told.by_script && asked.whole_cpu) {
-    constexpr std::chrono::nanoseconds kStep = std::chrono::milliseconds{1};
-    const double share = share_of(asked);
-    if (asked.pinned && share < 1) return std::size_t{0};
-    answer.enabled += kStep;
-    answer.running +=
-        std::chrono::nanoseconds{std::llround(share * static_cast<double>(kStep.count()))};
+    if (asked.pinned && share_of(asked) < 1) return std::size_t{0};
+    go_on(asked, told);
   }
-  if (answer.kind == Answer::Kind::kEof) return std::size_t{0};
+  if (asked.is_dead) told = {{}, true, true, now_, false};
+  const bool leads = asked.id == asked.leader_id;
+  const bool is_silent = answer.silent.contains(asked.position);
+  if ((answer.kind == Answer::Kind::kEof && leads) || is_silent) return std::size_t{0};
   if (answer.kind == Answer::Kind::kError) return Error{answer.code, {}, {}};
 
   const std::vector<const Counter*> members = read_together(asked, answer);
@@ -231,6 +258,15 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
     words[filled++] = member->id;
   }
   return filled;
+}
+
+/// The time of a whole CPU, with every read and with all that passes between.
+void ScriptedKernel::go_on(const Counter& asked, Told& told) const {
+  const std::chrono::nanoseconds step =
+      std::chrono::milliseconds{1} + (now_ - std::exchange(told.read_at, now_));
+  told.answer.enabled += step;
+  told.answer.running +=
+      std::chrono::nanoseconds{std::llround(share_of(asked) * static_cast<double>(step.count()))};
 }
 
 /// Counters of the PMU that pinned groups have before the group of `asked` gets any.

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,8 @@ class ScriptedKernel final : public perf::PerfKernel {
   struct Answer {
     enum class Kind {
       kCounts,
-      kEof,       ///< pinned, and off the PMU
+      kEof,       ///< pinned, and off the PMU: its members still tell its numbers; of none, those
+                  ///< of the answer before
       kBrokenUp,  ///< the CPU went offline: every event has become a group of its own
       kError,
     };
@@ -39,6 +41,7 @@ class ScriptedKernel final : public perf::PerfKernel {
     std::chrono::nanoseconds running{};
     std::vector<std::uint64_t> counts;  ///< missing ones are 0, and those of cpu-clock `running`
     int code = 0;                       ///< of kError
+    std::set<std::size_t> silent = {};  ///< of kBrokenUp: members that answer nothing
   };
 
   /// What a read of `group` says from now on, until it is told otherwise or the group is opened
@@ -67,6 +70,15 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// left the others get the same share each, as rotation gives it, when they fit at all.
   void share_counters(std::size_t counters) { shared_counters_ = counters; }
 
+  /// Another program's event of a cgroup that is not running is the first one on `cpu`, so the
+  /// kernel's context there is not active, and enabling a group does not activate it: its time
+  /// stands still for as long as it is open, as on Linux 6.12 and 6.18. Only an event that is
+  /// enabled at its opening activates the context. Hardware has one of its own, as before 6.2.
+  void deactivate_contexts(int cpu);
+
+  /// So much time passes: for now(), and for groups of whole CPUs that were not told what to say.
+  void pass(std::chrono::nanoseconds time);
+
   /// While groups are only tried, the answers are kept for the polls: each counts a little.
   void only_tried(bool trying);
 
@@ -74,6 +86,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  std::chrono::nanoseconds now() override;
 
   std::size_t still_open();                       ///< counters whose descriptors are not closed
   std::size_t opened() const { return opened_; }  ///< since the beginning
@@ -93,6 +106,7 @@ class ScriptedKernel final : public perf::PerfKernel {
     bool is_hardware = false;  ///< takes a counter of the PMU
     bool is_share = false;     ///< of the slots: in a register of its own
     std::string event;         ///< its name
+    bool is_dead = false;      ///< was enabled in a context that was not active
     int cpu = 0;
     std::size_t position = 0;  ///< within its group
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
@@ -102,9 +116,12 @@ class ScriptedKernel final : public perf::PerfKernel {
     Answer answer;
     bool by_script = false;
     bool was_read = false;
+    std::chrono::nanoseconds read_at{};  ///< or opened
+    bool is_checked_next = false;  ///< the next reading only ends the opening, and changes nothing
   };
 
-  void start_anew(const std::string& group);
+  void start_anew(const std::string& group, bool is_checked);
+  void go_on(const Counter& asked, Told& told) const;
   std::size_t taken_from(const Counter& asked) const;
   double share_of(const Counter& asked) const;
   void join(const Counter& leader, Counter& member) const;
@@ -130,6 +147,8 @@ class ScriptedKernel final : public perf::PerfKernel {
   int too_large_ = 0;  ///< errno for a larger one
   std::size_t largest_running_ = perf::kMaxGroupMembers;
   std::optional<std::size_t> shared_counters_;
+  std::set<std::pair<int, bool>> inactive_;  ///< contexts: CPU, and whether it is that of hardware
+  std::chrono::nanoseconds now_{};
   bool only_tried_ = false;
   Answer trial_{Answer::Kind::kCounts,
                 {},
