@@ -1,29 +1,51 @@
 #include "collect/cpu_presence.h"
 
-#include <array>
-
 #include "perf/event_table.h"
 
 namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// By how much the clocks of perf events and of PerfKernel::now() may drift apart in `passed`: both
+/// stand on the same hardware; an unstable one of the scheduler may lag by some ticks.
+nanoseconds tolerance(nanoseconds passed) { return std::chrono::milliseconds{20} + passed / 1000; }
+
+}  // namespace
 
 CpuPresence::CpuPresence(perf::PerfKernel& kernel, int cpu) : kernel_(kernel), cpu_(cpu) {}
 
-bool CpuPresence::was_away() {
+/// The time that passed is taken from the end of the last reading to the beginning of this one, so
+/// that a thread that loses its CPU in between makes no absence. An event that is dead stands still
+/// for good: what is missed now, the next call sees.
+std::optional<nanoseconds> CpuPresence::find_absence() {
+  const nanoseconds begun = kernel_.now();
   perf::GroupReading reading;
-  const bool clock_runs =
-      event_ && event_->read(kernel_, reading) && reading.time_enabled > enabled_;
-  if (clock_runs) {
-    enabled_ = reading.time_enabled;
-    return false;
+  const bool was_read = event_ && event_->read(kernel_, reading);
+  if (!event_) {
+    open();
+    return {};
   }
-  const bool was_open = event_.has_value();
-  static const std::array dummy = {perf::generic_counter("dummy")};
-  Result<perf::CounterGroup, perf::OpenFailure> opened =
-      perf::CounterGroup::open(kernel_, dummy, {cpu_, -1, {}}, {});
+  const nanoseconds passed = begun - seen_;
+  const nanoseconds counted = was_read ? reading.time_enabled - enabled_ : nanoseconds{0};
+  if (passed - counted > tolerance(passed)) {
+    open();
+    return passed - counted;
+  }
+  if (counted.count() > 0) {
+    enabled_ = reading.time_enabled;
+    seen_ = kernel_.now();
+  }
+  return {};
+}
+
+void CpuPresence::open() {
   event_.reset();
+  Result<perf::CounterGroup, perf::OpenFailure> opened =
+      perf::CounterGroup::open_running(kernel_, perf::generic_counter("dummy"), {cpu_, -1, {}});
   if (opened) event_ = std::move(*opened);
   enabled_ = {};
-  return was_open;
+  seen_ = kernel_.now();
 }
 
 }  // namespace pex::collect

@@ -12,18 +12,24 @@ namespace pex::collect {
 /// Descriptors that CpuPresence needs on each CPU.
 inline constexpr std::size_t kPresenceEvents = 1;
 
-/// Tells whether a CPU has been offline since it was last asked, which the list of online CPUs
-/// cannot when it is back already. Its counters answer as before and never count again, without any
-/// error; but the clock of a whole-CPU event otherwise never stands still. So one such event is
-/// kept open for this alone, the kernel's `dummy`, which costs nothing.
+/// One event for each CPU that counts nothing, the kernel's `dummy`, which costs nothing. It is
+/// enabled at its opening and before all other groups of the CPU, and stays open:
+///
+///   - so the kernel's context of the CPU is active, without which no group that is opened disabled
+///     ever counts (perf::CounterGroup::open);
+///   - its time tells whether the CPU has been offline since it was last asked, which the list of
+///     online CPUs cannot when the CPU is back already. Events of a CPU that was offline answer as
+///     before and never count again, without any error. But the time of a whole-CPU event otherwise
+///     never stands still.
 class CpuPresence {
  public:
   /// `kernel` outlives it.
   CpuPresence(perf::PerfKernel& kernel, int cpu);
 
-  /// True when whatever was opened on the CPU before the last call is dead. Only for a CPU that is
-  /// online now. Where the event cannot be opened nothing else can, and the answer is no.
-  bool was_away();
+  /// For how long nothing was counted, when the CPU has been offline since the last call: from when
+  /// it went until now. Whatever was opened on it before is then dead. Only for a CPU that is
+  /// online now. Where the event cannot be opened nothing else can, and the answer is nothing.
+  std::optional<std::chrono::nanoseconds> find_absence();
 
   /// The CPU is offline: the next call starts anew.
   void reset() { event_.reset(); }
@@ -31,10 +37,13 @@ class CpuPresence {
   bool is_open() const { return event_.has_value(); }
 
  private:
+  void open();
+
   perf::PerfKernel& kernel_;
   int cpu_;
   std::optional<perf::CounterGroup> event_;
-  std::chrono::nanoseconds enabled_{};  ///< at the last call
+  std::chrono::nanoseconds enabled_{};  ///< when its time was last seen to go on
+  std::chrono::nanoseconds seen_{};     ///< by PerfKernel::now(), just after that
 };
 
 }  // namespace pex::collect

@@ -87,6 +87,10 @@ PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
   }
   PollReport report = settle(targets, models);
   each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
+  const std::chrono::nanoseconds now = kernel_.now();
+  each_target([now](Target& target, const Scope&) {
+    for (TargetGroup& group : target.groups) group.end_poll(now);
+  });
   return report;
 }
 
@@ -95,10 +99,11 @@ PollReport PollCycle::settle(const std::shared_ptr<const TargetSet>& targets,
   PollReport report;
   align_to(targets, report);
   notice_absence(report);
-  if (is_settled_ && !cpu_was_away_) return report;
+  if (is_settled_ && !cpu_was_away()) return report;
   each_target([&](Target& target, const Scope& scope) {
     close_gone(target, scope, models, report);  // with their last reading
   });
+  book_absence(report);
   is_settled_ = true;
   each_target([&](Target& target, const Scope& scope) { open_new(target, scope, report); });
   return report;
@@ -114,7 +119,8 @@ void PollCycle::each_target(Step step) {
 void PollCycle::collect(Target& target, const Scope& scope, const EventModels& models,
                         PollReport& report) {
   for (std::size_t index = 0; index < target.groups.size(); ++index) {
-    if (target.groups[index].is_open()) collect_group(target, index, scope, models, report);
+    if (!target.groups[index].is_open()) continue;
+    collect_group(target, index, Reading::kOneOfMany, scope, models, report);
   }
   // A whole CPU is always on, so its rotation never stops.
   if (target.cgroup == nullptr || !scope.takes_turns) return;
@@ -123,18 +129,29 @@ void PollCycle::collect(Target& target, const Scope& scope, const EventModels& m
 }
 
 /// read -> estimate -> accumulate. One bad group never costs the others.
-void PollCycle::collect_group(Target& target, std::size_t index, const Scope& scope,
+void PollCycle::collect_group(Target& target, std::size_t index, Reading which, const Scope& scope,
                               const EventModels& models, PollReport& report) {
   TargetGroup& group = target.groups[index];
+  const bool is_last = which == Reading::kLast;
   ++report.groups_read;
   report.now.open_events += group.open_events();
-  if (const Result<> read = group.read(kernel_, cpu_, reading_); !read) {
+  const bool is_of_cpu = target.cgroup == nullptr;
+  const auto begun = is_of_cpu ? kernel_.now() : std::chrono::nanoseconds{};
+  if (const Result<> read =
+          is_last ? group.read_last(kernel_, cpu_, reading_) : group.read(kernel_, cpu_, reading_);
+      !read) {
     ++report.of_group(group.plan().name).read_failures;
     return report.add_failure("read " + group.plan().name, read.error(), group.subject(cpu_));
   }
   const AlwaysOn said = always_on(group.plan(), target.groups);
   if (reading_.state == perf::GroupReading::State::kOffPmu) {
-    return group.missed_its_place(kernel_, cpu_, said, report);
+    return is_last ? group.lost_its_counts(said)
+                   : group.missed_its_place(kernel_, cpu_, said, report);
+  }
+  if (!reading_.unreadable.empty()) report_unreadable(group, report);
+  if (is_of_cpu && !is_last) {
+    const auto standstill = group.find_standstill(reading_, begun, kernel_.now());
+    if (standstill) return open_again(group, *standstill, report);
   }
   const TargetGroup::Learning learning{
       (models.*scope.models)[index], (lessons_.*scope.lessons)[index],
@@ -142,10 +159,60 @@ void PollCycle::collect_group(Target& target, std::size_t index, const Scope& sc
   group.advance_to(reading_, said, learning, report);
 }
 
+void PollCycle::report_unreadable(const TargetGroup& group, PollReport& report) const {
+  std::string events;
+  for (const std::size_t event : reading_.unreadable) {
+    events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
+  }
+  report.add_failure(
+      "last counts of " + group.plan().name,
+      Error{0,
+            "read the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
+                std::to_string(cpu_) + ", which is offline: the kernel does not tell them",
+            "none: what was counted of these since the poll before is lost"},
+      group.subject(cpu_));
+}
+
+/// The kernel does not let `group` count, though it has not said so.
+void PollCycle::open_again(TargetGroup& group, std::chrono::nanoseconds standstill,
+                           PollReport& report) {
+  const std::string& name = group.plan().name;
+  ++report.of_group(name).standstills;
+  report.add_failure("standstill of " + name,
+                     Error{0,
+                           "group '" + name + "' stood still on CPU " + std::to_string(cpu_) +
+                               ": the kernel did not schedule it, as happens next to another "
+                               "program's counters of cgroups; it was opened again",
+                           "none if this happens once; else stop other programs that count "
+                           "cgroups, such as cAdvisor with perf events"},
+                     group.subject(cpu_));
+  group.add_unmeasured(standstill);
+  group.close(report);
+  (void)group.open(kernel_, cpu_, nullptr, report);
+  is_settled_ = is_settled_ && group.is_open();
+}
+
 void PollCycle::notice_absence(PollReport& report) {
   if (!online_) presence_.reset();
-  cpu_was_away_ = online_ && presence_.was_away();
+  absence_ = online_ ? presence_.find_absence() : std::nullopt;
   report.now.open_events += presence_.is_open() ? 1 : 0;
+}
+
+/// What the tasks of a cgroup had of that time nobody knows, so nothing is booked for it.
+void PollCycle::book_absence(PollReport& report) {
+  if (!absence_) return;
+  for (TargetGroup& group : whole_cpu_.groups) {
+    if (group.is_wanted()) group.add_unmeasured(*absence_);
+  }
+  const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*absence_);
+  report.add_failure("absence of a CPU",
+                     Error{0,
+                           "CPU " + std::to_string(cpu_) +
+                               " was offline and is back since the last poll: what happened on it "
+                               "in the last " +
+                               std::to_string(length.count()) + " ms is in no count",
+                           "none: counting goes on; poll more often to lose less"},
+                     {{}, {}, {}, cpu_});
 }
 
 /// Gives every target its groups, in the order of the targets: those of known series keep theirs.
@@ -214,12 +281,13 @@ void PollCycle::close_gone(Target& target, const Scope& scope, const EventModels
   const cgroup::Cgroup* const place = target.cgroup == nullptr ? nullptr : target.cgroup->get();
   const auto goes = [&](const TargetGroup& group) {
     return group.is_open() &&
-           (!group.is_wanted() || cpu_was_away_ || group.cgroup().get() != place);
+           (!group.is_wanted() || cpu_was_away() || group.cgroup().get() != place);
   };
   if (std::none_of(target.groups.begin(), target.groups.end(), goes)) return;
   PollReport last_words;
   for (std::size_t index = 0; index < target.groups.size(); ++index) {
-    if (goes(target.groups[index])) collect_group(target, index, scope, models, last_words);
+    if (!goes(target.groups[index])) continue;
+    collect_group(target, index, Reading::kLast, scope, models, last_words);
   }
   last_words.now.open_events = 0;
   report.merge(last_words);

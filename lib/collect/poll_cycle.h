@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,7 +43,7 @@ class PollCycle {
 
   /// The last poll found that the CPU had been offline and back since the one before: everything
   /// was opened anew, and a thread pinned to it may have been moved away.
-  bool cpu_was_away() const { return cpu_was_away_; }
+  bool cpu_was_away() const { return absence_.has_value(); }
 
   /// The groups of the CPU itself, in the order of the plan.
   std::span<const TargetGroup> cpu_groups() const { return whole_cpu_.groups; }
@@ -61,6 +63,7 @@ class PollCycle {
     std::shared_ptr<const cgroup::Cgroup> place() const { return cgroup ? *cgroup : nullptr; }
     bool is_gone() const { return cgroup && !*cgroup; }
   };
+  enum class Reading { kOneOfMany, kLast };
   /// What the groups of a scope have in common on this CPU.
   struct Scope {
     const ScopePlan& plan;
@@ -77,12 +80,15 @@ class PollCycle {
   void each_target(Step step);
   void find_wishes();
   void notice_absence(PollReport& report);
+  void book_absence(PollReport& report);
   void close_gone(Target& target, const Scope& scope, const EventModels& models,
                   PollReport& report);
   void open_new(Target& target, const Scope& scope, PollReport& report);
   void collect(Target& target, const Scope& scope, const EventModels& models, PollReport& report);
-  void collect_group(Target& target, std::size_t index, const Scope& scope,
+  void collect_group(Target& target, std::size_t index, Reading which, const Scope& scope,
                      const EventModels& models, PollReport& report);
+  void report_unreadable(const TargetGroup& group, PollReport& report) const;
+  void open_again(TargetGroup& group, std::chrono::nanoseconds standstill, PollReport& report);
 
   perf::PerfKernel& kernel_;
   std::shared_ptr<const CountingPlan> plan_;
@@ -98,7 +104,7 @@ class PollCycle {
   std::vector<estimate::EventIncrement> increments_;
   bool is_settled_ = false;
   bool online_ = false;
-  bool cpu_was_away_ = false;
+  std::optional<std::chrono::nanoseconds> absence_;  ///< that the last poll or look found
 };
 
 }  // namespace pex::collect

@@ -23,6 +23,7 @@ void PollReport::merge(const PollReport& part) {
     sum.mistimed += trouble.mistimed;
     sum.pinned_errors += trouble.pinned_errors;
     sum.read_failures += trouble.read_failures;
+    sum.standstills += trouble.standstills;
   }
   for (const auto& [cause, times] : part.refusals) refusals[cause] += times;
   for (const auto& [cause, failure] : part.failures) {

@@ -28,6 +28,7 @@ struct PollReport {
     std::uint64_t mistimed = 0;       ///< time_running was not believed
     std::uint64_t pinned_errors = 0;  ///< pinned, and without a place on the PMU
     std::uint64_t read_failures = 0;
+    std::uint64_t standstills = 0;  ///< of a CPU, opened again as the kernel did not let it count
   };
   /// What a failure concerns, as far as that is known; also in its text.
   struct Subject {

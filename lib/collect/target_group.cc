@@ -85,7 +85,9 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   enabled_ = enabled_unnoticed_ = {};
   always_clock_.reset();
   lost_since_.reset();
-  stopped_ = was_read_ = has_missed_ = false;
+  went_on_until_ = kernel.now();
+  went_on_to_ = {};
+  stopped_ = was_read_ = read_failed_ = has_missed_ = false;
   failures_ = starved_polls_ = 0;
   ++report.groups_opened;
   return 0;
@@ -100,6 +102,7 @@ void TargetGroup::report_refusal(const perf::OpenFailure& failure, const perf::P
 
 void TargetGroup::close(PollReport& report) {
   totals_.give_up(estimator_.give_up());
+  was_on_pmu_ = false;
   counters_.reset();
   cgroup_.reset();
   ++report.groups_closed;
@@ -108,14 +111,37 @@ void TargetGroup::close(PollReport& report) {
 Result<> TargetGroup::read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) {
   Result<> done = counters_->read(kernel, reading);
   was_read_ = done && reading.state == perf::GroupReading::State::kCounting;
-  if (was_read_ && reading.counts.size() < plan_->estimated()) {
-    reading.counts.resize(plan_->estimated());  // opened without what it can do without
-  }
+  read_failed_ = !done;
+  if (was_read_) complete(reading);
   if (!done) {
     done.error().attempted =
         "read group '" + plan_->name + "' " + perf::describe(place_on(cpu, cgroup_.get()));
   }
   return done;
+}
+
+Result<> TargetGroup::read_last(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading) {
+  Result<> done = read(kernel, cpu, reading);
+  if (!done || was_read_) return done;
+  notice_loss();
+  was_read_ = counters_->read_off_pmu(kernel, reading) &&
+              reading.state == perf::GroupReading::State::kCounting;
+  if (was_read_) complete(reading);
+  return {};
+}
+
+/// A count that is no longer told stays as it was. Of the helpers, those before it are kept.
+void TargetGroup::complete(perf::GroupReading& reading) const {
+  for (const std::size_t event : reading.unreadable) {
+    if (event < plan_->estimated()) {
+      reading.counts[event] = estimator_.last_counts()[event];
+    } else if (event < reading.counts.size()) {
+      reading.counts.resize(event);
+    }
+  }
+  if (reading.counts.size() < plan_->estimated()) {
+    reading.counts.resize(plan_->estimated());  // opened without what it can do without
+  }
 }
 
 void TargetGroup::advance_to(const perf::GroupReading& reading, const AlwaysOn& always_on,
@@ -129,6 +155,7 @@ void TargetGroup::advance_to(const perf::GroupReading& reading, const AlwaysOn& 
       estimator_.advance(sample, learning.models, learning.increments, learning.lessons);
   totals_.add(increment, learning.increments);
   if (plan_->takes_turns()) notice_starving(increment);
+  if (!stopped_) note_wanted(increment.enabled, increment.running.count() > 0);
   was_wanted_ = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(report);
   if (!increment.mistimed) return;
@@ -152,8 +179,8 @@ void TargetGroup::missed_its_place(perf::PerfKernel& kernel, int cpu, const Alwa
                                    PollReport& report) {
   (void)counters_->enable(kernel);  // back as soon as there is room; refused is no change
   if (!lost_since_) {
-    lost_since_ = always_clock_ ? always_clock_ : always_on.clock;
-    lost_booked_ = {};
+    notice_loss();
+    if (!lost_since_) lost_since_ = always_on.clock;
   } else if (always_on.clock && always_clock_) {
     book_lost(*always_on.clock - *always_clock_);
   }
@@ -165,10 +192,26 @@ void TargetGroup::missed_its_place(perf::PerfKernel& kernel, int cpu, const Alwa
   report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu), subject(cpu));
 }
 
+void TargetGroup::notice_loss() {
+  if (lost_since_) return;
+  lost_since_ = always_clock_;
+  lost_booked_ = {};
+}
+
+void TargetGroup::lost_its_counts(const AlwaysOn& always_on) {
+  if (lost_since_ && always_on.clock) book_lost(*always_on.clock - *lost_since_ - lost_booked_);
+  lost_since_.reset();
+}
+
 void TargetGroup::book_lost(nanoseconds lost) {
   lost = std::max(lost, nanoseconds{0});
-  totals_.want_in_vain(lost);
+  add_unmeasured(lost);
   lost_booked_ += lost;
+}
+
+void TargetGroup::add_unmeasured(nanoseconds wanted) {
+  note_wanted(wanted, false);
+  totals_.want_in_vain(wanted);
 }
 
 /// Back on the PMU: what has passed since the last reading, and neither the kernel has counted as
@@ -193,6 +236,33 @@ nanoseconds TargetGroup::enabled_total(const perf::GroupReading& reading,
   enabled_ = reading.time_enabled;
   always_clock_ = always_on.clock;
   return reading.time_enabled + enabled_unnoticed_;
+}
+
+/// Of events that never lose the PMU only the time running says that they are alive: where an event
+/// of another PMU activates the context, theirs alone goes on standing still.
+std::optional<nanoseconds> TargetGroup::find_standstill(const perf::GroupReading& reading,
+                                                        nanoseconds begun, nanoseconds ended) {
+  constexpr nanoseconds kLongest = std::chrono::milliseconds{20};  // a coarse clock has such ticks
+  const nanoseconds time = plan_->shares_pmu ? reading.time_enabled : reading.time_running;
+  if (time != went_on_to_) {
+    went_on_until_ = ended;
+    went_on_to_ = time;
+  }
+  const nanoseconds standstill = begun - went_on_until_;
+  return standstill > kLongest ? std::optional(standstill) : std::nullopt;
+}
+
+void TargetGroup::note_wanted(nanoseconds wanted, bool had_the_pmu) {
+  wanted_in_poll_ = saturating_sum(wanted_in_poll_, wanted);
+  was_on_pmu_ = had_the_pmu;
+  without_pmu_ = had_the_pmu ? nanoseconds{0} : saturating_sum(without_pmu_, wanted);
+}
+
+void TargetGroup::end_poll(nanoseconds now) {
+  if (std::exchange(wanted_in_poll_, {}).count() > 0) last_wanted_ = now;
+  if (now - last_wanted_ > estimate::kMostImputed) without_pmu_ = {};
+  polls_wanted_ += wanted_ || polls_wanted_ > 0 ? 1 : 0;
+  polls_counted_ += totals_.counted() ? 1 : 0;
 }
 
 void TargetGroup::notice_starving(const estimate::GroupIncrement& increment) {

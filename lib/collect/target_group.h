@@ -70,6 +70,8 @@ class TargetGroup {
 
   /// Only when open, as are all below. `cpu` is the one it is open on.
   Result<> read(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading);
+  /// The same before it is closed: one that is off the PMU still tells what it has counted.
+  Result<> read_last(perf::PerfKernel& kernel, int cpu, perf::GroupReading& reading);
   bool was_read() const { return was_read_; }  ///< the last time that it was tried
   std::size_t open_events() const { return counters_->size(); }
 
@@ -93,6 +95,19 @@ class TargetGroup {
   void missed_its_place(perf::PerfKernel& kernel, int cpu, const AlwaysOn& always_on,
                         PollReport& report);
 
+  /// The same when it is closed, and no count is to be had any more.
+  void lost_its_counts(const AlwaysOn& always_on);
+
+  /// Of a whole CPU, whose time goes on whatever happens: for how long it has stood still, when
+  /// that is so long that the kernel will not let the group count any more (CounterGroup::open). In
+  /// the time of PerfKernel::now(), between `begun` and `ended` of which it was read.
+  std::optional<std::chrono::nanoseconds> find_standstill(const perf::GroupReading& reading,
+                                                          std::chrono::nanoseconds begun,
+                                                          std::chrono::nanoseconds ended);
+
+  /// The target wanted the PMU for so long, and nothing of it was counted.
+  void add_unmeasured(std::chrono::nanoseconds wanted);
+
   /// Rotation by hand (turns.h): stopped, the group leaves the PMU to others of its target. The
   /// time its target is on the CPU meanwhile is time for which it wants the PMU.
   void stop(perf::PerfKernel& kernel);
@@ -105,10 +120,26 @@ class TargetGroup {
   bool had_the_pmu() const { return had_the_pmu_; }  ///< nearly all the time up to the last poll
   bool was_wanted() const { return was_wanted_; }    ///< the target was on the CPU up to then
 
+  /// For the rows of a snapshot, also when closed.
+
+  /// It is open, and the last try to read it failed.
+  bool is_unreadable() const { return counters_.has_value() && read_failed_; }
+  /// It has wanted the PMU for more than estimate::kMostImputed and has not had it, the last time
+  /// not longer ago than that. So its totals stand still, and not because nothing happens.
+  bool lacks_the_pmu() const { return without_pmu_ > estimate::kMostImputed; }
+  bool was_on_pmu() const { return was_on_pmu_; }            ///< between the last two readings
+  unsigned polls_wanted() const { return polls_wanted_; }    ///< since it was first wanted
+  unsigned polls_counted() const { return polls_counted_; }  ///< since it first had the PMU
+  /// One more poll is over, at this time of PerfKernel::now().
+  void end_poll(std::chrono::nanoseconds now);
+
  private:
   std::chrono::nanoseconds enabled_total(const perf::GroupReading& reading,
                                          const AlwaysOn& always_on);
   void notice_starving(const estimate::GroupIncrement& increment);
+  void note_wanted(std::chrono::nanoseconds wanted, bool had_the_pmu);
+  void complete(perf::GroupReading& reading) const;
+  void notice_loss();
   void book_lost(std::chrono::nanoseconds lost);
   void settle_lost(const perf::GroupReading& reading, const AlwaysOn& always_on);
   void report_refusal(const perf::OpenFailure& failure, const perf::Place& place,
@@ -125,6 +156,13 @@ class TargetGroup {
   std::optional<std::chrono::nanoseconds> always_clock_;  ///< at the last reading
   std::optional<std::chrono::nanoseconds> lost_since_;    ///< always_clock_ when last on the PMU
   std::chrono::nanoseconds lost_booked_{};                ///< of the time since then
+  std::chrono::nanoseconds went_on_until_{};              ///< its time, as find_standstill() saw
+  std::chrono::nanoseconds went_on_to_{};                 ///< and what that was
+  std::chrono::nanoseconds wanted_in_poll_{};             ///< since end_poll()
+  std::chrono::nanoseconds without_pmu_{};                ///< wanted without having it, in a row
+  std::chrono::nanoseconds last_wanted_{};                ///< when
+  unsigned polls_wanted_ = 0;                             ///< since it was first to be counted
+  unsigned polls_counted_ = 0;                            ///< since it first had the PMU
   unsigned failures_ = 0;                                 ///< in a row
   unsigned polls_to_wait_ = 0;                            ///< before the next try
   unsigned starved_polls_ = 0;
@@ -132,6 +170,8 @@ class TargetGroup {
   bool wanted_ = false;
   bool stopped_ = false;
   bool was_read_ = false;
+  bool read_failed_ = false;
+  bool was_on_pmu_ = false;
   bool in_turns_ = false;
   bool had_the_pmu_ = false;
   bool was_wanted_ = false;

@@ -40,6 +40,10 @@ constexpr Kind kKinds[] = {
      "pinned", &PollReport::GroupTrouble::pinned_errors},
     {trouble("perf_group_read_errors_total", "Readings of a group that failed."), "read",
      &PollReport::GroupTrouble::read_failures},
+    {trouble("perf_group_standstills_total",
+             "Times that a group of a CPU was opened again because the kernel did not let it "
+             "count; what happened meanwhile is unmeasured."),
+     "standstill", &PollReport::GroupTrouble::standstills},
 };
 
 /// What an auxiliary group is called in a label.

@@ -34,10 +34,11 @@ inline constexpr FamilyRow kSelfFamilies[] = {
     {"perf_event_exporter_pinned_groups_off_pmu", FamilyType::kGauge, "",
      "Pinned groups without their place on the PMU at the last poll."},
     {"perf_event_exporter_auxiliary_errors_total", FamilyType::kCounter,
-     "`auxiliary`: clock, reference; `reason`: anomaly, mistimed, pinned, read",
+     "`auxiliary`: clock, reference; `reason`: anomaly, mistimed, pinned, read, standstill",
      "Errors in readings of the exporter's auxiliary counters (the clock of a target, the activity "
      "reference), by reason: a total of the kernel fell, its running time was booked wrongly, it "
-     "had lost its place on the PMU, or the read failed."},
+     "had lost its place on the PMU, the read failed, or it was opened again because the kernel did "
+     "not let it count."},
     {"perf_event_exporter_cgroups_in_turns", FamilyType::kGauge, "",
      "Cgroups, each once for every CPU, whose groups are enabled in turn because the kernel's "
      "rotation starved one of them."},

@@ -1,6 +1,7 @@
 #include "collect/poll_cycle.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -18,6 +19,7 @@ namespace pex::collect {
 namespace {
 
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 using Answer = test::ScriptedKernel::Answer;
 
 Answer counts(milliseconds enabled, milliseconds running, std::vector<std::uint64_t> numbers) {
@@ -263,16 +265,122 @@ TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew)
   PollCycle cycle{kernel_, plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
-  kernel_.answer("cpu0 dummy", counts(milliseconds{0}, milliseconds{0}, {}));  // its clock stands
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));  // stood since
   kernel_.answer("cpu0 cycles",
-                 {Answer::Kind::kBrokenUp, milliseconds{6}, milliseconds{6}, {130, 13}, 0});
+                 {Answer::Kind::kBrokenUp, milliseconds{405}, milliseconds{405}, {130, 13}, 0});
 
   const PollReport report = run(cycle, targets({}));
 
   EXPECT_TRUE(cycle.cpu_was_away());
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
-  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 13U);
+  EXPECT_TRUE(report.failures.contains({"absence of a CPU", 0}));
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[1].value, 13U);
+  EXPECT_EQ(totals.times().unmeasured, milliseconds{600});  // what happened since is in no count
+}
+
+TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{981}, milliseconds{981}, {}));
+
+  EXPECT_TRUE(run(cycle, targets({})).failures.empty());
+  EXPECT_FALSE(cycle.cpu_was_away());
+}
+
+TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheLooksAre) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const EventModels models{*plan_};
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 dummy", counts(milliseconds{1}, milliseconds{1}, {}));
+  (void)cycle.settle(targets({}), models);
+  int looks = 0;
+  for (; !cycle.cpu_was_away() && looks < 10; ++looks) {
+    kernel_.pass(milliseconds{5});
+    (void)cycle.settle(targets({}), models);
+  }
+
+  EXPECT_EQ(looks, 5);
+}
+
+TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto a = make_cgroup("/a");
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  (void)run(cycle, targets({{1, "/a", a}}));
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));
+
+  (void)run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{0});
+}
+
+TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {
+  plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.deactivate_contexts(0);
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(kernel_.opened_groups(),
+            (std::vector<std::string>{"cpu0 dummy", "cpu0 context-switches"}));
+  EXPECT_GT(cycle.cpu_groups()[0].totals().times().running, milliseconds{0});
+}
+
+TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.pass(milliseconds{1000});  // and the group says what it had said
+
+  const PollReport report = run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles", counts(milliseconds{500}, milliseconds{500}, {7, 3}));
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(report.troubles.at("core").standstills, 1U);
+  EXPECT_EQ(describe(report.failures.at({"standstill of core", 0}).first),
+            "group 'core' stood still on CPU 0: the kernel did not schedule it, as happens next "
+            "to another program's counters of cgroups; it was opened again. Remedy: none if this "
+            "happens once; else stop other programs that count cgroups, such as cAdvisor with perf "
+            "events");
+  EXPECT_EQ(report.groups_opened, 1U);
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[0].value, 107U);
+  EXPECT_EQ(totals.times().unmeasured, milliseconds{1000});
+  EXPECT_EQ(totals.times().enabled, milliseconds{1505});
+}
+
+TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  (void)run(cycle, targets({{1, "/a", a}}));
+  kernel_.pass(milliseconds{1000});
+
+  EXPECT_EQ(run(cycle, targets({{1, "/a", a}})).groups_opened, 0U);
+}
+
+TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles",
+                 {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0, {1}});
+
+  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[0].value, 150U);
+  EXPECT_EQ(totals[1].value, 10U);
+  EXPECT_EQ(totals.times().enabled, milliseconds{2});
+  ASSERT_TRUE(report.failures.contains({"last counts of core", 0}));
+  EXPECT_THAT(report.failures.at({"last counts of core", 0}).first.attempted,
+              testing::HasSubstr("read the last counts of 'instructions' in group 'core'"));
 }
 
 TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
@@ -452,6 +560,67 @@ TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasu
   EXPECT_EQ(pinned.times().running, milliseconds{1800});
   EXPECT_EQ(pinned.times().unmeasured, milliseconds{3200});
   EXPECT_EQ(pinned[0].value, 1260U);
+}
+
+/// A pinned group of a cgroup, beside a clock of the cgroup.
+class PinnedInACgroupTest : public PollCycleTest {
+ protected:
+  PinnedInACgroupTest() {
+    plan_->cpu = {};
+    plan_->cgroup = test::scope_plan(
+        {{"clock", {"cpu-clock"}}, {"pinned", {"cycles", "instructions"}, {.pinned = true}}});
+    plan_->cgroup.groups[0].is_published = false;
+    plan_->cgroup.groups[1].shares_pmu = true;
+    plan_->cgroup.groups[1].witnesses.always_on = 0;
+    cycle_.emplace(kernel_, plan_, 0);
+  }
+
+  void poll_at(milliseconds now, const Answer& pinned, bool is_there) {
+    kernel_.answer("cpu0 /a cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 /a cycles", pinned);
+    (void)run(*cycle_, targets({{1, "/a", is_there ? a_ : nullptr}}));
+  }
+  const GroupTotals& pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
+
+  const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
+  std::optional<PollCycle> cycle_;
+  const Answer lost_{Answer::Kind::kEof, 1700ms, 1700ms, {1700, 17}};
+};
+
+TEST_F(PinnedInACgroupTest, KeepsWhatItHadCountedWhenItIsClosedWithoutItsPlace) {
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
+  poll_at(2000ms, lost_, true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1700U);
+  EXPECT_EQ(pinned_totals()[1].value, 17U);
+  EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
+  EXPECT_EQ(pinned_totals().times().running, 1700ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+}
+
+TEST_F(PinnedInACgroupTest, AlsoWhenItLostThatPlaceSinceTheLastPoll) {
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1700U);
+  EXPECT_EQ(pinned_totals().times().running, 1700ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+}
+
+TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWasLastRead) {
+  plan_->cgroup.groups[1].events.pop_back();
+  cycle_.emplace(kernel_, plan_, 0);
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000}), true);
+  poll_at(2000ms, lost_, true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1000U);
+  EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 2000ms);
 }
 
 TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
