@@ -11,7 +11,12 @@ GroupState state_of(const TargetGroup& group) {
           .has_failed = group.has_failed(),
           .measured = totals.measured(),
           .counted = totals.counted(),
-          .wanted = totals.wanted()};
+          .wanted = totals.wanted(),
+          .is_unreadable = group.is_unreadable(),
+          .lacks_the_pmu = group.lacks_the_pmu(),
+          .was_on_pmu = group.was_on_pmu(),
+          .polls_wanted = group.polls_wanted(),
+          .polls_counted = group.polls_counted()};
 }
 
 }  // namespace

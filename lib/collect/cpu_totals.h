@@ -22,6 +22,11 @@ struct GroupState {
   bool measured = false;
   bool counted = false;
   bool wanted = false;
+  bool is_unreadable = false;
+  bool lacks_the_pmu = false;
+  bool was_on_pmu = false;
+  unsigned polls_wanted = 0;
+  unsigned polls_counted = 0;
 };
 
 /// One group at one target in a CpuTotals.

@@ -22,37 +22,56 @@ GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventMo
   return table;
 }
 
-/// Whether a part that has never had the PMU leaves a row without a value, or joins it later. The
-/// CPUs of a host row are its parts from the start; a cgroup comes to one CPU after the other.
-enum class Starved { kSpoils, kJoinsLater };
+/// What a row makes of parts that have not had the PMU. Those of a CPU's row always want it; a
+/// cgroup comes to one CPU after the other.
+enum class Rule { kAllParts, kAnyPart };
 
 /// What is known of one group at one row while its parts are added up.
 struct Knowledge {
   bool failed = false;
+  bool unreadable = false;
   bool measured = false;
   bool counted = false;
   bool wanted = false;
-  bool starved = false;
+  bool never_counted = false;  ///< some part
+  bool lacks_the_pmu = false;
+  bool was_on_pmu = false;
+  unsigned polls_counted = 0;  ///< since the first part was
+  unsigned polls_waited = 0;   ///< by the part that has waited longest for its first turn
 
   void add(const GroupState& part) {
     failed = failed || part.has_failed;
+    unreadable = unreadable || part.is_unreadable;
     measured = measured || part.measured;
     counted = counted || part.counted;
     wanted = wanted || part.wanted;
-    starved = starved || (part.wanted && !part.counted);
+    lacks_the_pmu = lacks_the_pmu || part.lacks_the_pmu;
+    was_on_pmu = was_on_pmu || part.was_on_pmu;
+    polls_counted = std::max(polls_counted, part.polls_counted);
+    if ((part.measured || part.wanted) && !part.counted) {
+      never_counted = true;
+      polls_waited = std::max(polls_waited, part.polls_wanted);
+    }
   }
-  GroupRow::Value value(Starved rule) const {
-    if (!failed && !measured && !wanted) return GroupRow::Value::kNotHere;
-    const bool enough = rule == Starved::kSpoils ? !starved : counted || !wanted;
-    const bool known = !failed && measured && enough;
+  GroupRow::Value value(Rule rule) const {
+    if (!failed && !unreadable && !measured && !wanted) return GroupRow::Value::kNotHere;
+    const bool enough = rule == Rule::kAllParts ? has_all_parts() : has_any_part();
+    const bool known = !failed && !unreadable && measured && enough;
     return known ? GroupRow::Value::kKnown : GroupRow::Value::kNone;
   }
+
+ private:
+  /// A part that came when others were counted already joins later.
+  bool has_all_parts() const {
+    const bool waits_from_the_start = never_counted && polls_waited >= polls_counted;
+    return !waits_from_the_start && !lacks_the_pmu;
+  }
+  bool has_any_part() const { return (counted || !wanted) && (was_on_pmu || !lacks_the_pmu); }
 };
 
 /// Adds up the `parts` of one row; `group_of(part)` is the group in one of them.
 template <typename GroupOf>
-void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rule,
-              GroupOf group_of) {
+void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Rule rule, GroupOf group_of) {
   GroupRow& sum = table.rows[row];
   Knowledge known;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -62,7 +81,8 @@ void fill_row(GroupTable& table, std::size_t row, std::size_t parts, Starved rul
     }
     sum.times.add(here.state.times);
     sum.wanted_on += here.state.is_wanted ? 1 : 0;
-    sum.counted_on += here.state.is_wanted && here.state.is_open ? 1 : 0;
+    sum.counted_on +=
+        here.state.is_wanted && here.state.is_open && !here.state.is_unreadable ? 1 : 0;
     known.add(here.state);
   }
   sum.value = known.value(rule);
@@ -167,7 +187,7 @@ void join_cpus(Snapshot& snapshot, const CountingPlan& plan, const MachineCpus& 
         make_table(plan.cpu.groups[group], models.cpu[group], rows.size()));
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const std::vector<std::size_t>& of_row = rows[row].parts;
-      fill_row(table, row, of_row.size(), Starved::kSpoils,
+      fill_row(table, row, of_row.size(), Rule::kAllParts,
                [&](std::size_t part) { return parts[of_row[part]].cpu_group(group); });
     }
   }
@@ -196,7 +216,7 @@ void join_cgroups(Snapshot& snapshot, const CountingPlan& plan, std::size_t cgro
     for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
       const std::size_t target = snapshot.cgroup_rows[row].target;
       const std::size_t first = plan.cgroup_per_cpu ? row % parts.size() : 0;
-      fill_row(table, row, of_row, Starved::kJoinsLater,
+      fill_row(table, row, of_row, Rule::kAnyPart,
                [&](std::size_t part) { return parts[first + part].cgroup_group(target, group); });
     }
   }

@@ -23,14 +23,15 @@ namespace pex::collect {
 struct GroupRow {
   enum class Value {
     kNotHere,  ///< not counted at this row, for example on a CPU of another PMU
-    kNone,     ///< never had the PMU, or a part of it cannot be counted: not zero
+    kNone,     ///< has not had the PMU (join), or a part of it cannot be counted: not zero
     kKnown,
   };
   Value value = Value::kNotHere;
   bool has_times = false;  ///< false: never wanted nor read, so the times are not known either
   GroupTimes times;
   std::size_t wanted_on = 0;   ///< CPUs that it is to be counted on now
-  std::size_t counted_on = 0;  ///< those of them where it is open; fewer leave the row no value
+  std::size_t counted_on = 0;  ///< those of them where it is open and can be read; fewer leave
+                               ///< the row no value
 };
 
 /// The totals of one group at all rows.
@@ -104,10 +105,15 @@ inline std::optional<EventTotal> value_of(const Column& column, std::span<const 
 
 /// Joins the totals of all CPUs, by rising CPU, to what is published of `targets`. Those of a CPU
 /// that is late are of an earlier poll: they stand still, and what it has not opened yet leaves the
-/// row without a value. A row's value is known when no CPU fails to count it, and
-///   - in scope cpu each of its CPUs had the PMU: it is as good as the worst of them;
-///   - in scope cgroup at least one had it: what a starved CPU counts joins once it has the PMU;
-///   - or it was read and has never run anywhere, which is an exact zero.
+/// row without a value. A row's value is known when no CPU fails to count or to read it, and
+///   - in scope cpu each of its CPUs has had the PMU, and none has been without it for more than
+///     estimate::kMostImputed: it is as good as the worst of them. A CPU that comes when the others
+///     are counted already joins once it has had the PMU, and must have had it within that time;
+///   - in scope cgroup at least one has had it: what a starved CPU counts joins once it has the
+///     PMU. When one has been without it for longer than that, another one must have had it since
+///     the last poll;
+///   - or, in scope cgroup, it was read and has never run anywhere, which is an exact zero.
+/// A total that is not known stands still, and goes on from there once it is known again.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               const EventModels& models, std::span<const CpuTotals* const> parts);
 

@@ -20,6 +20,7 @@ namespace pex::collect {
 namespace {
 
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 using Answer = test::ScriptedKernel::Answer;
 using Value = GroupRow::Value;
 
@@ -372,13 +373,13 @@ TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
   const Row rows[] = {
       {"both count", counts({1}), counts({1}), 0, Value::kKnown},
       {"one cannot be opened", counts({1}), {}, EMFILE, Value::kNone},
-      {"one was never wanted", counts({1}), never_ran(), 0, Value::kKnown},
-      {"none was ever wanted", never_ran(), never_ran(), 0, Value::kKnown},
+      {"one stands still", counts({1}), never_ran(), 0, Value::kNone},
+      {"both stand still", never_ran(), never_ran(), 0, Value::kNone},
+      {"one cannot be read", counts({1}), {Answer::Kind::kError, {}, {}, {}, EIO}, 0, Value::kNone},
       {"one starves", counts({1}), starved(), 0, Value::kNone},
-      {"one starves, one was never wanted", never_ran(), starved(), 0, Value::kNone},
       {"both starve", starved(), starved(), 0, Value::kNone},
       {"one is off the PMU from the start",
-       never_ran(),
+       counts({1}),
        {Answer::Kind::kEof, {}, {}, {}, 0},
        0,
        Value::kNone},
@@ -397,6 +398,158 @@ TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
 
     EXPECT_EQ(snapshot.cpu[0].rows[0].value, row.value) << row.what;
   }
+}
+
+TEST_F(SnapshotTest, SaysOnHowManyCpusARowCanBeRead) {
+  plan_->cpu = test::scope_plan(
+      {{.name = "g", .events = {"page-faults"}, .aggregation = Aggregation::kHost}});
+  kernel_.answer("cpu1 page-faults", {Answer::Kind::kError, {}, {}, {}, EIO});
+  set_cpus({{0, 1}, {}, {}});
+
+  const Snapshot unreadable = poll();
+  kernel_.answer("cpu1 page-faults", counts({5}));
+  const Snapshot readable = poll();
+
+  EXPECT_EQ(unreadable.cpu[0].rows[0].wanted_on, 2U);
+  EXPECT_EQ(unreadable.cpu[0].rows[0].counted_on, 1U);
+  EXPECT_FALSE(lacks_coverage(readable.cpu[0].rows[0]));
+  EXPECT_EQ(readable.cpu[0].rows[0].value, Value::kKnown);
+}
+
+/// A row of the whole host, of a group that can lose the PMU.
+class SnapshotOfASharedPmuTest : public SnapshotTest {
+ protected:
+  SnapshotOfASharedPmuTest() {
+    plan_->cpu =
+        test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kHost}});
+    plan_->cpu.groups[0].shares_pmu = true;
+  }
+
+  void at(int cpu, std::chrono::seconds enabled, std::chrono::seconds running,
+          std::uint64_t cycles) {
+    kernel_.answer("cpu" + std::to_string(cpu) + " cycles",
+                   {Answer::Kind::kCounts, enabled, running, {cycles}, 0});
+  }
+  /// After so much time; nothing when it has no value.
+  std::optional<std::uint64_t> published_after(std::chrono::seconds time) {
+    kernel_.pass(time);
+    const Snapshot snapshot = poll();
+    return published(plan_->cpu.columns[0], snapshot.cpu, 0);
+  }
+};
+
+TEST_F(SnapshotOfASharedPmuTest, GoesOnWhileANewCpuWaitsForItsFirstTurn) {
+  set_cpus({{0}, {}, {}});
+  at(0, 1s, 1s, 100);
+  EXPECT_EQ(published_after(1s), 100U);
+  at(0, 2s, 2s, 200);
+  EXPECT_EQ(published_after(1s), 200U);
+
+  set_cpus({{0, 1}, {}, {}});
+  at(0, 3s, 3s, 300);
+  at(1, 1s, 0s, 0);
+  EXPECT_EQ(published_after(1s), 300U);
+  at(0, 4s, 4s, 400);
+  at(1, 2s, 1s, 7);
+  EXPECT_EQ(published_after(1s), 414U);  // with the second before its first turn
+}
+
+TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhenThatCpuWaitsForMoreThanAMinute) {
+  set_cpus({{0}, {}, {}});
+  at(0, 1s, 1s, 100);
+  (void)published_after(1s);
+  at(0, 2s, 2s, 200);
+  (void)published_after(1s);
+
+  set_cpus({{0, 1}, {}, {}});
+  at(0, 62s, 62s, 300);
+  at(1, 60s, 0s, 0);
+  EXPECT_EQ(published_after(60s), 300U);
+  at(0, 63s, 63s, 310);
+  at(1, 61s, 0s, 0);
+  EXPECT_EQ(published_after(1s), std::nullopt);
+}
+
+TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhileACpuWaitsForItsFirstTurnFromTheStart) {
+  set_cpus({{0, 1}, {}, {}});
+  for (int second = 1; second <= 5; ++second) {
+    at(0, std::chrono::seconds{second}, std::chrono::seconds{second}, 100);
+    at(1, std::chrono::seconds{second}, 0s, 0);
+    EXPECT_EQ(published_after(1s), std::nullopt);
+  }
+}
+
+TEST_F(SnapshotOfASharedPmuTest, HasNoValueAfterAMinuteWithoutThePmuAndThenGoesOn) {
+  set_cpus({{0, 1}, {}, {}});
+  at(0, 1s, 1s, 100);
+  at(1, 1s, 1s, 100);
+  EXPECT_EQ(published_after(1s), 200U);
+  at(0, 61s, 61s, 6'100);
+  at(1, 61s, 1s, 100);
+  EXPECT_EQ(published_after(60s), 12'200U);  // filled from history
+  at(0, 62s, 62s, 6'200);
+  at(1, 62s, 1s, 100);
+  EXPECT_EQ(published_after(1s), std::nullopt);
+  at(0, 63s, 63s, 6'300);
+  at(1, 63s, 2s, 200);
+  EXPECT_EQ(published_after(1s), 12'500U);
+}
+
+TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhenAGroupStandsStillForMoreThanAMinute) {
+  set_cpus({{0}, {}, {}});
+  at(0, 1s, 1s, 100);
+  EXPECT_EQ(published_after(1s), 100U);
+  EXPECT_EQ(published_after(60s), 100U);
+  at(0, 0s, 0s, 0);  // although it was opened again
+
+  EXPECT_EQ(published_after(1s), std::nullopt);
+}
+
+/// A cgroup on two CPUs, with a group that can lose the PMU.
+class SnapshotOfASharedPmuInACgroupTest : public SnapshotTest {
+ protected:
+  SnapshotOfASharedPmuInACgroupTest() {
+    plan_->cgroup = test::scope_plan({{"g", {"cycles"}}});
+    plan_->cgroup.groups[0].shares_pmu = true;
+    make_cgroup("/a");
+    set_cpus({{0, 1}, {}, {}});
+    at(0, 1s, 1s, 100);
+    at(1, 1s, 1s, 100);
+  }
+
+  void at(int cpu, std::chrono::seconds enabled, std::chrono::seconds running,
+          std::uint64_t cycles) {
+    kernel_.answer("cpu" + std::to_string(cpu) + " /a cycles",
+                   {Answer::Kind::kCounts, enabled, running, {cycles}, 0});
+  }
+  std::optional<std::uint64_t> published_after(std::chrono::seconds time) {
+    kernel_.pass(time);
+    const Snapshot snapshot = poll();
+    return published(plan_->cgroup.columns[0], snapshot.cgroup, 0);
+  }
+};
+
+TEST_F(SnapshotOfASharedPmuInACgroupTest, HasNoValueAfterAMinuteWithoutThePmuWhileNothingCounts) {
+  EXPECT_EQ(published_after(1s), 200U);
+  at(1, 62s, 1s, 100);
+  EXPECT_EQ(published_after(61s), std::nullopt);
+  EXPECT_EQ(published_after(1s), std::nullopt);  // idle for a moment: nobody knows of what
+  at(0, 2s, 2s, 200);
+  at(1, 63s, 1s, 100);
+  EXPECT_EQ(published_after(1s), 6'300U);  // the other CPU counts: what lacks is unmeasured
+}
+
+TEST_F(SnapshotOfASharedPmuInACgroupTest, IsKnownAgainWhenItHasNotWantedThePmuForAMinute) {
+  (void)published_after(1s);
+  at(1, 62s, 1s, 100);
+  EXPECT_EQ(published_after(61s), std::nullopt);
+  EXPECT_EQ(published_after(60s), std::nullopt);
+  EXPECT_EQ(published_after(1s), 6'200U);
+}
+
+TEST_F(SnapshotOfASharedPmuInACgroupTest, IsStillAnExactCountWhenIdle) {
+  EXPECT_EQ(published_after(1s), 200U);
+  EXPECT_EQ(published_after(600s), 200U);
 }
 
 /// Four CPUs: cycles on the two of each kind of core, and a clock beside both.
