@@ -147,12 +147,36 @@ class HotplugTest(unittest.TestCase):
 
         self.go_and_come_back_between_two_polls(daemon)
 
-        # The first poll finds out, the second one opens anew.
-        self.assert_counts_on_cpu_1(daemon, cgroup, after_polls=2)
+        self.assert_counts_on_cpu_1(daemon, cgroup, after_polls=1)  # which opens anew
         falls.look_at(daemon.scrape())
         self.assertEqual(falls.found, [])
         self.assert_worker_sits_on_cpu_1(daemon)
         harness.until("descriptors as before", lambda: daemon.open_fds() == fds)
+
+    def unmeasured_on_cpu_1(self, scrape):
+        """Of software, which is scaled by nothing: what it wanted and did not have."""
+        times = {"cpu": "1", "group": "software"}
+        return (scrape.value("perf_group_enabled_seconds_total", **times)
+                - scrape.value("perf_group_running_seconds_total", **times))
+
+    def test_absence_that_is_shorter_than_a_poll_is_found_by_the_next_one(self):
+        # The clock of the CPU went on for a while before it went, which is no sign of life.
+        cgroup = self.tree.make("moved")
+        daemon = self.start("3s")
+        falls = harness.Falls()
+        before = daemon.scrape()
+        falls.look_at(before)
+
+        self.go_and_come_back_between_two_polls(daemon)
+
+        self.assert_counts_on_cpu_1(daemon, cgroup, after_polls=1)
+        after = daemon.scrape()
+        falls.look_at(after)
+        self.assertEqual(falls.found, [])
+        lost = self.unmeasured_on_cpu_1(after) - self.unmeasured_on_cpu_1(before)
+        self.assertGreater(lost, 0.1)
+        self.assertLess(lost, 15.1)  # as many as five tries, each within a poll
+        self.assertIn("CPU 1 was offline and is back", "\n".join(daemon.lines("warn")))
 
     def test_cpu_that_was_away_at_the_start_is_counted_once_it_is_there(self):
         cgroup = self.tree.make("moved")
