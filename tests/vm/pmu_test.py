@@ -27,7 +27,7 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "no_pmu"]
+LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "neighbours", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -661,6 +661,70 @@ class HotplugTest(AnyRun, MachineTest):
 
     def test_daemon_ends_well(self):
         self.assert_ended_well("hotplug")
+
+
+class NeighboursChecks(AnyRun):
+    """On one kernel. Before 6.2 hardware has a context of its own on each CPU, from 6.2 on there is one
+    for all events."""
+
+    BESIDE = ("beside-1", "beside-2")
+    ALONE = ("alone-1", "alone-2")
+    ROUND = 20_000_000  # instructions
+
+    def elapsed(self, before, after):
+        return self.record.uptimes["scrape", after] - self.record.uptimes["scrape", before]
+
+    def test_counters_that_others_enable_after_opening_stand_still(self):
+        # So that there is something to be seen here.
+        words = self.record.texts["hold", "idle"].split()
+        self.assertEqual(words[:4], ["hardware", "0", "software", "0"])
+
+    def test_groups_of_the_cpu_count_all_the_time(self):
+        for group in ("cpu", "software"):
+            for span in (self.BESIDE, self.ALONE):
+                with self.subTest(group=group, span=span):
+                    self.assertAlmostEqual(
+                        self.grown("perf_group_enabled_seconds_total", *span, group=group, cpu="0"),
+                        self.elapsed(*span), delta=1.1)  # one poll
+                    self.assertEqual(self.ratio(*span, group=group, cpu="0"), 1)
+
+    def test_counts_of_the_cpu_are_no_zeros(self):
+        for metric in ("instructions", "cycles", "context_switches"):
+            for span in (self.BESIDE, self.ALONE):
+                self.assertGreater(self.grown(f"perf_cpu_{metric}_total", *span, cpu="0"), 0, metric)
+
+    def test_no_group_had_to_be_opened_again(self):
+        scrape = self.record.scrapes["gone"].with_name("perf_group_standstills_total")
+        self.assertEqual(set(scrape.values()), {0})
+
+    def test_pinned_group_that_goes_without_its_place_keeps_what_it_had_counted(self):
+        exported = self.grown("perf_cgroup_instructions_user_total", "alone-2", "gone", cgroup="/kept")
+        error = self.tell("instructions:u of a pinned group that lost its place and its cgroup",
+                          self.ROUND, exported)
+        self.assertLess(abs(error), COUNTED_FOR)
+
+    def test_time_of_that_group_without_its_place_is_unmeasured(self):
+        labels = {"group": "kept", "cgroup": "/kept"}
+        had, lost = (self.grown(f"perf_group_{name}_seconds_total", "alone-2", "gone", **labels)
+                     for name in ("running", "unmeasured"))
+        findings.append(f"{self.boot.release()}: a pinned group had the PMU for {had:.3f} s in one round "
+                        f"of work; {lost:.3f} s of the next one are unmeasured")
+        self.assertAlmostEqual(lost / had, 1, delta=0.2)  # the same work
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("neighbours")
+
+
+class NeighboursOn61Test(NeighboursChecks, MachineTest):
+    boot = Boot("neighbours", "6.1")
+
+
+class NeighboursOnMistimed612Test(NeighboursChecks, MachineTest):
+    boot = Boot("neighbours", "6.12-mistimed")
+
+
+class NeighboursOn612Test(NeighboursChecks, MachineTest):
+    boot = Boot("neighbours", "6.12")
 
 
 class NoPmuTest(MachineTest):
