@@ -20,7 +20,7 @@ inline constexpr std::size_t kPresenceEvents = 1;
 ///   - its time tells whether the CPU has been offline since it was last asked, which the list of
 ///     online CPUs cannot when the CPU is back already. Events of a CPU that was offline answer as
 ///     before and never count again, without any error. But the time of a whole-CPU event otherwise
-///     never stands still.
+///     never stands still from one reading to the next.
 class CpuPresence {
  public:
   /// `kernel` outlives it.
@@ -38,6 +38,7 @@ class CpuPresence {
 
  private:
   void open();
+  bool goes_on_from(std::chrono::nanoseconds enabled) const;
 
   perf::PerfKernel& kernel_;
   int cpu_;

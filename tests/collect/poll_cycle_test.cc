@@ -291,6 +291,21 @@ TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
   EXPECT_FALSE(cycle.cpu_was_away());
 }
 
+TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence) {
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  for (int second = 0; second < 3; ++second) {
+    kernel_.pass(milliseconds{850});
+    kernel_.pass_in_switches(milliseconds{150});
+
+    const PollReport report = run(cycle, targets({}));
+
+    EXPECT_TRUE(report.failures.empty());
+    EXPECT_EQ(report.groups_closed, 0U);
+    EXPECT_FALSE(cycle.cpu_was_away());
+  }
+}
+
 TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheLooksAre) {
   PollCycle cycle{kernel_, plan_, 0};
   const EventModels models{*plan_};

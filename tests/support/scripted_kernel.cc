@@ -203,6 +203,12 @@ void ScriptedKernel::pass(std::chrono::nanoseconds time) {
   now_ += time;
 }
 
+void ScriptedKernel::pass_in_switches(std::chrono::nanoseconds time) {
+  const std::lock_guard lock{mutex_};
+  now_ += time;
+  for (auto& [group, told] : answers_) told.read_at += time;
+}
+
 std::chrono::nanoseconds ScriptedKernel::now() {
   const std::lock_guard lock{mutex_};
   return now_;

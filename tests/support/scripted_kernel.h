@@ -78,6 +78,9 @@ class ScriptedKernel final : public perf::PerfKernel {
 
   /// So much time passes: for now(), and for groups of whole CPUs that were not told what to say.
   void pass(std::chrono::nanoseconds time);
+  /// The same, but the times of those groups stand still meanwhile, as they do while the real
+  /// kernel switches between cgroups.
+  void pass_in_switches(std::chrono::nanoseconds time);
 
   /// While groups are only tried, the answers are kept for the polls: each counts a little.
   void only_tried(bool trying);
