@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import resource
+import signal
 import subprocess
 import tempfile
 import threading
@@ -321,6 +322,7 @@ class Comings(threading.Thread):
 
 class FairnessTest(unittest.TestCase):
     def test_one_that_stays_is_counted_however_many_come_and_go_before_it_by_path(self):
+        perf_events.require()
         harness.require_events(*EVENTS)
         tree = self.enterContext(harness.CgroupTree("fair"))
         one_a_second = f"limits: {{opens_per_second: {len(EVENTS)}}}"
@@ -335,16 +337,81 @@ class FairnessTest(unittest.TestCase):
         name = "perf_cgroup_task_clock_seconds_total"
         daemon.scrape_when("it", lambda scrape: scrape.has(name, cgroup=cgroup))
         gone = comings.removed - before
-        os.waitpid(burn(tree, cgroup, 0.5), 0)
-        counted = daemon.scrape_after_polls().value(name, cgroup=cgroup)
+        with perf_events.Counters(["task-clock"], harness.online_cpus(),
+                                  tree.mount + cgroup) as reader:
+            os.waitpid(burn(tree, cgroup, 0.5), 0)
+            counted = daemon.scrape_after_polls().value(name, cgroup=cgroup)
+            used = reader.sums()["task-clock"] / 1e9
 
         print(f"counted when {gone} of those before it had gone", flush=True)
         # Who was there before it is gone after one life; the rest is for a busy machine.
         self.assertLess(gone, 3 * Comings.LIFE / Comings.EVERY)
-        used = tree.cpu_seconds(cgroup)
-        if used is None:
-            self.skipTest("version 1 without cpuacct does not tell the CPU time: not compared")
-        self.assertAlmostEqual(counted / used, 1, delta=0.1)
+        self.assertAlmostEqual(counted, used, delta=1e-6)
+
+
+class PingPong:
+    """Two processes in a cgroup each, on one CPU, that pass a byte to and fro: next to nothing but
+    switches between cgroups."""
+
+    def __init__(self, tree, cpu):
+        self.cgroups = [tree.make(name) for name in ("ping", "pong")]
+        there, back = os.pipe(), os.pipe()
+        ends = [(there[0], back[1]), (back[0], there[1])]
+        self.pids = [self._start(tree, cgroup, cpu, *ends[i], first=i == 1)
+                     for i, cgroup in enumerate(self.cgroups)]
+        for fd in (*there, *back):
+            os.close(fd)
+
+    @staticmethod
+    def _start(tree, cgroup, cpu, source, sink, *, first):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                tree.join(cgroup)
+                os.sched_setaffinity(0, {cpu})
+                if first:
+                    os.write(sink, b"x")
+                while os.read(source, 1):
+                    os.write(sink, b"x")
+            finally:
+                os._exit(0)
+        return pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in self.pids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
+class SwitchesTest(unittest.TestCase):
+    def test_cgroups_that_switch_all_the_time_are_counted_as_any_others(self):
+        perf_events.require()
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("switches"))
+        config = config_of(tree, rest="").replace("scope: cgroup", "scope: [cpu, cgroup]")
+        daemon = self.enterContext(harness.Daemon(config))
+        cpu = max(harness.online_cpus())
+        with PingPong(tree, cpu) as ends:
+            daemon.scrape_when("both cgroups", lambda scrape: state(scrape, "counted") == 2)
+            before = daemon.scrape_after_polls()
+            after = daemon.scrape_after_polls(4)
+        name = "perf_cgroup_context_switches_total"
+        switches = [after.value(name, cgroup=cgroup) - before.value(name, cgroup=cgroup)
+                    for cgroup in ends.cgroups]
+        print(f"{sum(switches):.0f} switches between cgroups in some 4 seconds", flush=True)
+        self.assertGreater(min(switches), 1000)
+        # Each passes the CPU to the other, so they differ by what others had in between.
+        self.assertAlmostEqual(switches[0] / switches[1], 1, delta=0.2)
+        # The time of the whole CPU stands still at each switch, which is no absence of it.
+        self.assertNotIn("was offline", daemon.stderr())
+        for scrape in (before, after):
+            for metric in ("perf_group_standstills", "perf_group_anomalies"):
+                self.assertEqual(set(scrape.with_name(metric + "_total").values()), {0}, metric)
+        opened = [scrape.value(EXPORTER + "open_events") for scrape in (before, after)]
+        self.assertEqual(opened[0], opened[1])
 
 
 class LeftOutTest(unittest.TestCase):
