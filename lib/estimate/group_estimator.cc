@@ -204,7 +204,9 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   // Linux 6.1 books some microseconds of each wake-up as not running.
   const bool is_short = ahead > 0 && never_lost;
   if (!is_proof && !is_wrong && !is_short) return;
-  passed.running = nanoseconds{static_cast<std::int64_t>(by_clock)};
+  passed.running = by_clock < enabled  // which is rounded, and may be beyond the range of a time
+                       ? std::min(nanoseconds{static_cast<std::int64_t>(by_clock)}, passed.enabled)
+                       : passed.enabled;
   increment.mistimed = is_proof || is_wrong;
 }
 
