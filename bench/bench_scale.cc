@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "collect/learning.h"
 #include "collect/cpu_totals.h"
+#include "collect/learning.h"
 #include "collect/poll_cycle.h"
 #include "collect/snapshot.h"
 #include "cost.h"

@@ -37,7 +37,8 @@ inline constexpr FamilyRow kSelfFamilies[] = {
      "`auxiliary`: clock, reference; `reason`: anomaly, mistimed, pinned, read, standstill",
      "Errors in readings of the exporter's auxiliary counters (the clock of a target, the activity "
      "reference), by reason: a total of the kernel fell, its running time was booked wrongly, it "
-     "had lost its place on the PMU, the read failed, or it was opened again because the kernel did "
+     "had lost its place on the PMU, the read failed, or it was opened again because the kernel "
+     "did "
      "not let it count."},
     {"perf_event_exporter_cgroups_in_turns", FamilyType::kGauge, "",
      "Cgroups, each once for every CPU, whose groups are enabled in turn because the kernel's "
