@@ -74,7 +74,7 @@ std::vector<std::string> ways_out_of_step(const Examination& here) {
 constexpr const char* kCgroupTimes = "cgroup times";
 
 Findings cannot_tell(const std::string& why) {
-  return {unknown(kCgroupTimes, "cannot be told: " + why)};
+  return {unknown(kCgroupTimes, "could not be determined: " + why)};
 }
 
 /// Where the trial can be done.
@@ -118,13 +118,14 @@ const RotationFinding kRotationFindings[] = {
     {perf::RunningTimes::kFewTurns,
      {State::kUnknown,
       kCgroupTimes,
-      "cannot be told: in a trial the groups took no turns",
+      "could not be determined: in a trial the groups took no turns",
       {},
       {}}},
     {perf::RunningTimes::kCpuShared,
      {State::kUnknown,
       kCgroupTimes,
-      "cannot be told: other work had the CPU during a trial; try again when there is less",
+      "could not be determined: other work had the CPU during a trial; try again when there is "
+      "less",
       {},
       {}}},
 };

@@ -168,7 +168,7 @@ void PollCycle::report_unreadable(const TargetGroup& group, PollReport& report) 
       "last counts of " + group.plan().name,
       Error{0,
             "read the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
-                std::to_string(cpu_) + ", which is offline: the kernel does not tell them",
+                std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
             "none: what was counted of these since the poll before is lost"},
       group.subject(cpu_));
 }

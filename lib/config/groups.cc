@@ -151,7 +151,8 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"cpus",
      [](const Value& value, GroupDraft& draft) { read_cpus(value, draft.group.cpus); },
-     {"Where this group is not counted, beside the CPUs that `cpus` leaves out of all groups.",
+     {"CPUs on which this group is not counted, in addition to those that the top-level `cpus` "
+      "excludes.",
       form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,

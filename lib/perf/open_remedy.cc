@@ -78,7 +78,8 @@ constexpr Row kRows[] = {
     {E2BIG, About::kAny,
      "the kernel cannot read so many events at once: put fewer events in one group"},
     {ENODATA, About::kPmuEvent,
-     "the CPU counts loads by latency only beside their auxiliary event: add mem-loads-aux of the "
+     "the CPU counts loads by latency only together with their auxiliary event: add mem-loads-aux "
+     "of the "
      "same PMU to the group"},
     {EINTR, About::kTracepoint,
      "ftrace has enabled this uprobe, and the kernel does not let both use it: write 0 into its "

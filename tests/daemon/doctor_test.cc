@@ -532,7 +532,7 @@ TEST_F(DoctorTest, CannotTellTimesOfGroupsThatTookNoTurns) {
   kernel_.answer(kTurns, {.enabled = 300ms, .running = 300ms, .counts = {7, 300'000'000}});
 
   EXPECT_EQ(one("cgroup times").state, State::kUnknown);
-  EXPECT_THAT(one("cgroup times").what, StartsWith("cannot be told: "));
+  EXPECT_THAT(one("cgroup times").what, StartsWith("could not be determined: "));
 }
 
 TEST_F(DoctorTest, TriesTimesOnAnotherCpuWhereOtherWorkHadTheFirst) {
@@ -562,7 +562,8 @@ TEST_F(DoctorTest, CannotTellTimesWhereItMayRunOnNoCpu) {
   self_.cgroup = "/system.slice/a.service";
   self_.run_bound_to = [](int, const std::function<void()>&) { return false; };
 
-  EXPECT_EQ(one("cgroup times").what, "cannot be told: this process may run on no CPU of cpu");
+  EXPECT_EQ(one("cgroup times").what,
+            "could not be determined: this process may run on no CPU of cpu");
 }
 
 TEST_F(DoctorTest, SaysNothingOfTurnsWithoutHardwareCounters) {
@@ -652,9 +653,10 @@ TEST_F(DoctorTest, NotesHowManyCgroupsAreLeftOutAndWhy) {
 TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {
   // on each of 2 CPUs 3 events and one more to see it go; 128 in reserve. For a cgroup on each CPU
   // 2 events and the clock of their group, and its directory
-  EXPECT_EQ(one("open files").what,
-            "limit 1024, raised to 20000 at start; 136 needed, and 10 for each cgroup: room for 256 "
-            "cgroups (bound: cgroups.max)");
+  EXPECT_EQ(
+      one("open files").what,
+      "limit 1024, raised to 20000 at start; 136 needed, and 10 for each cgroup: room for 256 "
+      "cgroups (bound: cgroups.max)");
 }
 
 TEST_F(DoctorTest, NotesALimitThatLeavesRoomForFewCgroups) {
