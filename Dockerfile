@@ -24,8 +24,6 @@ COPY daemon daemon
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
     cmake --preset release -DPEX_TESTS=OFF -DPEX_BENCHMARKS=OFF \
       -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
-      -DCMAKE_CXX_FLAGS="-fstack-protector-strong -D_FORTIFY_SOURCE=2" \
-      -DCMAKE_EXE_LINKER_FLAGS="-Wl,-z,relro,-z,now" \
  && cmake --build --preset release --target perf_event_exporter \
  && install -D --strip build/release/daemon/perf_event_exporter /image/usr/bin/perf_event_exporter \
  && install -D -m 644 config/perf_event_exporter.yaml \

@@ -27,6 +27,28 @@ if(PEX_SANITIZERS)
   add_link_options(-fsanitize=${PEX_SANITIZERS})
 endif()
 
+# What a bug in memory could be used for, made harder in what is shipped: a write past a buffer or into
+# the tables of other libraries' functions ends the program. Packages get the same from their
+# distribution, whose flags come first. Debug builds and sanitizers find such a write by themselves.
+option(PEX_HARDENING "Protect stack, buffers and relocations in optimised builds" ON)
+if(PEX_HARDENING AND NOT PEX_SANITIZERS)
+  include(CheckCXXCompilerFlag)
+  include(CheckPIESupported)
+  check_pie_supported(LANGUAGES CXX)
+  set(optimised "$<CONFIG:Release,RelWithDebInfo,MinSizeRel>")
+  foreach(protection -fstack-protector-strong -fstack-clash-protection)
+    string(MAKE_C_IDENTIFIER "has${protection}" has_it)
+    check_cxx_compiler_flag(${protection} ${has_it})
+    if(${has_it})
+      add_compile_options("$<${optimised}:${protection}>")
+    endif()
+  endforeach()
+  if(NOT CMAKE_CXX_FLAGS MATCHES "_FORTIFY_SOURCE")
+    add_compile_definitions("$<${optimised}:_FORTIFY_SOURCE=2>")
+  endif()
+  add_link_options("$<${optimised}:-Wl,-z,relro,-z,now,-z,noexecstack>")
+endif()
+
 # Fast repeat builds where ccache is present; nothing depends on it.
 find_program(CCACHE ccache)
 if(CCACHE)

@@ -1,11 +1,13 @@
 #include "daemon/capabilities.h"
 
 #include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 #include "host/permissions.h"
 
@@ -26,25 +28,54 @@ bool set_own(const Sets& sets) {
   return ::syscall(SYS_capset, &header, sets) == 0;
 }
 
-/// Whether there was anything to take.
-bool take(Sets& sets) {
-  bool taken = false;
+/// The bits of `kept` that are in word `index` of a set.
+std::uint32_t word_of(std::uint64_t kept, unsigned index) {
+  return static_cast<std::uint32_t>(kept >> (32 * index));
+}
+
+void give_up_all_but(std::uint64_t kept, Sets& sets) {
+  for (unsigned index = 0; index < _LINUX_CAPABILITY_U32S_3; ++index) {
+    const std::uint32_t word = word_of(kept, index);
+    sets[index].permitted &= word;
+    sets[index].effective &= word;
+    sets[index].inheritable &= word;  // the kernel then takes them out of the ambient set, too
+  }
+}
+
+void take_permitted(Sets& sets) {
   for (const host::Capability capability : host::kCapabilities) {
     const unsigned number = host::bit_of(capability);
     __user_cap_data_struct& word = sets[CAP_TO_INDEX(number)];
-    const std::uint32_t waiting = CAP_TO_MASK(number) & word.permitted & ~word.effective;
-    word.effective |= waiting;
-    taken = taken || waiting != 0;
+    word.effective |= CAP_TO_MASK(number) & word.permitted;
   }
-  return taken;
+}
+
+bool are_equal(const Sets& one, const Sets& other) {
+  return std::memcmp(one, other, sizeof(Sets)) == 0;
+}
+
+/// Of what a program that is started later could be given. It takes CAP_SETPCAP, so only root does
+/// it, and others have to rely on no_new_privs.
+void limit_bounding_set(std::uint64_t kept) {
+  for (unsigned number = 0; ::prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number) {
+    const bool is_kept = (kept >> number & 1) != 0;
+    if (!is_kept && ::prctl(PR_CAPBSET_DROP, number, 0, 0, 0) != 0) return;
+  }
 }
 
 }  // namespace
 
-Result<> take_permitted_capabilities() {
+Result<> limit_capabilities(std::uint64_t kept) {
+  Sets before{};
+  if (!get_own(before)) return Error{errno, "read the capabilities of this process", {}};
+  limit_bounding_set(kept);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);  // known to every Linux that has perf events of cgroups
   Sets sets{};
-  if (get_own(sets) && (!take(sets) || set_own(sets))) return {};
-  return Error{errno, "take permitted capabilities into use",
+  std::memcpy(sets, before, sizeof sets);
+  give_up_all_but(kept, sets);
+  take_permitted(sets);
+  if (are_equal(sets, before) || set_own(sets)) return {};
+  return Error{errno, "take permitted capabilities into use, and give up the others",
                "look for the denial in the log of the security module (SELinux, AppArmor); or "
                "give the program 'setcap cap_perfmon=ep', which needs nothing to be taken"};
 }

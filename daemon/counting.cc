@@ -52,11 +52,14 @@ Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
   return Planned{std::move(config), std::move(plan), std::move(cpus)};
 }
 
+config::Loaded load_config(const std::string& file) {
+  return file.empty() ? config::load_text(kDefaultConfig, kEmbeddedName) : config::load_file(file);
+}
+
 Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const host::HostRoots& roots,
                                                   perf::PerfKernel& kernel, const Plan* in_force) {
-  config::Loaded loaded =
-      file.empty() ? config::load_text(kDefaultConfig, kEmbeddedName) : config::load_file(file);
+  config::Loaded loaded = load_config(file);
   if (!loaded.mistakes.empty()) return std::move(loaded.mistakes);
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }

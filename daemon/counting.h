@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
+#include "config/load.h"
 #include "daemon/collector.h"
 #include "daemon/plan.h"
 #include "host/roots.h"
@@ -35,6 +36,10 @@ struct Planned {
   std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
 };
 
+/// The configuration in `file`, or the embedded default when that is empty; and what is wrong with
+/// it.
+config::Loaded load_config(const std::string& file);
+
 /// What a configuration means on the machine; `in_force` as for make_plan. Fails with everything
 /// that is wrong with it, and when the machine cannot be read.
 Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
@@ -42,7 +47,7 @@ Result<Planned, std::vector<Error>> plan_for_machine(config::Config config,
                                                      perf::PerfKernel& kernel,
                                                      const Plan* in_force = nullptr);
 
-/// The same for the configuration in `file`, or the embedded default when that is empty.
+/// The same for what load_config() gives.
 Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const host::HostRoots& roots,
                                                   perf::PerfKernel& kernel,

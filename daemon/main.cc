@@ -1,6 +1,7 @@
 #include <signal.h>
 
 #include "daemon/capabilities.h"
+#include "daemon/capability_needs.h"
 #include "daemon/cgroup_list.h"
 #include "daemon/commands.h"
 #include "daemon/doctor.h"
@@ -16,9 +17,10 @@ int main(int argc, char** argv) {
 
   const Options& options = std::get<Options>(parsed);
   if (options.health) return check_health(options);
-  const pex::Result<> taken = take_permitted_capabilities();  // while there is one thread
+  // While there is one thread.
+  const pex::Result<> limited = limit_capabilities(capabilities_kept(capability_needs(options)));
   Log log{options.log_level, options.log_format};
-  if (!taken) log.warn(taken.error());
+  if (!limited) log.warn(limited.error());
   // Never destroyed: a thread that hangs in the kernel may come back after everything else is gone.
   static auto& kernel = *new pex::perf::LinuxPerfKernel;
   if (options.check_config) return check_config(options, kernel);

@@ -46,12 +46,17 @@ struct Row {
 /// Sources: perf_event_open(2) "ERRORS"; kernel/events/core.c; measured on Linux 6.1, 6.12, 6.18.
 constexpr Row kRows[] = {
     {EACCES, About::kUprobe,
-     "grant CAP_SYS_ADMIN to the service: CAP_PERFMON is not enough for uprobes"},
+     "grant CAP_SYS_ADMIN to the service, as CAP_PERFMON is not enough for uprobes; as root, "
+     "restart "
+     "the exporter: it keeps CAP_SYS_ADMIN only if its configuration needs it at the start"},
     {EACCES, About::kAny,
      "grant CAP_PERFMON to the service, or set kernel.perf_event_paranoid to 0 or lower; where it "
      "is 3 or more (Debian's default) set it to 2, as CAP_PERFMON alone is not enough there"},
     {EPERM, About::kBreakpoint,
-     "grant CAP_SYS_ADMIN to the service: CAP_PERFMON is not enough for addresses of the kernel"},
+     "grant CAP_SYS_ADMIN to the service, as CAP_PERFMON is not enough for addresses of the "
+     "kernel; "
+     "as root, restart the exporter: it keeps CAP_SYS_ADMIN only if its configuration needs it at "
+     "the start"},
     {EPERM, About::kAny,
      "a seccomp filter most likely forbids perf_event_open: allow it in the container's or the "
      "unit's filter"},

@@ -116,6 +116,16 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(labels["revision"], REVISION)
         self.assertTrue(labels["description"])
 
+    def test_the_program_is_hardened(self):
+        harness.require(shutil.which("hardening-check"), "hardening-check is not installed (devscripts)")
+        said = subprocess.run(["hardening-check", "--nocfprotection",
+                               f"{self.root}/usr/bin/perf_event_exporter"],
+                              check=False, capture_output=True, text=True).stdout
+        for protection in ("Position Independent Executable", "Stack protected",
+                           "Fortify Source functions", "Read-only relocations",
+                           "Immediate binding", "Stack clash protection"):
+            self.assertRegex(said, f"{protection}: yes")
+
     def test_the_program_may_be_permitted_to_count(self):
         capability = subprocess.run(["getcap", f"{self.root}/usr/bin/perf_event_exporter"],
                                     check=True, capture_output=True, text=True).stdout
