@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+struct libdeflate_compressor;
+
 namespace pex::http {
 
 /// Compresses into the gzip format (RFC 1952), at the level that costs least: of the text of
@@ -12,14 +14,15 @@ namespace pex::http {
 class Gzip {
  public:
   Gzip();
-  ~Gzip();
 
   /// Replaces what `compressed` holds; its memory is used again.
   void compress(std::string_view text, std::string& compressed);
 
  private:
-  struct Stream;
-  std::unique_ptr<Stream> stream_;
+  struct Free {
+    void operator()(libdeflate_compressor* compressor) const;
+  };
+  std::unique_ptr<libdeflate_compressor, Free> compressor_;
 };
 
 }  // namespace pex::http

@@ -33,7 +33,7 @@ OUTSIDE = {
     "boost/": {"http", DAEMON},
     "openssl/": {"http"},
     "crypt.h": {"http"},
-    "zlib.h": {"http"},
+    "libdeflate.h": {"http"},
     "systemd/": {DAEMON},
     "spdlog/": {DAEMON},
     "CLI/": {DAEMON},

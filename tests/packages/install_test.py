@@ -32,7 +32,7 @@ COPIED = {
 }
 ROOMS = "base host perf estimate cgroup collect exposition http config".split()
 # What others may see of the library's headers; Boost is http's, prometheus-cpp exposition's.
-NOT_IN_HEADERS = re.compile(r"#include [<\"](yaml-cpp|spdlog|fmt|CLI|re2|openssl/(?!types\.h)|zlib)")
+NOT_IN_HEADERS = re.compile(r"#include [<\"](yaml-cpp|spdlog|fmt|CLI|re2|openssl/(?!types\.h)|libdeflate)")
 
 
 def cached(build, name):
