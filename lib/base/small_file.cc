@@ -5,20 +5,61 @@
 
 #include <cerrno>
 
-#include "base/unique_fd.h"
-
 namespace pex {
+namespace {
 
-Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes) {
-  const auto failed = [&path](int code) { return Error{code, "read '" + path + "'", {}}; };
+struct KindEntry {
+  mode_t format;  ///< st_mode & S_IFMT
+  std::string_view name;
+};
+/// What can be opened, and must not be: a read would wait for another process, or never end.
+constexpr KindEntry kRefusedKinds[] = {
+    {S_IFIFO, "a FIFO or pipe"},
+    {S_IFSOCK, "a socket"},
+    {S_IFCHR, "a character device"},
+    {S_IFBLK, "a block device"},
+};
+constexpr const char* kKindRemedy = "write its content into a regular file, and name that file";
 
-  const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!fd) return failed(errno);
+std::string attempt(const std::string& path, std::string_view noun) {
+  return "read " + std::string(noun) + (noun.empty() ? "'" : " '") + path + "'";
+}
+
+Result<> check_kind(const struct stat& status, const std::string& path, std::string_view noun) {
+  if (S_ISDIR(status.st_mode)) return Error{EISDIR, attempt(path, noun), {}};
+  for (const KindEntry& kind : kRefusedKinds) {
+    if ((status.st_mode & S_IFMT) != kind.format) continue;
+    return Error{EINVAL, attempt(path, noun) + ", which is " + std::string(kind.name), kKindRemedy};
+  }
+  return {};
+}
+
+}  // namespace
+
+/// The kind is checked before as well, because opening a device can have an effect: a watchdog
+/// starts, a tape rewinds. O_NONBLOCK is for what takes the file's place in between.
+Result<UniqueFd> open_regular_file(const std::string& path, std::string_view noun) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) {
+    if (auto checked = check_kind(status, path, noun); !checked) return checked.error();
+  }
+  UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return Error{errno, attempt(path, noun), {}};
+  if (auto checked = check_kind(status, path, noun); !checked) return checked.error();
+  return fd;
+}
+
+Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes,
+                                    std::string_view noun) {
+  const auto failed = [&](int code) { return Error{code, attempt(path, noun), {}}; };
+
+  const Result<UniqueFd> fd = open_regular_file(path, noun);
+  if (!fd) return fd.error();
 
   std::string content;
   char block[4096];
   for (;;) {
-    const ssize_t got = ::read(fd.get(), block, sizeof block);
+    const ssize_t got = ::read(fd->get(), block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return failed(errno);
     if (got == 0) return content;

@@ -18,6 +18,7 @@ constexpr FileRemedy kFileRemedies[] = {
     {ENOTDIR, "a part of this path is a file; correct ", true},
     {EISDIR, "name a file in this directory"},
     {EACCES, "let the user of this process read the file and enter the directories above it"},
+    {EAGAIN, "another process holds a lease on the file (fcntl(2)); end it, or copy the file"},
 };
 
 std::string about_size(const FileKind& kind) {
@@ -36,11 +37,12 @@ std::string remedy_for(int code, const FileKind& kind) {
 }  // namespace
 
 Result<std::string> read_yaml_file(const std::string& path, const FileKind& kind) {
-  Result<std::string> text = read_small_file(path, kMaxConfigBytes);
-  if (text) return text;
-  const int code = text.error().code;
-  return Error{code, "read the " + std::string(kind.noun) + " '" + path + "'",
-               remedy_for(code, kind)};
+  Result<std::string> text =
+      read_small_file(path, kMaxConfigBytes, "the " + std::string(kind.noun));
+  if (!text && text.error().remedy.empty()) {
+    text.error().remedy = remedy_for(text.error().code, kind);
+  }
+  return text;
 }
 
 std::optional<Node> read_tree(std::string_view text, const std::string& name, const FileKind& kind,

@@ -1,10 +1,9 @@
 #include "host/topology.h"
 
-#include <fcntl.h>
-
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include "base/small_file.h"
 #include "host/cpu_list.h"
@@ -18,8 +17,11 @@ Result<std::vector<int>> OnlineCpus::read() {
     return Error{code, "read the online CPUs from '" + path_ + "'",
                  wrong_place ? "mount sysfs there, or say with --path.sysfs where it is" : ""};
   };
-  if (!file_) file_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_) return failed(errno);
+  if (!file_) {
+    Result<UniqueFd> opened = open_regular_file(path_);
+    if (!opened) return failed(opened.error().code);
+    file_ = *std::move(opened);
+  }
 
   std::array<char, 4096> text;  // sysfs never says more in one file
   const ssize_t size = ::pread(file_.get(), text.data(), text.size(), 0);

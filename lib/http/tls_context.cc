@@ -93,10 +93,11 @@ const char* remedy_for(int code, const Source& source) {
 
 Result<std::string> text_of(const Source& source, const Pem& pem) {
   if (pem.file.empty()) return pem.text;
-  auto text = read_small_file(pem.file, kMaxPemBytes);
-  if (text) return text;
-  const int code = text.error().code;
-  return Error{code, "read " + name_of(source, pem), remedy_for(code, source)};
+  auto text = read_small_file(pem.file, kMaxPemBytes, source.what);
+  if (!text && text.error().remedy.empty()) {
+    text.error().remedy = remedy_for(text.error().code, source);
+  }
+  return text;
 }
 
 /// Reads `text`, which must last as long.

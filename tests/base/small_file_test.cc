@@ -1,8 +1,17 @@
 #include "base/small_file.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "support/temp_tree.h"
@@ -57,6 +66,79 @@ TEST(ReadSmallFileTest, SaysWhichFileAndWhyWhenItCannotBeRead) {
     EXPECT_EQ(text.error().code, row.code) << row.path;
     EXPECT_EQ(text.error().attempted, "read '" + tree.path(row.path) + "'");
   }
+}
+
+// Who opens one of these to read it waits for another process, or never comes to an end.
+
+void expect_refused(const std::string& path, const std::string& kind) {
+  const Result<std::string> text = read_small_file(path, 64, "the configuration");
+
+  ASSERT_FALSE(text) << path;
+  EXPECT_EQ(text.error().code, EINVAL);
+  EXPECT_EQ(text.error().attempted, "read the configuration '" + path + "', which is " + kind);
+  EXPECT_THAT(text.error().remedy, testing::HasSubstr("regular file"));
+  const Result<UniqueFd> opened = open_regular_file(path);
+  ASSERT_FALSE(opened) << path;
+  EXPECT_EQ(opened.error().code, EINVAL);
+}
+
+TEST(ReadSmallFileTest, RefusesAFifoThatNobodyWritesToAndDoesNotWait) {
+  const test::TempTree tree;
+  ASSERT_EQ(::mkfifo(tree.path("fifo").c_str(), 0600), 0);
+  std::filesystem::create_symlink("fifo", tree.path("link"));
+
+  expect_refused(tree.path("fifo"), "a FIFO or pipe");
+  expect_refused(tree.path("link"), "a FIFO or pipe");
+}
+
+TEST(ReadSmallFileTest, RefusesAPipeOfThisProcess) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reading{ends[0]};
+  const UniqueFd writing{ends[1]};
+
+  expect_refused("/dev/fd/" + std::to_string(reading.get()), "a FIFO or pipe");
+}
+
+TEST(ReadSmallFileTest, RefusesASocket) {
+  const test::TempTree tree;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, tree.path("socket").c_str(), sizeof address.sun_path - 1);
+  const UniqueFd bound{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  ASSERT_EQ(::bind(bound.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+
+  expect_refused(tree.path("socket"), "a socket");
+}
+
+TEST(ReadSmallFileTest, RefusesACharacterDevice) {
+  expect_refused("/dev/zero", "a character device");
+  expect_refused("/dev/null", "a character device");
+}
+
+TEST(ReadSmallFileTest, RefusesABlockDevice) {
+  const test::TempTree tree;
+  const dev_t no_driver = makedev(240, 0);  // for experimental use (devices.txt)
+  if (::mknod(tree.path("disk").c_str(), S_IFBLK | 0600, no_driver) != 0) {
+    GTEST_SKIP() << "mknod: " << std::strerror(errno) << "; needs CAP_MKNOD";
+  }
+
+  expect_refused(tree.path("disk"), "a block device");
+}
+
+TEST(ReadSmallFileTest, DoesNotWaitForWhoHasALeaseOnTheFile) {
+  const test::TempTree tree{{"file", "text"}};
+  const auto before = std::signal(SIGIO, SIG_IGN);  // tells the holder that somebody wants the file
+  const UniqueFd holder{::open(tree.path("file").c_str(), O_RDWR | O_CLOEXEC)};
+  if (::fcntl(holder.get(), F_SETLEASE, F_WRLCK) != 0) {
+    GTEST_SKIP() << "F_SETLEASE: " << std::strerror(errno);
+  }
+
+  const Result<std::string> text = read_small_file(tree.path("file"));
+
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, EAGAIN);
+  std::signal(SIGIO, before);
 }
 
 TEST(WithoutFinalNewlineTest, TakesOneLineBreakAway) {

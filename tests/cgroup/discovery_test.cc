@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <semaphore.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -417,6 +419,14 @@ TEST(DiscoveryChoiceTest, TakesThoseThatHaveUsedMostCpuTime) {
   EXPECT_THAT(found->left_out_paths, ElementsAre("/a", "/c"));
 }
 
+TEST(DiscoveryChoiceTest, DoesNotWaitForAFifoInThePlaceOfACpuTime) {
+  const test::TempTree tree{{"a/"}, {"b/cpu.stat", kUse1}};
+  ASSERT_EQ(::mkfifo(tree.path("a/cpu.stat").c_str(), 0600), 0);
+  Discovery discovery{{tree.root()}, selection({"/*"})};
+
+  EXPECT_THAT(paths(*must_update(discovery, 1)), ElementsAre("/b"));
+}
+
 TEST(DiscoveryChoiceTest, TakesTheFirstByPathOfThoseThatHaveUsedAsMuch) {
   test::TempTree tree{{"a/cpu.stat", kUse1}, {"z/"}};
   for (int i = 99; i >= 10; --i) tree.write("b" + std::to_string(i) + "/cpu.stat", kUse5);
@@ -645,30 +655,55 @@ TEST(DiscoveryTest, MissesWhatCameAndWentBetweenTwoUpdates) {
 }
 
 /// Where Discovery has to choose, it asks all it could take for their use before it holds any. This
-/// one has the greatest, and something happens before it has answered.
+/// one has the greatest, and something happens before Discovery has its answer: the kernel sends a
+/// signal to the thread that reads its use (F_NOTIFY in fcntl(2)), whose handler waits meanwhile.
 class WhileItChooses {
  public:
-  WhileItChooses(const test::TempTree& tree, const char* cgroup, std::function<void()> it_happens)
-      : cpu_stat_(tree.path(cgroup) + "/cpu.stat") {
-    EXPECT_EQ(::mkfifo(cpu_stat_.c_str(), 0600), 0);
-    thread_ = std::thread([this, it_happens = std::move(it_happens)] {
-      const UniqueFd answer{
-          ::open(cpu_stat_.c_str(), O_WRONLY | O_CLOEXEC)};  // waits for the question
-      it_happens();
-      EXPECT_EQ(::write(answer.get(), kUse9, std::strlen(kUse9)),
-                std::ssize(std::string_view(kUse9)));
+  WhileItChooses(test::TempTree& tree, const std::string& cgroup, std::function<void()> it_happens)
+      : it_happens_(std::move(it_happens)) {
+    ::sem_init(&asked_, 0, 0);
+    ::sem_init(&happened_, 0, 0);
+    tree.write(cgroup + "/cpu.stat", kUse9);
+    directory_.reset(::open(tree.path(cgroup).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct sigaction handled {};
+    handled.sa_handler = [](int) { when_asked(); };
+    EXPECT_EQ(::sigaction(SIGRTMIN, &handled, &handled_before_), 0);
+    const f_owner_ex here{F_OWNER_TID, ::gettid()};
+    EXPECT_EQ(::fcntl(directory_.get(), F_SETSIG, SIGRTMIN), 0);
+    EXPECT_EQ(::fcntl(directory_.get(), F_NOTIFY, DN_ACCESS), 0) << "CONFIG_DNOTIFY";
+    EXPECT_EQ(::fcntl(directory_.get(), F_SETOWN_EX, &here), 0);
+    thread_ = std::thread([this] {
+      ::sem_wait(&asked_);
+      if (is_asked_) it_happens_();
+      ::sem_post(&happened_);
     });
+    only_ = this;
   }
   WhileItChooses(const WhileItChooses&) = delete;
   WhileItChooses& operator=(const WhileItChooses&) = delete;
   ~WhileItChooses() {
-    // Where nobody has asked, the thread must not wait for ever.
-    const UniqueFd question{::open(cpu_stat_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    EXPECT_TRUE(is_asked_);
+    ::sem_post(&asked_);  // where nobody has asked, the thread must not wait for ever
     thread_.join();
+    only_ = nullptr;
+    ::sigaction(SIGRTMIN, &handled_before_, nullptr);
   }
 
  private:
-  std::string cpu_stat_;
+  static void when_asked() {
+    only_->is_asked_ = true;
+    ::sem_post(&only_->asked_);
+    while (::sem_wait(&only_->happened_) != 0) {
+    }
+  }
+
+  static inline WhileItChooses* only_ = nullptr;
+  std::function<void()> it_happens_;
+  UniqueFd directory_;
+  struct sigaction handled_before_ {};
+  sem_t asked_;
+  sem_t happened_;
+  std::atomic<bool> is_asked_ = false;
   std::thread thread_;
 };
 

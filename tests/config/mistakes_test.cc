@@ -147,19 +147,23 @@ const std::vector<MistakeRow> kRows = {
      "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
-     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, "
+     "cgroups, "
      "kubernetes, evidence, openmetrics, limits"},
     {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
      "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
-     "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, "
+     "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, "
+     "openmetrics, "
      "limits"},
     {"AListAsAKey",
      kOneGroup + "? [x]\n"
                  ": y\n",
-     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, groups, "
+     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
-     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, groups, "
+     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "groups, "
      "cgroups, kubernetes, evidence, openmetrics, limits"},
     {"ADuplicateKey",
      kOneGroup + "collection:\n"
@@ -949,6 +953,21 @@ TEST_F(FileMistakesTest, AFileOf10MegabytesIsTooLarge) {
                           "': File too large (EFBIG). Remedy: a configuration is 1 MiB at most; "
                           "is this the right file?"));
   EXPECT_EQ(loaded.mistakes[0].code, EFBIG);
+}
+
+TEST_F(FileMistakesTest, AFifoIsRefusedAndNotWaitedFor) {
+  const std::string path = folder_ + "/fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre("read the configuration '" + path +
+                          "', which is a FIFO or pipe: Invalid argument (EINVAL). Remedy: write "
+                          "its content into a regular file, and name that file"));
+}
+
+TEST_F(FileMistakesTest, ADeviceIsRefused) {
+  EXPECT_THAT(messages(load_file("/dev/zero")),
+              ElementsAre(testing::HasSubstr("which is a character device")));
 }
 
 TEST_F(FileMistakesTest, AFileOfExactlyTheLargestSizeIsRead) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <string>
@@ -874,6 +875,17 @@ TEST(WebConfigFileTest, ThatIsMissingIsNamedWithItsOption) {
                           "': No such file or directory (ENOENT). Remedy: create the file, or name "
                           "another one with --web.config.file"));
   EXPECT_EQ(loaded.mistakes[0].code, ENOENT);
+}
+
+TEST(WebConfigFileTest, ThatIsAFifoIsRefusedAndNotWaitedFor) {
+  const test::TempTree tree;
+  const std::string path = tree.path("web.yaml");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_THAT(messages(load_web_config_file(path)),
+              ElementsAre("read the web configuration '" + path +
+                          "', which is a FIFO or pipe: Invalid argument (EINVAL). Remedy: write "
+                          "its content into a regular file, and name that file"));
 }
 
 TEST(WebConfigFileTest, ThatIsTooLargeIsNamedAsWhatItIs) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <vector>
@@ -39,6 +40,16 @@ TEST(OnlineCpusTest, NameTheOptionToSetWhenTheFileIsNotThere) {
   EXPECT_EQ(cpus.error().code, ENOENT);
   EXPECT_THAT(cpus.error().attempted, HasSubstr(tree.path("sys/devices/system/cpu/online")));
   EXPECT_THAT(cpus.error().remedy, HasSubstr("--path.sysfs"));
+}
+
+TEST(OnlineCpusTest, AreNotWaitedForWhereAFifoIsInThePlaceOfTheFile) {
+  test::TempTree tree{{"devices/system/cpu/"}};
+  ASSERT_EQ(::mkfifo(tree.path("devices/system/cpu/online").c_str(), 0600), 0);
+
+  const Result<std::vector<int>> cpus = online_cpus({.sysfs = tree.root(), .cgroupfs = {}});
+
+  ASSERT_FALSE(cpus);
+  EXPECT_EQ(cpus.error().code, EINVAL);
 }
 
 TEST(OnlineCpusTest, AreNeverNoneAndNeverGuessed) {

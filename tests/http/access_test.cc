@@ -78,6 +78,27 @@ TEST(AccessTest, NamesTheFileThatCannotBeRead) {
             "read client CA '" + tree.path("empty") + "': no start line" + kClientCaRemedy);
 }
 
+TEST(AccessTest, RefusesAFifoInPlaceOfAnyOfItsFilesAndDoesNotWaitForIt) {
+  const TempTree tree;
+  const std::string fifo = tree.path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  struct Case {
+    const char* what;
+    Pem TlsSettings::*pem;
+  };
+
+  for (const Case& each :
+       {Case{"certificate", &TlsSettings::certificate}, Case{"key", &TlsSettings::key},
+        Case{"client CA", &TlsSettings::client_ca}}) {
+    AccessSettings settings = with_tls();
+    (*settings.tls).*each.pem = {.file = fifo};
+    EXPECT_EQ(complaint_about(settings),
+              std::string{"read "} + each.what + " '" + fifo +
+                  "', which is a FIFO or pipe: Invalid argument (EINVAL). Remedy: write its "
+                  "content into a regular file, and name that file");
+  }
+}
+
 TEST(AccessTest, TellsWhoMustBeAllowedToReadAFile) {
   TempTree tree{{"key.pem", identity().key()}};
   ASSERT_EQ(::chmod(tree.path("key.pem").c_str(), 0), 0);

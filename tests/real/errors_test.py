@@ -378,6 +378,21 @@ class CommandTest(FileTest):
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
         self.assertRegex(ended.stderr, r"^\S*config\.yaml:1:\d+: ")  # plain, for editors
 
+    def test_check_refuses_what_is_no_regular_file_and_does_not_wait_for_it(self):
+        fifo = f"{self.folder}/fifo"
+        os.mkfifo(fifo)
+        web = f"--web.config.file={fifo}"
+        for args in ([f"--config.file={fifo}"], [f"--config.file={self.file(CPU_ONLY)}", web]):
+            ended = run("--config.check", *args)
+            self.assertEqual((ended.returncode, ended.stdout), (1, ""), args)
+            self.assertRegex(ended.stderr, r"/fifo', which is a FIFO or pipe: .* Remedy: .*")
+        self.assertIn("a character device", run("--config.check", "--config.file=/dev/zero").stderr)
+        piped = subprocess.run([harness.daemon_binary, "--config.check", "--config.file=/dev/stdin"],
+                               input=CPU_ONLY, capture_output=True, text=True, check=False,
+                               timeout=harness.PATIENCE)
+        self.assertEqual(piped.returncode, 1)
+        self.assertIn("a FIFO or pipe", piped.stderr)
+
     def test_embedded_configuration_counts_what_there_is(self):
         ended = run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))

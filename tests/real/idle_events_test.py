@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -121,8 +122,11 @@ class IdleEventsTest(unittest.TestCase):
     def test_a_single_scrape_counts_beside_them_as_well(self):
         self.hold_first()
 
-        ended = subprocess.run([harness.daemon_binary, "--once", "--config.file=/dev/stdin"],
-                               input=self.config, capture_output=True, text=True, check=True)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
+            file.write(self.config)
+            file.flush()
+            ended = subprocess.run([harness.daemon_binary, "--once", f"--config.file={file.name}"],
+                                   capture_output=True, text=True, check=True)
 
         scrape = harness.Scrape(ended.stdout)
         for cpu in map(str, self.cpus):
