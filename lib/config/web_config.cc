@@ -146,6 +146,10 @@ constexpr Key<WebDraft> kWebKeys[] = {
      [](const Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); },
      {.inner = [](const std::string& map,
                   std::vector<KeyReference>& all) { list_keys<RateDraft>(kRateKeys, map, all); }}},
+    {"allow_downgrade",
+     [](const Value& value, WebDraft& draft) {
+       assign(draft.config.allow_downgrade, read_flag(value));
+     }},
 };
 
 void read_web_config(const Node& root, const std::string& name, WebConfig& config,

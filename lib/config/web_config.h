@@ -58,6 +58,9 @@ struct WebConfig {
   std::map<std::string, std::string> users;                  ///< name -> bcrypt hash
   std::vector<std::pair<std::string, std::string>> headers;  ///< of every response
   std::optional<WebRateLimit> rate_limit;                    ///< nothing: no limit
+  /// A running server may adopt it although it opens what was shut (see web_protections.h). Known
+  /// to this exporter alone.
+  bool allow_downgrade = false;
   /// What is taken and makes no difference here, for the log: `file:line:column: key: why`.
   std::vector<std::string> remarks;
 };

@@ -1,7 +1,9 @@
 #include "config/web_tls.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -268,6 +270,18 @@ std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
   require_certificate_and_key(value, draft);
   give_pems(draft);
   return std::move(draft.tls);
+}
+
+std::string_view word_of(ClientAuth policy) {
+  return std::find_if(std::begin(kClientAuths), std::end(kClientAuths),
+                      [=](const ClientAuthRow& row) { return row.client_auth == policy; })
+      ->word;
+}
+
+std::string_view word_of(TlsVersion version) {
+  return std::find_if(std::begin(kVersions), std::end(kVersions),
+                      [=](const VersionRow& row) { return row.version == version; })
+      ->word;
 }
 
 void list_tls_keys(const std::string& map, std::vector<KeyReference>& all) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/reference.h"
@@ -14,6 +15,10 @@ namespace pex::config {
 /// that needs one. Files are relative to `directory`; `remarks` are those of WebConfig.
 std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
                                std::vector<std::string>& remarks);
+
+/// As the file spells them: "RequireAndVerifyClientCert", "TLS12".
+std::string_view word_of(ClientAuth policy);
+std::string_view word_of(TlsVersion version);
 
 /// Appends its keys, which stand in `map`.
 void list_tls_keys(const std::string& map, std::vector<KeyReference>& all);

@@ -397,22 +397,22 @@ const std::vector<WebMistakeRow> kRows = {
     // What the file is as a whole.
     {"AListAtTheTop", "- a\n",
      "w.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "tls_server_config, http_server_config, basic_auth_users, rate_limit"},
+     "tls_server_config, http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
     {"AWordAtTheTop", "alice:hunter2\n",
      "w.yaml:1:1: found a text where a map of keys is expected. Remedy: the keys here are: "
-     "tls_server_config, http_server_config, basic_auth_users, rate_limit"},
+     "tls_server_config, http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
     {"TheOtherKindOfFile", "groups: []\n",
      "w.yaml:1:1: groups: unknown key. Remedy: the keys here are: tls_server_config, "
-     "http_server_config, basic_auth_users, rate_limit"},
+     "http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
     {"AMisspelledKey", "basic_auth_user: {}\n",
      "w.yaml:1:1: basic_auth_user: unknown key. Remedy: did you mean 'basic_auth_users'?"},
     {"AnUnknownKeyOf32Letters", std::string(32, 'x') + ": 1\n",
      "w.yaml:1:1: " + std::string(32, 'x') +
          ": unknown key. Remedy: the keys here are: tls_server_config, http_server_config, "
-         "basic_auth_users, rate_limit"},
+         "basic_auth_users, rate_limit, allow_downgrade"},
     {"AnUnknownKeyOf33Letters", std::string(33, 'x') + ": 1\n",
      "w.yaml:1:1: unknown key. Remedy: the keys here are: tls_server_config, http_server_config, "
-     "basic_auth_users, rate_limit"},
+     "basic_auth_users, rate_limit, allow_downgrade"},
     {"AnUnknownKeyInCapitals", "rate_limit: {LIMIT: 1}\n",
      "w.yaml:1:14: rate_limit: unknown key. Remedy: the keys here are: interval, burst"},
     {"AnUnknownKeyWithoutAValue", "rate_limit: {limit}\n",
@@ -853,6 +853,13 @@ INSTANTIATE_TEST_SUITE_P(
         "tls_server_config: {cert_file: a, key_file: -----BEGIN hunter2}\n",
         "tls_server_config: {cert_file: a, key_file: \"hunter2\\nhunter2\"}\n",
         "tls_server_config: {cert_file: a, key_file: hunter2, key: \"hunter2\\e\"}\n"));
+
+TEST(AllowDowngradeTest, IsAFlagThatIsFalseUnlessWritten) {
+  EXPECT_FALSE(load("{}\n").config.allow_downgrade);
+  EXPECT_TRUE(load("allow_downgrade: true\n").config.allow_downgrade);
+  EXPECT_THAT(messages(load("allow_downgrade: yes\n")),
+              ElementsAre(HasSubstr("w.yaml:1:18: allow_downgrade: ")));
+}
 
 TEST(WebConfigFileTest, IsReadWithItsFilesBesideIt) {
   const test::TempTree tree{{"web.yaml", "tls_server_config: {cert_file: a, key_file: /b}\n"}};

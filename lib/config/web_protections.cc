@@ -1,0 +1,145 @@
+#include "config/web_protections.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+#include "config/web_tls.h"
+
+namespace pex::config {
+namespace {
+
+using Protections = WebProtections;
+
+bool verifies_clients(const Protections& of) {
+  return of.client_auth == ClientAuth::kRequireAndVerifyClientCert;
+}
+
+/// Without TLS the protections that are part of it are gone as well, which needs no message.
+bool keeps_tls(const Protections& before, const Protections& after) {
+  return before.tls && after.tls;
+}
+
+/// True for an element of `wanted` that is not among `all`.
+bool lacks_any(const std::vector<std::string>& all, const std::vector<std::string>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& each) {
+    return std::find(all.begin(), all.end(), each) == all.end();
+  });
+}
+
+bool allows_more(const std::optional<WebRateLimit>& after, const WebRateLimit& before) {
+  return !after || after->interval < before.interval || after->burst > before.burst;
+}
+
+std::string counted(std::size_t number, const std::string& noun) {
+  if (number == 0) return "no " + noun;
+  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& each : list) text += (text.empty() ? "" : ", ") + each;
+  return text.empty() ? "none" : text;
+}
+
+std::string text_of(const std::optional<WebRateLimit>& limit) {
+  if (!limit) return "no limit";
+  return "1 request in " + format_duration(limit->interval) + ", burst " +
+         std::to_string(limit->burst);
+}
+
+/// The place to add a protection.
+struct ProtectionEntry {
+  std::string_view name;
+  std::string_view key;
+  bool opens;  ///< less of it lets somebody in, or listen: see Downgrade
+  bool (*is_less)(const Protections& before, const Protections& after);
+  std::string (*state)(const Protections&);
+};
+
+constexpr ProtectionEntry kProtections[] = {
+    {"tls", "tls_server_config", true,
+     [](const Protections& before, const Protections& after) { return before.tls && !after.tls; },
+     [](const Protections& of) { return std::string(of.tls ? "TLS" : "plain HTTP"); }},
+    {"client_certificate", "tls_server_config.client_auth_type", true,
+     [](const Protections& before, const Protections& after) {
+       return keeps_tls(before, after) && verifies_clients(before) && !verifies_clients(after);
+     },
+     [](const Protections& of) { return std::string(word_of(of.client_auth)); }},
+    {"client_allowed_sans", "tls_server_config.client_allowed_sans", true,
+     [](const Protections& before, const Protections& after) {
+       return keeps_tls(before, after) && verifies_clients(after) && before.allowed_sans > 0 &&
+              after.allowed_sans == 0;
+     },
+     [](const Protections& of) {
+       return of.allowed_sans == 0 ? std::string("any name") : counted(of.allowed_sans, "name");
+     }},
+    {"users", "basic_auth_users", true,
+     [](const Protections& before, const Protections& after) {
+       return before.users > 0 && after.users == 0;
+     },
+     [](const Protections& of) { return counted(of.users, "user"); }},
+    {"min_version", "tls_server_config.min_version", false,
+     [](const Protections& before, const Protections& after) {
+       return keeps_tls(before, after) && after.min_version < before.min_version;
+     },
+     [](const Protections& of) {
+       return of.tls ? std::string(word_of(of.min_version)) : std::string("none");
+     }},
+    {"cipher_suites", "tls_server_config.cipher_suites", false,
+     [](const Protections& before, const Protections& after) {
+       return keeps_tls(before, after) && !before.ciphers.empty() &&
+              (after.ciphers.empty() || lacks_any(before.ciphers, after.ciphers));
+     },
+     [](const Protections& of) {
+       return of.ciphers.empty() ? std::string("those of OpenSSL") : joined(of.ciphers);
+     }},
+    {"rate_limit", "rate_limit", false,
+     [](const Protections& before, const Protections& after) {
+       return before.rate_limit && allows_more(after.rate_limit, *before.rate_limit);
+     },
+     [](const Protections& of) { return text_of(of.rate_limit); }},
+    {"headers", "http_server_config.headers", false,
+     [](const Protections& before, const Protections& after) {
+       return lacks_any(after.headers, before.headers);
+     },
+     [](const Protections& of) { return joined(of.headers); }},
+};
+
+}  // namespace
+
+WebProtections protections_of(const WebConfig& config) {
+  WebProtections of;
+  of.users = config.users.size();
+  of.rate_limit = config.rate_limit;
+  for (const auto& [name, value] : config.headers) of.headers.push_back(name);
+  if (!config.tls) return of;
+  of.tls = true;
+  of.client_auth = config.tls->client_auth;
+  of.allowed_sans = config.tls->client_allowed_sans.size();
+  of.min_version = config.tls->min_version;
+  of.ciphers = config.tls->ciphers;
+  return of;
+}
+
+std::vector<Downgrade> downgrades(const WebProtections& before, const WebProtections& after) {
+  std::vector<Downgrade> found;
+  for (const ProtectionEntry& each : kProtections) {
+    if (!each.is_less(before, after)) continue;
+    found.push_back({each.name, each.key, each.opens, each.state(before), each.state(after)});
+  }
+  return found;
+}
+
+std::string describe(const Downgrade& downgrade) {
+  return std::string(downgrade.key) + " from " + downgrade.before + " to " + downgrade.after;
+}
+
+std::vector<ProtectionState> states_of(const WebProtections& protections) {
+  std::vector<ProtectionState> states;
+  for (const ProtectionEntry& each : kProtections) {
+    states.push_back({each.name, each.state(protections), each.opens});
+  }
+  return states;
+}
+
+}  // namespace pex::config
