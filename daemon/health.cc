@@ -16,13 +16,34 @@ namespace {
 /// matters: a loop that turns answers within milliseconds.
 constexpr std::chrono::seconds kPatience{3};
 constexpr unsigned kHttpOk = 200;
+constexpr unsigned kHttpBadRequest = 400;
 
 /// A file with mistakes does not stop who read it before they were made: then there is TLS most
 /// likely, as that is what such a file is for.
-bool speaks_tls(const std::string& web_config_file) {
+bool asks_for_tls(const std::string& web_config_file) {
   if (web_config_file.empty()) return false;
   const config::LoadedWebConfig loaded = config::load_web_config_file(web_config_file);
   return !loaded.mistakes.empty() || loaded.config.tls.has_value();
+}
+
+/// Plain HTTP in place of TLS is answered with 400.
+bool may_speak_otherwise(const Result<http::Fetched>& answer) {
+  return !answer || answer->status == kHttpBadRequest;
+}
+
+/// First as the file has it, then the other way: what is in force may be older than the file. A
+/// server that has refused to open itself must not be restarted for it, as it would then open.
+Result<http::Fetched> ask(const Options& target, const char* path) {
+  using Clock = std::chrono::steady_clock;
+  const std::string& address = target.listen_addresses.front();
+  const bool tls = asks_for_tls(target.web_config_file);
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  Result<http::Fetched> answer = http::fetch({address, tls}, path, kPatience);
+  if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
+  const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
+  if (left.count() <= 0) return answer;
+  Result<http::Fetched> otherwise = http::fetch({address, !tls}, path, left);
+  return may_speak_otherwise(otherwise) ? answer : otherwise;
 }
 
 bool is_this_program(std::string_view argument) {
@@ -53,10 +74,8 @@ ExitStatus check_health(const Options& options) {
     return tell({0, "ask for health: only systemd knows where it listens",
                  "give one of its addresses as --web.listen-address"});
   }
-  const http::Destination destination{target.listen_addresses.front(),
-                                      speaks_tls(target.web_config_file)};
   const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
-  const Result<http::Fetched> answer = http::fetch(destination, path, kPatience);
+  const Result<http::Fetched> answer = ask(target, path);
   if (!answer) return tell(answer.error());
   std::cout << answer->body << std::flush;
   return answer->status == kHttpOk ? kOk : kFailed;
