@@ -264,6 +264,7 @@ Status App::full_status() {
                       .interval = counting_.interval,
                       .telemetry_path = options_.telemetry_path,
                       .configuration = load_,
+                      .web_configuration = web_server_.configuration(),
                       .process = own_process()});
 }
 

@@ -16,9 +16,20 @@ void FileStamps::add(std::string path) {
   files_.emplace_back(std::move(path), stamp);
 }
 
-bool FileStamps::have_changed() const {
-  return std::any_of(files_.begin(), files_.end(),
-                     [](const auto& file) { return read(file.first) != file.second; });
+FileStamps FileStamps::again() const {
+  FileStamps now;
+  for (const auto& [path, stamp] : files_) now.add(path);
+  return now;
+}
+
+/// By both times: a copy can set the one back, and some file systems do not keep the other.
+bool FileStamps::are_older_than(std::chrono::system_clock::time_point time) const {
+  const long long limit =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  return std::all_of(files_.begin(), files_.end(), [&](const auto& file) {
+    const Stamp& stamp = file.second;
+    return stamp.bytes >= 0 && stamp.modified_ns < limit && stamp.changed_ns < limit;
+  });
 }
 
 FileStamps::Stamp FileStamps::read(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,13 @@ class FileStamps {
   /// One more file, as it is now.
   void add(std::string path);
 
-  /// Whether one of them is not what it was when it was added.
-  bool have_changed() const;
+  /// The same files, as they are now.
+  FileStamps again() const;
+
+  /// Whether all of them are there, and nobody has changed one at or after `time`.
+  bool are_older_than(std::chrono::system_clock::time_point time) const;
+
+  bool operator==(const FileStamps&) const = default;
 
  private:
   struct Stamp {

@@ -262,6 +262,7 @@ Status make_status(const Known& known) {
   status.cgroups_missed = known.polled.cgroups_missed;
   status.limits = limits_of(known);
   status.configuration = known.configuration;
+  status.web_configuration = known.web_configuration;
   status.telemetry_path = known.telemetry_path;
   return status;
 }

@@ -11,6 +11,7 @@
 
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
+#include "config/web_protections.h"
 #include "daemon/activity.h"
 #include "daemon/plan.h"
 #include "host/own_process.h"
@@ -23,6 +24,13 @@ struct ConfigurationLoad {
   std::chrono::system_clock::time_point in_force_since;
   std::chrono::system_clock::time_point last_tried;
   std::vector<std::string> mistakes;  ///< of the last try; none when it succeeded
+};
+
+/// The web configuration in force, which is not what stands in the file after a load that failed.
+struct WebConfigurationLoad {
+  ConfigurationLoad load;
+  std::vector<config::ProtectionState> protections;  ///< in force
+  std::vector<std::string> downgrades;               ///< that the load in force has brought
 };
 
 /// What has become of the polls since the start, whatever was counted meanwhile.
@@ -46,6 +54,7 @@ struct Known {
   std::chrono::nanoseconds interval{};
   std::string telemetry_path;
   ConfigurationLoad configuration;
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
   std::optional<host::OwnProcess> process;
 };
 
@@ -167,6 +176,7 @@ struct Status {
   std::uint64_t cgroups_missed = 0;  ///< since the start
   Limits limits;
   ConfigurationLoad configuration;
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
   std::string telemetry_path;
 };
 

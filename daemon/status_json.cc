@@ -222,6 +222,19 @@ json::object configuration(const ConfigurationLoad& load) {
           {"mistakes", texts(load.mistakes)}};
 }
 
+json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
+  if (!web) return {};
+  json::object object = configuration(web->load);
+  json::array protections;
+  for (const config::ProtectionState& each : web->protections) {
+    protections.push_back(
+        json::object{{"protection", each.protection}, {"state", text(each.state)}});
+  }
+  object["protections"] = std::move(protections);
+  object["downgrades"] = texts(web->downgrades);
+  return object;
+}
+
 json::object links(const Status& status) {
   json::object object;
   for (const Link& link : links_of(status)) object[link.key] = text(link.path);
@@ -246,6 +259,7 @@ std::string status_json(const Status& status) {
                             {"limits", limits(status.limits)},
                             {"polls", polls(status)},
                             {"configuration", configuration(status.configuration)},
+                            {"web_configuration", web_configuration(status.web_configuration)},
                             {"links", links(status)}};
   return json::serialize(object) + '\n';
 }

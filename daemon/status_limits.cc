@@ -94,10 +94,19 @@ std::string last_poll_facts(const Status& status) {
          fact("Targets in turns by hand", count_text(poll.targets_in_turns));
 }
 
-std::string mistakes_html(const ConfigurationLoad& load) {
+std::string list_html(const std::vector<std::string>& lines) {
   std::string items;
-  for (const std::string& mistake : load.mistakes) items += element("li", html(mistake));
-  return element("ul class=\"list\"", items);
+  for (const std::string& line : lines) items += element("li", html(line));
+  return lines.empty() ? "" : element("ul class=\"list\"", items);
+}
+
+std::string load_facts(const ConfigurationLoad& load, std::chrono::system_clock::time_point now) {
+  const std::string verdict = load.mistakes.empty() ? element("span class=\"good\"", "succeeded")
+                                                    : element("strong class=\"bad\"", "failed");
+  return fact("File",
+              load.file.empty() ? "the embedded default" : element("code", html_path(load.file))) +
+         fact("In force since", time_html(load.in_force_since, now)) +
+         fact("Last load", verdict + ", " + time_html(load.last_tried, now));
 }
 
 }  // namespace
@@ -118,15 +127,20 @@ std::string polls_html(const Status& status) {
 
 std::string configuration_html(const Status& status) {
   const ConfigurationLoad& load = status.configuration;
-  const bool failed = !load.mistakes.empty();
-  const std::string verdict = failed ? element("strong class=\"bad\"", "failed")
-                                     : element("span class=\"good\"", "succeeded");
   return section("configuration", "Configuration",
-                 facts(fact("File", load.file.empty() ? "the embedded default"
-                                                      : element("code", html_path(load.file))) +
-                       fact("In force since", time_html(load.in_force_since, status.now)) +
-                       fact("Last load", verdict + ", " + time_html(load.last_tried, status.now))) +
-                     (failed ? mistakes_html(load) : ""));
+                 facts(load_facts(load, status.now)) + list_html(load.mistakes));
+}
+
+std::string web_configuration_html(const Status& status) {
+  if (!status.web_configuration) return {};
+  const WebConfigurationLoad& web = *status.web_configuration;
+  std::string in_force;
+  for (const config::ProtectionState& each : web.protections) {
+    in_force += fact(element("code", html(each.protection)), html(each.state));
+  }
+  return section("web-configuration", "Web configuration",
+                 facts(load_facts(web.load, status.now) + in_force) + list_html(web.load.mistakes) +
+                     list_html(web.downgrades));
 }
 
 }  // namespace pex::daemon

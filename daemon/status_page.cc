@@ -46,6 +46,7 @@ std::string main_html(const Status& status) {
           groups_html(status) + not_counted_html(status) + remarks_html(status) +
           left_out_html(status) + element("div class=\"pair\"", limits_html(status)) + "\n" +
           element("div class=\"pair\"", polls_html(status) + configuration_html(status)) +
+          web_configuration_html(status) +
           element("p class=\"as-of\"", "As of " + utc_time(status.now) + ".") + "\n");
 }
 

@@ -21,5 +21,6 @@ std::string left_out_html(const Status& status);
 std::string limits_html(const Status& status);
 std::string polls_html(const Status& status);
 std::string configuration_html(const Status& status);
+std::string web_configuration_html(const Status& status);
 
 }  // namespace pex::daemon

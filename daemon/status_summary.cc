@@ -69,6 +69,16 @@ std::string troubles_html(const Status& status) {
                     "the last " + link("configuration", "configuration") +
                         " had mistakes, and the one before stays in force.");
   }
+  if (status.web_configuration && !status.web_configuration->load.mistakes.empty()) {
+    items += notice("bad", "Not reloaded:",
+                    "the last " + link("web-configuration", "web configuration") +
+                        " is not adopted, and the one before stays in force.");
+  }
+  if (status.web_configuration && !status.web_configuration->downgrades.empty()) {
+    items += notice("warn", "Less protected:",
+                    "the last change of the " + link("web-configuration", "web configuration") +
+                        " lowered a protection.");
+  }
   if (const std::size_t events = events_not_counted(status); events > 0) {
     items +=
         notice("warn", "Not counted:",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/web_config.h"
+#include "daemon/exposed_file.h"
 
 namespace pex::daemon {
 namespace {
@@ -67,22 +68,15 @@ http::AccessSettings settings_of(const WebConfig& config) {
   return settings;
 }
 
-/// What one reading of the file, and of those that it names, gave. Each is stamped before it is
-/// read, so that a change in between is seen the next time.
-struct Reading {
-  FileStamps stamps;
-  Result<std::shared_ptr<const http::Access>, std::vector<Error>> access = http::open_access();
-  std::vector<std::string> remarks;
-};
-
 /// Much longer than a shortage of descriptors takes to pass, and as often as anybody wants to be
 /// told.
 constexpr std::chrono::seconds kRetryAfter{10};
 
 /// Whether a system call failed for a reason that no change of a file ends: a lack of descriptors.
 bool may_pass(const std::vector<Error>& errors) {
-  return std::any_of(errors.begin(), errors.end(),
-                     [](const Error& error) { return error.code != 0 && error.code != ENOENT; });
+  return std::any_of(errors.begin(), errors.end(), [](const Error& error) {
+    return error.code != 0 && error.code != ENOENT && error.code != EINVAL;
+  });
 }
 
 void stamp_files_of(const config::WebTls& tls, FileStamps& stamps) {
@@ -91,7 +85,62 @@ void stamp_files_of(const config::WebTls& tls, FileStamps& stamps) {
   }
 }
 
-Reading read(const std::string& file) {
+/// Passwords can be guessed from their hashes.
+bool holds_secrets(const WebConfig& config) {
+  return !config.users.empty() || (config.tls && !config.tls->key.text.empty());
+}
+
+void remark_if_exposed(const std::string& what, const std::string& file,
+                       std::vector<std::string>& remarks) {
+  if (!is_readable_by_all(file)) return;
+  remarks.push_back(describe({0, what + " '" + file + "' can be read by every user of this machine",
+                              "chmod o-r " + file +
+                                  "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an "
+                                  "'fsGroup'"}));
+}
+
+std::vector<std::string> remarks_on(const std::string& file, WebConfig& config) {
+  std::vector<std::string> remarks = std::move(config.remarks);
+  if (holds_secrets(config)) remark_if_exposed("the web configuration", file, remarks);
+  if (config.tls && !config.tls->key.file.empty()) {
+    remark_if_exposed("the key", config.tls->key.file, remarks);
+  }
+  return remarks;
+}
+
+bool opens_any(const std::vector<config::Downgrade>& downgrades) {
+  return std::any_of(downgrades.begin(), downgrades.end(),
+                     [](const config::Downgrade& each) { return each.opens; });
+}
+
+std::string needless_consent(const std::string& file) {
+  return describe({0,
+                   "the web configuration '" + file +
+                       "' has 'allow_downgrade: true', and takes no protection away",
+                   "remove the key: with it, a damaged file can open the server"});
+}
+
+std::string open_to_all(const std::string& file) {
+  return describe({0,
+                   "the web configuration '" + file +
+                       "' has neither TLS nor users, so everybody who reaches this server may "
+                       "scrape it in plain HTTP",
+                   "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
+}
+
+}  // namespace
+
+/// What one reading of the file, and of those that it names, gave. Each is stamped before it is
+/// read, so that a change in between is seen afterwards.
+struct WebAccess::Reading {
+  FileStamps stamps;
+  Result<std::shared_ptr<const http::Access>, std::vector<Error>> access = http::open_access();
+  config::WebProtections protections;
+  bool allows_downgrade = false;
+  std::vector<std::string> remarks;
+};
+
+WebAccess::Reading WebAccess::read(const std::string& file) {
   Reading reading;
   reading.stamps.add(file);
   config::LoadedWebConfig loaded = config::load_web_config_file(file);
@@ -99,9 +148,12 @@ Reading read(const std::string& file) {
     reading.access = std::move(loaded.mistakes);
     return reading;
   }
-  if (loaded.config.tls) stamp_files_of(*loaded.config.tls, reading.stamps);
-  reading.remarks = std::move(loaded.config.remarks);
-  auto access = http::make_access(settings_of(loaded.config));
+  WebConfig& config = loaded.config;
+  if (config.tls) stamp_files_of(*config.tls, reading.stamps);
+  reading.protections = config::protections_of(config);
+  reading.allows_downgrade = config.allow_downgrade;
+  reading.remarks = remarks_on(file, config);
+  auto access = http::make_access(settings_of(config));
   if (access) {
     reading.access = *std::move(access);
   } else {
@@ -110,35 +162,94 @@ Reading read(const std::string& file) {
   return reading;
 }
 
-}  // namespace
-
 Result<WebAccess, std::vector<Error>> WebAccess::load(const std::string& file,
                                                       std::vector<std::string>& remarks) {
   Reading reading = read(file);
   if (!reading.access) return reading.access.error();
   remarks = std::move(reading.remarks);
+  if (!reading.protections.tls && reading.protections.users == 0) {
+    remarks.push_back(open_to_all(file));
+  }
+  if (reading.allows_downgrade) remarks.push_back(needless_consent(file));
   WebAccess access;
   access.file_ = file;
   access.stamps_ = std::move(reading.stamps);
+  access.in_force_ = std::move(reading.protections);
   access.access_ = *std::move(reading.access);
   return access;
 }
 
 std::shared_ptr<const http::Access> WebAccess::current(const OnReload& on_reload,
-                                                       Clock::time_point now) {
-  const bool retries = retry_at_ && now >= *retry_at_;
-  if (!has_file() || (!retries && !stamps_.have_changed())) return access_;
-  Reading reading = read(file_);
-  stamps_ = std::move(reading.stamps);
-  retry_at_.reset();
-  if (reading.access) {
-    access_ = *std::move(reading.access);
-    on_reload(Outcome{}, reading.remarks);
-  } else {
-    if (may_pass(reading.access.error())) retry_at_ = now + kRetryAfter;
-    on_reload(reading.access.error(), {});
-  }
+                                                       const Moment& now) {
+  if (has_file()) look(on_reload, now);
   return access_;
+}
+
+/// A file may change, or name other files, while it is read: then the next look decides.
+void WebAccess::look(const OnReload& on_reload, const Moment& now) {
+  const FileStamps seen = (pending_ ? pending_->stamps : stamps_).again();
+  const bool retries = retry_at_ && now.steady >= *retry_at_;
+  const bool was_reported = pending_ && pending_->is_reported;  // which is not true any more
+  if (seen == stamps_ && !retries && !was_reported) return pending_.reset();
+  if (!has_stood_still(seen, now)) return report_restless(on_reload, now);
+  Reading reading = read(file_);
+  const bool is_whole = reading.stamps == reading.stamps.again();
+  if (!is_whole || !has_stood_still(reading.stamps, now)) return report_restless(on_reload, now);
+  settle(std::move(reading), on_reload, now);
+}
+
+/// By the clock of the files, so that an old change holds at once; or, where that clock is ahead of
+/// ours and where a file is not there, by our own.
+bool WebAccess::has_stood_still(const FileStamps& seen, const Moment& now) {
+  if (!pending_) pending_ = Pending{seen, now.steady, now.steady};
+  if (pending_->stamps != seen) {
+    pending_->stamps = seen;
+    pending_->since = now.steady;
+  }
+  return seen.are_older_than(now.real - kStandsStill) ||
+         now.steady - pending_->since >= kStandsStill;
+}
+
+void WebAccess::report_restless(const OnReload& on_reload, const Moment& now) {
+  if (pending_->is_reported || now.steady - pending_->first < kRestless) return;
+  pending_->is_reported = true;
+  Reload reload;
+  reload.mistakes = {{0,
+                      "the web configuration '" + file_ +
+                          "', or a file that it names, has kept changing for a minute, so it is "
+                          "not read",
+                      "find out who writes to it, and let it be for a second"}};
+  on_reload(reload);
+}
+
+void WebAccess::settle(Reading reading, const OnReload& on_reload, const Moment& now) {
+  pending_.reset();
+  retry_at_.reset();
+  stamps_ = std::move(reading.stamps);
+  if (!reading.access && may_pass(reading.access.error())) retry_at_ = now.steady + kRetryAfter;
+  on_reload(decide(reading));
+}
+
+/// What is in force is what a change is compared with, so that no number of small steps leads
+/// where one step may not.
+WebAccess::Reload WebAccess::decide(Reading& reading) {
+  Reload reload;
+  if (!reading.access) {
+    reload.mistakes = std::move(reading.access.error());
+    return reload;
+  }
+  reload.downgrades = config::downgrades(in_force_, reading.protections);
+  const bool opens = opens_any(reload.downgrades);
+  if (opens && !reading.allows_downgrade) {
+    std::erase_if(reload.downgrades, [](const config::Downgrade& each) { return !each.opens; });
+    return reload;
+  }
+  reload.is_adopted = true;
+  reload.remarks = std::move(reading.remarks);
+  if (reading.allows_downgrade && !opens) reload.remarks.push_back(needless_consent(file_));
+  in_force_ = std::move(reading.protections);
+  access_ = *std::move(reading.access);
+  return reload;
 }
 
 }  // namespace pex::daemon

@@ -8,39 +8,80 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/web_protections.h"
 #include "daemon/file_stamps.h"
 #include "http/access.h"
 
 namespace pex::daemon {
 
-/// Who may scrape, as the web configuration file says now. It and the files that it names are
-/// looked at again whenever somebody comes in, so certificates and users change without a signal. A
-/// change that cannot be used leaves in force what was there before.
+/// Who may scrape, as the web configuration file says. It and the files that it names are looked at
+/// again whenever somebody comes in, so certificates and users change without a signal. What is in
+/// force stays so until a changed file has stood still, can be used, and opens nothing that was
+/// shut.
 class WebAccess {
  public:
-  using Outcome = Result<void, std::vector<Error>>;
-  using Clock = std::chrono::steady_clock;
+  struct Moment {
+    std::chrono::steady_clock::time_point steady;
+    std::chrono::system_clock::time_point real;  ///< of the clock that files are stamped with
+
+    static Moment now() {
+      return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()};
+    }
+  };
+
+  /// How long a file must not have changed before it is read: who copies or edits it may be between
+  /// two writes.
+  static constexpr std::chrono::seconds kStandsStill{1};
+  /// A file that has not stood still for so long is reported.
+  static constexpr std::chrono::minutes kRestless{1};
+
+  /// What a changed file has led to.
+  struct Reload {
+    std::vector<Error> mistakes;                ///< why it cannot be used
+    std::vector<config::Downgrade> downgrades;  ///< adopted, or those that are refused
+    std::vector<std::string> remarks;           ///< for the log
+    bool is_adopted = false;                    ///< else what was in force before stays so
+  };
+  using OnReload = std::function<void(const Reload&)>;
 
   /// Without a file: plain HTTP for everybody.
   WebAccess() = default;
 
-  /// Fails with everything that is wrong with the file and those it names. `remarks` gets what is
-  /// taken and makes no difference.
+  /// Takes the file as it stands. Fails with everything that is wrong with it and those it names.
+  /// `remarks` gets what an operator should know of a file that can be used.
   static Result<WebAccess, std::vector<Error>> load(const std::string& file,
                                                     std::vector<std::string>& remarks);
 
-  /// What holds now; `on_reload` is told when it was read anew, how that went, and what is taken
-  /// and makes no difference.
-  using OnReload = std::function<void(const Outcome&, const std::vector<std::string>& remarks)>;
-  std::shared_ptr<const http::Access> current(const OnReload& on_reload, Clock::time_point now);
+  /// What holds now; `on_reload` is called when a changed file was read.
+  std::shared_ptr<const http::Access> current(const OnReload& on_reload, const Moment& now);
 
   bool has_file() const { return !file_.empty(); }
+  const config::WebProtections& in_force() const { return in_force_; }
 
  private:
+  struct Reading;
+  static Reading read(const std::string& file);
+
+  /// A change that is too new to be read.
+  struct Pending {
+    FileStamps stamps;
+    std::chrono::steady_clock::time_point since;  ///< the stamps have not changed
+    std::chrono::steady_clock::time_point first;  ///< when the first of these changes was seen
+    bool is_reported = false;
+  };
+
+  void look(const OnReload& on_reload, const Moment& now);
+  bool has_stood_still(const FileStamps& seen, const Moment& now);
+  void report_restless(const OnReload& on_reload, const Moment& now);
+  void settle(Reading reading, const OnReload& on_reload, const Moment& now);
+  Reload decide(Reading& reading);
+
   std::string file_;
-  FileStamps stamps_;  ///< of the last attempt
+  FileStamps stamps_;  ///< of the last reading, whatever came of it
+  std::optional<Pending> pending_;
   /// When to try again although nothing has changed: a system call had failed.
-  std::optional<Clock::time_point> retry_at_;
+  std::optional<std::chrono::steady_clock::time_point> retry_at_;
+  config::WebProtections in_force_;
   std::shared_ptr<const http::Access> access_ = http::open_access();
 };
 

@@ -55,6 +55,23 @@ http::Limits limits_here() {
   return limits;
 }
 
+// What became of a downgrade, as the label of a metric.
+constexpr std::string_view kAdopted = "adopted";
+constexpr std::string_view kRefused = "refused";
+
+Error adopted_downgrade(const config::Downgrade& downgrade) {
+  return {0, "the web configuration now protects less: " + describe(downgrade),
+          "if this is not meant, restore it in the file"};
+}
+
+Error refused_downgrade(const config::Downgrade& downgrade) {
+  return {0,
+          "the web configuration is not adopted, because it would open the server: " +
+              describe(downgrade),
+          "restore it in the file; or, if it is meant, restart the exporter or add "
+          "'allow_downgrade: true' as the last line of the file"};
+}
+
 /// A probe holds no data, and has no password.
 http::Route open_to_all(http::Route route) {
   route.needs_login = false;
@@ -87,9 +104,8 @@ Result<void, std::vector<Error>> WebServer::listen() {
   if (!inherited) return std::vector{inherited.error()};
 
   const auto access = [this] {
-    return access_.current(
-        [this](const auto& outcome, const auto& remarks) { on_access_reload(outcome, remarks); },
-        WebAccess::Clock::now());
+    return access_.current([this](const auto& reload) { on_access_reload(reload); },
+                           WebAccess::Moment::now());
   };
   auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, *inherited},
                                      {routes(), limits_here(), access});
@@ -113,17 +129,43 @@ Result<void, std::vector<Error>> WebServer::load_access() {
   Result<WebAccess, std::vector<Error>> access = WebAccess::load(options_.web_config_file, remarks);
   if (!access) return access.error();
   access_ = *std::move(access);
-  self_metrics_.set_web_config_loaded(true);
+  load_.emplace().load.file = options_.web_config_file;
+  for (const config::ProtectionState& each : config::states_of(access_.in_force())) {
+    self_metrics_.add_web_config_downgrades(each.protection, kAdopted, 0);
+    if (each.opens) self_metrics_.add_web_config_downgrades(each.protection, kRefused, 0);
+  }
+  on_access_adopted({});
   for (const std::string& remark : remarks) log_.warn(remark);
   return {};
 }
 
-void WebServer::on_access_reload(const WebAccess::Outcome& outcome,
-                                 const std::vector<std::string>& remarks) {
-  self_metrics_.set_web_config_loaded(outcome.has_value());
-  for (const std::string& remark : remarks) log_.warn(remark);
-  if (outcome) return log_.info("web configuration reloaded");
-  for (const Error& mistake : outcome.error()) log_.error(mistake);
+void WebServer::on_access_adopted(const std::vector<std::string>& downgrades) {
+  self_metrics_.set_web_config_loaded(true);
+  load_->load.in_force_since = load_->load.last_tried = std::chrono::system_clock::now();
+  load_->load.mistakes.clear();
+  load_->protections = config::states_of(access_.in_force());
+  load_->downgrades = downgrades;
+}
+
+void WebServer::on_access_reload(const WebAccess::Reload& reload) {
+  std::vector<std::string> downgrades;
+  for (const config::Downgrade& each : reload.downgrades) {
+    const Error warning = reload.is_adopted ? adopted_downgrade(each) : refused_downgrade(each);
+    self_metrics_.add_web_config_downgrades(each.protection,
+                                            reload.is_adopted ? kAdopted : kRefused, 1);
+    log_.warn(warning, {{"protection", std::string(each.protection)}});
+    downgrades.push_back(describe(warning));
+  }
+  for (const std::string& remark : reload.remarks) log_.warn(remark);
+  for (const Error& mistake : reload.mistakes) log_.error(mistake);
+  if (reload.is_adopted) {
+    on_access_adopted(downgrades);
+    return log_.info("web configuration reloaded");
+  }
+  self_metrics_.set_web_config_loaded(false);
+  load_->load.last_tried = std::chrono::system_clock::now();
+  load_->load.mistakes = std::move(downgrades);
+  for (const Error& mistake : reload.mistakes) load_->load.mistakes.push_back(describe(mistake));
   log_.error("web configuration not reloaded: the one before stays in force");
 }
 

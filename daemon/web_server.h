@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ class WebServer {
 
   std::vector<std::uint16_t> ports() const { return server_->ports(); }
 
+  /// How the last load of the web configuration went; nothing without such a file.
+  const std::optional<WebConfigurationLoad>& configuration() const { return load_; }
+
   /// Brings what the server knows of its clients into the exporter's own metrics.
   void tell_of_clients();
 
@@ -64,7 +68,8 @@ class WebServer {
   http::Route reload();
   void answer_scrape(const http::Request& request, http::Respond respond);
   Result<void, std::vector<Error>> load_access();
-  void on_access_reload(const WebAccess::Outcome& outcome, const std::vector<std::string>& remarks);
+  void on_access_reload(const WebAccess::Reload& reload);
+  void on_access_adopted(const std::vector<std::string>& downgrades);
 
   boost::asio::io_context& loop_;
   const Options& options_;
@@ -76,6 +81,7 @@ class WebServer {
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   Scrapes scrapes_;
   WebAccess access_;
+  std::optional<WebConfigurationLoad> load_;
   std::unique_ptr<http::Server> server_;
 };
 

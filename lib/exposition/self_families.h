@@ -61,9 +61,14 @@ inline constexpr FamilyRow kSelfFamilies[] = {
     {"perf_event_exporter_http_troubles_total", FamilyType::kCounter, "`reason`",
      "Clients and requests that were refused, dropped or closed, by reason."},
     {"perf_event_exporter_web_config_last_reload_successful", FamilyType::kGauge, "",
-     "Whether the last load of the web configuration and of the files it names succeeded."},
+     "Whether the last load of the web configuration and of the files it names succeeded. 0: what "
+     "is in force is an earlier version of these files."},
     {"perf_event_exporter_web_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "When the web configuration in force was loaded."},
+    {"perf_event_exporter_web_config_downgrades_total", FamilyType::kCounter,
+     "`protection`; `outcome`: adopted, refused",
+     "Changes of the web configuration that lower a protection, by protection and by outcome. A "
+     "change that would open the running server is refused unless the file allows it."},
     {"perf_event_exporter_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the configuration succeeded."},
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",

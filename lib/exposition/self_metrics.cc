@@ -114,6 +114,8 @@ struct WebConfigMetrics {
       gauge(registry,
             self_family("perf_event_exporter_web_config_last_reload_success_timestamp_seconds"))
           .Add({});
+  Family<Counter>& downgrades =
+      counter(registry, self_family("perf_event_exporter_web_config_downgrades_total"));
 };
 
 FamilyType type_of(const prometheus::MetricFamily& family) {
@@ -205,6 +207,11 @@ struct SelfMetrics::Families {
   std::optional<WebConfigMetrics> web_config;  ///< none at all without such a file
   std::optional<ProcessMetrics> process;
   std::map<std::pair<std::string, Scope>, Gauge*> events;
+
+  WebConfigMetrics& of_web_config() {
+    if (!web_config) web_config.emplace(registry);
+    return *web_config;
+  }
 };
 
 SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_unique<Families>()) {
@@ -267,9 +274,16 @@ void SelfMetrics::set_config_loaded(bool successful) {
 }
 
 void SelfMetrics::set_web_config_loaded(bool successful) {
-  if (!families_->web_config) families_->web_config.emplace(families_->registry);
-  families_->web_config->successful.Set(successful ? 1 : 0);
-  if (successful) families_->web_config->time.SetToCurrentTime();
+  WebConfigMetrics& metrics = families_->of_web_config();
+  metrics.successful.Set(successful ? 1 : 0);
+  if (successful) metrics.time.SetToCurrentTime();
+}
+
+void SelfMetrics::add_web_config_downgrades(std::string_view protection, std::string_view outcome,
+                                            unsigned changes) {
+  families_->of_web_config()
+      .downgrades.Add({{"protection", std::string(protection)}, {"outcome", std::string(outcome)}})
+      .Increment(changes);
 }
 
 void SelfMetrics::set_connections(std::size_t open) {

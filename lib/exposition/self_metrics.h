@@ -40,6 +40,9 @@ class SelfMetrics {
   void set_config_loaded(bool successful);
   /// Of the web configuration file; without one it is never called, and there is no such metric.
   void set_web_config_loaded(bool successful);
+  /// Changes of that file which lower a protection; 0 of them makes the series known.
+  void add_web_config_downgrades(std::string_view protection, std::string_view outcome,
+                                 unsigned changes);
   void set_connections(std::size_t open);
   /// What has befallen clients so far, by reason.
   void set_http_troubles(std::string_view reason, std::uint64_t total);

@@ -167,6 +167,9 @@ TEST(StatusPageTest, EscapesWhateverComesFromOutside) {
   status.machine->pmus[0].name = status.reference[0] = kHostile;
   status.configuration.file = kHostile;
   status.configuration.mistakes = {kHostile};
+  WebConfigurationLoad& web = *status.web_configuration;
+  web.load.file = web.protections[0].state = kHostile;
+  web.load.mistakes = web.downgrades = {kHostile};
 
   const std::string page = status_page(status);
 
@@ -174,6 +177,16 @@ TEST(StatusPageTest, EscapesWhateverComesFromOutside) {
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   EXPECT_THAT(page, Not(HasSubstr("\"'")));
   EXPECT_THAT(page, Not(HasSubstr("\xff")));
+}
+
+TEST(StatusPageTest, ShowsWhichProtectionsAreInForceAndWhyTheFileIsNot) {
+  const std::string page = status_page(full_status());
+
+  EXPECT_THAT(page, HasSubstr("Not reloaded:</strong> the last <a id=\"to-web-configuration\""));
+  EXPECT_THAT(page, HasSubstr("<dt><code>users</code></dt><dd>2 users</dd>"));
+  EXPECT_THAT(page, HasSubstr("web.yaml: it would open the server"));
+  EXPECT_THAT(page, HasSubstr("rate_limit from 1 request in 1s, burst 5 to no limit"));
+  EXPECT_THAT(status_page(empty_status()), Not(HasSubstr("web-configuration")));
 }
 
 TEST(StatusPageTest, HasNothingThatItsPolicyRefuses) {

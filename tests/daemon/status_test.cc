@@ -41,6 +41,7 @@ struct World {
                 .polled = {},
                 .telemetry_path = "/metrics",
                 .configuration = {},
+                .web_configuration = {},
                 .process = {}};
     if (snapshot) known.snapshot = &*snapshot;
     return known;

@@ -68,7 +68,8 @@ inline Status full_status() {
   status.overruns = 2;
   status.last_poll =
       Status::Poll{std::chrono::microseconds{640}, kNow - std::chrono::milliseconds{400}, 1, 3};
-  status.machine = Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}, {1}, {3}};
+  status.machine =
+      Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}, {1}, {3}};
   status.reference = {"msr/aperf/"};
   status.groups = {group_in_turns(exposition::Scope::kCpu),
                    group_in_turns(exposition::Scope::kCgroup)};
@@ -101,6 +102,12 @@ inline Status full_status() {
   status.limits = {35, 1024, 96, 65'536, 512, 50'000, 4};
   status.configuration.file = "/etc/perf_event_exporter/perf_event_exporter.yaml";
   status.configuration.mistakes = {"c.yaml:2:3: groups[0].events: there are none"};
+  status.web_configuration.emplace();
+  status.web_configuration->load.file = "/etc/perf_event_exporter/web.yaml";
+  status.web_configuration->load.in_force_since = status.web_configuration->load.last_tried = kNow;
+  status.web_configuration->load.mistakes = {"web.yaml: it would open the server"};
+  status.web_configuration->protections = {{"users", "2 users", true}};
+  status.web_configuration->downgrades = {"rate_limit from 1 request in 1s, burst 5 to no limit"};
   return status;
 }
 

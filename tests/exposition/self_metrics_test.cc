@@ -70,6 +70,7 @@ std::string everything() {
   metrics.set_series_limit(1);
   metrics.set_config_loaded(true);
   metrics.set_web_config_loaded(true);
+  metrics.add_web_config_downgrades("users", "refused", 0);
   metrics.set_connections(1);
   metrics.set_http_troubles("slow_client", 1);
   host::OwnProcess process;

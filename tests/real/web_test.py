@@ -307,6 +307,20 @@ class LoginTest(WebTest):
         self.assertEqual(ended.returncode, 1)
         self.assertIn("web.yml:1:1", ended.stderr)
 
+    def test_hashes_that_everybody_can_read_are_a_warning_and_no_failure(self):
+        os.chmod(self.folder, 0o755)
+        web_config = f"{self.folder}/web.yml"
+        replace(web_config, self.USERS)
+        for mode, warnings in ((0o640, 0), (0o644, 1)):
+            os.chmod(web_config, mode)
+            checked = subprocess.run([harness.daemon_binary, "--config.check",
+                                      f"--web.config.file={web_config}"], capture_output=True,
+                                     text=True, timeout=harness.PATIENCE, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+            self.assertEqual(checked.stderr.count(f"chmod o-r {web_config}"), warnings)
+            daemon = self.start(f"--web.config.file={web_config}")
+            self.assertEqual(len(daemon.lines("warn")), warnings)
+
     def test_more_requests_than_the_rate_allows_are_refused(self):
         daemon = self.start_with("{}\n")
         connection = self.connect(daemon)
@@ -341,7 +355,9 @@ class LoginTest(WebTest):
                 self.assertEqual(answer.headers[name], value, f"{name} of {path}")
 
 
-class TlsTest(WebTest):
+class CertificateTest(WebTest):
+    """With an authority, and a certificate of it for the daemon."""
+
     def setUp(self):
         super().setUp()
         harness.require(shutil.which("openssl"), "openssl is not installed")
@@ -353,6 +369,8 @@ class TlsTest(WebTest):
         return "\n".join(["tls_server_config:", "  cert_file: server.pem", "  key_file: server.key",
                           *(f"  {line}" for line in further), ""])
 
+
+class TlsTest(CertificateTest):
     def start_tls(self, *further, tls=None):
         return self.start_with(self.settings(*further), tls=tls or self.context)
 
@@ -437,6 +455,19 @@ class TlsTest(WebTest):
         self.assertEqual(web.ask(connection).status, 200)
         daemon.scrape_when("the good reload", lambda scrape: scrape.value(reload_successful) == 1)
 
+    def test_a_certificate_and_key_that_are_copied_one_after_the_other_are_taken(self):
+        daemon = self.start_tls()
+        before = self.serial(daemon)
+        new = self.authority.issue("new")
+
+        for old, renewed in ((self.server.certificate, new.certificate),
+                             (self.server.key, new.key)):
+            subprocess.run(["cp", renewed, old], check=True)
+            self.serial(daemon)
+
+        harness.until("the new certificate", lambda: self.serial(daemon) != before)
+        daemon.scrape_when("the good reload", lambda scrape: scrape.value(reload_successful) == 1)
+
     def test_a_broken_certificate_is_not_taken(self):
         daemon = self.start_tls()
         before = self.serial(daemon)
@@ -444,6 +475,126 @@ class TlsTest(WebTest):
         daemon.scrape_when("the failed reload", lambda scrape: scrape.value(reload_successful) == 0)
         self.assertEqual(self.serial(daemon), before)
         self.assertTrue(any("server.pem" in line for line in daemon.lines("error")))
+
+
+class StrangerTest(CertificateTest):
+    """Who has no password and asks all the time, while somebody writes to the file."""
+
+    WRITES = 300
+    USERS = LoginTest.USERS
+
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.start_with(self.settings() + self.USERS, tls=self.context, headers=LOGIN)
+        self.asked = 0
+        self.got_in = []
+
+    def ask_as_stranger(self):
+        """Over TLS and, in turn, without."""
+        tls = self.context if self.asked % 2 else None
+        self.asked += 1
+        try:
+            answer = web.ask_once(self.daemon.address, tls=tls)
+        except (ConnectionError, ssl.SSLError):
+            return  # not let in
+        if answer.status == 200 or b"perf_event_exporter_build_info" in answer.body:
+            self.got_in.append(answer.status)
+
+    def assert_shut(self):
+        print(f"{len(self.got_in)} of {self.asked} questions of a stranger were answered")
+        self.assertGreaterEqual(self.asked, self.WRITES)
+        self.assertEqual(self.got_in, [])
+        self.assertEqual(web.ask_once(self.daemon.address, tls=self.context, headers=LOGIN).status,
+                         200)
+
+    def test_gets_nothing_while_the_same_file_is_copied_over_it(self):
+        same = f"{self.folder}/same.yml"
+        shutil.copy(self.web_config, same)
+        for _ in range(self.WRITES):
+            with subprocess.Popen(["cp", same, self.web_config]) as copy:
+                self.ask_as_stranger()
+                while copy.poll() is None:
+                    self.ask_as_stranger()
+            self.assertEqual(copy.returncode, 0)
+        self.assert_shut()
+
+    def test_gets_nothing_while_the_file_is_truncated_and_written_line_by_line(self):
+        lines = harness.read_text(self.web_config).splitlines(keepends=True)
+        for _ in range(self.WRITES):
+            with open(self.web_config, "w", encoding="utf-8") as file:
+                self.ask_as_stranger()
+                for line in lines:
+                    file.write(line)
+                    file.flush()
+                    self.ask_as_stranger()
+        self.assert_shut()
+
+
+class DowngradeTest(WebTest):
+    USERS = LoginTest.USERS
+    downgrades = "perf_event_exporter_web_config_downgrades_total"
+
+    def test_an_emptied_file_opens_nothing_until_a_restart_and_is_told_everywhere(self):
+        daemon = self.start_with(self.USERS, headers=LOGIN)
+        self.assertEqual(daemon.lines("warn"), [])
+        self.assertEqual(
+            daemon.scrape().value(self.downgrades, protection="users", outcome="refused"), 0)
+
+        subprocess.run(["truncate", "--size=0", self.web_config], check=True)
+
+        scrape = daemon.scrape_when("the refusal",
+                                    lambda scrape: scrape.value(reload_successful) == 0)
+        self.assertEqual(scrape.value(self.downgrades, protection="users", outcome="refused"), 1)
+        self.assertEqual(web.ask_once(daemon.address).status, 401)
+        (warning,) = daemon.lines("warn")
+        self.assertIn("basic_auth_users from 1 user to no user", warning)
+        self.assertIn("Remedy: ", warning)
+        status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
+        self.assertFalse(status["last_load_successful"])
+        self.assertIn({"protection": "users", "state": "1 user"}, status["protections"])
+        self.assertIn("is not adopted", daemon.get("/")[1])
+
+        with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
+            self.assertEqual(web.ask_once(restarted.address).status, 200)
+            self.assertIn("everybody who reaches this server", restarted.lines("warn")[0])
+
+    def test_a_file_that_says_so_opens_at_once_and_is_told(self):
+        daemon = self.start_with(self.USERS)
+        replace(self.web_config, "allow_downgrade: true\n")
+
+        harness.until("everybody let in", lambda: web.ask_once(daemon.address).status == 200)
+
+        self.assertEqual(
+            daemon.scrape().value(self.downgrades, protection="users", outcome="adopted"), 1)
+        self.assertEqual(len(daemon.lines("warn")), 1)
+        self.assertIn("protects less", daemon.get("/")[1])
+
+    def test_a_refused_file_does_not_make_a_health_check_fail(self):
+        harness.require(shutil.which("openssl"), "openssl is not installed")
+        authority = web.Authority(self.folder)
+        authority.issue("server")
+        daemon = self.start_with(
+            "tls_server_config: {cert_file: server.pem, key_file: server.key}\n",
+            tls=authority.context())
+        subprocess.run(["truncate", "--size=0", self.web_config], check=True)
+
+        daemon.scrape_when("the refusal", lambda scrape: scrape.value(reload_successful) == 0)
+
+        health = subprocess.run([harness.daemon_binary, "health",
+                                 f"--web.listen-address={daemon.address}",
+                                 f"--web.config.file={self.web_config}"], capture_output=True,
+                                text=True, timeout=harness.PATIENCE, check=False)
+        self.assertEqual((health.returncode, health.stdout), (0, "healthy\n"), health.stderr)
+
+    def test_a_fifo_in_the_place_of_the_file_stops_nothing(self):
+        daemon = self.start_with(self.USERS, headers=LOGIN)
+        os.mkfifo(f"{self.folder}/fifo")
+        os.rename(f"{self.folder}/fifo", self.web_config)
+
+        daemon.scrape_when("the refusal", lambda scrape: scrape.value(reload_successful) == 0)
+
+        self.assertEqual(web.ask_once(daemon.address).status, 401)
+        self.assertTrue(any("FIFO" in line for line in daemon.lines("error")), daemon.stderr())
 
 
 # --------------------------------------------------------------------------------------------------
