@@ -6,9 +6,12 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/none.hpp>
 #include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/parse.h"
+#include "http/letter_case.h"
 
 namespace pex::http {
 namespace {
@@ -85,7 +88,19 @@ bool RequestHead::is_body_announced_twice() const {
 std::string_view RequestHead::method() const { return fields_->message().method_string(); }
 std::string_view RequestHead::target() const { return fields_->message().target(); }
 unsigned RequestHead::version() const { return fields_->message().version(); }
-bool RequestHead::keep_alive() const { return fields_->message().keep_alive(); }
+
+/// RFC 9112, 9.3, by all fields of the name: Beast looks at the first one alone.
+bool RequestHead::keep_alive() const {
+  const std::string options = value("Connection");
+  const auto has = [&](std::string_view wanted) {
+    const std::vector<std::string_view> each = split(options, ',');
+    return std::any_of(each.begin(), each.end(), [&](std::string_view option) {
+      return is_same_in_any_case(trimmed(option), wanted);
+    });
+  };
+  if (has("close")) return false;
+  return version() >= 11 || has("keep-alive");
+}
 
 std::size_t RequestHead::count(std::string_view name) const {
   return fields_->message().count({name.data(), name.size()});

@@ -172,5 +172,36 @@ TEST(RequestHeadTest, LeavesWhatFollowsForTheNextOne) {
   EXPECT_EQ(received.size(), std::string_view{"GET /two"}.size());
 }
 
+TEST(RequestHeadTest, KeepsTheConnectionAsAllItsFieldsConnectionSay) {
+  struct Row {
+    const char* version;
+    const char* fields;
+    bool keep_alive;
+  };
+  const Row rows[] = {
+      {"1.1", "", true},
+      {"1.1", "Connection: close\r\n", false},
+      {"1.1", "Connection: keep-alive\r\nConnection: close\r\n", false},
+      {"1.1", "Connection: close\r\nConnection: keep-alive\r\n", false},
+      {"1.1", "connection: TE\r\nCONNECTION: te , Close\r\n", false},
+      {"1.1", "Connection: keep-alive, close\r\n", false},
+      {"1.1", "Connection: upgrade\r\n", true},
+      {"1.1", "Connection:\r\n", true},
+      {"1.0", "", false},
+      {"1.0", "Connection: keep-alive\r\n", true},
+      {"1.0", "Connection: te\r\nConnection: Keep-Alive\r\n", true},
+      {"1.0", "Connection: keep-alive\r\nConnection: close\r\n", false},
+      {"1.0", "Connection: keep-alives\r\n", false},
+  };
+  for (const Row& row : rows) {
+    RequestHead head{kLimit};
+    std::string received =
+        "GET / HTTP/" + std::string(row.version) + "\r\nHost: x\r\n" + row.fields + "\r\n";
+    ASSERT_TRUE(head.take(received));
+    ASSERT_EQ(head.status(), 200u) << row.fields;
+    EXPECT_EQ(head.keep_alive(), row.keep_alive) << row.version << ": " << row.fields;
+  }
+}
+
 }  // namespace
 }  // namespace pex::http
