@@ -180,15 +180,28 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+/// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
+/// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
+constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
+/// Before TLS 1.2 there are none of these.
+constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES";
+
 /// OpenSSL passes over a cipher it does not know, so each is tried by itself first.
 Result<> use_ciphers(SSL_CTX* context, const TlsSettings& settings) {
   const std::vector<std::string>& ciphers = settings.ciphers;
+  if (ciphers.empty()) {
+    const bool is_old = settings.min_version < TlsVersion::kTls12;
+    if (SSL_CTX_set_cipher_list(context, is_old ? kDefaultOldCiphers : kDefaultCiphers) == 1) {
+      return {};
+    }
+    return failed("use the ciphers of ECDHE with AES-GCM or ChaCha20", "");
+  }
   for (const std::string& each : ciphers) {
     if (SSL_CTX_set_cipher_list(context, each.c_str()) == 1) continue;
     return failed("use the cipher '" + each + "'",
                   "leave it out of 'cipher_suites' in 'tls_server_config'");
   }
-  if (!ciphers.empty()) SSL_CTX_set_cipher_list(context, joined(ciphers).c_str());
+  SSL_CTX_set_cipher_list(context, joined(ciphers).c_str());
   return {};
 }
 

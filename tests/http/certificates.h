@@ -16,11 +16,13 @@ struct Subject {
   std::string name = "test";
   std::string alternative_names{};  ///< as in openssl-x509v3_config(5): "DNS:a,IP:::1"; empty: none
   bool is_authority = false;
+  bool is_rsa = false;      ///< else an elliptic curve
   long valid_from = -3600;  ///< s from now
   long valid_until = 3600;
 };
 
-/// A certificate with its key (P-256), made on the spot; what cannot be made ends the program.
+/// A certificate with its key (P-256, or RSA of 2048 bits), made on the spot; what cannot be made
+/// ends the program.
 class Identity {
  public:
   /// Signed by itself.
@@ -54,7 +56,7 @@ class Identity {
   };
 
   Identity(const Subject& subject, const Identity* issuer)
-      : key_(EVP_EC_gen("P-256")), certificate_(X509_new()) {
+      : key_(subject.is_rsa ? EVP_RSA_gen(2048u) : EVP_EC_gen("P-256")), certificate_(X509_new()) {
     static long serial = 0;
     X509* const made = certificate_.get();
     require(X509_set_version(made, X509_VERSION_3));

@@ -142,6 +142,53 @@ TEST_F(TlsTest, KeepsToTheVersionsCiphersAndCurvesItIsGiven) {
   EXPECT_EQ(theirs_first.get("/hello").status, 200u);
 }
 
+/// With which an RSA certificate could be used, and what stays for one.
+struct CipherRow {
+  const char* name;
+  bool is_taken;
+};
+constexpr CipherRow kCipherRows[] = {
+    {"ECDHE-RSA-AES128-GCM-SHA256", true},
+    {"ECDHE-RSA-AES256-GCM-SHA384", true},
+    {"ECDHE-RSA-CHACHA20-POLY1305", true},
+    {"AES128-GCM-SHA256", false},
+    {"AES256-GCM-SHA384", false},
+    {"AES128-SHA", false},
+    {"AES256-SHA256", false},
+    {"ECDHE-RSA-AES128-SHA", false},
+    {"ECDHE-RSA-AES256-SHA384", false},
+    {"DHE-RSA-AES128-GCM-SHA256", false},
+    {"ECDHE-RSA-CAMELLIA128-SHA256", false},
+};
+
+TEST_F(TlsTest, TakesByDefaultOnlyForwardSecrecyAndAuthenticatedEncryption) {
+  const Identity rsa{{.name = "rsa", .is_rsa = true}};
+  TlsSettings settings = tls();
+  settings.certificate.text = rsa.certificate();
+  settings.key.text = rsa.key();
+  let_in(with(settings));
+  start();
+
+  for (const CipherRow& row : kCipherRows) {
+    TlsClient client{port(), {.max_version = TLS1_2_VERSION, .ciphers = row.name}};
+    EXPECT_EQ(client.is_secure(), row.is_taken) << row.name << ": " << client.failure();
+  }
+}
+
+TEST_F(TlsTest, KeepsToCiphersThatAreWrittenAlsoWhereItWouldNotTakeThemItself) {
+  const Identity rsa{{.name = "rsa", .is_rsa = true}};
+  TlsSettings settings = tls();
+  settings.certificate.text = rsa.certificate();
+  settings.key.text = rsa.key();
+  settings.ciphers = {"AES128-SHA"};
+  let_in(with(settings));
+  start();
+
+  TlsClient client{port(), {.max_version = TLS1_2_VERSION, .ciphers = "AES128-SHA"}};
+
+  EXPECT_TRUE(client.is_secure()) << client.failure();
+}
+
 TEST_F(TlsTest, DoesNotRenegotiate) {
   let_in(with(tls()));
   start();
