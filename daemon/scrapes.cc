@@ -14,7 +14,8 @@ namespace asio = boost::asio;
 /// Much less than the ten seconds that Prometheus waits for a scrape.
 constexpr std::chrono::seconds kPatience{2};
 
-/// Of as many formats, encodings and selections at a time texts are kept; more are rendered again.
+/// Texts of each shelf that are kept at a time: all that there can be without a selection. More are
+/// rendered again.
 constexpr std::size_t kMostKept = 8;
 /// Buffers of each kind that wait to be used again: one for each format.
 constexpr std::size_t kMostFree = 2;
@@ -64,19 +65,26 @@ void Scrapes::polled() {
   for (Request& request : std::exchange(awaiting_poll_, {})) serve(std::move(request));
 }
 
+Scrapes::Shelf& Scrapes::shelf_of(const exposition::Wanted& wanted) {
+  return wanted.selection == exposition::Selection{} ? whole_ : selected_;
+}
+
 void Scrapes::serve(Request request) {
+  Shelf& shelf = shelf_of(request.wanted);
   const auto known = std::find_if(
-      renderings_.begin(), renderings_.end(), [&](const std::shared_ptr<Rendering>& each) {
+      shelf.kept.begin(), shelf.kept.end(), [&](const std::shared_ptr<Rendering>& each) {
         return each->wanted == request.wanted && each->gzip == request.gzip && is_true(*each);
       });
-  if (known != renderings_.end() && (*known)->body) {
+  if (known != shelf.kept.end() && (*known)->body) {
     return request.respond(response_of((*known)->body, request.wanted.format, request.gzip));
   }
-  const bool is_new = known == renderings_.end();
-  if (is_new && max_orders_ > 0 && ordered_.size() >= max_orders_) {
+  const bool is_new = known == shelf.kept.end();
+  const bool is_in_work = in_work_ && &shelf_of(in_work_->wanted) == &shelf;
+  const std::size_t orders = shelf.ordered.size() + (is_in_work ? 1 : 0);
+  if (is_new && max_orders_ > 0 && orders >= max_orders_) {
     return request.respond(http::unavailable("too many texts are being rendered"));
   }
-  const std::shared_ptr<Rendering> rendering = is_new ? order(request) : *known;
+  const std::shared_ptr<Rendering> rendering = is_new ? order(shelf, request) : *known;
   rendering->waiting.push_back(std::move(request.respond));
 }
 
@@ -88,21 +96,34 @@ bool Scrapes::is_true(const Rendering& rendering) const {
          Clock::now() - rendering.begun <= max_age_;
 }
 
-std::shared_ptr<Scrapes::Rendering> Scrapes::order(const Request& request) {
-  forget_old();
+std::shared_ptr<Scrapes::Rendering> Scrapes::order(Shelf& shelf, const Request& request) {
+  forget_old(shelf);
   auto rendering = std::make_shared<Rendering>();
   rendering->wanted = request.wanted;
   rendering->gzip = request.gzip;
-  renderings_.push_back(rendering);
-  ordered_.push_back(rendering);
-  if (ordered_.size() == 1) work();
+  shelf.kept.push_back(rendering);
+  shelf.ordered.push_back(rendering);
+  if (!in_work_) work();
   return rendering;
+}
+
+/// Null when nothing is ordered.
+std::shared_ptr<Scrapes::Rendering> Scrapes::take_next() {
+  for (Shelf* const shelf : {&whole_, &selected_}) {
+    if (shelf->ordered.empty()) continue;
+    const std::shared_ptr<Rendering> next = shelf->ordered.front();
+    shelf->ordered.pop_front();
+    return next;
+  }
+  return nullptr;
 }
 
 /// One at a time, so that there is memory for one only. What has been published since it was
 /// ordered is as good as what was there then.
 void Scrapes::work() {
-  std::shared_ptr<Rendering> next = ordered_.front();
+  in_work_ = take_next();
+  if (!in_work_) return;
+  std::shared_ptr<Rendering> next = in_work_;
   auto snapshot = source_.latest().snapshot;
   next->snapshot = snapshot;
   next->begun = Clock::now();
@@ -124,17 +145,17 @@ void Scrapes::work() {
 
 void Scrapes::finish(Rendering& rendering, http::Body body) {
   rendering.body = std::move(body);
-  ordered_.pop_front();
-  if (!ordered_.empty() && !stopped_) work();
+  in_work_ = nullptr;
+  if (!stopped_) work();
   for (const http::Respond& respond : std::exchange(rendering.waiting, {})) {
     respond(response_of(rendering.body, rendering.wanted.format, rendering.gzip));
   }
 }
 
-/// Also the oldest of too many. One that is being made is still answered: its order holds it.
-void Scrapes::forget_old() {
-  std::erase_if(renderings_, [this](const auto& each) { return !is_true(*each); });
-  if (renderings_.size() >= kMostKept) renderings_.erase(renderings_.begin());
+/// Also the oldest of too many. One that is ordered is still answered: its order holds it.
+void Scrapes::forget_old(Shelf& shelf) {
+  std::erase_if(shelf.kept, [this](const auto& each) { return !is_true(*each); });
+  if (shelf.kept.size() >= kMostKept) shelf.kept.erase(shelf.kept.begin());
   texts_.trim(kMostFree);
   compressed_.trim(kMostFree);
 }

@@ -25,8 +25,10 @@ namespace pex::daemon {
 ///                                                                        |no
 ///                                         rendered and compressed on the worker, once for all
 ///
-/// Rendered texts are kept for as long as they are true, and shared by all responses. All on the
-/// loop's thread but the rendering itself.
+/// Rendered texts are kept for as long as they are true, and shared by all responses. Those of
+/// selected groups are as many as clients can think of, so they have queue and place of their own:
+/// they are rendered when no whole text waits, and never take the place of one. All on the loop's
+/// thread but the rendering itself.
 class Scrapes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -48,7 +50,8 @@ class Scrapes {
   Scrapes(boost::asio::io_context& loop, boost::asio::thread_pool& worker, Source source);
 
   void set_max_age(std::chrono::nanoseconds max_age) { max_age_ = max_age; }
-  /// Texts that may be ordered at a time; beyond: 503. 0: any number.
+  /// Texts that may be ordered at a time, whole ones and those of selected groups each; beyond:
+  /// 503. 0: any number.
   void set_max_orders(std::size_t most) { max_orders_ = most; }
 
   /// Gives the metrics as they are wanted, `gzip` compressed.
@@ -77,14 +80,22 @@ class Scrapes {
     http::Respond respond;
   };
 
+  /// Texts of one sort, whole or of selected groups.
+  struct Shelf {
+    std::vector<std::shared_ptr<Rendering>> kept;    ///< ordered or there, the oldest first
+    std::deque<std::shared_ptr<Rendering>> ordered;  ///< and not begun
+  };
+
   bool is_stale() const;
   void await_poll(Request request);
   void serve(Request request);
   bool is_true(const Rendering& rendering) const;
-  std::shared_ptr<Rendering> order(const Request& request);
+  Shelf& shelf_of(const exposition::Wanted& wanted);
+  std::shared_ptr<Rendering> order(Shelf& shelf, const Request& request);
+  std::shared_ptr<Rendering> take_next();
   void work();
   void finish(Rendering& rendering, http::Body body);
-  void forget_old();
+  void forget_old(Shelf& shelf);
 
   boost::asio::io_context& loop_;
   boost::asio::thread_pool& worker_;
@@ -93,8 +104,9 @@ class Scrapes {
   std::size_t max_orders_ = 0;
   std::vector<Request> awaiting_poll_;
   boost::asio::steady_timer patience_;  ///< a poll that hangs must not make scrapes hang
-  std::vector<std::shared_ptr<Rendering>> renderings_;
-  std::deque<std::shared_ptr<Rendering>> ordered_;  ///< the first is being made
+  Shelf whole_;
+  Shelf selected_;
+  std::shared_ptr<Rendering> in_work_;  ///< null: the worker has nothing to do
   BodyPool texts_;
   BodyPool compressed_;  ///< much smaller
   bool stopped_ = false;

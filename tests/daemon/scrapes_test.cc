@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <future>
 #include <string>
@@ -96,9 +97,9 @@ TEST_F(ScrapesTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
   EXPECT_EQ(responses_[1].content_type,
             "application/openmetrics-text; version=1.0.0; charset=utf-8");
   EXPECT_THAT(text(1), StartsWith("# TYPE perf_cpu_cycles counter\n"));
-  EXPECT_THAT(text(2), testing::Not(HasSubstr("perf_cpu_")));
-  EXPECT_THAT(text(3), StartsWith("\x1f\x8b"));
-  EXPECT_THAT(responses_[3].headers, testing::Contains(testing::Pair("Content-Encoding", "gzip")));
+  EXPECT_THAT(text(2), StartsWith("\x1f\x8b"));
+  EXPECT_THAT(text(3), testing::Not(HasSubstr("perf_cpu_")));  // behind all whole ones
+  EXPECT_THAT(responses_[2].headers, testing::Contains(testing::Pair("Content-Encoding", "gzip")));
   EXPECT_THAT(responses_[0].headers,
               testing::Not(testing::Contains(testing::Pair("Content-Encoding", testing::_))));
 }
@@ -194,6 +195,61 @@ TEST_F(ScrapesTest, RefuseTextsBeyondTheMostThatMayBeOrderedAndNoneThatIsShared)
   EXPECT_EQ(responses_[0].status, 503U);  // it did not have to wait
   EXPECT_EQ(responses_[1].status, 200U);
   EXPECT_EQ(responses_[2].status, 200U);
+}
+
+/// One of any number of different ones.
+Wanted selected(int number) {
+  return {Format::kText,
+          {exposition::Selection::Rule::kOnly, {"core", "group" + std::to_string(number)}},
+          false};
+}
+
+TEST_F(ScrapesTest, RefuseNoWholeTextHoweverManySelectedOnesAreOrdered) {
+  scrapes_.set_max_age(1h);
+  scrapes_.set_max_orders(40);
+  publish(7);
+  for (int i = 0; i < 60; ++i) ask(selected(i));
+
+  ask();
+  ask({Format::kOpenMetrics, {}, false}, true);
+  await(62);
+
+  const auto refused =
+      std::count_if(responses_.begin(), responses_.end(),
+                    [](const http::Response& response) { return response.status == 503; });
+  EXPECT_EQ(refused, 20);
+  EXPECT_EQ(std::count_if(responses_.begin(), responses_.begin() + 20,
+                          [](const http::Response& response) { return response.status == 503; }),
+            20);  // they did not have to wait
+}
+
+TEST_F(ScrapesTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  for (int i = 0; i < 20; ++i) ask(selected(i));
+  ask();
+
+  await(21);
+
+  EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total"));  // the one that was begun
+  EXPECT_THAT(text(0), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
+  EXPECT_THAT(text(1), HasSubstr("perf_event_exporter_polls_total"));
+}
+
+TEST_F(ScrapesTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  await(1);
+  for (int i = 0; i < 60; ++i) ask(selected(i));
+  await(61);
+  const int readings = readings_;
+
+  ask();
+  await(62);
+
+  EXPECT_EQ(readings_, readings);
+  EXPECT_EQ(responses_.back().body, responses_.front().body);
 }
 
 TEST_F(ScrapesTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) {
