@@ -53,8 +53,8 @@ Result<CounterSet> CounterSet::plan(const std::string& configuration, std::size_
 }
 
 Result<> CounterSet::check_limit() const {
-  const std::size_t needed = collect::kReservedFiles + events_ + cgroups_;
   const std::size_t allowed = host::raise_open_file_limit();
+  const std::size_t needed = collect::reserved_files(allowed) + events_ + cgroups_;
   if (needed <= allowed) return {};
   return Error{0,
                "open " + std::to_string(needed) + " files, where " + std::to_string(allowed) +

@@ -56,8 +56,8 @@ std::string limit_of(const host::FileLimit& files) {
   return "limit " + text(files.soft) + ", raised to " + text(files.hard) + " at start";
 }
 
-std::string needed(const collect::Need& need) {
-  const std::string without_cgroups = number(collect::kReservedFiles + need.cpu_events);
+std::string needed(const collect::Need& need, std::size_t limit) {
+  const std::string without_cgroups = number(collect::reserved_files(limit) + need.cpu_events);
   if (need.cgroup_events == 0) return without_cgroups + " needed";
   return without_cgroups + " needed, and " + number(need.cgroup_files()) + " for each cgroup";
 }
@@ -141,7 +141,7 @@ Findings on_open_files(const Examination& here) {
                                       "mistakes")};
   }
   const collect::Need need = need_of(here);
-  const std::string what = limit + "; " + needed(need);
+  const std::string what = limit + "; " + needed(need, here.self.files.hard);
   if (const Result<> fits = collect::check_cpu_groups(budget_of(here), need); !fits) {
     return {{State::kBad, kSubject, limit + "; " + without_remedy(fits.error()),
              "the exporter does not start", fits.error().remedy}};

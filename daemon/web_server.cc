@@ -1,7 +1,9 @@
 #include "daemon/web_server.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "collect/budget.h"
 #include "daemon/scrape_query.h"
 #include "daemon/service_manager.h"
 #include "daemon/status_json.h"
@@ -13,6 +15,9 @@ namespace pex::daemon {
 namespace {
 
 using http::plain_text;
+
+constexpr std::chrono::seconds kCrowdDelay{1};
+constexpr std::chrono::minutes kCrowdEvery{1};
 
 /// The formats that a client may choose, and as what it asks for them; the last is for all others.
 constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
@@ -45,13 +50,13 @@ http::Response outcome_of(const Reloader::Outcome& reloaded) {
   return plain_text(500, std::move(text));
 }
 
-/// Where descriptors are few, only as many connections as are kept free for
-/// (collect::kReservedFiles).
+/// As many clients as descriptors are kept free for. Those that are refused have their part of
+/// them, as they may still ask for health.
 http::Limits limits_here() {
-  constexpr std::size_t kFewFiles = 4096;
-  constexpr std::size_t kFewConnections = 64;
   http::Limits limits;
-  if (host::raise_open_file_limit() < kFewFiles) limits.max_connections = kFewConnections;
+  const std::size_t files = collect::client_files(host::raise_open_file_limit());
+  limits.max_refusals = std::min(limits.max_refusals, files / 2);
+  limits.max_connections = std::min(limits.max_connections, files - limits.max_refusals);
   return limits;
 }
 
@@ -87,7 +92,8 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       source_(std::move(source)),
       self_metrics_(self_metrics),
       log_(log),
-      scrapes_(loop, worker_, source_.scrapes) {
+      scrapes_(loop, worker_, source_.scrapes),
+      next_crowd_(loop) {
   scrapes_.set_max_orders(options.max_requests);
 }
 
@@ -103,12 +109,9 @@ Result<void, std::vector<Error>> WebServer::listen() {
   if (options_.systemd_socket) inherited = ServiceManager::take_sockets();
   if (!inherited) return std::vector{inherited.error()};
 
-  const auto access = [this] {
-    return access_.current([this](const auto& reload) { on_access_reload(reload); },
-                           WebAccess::Moment::now());
-  };
-  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, *inherited},
-                                     {routes(), limits_here(), access});
+  auto server = http::Server::listen(
+      loop_, login_worker_, {options_.listen_addresses, *inherited},
+      {routes(), limits_here(), [this] { return current_access(); }, [this] { on_crowd(); }});
   if (!server) return std::vector{server.error()};
   server_ = std::move(*server);
   for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
@@ -121,6 +124,11 @@ Result<void, std::vector<Error>> WebServer::listen() {
               {{"systemd_socket", std::to_string(socket)}, {"path", options_.telemetry_path}});
   }
   return {};
+}
+
+std::shared_ptr<const http::Access> WebServer::current_access() {
+  return access_.current([this](const auto& reload) { on_access_reload(reload); },
+                         WebAccess::Moment::now());
 }
 
 Result<void, std::vector<Error>> WebServer::load_access() {
@@ -226,7 +234,36 @@ void WebServer::tell_of_clients() {
   }
 }
 
+/// One line a minute: how many clients were refused or closed since the last one, and who has most
+/// connections. It comes after a second, so that the first one has figures as well.
+void WebServer::on_crowd() {
+  if (std::exchange(is_crowd_told_later_, true)) return;
+  const auto busiest = server_->busiest_peer();
+  crowd_told_at_ = std::max(Clock::now() + kCrowdDelay, crowd_told_at_ + kCrowdEvery);
+  next_crowd_.expires_at(crowd_told_at_);
+  next_crowd_.async_wait([this, busiest](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    is_crowd_told_later_ = false;
+    tell_of_crowd(busiest.value_or(http::Server::Share{}));
+  });
+}
+
+void WebServer::tell_of_crowd(const http::Server::Share& busiest) {
+  const http::Troubles now = server_->troubles();
+  const auto more = [&](std::uint64_t http::Troubles::*count) {
+    return std::to_string(now.*count - told_.*count);
+  };
+  log_.warn("more clients came than the limit of connections allows",
+            {{"refused", more(&http::Troubles::connection_limit)},
+             {"closed_stalled", more(&http::Troubles::stalled_closed)},
+             {"closed_beyond_share", more(&http::Troubles::peer_share)},
+             {"peer", busiest.peer},
+             {"peer_connections", std::to_string(busiest.connections)}});
+  told_ = now;
+}
+
 void WebServer::stop() {
+  next_crowd_.cancel();
   scrapes_.stop();
   if (server_) server_->stop();
 }

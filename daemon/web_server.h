@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <cstdint>
@@ -64,10 +65,15 @@ class WebServer {
   void stop();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::vector<http::Route> routes();
   http::Route reload();
   void answer_scrape(const http::Request& request, http::Respond respond);
   Result<void, std::vector<Error>> load_access();
+  std::shared_ptr<const http::Access> current_access();
+  void on_crowd();
+  void tell_of_crowd(const http::Server::Share& busiest);
   void on_access_reload(const WebAccess::Reload& reload);
   void on_access_adopted(const std::vector<std::string>& downgrades);
 
@@ -82,6 +88,10 @@ class WebServer {
   Scrapes scrapes_;
   WebAccess access_;
   std::optional<WebConfigurationLoad> load_;
+  boost::asio::steady_timer next_crowd_;  ///< until the log is told of a crowd
+  Clock::time_point crowd_told_at_ = {};
+  bool is_crowd_told_later_ = false;
+  http::Troubles told_;  ///< as they were then
   std::unique_ptr<http::Server> server_;
 };
 

@@ -97,6 +97,17 @@ std::size_t Budget::open_files() const {
   return max_open_files ? *max_open_files : host::raise_open_file_limit();
 }
 
+std::size_t client_files(std::size_t open_files) {
+  constexpr std::size_t kLeast = 96;
+  constexpr std::size_t kMost = 640;  // http::Limits as they stand
+  return std::clamp(open_files / 12, kLeast, kMost);
+}
+
+std::size_t reserved_files(std::size_t open_files) {
+  constexpr std::size_t kOwnFiles = 32;
+  return kOwnFiles + client_files(open_files);
+}
+
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
   constexpr std::size_t kDescription = 1;
   Need need;
@@ -117,11 +128,12 @@ std::size_t series_room(const Budget& budget, const Need& need) {
 }
 
 Capacity cgroup_capacity(const Budget& budget, const Need& need) {
+  const std::size_t open_files = budget.open_files();
   const Capacity bounds[] = {
       {budget.max_cgroups, kCgroupBounds[0]},
       {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1]},
       {series_room(budget, need), kCgroupBounds[2]},
-      {fits(budget.open_files(), kReservedFiles + need.cpu_events, need.cgroup_files()),
+      {fits(open_files, reserved_files(open_files) + need.cpu_events, need.cgroup_files()),
        kCgroupBounds[3]},
   };
   return *std::min_element(std::begin(bounds), std::end(bounds),
@@ -151,13 +163,14 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
     std::size_t each;
     const char* remedy;
   };
+  const std::size_t open_files = budget.open_files();
   const Row rows[] = {
       {"max", "cgroups", budget.max_cgroups, 0, 1, "raise cgroups.max"},
       {"max_open_events", "open events", budget.max_open_events, need.cpu_events,
        need.cgroup_events, "raise limits.max_open_events"},
       {"max_series", "series", budget.max_series, need.cpu_series, need.cgroup_series,
        "raise limits.max_series"},
-      {"open_files", "file descriptors", budget.open_files(), kReservedFiles + need.cpu_events,
+      {"open_files", "file descriptors", open_files, reserved_files(open_files) + need.cpu_events,
        need.cgroup_files(), "raise LimitNOFILE= in the unit, or ulimit -n"},
       {"memory", "memory", 0, 0, 0, "free some"},
   };
@@ -183,12 +196,13 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
     std::size_t bound;
     const char* remedy;
   };
+  const std::size_t open_files = budget.open_files();
   const Row rows[] = {
       {"open events", need.cpu_events, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
       {"series", need.cpu_series, budget.max_series,
        "raise limits.max_series, or count fewer events"},
-      {"open files", need.cpu_events + kReservedFiles, budget.open_files(),
+      {"open files", need.cpu_events + reserved_files(open_files), open_files,
        "raise LimitNOFILE= in the unit, or count fewer events"},
   };
   for (const Row& row : rows) {

@@ -41,9 +41,12 @@ struct Need {
 
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
-/// Descriptors kept free for the clients (http::Limits, and those being refused) and the files of
-/// the process itself.
-inline constexpr std::size_t kReservedFiles = 128;
+/// Descriptors of a limit of `open_files` that are kept free for the clients, those that are
+/// refused included (http::Limits). Not in proportion: a twelfth, within bounds.
+std::size_t client_files(std::size_t open_files);
+
+/// The same, and those for the files of the process itself.
+std::size_t reserved_files(std::size_t open_files);
 
 /// The names of the bounds on cgroups: each a `reason` of cgroups_dropped_total. Memory is the
 /// kernel's, and known only when it refuses some.

@@ -81,6 +81,15 @@ std::string http_date(std::time_t now) {
 
 }  // namespace
 
+constexpr std::string_view kBusyHead =
+    "HTTP/1.1 503 Service Unavailable\r\n"
+    "Server: perf_event_exporter\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Content-Length: 0\r\n"
+    "Retry-After: 1\r\n"
+    "Connection: close\r\n"
+    "\r\n";
+
 Response plain_text(unsigned status, std::string text) {
   return {.status = status, .body = std::make_shared<const std::string>(std::move(text))};
 }

@@ -41,6 +41,10 @@ Response unavailable(const std::string& why);
 /// 500, because of what a handler did.
 Response handler_failed(const std::string& why);
 
+/// A whole response, 503 without a body, for whoever cannot be waited for: short enough for the
+/// buffer of any socket, which takes it whole.
+extern const std::string_view kBusyHead;
+
 /// How a response is framed.
 struct Framing {
   unsigned version = 11;    ///< 10 or 11

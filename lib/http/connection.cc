@@ -31,7 +31,7 @@ using Verdict = Logins::Verdict;
 
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a last answer
-constexpr std::chrono::seconds kFirstByte{1};       ///< a new client is not closed for others
+constexpr std::chrono::seconds kRefusedHead{1};  ///< in which a refused client may ask for health
 constexpr unsigned kNobody = 0;       ///< in place of a status: nobody is there to be answered
 constexpr char kTlsHandshake = 0x16;  ///< what a client of TLS sends first (RFC 8446, 5.1)
 constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
@@ -55,8 +55,12 @@ class Sending {
 class ClientConnection final : public Connection,
                                public std::enable_shared_from_this<ClientConnection> {
  public:
-  ClientConnection(Socket socket, std::shared_ptr<Service> service)
-      : service_(std::move(service)),
+  enum class Kind { kServed, kRefused };
+
+  ClientConnection(Socket socket, const Peer& peer, std::shared_ptr<Service> service, Kind kind)
+      : peer_(peer),
+        is_refused_(kind == Kind::kRefused),
+        service_(std::move(service)),
         access_(service_->site.access()),
         socket_(std::move(socket)),
         transport_(plain_transport(socket_)),
@@ -69,15 +73,20 @@ class ClientConnection final : public Connection,
     wakeup_.cancel();
   }
 
-  std::optional<Clock::time_point> idle_since() const override {
-    const bool is_new = !was_answered_ && idle_since_ && Clock::now() - *idle_since_ < kFirstByte;
-    return is_new ? std::nullopt : idle_since_;
+  /// The answer of a refused client is short, so it is with the kernel, which still sends it.
+  void give_way() override {
+    const bool has_no_answer = standing_.phase == Phase::kIdle || standing_.phase == Phase::kAsking;
+    if (is_refused_ && has_no_answer && access_->tls() == nullptr) send_busy_head();
+    const bool holds_memory = standing_.phase == Phase::kTaking && !is_refused_;
+    holds_memory ? abort() : close();
   }
+
+  Standing standing() const override { return standing_; }
 
   Socket::executor_type executor() { return socket_.get_executor(); }
 
   asio::awaitable<void> answer_requests();
-  asio::awaitable<void> answer_busy();
+  asio::awaitable<void> answer_once();
 
  private:
   using OnExpiry = void (ClientConnection::*)();
@@ -88,6 +97,7 @@ class ClientConnection final : public Connection,
 
   asio::awaitable<bool> answer_next();
   asio::awaitable<unsigned> read_head(RequestHead& head);
+  Response answer_to_refused(const RequestHead& head, unsigned status);
   asio::awaitable<bool> receive();
   asio::awaitable<Response> answer_to(const RequestHead& head, unsigned status);
   asio::awaitable<std::optional<Response>> refused_at_door(const RequestHead& head);
@@ -101,6 +111,11 @@ class ClientConnection final : public Connection,
 
   const Limits& limits() const { return service_->site.limits; }
   bool is_as_access_says() const { return transport_access_ == access_->tls(); }
+  std::chrono::milliseconds head_timeout() const {
+    return is_refused_ ? kRefusedHead : limits().read_timeout;
+  }
+  void enter(Phase phase) { standing_ = {phase, Clock::now()}; }
+  void send_busy_head();
   char peek();
   void set_deadline(std::chrono::milliseconds allowed, OnExpiry on_expiry);
   void lift_deadline();
@@ -108,15 +123,17 @@ class ClientConnection final : public Connection,
   void give_up();
   void abort();
 
+  const Peer peer_;
+  const bool is_refused_;
   std::shared_ptr<Service> service_;
   std::shared_ptr<const Access> access_;  ///< as it was at the last request
   Socket socket_;
   std::unique_ptr<Transport> transport_;
   const void* transport_access_ = nullptr;  ///< the TLS context that transport_ was made with
   asio::steady_timer deadline_;
-  asio::steady_timer wakeup_;                    ///< for Awaited
-  bool timed_out_ = false;                       ///< the deadline set last has passed
-  std::optional<Clock::time_point> idle_since_;  ///< while nothing is under way
+  asio::steady_timer wakeup_;  ///< for Awaited
+  bool timed_out_ = false;     ///< the deadline set last has passed
+  Standing standing_{Phase::kIdle, Clock::now()};
   bool was_answered_ = false;  ///< at least one request; the next one may take its time
   /// Read from the socket and not yet parsed: pipelined requests wait here for their turn.
   std::string received_;
@@ -128,22 +145,42 @@ asio::awaitable<void> ClientConnection::answer_requests() {
   }
 }
 
-asio::awaitable<void> ClientConnection::answer_busy() {
+/// The one request of a client that is refused.
+asio::awaitable<void> ClientConnection::answer_once() {
   const bool is_secure = co_await secure();
   if (!is_secure) co_return close();
-  const Response busy = unavailable("too many connections");
+  RequestHead head{limits().header_bytes};
+  const unsigned status = co_await read_head(head);
+  if (!socket_.is_open()) co_return;
+  lift_deadline();
+  const Response response = answer_to_refused(head, status);
   const Framing framing{.now = std::time(nullptr)};
-  const bool sent = co_await send(busy, framing, true);
+  const bool with_body = status != 200 || head.method() != "HEAD";
+  const bool sent = co_await send(response, framing, with_body);
   if (sent) co_await linger_and_close();
+}
+
+/// As it would be answered, where no login is needed and the answer is there at once; else 503.
+Response ClientConnection::answer_to_refused(const RequestHead& head, unsigned status) {
+  const Response busy = unavailable("too many connections");
+  if (status != 200) return busy;
+  const std::vector<Route>& routes = service_->site.routes;
+  const auto index = find_route(routes, path_of(head.target()));
+  if (!index || routes[*index].needs_login || routes[*index].is_post ||
+      !takes_method(routes[*index], head.method())) {
+    return busy;
+  }
+  const auto answer = std::make_shared<Awaited<Response>>(wakeup_);
+  ask(routes[*index], request_of(head), answer);
+  return answer->has_come() ? answer->take() : busy;
 }
 
 /// Speaks TLS from now on where Access says so. False: no request can follow.
 asio::awaitable<bool> ClientConnection::secure() {
   if (access_->tls() == nullptr) co_return true;
-  set_deadline(limits().read_timeout, &ClientConnection::close);
-  idle_since_ = Clock::now();
+  const std::chrono::milliseconds allowed = head_timeout();
+  set_deadline(allowed, &ClientConnection::close);
   co_await socket_.async_wait(Socket::wait_read, kReturnError);
-  idle_since_.reset();
   const char first = peek();
   if (first != kTlsHandshake && first != 0) ++service_->troubles.tls_handshake;
   if (first >= 'A' && first <= 'Z') co_await tell_about_https();  // the letter of a method
@@ -154,6 +191,7 @@ asio::awaitable<bool> ClientConnection::secure() {
   transport_ = tls_transport(socket_, access_);
   if (!transport_) co_return false;
   transport_access_ = access_->tls();
+  enter(Phase::kAsking);
   const auto [error] = co_await transport_->handshake();
   if (error) ++service_->troubles.tls_handshake;
   if (error && socket_.is_open()) {  // the client is to read why, and not to be reset
@@ -165,8 +203,9 @@ asio::awaitable<bool> ClientConnection::secure() {
 
 /// Waits until the handshake may begin. False: the connection was closed meanwhile.
 asio::awaitable<bool> ClientConnection::gets_turn() {
+  enter(Phase::kServer);
   const auto turn = std::make_shared<Awaited<bool>>(wakeup_);
-  service_->handshakes->ask([weak = std::weak_ptr{turn}] {
+  service_->handshakes->ask(peer_, [weak = std::weak_ptr{turn}] {
     const auto waiting = weak.lock();
     if (waiting) waiting->give(true);
     return waiting != nullptr;
@@ -220,16 +259,17 @@ asio::awaitable<bool> ClientConnection::answer_next() {
 /// The head's status, 408 when it does not arrive in time, 400 when the client ends it halfway.
 asio::awaitable<unsigned> ClientConnection::read_head(RequestHead& head) {
   if (received_.empty()) {
-    set_deadline(was_answered_ ? limits().idle_timeout : limits().read_timeout,
+    set_deadline(was_answered_ ? limits().idle_timeout : head_timeout(),
                  &ClientConnection::stop_reading);
-    idle_since_ = Clock::now();
+    enter(Phase::kIdle);
     const bool arrived = co_await receive();
-    idle_since_.reset();
     if (!arrived) co_return kNobody;  // between two requests either side may just leave
   }
   if (head.take(received_)) co_return head.status();  // nearly always: it came in one packet
 
-  set_deadline(limits().read_timeout, &ClientConnection::stop_reading);
+  enter(Phase::kAsking);
+  const std::chrono::milliseconds allowed = head_timeout();
+  set_deadline(allowed, &ClientConnection::stop_reading);
   do {
     const bool arrived = co_await receive();
     if (!arrived) co_return timed_out_ ? 408 : 400;
@@ -251,6 +291,7 @@ asio::awaitable<bool> ClientConnection::receive() {
 /// A path that leads nowhere is told only to those who may log in.
 asio::awaitable<Response> ClientConnection::answer_to(const RequestHead& head, unsigned status) {
   lift_deadline();
+  enter(Phase::kServer);
   if (status != 200) co_return refusal(status);
   const std::vector<Route>& routes = service_->site.routes;
   const auto index = find_route(routes, path_of(head.target()));
@@ -325,7 +366,8 @@ asio::awaitable<bool> ClientConnection::send(const Response& response, Framing f
   const std::string_view body = has_body ? std::string_view{*response.body} : std::string_view{};
   std::optional<Sending> sending;
   if (has_body) sending.emplace(service_, response.body, dropping());
-  const auto [error, size] = co_await transport_->write(head, body);
+  enter(Phase::kTaking);
+  const auto [error, size] = co_await transport_->write(head, body, standing_.since);
   co_return !error;
 }
 
@@ -342,6 +384,7 @@ std::function<void()> ClientConnection::dropping() {
 /// A close while the client's bytes are still arriving would reset the connection, and the reset
 /// could overtake our answer: so say that we are done, and let the client close first.
 asio::awaitable<void> ClientConnection::linger_and_close() {
+  enter(Phase::kOver);
   set_deadline(kLinger, &ClientConnection::close);
   co_await transport_->end();
   error_code ignored;  // the client may have been the first
@@ -374,6 +417,12 @@ void ClientConnection::lift_deadline() {
   deadline_.expires_at(Clock::time_point::max());
 }
 
+/// All or nothing, and without waiting for it.
+void ClientConnection::send_busy_head() {
+  if (!socket_.is_open()) return;
+  ::send(socket_.native_handle(), kBusyHead.data(), kBusyHead.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /// Ends a pending receive and leaves the socket open for an answer.
 void ClientConnection::stop_reading() {
   error_code ignored;
@@ -400,7 +449,7 @@ asio::awaitable<void> run_serving(std::shared_ptr<ClientConnection> connection) 
 }
 
 asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection) {
-  co_await connection->answer_busy();
+  co_await connection->answer_once();
 }
 
 }  // namespace
@@ -408,14 +457,17 @@ asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection)
 // `detached` drops an exception: it has ended the coroutine, and that closes the one connection it
 // concerns. What a handler throws does not come this far.
 
-std::weak_ptr<Connection> serve(Socket socket, std::shared_ptr<Service> service) {
-  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(service));
+std::weak_ptr<Connection> serve(Socket socket, const Peer& peer, std::shared_ptr<Service> service) {
+  auto connection = std::make_shared<ClientConnection>(std::move(socket), peer, std::move(service),
+                                                       ClientConnection::Kind::kServed);
   asio::co_spawn(connection->executor(), run_serving(connection), asio::detached);
   return connection;
 }
 
-std::weak_ptr<Connection> refuse(Socket socket, std::shared_ptr<Service> service) {
-  auto connection = std::make_shared<ClientConnection>(std::move(socket), std::move(service));
+std::weak_ptr<Connection> refuse(Socket socket, const Peer& peer,
+                                 std::shared_ptr<Service> service) {
+  auto connection = std::make_shared<ClientConnection>(std::move(socket), peer, std::move(service),
+                                                       ClientConnection::Kind::kRefused);
   asio::co_spawn(connection->executor(), run_refusing(connection), asio::detached);
   return connection;
 }

@@ -173,11 +173,14 @@ Result<ListeningSocket> adopt_listener(UniqueFd fd) {
   return listening(std::move(fd));
 }
 
-Result<UniqueFd, int> accept_client(int listener) {
-  UniqueFd fd{::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+Result<AcceptedClient, int> accept_client(int listener) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  UniqueFd fd{::accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
+                        SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (!fd) return int{errno};
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);  // without it small answers are late, not wrong
-  return fd;
+  return AcceptedClient{std::move(fd), Peer::at(address)};
 }
 
 int family_of(int socket) { return option_of(socket, SO_DOMAIN); }

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "http/peer.h"
 #include "http/socket_file.h"
 
 namespace pex::http {
@@ -23,9 +24,14 @@ Result<ListeningSocket> open_listener(const std::string& address);
 /// Takes a socket that another program made and listens on. Its file is that program's.
 Result<ListeningSocket> adopt_listener(UniqueFd fd);
 
-/// The next client's connection, non-blocking and close-on-exec. Fails with accept(2)'s errno:
-/// EAGAIN when nobody is there.
-Result<UniqueFd, int> accept_client(int listener);
+/// A client's connection, non-blocking and close-on-exec.
+struct AcceptedClient {
+  UniqueFd fd;
+  Peer peer;
+};
+
+/// The next one. Fails with accept(2)'s errno: EAGAIN when nobody is there.
+Result<AcceptedClient, int> accept_client(int listener);
 
 /// AF_INET, AF_INET6, AF_UNIX; -1 for what is no socket.
 int family_of(int socket);

@@ -19,9 +19,10 @@ class PlainTransport final : public Transport {
     return socket_.async_read_some(room, kReturnError);
   }
 
-  asio::awaitable<Transferred> write(std::string_view head, std::string_view body) override {
+  asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
+                                     Clock::time_point& last_progress) override {
     const std::array<asio::const_buffer, 2> both{asio::buffer(head), asio::buffer(body)};
-    return asio::async_write(socket_, both, kReturnError);
+    return asio::async_write(socket_, both, NotesProgress{&last_progress}, kReturnError);
   }
 
   asio::awaitable<Finished> end() override { co_return Finished{}; }

@@ -1,7 +1,7 @@
 #include "http/server.h"
 
 #include <openssl/rand.h>
-#include <sys/socket.h>
+#include <poll.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -14,10 +14,10 @@
 #include <cerrno>
 #include <chrono>
 #include <iterator>
-#include <string_view>
+#include <optional>
 #include <utility>
 
-#include "http/connection.h"
+#include "http/admission.h"
 #include "http/listener.h"
 #include "http/ready_access.h"
 #include "http/return_error.h"
@@ -29,114 +29,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr int kAcceptsPerTurn = 16;             ///< so that a flood leaves the loop to others
-constexpr std::size_t kLingeringRefusals = 16;  ///< the others are closed at once, see turn_away
-/// Short enough for the buffer of a new socket, which takes it whole.
-constexpr std::string_view kBusyHead =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Server: perf_event_exporter\r\n"
-    "Content-Length: 0\r\n"
-    "Retry-After: 1\r\n"
-    "Connection: close\r\n"
-    "\r\n";
-
+constexpr int kAcceptsPerTurn = 16;  ///< so that a flood leaves the loop to others
 static_assert(sizeof(Troubles) == std::size(kTroubles) * sizeof(std::uint64_t), "one has no row");
-
-/// Connections that may still be open. They end by themselves; here they are only counted.
-class OpenConnections {
- public:
-  std::size_t count() {
-    std::erase_if(connections_, [](const auto& each) { return each.expired(); });
-    return connections_.size();
-  }
-  void add(std::weak_ptr<Connection> connection) { connections_.push_back(std::move(connection)); }
-  void close_all() {
-    for (const auto& each : connections_) {
-      if (const auto connection = each.lock()) connection->close();
-    }
-  }
-
-  /// Closes the one that has been idle for longest, which counts no more. False: none is idle.
-  bool close_idlest() {
-    const auto idlest = find_idlest();
-    if (idlest == connections_.end()) return false;
-    const auto connection = idlest->lock();
-    connections_.erase(idlest);
-    connection->close();
-    return true;
-  }
-
- private:
-  std::vector<std::weak_ptr<Connection>>::iterator find_idlest() {
-    auto idlest = connections_.end();
-    auto since = std::chrono::steady_clock::time_point::max();
-    for (auto each = connections_.begin(); each != connections_.end(); ++each) {
-      const auto connection = each->lock();
-      const auto idle = connection ? connection->idle_since() : std::nullopt;
-      if (!idle || *idle >= since) continue;
-      idlest = each;
-      since = *idle;
-    }
-    return idlest;
-  }
-
-  std::vector<std::weak_ptr<Connection>> connections_;
-};
-
-/// Decides who is served.
-class Admission {
- public:
-  explicit Admission(std::shared_ptr<Service> service) : service_(std::move(service)) {}
-
-  void admit(Socket socket) {
-    boost::system::error_code ignored;  // a larger one costs memory, and is no failure
-    const auto bytes = static_cast<int>(service_->site.limits.send_buffer_bytes);
-    socket.set_option(asio::socket_base::send_buffer_size{bytes}, ignored);
-    if (has_room()) {
-      served_.add(serve(std::move(socket), service_));
-      return;
-    }
-    ++service_->troubles.connection_limit;
-    if (refused_.count() < kLingeringRefusals) {
-      refused_.add(refuse(std::move(socket), service_));
-    } else {
-      turn_away(socket);
-    }
-  }
-
-  Troubles& troubles() { return service_->troubles; }
-
-  std::size_t count() { return served_.count() + refused_.count(); }
-
-  void close_all() {
-    service_->logins->stop();
-    served_.close_all();
-    refused_.close_all();
-  }
-
- private:
-  bool has_room() {
-    if (served_.count() < service_->site.limits.max_connections) return true;
-    if (!served_.close_idlest()) return false;
-    ++service_->troubles.idle_closed;
-    return true;
-  }
-
-  /// Within this turn of the loop, so that no number of clients piles up descriptors. A client that
-  /// has sent its request may see a reset instead of the head.
-  void turn_away(Socket& socket) {
-    if (service_->site.access()->tls() == nullptr) {
-      ::send(socket.native_handle(), kBusyHead.data(), kBusyHead.size(),
-             MSG_DONTWAIT | MSG_NOSIGNAL);
-    }
-    boost::system::error_code ignored;
-    socket.close(ignored);
-  }
-
-  std::shared_ptr<Service> service_;
-  OpenConnections served_;
-  OpenConnections refused_;
-};
 
 /// One listening socket. Asio only waits for clients: it would accept them without close-on-exec.
 struct Listener {
@@ -171,23 +65,52 @@ Result<std::shared_ptr<Listener>> watch(asio::io_context& loop, ListeningSocket 
   return listener;
 }
 
-/// A connection that cannot be waited for is closed, as its client would wait for ever.
-void hand_over(UniqueFd client, Listener& listener, Admission& admission) {
-  const asio::generic::stream_protocol protocol{family_of(client.get()), 0};
+/// Nothing: a connection that cannot be waited for is closed, as its client would wait for ever.
+std::optional<Socket> socket_of(UniqueFd fd, Listener& listener) {
+  const asio::generic::stream_protocol protocol{family_of(fd.get()), 0};
   Socket socket{listener.ready.get_executor()};
   boost::system::error_code error;
-  socket.assign(protocol, client.get(), error);
-  if (error) return;
-  static_cast<void>(client.release());
-  admission.admit(std::move(socket));
+  socket.assign(protocol, fd.get(), error);
+  if (error) return {};
+  static_cast<void>(fd.release());
+  return socket;
 }
 
-/// Takes as many clients as one turn of the loop may. The errno that ended it; 0: more may wait.
+bool lacks_descriptors(int error) { return error == EMFILE || error == ENFILE; }
+
+/// accept(2) wants a descriptor before it looks whether anybody is there.
+bool has_waiting(Listener& listener) {
+  pollfd watched{listener.fd(), POLLIN, 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
+
+/// Where descriptors have run out. The errno that ended it; 0: more may wait.
+int accept_in_place_of_another(Listener& listener, Admission& admission) {
+  if (!has_waiting(listener)) return EAGAIN;
+  ++admission.troubles().accept_error;
+  const Admission::Freed freed = admission.free_descriptor();
+  if (freed == Admission::Freed::kNone) return EMFILE;
+  auto client = accept_client(listener.fd());
+  if (!client) return client.error();
+  auto socket = socket_of(std::move(client->fd), listener);
+  if (!socket) return 0;
+  freed == Admission::Freed::kPlace ? admission.admit(*std::move(socket), client->peer)
+                                    : admission.refuse(*std::move(socket), client->peer);
+  return 0;
+}
+
+/// Takes as many clients as one turn of the loop may: one, where descriptors have run out. The
+/// errno that ended it; 0: more may wait.
 int accept_some(Listener& listener, Admission& admission) {
+  admission.recover();
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto client = accept_client(listener.fd());
+    if (!client && lacks_descriptors(client.error())) {
+      return accept_in_place_of_another(listener, admission);
+    }
     if (!client) return client.error();
-    hand_over(*std::move(client), listener, admission);
+    auto socket = socket_of(std::move(client->fd), listener);
+    if (socket) admission.admit(*std::move(socket), client->peer);
   }
   return 0;
 }
@@ -207,8 +130,8 @@ asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
     } else if (is_passing(error)) {
       co_await asio::post(loop, asio::use_awaitable);
     } else {
-      ++admission->troubles().accept_error;
-      // EMFILE above all: the client stays in the backlog and would be offered again at once.
+      if (!lacks_descriptors(error)) ++admission->troubles().accept_error;
+      // The client stays in the backlog and would be offered again at once.
       listener->pause.expires_after(kAcceptPause);
       co_await listener->pause.async_wait(kReturnError);
     }
@@ -234,6 +157,12 @@ class LoopServer final : public Server {
   }
 
   std::size_t connections() const override { return admission_->count(); }
+
+  std::optional<Share> busiest_peer() const override {
+    const auto most = admission_->busiest();
+    if (!most) return {};
+    return Share{most->first.text(), most->second};
+  }
 
   Troubles troubles() const override { return admission_->troubles(); }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,15 +71,19 @@ Route immediate(std::string path, Answer answer) {
 /// Every resource a client can make us use has a bound.
 struct Limits {
   std::size_t header_bytes = 8 * 1024;  ///< beyond: 431
-  std::size_t max_connections = 512;    ///< beyond: the idlest one is closed, else the new: 503
+  std::size_t max_connections = 512;    ///< beyond: another one is closed, or the new refused
+  std::size_t max_refusals = 128;       ///< refused clients that may still ask for health; beyond:
+                                        ///< the oldest is closed
   std::size_t max_unsent_bytes =
       256 * 1024 * 1024;                       ///< bodies that clients have not taken, each once;
                                                ///< beyond: the slowest client is dropped
   std::size_t send_buffer_bytes = 128 * 1024;  ///< of the kernel, for each connection
   std::size_t max_pending_logins = 32;         ///< beyond: 503
-  std::chrono::milliseconds read_timeout = std::chrono::seconds{10};   ///< for a whole request head
-                                                                       ///< or TLS handshake
-  std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};  ///< between two requests
+  std::chrono::milliseconds stall_time = std::chrono::seconds{1};     ///< without progress: may be
+                                                                      ///< closed for another client
+  std::chrono::milliseconds read_timeout = std::chrono::seconds{10};  ///< for a whole request head
+                                                                      ///< or TLS handshake
+  std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};   ///< between two requests
   std::chrono::milliseconds answer_timeout = std::chrono::seconds{60};  ///< for a handler: 503
   std::chrono::milliseconds write_timeout = std::chrono::seconds{30};   ///< for a whole response
 };
@@ -102,15 +107,22 @@ struct Site {
   /// Who may come in, asked for at every connection and every request, so that a change holds from
   /// the next one on. Never null.
   std::function<std::shared_ptr<const Access>()> access = open_access;
+  /// A client has come at the limit of connections, and it or another one that was not idle had to
+  /// go: as often as that happens, so do little. On the loop; may be empty.
+  std::function<void()> on_crowd = {};
 };
 
 /// What became of clients and no handler saw: counts since the start.
 struct Troubles {
-  std::uint64_t connection_limit = 0;  ///< connections refused, over Limits::max_connections
+  std::uint64_t connection_limit = 0;  ///< connections refused: over Limits::max_connections, or
+                                       ///< no descriptor was left
   std::uint64_t idle_closed = 0;       ///< idle connections closed for others, at that limit
+  std::uint64_t stalled_closed = 0;    ///< the same of those half-way through a request, a TLS
+                                       ///< handshake or an answer, without progress
+  std::uint64_t peer_share = 0;        ///< the same of the peer with the most connections
   std::uint64_t slow_client = 0;       ///< dropped, over Limits::write_timeout
   std::uint64_t unsent_limit = 0;      ///< dropped, over Limits::max_unsent_bytes
-  std::uint64_t accept_error = 0;      ///< failures of accept(2), each followed by a pause
+  std::uint64_t accept_error = 0;      ///< failures of accept(2)
   std::uint64_t tls_handshake = 0;     ///< clients that sent something and did not agree on TLS
   std::uint64_t login_refused = 0;     ///< requests answered with 401
   std::uint64_t login_busy = 0;        ///< requests answered with 503, as too many logins wait
@@ -125,6 +137,8 @@ struct TroubleRow {
 inline constexpr TroubleRow kTroubles[] = {
     {"connection_limit", &Troubles::connection_limit},
     {"idle_closed", &Troubles::idle_closed},
+    {"stalled_closed", &Troubles::stalled_closed},
+    {"peer_share", &Troubles::peer_share},
     {"slow_client", &Troubles::slow_client},
     {"unsent_limit", &Troubles::unsent_limit},
     {"accept_error", &Troubles::accept_error},
@@ -137,14 +151,14 @@ inline constexpr TroubleRow kTroubles[] = {
 /// HTTP/1.1 and 1.0 server, over TLS where Access says so, on an Asio loop that it does not own and
 /// that must outlive it. Everything happens on that loop, which one thread runs; from another
 /// thread, post to it. Only passwords are checked on `worker`, one at a time. Knows nothing of
-/// metrics: it serves what the routes return. Bad requests are answered (400, 401, 404, 405 with
-/// Allow, 408, 413, 429, 431, 503) before the connection is closed. A client that has sent nothing
-/// is owed nothing, and is just closed when it takes too long, as is one that speaks no TLS where
-/// we do. At the limit of connections the one that has been idle for longest between two requests,
-/// or for longest (1 s at least) without a first byte, is closed for the new one; where none is,
-/// the new one is refused with 503. Of many at once most are refused by a head alone, and over TLS
-/// by nothing but the end: waiting for each to read would use up descriptors. After a 401 the
-/// connection ends, so that strangers cannot keep it.
+/// metrics: it serves what the routes return. Bad requests are answered (400, 401, 404, 405
+/// with Allow, 408, 413, 429, 431, 503) before the connection is closed. A client that has sent
+/// nothing is owed nothing, and is just closed when it takes too long, as is one that speaks no TLS
+/// where we do. At the limit of connections a client that has made no progress for a while is
+/// closed for the new one, or else one of the peer with the most connections if that has more than
+/// the new one's. Where neither is, the new one is refused: it gets the answer of a route that
+/// needs no login and has it at hand, else 503, and of many at once the oldest are closed. After a
+/// 401 the connection ends, so that strangers cannot keep it.
 class Server {
  public:
   /// Fails when one of the addresses cannot be had; the remedy names the option to change. A
@@ -161,6 +175,14 @@ class Server {
 
   /// Connections that are open now.
   virtual std::size_t connections() const = 0;
+
+  /// Who has most of them, and how many; nothing when nobody is there. Text as of an address:
+  /// "192.0.2.7", "2001:db8::/64", "unix".
+  struct Share {
+    std::string peer;
+    std::size_t connections = 0;
+  };
+  virtual std::optional<Share> busiest_peer() const = 0;
 
   /// As counted until now. On the loop, as everything here.
   virtual Troubles troubles() const = 0;

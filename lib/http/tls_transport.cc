@@ -29,9 +29,10 @@ class TlsTransport final : public Transport {
   }
 
   /// Each of the two makes records of its own: the body is encrypted from where it is.
-  asio::awaitable<Transferred> write(std::string_view head, std::string_view body) override {
+  asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
+                                     Clock::time_point& last_progress) override {
     const std::array<asio::const_buffer, 2> both{asio::buffer(head), asio::buffer(body)};
-    return asio::async_write(stream_, both, kReturnError);
+    return asio::async_write(stream_, both, NotesProgress{&last_progress}, kReturnError);
   }
 
   asio::awaitable<Finished> end() override { return stream_.async_shutdown(kReturnError); }

@@ -2,8 +2,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/completion_condition.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/system/error_code.hpp>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -19,10 +21,23 @@ using Socket = boost::asio::generic::stream_protocol::socket;
 using Finished = std::tuple<boost::system::error_code>;
 using Transferred = std::tuple<boost::system::error_code, std::size_t>;
 
+/// A completion condition of Asio, which is asked after each part of a write: goes on to the end,
+/// and notes when that was.
+struct NotesProgress {
+  std::chrono::steady_clock::time_point* last;
+
+  std::size_t operator()(const boost::system::error_code& error, std::size_t size) const {
+    *last = std::chrono::steady_clock::now();
+    return boost::asio::transfer_all()(error, size);
+  }
+};
+
 /// Bytes to and from one client, as they are or encrypted. The socket stays its owner's, who
 /// cancels and closes it, which ends what is pending here; it must outlive this.
 class Transport {
  public:
+  using Clock = std::chrono::steady_clock;
+
   virtual ~Transport() = default;
 
   /// To be done first. An error: the client and we have no way to talk.
@@ -31,9 +46,10 @@ class Transport {
   /// Puts what has come, at least a byte, at the front of `room`.
   virtual boost::asio::awaitable<Transferred> read_some(boost::asio::mutable_buffer room) = 0;
 
-  /// Both from where they are, which must last until then.
-  virtual boost::asio::awaitable<Transferred> write(std::string_view head,
-                                                    std::string_view body) = 0;
+  /// Both from where they are, which must last until then. `last_progress` is when the last part of
+  /// them left.
+  virtual boost::asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
+                                                    Clock::time_point& last_progress) = 0;
 
   /// Tells the client that nothing more will come, where the socket's own end would not.
   virtual boost::asio::awaitable<Finished> end() = 0;

@@ -651,11 +651,11 @@ TEST_F(DoctorTest, NotesHowManyCgroupsAreLeftOutAndWhy) {
 }
 
 TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {
-  // on each of 2 CPUs 3 events and one more to see it go; 128 in reserve. For a cgroup on each CPU
+  // on each of 2 CPUs 3 events and one more to see it go; 672 in reserve. For a cgroup on each CPU
   // 2 events and the clock of their group, and its directory
   EXPECT_EQ(
       one("open files").what,
-      "limit 1024, raised to 20000 at start; 136 needed, and 10 for each cgroup: room for 256 "
+      "limit 1024, raised to 20000 at start; 680 needed, and 10 for each cgroup: room for 256 "
       "cgroups (bound: cgroups.max)");
 }
 

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,17 @@ using ::testing::ElementsAre;
 
 class HandshakeTurnsTest : public testing::Test {
  protected:
-  void ask(const char* client, bool is_there = true) {
-    turns_->ask([this, client, is_there] {
+  static Peer peer(std::uint32_t host) {
+    sockaddr_storage address{};
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_addr.s_addr = htonl(host);
+    std::memcpy(&address, &v4, sizeof v4);
+    return Peer::at(address);
+  }
+
+  void ask(const char* client, bool is_there = true, std::uint32_t host = 1) {
+    turns_->ask(peer(host), [this, client, is_there] {
       if (is_there) seen_.emplace_back(client);
       return is_there;
     });
@@ -52,6 +63,16 @@ TEST_F(HandshakeTurnsTest, GoToTheNextWhereNobodyWaitsAnyMore) {
   loop_.run();
 
   EXPECT_THAT(seen_, ElementsAre("a", "work"));
+}
+
+TEST_F(HandshakeTurnsTest, AreGivenToPeersInTurnHoweverManyClientsOneHas) {
+  for (const char* const client : {"a", "b", "c"}) ask(client, true, 1);
+  ask("other", true, 2);
+  ask("third", true, 3);
+
+  loop_.run();
+
+  EXPECT_THAT(seen_, ElementsAre("a", "other", "third", "b", "c"));
 }
 
 }  // namespace

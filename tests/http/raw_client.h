@@ -37,10 +37,24 @@ struct Reply {
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port, const char* host = "127.0.0.1") : fd_(open(port, host)) {}
+  /// From an address `source` of IPv4.
+  RawClient(std::uint16_t port, const char* host, const char* source)
+      : fd_(open(port, host, source)) {}
   /// Of a unix socket.
   explicit RawClient(const std::string& path) : fd_(open(path)) {}
   RawClient(RawClient&&) = default;
   virtual ~RawClient() = default;
+
+  /// One that has its descriptor and is to be connected: for when there are no more.
+  static RawClient unconnected() {
+    RawClient client;
+    client.fd_ = make_socket(AF_INET);
+    return client;
+  }
+  void connect_to(std::uint16_t port) {
+    const sockaddr_in address = v4_address(port, "127.0.0.1");
+    ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
 
   bool is_connected() const { return static_cast<bool>(fd_); }
 
@@ -90,7 +104,8 @@ class RawClient {
   bool has_input_within(int wait_ms) { return poll_for(POLLIN, wait_ms) > 0; }
 
   /// True when the server resets the connection, which is seen without reading.
-  bool is_reset() { return poll_for(0, kPatienceMs) > 0; }
+  bool is_reset() { return has_error_within(kPatienceMs); }
+  bool has_error_within(int wait_ms) { return poll_for(0, wait_ms) > 0; }
 
  protected:
   int fd() const { return fd_.get(); }
@@ -104,34 +119,49 @@ class RawClient {
  private:
   static constexpr int kPatienceMs = 10'000;
 
-  static UniqueFd open(std::uint16_t port, const char* host) {
-    sockaddr_in6 v6{};
-    sockaddr_in v4{};
-    v6.sin6_family = AF_INET6;
-    v4.sin_family = AF_INET;
-    v6.sin6_port = v4.sin_port = htons(port);
-    const bool is_v6 = ::inet_pton(AF_INET6, host, &v6.sin6_addr) == 1;
-    if (!is_v6) ::inet_pton(AF_INET, host, &v4.sin_addr);
+  RawClient() = default;
 
-    const void* address = is_v6 ? static_cast<const void*>(&v6) : &v4;
-    const socklen_t size = is_v6 ? sizeof v6 : sizeof v4;
-    return connect(static_cast<const sockaddr*>(address), size);
+  static sockaddr_in v4_address(std::uint16_t port, const char* host) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    ::inet_pton(AF_INET, host, &address.sin_addr);
+    return address;
+  }
+
+  static UniqueFd open(std::uint16_t port, const char* host, const char* source = nullptr) {
+    sockaddr_in6 v6{};
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    if (::inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) return connect(&v6, sizeof v6);
+    const sockaddr_in v4 = v4_address(port, host);
+    return connect(&v4, sizeof v4, source);
   }
 
   static UniqueFd open(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
-    return connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    return connect(&address, sizeof address);
   }
 
-  static UniqueFd connect(const sockaddr* address, socklen_t size) {
-    UniqueFd fd{::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  static UniqueFd make_socket(int family) {
+    UniqueFd fd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     const timeval patience{kPatienceMs / 1000, 0};
     ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const int on = 1;
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+  }
+
+  static UniqueFd connect(const void* to, socklen_t size, const char* source = nullptr) {
+    const auto* const address = static_cast<const sockaddr*>(to);
+    UniqueFd fd = make_socket(address->sa_family);
+    if (source != nullptr) {
+      const sockaddr_in from = v4_address(0, source);
+      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from);
+    }
     if (::connect(fd.get(), address, size) != 0) fd.reset();
     return fd;
   }

@@ -220,7 +220,7 @@ TEST_F(ServerTest, RefusesConnectionsOverTheLimitUntilOneEnds) {
 }
 
 TEST_F(ServerTest, RefusesManyAtOnceWithoutHarmToTheOneItServes) {
-  start(Limits{.max_connections = 1});
+  start(Limits{.max_connections = 1, .max_refusals = 16});
   RawClient served = client();
   ask_for_later(served);
 
@@ -236,7 +236,7 @@ TEST_F(ServerTest, RefusesManyAtOnceWithoutHarmToTheOneItServes) {
 }
 
 TEST_F(ServerTest, ClosesTheIdlestConnectionForANewOne) {
-  start(Limits{.max_connections = 2});
+  start(Limits{.max_connections = 2, .stall_time = milliseconds{0}});
   RawClient idlest = client();
   ASSERT_EQ(idlest.get("/hello").status, 200u);
   RawClient idle = client();
@@ -369,42 +369,6 @@ TEST_F(ServerTest, DropsNobodyForABodyThatTheyShare) {
   EXPECT_EQ(client().get("/big").body.size(), kBigBody);
 
   EXPECT_EQ(slow.read_reply().body.size(), kBigBody);
-}
-
-/// While it lives the process can have `spare` more descriptors and no others.
-class FewDescriptors {
- public:
-  explicit FewDescriptors(rlim_t spare) {
-    ::getrlimit(RLIMIT_NOFILE, &usual_);
-    const UniqueFd lowest_free{::dup(STDERR_FILENO)};
-    rlimit low = usual_;
-    low.rlim_cur = static_cast<rlim_t>(lowest_free.get()) + spare;
-    ::setrlimit(RLIMIT_NOFILE, &low);
-  }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &usual_); }
-
- private:
-  rlimit usual_{};
-};
-
-TEST_F(ServerTest, ServesTheClientThatWaitedWhileDescriptorsWereOut) {
-  start();
-  RawClient earlier = client();
-  ASSERT_EQ(earlier.get("/hello").status, 200u);
-
-  auto few = std::make_unique<FewDescriptors>(1);
-  RawClient waiting = client();  // has the last one: the server's accept fails with EMFILE
-  ASSERT_TRUE(waiting.is_connected());
-  waiting.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_FALSE(waiting.has_input_within(250));
-  EXPECT_EQ(earlier.get("/hello").status, 200u);
-  few.reset();
-
-  EXPECT_GE(troubles().accept_error, 1u);
-  EXPECT_EQ(waiting.read_reply().status, 200u);
-  EXPECT_EQ(client().get("/hello").status, 200u);
 }
 
 TEST_F(ServerTest, StopsWithConnectionsInEveryState) {

@@ -1,0 +1,237 @@
+"""Clients that hold every connection take neither health nor the scrapes of other hosts with them.
+
+Answers are counted, whatever the time: how long they took is printed, for a quiet machine.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import http.client
+import itertools
+import json
+import resource
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import harness
+import web
+
+EVENTS = ["task-clock", "context-switches"]
+CONFIG = harness.config_of(events=EVENTS, scope="cpu", interval="1s")
+CROWD = 520  # more than the limit of connections
+FEW_DESCRIPTORS = 140
+PROBES = 50
+SELECTING = 60  # connections that ask for different groups
+MANNERS = ("hold", "drip", "reconnect")
+TROUBLES = "perf_event_exporter_http_troubles_total"
+SCRAPER = "127.0.0.2"  # another host than 127.0.0.1, as far as the daemon can tell
+HEALTH = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+METRICS = HEALTH.replace(b"/-/healthy", b"/metrics")
+
+# Each holds as many connections as its third argument says, and opens them anew where they were
+# closed. It prints one line once all were there, and goes on until its stdin ends.
+FLOOD = """
+import select, socket, sys, time
+address, manner, most = (sys.argv[1], int(sys.argv[2])), sys.argv[3], int(sys.argv[4])
+first = bytes.fromhex(sys.argv[5])
+held, told, dripped = [], False, time.monotonic()
+
+def connected():
+    client = socket.socket()
+    try:
+        client.connect(address)
+        client.sendall(first)
+        client.setblocking(False)
+        held.append(client)
+    except OSError:
+        client.close()
+
+def was_closed(client):
+    try:
+        return client.recv(4096) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+while not select.select([sys.stdin], [], [], 0)[0]:
+    while len(held) < most:
+        connected()
+    if not told:
+        print("all are there", flush=True)
+        told = True
+    if manner == "reconnect":
+        for client in held[:50]:
+            client.close()
+        del held[:50]
+        continue
+    time.sleep(0.02)
+    if manner == "drip" and time.monotonic() - dripped > 0.5:
+        dripped = time.monotonic()
+        for client in held:
+            try:
+                client.send(b"G")
+            except OSError:
+                pass
+    for client in [each for each in held if was_closed(each)]:
+        client.close()
+        held.remove(client)
+"""
+
+
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_DESCRIPTORS, FEW_DESCRIPTORS))
+
+
+def status_of(address, request, source=None, tls=None):
+    """Of the answer to one request on a connection of its own; 0 when there is none."""
+    host, port = web.split(address)
+    try:
+        with contextlib.ExitStack() as stack:
+            bound = (source, 0) if source else None
+            client = stack.enter_context(
+                socket.create_connection((host, port), harness.PATIENCE, source_address=bound))
+            if tls:
+                client = stack.enter_context(tls.wrap_socket(client, server_hostname="localhost"))
+            client.sendall(request)
+            line = client.recv(4096).split(b"\r\n", 1)[0]
+            return int(line.split(b" ")[1]) if line else 0
+    except (ConnectionError, ssl.SSLError, TimeoutError):
+        return 0
+
+
+class CrowdTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_events(*EVENTS)
+        harness.require(resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 2 * CROWD,
+                        "too few descriptors for the clients")
+
+    @contextlib.contextmanager
+    def flooded(self, *args, manner="hold", first=b"G", most=CROWD, **options):
+        """A daemon while one host does with it what FLOOD says."""
+        with harness.Daemon(CONFIG, *args, **options) as daemon:
+            with self.flood(daemon, manner, first, most):
+                yield daemon
+
+    @contextlib.contextmanager
+    def flood(self, daemon, manner, first, most):
+        host, port = web.split(daemon.address)
+        command = [sys.executable, "-S", "-c", FLOOD, host, str(port), manner, str(most), first.hex()]
+        with harness.Process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as flood:
+            self.assertEqual(flood.child.stdout.readline().strip(), "all are there")
+            yield
+
+    def scrape_of_another_host(self, daemon):
+        with contextlib.closing(http.client.HTTPConnection(
+                *web.split(daemon.address), harness.PATIENCE, (SCRAPER, 0))) as connection:
+            answer = web.ask(connection)
+        return harness.Scrape(answer.text) if answer.status == 200 else None
+
+    def statuses(self, daemon, request, pause=0.0, **options):
+        """Of PROBES requests, one after the other."""
+        took, statuses = [], []
+        for _ in range(PROBES):
+            begin = time.monotonic()
+            statuses.append(status_of(daemon.address, request, **options))
+            took.append((time.monotonic() - begin) * 1000)
+            time.sleep(pause)
+        print(f"\n{self.id().rpartition('.')[2]}: {statuses.count(200)} of {PROBES}, median "
+              f"{sorted(took)[PROBES // 2]:.1f} ms, longest {max(took):.1f} ms", flush=True)
+        return statuses
+
+    def assert_answered(self, daemon, request, **options):
+        self.assertEqual(collections.Counter(self.statuses(daemon, request, **options)),
+                         {200: PROBES})
+
+    def test_health_is_answered_while_all_connections_have_begun_a_request(self):
+        with self.flooded() as daemon:
+            self.assert_answered(daemon, HEALTH)
+            self.assert_answered(daemon, HEALTH, pause=0.05)  # after a second others give way
+
+    def test_health_is_answered_where_descriptors_are_few(self):
+        with self.flooded(most=FEW_DESCRIPTORS, preexec_fn=few_descriptors) as daemon:
+            self.assert_answered(daemon, HEALTH)
+            self.assert_answered(daemon, HEALTH, pause=0.05)
+            answer = harness.until("a scrape", lambda: self.scrape_of_another_host(daemon))
+            self.assertEqual(answer.value(TROUBLES, reason="accept_error"), 0)
+
+    def test_health_is_answered_while_all_connections_drip(self):
+        for options in ({}, {"preexec_fn": few_descriptors}):
+            with self.subTest(options), self.flooded(manner="drip", **options) as daemon:
+                self.assert_answered(daemon, HEALTH, pause=0.05)
+
+    def test_health_is_answered_while_all_connections_are_opened_anew_all_the_time(self):
+        for options in ({}, {"preexec_fn": few_descriptors}):
+            with self.subTest(options), self.flooded(manner="reconnect", **options) as daemon:
+                self.assert_answered(daemon, HEALTH, pause=0.02)
+
+    def test_scrapes_of_another_host_are_answered_whatever_one_host_does(self):
+        for manner in MANNERS:
+            with self.subTest(manner), self.flooded(manner=manner) as daemon:
+                self.assert_answered(daemon, METRICS, source=SCRAPER)
+
+    def test_scrapes_of_the_same_host_are_answered_once_the_others_stand_still(self):
+        with self.flooded(most=512) as daemon:
+            harness.until("a scrape", lambda: status_of(daemon.address, METRICS) == 200)
+
+    def test_clients_beyond_the_limit_are_told_of_in_one_line(self):
+        def told():
+            return [line for line in daemon.lines("warn") if "limit of connections" in line]
+
+        with self.flooded() as daemon:
+            harness.until("a line in the log", told)
+            self.assert_answered(daemon, METRICS, source=SCRAPER)
+            self.assertEqual(len(told()), 1, daemon.stderr())
+            self.assertIn("peer=127.0.0.1", told()[0])
+
+    def test_health_and_other_hosts_are_answered_over_tls(self):
+        harness.require(shutil.which("openssl"), "openssl is not installed")
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
+        authority = web.Authority(folder)
+        authority.issue("server")
+        with open(f"{folder}/web.yml", "w", encoding="utf-8") as file:
+            file.write("tls_server_config: {cert_file: server.pem, key_file: server.key}\n")
+        tls = authority.context()
+        for manner in MANNERS:
+            with self.subTest(manner), self.flooded(
+                    f"--web.config.file={folder}/web.yml", manner=manner, tls=tls,
+                    first=b"\x16") as daemon:  # a handshake begun, and no more
+                self.assert_answered(daemon, METRICS, source=SCRAPER, tls=tls)
+                if manner != "reconnect":  # whose handshakes stand before ours, as of one host
+                    self.assert_answered(daemon, HEALTH, pause=0.05, tls=tls)
+
+    def test_prometheus_gets_whole_texts_while_many_ask_for_selections(self):
+        groups = [f"group{number}" for number in range(7)]
+        config = json.dumps({"collection": {"interval": "100ms"}, "groups": [
+            {"name": group, "scope": "cpu", "events": [
+                {"event": "task-clock", "name": f"clock_{group}_{number}"}
+                for number in range(40)]} for group in groups]})
+        chosen = [each for size in range(1, 7) for each in itertools.combinations(groups, size)]
+        ended = threading.Event()
+
+        def ask_on_and_on(first):
+            for selection in itertools.cycle(chosen[first:] + chosen[:first]):
+                if ended.is_set():
+                    return
+                query = "&".join(f"collect[]={group}" for group in selection)
+                status_of(daemon.address, METRICS.replace(b"/metrics", f"/metrics?{query}".encode()))
+
+        with harness.Daemon(config) as daemon, \
+                concurrent.futures.ThreadPoolExecutor(SELECTING) as pool:
+            try:
+                for first in range(SELECTING):
+                    pool.submit(ask_on_and_on, first)
+                self.assert_answered(daemon, METRICS)
+            finally:
+                ended.set()
+
+
+if __name__ == "__main__":
+    harness.main()
