@@ -32,10 +32,12 @@ Result<exposition::Selection> selection_of(std::string_view query, const Names& 
   if (wanted.empty() && unwanted.empty()) return Selection{};
 
   const std::vector<std::string>& named = wanted.empty() ? unwanted : wanted;
-  const auto stranger = std::find_if_not(
-      named.begin(), named.end(), [&](const std::string& name) { return known.contains(name); });
-  if (stranger != named.end()) {
-    return Error{0, "there is no group '" + *stranger + "'", "write one of " + listed(known)};
+  const bool are_known = std::all_of(named.begin(), named.end(),
+                                     [&](const std::string& name) { return known.contains(name); });
+  if (!are_known) {
+    // Without the name: what a client sent is not repeated to it.
+    return Error{0, "a group in collect[] or exclude[] is not configured",
+                 "write one of " + listed(known)};
   }
   return Selection{wanted.empty() ? Selection::Rule::kAllBut : Selection::Rule::kOnly,
                    {named.begin(), named.end()}};

@@ -29,7 +29,7 @@ http::Response response_of(const char* content_type, std::string text) {
   http::Response response;
   response.content_type = content_type;
   response.body = std::make_shared<const std::string>(std::move(text));
-  response.headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}};
+  response.headers = {{"Cache-Control", "no-store"}};
   return response;
 }
 

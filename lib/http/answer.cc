@@ -162,6 +162,11 @@ std::string response_head(const Response& response, const Headers& usual, const 
   for (const auto& [name, value] : usual) {
     if (!has_name(response.headers, name)) add_line(head, name, value);
   }
+  // Whatever the type says it is: no browser is to find a page in an answer that is none.
+  constexpr const char* kSniffing = "X-Content-Type-Options";
+  if (!has_name(usual, kSniffing) && !has_name(response.headers, kSniffing)) {
+    add_line(head, kSniffing, "nosniff");
+  }
   for (const auto& [name, value] : response.headers) add_line(head, name, value);
   if (framing.version == 10 && framing.keep_alive) add_line(head, "Connection", "keep-alive");
   if (framing.version != 10 && !framing.keep_alive) add_line(head, "Connection", "close");

@@ -53,7 +53,8 @@ struct Framing {
 };
 
 /// The bytes before the body, from the status line to the empty line. `usual` are the headers of
-/// every response of the site; those of `response` take their place.
+/// every response of the site; those of `response` take their place. Every response forbids
+/// browsers to guess its type, unless one of both says otherwise.
 std::string response_head(const Response& response, const Headers& usual, const Framing& framing);
 
 }  // namespace pex::http

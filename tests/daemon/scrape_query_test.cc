@@ -28,7 +28,19 @@ TEST(ScrapeQueryTest, RefusesWhatIsNoGroup) {
     EXPECT_FALSE(select(query)) << query;
   }
   EXPECT_EQ(describe(select("collect[]=a").error()),
-            "there is no group 'a'. Remedy: write one of core, exporter, soft");
+            "a group in collect[] or exclude[] is not configured. Remedy: write one of core, "
+            "exporter, soft");
+}
+
+TEST(ScrapeQueryTest, RepeatsNothingOfWhatItRefuses) {
+  for (const char* query :
+       {"collect[]=%3Cscript%3E", "exclude[]=%3Cscript%3E", "collect[]=core&collect[]=%00%1b[2J",
+        "collect[]=%3Cscript%3E&exclude[]=%3Cscript%3E"}) {
+    const std::string text = describe(select(query).error());
+    EXPECT_EQ(text.find_first_of("<>%"), std::string::npos) << text;
+    EXPECT_EQ(text.find("script"), std::string::npos) << text;
+    EXPECT_EQ(text.find_first_of(std::string_view{"\0\x1b", 2}), std::string::npos) << text;
+  }
 }
 
 TEST(ScrapeQueryTest, RefusesBothAtOnce) { EXPECT_FALSE(select("collect[]=core&exclude[]=soft")); }

@@ -17,6 +17,7 @@ TEST(AnswerTest, WritesTheHeadOfAResponse) {
             "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
             "Content-Type: text/plain; charset=utf-8\r\n"
             "Content-Length: 6\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
             "Content-Encoding: gzip\r\n"
             "\r\n");
 }
@@ -44,6 +45,19 @@ TEST(AnswerTest, PutsAResponsesOwnHeadersInPlaceOfTheUsualOnes) {
   EXPECT_NE(head.find("x-one: own\r\n"), std::string::npos);
   EXPECT_EQ(head.find("X-One"), std::string::npos);
   EXPECT_NE(head.find("X-Two: usual\r\n"), std::string::npos);
+}
+
+TEST(AnswerTest, ForbidsToGuessTheTypeOnceWhoeverSaysSo) {
+  Response own = plain_text(200, "");
+  own.headers = {{"x-content-type-options", "nosniff"}};
+  for (const std::string& head :
+       {response_head(own, {}, {}), response_head({}, {{"X-CONTENT-TYPE-OPTIONS", "nosniff"}}, {}),
+        response_head(own, {{"X-Content-Type-Options", "nosniff"}}, {}),
+        response_head({}, {}, {})}) {
+    const std::size_t at = head.find(": nosniff\r\n");
+    EXPECT_NE(at, std::string::npos) << head;
+    EXPECT_EQ(head.find("nosniff", at + 5), std::string::npos) << head;
+  }
 }
 
 TEST(AnswerTest, TellsToWaitForAtLeastASecond) {

@@ -219,6 +219,19 @@ class SelectionTest(WebTest):
                 self.assertTrue(answer.text.strip())
 
 
+    def test_nothing_of_a_request_is_repeated_in_an_answer(self):
+        probe = "%3Cscript%3Eprobe%00%1B%5B2J"
+        for target in (f"/metrics?collect[]={probe}", f"/metrics?exclude[]={probe}",
+                       f"/metrics?{probe}={probe}", f"/{probe}", f"/?{probe}",
+                       f"/api/v1/status?{probe}"):
+            for headers in ({}, {"Accept": "probe/probe", "User-Agent": "probe", "X-Probe": "probe",
+                                 "Origin": "http://probe", "Referer": "http://probe/"}):
+                with self.subTest(target):
+                    answer = web.ask_once(self.daemon.address, target, headers=headers)
+                    self.assertNotIn(b"probe", answer.body)
+                    self.assertNotIn("probe", str(answer.headers))
+                    self.assertEqual(answer.headers.get_all("X-Content-Type-Options"), ["nosniff"])
+
 class FreshnessTest(WebTest):
     SLOW = CONFIG.replace("interval: 1s, max_age: 1s", "interval: 1h")
     polls = "perf_event_exporter_polls_total"
