@@ -1,6 +1,7 @@
 #include "daemon/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "daemon/version.h"
@@ -42,6 +43,29 @@ void add_choice(CLI::App& app, const char* name, Value& target, const Word<Value
          },
          help)
       ->type_name(type);
+}
+
+/// As clients send it: what is not ASCII percent-encoded, as in RFC 3986, 2.1 and 2.5.
+std::string as_requested(const std::string& path) {
+  constexpr const char* kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char byte : path) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (value < 0x80) {
+      encoded += byte;
+    } else {
+      encoded += {'%', kDigits[value >> 4u], kDigits[value & 0xfu]};
+    }
+  }
+  return encoded;
+}
+
+bool is_path_of_its_own(const std::string& path) {
+  const bool is_sendable = std::none_of(path.begin(), path.end(), [](char byte) {
+    return byte == 0x7f || (byte >= 0 && byte <= ' ') || byte == '?' || byte == '#';
+  });
+  return is_sendable && path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
+         !path.starts_with("/api/");
 }
 
 constexpr const char* kFooter =
@@ -89,11 +113,11 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
       ->check([](const std::string& path) {
-        return path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
-                       !path.starts_with("/api/") && path.find_first_of("?# ") == std::string::npos
+        return is_path_of_its_own(path)
                    ? std::string{}
                    : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
-      });
+      })
+      ->transform([](const std::string& path) { return as_requested(path); });
   app.add_option("--path.sysfs", options.roots.sysfs,
                  "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
       ->type_name("DIR");

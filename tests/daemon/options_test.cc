@@ -100,5 +100,14 @@ TEST(OptionsTest, HelpNamesTheExitStatuses) {
   EXPECT_THAT(help, HasSubstr("Exit status: 0 ended as asked"));
 }
 
+TEST(OptionsTest, ThePathOfTheMetricsIsPercentEncodedAsClientsSendIt) {
+  EXPECT_EQ(options({"--web.telemetry-path=/m\u00e9triques"}).telemetry_path, "/m%C3%A9triques");
+  EXPECT_EQ(options({"--web.telemetry-path=/m%C3%A9triques"}).telemetry_path, "/m%C3%A9triques");
+  EXPECT_EQ(options({"--web.telemetry-path=/a/b-c_d.e~f"}).telemetry_path, "/a/b-c_d.e~f");
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a b"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a\nb"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a?b"}), HasSubstr("Remedy"));
+}
+
 }  // namespace
 }  // namespace pex::daemon
