@@ -128,7 +128,10 @@ WebServer::Source App::web_source() {
           .status = [this] { return full_status(); },
           .is_healthy = [this] { return liveness_.is_alive(); },
           .is_ready = [this] { return snapshot_ != nullptr; },
-          .reload = [this](Reloader::Answer answer) { reloader_.request(std::move(answer)); }};
+          .reload =
+              [this](Reloader::Answer answer) {
+                return reloader_.request_for_client(std::move(answer));
+              }};
 }
 
 /// The names by which series can be chosen.

@@ -7,18 +7,31 @@ namespace pex::daemon {
 
 namespace asio = boost::asio;
 
-Reloader::Reloader(asio::io_context& loop, Steps steps) : loop_(loop), steps_(std::move(steps)) {}
+Reloader::Reloader(asio::io_context& loop, Steps steps)
+    : loop_(loop), steps_(std::move(steps)), pause_(loop) {}
 
 Reloader::~Reloader() { thread_.join(); }
 
 void Reloader::request(Answer answer) {
   answered_next_.push_back(std::move(answer));
+  is_next_for_clients_ = false;
   if (!is_running_) begin();
+}
+
+bool Reloader::request_for_client(Answer answer) {
+  const bool joins_others = is_running_ || !answered_next_.empty();
+  if (!joins_others && is_too_soon()) return false;
+  answered_next_.push_back(std::move(answer));
+  if (!joins_others) begin();
+  return true;
 }
 
 void Reloader::begin() {
   if (is_stopped_) return;
+  pause_.cancel();
   is_running_ = true;
+  is_next_for_clients_ = true;
+  began_ = Clock::now();
   answered_now_ = std::exchange(answered_next_, {});
   steps_.begin();
   asio::post(thread_, [this] {
@@ -51,7 +64,21 @@ void Reloader::end(const Outcome& outcome) {
   is_running_ = false;
   steps_.end(outcome);
   for (const Answer& answer : std::exchange(answered_now_, {})) answer(outcome);
-  if (!answered_next_.empty()) begin();
+  if (!answered_next_.empty() && !is_running_) begin_next();
+}
+
+/// A second after the last one, unless more than clients wait for it.
+void Reloader::begin_next() {
+  if (!is_next_for_clients_ || !is_too_soon()) return begin();
+  pause_.expires_at(began_ + kBetweenClients);
+  pause_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && !is_running_ && !answered_next_.empty()) begin();
+  });
+}
+
+void Reloader::stop() {
+  is_stopped_ = true;
+  pause_.cancel();
 }
 
 }  // namespace pex::daemon

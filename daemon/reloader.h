@@ -1,7 +1,9 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -20,7 +22,8 @@ namespace pex::daemon {
 ///
 /// Old counters are closed before adopt(), so before new ones are opened: both at once could be
 /// more than the limits allow. One reload at a time; requests that come meanwhile get the outcome
-/// of one more, which begins after it, as the file may have changed since.
+/// of one more, which begins after it, as the file may have changed since. For clients, who may be
+/// strangers, one begins each second at most: planning opens and tries counters.
 class Reloader {
  public:
   using Outcome = Result<void, std::vector<Error>>;
@@ -43,13 +46,21 @@ class Reloader {
 
   /// Called on the loop, as `answer` is.
   void request(Answer answer);
+  /// For a client. False: it comes too soon after the last one, and `answer` is not called.
+  bool request_for_client(Answer answer);
   bool is_running() const { return is_running_; }
 
   /// Begins no more.
-  void stop() { is_stopped_ = true; }
+  void stop();
+
+  static constexpr std::chrono::seconds kBetweenClients{1};
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_too_soon() const { return Clock::now() < began_ + kBetweenClients; }
   void begin();
+  void begin_next();
   void use(Result<Counting, std::vector<Error>> planned);
   void adopt(Counting counting);
   void end(const Outcome& outcome);
@@ -58,6 +69,9 @@ class Reloader {
   Steps steps_;
   std::vector<Answer> answered_now_;
   std::vector<Answer> answered_next_;
+  Clock::time_point began_ = Clock::time_point::min() + kBetweenClients;  ///< the last one
+  boost::asio::steady_timer pause_;  ///< before the next one, where only clients wait for it
+  bool is_next_for_clients_ = true;
   bool is_running_ = false;
   bool is_stopped_ = false;
   boost::asio::thread_pool thread_{1};

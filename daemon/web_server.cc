@@ -9,6 +9,7 @@
 #include "daemon/status_json.h"
 #include "daemon/status_page.h"
 #include "host/own_process.h"
+#include "http/answer.h"
 #include "http/negotiation.h"
 
 namespace pex::daemon {
@@ -123,7 +124,20 @@ Result<void, std::vector<Error>> WebServer::listen() {
     log_.info("listening",
               {{"systemd_socket", std::to_string(socket)}, {"path", options_.telemetry_path}});
   }
+  warn_of_open_lifecycle();
   return {};
+}
+
+/// Whoever reaches it may then have the configuration read as often as the limit allows.
+void WebServer::warn_of_open_lifecycle() {
+  if (!options_.lifecycle || !server_->serves_other_machines()) return;
+  if (!http::lets_strangers_in(*current_access())) return;
+  log_.warn(
+      Error{0,
+            "--web.enable-lifecycle lets every client that reaches this port have the "
+            "configuration read anew",
+            "configure basic_auth_users in --web.config.file, or listen on a loopback address "
+            "or unix socket"});
 }
 
 std::shared_ptr<const http::Access> WebServer::current_access() {
@@ -202,10 +216,10 @@ std::vector<http::Route> WebServer::routes() {
 }
 
 http::Route WebServer::reload() {
-  http::Route route{"/-/reload", [this](const http::Request&, http::Respond respond) {
-                      source_.reload([respond = std::move(respond)](const Reloader::Outcome& of) {
-                        respond(outcome_of(of));
-                      });
+  http::Route route{"/-/reload", [this](const http::Request&, const http::Respond& respond) {
+                      const bool is_taken = source_.reload(
+                          [respond](const Reloader::Outcome& of) { respond(outcome_of(of)); });
+                      if (!is_taken) respond(http::too_many_requests(Reloader::kBetweenClients));
                     }};
   route.is_post = true;
   return route;

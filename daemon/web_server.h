@@ -35,7 +35,7 @@ class WebServer {
     std::function<Status()> status;
     std::function<bool()> is_healthy;
     std::function<bool()> is_ready;
-    std::function<void(Reloader::Answer answer)> reload;
+    std::function<bool(Reloader::Answer answer)> reload;  ///< false: it comes too soon
   };
 
   /// References outlive it, and what `source` looks at.
@@ -72,6 +72,7 @@ class WebServer {
   void answer_scrape(const http::Request& request, http::Respond respond);
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const http::Access> current_access();
+  void warn_of_open_lifecycle();
   void on_crowd();
   void tell_of_crowd(const http::Server::Share& busiest);
   void on_access_reload(const WebAccess::Reload& reload);

@@ -70,6 +70,13 @@ Result<std::shared_ptr<const Access>> make_access(AccessSettings settings) {
   return std::shared_ptr<const Access>{std::move(access)};
 }
 
+bool lets_strangers_in(const Access& access) {
+  const AccessSettings& settings = access.settings();
+  const bool verifies =
+      settings.tls && settings.tls->client_certificate == ClientCertificate::kRequiredAndVerified;
+  return settings.users.empty() && !verifies;
+}
+
 std::shared_ptr<const Access> open_access() {
   static const auto access = std::make_shared<const Access>(AccessSettings{});
   return access;

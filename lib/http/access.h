@@ -76,6 +76,9 @@ class Access;
 /// or is more than OpenSSL takes; what was attempted names the file, the remedy the key.
 Result<std::shared_ptr<const Access>> make_access(AccessSettings settings);
 
+/// Whether a client can come in that has neither a password nor a verified certificate.
+bool lets_strangers_in(const Access& access);
+
 /// Plain HTTP for everybody.
 std::shared_ptr<const Access> open_access();
 

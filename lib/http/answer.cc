@@ -21,6 +21,9 @@ struct RefusalRow {
 constexpr RefusalRow kRefusals[] = {
     {400, "400 Bad Request: this is not a well-formed HTTP/1.1 or HTTP/1.0 request\n"},
     {401, "401 Unauthorized: a user and password of this exporter are needed\n"},
+    {403,
+     "403 Forbidden: a page of another site has sent this request. To send it yourself, leave out "
+     "the fields Origin and Sec-Fetch-Site, as curl does; a proxy has to pass the field Host on\n"},
     {404, "404 Not Found: nothing is served at this path\n"},
     {408, "408 Request Timeout: the request head did not arrive in time\n"},
     {413, "413 Payload Too Large: requests with a body are not taken\n"},
@@ -159,13 +162,13 @@ std::string response_head(const Response& response, const Headers& usual, const 
   add_line(head, "Date", http_date(framing.now));
   add_line(head, "Content-Type", response.content_type);
   add_line(head, "Content-Length", std::to_string(response.body ? response.body->size() : 0));
-  for (const auto& [name, value] : usual) {
-    if (!has_name(response.headers, name)) add_line(head, name, value);
-  }
   // Whatever the type says it is: no browser is to find a page in an answer that is none.
   constexpr const char* kSniffing = "X-Content-Type-Options";
   if (!has_name(usual, kSniffing) && !has_name(response.headers, kSniffing)) {
     add_line(head, kSniffing, "nosniff");
+  }
+  for (const auto& [name, value] : usual) {
+    if (!has_name(response.headers, name)) add_line(head, name, value);
   }
   for (const auto& [name, value] : response.headers) add_line(head, name, value);
   if (framing.version == 10 && framing.keep_alive) add_line(head, "Connection", "keep-alive");

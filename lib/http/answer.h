@@ -25,8 +25,8 @@ bool takes_method(const Route& route, std::string_view method);
 /// What the handler sees of a request whose head has status 200.
 Request request_of(const RequestHead& head);
 
-/// One plain line for `status`, which must be one of those we refuse with: 400, 401, 404, 408, 413,
-/// 431.
+/// One plain line for `status`, which must be one of those we refuse with: 400, 401, 403, 404, 408,
+/// 413, 431.
 Response refusal(unsigned status);
 
 /// 405, with what `route` takes in Allow.

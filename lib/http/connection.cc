@@ -20,6 +20,7 @@
 #include "http/request_head.h"
 #include "http/respond.h"
 #include "http/return_error.h"
+#include "http/same_origin.h"
 
 namespace pex::http {
 namespace {
@@ -302,6 +303,7 @@ asio::awaitable<Response> ClientConnection::answer_to(const RequestHead& head, u
   if (!index) co_return refusal(404);
   const Route& route = routes[*index];
   if (!takes_method(route, head.method())) co_return wrong_method(route);
+  if (route.is_post && is_of_another_site(head)) co_return refusal(403);
   co_return co_await answer_by_handler(route, head);
 }
 

@@ -183,6 +183,23 @@ Result<AcceptedClient, int> accept_client(int listener) {
   return AcceptedClient{std::move(fd), Peer::at(address)};
 }
 
+bool is_reachable_from_elsewhere(int listener) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+  if (address.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &address, sizeof v4);
+    return ntohl(v4.sin_addr.s_addr) >> 24u != IN_LOOPBACKNET;
+  }
+  if (address.ss_family != AF_INET6) return false;
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address, sizeof v6);
+  const bool is_v4_loopback =
+      IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
+  return !IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) && !is_v4_loopback;
+}
+
 int family_of(int socket) { return option_of(socket, SO_DOMAIN); }
 
 }  // namespace pex::http

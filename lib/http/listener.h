@@ -33,6 +33,10 @@ struct AcceptedClient {
 /// The next one. Fails with accept(2)'s errno: EAGAIN when nobody is there.
 Result<AcceptedClient, int> accept_client(int listener);
 
+/// Whether other machines may reach a socket that listens: it is bound to no loopback address, and
+/// is no unix socket.
+bool is_reachable_from_elsewhere(int listener);
+
 /// AF_INET, AF_INET6, AF_UNIX; -1 for what is no socket.
 int family_of(int socket);
 

@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -154,6 +155,12 @@ class LoopServer final : public Server {
     std::vector<std::uint16_t> ports;
     for (const auto& listener : listeners_) ports.push_back(listener->port);
     return ports;
+  }
+
+  bool serves_other_machines() const override {
+    return std::any_of(listeners_.begin(), listeners_.end(), [](const auto& listener) {
+      return is_reachable_from_elsewhere(listener->fd());
+    });
   }
 
   std::size_t connections() const override { return admission_->count(); }

@@ -55,7 +55,8 @@ using Respond = std::function<void(Response)>;
 struct Route {
   std::string path;
   std::function<void(const Request&, Respond)> handler;
-  bool is_post = false;     ///< answers POST without a body, and else GET and HEAD
+  bool is_post = false;     ///< answers POST without a body, and else GET and HEAD; not for a
+                            ///< browser that sends it for a page of another site: 403
   bool needs_login = true;  ///< where users are configured; without, free of any rate limit too
 };
 
@@ -151,7 +152,7 @@ inline constexpr TroubleRow kTroubles[] = {
 /// HTTP/1.1 and 1.0 server, over TLS where Access says so, on an Asio loop that it does not own and
 /// that must outlive it. Everything happens on that loop, which one thread runs; from another
 /// thread, post to it. Only passwords are checked on `worker`, one at a time. Knows nothing of
-/// metrics: it serves what the routes return. Bad requests are answered (400, 401, 404, 405
+/// metrics: it serves what the routes return. Bad requests are answered (400, 401, 403, 404, 405
 /// with Allow, 408, 413, 429, 431, 503) before the connection is closed. A client that has sent
 /// nothing is owed nothing, and is just closed when it takes too long, as is one that speaks no TLS
 /// where we do. At the limit of connections a client that has made no progress for a while is
@@ -172,6 +173,9 @@ class Server {
   /// The ports that are listened on, one for each address and then inherited socket, in their
   /// order; 0 for a unix socket.
   virtual std::vector<std::uint16_t> ports() const = 0;
+
+  /// Whether other machines may reach one of them: all but loopback addresses and unix sockets.
+  virtual bool serves_other_machines() const = 0;
 
   /// Connections that are open now.
   virtual std::size_t connections() const = 0;

@@ -192,5 +192,24 @@ TEST(AccessTest, RefusesHeadersThatWouldBeMoreThanOneLine) {
   }
 }
 
+TEST(AccessTest, LetsStrangersInUnlessUsersOrVerifiedCertificatesAreNeeded) {
+  const auto lets_in = [](AccessSettings settings) {
+    const auto access = make_access(std::move(settings));
+    return access && lets_strangers_in(**access);
+  };
+  AccessSettings asked = with_tls();
+  asked.tls->client_ca.text = identity().certificate();
+  asked.tls->client_certificate = ClientCertificate::kAny;
+  AccessSettings verified = asked;
+  verified.tls->client_certificate = ClientCertificate::kRequiredAndVerified;
+
+  EXPECT_TRUE(lets_in({}));
+  EXPECT_TRUE(lets_in(with_tls()));
+  EXPECT_TRUE(lets_in(asked));
+  EXPECT_FALSE(lets_in(verified));
+  EXPECT_FALSE(
+      lets_in({.users = {{"u", "$2b$04$abcdefghijklmnopqrstuu1yHHzeesYlaDAogf8rz2bpLgGRIp.lG"}}}));
+}
+
 }  // namespace
 }  // namespace pex::http

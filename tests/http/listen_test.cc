@@ -305,5 +305,26 @@ TEST(ListenTest, RefusesWhatIsHandedOverAndDoesNotListen) {
   }
 }
 
+TEST_F(ServerTest, KnowsWhetherOtherMachinesMayReachIt) {
+  TempTree tree;
+  const auto is_open_to_others = [](const std::string& address) {
+    const Listened listened{address};
+    return listened && (*listened.server)->serves_other_machines();
+  };
+
+  EXPECT_TRUE(is_open_to_others(":0"));
+  EXPECT_TRUE(is_open_to_others("0.0.0.0:0"));
+  EXPECT_FALSE(is_open_to_others("127.0.0.1:0"));
+  EXPECT_FALSE(is_open_to_others("127.0.0.53:0"));
+  EXPECT_FALSE(is_open_to_others("localhost:0"));
+  EXPECT_FALSE(is_open_to_others("unix:" + tree.path("socket")));
+  if (has_ipv6()) {
+    EXPECT_TRUE(is_open_to_others("[::]:0"));
+    EXPECT_FALSE(is_open_to_others("[::1]:0"));
+  }
+  const Listened both{Listening{{"127.0.0.1:0", "0.0.0.0:0"}, {}}};
+  EXPECT_TRUE((*both.server)->serves_other_machines());
+}
+
 }  // namespace
 }  // namespace pex::http

@@ -462,6 +462,44 @@ TEST_F(ServerTest, AnswersPostOnlyWhereARouteSaysSo) {
   EXPECT_EQ(posted.header("allow"), "GET, HEAD");
 }
 
+TEST_F(ServerTest, RefusesAPostThatAPageOfAnotherSiteSends) {
+  start();
+  RawClient client = this->client();
+  const auto post = [&](const std::string& fields) {
+    client.send("POST /post HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n" + fields + "\r\n");
+    return client.read_reply();
+  };
+
+  const Reply refused = post("Origin: http://evil.example\r\n");
+
+  EXPECT_EQ(refused.status, 403u);
+  EXPECT_NE(refused.body.find("leave out the fields Origin"), std::string::npos) << refused.body;
+  EXPECT_EQ(post("Sec-Fetch-Site: cross-site\r\n").status, 403u);
+  EXPECT_EQ(post("").status, 202u);
+  EXPECT_EQ(post("Origin: http://x\r\nSec-Fetch-Site: same-origin\r\n").status, 202u);
+  EXPECT_EQ(client.get("/hello", "Origin: http://evil.example\r\n").status, 200u);
+}
+
+TEST_F(ServerTest, ForbidsBrowsersToGuessTheTypeOfAnyAnswer) {
+  start({.max_connections = 1, .max_refusals = 1});
+  RawClient client = this->client();
+
+  std::vector<Reply> replies;
+  for (const char* path : {"/hello", "/throws", "/nowhere", "/post", "/empty"}) {
+    replies.push_back(client.get(path));
+  }
+  RawClient refused = this->client();
+  RawClient also_refused = this->client();
+  replies.push_back(refused.read_reply());  // a bare head, as it gives way to the other one
+  replies.push_back(also_refused.get("/open"));
+  client.send("nonsense\r\n\r\n");
+  replies.push_back(client.read_reply());
+
+  for (const Reply& each : replies) {
+    EXPECT_EQ(each.header("x-content-type-options"), "nosniff") << each.status << each.body;
+  }
+}
+
 TEST_F(ServerTest, WaitsForAnAnswerThatComesLater) {
   start();
   RawClient client = this->client();

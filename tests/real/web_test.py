@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -218,7 +219,6 @@ class SelectionTest(WebTest):
                 self.assertEqual(answer.status, 400)
                 self.assertTrue(answer.text.strip())
 
-
     def test_nothing_of_a_request_is_repeated_in_an_answer(self):
         probe = "%3Cscript%3Eprobe%00%1B%5B2J"
         for target in (f"/metrics?collect[]={probe}", f"/metrics?exclude[]={probe}",
@@ -231,6 +231,7 @@ class SelectionTest(WebTest):
                     self.assertNotIn(b"probe", answer.body)
                     self.assertNotIn("probe", str(answer.headers))
                     self.assertEqual(answer.headers.get_all("X-Content-Type-Options"), ["nosniff"])
+
 
 class FreshnessTest(WebTest):
     SLOW = CONFIG.replace("interval: 1s, max_age: 1s", "interval: 1h")
@@ -608,6 +609,60 @@ class DowngradeTest(WebTest):
 
         self.assertEqual(web.ask_once(daemon.address).status, 401)
         self.assertTrue(any("FIFO" in line for line in daemon.lines("error")), daemon.stderr())
+
+
+# --------------------------------------------------------------------------------------------------
+# Reloads by clients
+
+
+class LifecycleTest(WebTest):
+    FROM_ELSEWHERE = {"Origin": "http://evil.example"}
+
+    def reload(self, daemon, headers=None):
+        return web.ask_once(daemon.address, "/-/reload", "POST", headers)
+
+    def warnings(self, daemon):
+        return [line for line in daemon.lines("warn") if "enable-lifecycle" in line]
+
+    def test_a_client_reloads_once_in_a_second_and_the_operator_as_often_as_he_likes(self):
+        daemon = self.start("--web.enable-lifecycle")
+        self.assertEqual(self.reload(daemon).status, 200)
+        refused = harness.until("a refusal", lambda: next(
+            (answer for answer in [self.reload(daemon)] if answer.status == 429), None))
+        self.assertEqual(refused.headers["Retry-After"], "1")
+
+        def reloads():
+            return daemon.stderr().count('msg="configuration reloaded"')
+
+        for _ in range(3):
+            before = reloads()
+            daemon.send(signal.SIGHUP)
+            harness.until("a reload by signal", lambda: reloads() > before)
+
+    def test_pages_of_other_sites_do_not_reload(self):
+        daemon = self.start("--web.enable-lifecycle")
+        for headers in (self.FROM_ELSEWHERE, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
+            answer = self.reload(daemon, headers)
+            self.assertEqual(answer.status, 403)
+            self.assertIn("Origin", answer.text)
+        self.assertNotIn("configuration reloaded", daemon.stderr())
+        self.assertEqual(self.reload(daemon, {"Origin": f"http://{daemon.address}"}).status, 200)
+
+    def test_a_port_that_strangers_reach_is_warned_of(self):
+        everywhere = "--web.listen-address=0.0.0.0:0"
+        self.assertEqual(len(self.warnings(self.start("--web.enable-lifecycle", everywhere))), 1)
+        for args in ([everywhere], ["--web.enable-lifecycle"],
+                     ["--web.enable-lifecycle", f"--web.listen-address=unix:{self.folder}/socket"]):
+            with self.subTest(args):
+                self.assertEqual(self.warnings(self.start(*args)), [])
+        daemon = self.start_with(LoginTest.USERS, "--web.enable-lifecycle", everywhere)
+        self.assertEqual(self.warnings(daemon), [])
+
+    def test_a_path_that_is_not_ascii_is_served_as_clients_ask_for_it(self):
+        daemon = self.start("--web.telemetry-path=/m\u00e9triques")
+        answer = web.ask_once(daemon.address, urllib.parse.quote("/m\u00e9triques"))
+        self.assertEqual((answer.status, text_format.check(answer.text)), (200, []))
+        self.assertIn(b'"/m%C3%A9triques"', web.ask_once(daemon.address, "/").body)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,0 +1,29 @@
+#include "http/same_origin.h"
+
+#include <string>
+#include <string_view>
+
+#include "http/letter_case.h"
+
+namespace pex::http {
+namespace {
+
+/// What stands behind the scheme; empty for an origin that is none ("null").
+std::string_view host_of(std::string_view origin) {
+  constexpr std::string_view kBehindScheme = "://";
+  const std::size_t scheme = origin.find(kBehindScheme);
+  return scheme == std::string_view::npos ? "" : origin.substr(scheme + kBehindScheme.size());
+}
+
+}  // namespace
+
+bool is_of_another_site(const RequestHead& head) {
+  const std::string site = head.value("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") return true;
+  if (head.count("Origin") == 0) return false;
+  const std::string origin = head.value("Origin");
+  const std::string_view host = host_of(origin);
+  return host.empty() || !is_same_in_any_case(host, head.value("Host"));
+}
+
+}  // namespace pex::http
