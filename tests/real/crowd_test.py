@@ -107,6 +107,15 @@ def status_of(address, request, source=None, tls=None):
         return 0
 
 
+def client_hello():
+    """The first message of a client of TLS, upon which a server signs."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
 class CrowdTest(unittest.TestCase):
     def setUp(self):
         harness.require_events(*EVENTS)
@@ -199,10 +208,10 @@ class CrowdTest(unittest.TestCase):
         with open(f"{folder}/web.yml", "w", encoding="utf-8") as file:
             file.write("tls_server_config: {cert_file: server.pem, key_file: server.key}\n")
         tls = authority.context()
-        for manner in MANNERS:
-            with self.subTest(manner), self.flooded(
+        for manner, first in itertools.product(MANNERS, (b"\x16", client_hello())):
+            with self.subTest(manner, bytes=len(first)), self.flooded(
                     f"--web.config.file={folder}/web.yml", manner=manner, tls=tls,
-                    first=b"\x16") as daemon:  # a handshake begun, and no more
+                    first=first) as daemon:  # a handshake begun, and no more
                 self.assert_answered(daemon, METRICS, source=SCRAPER, tls=tls)
                 if manner != "reconnect":  # whose handshakes stand before ours, as of one host
                     self.assert_answered(daemon, HEALTH, pause=0.05, tls=tls)
