@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -117,7 +118,7 @@ class ClientConnection final : public Connection,
   }
   void enter(Phase phase) { standing_ = {phase, Clock::now()}; }
   void send_busy_head();
-  char peek();
+  bool peek(char& first);
   void set_deadline(std::chrono::milliseconds allowed, OnExpiry on_expiry);
   void lift_deadline();
   void stop_reading();
@@ -181,8 +182,11 @@ asio::awaitable<bool> ClientConnection::secure() {
   if (access_->tls() == nullptr) co_return true;
   const std::chrono::milliseconds allowed = head_timeout();
   set_deadline(allowed, &ClientConnection::close);
-  co_await socket_.async_wait(Socket::wait_read, kReturnError);
-  const char first = peek();
+  char first = 0;
+  for (bool is_known = false; !is_known && socket_.is_open();) {
+    co_await socket_.async_wait(Socket::wait_read, kReturnError);
+    is_known = peek(first);
+  }
   if (first != kTlsHandshake && first != 0) ++service_->troubles.tls_handshake;
   if (first >= 'A' && first <= 'Z') co_await tell_about_https();  // the letter of a method
   if (first != kTlsHandshake) co_return false;
@@ -217,11 +221,13 @@ asio::awaitable<bool> ClientConnection::gets_turn() {
   co_return socket_.is_open();
 }
 
-/// The first byte, which stays where it is; 0 when none has come.
-char ClientConnection::peek() {
-  char first = 0;
-  if (socket_.is_open()) ::recv(socket_.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
-  return first;
+/// The first byte, which stays where it is; unchanged when the client has left. False: neither has
+/// come yet, although Asio says so: it may find an event of the socket that had the same descriptor
+/// just before.
+bool ClientConnection::peek(char& first) {
+  if (!socket_.is_open()) return true;
+  const ssize_t size = ::recv(socket_.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
+  return size >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 asio::awaitable<void> ClientConnection::tell_about_https() {
