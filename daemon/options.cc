@@ -108,8 +108,10 @@ void declare(CLI::App& app, Options& options) {
          "Different texts that scrapes may wait for at a time; all that ask for the same one "
          "share it. 0 for no limit. [40]")
       ->type_name("NUMBER");
-  app.add_flag("--web.enable-lifecycle", options.lifecycle,
-               "Let clients have the configuration read anew, by POST /-/reload.");
+  app.add_flag(
+      "--web.enable-lifecycle", options.lifecycle,
+      "Let clients have the configuration read anew, by POST /-/reload. Use it with users: "
+      "see docs/serving.md.");
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
       ->check([](const std::string& path) {

@@ -91,7 +91,7 @@ constexpr ProtectionEntry kProtections[] = {
               (after.ciphers.empty() || lacks_any(before.ciphers, after.ciphers));
      },
      [](const Protections& of) {
-       return of.ciphers.empty() ? std::string("those of OpenSSL") : joined(of.ciphers);
+       return of.ciphers.empty() ? std::string("the default ones") : joined(of.ciphers);
      }},
     {"rate_limit", "rate_limit", false,
      [](const Protections& before, const Protections& after) {
