@@ -10,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace pex::cgroup {
 namespace {
 
@@ -54,6 +56,15 @@ std::optional<std::uint64_t> inode_of(const std::string& directory) {
 
 bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+/// A byte that is no UTF-8 is published as five.
+bool is_too_long(const std::string& path) {
+  constexpr std::size_t kMostOfAByte = 5;
+  return path.size() > Tree::kLongestPath || (path.size() > Tree::kLongestPath / kMostOfAByte &&
+                                              as_utf8(path).size() > Tree::kLongestPath);
+}
+
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "'",
                wants_descriptor(code) ? "raise LimitNOFILE= in the unit, or ulimit -n"
@@ -64,44 +75,93 @@ Error cannot_read(int code, const std::string& directory) {
 
 bool wants_descriptor(int code) { return code == EMFILE || code == ENFILE; }
 
-Tree::Tree(std::string root, Selection selection)
-    : root_(std::move(root)), selection_(std::move(selection)) {}
+Tree::Tree(std::string root, Selection selection, Limits limits)
+    : root_(std::move(root)),
+      selection_(std::move(selection)),
+      limits_(limits),
+      watch_(limits.watches),
+      looks_(kLooksPerSecond, static_cast<double>(limits.directories)) {}
 
 Result<bool> Tree::update(Clock::time_point now) {
-  const TreeWatch::Changes changes = watch_.take();
+  const TreeWatch::Changes changes = watch_.take(now);
   for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
   overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the end of some of them may never be told
-  if (!looked_ || changes.are_unknown || now - looked_at_ >= kLookAnyway) {
-    looked_ = false;  // until it has succeeded, the next call tries again
-    if (const Result<> looked = look_everywhere(); !looked) return looked.error();
-    looked_at_ = now;
+  if (changes.are_unknown || now - looked_at_ >= kLookAnyway) looked_ = false;
+  if (!looked_ && looks_.allows(now)) {
+    if (const Result<> looked = look_everywhere(now); !looked) return looked.error();
   }
   return std::exchange(changed_, false);
 }
 
-Result<> Tree::look_everywhere() {
+/// Until it has succeeded, the next call tries again.
+Result<> Tree::look_everywhere(Clock::time_point now) {
   watch_.start_over();
   Look look;
-  if (const Result<> entered = enter("", look); !entered) return entered.error();
+  const Result<> entered = enter_root(look);
+  looks_.take(static_cast<double>(look.visited), now);
+  if (!entered) {
+    restore_places();
+    return entered.error();
+  }
+  if (watch_.finish()) missed_.clear();
   looked_ = true;
+  looked_at_ = now;
   changed_ = changed_ || look.found != known_ || look.unreadable != unreadable_;
   replace_known(std::move(look.found));
   unreadable_ = std::move(look.unreadable);
+  skipped_in_ = std::move(look.skipped);
   return {};
+}
+
+/// A tree that another one was mounted over, or that was unmounted, tells nothing of its cgroups,
+/// which may all be there.
+Result<> Tree::enter_root(Look& look) {
+  struct stat status {};
+  if (::stat(root_.c_str(), &status) != 0) return cannot_read(errno, root_);
+  if (device_.value_or(status.st_dev) != status.st_dev) {
+    return Error{0, "follow the cgroups in '" + root_ + "': another file system is there by now",
+                 "unmount what was mounted over it, or mount it again and reload the exporter"};
+  }
+  device_ = status.st_dev;
+  return enter("", look);
 }
 
 /// Both are in the order of paths.
 void Tree::replace_known(Directories now) {
+  const auto went = [this](const std::string& path) {
+    changed_paths_.push_back(path);
+    places_.remove(path);
+  };
   auto old = known_.cbegin();
   for (const auto& [path, directory] : now) {
-    for (; old != known_.cend() && old->first < path; ++old) changed_paths_.push_back(old->first);
+    for (; old != known_.cend() && old->first < path; ++old) went(old->first);
     const bool was_known = old != known_.cend() && old->first == path;
     if (!was_known || old->second != directory) changed_paths_.push_back(path);
     if (was_known) ++old;
   }
-  for (; old != known_.cend(); ++old) changed_paths_.push_back(old->first);
+  for (; old != known_.cend(); ++old) went(old->first);
   known_ = std::move(now);
+}
+
+/// As if what was found by a look that failed had never been.
+void Tree::restore_places() {
+  places_ = {};
+  for (const auto& [path, directory] : known_) places_.hold(path);
+}
+
+Tree::Skipped Tree::skipped() const {
+  Skipped sum;
+  std::size_t most = 0;
+  for (const auto& [path, skipped] : skipped_in_) {
+    sum.beyond_limit += skipped.beyond_limit;
+    sum.path_too_long += skipped.path_too_long;
+    const std::size_t here = skipped.beyond_limit + skipped.path_too_long;
+    if (here <= most) continue;
+    most = here;
+    sum.most_in = path.empty() ? "/" : path;
+  }
+  return sum;
 }
 
 std::vector<std::string> Tree::take_changed_paths() { return std::exchange(changed_paths_, {}); }
@@ -122,24 +182,47 @@ bool Tree::came(const std::string& path) {
     return false;
   }
   if (known != known_.end() && known->second.inode == *inode) return false;
-  erase(path);
+  const std::string parent = parent_of(path);
+  if (!parent.empty() && !known_.contains(parent)) return false;  // it has given way meanwhile
+  const bool was_known = erase(path);
   Look look;
   if (!visit(path, *inode, look)) looked_ = false;  // all is looked at next time
+  for (const std::string& gone : look.gave_way) erase(gone);
+  const bool is_new = !look.found.empty() || !look.unreadable.empty() || !look.gave_way.empty();
   for (const auto& [found, directory] : look.found) changed_paths_.push_back(found);
   known_.merge(look.found);
   unreadable_.merge(look.unreadable);
-  return true;
+  for (const auto& [directory, skipped] : look.skipped) add_skipped(directory, skipped);
+  return was_known || is_new;
+}
+
+void Tree::add_skipped(const std::string& directory, const LeftThere& more) {
+  LeftThere& there = skipped_in_[directory];
+  there.beyond_limit += more.beyond_limit;
+  there.path_too_long += more.path_too_long;
 }
 
 /// A directory that is there although it went is another one: the one that went was never seen.
 bool Tree::went(const std::string& path) {
   if (missed_.erase(path) > 0) return false;
   const auto known = known_.find(path);
+  if (known == known_.end() && was_skipped(path)) return false;
   if (known == known_.end() || inode_of(root_ + path) == known->second.inode) {
     missed_count_ += selection_.matches(path) ? 1 : 0;
     return false;
   }
   return erase(path);
+}
+
+/// One of those, as far as that is known: their names are not kept.
+bool Tree::was_skipped(const std::string& path) {
+  const auto there = skipped_in_.find(parent_of(path));
+  if (there == skipped_in_.end()) return false;
+  std::size_t& skipped =
+      is_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
+  if (skipped == 0) return false;
+  --skipped;
+  return true;
 }
 
 void Tree::miss(const std::string& path) {
@@ -169,8 +252,12 @@ bool Tree::erase(const std::string& path) {
     return true;
   };
   const bool was_unreadable = erase_from(unreadable_, [](const std::string&) {});
-  return erase_from(known_, [this](const std::string& gone) { changed_paths_.push_back(gone); }) ||
-         was_unreadable;
+  erase_from(skipped_in_, [](const std::string&) {});
+  const auto went = [this](const std::string& gone) {
+    changed_paths_.push_back(gone);
+    places_.remove(gone);
+  };
+  return erase_from(known_, went) || was_unreadable;
 }
 
 /// A directory that has vanished meanwhile is no failure: it is what we came to learn. One whose
@@ -196,8 +283,41 @@ Result<> Tree::enter(const std::string& path, Look& look) {
 Result<> Tree::visit(const std::string& path, std::uint64_t inode, Look& look) {
   const bool is_selected = selection_.matches(path);
   const bool is_entered = selection_.may_match_below(path);
-  if (is_selected || is_entered) look.found.emplace(path, Directory{inode, is_selected});
+  if (!is_selected && !is_entered) return {};
+  ++look.visited;
+  if (is_too_long(path)) {
+    ++look.skipped[parent_of(path)].path_too_long;
+    return {};
+  }
+  if (!has_place(path, look)) {
+    ++look.skipped[parent_of(path)].beyond_limit;
+    return {};
+  }
+  look.found.emplace(path, Directory{inode, is_selected});
   return is_entered ? enter(path, look) : Result<>{};
+}
+
+/// Those that are known keep their places, or series would come and go with each look.
+bool Tree::has_place(const std::string& path, Look& look) {
+  if (look.gave_way.contains(path)) return false;
+  if (known_.contains(path)) return true;
+  if (places_.held() >= limits_.directories) {
+    const std::optional<std::string> other = places_.gives_way_to(path);
+    if (!other) return false;
+    give_way(*other, look);
+  }
+  places_.hold(path);
+  return true;
+}
+
+/// What has been looked at is counted now, all else when its turn comes.
+void Tree::give_way(const std::string& path, Look& look) {
+  places_.remove(path);
+  watch_.remove(path);
+  look.unreadable.erase(path);
+  look.skipped.erase(path);
+  look.gave_way.insert(path);
+  if (look.found.erase(path) > 0 || looked_) ++look.skipped[parent_of(path)].beyond_limit;
 }
 
 }  // namespace pex::cgroup

@@ -1,13 +1,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/fair_shares.h"
+#include "cgroup/pace.h"
 #include "cgroup/selection.h"
 #include "cgroup/tree_watch.h"
 
@@ -15,8 +21,10 @@ namespace pex::cgroup {
 
 /// The directories of a hierarchy that are selected, or below which some could be. Follows what
 /// inotify tells of them one by one, so its cost is that of what changes, and looks at the whole
-/// tree at first, when that was too much for inotify, and once a minute in any case. Not
-/// thread-safe.
+/// tree at first, when that was too much for inotify, and once a minute in any case; but at no more
+/// than so many directories a second. Where there are more directories than it may know, those it
+/// knows are divided fairly over the tree (fair_shares.h), and what is beyond that is as if it were
+/// not there, until there is room when the tree is looked at. Not thread-safe.
 class Tree {
  public:
   using Clock = std::chrono::steady_clock;
@@ -29,12 +37,37 @@ class Tree {
   };
   using Directories = std::map<std::string, Directory>;
 
-  /// `root` is the directory of the hierarchy's root.
-  Tree(std::string root, Selection selection);
+  /// The most directories that are known, and those of them that are watched.
+  struct Limits {
+    std::size_t directories = 32'768;
+    std::size_t watches = std::numeric_limits<std::size_t>::max();
+  };
 
-  /// Whether anything has changed. A directory that cannot be read costs what is below it. Fails
-  /// when the tree as a whole cannot be read; then what was known still holds, as a cgroup is only
-  /// gone when the tree says so.
+  /// Of a path, in bytes as it is published: five times what the kernel and systemd make of
+  /// containers in containers, and no label of a series is longer.
+  static constexpr std::size_t kLongestPath = 1024;
+
+  /// As many directories are looked at in each second, beside those of one look: some percent of a
+  /// CPU, while the queue of inotify overflows all the time or there are no watches.
+  static constexpr double kLooksPerSecond = 5'000;
+
+  /// What is not known, with all below it.
+  struct Skipped {
+    std::size_t beyond_limit = 0;  ///< directories, as of the last look at the whole tree and since
+    std::size_t path_too_long = 0;  ///< the same
+    std::string most_in;            ///< the directory that has most of them; empty without any
+
+    bool operator==(const Skipped&) const = default;
+  };
+
+  /// `root` is the directory of the hierarchy's root.
+  Tree(std::string root, Selection selection, Limits limits);
+  Tree(std::string root, Selection selection)
+      : Tree(std::move(root), std::move(selection), Limits{}) {}
+
+  /// Whether anything has changed. A directory that cannot be read costs what
+  /// is below it. Fails when the tree as a whole cannot be read; then what was known still holds,
+  /// as a cgroup is only gone when the tree says so.
   Result<bool> update(Clock::time_point now);
 
   const std::string& root() const { return root_; }
@@ -43,6 +76,10 @@ class Tree {
 
   /// A directory each, left out with all below it.
   const std::map<std::string, Error>& unreadable() const { return unreadable_; }
+
+  Skipped skipped() const;
+  std::size_t watched() const { return watch_.watched(); }
+  std::size_t unwatched() const { return watch_.unwatched(); }
 
   /// The paths at which a directory has come, gone or been made anew since the last call: those of
   /// which directories() tells something else now.
@@ -59,19 +96,33 @@ class Tree {
   /// unseen.
   bool take_overflow();
 
-  /// Whether inotify tells of everything; else each update looks at the whole tree.
+  /// Whether inotify tells of everything that it is asked for; else each update looks at the whole
+  /// tree.
   bool is_watched() const { return watch_.is_complete(); }
   /// Readable when there is something new; -1 when only asking tells. Only for waiting.
   int descriptor() const { return watch_.descriptor(); }
 
  private:
+  struct LeftThere {
+    std::size_t beyond_limit = 0;
+    std::size_t path_too_long = 0;
+  };
   struct Look {
     Directories found;
     std::map<std::string, Error> unreadable;
+    std::map<std::string, LeftThere> skipped;  ///< by the directory they are in
+    std::set<std::string> gave_way;            ///< known before, or found
+    std::size_t visited = 0;
   };
 
-  Result<> look_everywhere();
+  Result<> look_everywhere(Clock::time_point now);
+  Result<> enter_root(Look& look);
   void replace_known(Directories now);
+  void restore_places();
+  void add_skipped(const std::string& directory, const LeftThere& more);
+  bool has_place(const std::string& path, Look& look);
+  void give_way(const std::string& path, Look& look);
+  bool was_skipped(const std::string& path);
   bool apply(const TreeWatch::Change& change);
   bool came(const std::string& path);
   bool went(const std::string& path);
@@ -82,8 +133,13 @@ class Tree {
 
   std::string root_;
   Selection selection_;
+  Limits limits_;
   TreeWatch watch_;
   Directories known_;
+  FairShares places_;  ///< of what is known
+  std::map<std::string, LeftThere> skipped_in_;
+  Pace looks_;
+  std::optional<std::uint64_t> device_;  ///< of the root
   std::map<std::string, Error> unreadable_;
   std::set<std::string> missed_;  ///< counted, and their removal is still to be told
   std::uint64_t missed_count_ = 0;

@@ -5,63 +5,113 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 namespace pex::cgroup {
 namespace {
 
 constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR;
 
-/// More than the queue holds by default: who makes directories all the time must not keep us here.
-constexpr int kMostReads = 256;
-
 /// Of a directory that is gone, or that nobody could list either: there is nothing to be told.
 bool needs_no_watch(int code) { return code == ENOENT || code == EACCES || code == ENAMETOOLONG; }
 
 }  // namespace
 
-TreeWatch::TreeWatch() : inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+TreeWatch::TreeWatch(std::size_t most)
+    : most_(most), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 void TreeWatch::add(const std::string& directory, const std::string& path) {
   if (!inotify_) return;
-  const int watch = ::inotify_add_watch(inotify_.get(), directory.c_str(), kEvents);
-  if (watch >= 0) {
-    paths_[watch] = path;
-  } else if (!needs_no_watch(errno)) {
-    complete_ = false;
+  if (!has_room_for(path)) {
+    ++unwatched_;
+    return;
   }
+  const int descriptor = ::inotify_add_watch(inotify_.get(), directory.c_str(), kEvents);
+  if (descriptor < 0) {
+    if (!needs_no_watch(errno)) complete_ = false;
+    return;
+  }
+  // One that was made anew has another descriptor; that the old one has ended may be still to come.
+  Watch& watch = watches_[path];
+  if (watch.descriptor < 0) places_.hold(path);
+  if (watch.descriptor >= 0 && watch.descriptor != descriptor) paths_.erase(watch.descriptor);
+  watch = {descriptor, round_};
+  paths_[descriptor] = path;
+}
+
+bool TreeWatch::has_room_for(const std::string& path) {
+  if (watches_.size() < most_ || watches_.contains(path)) return true;
+  const std::optional<std::string> other = places_.gives_way_to(path);
+  if (!other) return false;
+  remove(*other);
+  ++unwatched_;
+  return true;
+}
+
+void TreeWatch::remove(const std::string& path) {
+  const auto watch = watches_.find(path);
+  if (watch == watches_.end()) return;
+  (void)::inotify_rm_watch(inotify_.get(), watch->second.descriptor);  // it may be gone already
+  forget(path);
+}
+
+void TreeWatch::forget(const std::string& path) {
+  const auto watch = watches_.find(path);
+  paths_.erase(watch->second.descriptor);
+  watches_.erase(watch);
+  places_.remove(path);
 }
 
 void TreeWatch::start_over() {
-  // There may be room for an instance by now. Watches that are there already are found again; of
-  // those that are not, the end is still to be told.
+  // There may be room for an instance by now. Watches that are there already are found again.
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   complete_ = true;
+  unwatched_ = 0;
+  ++round_;
 }
 
-TreeWatch::Changes TreeWatch::take() {
+bool TreeWatch::finish() {
+  if (!std::exchange(lost_ends_, false)) return false;
+  std::vector<std::string> old;
+  for (const auto& [path, watch] : watches_) {
+    if (watch.round != round_) old.push_back(path);
+  }
+  for (const std::string& path : old) remove(path);
+  return true;
+}
+
+TreeWatch::Changes TreeWatch::take(Clock::time_point now) {
   Changes changes;
   changes.are_unknown = !is_complete();
-  if (!inotify_) return changes;
+  while (inotify_ && events_.allows(now) && read_some(now, changes)) {
+  }
+  return changes;
+}
+
+bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
   alignas(inotify_event) char buffer[16 * 1024];
-  for (int reads = 0; reads < kMostReads; ++reads) {
-    const ssize_t size = ::read(inotify_.get(), buffer, sizeof buffer);
-    if (size <= 0) break;
-    inotify_event event{};
-    for (const char* at = buffer; at < buffer + size; at += sizeof event + event.len) {
-      std::memcpy(&event, at, sizeof event);
-      if ((event.mask & IN_IGNORED) != 0) paths_.erase(event.wd);
-      if ((event.mask & IN_Q_OVERFLOW) != 0) {
-        changes.are_unknown = changes.were_lost = true;
-        paths_.clear();  // of some the end may never be told
-      }
-      const auto watched = paths_.find(event.wd);
-      if ((event.mask & IN_ISDIR) == 0 || event.len == 0 || watched == paths_.end()) continue;
+  const ssize_t size = ::read(inotify_.get(), buffer, sizeof buffer);
+  if (size <= 0) return false;
+  inotify_event event{};
+  int events = 0;
+  for (const char* at = buffer; at < buffer + size; at += sizeof event + event.len, ++events) {
+    std::memcpy(&event, at, sizeof event);
+    if ((event.mask & IN_Q_OVERFLOW) != 0) changes.were_lost = lost_ends_ = true;
+    // A tree that is unmounted has to be looked at as well.
+    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) changes.are_unknown = true;
+    const auto watched = paths_.find(event.wd);
+    if (watched == paths_.end()) continue;
+    if ((event.mask & IN_IGNORED) != 0) {
+      forget(std::string(watched->second));
+    } else if ((event.mask & IN_ISDIR) != 0 && event.len > 0) {
       const bool came = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
       changes.each.push_back({came ? Change::Kind::kCame : Change::Kind::kWent,
                               watched->second + "/" + (at + sizeof event)});
     }
   }
-  return changes;
+  events_.take(events, now);
+  return true;
 }
 
 }  // namespace pex::cgroup

@@ -1,16 +1,23 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "cgroup/fair_shares.h"
+#include "cgroup/pace.h"
 
 namespace pex::cgroup {
 
-/// Tells which directories have come or gone since it was last asked, by inotify(7).
+/// Tells which directories have come or gone since it was last asked, by inotify(7). Of more than
+/// `most` directories it watches that many, divided fairly over the tree (fair_shares.h).
 class TreeWatch {
  public:
+  using Clock = Pace::Clock;
+
   /// One directory in a watched one. By the time it is told, it may be gone again, or back.
   struct Change {
     enum class Kind { kCame, kWent };
@@ -20,32 +27,62 @@ class TreeWatch {
   };
   struct Changes {
     std::vector<Change> each;  ///< in their order
-    bool are_unknown = false;  ///< the queue overflowed, or not all is watched: look everywhere
+    bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: look
     bool were_lost = false;    ///< the queue overflowed
   };
 
-  TreeWatch();
+  /// As many events are taken at once and in each second: as many as the kernel's queue holds by
+  /// default, and what costs a few percent of a CPU. The rest stays in the queue.
+  static constexpr double kEventsAtOnce = 32'768;
+  static constexpr double kEventsPerSecond = 10'000;
+
+  explicit TreeWatch(std::size_t most = std::numeric_limits<std::size_t>::max());
 
   /// Reports on the children of `directory` as on those of `path`; watching it again is harmless.
   /// To miss nothing, watch first and list afterwards. A removed directory is forgotten by itself.
   void add(const std::string& directory, const std::string& path);
 
-  /// All directories are going to be added again.
+  /// Nobody wants to hear of it any more.
+  void remove(const std::string& path);
+
+  /// All directories are going to be added again, until finish(). Of those that are not the end is
+  /// still to be told; but where the queue has overflowed it may never be, so they are forgotten.
+  /// Returns whether that was so.
   void start_over();
+  bool finish();
 
   /// What was reported since the last call. Where inotify or a directory's watch is refused, as
   /// there are limits on both, changes are unknown every time until all could be added.
-  Changes take();
+  Changes take(Clock::time_point now);
 
   bool is_complete() const { return inotify_ && complete_; }
+  std::size_t watched() const { return watches_.size(); }
+  /// Not watched because of the bound, since the last start_over().
+  std::size_t unwatched() const { return unwatched_; }
 
   /// Readable when there is something to take; -1 without inotify. Only for waiting.
   int descriptor() const { return inotify_.get(); }
 
  private:
+  struct Watch {
+    int descriptor = -1;
+    unsigned round = 0;  ///< in which it was added last
+  };
+
+  bool has_room_for(const std::string& path);
+  void forget(const std::string& path);
+  bool read_some(Clock::time_point now, Changes& changes);
+
+  std::size_t most_;
   UniqueFd inotify_;
   std::unordered_map<int, std::string> paths_;  ///< by watch descriptor
+  std::unordered_map<std::string, Watch> watches_;
+  FairShares places_;  ///< of what is watched
+  Pace events_{kEventsPerSecond, kEventsAtOnce};
+  std::size_t unwatched_ = 0;
+  unsigned round_ = 0;
   bool complete_ = true;
+  bool lost_ends_ = false;  ///< since the last finish()
 };
 
 }  // namespace pex::cgroup

@@ -13,6 +13,8 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Change = TreeWatch::Change;
 
+const TreeWatch::Clock::time_point kStart{};
+
 Change came(const char* path) { return {Change::Kind::kCame, path}; }
 Change went(const char* path) { return {Change::Kind::kWent, path}; }
 
@@ -22,7 +24,7 @@ class TreeWatchTest : public testing::Test {
 
   /// Those that are known.
   std::vector<Change> changes() {
-    const TreeWatch::Changes taken = watch_.take();
+    const TreeWatch::Changes taken = watch_.take(kStart);
     EXPECT_FALSE(taken.are_unknown);
     return taken.each;
   }
@@ -111,8 +113,8 @@ TEST_F(TreeWatchTest, DoesNotMindADirectoryThatHasJustGone) {
 TEST_F(TreeWatchTest, KnowsNoChangesUntilAllCouldBeWatched) {
   watch("/file");
 
-  EXPECT_TRUE(watch_.take().are_unknown);
-  EXPECT_TRUE(watch_.take().are_unknown);
+  EXPECT_TRUE(watch_.take(kStart).are_unknown);
+  EXPECT_TRUE(watch_.take(kStart).are_unknown);
   EXPECT_FALSE(watch_.is_complete());
   watch_.start_over();
   watch("/a");

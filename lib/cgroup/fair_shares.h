@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace pex::cgroup {
+
+/// Divides places among the directories of a tree by hierarchical max-min fairness: at each
+/// directory the places that its subtree has are divided among the subtrees of its children, and
+/// itself where it wants a place. None gets more than it asks for, and what one does not use goes
+/// to the others. So who spreads wide or nests deep below his own directory competes only within
+/// the share of that directory. Knows paths and numbers only, and does not decide how many places
+/// there are. Each call costs the depth of a path and the logarithm of the number of siblings, not
+/// the size of the tree.
+class FairShares {
+ public:
+  FairShares() : root_(std::make_unique<Node>()) {}
+
+  /// It has a place from now on.
+  void hold(const std::string& path) { set(path, Own::kHeld, 0); }
+  /// It wants one. Of those with the same claim, who has more `use` comes first.
+  void wait(const std::string& path, std::uint64_t use) { set(path, Own::kWaiting, use); }
+  /// It has none and wants none.
+  void remove(const std::string& path);
+
+  std::size_t held() const { return root_->held; }
+  std::size_t waiting() const { return root_->waiting; }
+
+  /// The one of those that wait that a free place belongs to. Places that are given one by one in
+  /// this way are divided fairly: each goes to where there are fewest.
+  std::optional<std::string> next() const;
+
+  /// The one that gives way where there is a place less: of the largest subtree, the last by name.
+  std::optional<std::string> last() const;
+
+  /// A move of one place that makes the division fairer.
+  struct Exchange {
+    std::string from;  ///< holds a place
+    std::string to;    ///< waits
+    std::string rich;  ///< the subtree of `from`: has at least two places more than
+    std::string poor;  ///< the subtree of `to`, which is its sibling or the directory of both
+  };
+  /// None where the division is fair. A difference of one is fair, as it would only change sides.
+  std::optional<Exchange> exchange() const;
+  bool is_fair() const { return unfair_.empty(); }
+
+  /// Who would give way to one that comes at `path`, which is not known yet; none when it would
+  /// make the division less fair.
+  std::optional<std::string> gives_way_to(std::string_view path) const;
+
+ private:
+  enum class Own { kNone, kWaiting, kHeld };
+  struct Node;
+  struct NeediestFirst {
+    bool operator()(const Node* a, const Node* b) const;
+  };
+  struct RichestFirst {
+    bool operator()(const Node* a, const Node* b) const;
+  };
+  struct OldestFirst {
+    bool operator()(const Node* a, const Node* b) const;
+  };
+  /// What only a directory with others below it has.
+  struct Branch {
+    std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
+    std::set<Node*, NeediestFirst> waiting;  ///< children with one that waits
+    std::set<Node*, RichestFirst> holding;   ///< children with a place
+  };
+  struct Node {
+    Node* parent = nullptr;
+    const std::string* name = nullptr;  ///< its key in the parent's children
+    std::unique_ptr<Branch> branch = {};
+    std::size_t held = 0;        ///< places of the subtree
+    std::size_t waiting = 0;     ///< of the subtree
+    std::uint64_t use = 0;       ///< of itself
+    std::uint64_t next_use = 0;  ///< of the one in the subtree that is next
+    std::uint64_t number = 0;    ///< in the order of their making
+    Own own = Own::kNone;
+  };
+
+  Node& node_at(std::string_view path);
+  Node* find(std::string_view path) const;
+  void set(const std::string& path, Own own, std::uint64_t use);
+  void change(Node& node, Own own, std::uint64_t use);
+  void judge(Node& node);
+  void prune(Node* node);
+  static void leave_order(Node& node);
+  static void enter_order(Node& node);
+  static bool is_next_itself(const Node& node);
+  static const Node* next_below(const Node& node);
+  static const Node* last_below(const Node& node);
+  static std::string path_of(const Node& node);
+
+  std::unique_ptr<Node> root_;
+  std::set<Node*, OldestFirst> unfair_;  ///< where a place should go from one child to another
+  std::uint64_t nodes_made_ = 0;
+};
+
+}  // namespace pex::cgroup
