@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace pex::cgroup {
@@ -22,21 +22,22 @@ bool has_selected_below(const Tree::Directories& directories, const std::string&
 
 }  // namespace
 
-Discovery::Discovery(Hierarchy hierarchy, Selection selection)
+Discovery::Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limits)
     : hierarchy_(std::move(hierarchy)),
-      tree_(hierarchy_.mount, std::move(selection)),
+      tree_(hierarchy_.mount, std::move(selection), limits),
       left_out_(hierarchy_) {}
 
 Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t capacity,
                                                                   Clock::time_point now) {
   const Result<bool> changed = tree_.update(now);
   if (!changed) return changed.error();
-  left_out_.refresh(now);
-  if (found_ && !*changed && capacity == capacity_ && !try_again_) return found_;
+  learn_uses(left_out_.refresh(now));
+  const bool is_as_before = !*changed && capacity == capacity_ && !try_again_;
+  if (found_ && is_as_before && !may_exchange(now)) return found_;
 
   try_again_ = false;
   capacity_ = capacity;
-  auto found = std::make_shared<const Found>(choose(capacity));
+  auto found = std::make_shared<const Found>(choose(capacity, now));
   if (!found_ || *found != *found_) found_ = std::move(found);
   return found_;
 }
@@ -76,7 +77,7 @@ void Discovery::reconsider(const std::string& path) {
   if (wanted) {
     leave_out(path);
   } else {
-    left_out_.remove(path);
+    drop(path);
   }
 }
 
@@ -84,6 +85,17 @@ void Discovery::reconsider(const std::string& path) {
 void Discovery::leave_out(const std::string& path) {
   if (!left_out_.contains(path)) arrived_.insert(path);
   left_out_.add(path);
+  shares_.wait(path, 0);
+}
+
+/// It is neither held nor left out.
+void Discovery::drop(const std::string& path) {
+  left_out_.remove(path);
+  shares_.remove(path);
+}
+
+void Discovery::learn_uses(const std::vector<LeftOut::Use>& uses) {
+  for (const auto& [path, microseconds] : uses) shares_.wait(path, microseconds);
 }
 
 Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) const {
@@ -102,48 +114,73 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-/// One that cannot be held costs the others nothing, and least of all their room.
-void Discovery::take(const std::string& path, Found& found) {
+/// Of those that are left out. One that cannot be held costs the others nothing, and least of all
+/// their room.
+bool Discovery::take(const std::string& path, Found& found) {
+  drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
   if (cgroup) {
     held_.emplace(path, std::move(*cgroup));
-  } else if (cgroup.error().code == ENOENT) {
-    tree_.forget(path);
-  } else {
-    refused_.insert(path);
-    if (tree_.unreadable().contains(path)) return;  // that has been said
-    try_again_ = try_again_ || wants_descriptor(cgroup.error().code);
-    found.unreadable.push_back(std::move(cgroup.error()));
+    shares_.hold(path);
+    return true;
   }
+  if (cgroup.error().code == ENOENT) {
+    tree_.forget(path);
+    return false;
+  }
+  refused_.insert(path);
+  if (tree_.unreadable().contains(path)) return false;  // that has been said
+  try_again_ = try_again_ || wants_descriptor(cgroup.error().code);
+  found.unreadable.push_back(std::move(cgroup.error()));
+  return false;
 }
 
 void Discovery::drop_surplus(std::size_t capacity) {
   while (held_.size() > capacity) {
-    const auto last = std::prev(held_.end());
-    leave_out(last->first);
+    const std::string last = *shares_.last();
     held_.erase(last);
+    leave_out(last);
   }
 }
 
 void Discovery::fill_room(std::size_t capacity, Found& found) {
-  const bool is_first = found_ == nullptr;  // takes long in any case, and finds the busiest
-  while (held_.size() < capacity && left_out_.size() > 0) {
-    const std::size_t room = capacity - held_.size();
-    for (const std::string& path :
-         left_out_.most_used(room, is_first ? left_out_.size() : LeftOut::kMaxReads)) {
-      left_out_.remove(path);
-      take(path, found);
-    }
+  while (held_.size() < capacity) {
+    const std::optional<std::string> next = shares_.next();
+    if (!next) return;
+    take(*next, found);
   }
 }
 
-Discovery::Found Discovery::choose(std::size_t capacity) {
+bool Discovery::may_exchange(Clock::time_point now) {
+  return !shares_.is_fair() && exchanges_.allows(now);
+}
+
+/// Who comes is held before the other one is let go, as it may turn out that he cannot be.
+void Discovery::exchange(Clock::time_point now, Found& found) {
+  while (may_exchange(now)) {
+    const FairShares::Exchange fairer = *shares_.exchange();
+    if (!take(fairer.to, found)) continue;
+    exchanges_.take(1, now);
+    held_.erase(fairer.from);
+    leave_out(fairer.from);
+    arrived_.erase(fairer.from);
+    gave_way_ = {gave_way_.cgroups + 1, fairer.rich, fairer.poor};
+  }
+}
+
+Discovery::Found Discovery::choose(std::size_t capacity, Clock::time_point now) {
   Found found;
   for (const auto& [path, why] : tree_.unreadable()) found.unreadable.push_back(why);
   for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
   follow_tree();
   drop_surplus(capacity);
+  const bool is_first = found_ == nullptr;  // takes long in any case, and finds the busiest
+  const bool has_choice = capacity < held_.size() + left_out_.size();
+  if (has_choice && (held_.size() < capacity || may_exchange(now))) {
+    learn_uses(left_out_.read_unknown(is_first ? left_out_.size() : LeftOut::kMaxReads));
+  }
   fill_room(capacity, found);
+  exchange(now, found);
   count_newly_left_out();
   for (const auto& [path, cgroup] : held_) found.cgroups.push_back(cgroup);
   found.left_out = left_out_.size();

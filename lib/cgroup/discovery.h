@@ -12,8 +12,10 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/fair_shares.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/left_out.h"
+#include "cgroup/pace.h"
 #include "cgroup/tree.h"
 
 namespace pex::cgroup {
@@ -38,13 +40,27 @@ class Discovery {
   /// There can be thousands, and who looks at a list wants some.
   static constexpr std::size_t kMaxPaths = 200;
 
-  Discovery(Hierarchy hierarchy, Selection selection);
+  /// Those that gave way to others, since they were told last.
+  struct GaveWay {
+    std::size_t cgroups = 0;
+    std::string rich;  ///< the directory that had more than its share, the last time
+    std::string poor;  ///< the directory that had less
+  };
+
+  /// How many give way to others at once, and in each second after that: series are not to come
+  /// and go, and a new tenant should not wait for long.
+  static constexpr double kExchangesAtOnce = 16;
+  static constexpr double kExchangesPerSecond = 1;
+
+  Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limits = {});
 
   /// What there is now; the same object as before when nothing has changed. Where there are too
-  /// many, those already held stay; then come those whose tasks have used most CPU time
-  /// (left_out.h), then the first by path. Costs the time of what has changed and of what is held,
-  /// however many are left out. Fails when the tree as a whole cannot be read; then what
-  /// was found last still holds.
+  /// many, the room is divided fairly among the subtrees of each directory (fair_shares.h). Within
+  /// a share those already held stay; then come those whose tasks have used most CPU time
+  /// (left_out.h), then the first by path. One that is held gives way only where another subtree
+  /// has at least two less than its own and wants more. Costs the time of what has changed and of
+  /// what is held, however many are left out. Fails when the tree as a whole cannot be read; then
+  /// what was found last still holds.
   Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
 
   /// It is not to be counted for now: another one may have its room at the next update.
@@ -56,10 +72,14 @@ class Discovery {
   /// All that are left out, by path.
   std::vector<std::string> left_out() const { return left_out_.paths(left_out_.size()); }
 
-  /// How many have come to be left out since the last call.
+  /// How many have come to be left out since the last call, without those that gave way.
   std::uint64_t take_newly_left_out() { return std::exchange(newly_left_out_, 0); }
+  GaveWay take_gave_way() { return std::exchange(gave_way_, {}); }
 
   /// See Tree.
+  Tree::Skipped skipped() const { return tree_.skipped(); }
+  std::size_t directories() const { return tree_.directories().size(); }
+  std::size_t unwatched() const { return tree_.unwatched(); }
   bool take_overflow() { return tree_.take_overflow(); }
   bool is_watched() const { return tree_.is_watched(); }
   int descriptor() const { return tree_.descriptor(); }
@@ -71,11 +91,15 @@ class Discovery {
   void follow_tree();
   void reconsider(const std::string& path);
   void leave_out(const std::string& path);
+  void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);
+  void learn_uses(const std::vector<LeftOut::Use>& uses);
   void fill_room(std::size_t capacity, Found& found);
+  void exchange(Clock::time_point now, Found& found);
+  bool may_exchange(Clock::time_point now);
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
-  void take(const std::string& path, Found& found);
-  Found choose(std::size_t capacity);
+  bool take(const std::string& path, Found& found);
+  Found choose(std::size_t capacity, Clock::time_point now);
   void count_newly_left_out();
 
   Hierarchy hierarchy_;
@@ -85,9 +109,12 @@ class Discovery {
   Held held_;
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
+  FairShares shares_;              ///< of those that are held or left out
+  Pace exchanges_{kExchangesPerSecond, kExchangesAtOnce};
 
   std::set<std::string> arrived_;  ///< in left_out_, during a choice
   std::uint64_t newly_left_out_ = 0;
+  GaveWay gave_way_;
   std::size_t capacity_ = 0;
   bool try_again_ = false;  ///< choose anew even if nothing changes
 };

@@ -554,6 +554,18 @@ std::vector<std::string> selected_below(const std::string& root, const Selection
   return wanted;
 }
 
+/// Removes a directory so that its inode number is not used again, as with cgroups: kept open here.
+void bury(test::TempTree& tree, const std::string& path, std::vector<UniqueFd>& removed) {
+  const auto keep = [&](const std::string& directory) {
+    removed.emplace_back(::open(directory.c_str(), O_PATH | O_CLOEXEC));
+  };
+  keep(tree.path(path));
+  for (const auto& below : std::filesystem::recursive_directory_iterator(tree.path(path))) {
+    if (below.is_directory()) keep(below.path().string());
+  }
+  tree.remove(path);
+}
+
 TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut) {
   std::mt19937 random{20260901};
   const auto any = [&random](int below) { return static_cast<int>(random() % below); };
@@ -562,6 +574,7 @@ TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut)
     Selection selected = selection({"/*", "/a*/**", "/b/?"}, {"/a1", "/b/a"});
     selected.leaves = leaves;
     Discovery discovery{{tree.root()}, selected};
+    std::vector<UniqueFd> removed;
     for (int round = 0; round < 400; ++round) {
       for (int changes = any(4); changes > 0; --changes) {
         static constexpr const char* kNames[] = {"a", "a1", "a-", "b", "c"};
@@ -570,7 +583,7 @@ TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut)
         if (any(2) == 0) {
           tree.make_directory(path);
         } else if (std::filesystem::exists(tree.path(path))) {
-          tree.remove(path);
+          bury(tree, path, removed);
         }
       }
       const auto capacity = static_cast<std::size_t>(any(10) < 8 ? 5 : any(12));
@@ -585,6 +598,120 @@ TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut)
       ASSERT_EQ(held.size(), std::min(capacity, both.size())) << "round " << round;
     }
   }
+}
+
+// --- fair shares ---------------------------------------------------------------------------------
+
+void make_children(test::TempTree& tree, const std::string& directory, int children) {
+  for (int i = 100; i < 100 + children; ++i) {
+    tree.make_directory(directory + "/" + std::to_string(i));
+  }
+}
+
+std::size_t held_below(const Found& found, const std::string& directory) {
+  const std::vector<std::string> all = paths(found);
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(),
+                    [&](const std::string& path) { return path.starts_with(directory + "/"); }));
+}
+
+TEST(DiscoverySharesTest, DivideTheRoomAmongTheSubtreesOfEachDirectory) {
+  test::TempTree tree;
+  make_children(tree, "kubepods/a", 40);
+  make_children(tree, "kubepods/b", 10);
+  make_children(tree, "system", 6);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+
+  const auto found = must_update(discovery, 32);
+
+  EXPECT_EQ(held_below(*found, "/system"), 6U);
+  EXPECT_EQ(held_below(*found, "/kubepods/b"), 10U);
+  EXPECT_EQ(held_below(*found, "/kubepods/a"), 16U);
+}
+
+TEST(DiscoverySharesTest, OneThatComesAfterAnotherHasTakenAllIsHeldAtOnce) {
+  test::TempTree tree;
+  make_children(tree, "hex", 300);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+  must_update(discovery, 256);
+  (void)discovery.take_newly_left_out();
+
+  tree.make_directory("late/x");
+  const auto found = must_update(discovery, 256);
+
+  EXPECT_EQ(held_below(*found, "/late"), 1U);
+  EXPECT_EQ(held_below(*found, "/hex"), 255U);
+  const Discovery::GaveWay gave_way = discovery.take_gave_way();
+  EXPECT_EQ(gave_way.cgroups, 1U);
+  EXPECT_EQ(gave_way.rich, "/hex");
+  EXPECT_EQ(gave_way.poor, "/late");
+  EXPECT_EQ(discovery.take_newly_left_out(), 0U);
+  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
+}
+
+TEST(DiscoverySharesTest, SoManyGiveWayAtOnceAndOneInEachSecondAfterThat) {
+  constexpr auto kAtOnce = static_cast<std::size_t>(Discovery::kExchangesAtOnce);
+  test::TempTree tree;
+  make_children(tree, "a", 100);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+  must_update(discovery, 100);
+
+  make_children(tree, "b", 100);
+
+  EXPECT_EQ(held_below(*must_update(discovery, 100), "/b"), kAtOnce);
+  EXPECT_EQ(held_below(*must_update(discovery, 100), "/b"), kAtOnce);
+  EXPECT_EQ(held_below(*must_update(discovery, 100, kStart + 1s), "/b"), kAtOnce + 1);
+  std::shared_ptr<const Found> last;
+  for (int second = 2; second < 120; ++second) {
+    last = must_update(discovery, 100, kStart + second * 1s);
+  }
+  EXPECT_EQ(held_below(*last, "/b"), 50U);
+  EXPECT_EQ(held_below(*last, "/a"), 50U);
+}
+
+TEST(DiscoverySharesTest, OnceTheyAreFairWhoIsHeldStays) {
+  test::TempTree tree;
+  make_children(tree, "a", 7);
+  make_children(tree, "b", 7);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+  const auto first = must_update(discovery, 7);  // four and three
+
+  for (int second = 1; second < 100; ++second) {
+    EXPECT_EQ(must_update(discovery, 7, kStart + second * 1s), first);
+  }
+}
+
+TEST(DiscoverySharesTest, NobodyGivesWayToOneThatCannotBeHeld) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who may not read";
+  test::TempTree tree;
+  make_children(tree, "a", 4);
+  ::chmod(tree.root().c_str(), 0755);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+  const auto before = must_update(discovery, 4);
+
+  tree.make_directory("b/x");
+  ::chmod(tree.path("b/x").c_str(), 0700);
+  ASSERT_EQ(::seteuid(65534), 0);
+  const auto found = discovery.update(4, kStart);
+  ASSERT_EQ(::seteuid(0), 0);
+
+  ASSERT_TRUE(found);
+  EXPECT_EQ(paths(**found), paths(*before));
+  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
+}
+
+TEST(DiscoverySharesTest, WhereThereIsLessRoomTheLargestSharesGiveIt) {
+  test::TempTree tree;
+  make_children(tree, "a", 10);
+  make_children(tree, "b", 3);
+  Discovery discovery{{tree.root()}, leaves_of({"/**"})};
+  must_update(discovery, 13);
+
+  const auto found = must_update(discovery, 7);
+
+  EXPECT_EQ(held_below(*found, "/a"), 4U);
+  EXPECT_EQ(held_below(*found, "/b"), 3U);
+  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
 }
 
 // --- those let go --------------------------------------------------------------------------------

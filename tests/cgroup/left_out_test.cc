@@ -5,9 +5,11 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "support/temp_tree.h"
@@ -43,27 +45,26 @@ class LeftOutTest : public testing::Test {
     return size <= 0 ? 0 : static_cast<int>(size / static_cast<ssize_t>(sizeof(inotify_event)));
   }
 
+  /// What is read of those never read before, in the order of paths.
+  std::vector<std::string> unknown(std::size_t max_reads = LeftOut::kMaxReads) {
+    return paths(left_out_.read_unknown(max_reads));
+  }
+  static std::vector<std::string> paths(const std::vector<LeftOut::Use>& uses) {
+    std::vector<std::string> all;
+    for (const LeftOut::Use& use : uses) all.push_back(use.path);
+    return all;
+  }
+
   test::TempTree tree_;
   LeftOut left_out_{{tree_.root()}};
   UniqueFd opened_{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
 };
 
-TEST_F(LeftOutTest, NamesThoseThatHaveUsedMost) {
+TEST_F(LeftOutTest, ReadsWhatEachHasUsed) {
   add("/a", 1);
   add("/b", 9);
-  add("/c", 5);
 
-  EXPECT_THAT(left_out_.most_used(2), ElementsAre("/b", "/c"));
-}
-
-TEST_F(LeftOutTest, WhereAllHaveRoomNoneIsAsked) {
-  add("/a", 1);
-  add("/b", 9);
-  count_reads_of("/a");
-  count_reads_of("/b");
-
-  EXPECT_THAT(left_out_.most_used(2), ElementsAre("/a", "/b"));
-  EXPECT_EQ(reads(), 0);
+  EXPECT_THAT(left_out_.read_unknown(), ElementsAre(LeftOut::Use{"/a", 1}, LeftOut::Use{"/b", 9}));
 }
 
 TEST_F(LeftOutTest, AUseThatIsKnownIsNotReadAgainForAChoice) {
@@ -71,95 +72,78 @@ TEST_F(LeftOutTest, AUseThatIsKnownIsNotReadAgainForAChoice) {
     add(path, 1);
     count_reads_of(path);
   }
-  (void)left_out_.most_used(1);
+  (void)left_out_.read_unknown();
   EXPECT_EQ(reads(), 3);
 
-  for (int choices = 0; choices < 10; ++choices) (void)left_out_.most_used(1);
+  for (int choices = 0; choices < 10; ++choices) EXPECT_THAT(unknown(), IsEmpty());
 
   EXPECT_EQ(reads(), 0);
 }
 
 TEST_F(LeftOutTest, OfThoseThatWereNeverReadAChoiceReadsSoManyAtMost) {
-  for (const char* path : {"/a", "/b", "/c", "/d"}) {
-    add(path, 1);
-    count_reads_of(path);
-  }
-  set_use("/d", 9);
-  reads();
+  for (const char* path : {"/a", "/b", "/c", "/d"}) add(path, 1);
 
-  EXPECT_THAT(left_out_.most_used(1, 3), ElementsAre("/a"));  // as far as it is known
-  EXPECT_EQ(reads(), 3);
-  EXPECT_THAT(left_out_.most_used(1, 3), ElementsAre("/d"));
-  EXPECT_EQ(reads(), 1);
+  EXPECT_THAT(unknown(3), ElementsAre("/a", "/b", "/c"));
+  EXPECT_THAT(unknown(3), ElementsAre("/d"));
 }
 
 TEST_F(LeftOutTest, EachUseIsReadAgainWithinHalfAMinuteHoweverOftenItIsCalled) {
-  for (int i = 10; i < 40; ++i) {
-    add("/" + std::to_string(i), i);
-    count_reads_of("/" + std::to_string(i));
-  }
-  (void)left_out_.most_used(1);
-  left_out_.refresh(kStart);
-  reads();
-  set_use("/17", 100);
-  reads();
+  for (int i = 10; i < 40; ++i) add("/" + std::to_string(i), i);
+  (void)left_out_.read_unknown();
+  EXPECT_THAT(left_out_.refresh(kStart), IsEmpty());
 
-  int most_at_once = 0;
-  int all = 0;
+  std::size_t most_at_once = 0;
+  std::vector<std::string> all;
   for (auto passed = 0ms; passed <= 30s; passed += 100ms) {
-    left_out_.refresh(kStart + passed);
-    const int now = reads();
-    most_at_once = std::max(most_at_once, now);
-    all += now;
+    const std::vector<std::string> now = paths(left_out_.refresh(kStart + passed));
+    most_at_once = std::max(most_at_once, now.size());
+    all.insert(all.end(), now.begin(), now.end());
   }
 
-  EXPECT_EQ(most_at_once, 1);
-  EXPECT_NEAR(all, 30, 1);
-  EXPECT_THAT(left_out_.most_used(1), ElementsAre("/17"));
+  EXPECT_EQ(most_at_once, 1U);
+  EXPECT_NEAR(static_cast<double>(all.size()), 30, 1);
+  EXPECT_THAT(all, testing::Contains("/17"));
 }
 
 TEST_F(LeftOutTest, ALongPauseIsMadeUpForByOneReadingOfEach) {
-  for (const char* path : {"/a", "/b", "/c"}) {
-    add(path, 1);
-    count_reads_of(path);
-  }
-  left_out_.refresh(kStart);
+  for (const char* path : {"/a", "/b", "/c"}) add(path, 1);
+  (void)left_out_.refresh(kStart);
 
-  left_out_.refresh(kStart + 1h);
+  EXPECT_THAT(paths(left_out_.refresh(kStart + 1h)), ElementsAre("/a", "/b", "/c"));
+}
 
-  EXPECT_EQ(reads(), 3);
+TEST_F(LeftOutTest, WhatWasReadAgainIsNotUnknown) {
+  for (const char* path : {"/a", "/b"}) add(path, 1);
+  (void)left_out_.refresh(kStart);
+  (void)left_out_.refresh(kStart + 15s);
+
+  EXPECT_THAT(unknown(), ElementsAre("/b"));
 }
 
 TEST_F(LeftOutTest, ADirectoryThatIsMadeAnewHasUsedWhatItHasItself) {
   add("/a", 9);
-  add("/b", 5);
-  ASSERT_THAT(left_out_.most_used(1), ElementsAre("/a"));
+  (void)left_out_.read_unknown();
 
   add("/a", 1);
 
-  EXPECT_THAT(left_out_.most_used(1), ElementsAre("/b"));
-  EXPECT_EQ(left_out_.size(), 2U);
+  EXPECT_THAT(left_out_.read_unknown(), ElementsAre(LeftOut::Use{"/a", 1}));
+  EXPECT_EQ(left_out_.size(), 1U);
 }
 
 TEST_F(LeftOutTest, GoesOnWhenTheOneThatWasReadLastHasGone) {
   for (const char* path : {"/a", "/b", "/c"}) add(path, 1);
-  left_out_.refresh(kStart);
-  left_out_.refresh(kStart + 10s);  // reads /a
+  (void)left_out_.refresh(kStart);
+  EXPECT_THAT(paths(left_out_.refresh(kStart + 10s)), ElementsAre("/a"));
   left_out_.remove("/a");
-  set_use("/b", 2);
-  set_use("/c", 3);
 
-  left_out_.refresh(kStart + 25s);
-  left_out_.refresh(kStart + 40s);
-
-  EXPECT_THAT(left_out_.most_used(1, 0), ElementsAre("/c"));
+  EXPECT_THAT(paths(left_out_.refresh(kStart + 25s)), ElementsAre("/b"));
+  EXPECT_THAT(paths(left_out_.refresh(kStart + 40s)), ElementsAre("/c"));
 }
 
 TEST_F(LeftOutTest, OfNoneNamesNone) {
-  left_out_.refresh(kStart);
-  left_out_.refresh(kStart + 1h);
-
-  EXPECT_THAT(left_out_.most_used(1), IsEmpty());
+  EXPECT_THAT(left_out_.refresh(kStart), IsEmpty());
+  EXPECT_THAT(left_out_.refresh(kStart + 1h), IsEmpty());
+  EXPECT_THAT(left_out_.read_unknown(), IsEmpty());
   EXPECT_THAT(left_out_.paths(10), IsEmpty());
 }
 
