@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "daemon/default_config.h"
 #include "daemon/poll_schedule.h"
+#include "host/permissions.h"
 #include "host/topology.h"
 
 namespace pex::daemon {
@@ -19,6 +20,12 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
+}
+
+/// Half of what a user may have: other programs of the same user watch files as well.
+std::size_t inotify_watches(const host::HostRoots& roots) {
+  const auto most = host::read_sysctl(roots, "fs/inotify/max_user_watches");
+  return most ? static_cast<std::size_t>(*most) / 2 : cgroup::Tree::Limits{}.watches;
 }
 
 bool has_probe_in_file(const collect::ScopePlan& plan) {
@@ -86,7 +93,11 @@ Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
 collect::TargetTracker track_targets(const Planned& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy) {
   std::optional<cgroup::Discovery> discovery;
-  if (hierarchy) discovery.emplace(*hierarchy, planned.plan.cgroups.selection);
+  if (hierarchy) {
+    discovery.emplace(
+        *hierarchy, planned.plan.cgroups.selection,
+        cgroup::Tree::Limits{planned.plan.budget.max_directories, inotify_watches(roots)});
+  }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           collect::TargetTracker::Cgroups{std::move(discovery),
                                           describer_of(planned.plan, planned.config.kubernetes),

@@ -76,9 +76,23 @@ std::optional<Error> refusal_in(const Examination& here, const cgroup::Discovery
   return {};
 }
 
+Finding not_followed(const cgroup::Tree::Skipped& skipped, std::string what) {
+  if (skipped.beyond_limit == 0) {
+    return {State::kNote, "cgroups", std::move(what),
+            number_of(skipped.path_too_long, "path") +
+                " too long to be published, for example in " + skipped.longest_in,
+            "give these cgroups shorter names, or nest them less deep"};
+  }
+  return {State::kNote, "cgroups", std::move(what),
+          "what is in " + number(skipped.beyond_limit) +
+              " directories beyond the limit is not counted; most are in " + skipped.most_in,
+          "raise limits.max_cgroup_directories, or find out who makes so many"};
+}
+
 /// Of the cgroups that are there now.
 Finding matching_cgroups(const Examination& here, const cgroup::Hierarchy& tree, std::string what) {
-  cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection};
+  cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection,
+                              cgroup::Tree::Limits{.directories = budget_of(here).max_directories}};
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
   if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
   const cgroup::Discovery::Found& found = **update;
@@ -90,6 +104,10 @@ Finding matching_cgroups(const Examination& here, const cgroup::Hierarchy& tree,
   if (matching == 0) {
     return {State::kNote, "cgroups", what, "no series of cgroups, until one appears that matches",
             "compare cgroups.include with the paths below the mount (systemd-cgls)"};
+  }
+  if (const cgroup::Tree::Skipped skipped = discovery.skipped();
+      skipped.beyond_limit + skipped.path_too_long > 0) {
+    return not_followed(skipped, std::move(what));
   }
   const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need_of(here));
   if (matching <= capacity.cgroups) return good("cgroups", what);

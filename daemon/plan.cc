@@ -19,7 +19,8 @@ collect::Budget budget_of(const config::Config& config) {
   return {.max_cgroups = config.cgroups.max,
           .max_open_events = config.limits.max_open_events,
           .max_series = config.limits.max_series,
-          .opens_per_second = config.limits.opens_per_second};
+          .opens_per_second = config.limits.opens_per_second,
+          .max_directories = config.limits.max_cgroup_directories};
 }
 
 /// A group that asked for a reference and has none is scaled by time, which has to be said.

@@ -188,8 +188,10 @@ Status::Use use_of(const Known& known) {
   return use;
 }
 
-Status::Cgroups cgroups_of(const collect::TargetSet& targets) {
+Status::Cgroups cgroups_of(const collect::TargetSet& targets,
+                           const collect::PollReport::State& last) {
   Status::Cgroups cgroups;
+  cgroups.directories = last.cgroup_directories;
   cgroups.counted = targets.present;
   cgroups.waiting = targets.waiting;
   cgroups.lingering = targets.cgroups.size() - targets.present;
@@ -225,7 +227,7 @@ void add_snapshot(const Known& known, Status& status) {
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
   status.machine =
       Status::Machine{online_of(cpus), pmus_of(cpus), known.polled.last.late_cpus, cpus.left_out};
-  status.cgroups = cgroups_of(*snapshot.targets);
+  status.cgroups = cgroups_of(*snapshot.targets, known.polled.last);
 }
 
 }  // namespace

@@ -136,6 +136,13 @@ struct Status {
     std::size_t lingering = 0;
     std::size_t left_out = 0;
     std::size_t unreadable = 0;
+    collect::PollReport::CgroupDirectories directories = {};
+
+    /// Directories of the tree, with all below them.
+    std::size_t not_followed() const {
+      return directories.beyond_limit + directories.path_too_long;
+    }
+
     std::string left_out_by;                  ///< name of the limit; empty: none
     std::vector<std::string> left_out_paths;  ///< of Discovery::Found
   };

@@ -177,6 +177,13 @@ json::object activity(const Status::Use& use) {
           {"ranked_by", ranked_by(use.ranked_by)}, {"top_cgroups", busiest(use.cgroups)}};
 }
 
+json::object directories(const collect::PollReport::CgroupDirectories& of) {
+  return {{"followed", of.followed},
+          {"unwatched", of.unwatched},
+          {"beyond_limit", of.beyond_limit},
+          {"path_too_long", of.path_too_long}};
+}
+
 json::object cgroups(const Status& status) {
   using Cgroups = Status::Cgroups;
   const std::optional<Cgroups>& of = status.cgroups;
@@ -187,6 +194,7 @@ json::object cgroups(const Status& status) {
           {"left_out_by", of ? text_or_null(of->left_out_by) : json::value()},
           {"left_out_paths", of ? json::value(texts(of->left_out_paths)) : json::value()},
           {"unreadable", count(of, &Cgroups::unreadable)},
+          {"directories", of ? directories(of->directories) : json::value()},
           {"missed_total", status.cgroups_missed}};
 }
 

@@ -57,11 +57,14 @@ std::string limits_table(const Status& status) {
 std::string cgroup_facts(const Status& status) {
   using Cgroups = Status::Cgroups;
   const auto number = [&](std::size_t Cgroups::*of) { return count_html(count(status, of)); };
+  const auto not_followed =
+      status.cgroups ? std::optional<std::uint64_t>(status.cgroups->not_followed()) : std::nullopt;
   return fact("Counted", number(&Cgroups::counted)) +
          fact("Waiting to be opened", number(&Cgroups::waiting)) +
          fact("Gone, and lingering", number(&Cgroups::lingering)) +
          fact("Left out", number(&Cgroups::left_out)) +
          fact("Unreadable", number(&Cgroups::unreadable)) +
+         fact("Directories not followed", count_html(not_followed)) +
          fact("Missed since the start", count_text(status.cgroups_missed));
 }
 

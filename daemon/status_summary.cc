@@ -89,6 +89,11 @@ std::string troubles_html(const Status& status) {
                     link("left-out", plural(status.cgroups->left_out, "cgroup", "cgroups")) +
                         " because of a limit.");
   }
+  if (status.cgroups && status.cgroups->not_followed() > 0) {
+    items += notice("warn", "Not followed:",
+                    plural(status.cgroups->not_followed(), "directory", "directories") +
+                        " of cgroups, beyond the limit or with paths that are too long.");
+  }
   if (!status.remarks.empty()) {
     items += notice("warn", "Remarked:",
                     link("remarks", plural(status.remarks.size(), "remark", "remarks")) + ".");

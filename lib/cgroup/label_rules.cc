@@ -2,12 +2,17 @@
 
 #include <map>
 
+#include "base/utf8.h"
+
 namespace pex::cgroup {
 namespace {
 
 bool is_group(std::string_view reference) {
   return reference.size() == 2 && reference[1] >= '0' && reference[1] <= '9';
 }
+
+/// As it is published; cut, it could be the same as another one.
+bool is_too_long(const std::string& value) { return as_utf8(value).size() > kLongestLabel; }
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
   const std::string known = groups == 0   ? "no groups"
@@ -59,7 +64,8 @@ std::vector<Label> LabelRules::labels_of(std::string_view path) const {
     if (!captured) continue;
     for (const Setting& setting : rule.set) {
       std::string value = setting.value.fill(*captured);
-      if (!value.empty()) labels.try_emplace(setting.label, std::move(value));
+      if (!value.empty() && !is_too_long(value))
+        labels.try_emplace(setting.label, std::move(value));
     }
   }
   return {labels.begin(), labels.end()};

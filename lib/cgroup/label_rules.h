@@ -41,6 +41,9 @@ class Template {
   std::vector<Piece> pieces_;
 };
 
+/// In bytes as it is published: longer ones are not. All other labels are parts of paths.
+inline constexpr std::size_t kLongestLabel = 1024;
+
 /// The labels that an operator's rules give to cgroups.
 class LabelRules {
  public:

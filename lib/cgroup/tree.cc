@@ -156,10 +156,11 @@ Tree::Skipped Tree::skipped() const {
   for (const auto& [path, skipped] : skipped_in_) {
     sum.beyond_limit += skipped.beyond_limit;
     sum.path_too_long += skipped.path_too_long;
-    const std::size_t here = skipped.beyond_limit + skipped.path_too_long;
-    if (here <= most) continue;
-    most = here;
-    sum.most_in = path.empty() ? "/" : path;
+    const std::string shown = path.empty() ? "/" : path;
+    if (skipped.path_too_long > 0) sum.longest_in = shown;
+    if (skipped.beyond_limit <= most) continue;
+    most = skipped.beyond_limit;
+    sum.most_in = shown;
   }
   return sum;
 }

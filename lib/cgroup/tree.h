@@ -55,7 +55,8 @@ class Tree {
   struct Skipped {
     std::size_t beyond_limit = 0;  ///< directories, as of the last look at the whole tree and since
     std::size_t path_too_long = 0;  ///< the same
-    std::string most_in;            ///< the directory that has most of them; empty without any
+    std::string most_in;            ///< the directory that has most beyond the limit; empty: none
+    std::string longest_in;         ///< one with paths that are too long; empty: none
 
     bool operator==(const Skipped&) const = default;
   };

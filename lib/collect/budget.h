@@ -17,6 +17,7 @@ struct Budget {
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
   std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, at the start as well
+  std::size_t max_directories = 32'768;   ///< of the tree of cgroups that are followed
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
 
   /// The limit in force; the soft limit of the process is raised to the hard one.
@@ -48,10 +49,13 @@ std::size_t client_files(std::size_t open_files);
 /// The same, and those for the files of the process itself.
 std::size_t reserved_files(std::size_t open_files);
 
-/// The names of the bounds on cgroups: each a `reason` of cgroups_dropped_total. Memory is the
-/// kernel's, and known only when it refuses some.
+/// The names of the bounds on cgroups. Memory is the kernel's, and known only when it refuses some.
 inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
                                                      "open_files", "memory"};
+
+/// Of one that was counted, and gave way to another in a directory that had less than its share.
+/// Like each of kCgroupBounds a `reason` of cgroups_dropped_total.
+inline constexpr std::string_view kFairShare = "fair_share";
 
 struct Capacity {
   std::size_t cgroups = 0;

@@ -43,6 +43,14 @@ struct PollReport {
     Subject subject = {};  ///< of the first
   };
 
+  /// Of the tree of cgroups.
+  struct CgroupDirectories {
+    std::size_t followed = 0;       ///< known: what comes and goes in them is told
+    std::size_t unwatched = 0;      ///< known, but what comes and goes is found once a minute
+    std::size_t beyond_limit = 0;   ///< not known, with all below them
+    std::size_t path_too_long = 0;  ///< the same
+  };
+
   /// What is true at the end of the poll.
   struct State {
     std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
@@ -50,6 +58,7 @@ struct PollReport {
     std::size_t open_events = 0;
     std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (turns.h)
     std::vector<int> late_cpus = {};   ///< whose totals are those of an earlier poll
+    CgroupDirectories cgroup_directories = {};
 
     /// Adds what is true on another CPU.
     void add(const State& part);

@@ -11,6 +11,43 @@ using Found = cgroup::Discovery::Found;
 constexpr std::string_view kUnwatched =
     "watch the tree of cgroups: inotify has no room for more, so each look is at the whole tree";
 
+std::string number_of(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+Error gave_way_to_others(const cgroup::Discovery::GaveWay& gave_way) {
+  return Error{0,
+               "go on counting " + number_of(gave_way.cgroups, "cgroup", "cgroups") + ": '" +
+                   gave_way.rich + "' had more than its share, and '" + gave_way.poor +
+                   "' less than it wants",
+               "raise the limit that leaves cgroups out, or select fewer in cgroups.include"};
+}
+
+Error unwatched_directories(std::size_t unwatched) {
+  return Error{0,
+               "watch " + number_of(unwatched, "directory", "directories") +
+                   " of cgroups: the exporter takes half of the inotify watches of its "
+                   "user, so what comes there is found within a minute",
+               "raise fs.inotify.max_user_watches"};
+}
+
+Error too_many_directories(const Budget& budget, const cgroup::Tree::Skipped& skipped) {
+  return Error{0,
+               "follow " + number_of(skipped.beyond_limit, "directory", "directories") +
+                   " of cgroups: only " + std::to_string(budget.max_directories) +
+                   " are followed, and most of the others are in '" + skipped.most_in + "'",
+               "raise limits.max_cgroup_directories, or find out who makes so many"};
+}
+
+Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
+  return Error{0,
+               "count " + number_of(skipped.path_too_long, "cgroup", "cgroups") +
+                   " and all below: the path is longer than " +
+                   std::to_string(cgroup::Tree::kLongestPath) + " bytes, for example in '" +
+                   skipped.longest_in + "'",
+               "give them shorter names, or nest them less deep"};
+}
+
 }  // namespace
 
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
@@ -30,6 +67,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
   tell_of_left_out(*found, room, report);
+  tell_of_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
       !any_expired(now)) {
     return current_;
@@ -109,11 +147,31 @@ bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
 void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacity,
                                      PollReport& report) {
   if (!cgroups_.discovery) return;
+  const cgroup::Discovery::GaveWay gave_way = cgroups_.discovery->take_gave_way();
+  if (gave_way.cgroups > 0) {
+    report.cgroups_dropped[kFairShare] += gave_way.cgroups;
+    report.add_failure("cgroups that gave way", gave_way_to_others(gave_way));
+  }
   const std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
   if (dropped == 0) return;
   report.cgroups_dropped[capacity.bound] += dropped;
   report.add_failure("cgroups left out", too_many_cgroups(budget_, need_, capacity,
                                                           found.cgroups.size() + found.left_out));
+}
+
+void TargetTracker::tell_of_skipped(PollReport& report) const {
+  if (!cgroups_.discovery) return;
+  const cgroup::Discovery& discovery = *cgroups_.discovery;
+  const cgroup::Tree::Skipped skipped = discovery.skipped();
+  const std::size_t unwatched = discovery.unwatched();
+  report.now.cgroup_directories = {
+      discovery.directories() - std::min(discovery.directories(), unwatched), unwatched,
+      skipped.beyond_limit, skipped.path_too_long};
+  if (unwatched > 0) report.add_failure("unwatched cgroups", unwatched_directories(unwatched));
+  if (skipped.beyond_limit > 0) {
+    report.add_failure("cgroups beyond the limit", too_many_directories(budget_, skipped));
+  }
+  if (skipped.path_too_long > 0) report.add_failure("paths of cgroups", paths_too_long(skipped));
 }
 
 bool TargetTracker::may_admit(Clock::time_point now) const {

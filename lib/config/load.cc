@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 constexpr DurationRange kInterval = {100ms, 1h};
 constexpr DurationRange kMaxAge = {100ms, 1h};
 constexpr NumberRange kLimit = {1, 10'000'000};
+constexpr NumberRange kDirectories = {1, 1'000'000};
 
 constexpr Key<Collection> kCollectionKeys[] = {
     duration_key<&Collection::interval, kInterval>(
@@ -60,6 +61,11 @@ constexpr Key<Limits> kLimitsKeys[] = {
         "Counters of cgroups that each CPU opens in a second, at the start as well. Each takes "
         "some "
         "microseconds of that CPU. Cgroups beyond that wait, and those that came first are next."),
+    number_key<&Limits::max_cgroup_directories, kDirectories>(
+        "max_cgroup_directories",
+        "Directories of the tree of cgroups that are known and watched for new ones. Where there "
+        "are more, they are divided fairly among the subtrees of each directory, and what is "
+        "beyond that is not found; that is reported."),
 };
 
 constexpr Key<Config> kConfigKeys[] = {

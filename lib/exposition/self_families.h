@@ -48,8 +48,14 @@ inline constexpr FamilyRow kSelfFamilies[] = {
      "Cgroups by state: counted, waiting to be opened, lingering after their end, left out by a "
      "limit, or in a directory that cannot be read."},
     {"perf_event_exporter_cgroups_dropped_total", FamilyType::kCounter,
-     "`reason`: max, max_open_events, max_series, open_files, memory",
-     "Cgroups that matched and were not counted, by the limit that they met."},
+     "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",
+     "Cgroups that matched and were not counted, by the limit that they met; fair_share: they were "
+     "counted, and gave way to one in a directory that had less than its share."},
+    {"perf_event_exporter_cgroup_directories", FamilyType::kGauge,
+     "`state`: followed, unwatched, beyond_limit, path_too_long",
+     "Directories of the tree of cgroups by state: followed; unwatched, so changes are found once "
+     "a minute; or not followed, with all below them, because of the limit on directories or "
+     "because their paths are too long."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Cgroups that matched and were gone before all their counters were open."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",

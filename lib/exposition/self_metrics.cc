@@ -81,6 +81,12 @@ struct PollMetrics {
   Gauge& cgroups_lingering = cgroups.Add({{"state", "lingering"}});
   Gauge& cgroups_left_out = cgroups.Add({{"state", "left_out"}});
   Gauge& cgroups_unreadable = cgroups.Add({{"state", "unreadable"}});
+  Family<Gauge>& directories =
+      gauge(registry, self_family("perf_event_exporter_cgroup_directories"));
+  Gauge& directories_followed = directories.Add({{"state", "followed"}});
+  Gauge& directories_unwatched = directories.Add({{"state", "unwatched"}});
+  Gauge& directories_beyond_limit = directories.Add({{"state", "beyond_limit"}});
+  Gauge& directories_path_too_long = directories.Add({{"state", "path_too_long"}});
   Gauge& series = gauge(registry, self_family("perf_event_exporter_series")).Add({});
 
   void set(const collect::PollReport& report, const collect::Snapshot& snapshot) {
@@ -99,6 +105,11 @@ struct PollMetrics {
     cgroups_waiting.Set(static_cast<double>(targets.waiting));
     cgroups_left_out.Set(static_cast<double>(targets.found->left_out));
     cgroups_unreadable.Set(static_cast<double>(targets.found->unreadable.size()));
+    const collect::PollReport::CgroupDirectories& tree = report.now.cgroup_directories;
+    directories_followed.Set(static_cast<double>(tree.followed));
+    directories_unwatched.Set(static_cast<double>(tree.unwatched));
+    directories_beyond_limit.Set(static_cast<double>(tree.beyond_limit));
+    directories_path_too_long.Set(static_cast<double>(tree.path_too_long));
     series.Set(static_cast<double>(collect::count_series(snapshot)));
   }
 };
@@ -220,6 +231,8 @@ SelfMetrics::SelfMetrics(const std::string& version) : families_(std::make_uniqu
     families_->dropped_by_reason[bound] =
         &families_->cgroups_dropped.Add({{"reason", std::string(bound)}});
   }
+  families_->dropped_by_reason[collect::kFairShare] =
+      &families_->cgroups_dropped.Add({{"reason", std::string(collect::kFairShare)}});
   families_->build_info.Add({{"version", version}, {"compiler", "g++ " __VERSION__}}).Set(1);
 }
 

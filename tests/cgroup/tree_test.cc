@@ -877,9 +877,9 @@ TEST_F(TreeTest, APathOfExactlyTheLengthAllowedIsKnownAndOneByteMoreIsSkippedAnd
 
   host_.make(path + "/" + std::string(left + 1, 'y') + "/below");
   EXPECT_FALSE(must_update(tree));
-  EXPECT_EQ(tree.skipped(), (Tree::Skipped{0, 1, path}));
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{0, 1, {}, path}));
   must_update(tree, kStart + kMinute);  // looks at everything
-  EXPECT_EQ(tree.skipped(), (Tree::Skipped{0, 1, path}));
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{0, 1, {}, path}));
 
   host_.remove(path + "/" + std::string(left + 1, 'y'));
   EXPECT_FALSE(must_update(tree, kStart + kMinute));
@@ -954,7 +954,7 @@ TEST_F(TreeLimitsTest, OfTheManyOfOneTenantAsManyAreKnownAsOthersLeave) {
   EXPECT_EQ(known_below(tree, "/b"), 3U);
   EXPECT_EQ(known_below(tree, "/a"), 15U);
   EXPECT_EQ(tree.directories().size(), 20U);
-  EXPECT_EQ(tree.skipped(), (Tree::Skipped{15, 0, "/a"}));
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{15, 0, "/a", {}}));
 }
 
 TEST_F(TreeLimitsTest, OneThatComesLaterIsKnownAndOneOfTheLargestTenantGivesWay) {
@@ -968,7 +968,7 @@ TEST_F(TreeLimitsTest, OneThatComesLaterIsKnownAndOneOfTheLargestTenantGivesWay)
 
   EXPECT_EQ(tree.directories().count("/b/x"), 1U);
   EXPECT_EQ(known_below(tree, "/a"), 17U);
-  EXPECT_EQ(tree.skipped(), (Tree::Skipped{13, 0, "/a"}));
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{13, 0, "/a", {}}));
   EXPECT_THAT(tree.take_changed_paths(), testing::SizeIs(4));
   host_.make("b/x/y");  // is followed
   EXPECT_TRUE(must_update(tree));
@@ -1026,10 +1026,10 @@ TEST_F(TreeLimitsTest, WhatComesAndGoesBeyondTheLimitLeavesNothingBehind) {
   for (int round = 0; round < 5; ++round) {
     host_.make("a/x/y");
     must_update(tree);
-    EXPECT_EQ(tree.skipped(), (Tree::Skipped{3, 0, "/a"}));
+    EXPECT_EQ(tree.skipped(), (Tree::Skipped{3, 0, "/a", {}}));
     host_.remove("a/x");
     must_update(tree);
-    EXPECT_EQ(tree.skipped(), (Tree::Skipped{2, 0, "/a"}));
+    EXPECT_EQ(tree.skipped(), (Tree::Skipped{2, 0, "/a", {}}));
   }
   EXPECT_EQ(tree.take_missed(), 0U);
 }

@@ -1,5 +1,6 @@
 #include "collect/targets.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,10 +33,11 @@ class TargetTrackerTest : public testing::Test {
   /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
   TargetTracker tracker(Budget budget = {}) {
     cgroup::Selection selection;
-    selection.include.push_back(*cgroup::Pattern::parse("/*.service"));
+    selection.include.push_back(*cgroup::Pattern::parse(include_));
     return {{tree_.path("sys"), tree_.path("proc"), {}},
             plan_,
-            {cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))},
+            {cgroup::Discovery({tree_.path("cgroup")}, std::move(selection),
+                               cgroup::Tree::Limits{.directories = budget.max_directories})},
             budget};
   }
   static constexpr std::size_t kSeriesOfACgroup = 4;  // its event, two times, its description
@@ -45,6 +47,7 @@ class TargetTrackerTest : public testing::Test {
   }
   void make_cgroup(const std::string& name) { tree_.write("cgroup/" + name + "/cgroup.procs", ""); }
 
+  const char* include_ = "/*.service";
   test::TempTree tree_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   PollReport report_;
@@ -121,6 +124,49 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   EXPECT_EQ(bounded->present, 2U);
   EXPECT_EQ(bounded->found->left_out, 1U);
   EXPECT_EQ(bounded->left_out_reason, "max");
+}
+
+TEST_F(TargetTrackerTest, OneThatGivesWayToAnotherTenantIsReportedWithBothDirectories) {
+  include_ = "/*/*";
+  for (const char* name : {"rich/a", "rich/b", "rich/c"}) make_cgroup(name);
+  TargetTracker targets = tracker({.max_cgroups = 3});
+  const auto before = targets.update(start_, report_);
+  make_cgroup("poor/x");
+
+  PollReport report;
+  const auto after = targets.update(start_ + seconds{1}, report);
+
+  using Dropped = std::map<std::string_view, std::uint64_t>;
+  EXPECT_EQ(before->present, 3U);
+  EXPECT_EQ(after->present, 3U);
+  EXPECT_EQ(report.cgroups_dropped, (Dropped{{kFairShare, 1}}));
+  ASSERT_EQ(report.failures.size(), 1U);
+  EXPECT_EQ(report.failures.begin()->second.first.attempted,
+            "go on counting 1 cgroup: '/rich' had more than its share, and '/poor' less than it "
+            "wants");
+}
+
+TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereMostOfItIs) {
+  include_ = "/*/*";
+  for (const char* name : {"many/a", "many/b", "many/c"}) make_cgroup(name);
+  make_cgroup("long/" + std::string(205, '\xff'));  // five bytes each, as it is published
+  TargetTracker targets = tracker({.max_directories = 4});
+
+  for (int poll = 0; poll < 2; ++poll) {
+    PollReport report;
+    (void)targets.update(start_ + seconds{poll}, report);
+
+    EXPECT_EQ(report.now.cgroup_directories.followed, 4U);
+    EXPECT_EQ(report.now.cgroup_directories.beyond_limit, 1U);
+    EXPECT_EQ(report.now.cgroup_directories.path_too_long, 1U);
+    std::vector<std::string> said;
+    for (const auto& [cause, failure] : report.failures) said.push_back(failure.first.attempted);
+    EXPECT_THAT(said, testing::UnorderedElementsAre(
+                          "follow 1 directory of cgroups: only 4 are followed, and most of the "
+                          "others are in '/many'",
+                          "count 1 cgroup and all below: the path is longer than 1024 bytes, "
+                          "for example in '/long'"));
+  }
 }
 
 TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExplained) {

@@ -67,6 +67,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
   EXPECT_EQ(loaded.config.limits.opens_per_second, 10'000u);
+  EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 32'768u);
 }
 
 TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
@@ -115,7 +116,8 @@ TEST(LoadTest, ReadsEveryKey) {
       "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
       "evidence: {variance: true, reference: true}\n"
       "openmetrics: {created: true}\n"
-      "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000}\n",
+      "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000, "
+      "max_cgroup_directories: 4000}\n",
       "c.yaml");
 
   ASSERT_THAT(messages(loaded), IsEmpty());
@@ -153,6 +155,7 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
   EXPECT_EQ(loaded.config.limits.max_series, 2000u);
   EXPECT_EQ(loaded.config.limits.opens_per_second, 3000u);
+  EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 4000u);
 }
 
 TEST(LoadTest, TakesBothEndsOfEveryRange) {
@@ -160,14 +163,15 @@ TEST(LoadTest, TakesBothEndsOfEveryRange) {
                                      "collection: {interval: 100ms}\n"
                                      "cgroups: {max: 0, linger: 0s}\n"
                                      "limits: {max_open_events: 1, max_series: 1, "
-                                     "opens_per_second: 1}\n",
+                                     "opens_per_second: 1, max_cgroup_directories: 1}\n",
                                  "c.yaml");
-  const Loaded most = load_text(kOneGroup +
-                                    "collection: {interval: 1h}\n"
-                                    "cgroups: {max: 100000, linger: 60m}\n"
-                                    "limits: {max_open_events: 10000000, max_series: 10000000, "
-                                    "opens_per_second: 10000000}\n",
-                                "c.yaml");
+  const Loaded most =
+      load_text(kOneGroup +
+                    "collection: {interval: 1h}\n"
+                    "cgroups: {max: 100000, linger: 60m}\n"
+                    "limits: {max_open_events: 10000000, max_series: 10000000, "
+                    "opens_per_second: 10000000, max_cgroup_directories: 1000000}\n",
+                "c.yaml");
 
   EXPECT_THAT(messages(least), IsEmpty());
   EXPECT_THAT(messages(most), IsEmpty());

@@ -183,12 +183,12 @@ const std::vector<MistakeRow> kRows = {
      "duration from 100ms to 1h"},
     {"AWordForAMap", kOneGroup + "limits: 5\n",
      "c.yaml:2:9: limits: found the text '5' where a map of keys is expected. Remedy: the keys "
-     "here are: max_open_events, max_series, opens_per_second; write at least one as 'key: value', "
-     "or remove limits"},
+     "here are: max_open_events, max_series, opens_per_second, max_cgroup_directories; write at "
+     "least one as 'key: value', or remove limits"},
     {"AListForAMap", kOneGroup + "limits: [5]\n",
      "c.yaml:2:9: limits: found a list where a map of keys is expected. Remedy: the keys here are: "
-     "max_open_events, max_series, opens_per_second; write at least one as 'key: value', or remove "
-     "limits"},
+     "max_open_events, max_series, opens_per_second, max_cgroup_directories; write at least one as "
+     "'key: value', or remove limits"},
     {"AWordForAList", kOneGroup + "cgroups: {include: /a}\n",
      "c.yaml:2:20: cgroups.include: found the text '/a' where a list of paths is expected. Remedy: "
      "write a list, for example [/system.slice/*.service]"},

@@ -40,6 +40,7 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   config.limits.max_open_events = 2;
   config.limits.max_series = 3;
   config.limits.opens_per_second = 4;
+  config.limits.max_cgroup_directories = 5;
   config.cgroups.include = {{"/a/*"}, {"/b"}};
   config.cgroups.exclude = {{"/c"}};
   config.cgroups.per_cpu = true;
@@ -51,6 +52,7 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   EXPECT_EQ(plan.budget.max_open_events, 2U);
   EXPECT_EQ(plan.budget.max_series, 3U);
   EXPECT_EQ(plan.budget.opens_per_second, 4U);
+  EXPECT_EQ(plan.budget.max_directories, 5U);
   EXPECT_EQ(plan.cgroups.selection.include.size(), 2U);
   EXPECT_EQ(plan.cgroups.selection.exclude.front().text(), "/c");
   EXPECT_TRUE(plan.counting.cgroup_per_cpu);

@@ -459,6 +459,78 @@ class LeftOutTest(unittest.TestCase):
             time.sleep(self.PAUSE)
 
 
+class TenantsTest(unittest.TestCase):
+    """One tenant has as many cgroups as he likes; another one comes afterwards."""
+
+    LIMIT, MANY = 256, 300
+
+    def setUp(self):
+        harness.require_events("context-switches")
+        self.tree = self.enterContext(harness.CgroupTree("tenants"))
+        self.tree.make("tenant")
+
+    def start(self, rest=""):
+        return self.enterContext(harness.Daemon("\n".join([
+            "collection: {interval: 100ms}",
+            "groups: [{name: software, events: [context-switches], scope: cgroup}]",
+            f"cgroups: {{include: ['{self.tree.path}/**'], max: {self.LIMIT}, linger: 0s}}",
+            rest, ""])))
+
+    def counted_below(self, scrape, name):
+        return sum(dict(labels)["cgroup"].startswith(f"{self.tree.path}/{name}/") for _, labels in
+                   scrape.with_name("perf_cgroup_context_switches_total"))
+
+    def test_one_who_takes_all_room_gives_way_to_one_who_comes(self):
+        for number in range(self.MANY):
+            self.tree.make(f"tenant/{number:032x}")
+        daemon = self.start()
+        daemon.scrape_when("as many as there is room for",
+                           lambda scrape: state(scrape, "counted") == self.LIMIT)
+
+        self.tree.make("other")
+        cgroup = self.tree.make("other/one")
+        scrape = daemon.scrape_when("the other tenant", lambda scrape: scrape.has(
+            "perf_cgroup_context_switches_total", cgroup=cgroup))
+
+        self.assertEqual(self.counted_below(scrape, "tenant"), self.LIMIT - 1)
+        self.assertEqual(scrape.value(EXPORTER + "cgroups_dropped_total", reason="fair_share"), 1)
+        self.assertIn("had more than its share", daemon.stderr())
+
+    def test_directories_without_end_do_not_hide_another_tenant(self):
+        followed = 1000
+        daemon = self.start(f"limits: {{max_cgroup_directories: {followed}}}")
+        for number in range(2 * followed):
+            self.tree.make(f"tenant/{number:05}")
+        self.tree.make("other")
+        cgroup = self.tree.make("other/one")
+
+        scrape = daemon.scrape_when("the other tenant", lambda scrape: scrape.has(
+            "perf_cgroup_context_switches_total", cgroup=cgroup))
+        scrape = daemon.scrape_when("all events taken", lambda scrape: scrape.value(
+            EXPORTER + "cgroup_directories", state="beyond_limit") > followed)
+        self.assertLessEqual(scrape.value(EXPORTER + "cgroup_directories", state="followed"),
+                             followed)
+        self.assertIn(f"only {followed} are followed", daemon.stderr())
+        self.assertIn(f"in '{self.tree.path}/tenant'", daemon.stderr())
+        self.assertIn("Not followed", daemon.get("/")[1])
+
+    def test_a_path_that_is_too_long_is_no_series_and_is_told(self):
+        daemon = self.start()
+        name = "d" * 200
+        path = "tenant"
+        for _ in range(6):
+            path += "/" + name
+            self.tree.make(path)
+
+        scrape = daemon.scrape_when("the one too long", lambda scrape: scrape.value(
+            EXPORTER + "cgroup_directories", state="path_too_long") == 1)
+        scrape = daemon.scrape_after_polls()
+        longest = max(len(dict(labels)["cgroup"]) for _, labels in
+                      scrape.with_name("perf_cgroup_context_switches_total"))
+        self.assertLessEqual(longest, 1024)
+        self.assertIn("is longer than 1024 bytes", daemon.stderr())
+
+
 class ListTest(unittest.TestCase):
     def test_the_command_shows_what_is_selected_with_its_labels_and_what_has_no_room(self):
         harness.require_root()
