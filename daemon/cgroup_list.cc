@@ -53,7 +53,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   std::vector<std::string> remarks;
   const Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      hierarchy_for(planned->plan, options.roots, remarks);
+      hierarchy_for(*planned, options.roots, kernel, remarks);
   if (!hierarchy) return failed({hierarchy.error()});
   collect::TargetTracker tracker = track_targets(*planned, options.roots, *hierarchy);
 

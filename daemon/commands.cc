@@ -119,6 +119,12 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
       load_and_plan(options.config_file, options.roots, kernel);
   if (!planned) tell(planned.error());
   if (!planned || !web) return kFailed;
+  std::vector<std::string> remarks;
+  const auto hierarchy = hierarchy_for(*planned, options.roots, kernel, remarks);
+  if (!hierarchy) {
+    tell({hierarchy.error()});
+    return kFailed;
+  }
   std::size_t available = 0;
   const std::size_t width = event_column(planned->plan);
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", width)
@@ -131,6 +137,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   }
   for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
   for (const Error& remark : planned->plan.remarks) std::cout << '\n' << describe(remark) << '\n';
+  for (const std::string& remark : remarks) std::cout << '\n' << remark << '\n';
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
   const collect::Budget& budget = planned->plan.budget;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "config/load.h"
+#include "daemon/cgroup_tree.h"
 #include "daemon/default_config.h"
 #include "daemon/poll_schedule.h"
 #include "host/permissions.h"
@@ -71,9 +72,11 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }
 
-Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
                                                        const host::HostRoots& roots,
+                                                       perf::PerfKernel& kernel,
                                                        std::vector<std::string>& remarks) {
+  const Plan& plan = planned.plan;
   std::optional<cgroup::Hierarchy> none;
   if (plan.counting.cgroup.empty()) return none;
   if (plan.cgroups.selection.include.empty()) {
@@ -87,6 +90,9 @@ Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
         describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
                        "mount cgroup2, or say with --path.cgroupfs where it is"}));
   }
+  if (!hierarchy || !*hierarchy || planned.cpus->online.empty()) return hierarchy;
+  const Result<> is_one = check_tree(**hierarchy, roots, kernel, planned.cpus->online.front());
+  if (!is_one) return is_one.error();
   return hierarchy;
 }
 
@@ -129,7 +135,7 @@ Result<Counting> start_counting(Planned planned, const host::HostRoots& roots,
   counting.kubernetes = planned.config.kubernetes;
   for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
   Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      hierarchy_for(planned.plan, roots, counting.remarks);
+      hierarchy_for(planned, roots, kernel, counting.remarks);
   if (!hierarchy) return hierarchy.error();
 
   counting.hierarchy = std::move(*hierarchy);

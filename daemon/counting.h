@@ -54,9 +54,10 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const Plan* in_force = nullptr);
 
 /// Where cgroups are to be counted, if any; that none are is a remark. Fails when the machine
-/// cannot be read.
-Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Plan& plan,
+/// cannot be read, and when the directory is no tree whose cgroups can be counted (cgroup_tree.h).
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
                                                        const host::HostRoots& roots,
+                                                       perf::PerfKernel& kernel,
                                                        std::vector<std::string>& remarks);
 
 /// What is going to be followed of the machine.

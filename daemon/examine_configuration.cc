@@ -8,6 +8,7 @@
 #include "cgroup/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "collect/budget.h"
+#include "daemon/cgroup_tree.h"
 #include "daemon/examination.h"
 
 // What the configuration needs of the machine, and gets.
@@ -147,6 +148,10 @@ Findings on_cgroups(const Examination& here) {
   const cgroup::Hierarchy& tree = **hierarchy;
   const bool is_v2 = tree.version == cgroup::Hierarchy::Version::kV2;
   const std::string what = (is_v2 ? "version 2 in " : "version 1 in ") + tree.mount;
+  if (here.online && !here.online->empty()) {
+    const Result<> is_one = check_tree(tree, here.options.roots, here.kernel, here.online->front());
+    if (!is_one) return {no_cgroups(here, could_not(is_one.error()), is_one.error().remedy)};
+  }
   if (!here.counts_cgroups()) return {good("cgroups", what)};
   return {matching_cgroups(here, tree, what)};
 }

@@ -531,6 +531,35 @@ class TenantsTest(unittest.TestCase):
         self.assertIn("is longer than 1024 bytes", daemon.stderr())
 
 
+class WrongTreeTest(unittest.TestCase):
+    def refusal_of(self, directory):
+        config = harness.config_of(events=["context-switches"], include=["/**"])
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(config)
+            file.flush()
+            done = subprocess.run(
+                [harness.daemon_binary, "--config.check", f"--config.file={file.name}",
+                 f"--path.cgroupfs={directory}"], check=False, text=True, capture_output=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_a_directory_that_is_no_cgroup_is_refused_before_anything_is_counted(self):
+        harness.require_events("context-switches")
+        with tempfile.TemporaryDirectory() as directory:
+            status, text = self.refusal_of(directory)
+        self.assertEqual(status, 1, text)
+        self.assertIn("it is not in a cgroup file system", text)
+        self.assertIn("--path.cgroupfs", text)
+
+    def test_a_hierarchy_of_other_controllers_is_refused(self):
+        harness.require_events("context-switches")
+        others = [point for point, kind, options in harness.mounts()
+                  if kind == "cgroup" and "perf_event" not in options]
+        harness.require(others, "no version 1 hierarchy of another controller is mounted")
+        status, text = self.refusal_of(others[0])
+        self.assertEqual(status, 1, text)
+        self.assertIn("not the one that carries perf_event", text)
+
+
 class ListTest(unittest.TestCase):
     def test_the_command_shows_what_is_selected_with_its_labels_and_what_has_no_room(self):
         harness.require_root()
