@@ -169,7 +169,7 @@ std::vector<std::string> Tree::take_changed_paths() { return std::exchange(chang
 
 bool Tree::apply(const TreeWatch::Change& change) {
   const std::string& path = change.path;
-  if (!selection_.matches(path) && !selection_.may_match_below(path)) return false;
+  if (!selection_.may_match_below(path) && !selection_.matches(path)) return false;
   return change.kind == TreeWatch::Change::Kind::kCame ? came(path) : went(path);
 }
 

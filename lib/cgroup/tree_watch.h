@@ -34,7 +34,7 @@ class TreeWatch {
   /// As many events are taken at once and in each second: as many as the kernel's queue holds by
   /// default, and what costs a few percent of a CPU. The rest stays in the queue.
   static constexpr double kEventsAtOnce = 32'768;
-  static constexpr double kEventsPerSecond = 10'000;
+  static constexpr double kEventsPerSecond = 5'000;
 
   explicit TreeWatch(std::size_t most = std::numeric_limits<std::size_t>::max());
 
