@@ -43,8 +43,7 @@ class Tree {
     std::size_t watches = std::numeric_limits<std::size_t>::max();
   };
 
-  /// Of a path, in bytes as it is published: five times what the kernel and systemd make of
-  /// containers in containers, and no label of a series is longer.
+  /// Of a path, in bytes as it is published: containers in containers have some 400.
   static constexpr std::size_t kLongestPath = 1024;
 
   /// As many directories are looked at in each second, beside those of one look: some percent of a
@@ -66,9 +65,9 @@ class Tree {
   Tree(std::string root, Selection selection)
       : Tree(std::move(root), std::move(selection), Limits{}) {}
 
-  /// Whether anything has changed. A directory that cannot be read costs what
-  /// is below it. Fails when the tree as a whole cannot be read; then what was known still holds,
-  /// as a cgroup is only gone when the tree says so.
+  /// Whether anything has changed. A directory that cannot be read costs what is below it. Fails
+  /// when the tree as a whole cannot be read; then what was known still holds, as a cgroup is only
+  /// gone when the tree says so.
   Result<bool> update(Clock::time_point now);
 
   const std::string& root() const { return root_; }
