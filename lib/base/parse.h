@@ -26,8 +26,17 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// Without the blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// The one of `known` that `word` most likely meant: at most a third of its letters changed
-/// (Levenshtein distance). Nothing when none is that near.
+/// How many letters must be inserted, deleted or replaced to make `b` of `a` (Levenshtein
+/// distance), or `limit` when it is not less than that. Takes at most about 2 * limit steps for
+/// each letter, and none when the lengths alone differ too much.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+
+/// The number of changes from which on another word is not what `word` meant: more than a third of
+/// its letters, or more than 8.
+std::size_t too_many_changes(std::string_view word);
+
+/// The one of `known` that `word` most likely meant: the least edit distance below
+/// too_many_changes(). Nothing when none is that near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace pex

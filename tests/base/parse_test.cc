@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -118,6 +119,44 @@ TEST(NearestTest, IsNothingWhenMoreThanAThirdOfTheLettersDiffer) {
 
 TEST(NearestTest, IsTheFirstOfSeveralThatAreEquallyNear) {
   EXPECT_EQ(nearest("abx", {"abc", "abd"}), "abc");
+}
+
+TEST(NearestTest, IsNothingWhenMoreThanEightLettersDiffer) {
+  const std::string word(100, 'a');
+
+  EXPECT_EQ(nearest(word, {std::string(92, 'a')}), std::string(92, 'a'));
+  EXPECT_EQ(nearest(word, {std::string(91, 'a')}), std::nullopt);
+}
+
+TEST(NearestTest, TakesNoTimeForWordsOfOtherLengths) {
+  const std::vector<std::string> known(1'000, std::string(1'000'000, 'a'));
+
+  EXPECT_EQ(nearest("aaaaaaaaa", known), std::nullopt);  // 10^10 steps if it looked at the letters
+}
+
+/// The definition, without a bound.
+std::size_t plain_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+RC_GTEST_PROP(EditDistanceTest, IsTheDistanceOrTheLimit, ()) {
+  const auto word = rc::gen::container<std::string>(rc::gen::inRange('a', 'd'));
+  const std::string a = *word;
+  const std::string b = *word;
+  const std::size_t limit = *rc::gen::inRange<std::size_t>(1, 12);
+
+  RC_ASSERT(edit_distance(a, b, limit) == std::min(plain_distance(a, b), limit));
 }
 
 }  // namespace
