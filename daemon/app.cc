@@ -109,8 +109,8 @@ void App::adopt(Counting counting) {
   }
   self_metrics_.set_series_limit(counting_.plan.budget.max_series);
   self_metrics_.set_config_loaded(true);
-  load_ = {
-      options_.config_file, std::chrono::system_clock::now(), std::chrono::system_clock::now(), {}};
+  const Moment now = Moment::now();
+  load_ = {options_.config_file, now, now, {}};
   for (const Error& reason : left_out(counting_.plan)) log_.warn(reason);
   for (const std::string& remark : counting_.remarks) log_.warn(remark);
 }
@@ -257,11 +257,12 @@ std::optional<host::OwnProcess> App::own_process() {
 
 Status App::full_status() {
   return make_status({.version = kVersion,
-                      .now = std::chrono::system_clock::now(),
+                      .now = Moment::now(),
                       .started = started_,
                       .plan = counting_.plan,
                       .remarks = counting_.remarks,
                       .snapshot = snapshot_.get(),
+                      .polled_at = last_poll_,
                       .activity = activity_,
                       .polled = polled_,
                       .interval = counting_.interval,
@@ -365,7 +366,7 @@ void App::end_reload(const Reloader::Outcome& outcome) {
   for (const Error& mistake : outcome.error()) log_.error(mistake);
   log_.error("configuration not reloaded: the one before stays in force");
   self_metrics_.set_config_loaded(false);
-  load_.last_tried = std::chrono::system_clock::now();
+  load_.last_tried = Moment::now();
   load_.mistakes.clear();
   for (const Error& mistake : outcome.error()) load_.mistakes.push_back(describe(mistake));
   if (snapshot_) service_manager_.ready(status());  // else the first poll will say it

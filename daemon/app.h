@@ -108,7 +108,7 @@ class App {
   Activity activity_;
   Polled polled_;
   ConfigurationLoad load_;
-  const std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
+  const Moment started_ = Moment::now();
 
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer next_watch_;

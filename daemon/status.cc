@@ -222,8 +222,8 @@ Status::Limits limits_of(const Known& known) {
 void add_snapshot(const Known& known, Status& status) {
   const Snapshot& snapshot = *known.snapshot;
   status.last_poll =
-      Status::Poll{known.polled.last.duration, snapshot.taken, known.polled.last.groups_off_pmu,
-                   known.polled.last.targets_in_turns};
+      Status::Poll{known.polled.last.duration, Moment{snapshot.taken, known.polled_at},
+                   known.polled.last.groups_off_pmu, known.polled.last.targets_in_turns};
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
   status.machine =
       Status::Machine{online_of(cpus), pmus_of(cpus), known.polled.last.late_cpus, cpus.left_out};

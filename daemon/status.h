@@ -13,6 +13,7 @@
 #include "collect/snapshot.h"
 #include "config/web_protections.h"
 #include "daemon/activity.h"
+#include "daemon/moment.h"
 #include "daemon/plan.h"
 #include "host/own_process.h"
 
@@ -21,8 +22,8 @@ namespace pex::daemon {
 /// The configuration in force, and how the last try to load one went.
 struct ConfigurationLoad {
   std::string file;  ///< empty: the embedded default
-  std::chrono::system_clock::time_point in_force_since;
-  std::chrono::system_clock::time_point last_tried;
+  Moment in_force_since;
+  Moment last_tried;
   std::vector<std::string> mistakes;  ///< of the last try; none when it succeeded
 };
 
@@ -44,11 +45,12 @@ struct Polled {
 /// What the running program knows, from which its status is made.
 struct Known {
   std::string version;
-  std::chrono::system_clock::time_point now;
-  std::chrono::system_clock::time_point started;
+  Moment now;
+  Moment started;
   const Plan& plan;
-  std::span<const std::string> remarks;         ///< Counting::remarks
-  const collect::Snapshot* snapshot = nullptr;  ///< null before the first poll
+  std::span<const std::string> remarks;                  ///< Counting::remarks
+  const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
+  std::chrono::steady_clock::time_point polled_at = {};  ///< when it came
   const Activity& activity;
   Polled polled;
   std::chrono::nanoseconds interval{};
@@ -159,7 +161,7 @@ struct Status {
 
   struct Poll {
     std::chrono::nanoseconds duration{};
-    std::chrono::system_clock::time_point taken;
+    Moment taken;
     std::size_t groups_off_pmu = 0;
     std::size_t targets_in_turns = 0;
   };
@@ -167,8 +169,8 @@ struct Status {
   static constexpr std::size_t kMostBusy = 20;
 
   std::string version;
-  std::chrono::system_clock::time_point now;
-  std::chrono::system_clock::time_point started;
+  Moment now;
+  Moment started;
   std::chrono::nanoseconds interval{};
   std::uint64_t polls = 0;
   std::uint64_t overruns = 0;

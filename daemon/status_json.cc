@@ -208,7 +208,7 @@ json::object limits(const Status::Limits& of) {
 json::value last_poll(const Status& status) {
   if (!status.last_poll) return {};
   const Status::Poll& poll = *status.last_poll;
-  return json::object{{"timestamp_seconds", timestamp(poll.taken)},
+  return json::object{{"timestamp_seconds", timestamp(poll.taken.at)},
                       {"age_seconds", seconds(status.now - poll.taken)},
                       {"duration_seconds", seconds(poll.duration)},
                       {"groups_off_pmu", poll.groups_off_pmu},
@@ -224,8 +224,8 @@ json::object polls(const Status& status) {
 
 json::object configuration(const ConfigurationLoad& load) {
   return {{"file", text_or_null(load.file)},
-          {"in_force_since_timestamp_seconds", timestamp(load.in_force_since)},
-          {"last_load_timestamp_seconds", timestamp(load.last_tried)},
+          {"in_force_since_timestamp_seconds", timestamp(load.in_force_since.at)},
+          {"last_load_timestamp_seconds", timestamp(load.last_tried.at)},
           {"last_load_successful", load.mistakes.empty()},
           {"mistakes", texts(load.mistakes)}};
 }
@@ -255,8 +255,8 @@ std::string status_json(const Status& status) {
   const json::object object{{"status_version", kStatusVersion},
                             {"name", "perf_event_exporter"},
                             {"version", text(status.version)},
-                            {"timestamp_seconds", timestamp(status.now)},
-                            {"start_timestamp_seconds", timestamp(status.started)},
+                            {"timestamp_seconds", timestamp(status.now.at)},
+                            {"start_timestamp_seconds", timestamp(status.started.at)},
                             {"uptime_seconds", seconds(status.now - status.started)},
                             {"machine", machine(status)},
                             {"groups", groups(status)},

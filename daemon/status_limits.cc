@@ -15,9 +15,8 @@ std::string fact(const std::string& name, const std::string& value) {
 
 std::string facts(const std::string& content) { return element("dl class=\"facts\"", content); }
 
-std::string time_html(std::chrono::system_clock::time_point time,
-                      std::chrono::system_clock::time_point now) {
-  return element("time datetime=\"" + iso_time(time) + "\"", utc_time(time)) + ", " +
+std::string time_html(const Moment& time, const Moment& now) {
+  return element("time datetime=\"" + iso_time(time.at) + "\"", utc_time(time.at)) + ", " +
          age_text(now - time) + " ago";
 }
 
@@ -103,7 +102,7 @@ std::string list_html(const std::vector<std::string>& lines) {
   return lines.empty() ? "" : element("ul class=\"list\"", items);
 }
 
-std::string load_facts(const ConfigurationLoad& load, std::chrono::system_clock::time_point now) {
+std::string load_facts(const ConfigurationLoad& load, const Moment& now) {
   const std::string verdict = load.mistakes.empty() ? element("span class=\"good\"", "succeeded")
                                                     : element("strong class=\"bad\"", "failed");
   return fact("File",

@@ -47,7 +47,7 @@ std::string main_html(const Status& status) {
           left_out_html(status) + element("div class=\"pair\"", limits_html(status)) + "\n" +
           element("div class=\"pair\"", polls_html(status) + configuration_html(status)) +
           web_configuration_html(status) +
-          element("p class=\"as-of\"", "As of " + utc_time(status.now) + ".") + "\n");
+          element("p class=\"as-of\"", "As of " + utc_time(status.now.at) + ".") + "\n");
 }
 
 constexpr std::string_view kFooter =

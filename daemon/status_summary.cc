@@ -172,7 +172,7 @@ std::string notices_html(const Status& status) {
 std::string figures_html(const Status& status) {
   return element("dl class=\"figures\"",
                  figure_html("Uptime", age_text(status.now - status.started),
-                             "since " + utc_time(status.started)) +
+                             "since " + utc_time(status.started.at)) +
                      poll_figure(status) + cpus_figure(status) + cgroups_figure(status) +
                      series_figure(status.limits) + host_figure(status)) +
          '\n';

@@ -163,7 +163,7 @@ Result<void, std::vector<Error>> WebServer::load_access() {
 
 void WebServer::on_access_adopted(const std::vector<std::string>& downgrades) {
   self_metrics_.set_web_config_loaded(true);
-  load_->load.in_force_since = load_->load.last_tried = std::chrono::system_clock::now();
+  load_->load.in_force_since = load_->load.last_tried = Moment::now();
   load_->load.mistakes.clear();
   load_->protections = config::states_of(access_.in_force());
   load_->downgrades = downgrades;
@@ -185,7 +185,7 @@ void WebServer::on_access_reload(const WebAccess::Reload& reload) {
     return log_.info("web configuration reloaded");
   }
   self_metrics_.set_web_config_loaded(false);
-  load_->load.last_tried = std::chrono::system_clock::now();
+  load_->load.last_tried = Moment::now();
   load_->load.mistakes = std::move(downgrades);
   for (const Error& mistake : reload.mistakes) load_->load.mistakes.push_back(describe(mistake));
   log_.error("web configuration not reloaded: the one before stays in force");

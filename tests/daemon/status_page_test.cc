@@ -83,7 +83,7 @@ TEST(FiguresTest, DurationsAreInOneOrTwoUnits) {
   EXPECT_EQ(age_text(milliseconds{1999}), "1\u00a0s");
   EXPECT_EQ(count_text(1'234'567), "1\u202f234\u202f567");
   EXPECT_EQ(count_text(123), "123");
-  EXPECT_EQ(iso_time(kNow), "2026-09-21T14:13:20Z");
+  EXPECT_EQ(iso_time(kNow.at), "2026-09-21T14:13:20Z");
 }
 
 std::string path_of(const std::string& svg, const std::string& style) {

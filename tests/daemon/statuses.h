@@ -7,7 +7,9 @@
 
 namespace pex::daemon {
 
-inline constexpr std::chrono::system_clock::time_point kNow{std::chrono::seconds{1'790'000'000}};
+inline constexpr Moment kNow{
+    std::chrono::system_clock::time_point{std::chrono::seconds{1'790'000'000}},
+    std::chrono::steady_clock::time_point{std::chrono::hours{24}}};
 
 /// Nothing but a start: no poll yet, no PMU, no cgroup.
 inline Status empty_status() {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <chrono>
+
+namespace pex::daemon {
+
+/// A moment by both clocks: the wall clock says when it was, the steady one how long ago. A step of
+/// the wall clock changes no duration.
+struct Moment {
+  std::chrono::system_clock::time_point at;
+  std::chrono::steady_clock::time_point steady;
+
+  static Moment now() {
+    return {std::chrono::system_clock::now(), std::chrono::steady_clock::now()};
+  }
+};
+
+inline std::chrono::nanoseconds operator-(const Moment& later, const Moment& earlier) {
+  return later.steady - earlier.steady;
+}
+
+inline Moment operator-(const Moment& moment, std::chrono::nanoseconds before) {
+  return {moment.at - before, moment.steady - before};
+}
+
+}  // namespace pex::daemon
