@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
 #include "exposition/labels.h"
@@ -22,10 +23,10 @@ std::string labels_of(const cgroup::Description& description) {
   return labels;
 }
 
-/// As in a label: paths can hold anything.
+/// As in a label, and then as a terminal takes it: paths can hold anything.
 void print(std::string_view state, const std::string& path, const std::string& labels) {
-  std::cout << column(std::string(state), kStateColumn) << exposition::escape_label(path) << labels
-            << '\n';
+  std::cout << column(std::string(state), kStateColumn)
+            << printable(exposition::escape_label(path) + labels) << '\n';
 }
 
 void print(const collect::TargetSet& targets, const std::vector<std::string>& left_out) {
@@ -37,7 +38,7 @@ void print(const collect::TargetSet& targets, const std::vector<std::string>& le
     print("counted", target.path, labels_of(*target.description));
   }
   for (const std::string& path : left_out) print("left out", path, "");
-  for (const Error& why : targets.found->unreadable) std::cout << describe(why) << '\n';
+  for (const Error& why : targets.found->unreadable) std::cout << printable(describe(why)) << '\n';
 }
 
 }  // namespace
@@ -64,7 +65,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
     remarks.push_back("none of the cgroups that are there now is selected by cgroups.include");
   }
   for (const auto& [cause, failure] : report.failures) remarks.push_back(describe(failure.first));
-  for (const std::string& remark : remarks) std::cout << '\n' << remark << '\n';
+  for (const std::string& remark : remarks) std::cout << '\n' << printable(remark) << '\n';
   return std::cout << std::flush ? kOk : kFailed;
 }
 

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/system/system_error.hpp>
+#include <cerrno>
 #include <iostream>
+#include <memory>
 #include <string>
 
+#include "base/utf8.h"
 #include "daemon/app.h"
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
@@ -21,7 +25,7 @@ ExitStatus failed(Log& log, const std::vector<Error>& errors) {
 }
 
 void tell(const std::vector<Error>& mistakes) {
-  for (const Error& mistake : mistakes) std::cerr << describe(mistake) << '\n';
+  for (const Error& mistake : mistakes) std::cerr << printable(describe(mistake)) << '\n';
 }
 
 /// Also that its certificates can be used.
@@ -29,7 +33,7 @@ Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   if (file.empty()) return {};
   std::vector<std::string> remarks;
   const Result<WebAccess, std::vector<Error>> access = WebAccess::load(file, remarks);
-  for (const std::string& remark : remarks) std::cerr << remark << '\n';
+  for (const std::string& remark : remarks) std::cerr << printable(remark) << '\n';
   return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
@@ -130,22 +134,25 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", width)
             << column("SCOPE", kScopeColumn) << "HERE\n";
   for (const EventAvailability& event : planned->plan.events) {
-    std::cout << column(event.group, kGroupColumn) << column(event.event, width)
-              << column(scopes_of(event), kScopeColumn) << yes_or_no(event.available, event.reason)
-              << '\n';
+    std::cout << column(printable(event.group), kGroupColumn)
+              << column(printable(event.event), width) << column(scopes_of(event), kScopeColumn)
+              << yes_or_no(event.available, event.reason) << '\n';
     available += event.available ? 1 : 0;
   }
-  for (const std::string& line : left_out_lines(planned->plan)) std::cout << '\n' << line << '\n';
-  for (const Error& remark : planned->plan.remarks) std::cout << '\n' << describe(remark) << '\n';
-  for (const std::string& remark : remarks) std::cout << '\n' << remark << '\n';
+  for (const std::string& line : left_out_lines(planned->plan))
+    std::cout << '\n' << printable(line) << '\n';
+  for (const Error& remark : planned->plan.remarks)
+    std::cout << '\n' << printable(describe(remark)) << '\n';
+  for (const std::string& remark : remarks) std::cout << '\n' << printable(remark) << '\n';
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
   const collect::Budget& budget = planned->plan.budget;
-  for (const std::string& line : cpus_left_out(*planned)) std::cout << '\n' << line << '\n';
+  for (const std::string& line : cpus_left_out(*planned))
+    std::cout << '\n' << printable(line) << '\n';
   std::cout << "\nvalid: " << available << " of " << events << " events can be counted here; "
             << need_line(need, budget) << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);
-  if (!fits) std::cout << describe(fits.error()) << '\n';
+  if (!fits) std::cout << printable(describe(fits.error())) << '\n';
 
   const bool adapts = options.config_file.empty() && available > 0;
   if (available < events && !adapts) {

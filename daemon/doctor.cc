@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/utf8.h"
 #include "daemon/examination.h"
 #include "host/own_process.h"
 
@@ -74,7 +75,7 @@ ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
   const Self self{host::kernel_release(), host::own_permissions(), host::own_file_limit(),
                   host::own_perf_cgroup()};
   const Findings findings = examine(options, kernel, self);
-  std::cout << format_findings(findings) << '\n' << summary(findings, options) << '\n';
+  std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
   const bool printed = static_cast<bool>(std::cout << std::flush);
   return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;
 }

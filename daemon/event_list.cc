@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "daemon/event_trial.h"
 #include "daemon/probe_cpus.h"
 #include "daemon/table_text.h"
@@ -99,14 +100,14 @@ void print_table(const std::vector<Line>& lines) {
             << column("HERE", kHereColumn) << "DESCRIPTION\n";
   for (const Line& line : lines) {
     const bool is_known = line.tried || line.refused;
-    std::cout << column(line.listed.name, kNameColumn)
+    std::cout << column(printable(line.listed.name), kNameColumn)
               << column(std::string(perf::name_of(line.listed.kind)), kKindColumn)
-              << column(line.listed.pmu.empty() ? "-" : line.listed.pmu, kPmuColumn)
+              << column(line.listed.pmu.empty() ? "-" : printable(line.listed.pmu), kPmuColumn)
               << column(line.cpus, kCpusColumn)
               << column(
                      is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
                      kHereColumn)
-              << description(line) << '\n';
+              << printable(description(line)) << '\n';
   }
 }
 
@@ -131,7 +132,7 @@ json::object to_json(const Line& line) {
 void print_json(const std::vector<Line>& lines) {
   json::array array;
   for (const Line& line : lines) array.push_back(to_json(line));
-  std::cout << json::serialize(array) << '\n';
+  std::cout << printable(json::serialize(array)) << '\n';
 }
 
 ExitStatus failed(Log& log, const Error& error) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "daemon/table_text.h"
 
 namespace pex::daemon {
@@ -63,12 +64,13 @@ std::size_t count(const std::vector<Finding>& findings, Finding::State state) {
 
 std::string format_findings(const std::vector<Finding>& findings) {
   std::size_t widest = kConsequence.size();
-  for (const Finding& finding : findings) widest = std::max(widest, finding.subject.size());
+  for (const Finding& finding : findings)
+    widest = std::max(widest, printable(finding.subject).size());
 
   std::string text;
   const auto add = [&](const char* state, std::string_view label, const std::string& words) {
-    const std::string margin = column(state, kStateColumn) + column(std::string(label), widest + 2);
-    text += beside(margin, words);
+    const std::string margin = column(state, kStateColumn) + column(printable(label), widest + 2);
+    text += beside(margin, printable(words));
   };
   for (const Finding& finding : findings) {
     add(word_for(finding.state), finding.subject, finding.what);

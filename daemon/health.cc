@@ -4,6 +4,8 @@
 #include <iostream>
 #include <string_view>
 
+#include "base/small_file.h"
+#include "base/utf8.h"
 #include "config/web_config.h"
 #include "daemon/version.h"
 #include "host/first_process.h"
@@ -51,7 +53,7 @@ bool is_this_program(std::string_view argument) {
 }
 
 ExitStatus tell(const Error& error) {
-  std::cerr << kProgram << ": " << describe(error) << '\n';
+  std::cerr << kProgram << ": " << printable(describe(error)) << '\n';
   return kFailed;
 }
 
@@ -77,7 +79,7 @@ ExitStatus check_health(const Options& options) {
   const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
   const Result<http::Fetched> answer = ask(target, path);
   if (!answer) return tell(answer.error());
-  std::cout << answer->body << std::flush;
+  std::cout << printable(without_final_newline(answer->body)) << std::endl;
   return answer->status == kHttpOk ? kOk : kFailed;
 }
 

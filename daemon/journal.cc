@@ -50,10 +50,10 @@ bool stderr_is_journal() {
 std::vector<std::string> journal_fields(LogLevel level, std::string_view message,
                                         const LogFields& fields) {
   std::vector<std::string> entry = {
-      "MESSAGE=" + as_utf8(message) + logfmt_pairs(fields),
+      "MESSAGE=" + printable(message) + logfmt_pairs(fields),
       "PRIORITY=" + std::to_string(kPriorities[static_cast<std::size_t>(level)]),
       std::string("SYSLOG_IDENTIFIER=") + kProgram};
-  for (const auto& [key, value] : fields) entry.push_back(field_name(key) + "=" + as_utf8(value));
+  for (const auto& [key, value] : fields) entry.push_back(field_name(key) + "=" + printable(value));
   return entry;
 }
 

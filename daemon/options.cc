@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/utf8.h"
 #include "daemon/version.h"
 
 namespace pex::daemon {
@@ -168,7 +169,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
     app.exit(done);
     return kOk;
   } catch (const CLI::ParseError& mistake) {
-    std::cerr << kProgram << ": " << mistake.what() << ". See --help.\n";
+    std::cerr << kProgram << ": " << printable(mistake.what()) << ". See --help.\n";
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");

@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace pex {
 namespace {
 
@@ -15,12 +18,39 @@ constexpr LeadRow kLeads[] = {
 
 constexpr std::uint32_t kReplacementCode = 0xfffd;
 constexpr std::string_view kReplacement = "\uFFFD";
+constexpr std::string_view kHex = "0123456789abcdef";
 
 bool is_unicode(std::uint32_t code) {
   return code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);  // the gap holds UTF-16's surrogates
 }
 
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+/// All have four digits.
+constexpr Range kUnprintable[] = {
+    {0x0000, 0x001f},  // C0
+    {0x007f, 0x009f},  // DEL and C1
+    {0x061c, 0x061c},  // Arabic letter mark
+    {0x200e, 0x200f},  // left-to-right and right-to-left mark
+    {0x2028, 0x2029},  // line and paragraph separator
+    {0x202a, 0x202e},  // embeddings and overrides of the direction
+    {0x2066, 0x2069},  // isolates
+};
+
+bool is_printable(std::uint32_t code) {
+  return std::none_of(std::begin(kUnprintable), std::end(kUnprintable), [code](const Range& range) {
+    return code >= range.first && code <= range.last;
+  });
+}
+
 unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
+
+/// One that is not part of a character.
+void add_byte(char c, std::string& text) {
+  ((text += kReplacement) += kHex[byte_of(c) >> 4]) += kHex[byte_of(c) & 0xF];
+}
 
 }  // namespace
 
@@ -41,19 +71,35 @@ Character first_character(std::string_view text) {
 }
 
 std::string as_utf8(std::string_view bytes) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string text;
   text.reserve(bytes.size());
   while (!bytes.empty()) {
     const Character character = first_character(bytes);
-    if (character.bytes > 0 && character.code != kReplacementCode) {
+    const bool stays = character.bytes > 0 && character.code != kReplacementCode;
+    if (stays) {
       text += bytes.substr(0, character.bytes);
-      bytes.remove_prefix(character.bytes);
-      continue;
+    } else {
+      add_byte(bytes.front(), text);
     }
-    const unsigned byte = byte_of(bytes.front());
-    ((text += kReplacement) += kHex[byte >> 4]) += kHex[byte & 0xF];
-    bytes.remove_prefix(1);
+    bytes.remove_prefix(stays ? character.bytes : 1);
+  }
+  return text;
+}
+
+std::string printable(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const Character character = first_character(bytes);
+    if (character.bytes == 0) {
+      add_byte(bytes.front(), text);
+    } else if (is_printable(character.code)) {
+      text += bytes.substr(0, character.bytes);
+    } else {
+      text += "\\u";
+      for (const unsigned shift : {12U, 8U, 4U, 0U}) text += kHex[character.code >> shift & 0xF];
+    }
+    bytes.remove_prefix(std::max<std::size_t>(character.bytes, 1));
   }
   return text;
 }

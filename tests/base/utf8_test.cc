@@ -45,6 +45,39 @@ TEST(Utf8Test, ShowsOtherBytesInHexadecimal) {
   EXPECT_EQ(as_utf8("\uFFFD"), "\uFFFDef\uFFFDbf\uFFFDbd");
 }
 
+TEST(PrintableTest, LeavesPlainTextAsItIs) {
+  for (const char* text : {"", "a b", "caf\u00e9 \\ \"", "\u65e5\u672c", "\U0001f600"}) {
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
+TEST(PrintableTest, EscapesWhatTerminalsTakeForCommands) {
+  EXPECT_EQ(printable("\x1b]0;pwned\x07"), "\\u001b]0;pwned\\u0007");
+  EXPECT_EQ(printable("a\nb\tc\x7f"), "a\\u000ab\\u0009c\\u007f");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\u0000");
+  EXPECT_EQ(printable("\u009b31m"), "\\u009b31m");  // C1 as UTF-8
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\uFFFD9b31m");  // and as a byte
+}
+
+TEST(PrintableTest, EscapesWhatBreaksOrTurnsALine) {
+  EXPECT_EQ(printable("a\u2028b\u2029"), "a\\u2028b\\u2029");
+  EXPECT_EQ(printable("\u202egnp.exe\u202c"), "\\u202egnp.exe\\u202c");
+  EXPECT_EQ(printable("\u2066\u2069\u200f\u061c"), "\\u2066\\u2069\\u200f\\u061c");
+}
+
+RC_GTEST_PROP(PrintableTest, HasNoControlCharacterWhateverTheBytes, (const std::string& bytes)) {
+  const std::string shown = printable(bytes);
+  for (std::string_view text = shown; !text.empty();) {
+    const Character character = first_character(text);
+    RC_ASSERT(character.bytes > 0U);
+    RC_ASSERT(character.code >= 0x20U && (character.code < 0x7fU || character.code > 0x9fU));
+    text.remove_prefix(character.bytes);
+  }
+  RC_ASSERT(printable(shown) == shown);
+}
+
 RC_GTEST_PROP(Utf8Test, IsMadeOfAnyBytesAndTellsThemApart, (const std::string& one)) {
   const std::string other = *rc::gen::arbitrary<std::string>();
 
