@@ -144,6 +144,7 @@ std::set<std::string, std::less<>> App::groups() const {
 std::shared_ptr<const exposition::SelfReading> App::read_self() {
   if (const std::optional<host::OwnProcess> own = own_process()) self_metrics_.set_process(*own);
   web_server_.tell_of_clients();
+  self_metrics_.set_log_dropped(log_.dropped());
   return self_metrics_.read();
 }
 

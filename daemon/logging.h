@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,15 +16,25 @@ namespace pex::daemon {
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 enum class LogFormat { kLogfmt, kJson };
 
-/// Further fields of a line, in their order: {{"interval", "1s"}}.
+class Outbox;
+
+/// Further fields of a line, in their order: {{"interval", "1s"}}. Keys are literals.
 using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 
 /// The log of the program: one line for each event on stderr, in logfmt
 /// (ts=... level=info msg="..." key=value) or as JSON objects. In place of logfmt, when stderr is
-/// the journal of systemd, an entry there with fields of its own (journal.h). Thread-safe.
+/// the journal of systemd, an entry there with fields of its own (journal.h). Thread-safe while it
+/// has its thread.
+///
+/// Nobody waits for a reader: lines go through a queue to a thread that writes them. When it is
+/// full (4096 lines, 4 MB), a line is dropped, and a later one says how many were. Where there is
+/// no thread to be had, a line that stderr does not take at once is dropped. spdlog makes the time
+/// stamps; its own queue joins its thread at the end, however long that takes, and has no place for
+/// fields.
 class Log {
  public:
   Log(LogLevel lowest, LogFormat format);
+  /// Writes what is queued, for one second at most (outbox.h).
   ~Log();
 
   void debug(std::string_view message, const LogFields& fields = {});
@@ -35,13 +46,19 @@ class Log {
   void warn(const Error& error, LogFields fields = {});
   void error(const Error& error, LogFields fields = {});
 
+  /// Lines that nobody read in time, or that could not be written.
+  std::uint64_t dropped() const;
+
  private:
   struct Sink;
-  std::unique_ptr<Sink> sink_;
+  void write(LogLevel level, std::string_view message, LogFields fields);
+
+  std::shared_ptr<Sink> sink_;
+  std::unique_ptr<Outbox> outbox_;  ///< none: there was no thread to be had
 };
 
 /// One line without its time: `level=info msg="..." key=value`, or the same as members of a JSON
-/// object. Pure; control characters are escaped, so one event is always one line.
+/// object. Pure; whatever is not printable() is escaped, so one event is always one line.
 std::string format_line(LogFormat format, LogLevel level, std::string_view message,
                         const LogFields& fields);
 

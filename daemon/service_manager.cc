@@ -4,16 +4,36 @@
 #include <time.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "daemon/outbox.h"
 
 namespace pex::daemon {
 namespace {
 
 constexpr int kKeepEnvironment = 0;
 
+constexpr std::size_t kMostNotifications = 64;
+
 /// Whether it was heard makes no difference to what we do.
-void notify(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.c_str()); }
+void send(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.c_str()); }
 
 }  // namespace
+
+ServiceManager::ServiceManager() {
+  if (std::getenv("NOTIFY_SOCKET") == nullptr) return;
+  Result<std::unique_ptr<Outbox>> outbox = Outbox::create("notify", kMostNotifications);
+  if (outbox) outbox_ = std::move(*outbox);
+}
+
+ServiceManager::~ServiceManager() = default;
+
+/// Without a thread it is told from here: one that reads is better than none that is told.
+void ServiceManager::notify(std::string state) {
+  if (!outbox_) return send(state);
+  (void)outbox_->post([state = std::move(state)] { send(state); });
+}
 
 void ServiceManager::ready(const std::string& status) { notify("READY=1\nSTATUS=" + status); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,9 +10,16 @@
 
 namespace pex::daemon {
 
-/// What systemd is told (sd_notify(3)); each call does nothing when no service manager listens.
+class Outbox;
+
+/// What systemd is told (sd_notify(3)); each call does nothing when no service manager listens. One
+/// that does not read keeps nobody waiting: what it is told goes through a queue to a thread, and
+/// is dropped when it has not read the 64 last ones.
 class ServiceManager {
  public:
+  ServiceManager();
+  ~ServiceManager();
+
   void ready(const std::string& status);
   /// With the time that Type=notify-reload asks for; harmless elsewhere. Ends with ready().
   void reloading();
@@ -29,6 +37,11 @@ class ServiceManager {
   /// WatchdogSec=: after that long without alive(), we are killed. Nothing when there is no
   /// watchdog.
   std::optional<std::chrono::microseconds> watchdog() const;
+
+ private:
+  void notify(std::string state);
+
+  std::unique_ptr<Outbox> outbox_;  ///< none where nobody listens
 };
 
 }  // namespace pex::daemon

@@ -66,6 +66,9 @@ inline constexpr FamilyRow kSelfFamilies[] = {
      "Connections of clients that are open, with the one that asks."},
     {"perf_event_exporter_http_troubles_total", FamilyType::kCounter, "`reason`",
      "Clients and requests that were refused, dropped or closed, by reason."},
+    {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",
+     "Messages that are missing in the log, because nobody read it in time or it could not be "
+     "written."},
     {"perf_event_exporter_web_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the web configuration and of the files it names succeeded. 0: what "
      "is in force is an earlier version of these files."},

@@ -213,6 +213,9 @@ struct SelfMetrics::Families {
   Family<Counter>& http_troubles =
       counter(registry, self_family("perf_event_exporter_http_troubles_total"));
 
+  Counter& log_dropped =
+      counter(registry, self_family("perf_event_exporter_log_messages_dropped_total")).Add({});
+
   // None until they are known: absent, not 0.
   std::optional<PollMetrics> last_poll;
   std::optional<WebConfigMetrics> web_config;  ///< none at all without such a file
@@ -306,6 +309,10 @@ void SelfMetrics::set_connections(std::size_t open) {
 void SelfMetrics::set_http_troubles(std::string_view reason, std::uint64_t total) {
   raise_to(families_->http_troubles.Add({{"reason", std::string(reason)}}),
            static_cast<double>(total));
+}
+
+void SelfMetrics::set_log_dropped(std::uint64_t total) {
+  raise_to(families_->log_dropped, static_cast<double>(total));
 }
 
 void SelfMetrics::set_process(const host::OwnProcess& process) {

@@ -46,6 +46,8 @@ class SelfMetrics {
   void set_connections(std::size_t open);
   /// What has befallen clients so far, by reason.
   void set_http_troubles(std::string_view reason, std::uint64_t total);
+  /// Messages of the log that were dropped so far.
+  void set_log_dropped(std::uint64_t total);
 
   void set_process(const host::OwnProcess& process);
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "base/result.h"
+
+namespace pex::daemon {
+
+/// Does, on a thread of its own and in order, what may wait for somebody who does not read: so the
+/// one who has it done never waits. It takes no lock, as the event loop posts to it.
+class Outbox {
+ public:
+  using Job = std::function<void()>;
+
+  /// `name` of the thread, at most 15 characters. Fails when there is no thread to be had.
+  static Result<std::unique_ptr<Outbox>> create(const char* name, std::size_t capacity);
+
+  /// What is left is done first, for at most one second. A thread that still waits then is left
+  /// behind: it is not joined, and what its job owns is never destroyed. It ends with the program.
+  ~Outbox();
+
+  /// False, and the job is dropped, when `capacity` jobs are waiting.
+  bool post(Job job);
+
+ private:
+  struct State;
+  explicit Outbox(std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state_;  ///< also the thread's, which may outlive us
+};
+
+}  // namespace pex::daemon
