@@ -37,6 +37,19 @@ Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
+/// Asio has no other way to say that there is no thread or descriptor left for its pools.
+Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Options& options,
+                                      perf::PerfKernel& kernel, Log& log) {
+  try {
+    return std::make_unique<App>(loop, options, kernel, log);
+  } catch (const boost::system::system_error& refused) {
+    const int code = refused.code().value();
+    if (code != EAGAIN) return Error{code, std::string("start: ") + refused.what(), {}};
+    return Error{code, "start the threads that render, check passwords and reload",
+                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+  }
+}
+
 constexpr std::size_t kGroupColumn = 16;
 constexpr std::size_t kScopeColumn = 12;
 
@@ -86,15 +99,16 @@ std::size_t event_column(const Plan& plan) {
 
 ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
   boost::asio::io_context loop{1};
-  App app{loop, options, kernel, log};
-  app.follow_signals();
-  if (const Result<void, std::vector<Error>> started = app.start(); !started) {
+  Result<std::unique_ptr<App>> app = make_app(loop, options, kernel, log);
+  if (!app) return failed(log, {app.error()});
+  (*app)->follow_signals();
+  if (const Result<void, std::vector<Error>> started = (*app)->start(); !started) {
     return failed(log, started.error());
   }
-  if (const Result<void, std::vector<Error>> listening = app.listen(); !listening) {
+  if (const Result<void, std::vector<Error>> listening = (*app)->listen(); !listening) {
     return failed(log, listening.error());
   }
-  app.run_on_schedule();
+  (*app)->run_on_schedule();
   loop.run();
   return kOk;
 }
@@ -102,7 +116,9 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log) {
 ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log) {
   boost::asio::io_context loop{1};
   const auto keep_running = boost::asio::make_work_guard(loop);
-  App app{loop, options, kernel, log};
+  Result<std::unique_ptr<App>> made = make_app(loop, options, kernel, log);
+  if (!made) return failed(log, {made.error()});
+  App& app = **made;
   if (const Result<void, std::vector<Error>> started = app.start(); !started) {
     return failed(log, started.error());
   }

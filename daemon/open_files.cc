@@ -1,6 +1,7 @@
 #include "daemon/open_files.h"
 
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
 #include <utility>
 
 #include "host/own_process.h"
@@ -26,8 +27,14 @@ std::optional<std::uint64_t> OpenFiles::read(Clock::time_point now) {
   return last < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(last));
 }
 
+/// Without a thread to be had it stays unknown, until the next try.
 void OpenFiles::list() {
-  if (!thread_) thread_.emplace(1);
+  try {
+    if (!thread_) thread_.emplace(1);
+  } catch (const boost::system::system_error&) {
+    is_listing_ = false;
+    return;
+  }
   boost::asio::post(*thread_, [this] {
     if (const auto listed = source_.listed()) last_list_ = static_cast<std::int64_t>(*listed);
     is_listing_ = false;

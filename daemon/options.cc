@@ -78,7 +78,7 @@ constexpr const char* kFooter =
     "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
     "doctor found something configured that cannot be counted here, or who was asked for health "
     "is\n"
-    "not well; 2 wrong command line.";
+    "not well; 2 wrong command line; 3 out of memory, or an error that nothing handles.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;

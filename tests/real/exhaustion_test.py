@@ -1,0 +1,197 @@
+"""What runs out or stands still outside: readers of stderr and of notifications, memory, threads,
+standard descriptors. The program goes on, or ends in a defined way and says why."""
+
+import contextlib
+import fcntl
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import tempfile
+import unittest
+
+import harness
+
+EVENTS = ["task-clock", "context-switches"]
+CPU_ONLY = harness.config_of(events=EVENTS, scope="cpu")
+dropped = "perf_event_exporter_log_messages_dropped_total"
+F_SETPIPE_SZ = 1031
+UNABLE = 3
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        harness.require_root()
+        harness.require_events(*EVENTS)
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
+        os.chmod(self.folder, 0o755)
+
+    def config(self):
+        path = f"{self.folder}/config.yaml"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CPU_ONLY)
+        return path
+
+
+class UnreadTest(FolderTest):
+    def full_pipe(self):
+        """A FIFO without room for a single byte. Both ends are open here, so it never breaks."""
+        path = f"{self.folder}/stderr"
+        os.mkfifo(path)
+        fifo = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, fifo)
+        fcntl.fcntl(fifo, F_SETPIPE_SZ, 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(fifo, b"x")
+        return path, fifo
+
+    def with_stderr(self, path):
+        return ["sh", "-c", 'to=$1; shift; exec "$@" 2>"$to"', "sh", path]
+
+    def test_with_a_stderr_that_nobody_reads_http_and_sigterm_work(self):
+        path, _ = self.full_pipe()
+        with harness.Daemon(CPU_ONLY, "--log.level=debug", wrapper=self.with_stderr(path)) as daemon:
+            scrape = daemon.scrape_after_polls(5)
+            self.assertTrue(scrape.has(dropped))
+            daemon.terminate(within=10)  # with status 0
+
+    def test_what_was_logged_meanwhile_can_be_read_later(self):
+        path, fifo = self.full_pipe()
+        with harness.Daemon(CPU_ONLY, "--log.level=debug", wrapper=self.with_stderr(path)) as daemon:
+            daemon.scrape_after_polls(5)
+            text = b""
+
+            def has_come():
+                nonlocal text
+                with contextlib.suppress(BlockingIOError):
+                    text += os.read(fifo, 65536)
+                return text.count(b"msg=\"polled\"") >= 5
+            harness.until("the lines", has_come)
+            self.assertRegex(text.decode().lstrip("x"), r"\Ats=\S+ level=info msg=\"listening")
+
+    def test_a_mistake_at_the_start_ends_it_although_nobody_reads_of_it(self):
+        path, _ = self.full_pipe()
+        command = [*self.with_stderr(path), harness.daemon_binary, "--config.file=/nonexistent"]
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=10, check=False)
+        self.assertEqual(ended.returncode, 1)
+
+    def test_a_service_manager_that_does_not_read_holds_up_nothing(self):
+        receiver = self.enterContext(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        receiver.bind(f"{self.folder}/notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    sender.sendto(b"X=1", f"{self.folder}/notify")
+        environment = {**os.environ, "NOTIFY_SOCKET": f"{self.folder}/notify"}
+        with harness.Daemon(CPU_ONLY, env=environment) as daemon:
+            daemon.scrape_after_polls(3)
+            daemon.terminate(within=10)
+
+
+class StandardFilesTest(FolderTest):
+    def test_closed_ones_are_dev_null(self):
+        closing = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+        with harness.Daemon(CPU_ONLY, wrapper=closing) as daemon:
+            daemon.scrape_after_polls()
+            for number in (0, 1, 2):
+                self.assertEqual(os.readlink(f"/proc/{daemon.pid}/fd/{number}"), "/dev/null")
+
+
+class MemoryTest(FolderTest):
+    @unittest.skipIf("asan" in harness.sys.argv[1], "a sanitizer reserves terabytes")
+    def test_too_little_is_told_in_one_line_and_ends_with_its_status(self):
+        command = [harness.daemon_binary, f"--config.file={self.config()}", "--once"]
+        seen = set()
+        for megabytes in [*range(8, 64, 2), *range(64, 900, 32)]:
+            limit = megabytes << 20
+            ended = subprocess.run(
+                command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+                check=False)
+            with self.subTest(megabytes=megabytes, stderr=ended.stderr):
+                if "error while loading shared libraries" in ended.stderr:
+                    continue
+                seen.add(ended.returncode)
+                self.assertIn(ended.returncode, (0, 1, UNABLE))
+                if ended.returncode == UNABLE:
+                    self.assertRegex(
+                        ended.stderr.splitlines()[-1],
+                        r'\Ats=\S+Z level=error msg="(out of memory, .*Remedy: .*|.* by an error .*)"\Z')
+                elif ended.returncode == 1:
+                    self.assertRegex(ended.stderr, r'level=error msg=".*Remedy: ')
+            if ended.returncode == 0:
+                break
+        self.assertLessEqual({0, UNABLE}, seen)
+
+
+class ThreadTest(FolderTest):
+    def run_with(self, processes):
+        """As a user that has nothing else, with a limit of its processes and threads."""
+        binary = f"{self.folder}/program"
+        if not os.path.exists(binary):
+            shutil.copy(harness.daemon_binary, binary)
+        command = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups",
+                   "--inh-caps=+perfmon", "--ambient-caps=+perfmon",
+                   "prlimit", f"--nproc={processes}", binary,
+                   f"--config.file={self.config()}", "--once"]
+        return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              timeout=60, check=False)
+
+    def test_too_few_are_told_or_done_without(self):
+        seen = []
+        for threads in range(1, 16):
+            ended = self.run_with(threads)
+            with self.subTest(threads=threads, stderr=ended.stderr):
+                self.assertIn(ended.returncode, (0, 1))
+                if ended.returncode == 1:
+                    self.assertRegex(ended.stderr,
+                                     r'level=error msg="start the thread[^"]*Remedy: raise TasksMax=')
+                seen.append((ended.returncode, "level=warn" in ended.stderr))
+        self.assertEqual(seen[0][0], 1)
+        self.assertIn((0, True), seen)   # a CPU without a thread of its own is counted all the same
+        self.assertEqual(seen[-1], (0, False))
+
+
+class NameTest(FolderTest):
+    NAMES = (b"pex\x1b]0;pwned\x07", "pex\u009b31m".encode(), b"pex\x9b2J",
+             "pex\u202egnp".encode())
+
+    def assert_plain(self, text):
+        self.assertIsNone(re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text))
+
+    def test_names_of_cgroups_reach_no_terminal_as_commands(self):
+        with harness.CgroupTree("names") as tree:
+            for name in self.NAMES:
+                os.mkdir(os.fsencode(tree.directory) + b"/" + name)
+            try:
+                config = f"{self.folder}/config.yaml"
+                with open(config, "w", encoding="utf-8") as file:
+                    file.write(harness.config_of(events=EVENTS, scope="cgroup",
+                                                 include=[f"{tree.path}/**"]))
+                for words in (["cgroups"], ["cgroups", "--log.level=debug"], ["doctor"]):
+                    ended = subprocess.run([harness.daemon_binary, *words, f"--config.file={config}"],
+                                           capture_output=True, timeout=60, check=False)
+                    text = (ended.stdout + ended.stderr).decode()  # is UTF-8
+                    self.assert_plain(text)
+                    if words[0] == "cgroups":
+                        for shown in (r"pex\u001b]0;pwned\u0007", r"pex\u009b31m", "pex\ufffd9b2J",
+                                      r"pex\u202egnp"):
+                            self.assertIn(shown, text)
+            finally:
+                for name in self.NAMES:
+                    os.rmdir(os.fsencode(tree.directory) + b"/" + name)
+
+    def test_words_of_the_command_line_are_told_plainly(self):
+        for word in ("--no\x1b[2J", "--log.level=\x9b", "list\x07"):
+            ended = subprocess.run([harness.daemon_binary, word], capture_output=True, timeout=60,
+                                   check=False)
+            self.assertEqual(ended.returncode, 2)
+            self.assert_plain(ended.stderr.decode())
+
+
+if __name__ == "__main__":
+    harness.main()
