@@ -269,7 +269,7 @@ std::string status_json(const Status& status) {
                             {"configuration", configuration(status.configuration)},
                             {"web_configuration", web_configuration(status.web_configuration)},
                             {"links", links(status)}};
-  return json::serialize(object) + '\n';
+  return printable(json::serialize(object)) + '\n';  // also for who reads it in a terminal
 }
 
 }  // namespace pex::daemon

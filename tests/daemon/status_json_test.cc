@@ -141,6 +141,16 @@ TEST(StatusJsonTest, AStepOfTheWallClockChangesNoDuration) {
   EXPECT_EQ(age(before), age(after));
 }
 
+TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
+  Status status = full_status();
+  status.remarks = {"\u009b31m \u202e"};
+
+  const std::string text = status_json(status);
+
+  EXPECT_NE(text.find("\\u009b31m \\u202e"), std::string::npos);
+  EXPECT_EQ(parsed(status).at("remarks").at(0), "\u009b31m \u202e");
+}
+
 TEST(StatusJsonTest, TellsItsVersion) { EXPECT_EQ(parsed(empty_status()).at("status_version"), 1); }
 
 TEST(StatusJsonTest, UnknownIsNullAndZeroIsZero) {

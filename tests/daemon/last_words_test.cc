@@ -1,0 +1,57 @@
+#include "daemon/last_words.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "daemon/options.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::ExitedWithCode;
+
+void throw_unhandled() {
+  std::thread{[] { throw std::runtime_error("no \"x\"\x1b[2J"); }}.join();
+}
+
+void run_out_of_memory() {
+  volatile std::size_t size = std::size_t{1} << 62;
+  ::operator delete(::operator new(size));
+}
+
+/// A pipe behind stderr that has no room.
+void fill_stderr() {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_NONBLOCK), 0);
+  char block[4096] = {};
+  while (::write(ends[1], block, sizeof block) > 0) {
+  }
+  ::fcntl(ends[1], F_SETFL, 0);
+  ::dup2(ends[1], STDERR_FILENO);
+}
+
+TEST(LastWordsTest, AnExceptionThatNobodyCatchesIsToldAndEndsTheProgram) {
+  EXPECT_EXIT((install_last_words(LogFormat::kLogfmt), throw_unhandled()), ExitedWithCode(kUnable),
+              "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends by an error that "
+              "nothing handles: no [?]x[?][?].2J\"\n$");
+}
+
+TEST(LastWordsTest, LackOfMemoryIsToldAndEndsTheProgram) {
+  EXPECT_EXIT((install_last_words(LogFormat::kJson), run_out_of_memory()), ExitedWithCode(kUnable),
+              "^.\"ts\":\"[^\"]*Z\",\"level\":\"error\",\"msg\":\"out of memory, [^\"]*Remedy: "
+              "[^\"]*\".\n$");
+}
+
+TEST(LastWordsTest, AStderrThatNobodyReadsDoesNotKeepTheProgramFromItsEnd) {
+  EXPECT_EXIT((install_last_words(LogFormat::kLogfmt), fill_stderr(), run_out_of_memory()),
+              ExitedWithCode(kUnable), "");
+}
+
+}  // namespace
+}  // namespace pex::daemon
