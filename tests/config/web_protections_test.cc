@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"OlderVersion", tls(", min_version: TLS13"), tls(),
              "lowers: tls_server_config.min_version from TLS13 to TLS12"},
         Case{"AnyCipher", tls(", cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]"), tls(),
-             "lowers: tls_server_config.cipher_suites from ECDHE-RSA-AES128-GCM-SHA256 to those of "
-             "OpenSSL"},
+             "lowers: tls_server_config.cipher_suites from ECDHE-RSA-AES128-GCM-SHA256 to the default "
+             "ones"},
         Case{"OneCipherMore", tls(", cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]"),
              tls(", cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "
                  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"),
