@@ -1,5 +1,6 @@
 #include "config/tls_names.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -85,6 +86,19 @@ const NameRow* read_cipher(const Value& value) {
 }
 
 }  // namespace
+
+std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
+                                     TlsVersion min_version) {
+  std::vector<std::string> cbc;
+  for (const NameRow& row : kCiphers) {
+    const bool is_cbc = row.word.find("_CBC_") != std::string_view::npos;
+    const bool is_allowed =
+        ciphers.empty() ? min_version < TlsVersion::kTls12
+                        : std::find(ciphers.begin(), ciphers.end(), row.openssl) != ciphers.end();
+    if (is_cbc && is_allowed) cbc.emplace_back(row.openssl);
+  }
+  return cbc;
+}
 
 void read_ciphers(const Value& value, std::vector<std::string>& ciphers,
                   std::vector<std::string>& remarks) {

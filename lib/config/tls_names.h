@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "config/web_config.h"
 
 namespace pex::config {
 
@@ -12,6 +13,11 @@ namespace pex::config {
 /// they are taken, and add nothing but to `remarks`.
 void read_ciphers(const Value& value, std::vector<std::string>& ciphers,
                   std::vector<std::string>& remarks);
+
+/// Those of CBC among `ciphers`, which are weaker than the others (RFC 9325, 4.2). None written:
+/// those that are used by default, before TLS 1.2 (http/access.h).
+std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
+                                     TlsVersion min_version);
 
 /// The same for `curve_preferences:`.
 void read_curves(const Value& value, std::vector<std::string>& curves);

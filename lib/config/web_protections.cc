@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parse.h"
+#include "config/tls_names.h"
 #include "config/web_tls.h"
 
 namespace pex::config {
@@ -87,11 +88,10 @@ constexpr ProtectionEntry kProtections[] = {
      }},
     {"cipher_suites", "tls_server_config.cipher_suites", false,
      [](const Protections& before, const Protections& after) {
-       return keeps_tls(before, after) && !before.ciphers.empty() &&
-              (after.ciphers.empty() || lacks_any(before.ciphers, after.ciphers));
+       return keeps_tls(before, after) && lacks_any(before.cbc_ciphers, after.cbc_ciphers);
      },
      [](const Protections& of) {
-       return of.ciphers.empty() ? std::string("the default ones") : joined(of.ciphers);
+       return of.cbc_ciphers.empty() ? std::string("no CBC") : joined(of.cbc_ciphers);
      }},
     {"rate_limit", "rate_limit", false,
      [](const Protections& before, const Protections& after) {
@@ -117,7 +117,7 @@ WebProtections protections_of(const WebConfig& config) {
   of.client_auth = config.tls->client_auth;
   of.allowed_sans = config.tls->client_allowed_sans.size();
   of.min_version = config.tls->min_version;
-  of.ciphers = config.tls->ciphers;
+  of.cbc_ciphers = cbc_ciphers(config.tls->ciphers, config.tls->min_version);
   return of;
 }
 

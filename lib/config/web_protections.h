@@ -18,7 +18,7 @@ struct WebProtections {
   std::size_t allowed_sans = 0;  ///< names of which a client needs one; 0: any
   std::size_t users = 0;         ///< 0: no login
   TlsVersion min_version = TlsVersion::kTls10;
-  std::vector<std::string> ciphers;  ///< empty: the default ones
+  std::vector<std::string> cbc_ciphers;  ///< those that a list has to name, as OpenSSL does
   std::optional<WebRateLimit> rate_limit;
   std::vector<std::string> headers;  ///< names
 };

@@ -46,8 +46,8 @@ struct TlsSettings {
   std::vector<std::string> client_allowed_sans{};  ///< a verified client needs one; empty: any
   TlsVersion min_version = TlsVersion::kTls12;
   TlsVersion max_version = TlsVersion::kTls13;
-  /// To TLS 1.2, as OpenSSL names them; empty: ECDHE with AES-GCM or ChaCha20, and with AES-CBC as
-  /// well where `min_version` is before TLS 1.2.
+  /// For TLS 1.2 and before, as OpenSSL names them; empty: ECDHE with AES-GCM or ChaCha20-Poly1305,
+  /// and with AES-CBC and SHA-1 as well where `min_version` is before TLS 1.2.
   std::vector<std::string> ciphers{};
   std::vector<std::string> curves{};  ///< as OpenSSL names them, best first; empty: its own
   bool prefer_server_ciphers = true;

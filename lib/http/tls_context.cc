@@ -183,8 +183,8 @@ std::string joined(const std::vector<std::string>& names) {
 /// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
 /// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
 constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
-/// Before TLS 1.2 there are none of these.
-constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES";
+/// Before TLS 1.2 there are none of these. CBC with SHA-256 leaks by its timing, and CCM is rare.
+constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES+SHA1";
 
 /// OpenSSL passes over a cipher it does not know, so each is tried by itself first.
 Result<> use_ciphers(SSL_CTX* context, const TlsSettings& settings) {

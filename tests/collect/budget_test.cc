@@ -332,5 +332,13 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
   RC_ASSERT(need.cpu_series + cgroups * need.cgroup_series == count_series(snapshot));
 }
 
+TEST(BudgetTest, ClientsHaveATwelfthOfTheDescriptorsWithinBounds) {
+  EXPECT_EQ(client_files(128), 96U);
+  EXPECT_EQ(client_files(1'152), 96U);
+  EXPECT_EQ(client_files(4'096), 341U);
+  EXPECT_EQ(client_files(7'680), 640U);
+  EXPECT_EQ(client_files(1'048'576), 640U);
+}
+
 }  // namespace
 }  // namespace pex::collect
