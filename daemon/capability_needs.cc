@@ -18,16 +18,26 @@ namespace {
 
 using Needs = CapabilityNeeds;
 
+bool has(const Needs& needs, unsigned capability) {
+  return (needs.permitted >> capability & 1) != 0;
+}
+
 struct KeptRow {
   unsigned bit;
   bool (*is_kept)(const Needs&);
 };
 constexpr KeptRow kKept[] = {
     {CAP_PERFMON, [](const Needs&) { return true; }},
-    {CAP_SYS_ADMIN, [](const Needs& needs) { return needs.counts_as_admin || !needs.is_root; }},
+    {CAP_SYS_ADMIN,
+     [](const Needs& needs) {
+       return needs.counts_as_admin || !needs.is_root || !has(needs, CAP_PERFMON);
+     }},
     // Cgroups, certificates and tracefs that belong to other users.
     {CAP_DAC_READ_SEARCH, [](const Needs&) { return true; }},
-    {CAP_DAC_OVERRIDE, [](const Needs& needs) { return needs.makes_socket_files; }},
+    {CAP_DAC_OVERRIDE,
+     [](const Needs& needs) {
+       return needs.makes_socket_files || !has(needs, CAP_DAC_READ_SEARCH);
+     }},
     {CAP_NET_BIND_SERVICE, [](const Needs& needs) { return needs.listens_on_ports; }},
 };
 
@@ -74,6 +84,7 @@ CapabilityNeeds capability_needs(const Options& options) {
   const auto files = std::count_if(addresses.begin(), addresses.end(), is_socket_file);
   CapabilityNeeds needs;
   needs.is_root = ::geteuid() == 0;
+  needs.permitted = host::own_permissions().permitted.value_or(host::CapabilitySet{}).bits;
   needs.makes_socket_files = files > 0;
   needs.listens_on_ports = static_cast<std::size_t>(files) < addresses.size();
   needs.counts_as_admin =

@@ -13,6 +13,7 @@ struct CapabilityNeeds {
   bool counts_as_admin = false;  ///< the kernel asks for CAP_SYS_ADMIN where it counts
   bool listens_on_ports = false;
   bool makes_socket_files = false;
+  std::uint64_t permitted = 0;  ///< the capabilities that it has
 };
 
 /// Whether the kernel lets only CAP_SYS_ADMIN count one of the events: probes in programs, and
@@ -25,6 +26,8 @@ CapabilityNeeds capability_needs(const Options& options);
 
 /// The capabilities to keep, as a set of their bits (linux/capability.h). Of one that is not root,
 /// those that help to count are kept whether they are needed or not: somebody granted them by name.
+/// CAP_SYS_ADMIN and CAP_DAC_OVERRIDE include what CAP_PERFMON and CAP_DAC_READ_SEARCH allow, and
+/// take their place where those were not granted, as in containers.
 std::uint64_t capabilities_kept(const CapabilityNeeds& needs);
 
 }  // namespace pex::daemon

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "daemon/cgroup_tree.h"
 #include "daemon/counting.h"
 #include "daemon/table_text.h"
 #include "exposition/labels.h"
@@ -54,8 +55,13 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   std::vector<std::string> remarks;
   const Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      hierarchy_for(*planned, options.roots, kernel, remarks);
+      find_hierarchy_for(*planned, options.roots, remarks);
   if (!hierarchy) return failed({hierarchy.error()});
+  if (*hierarchy && !planned->cpus->online.empty()) {
+    const Result<> is_one =
+        check_tree(**hierarchy, options.roots, kernel, planned->cpus->online.front());
+    if (!is_one) remarks.push_back(describe(is_one.error()));
+  }
   collect::TargetTracker tracker = track_targets(*planned, options.roots, *hierarchy);
 
   collect::PollReport report;

@@ -23,10 +23,10 @@ constexpr RefusalRow kRefusals[] = {
     {ENOENT, "it is a cgroup hierarchy, but not the one that carries perf_event"},
 };
 
-std::string remedy(const host::HostRoots& roots) {
+std::string remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
   const auto mounts = host::read_mounts(roots);
   const auto found = mounts ? cgroup::choose_hierarchy(*mounts) : std::nullopt;
-  if (!found) {
+  if (!found || found->mount == tree.mount) {
     return "mount cgroup2, or the version 1 hierarchy of perf_event, and name its mount with "
            "--path.cgroupfs";
   }
@@ -43,7 +43,8 @@ Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
   if (tried) return {};
   for (const RefusalRow& row : kRefusals) {
     if (row.code != tried.error().code) continue;
-    return Error{row.code, "count cgroups in '" + tree.mount + "': " + row.what, remedy(roots)};
+    return Error{row.code, "count cgroups in '" + tree.mount + "': " + row.what,
+                 remedy(tree, roots)};
   }
   return {};
 }

@@ -72,10 +72,9 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
 }
 
-Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
-                                                       const host::HostRoots& roots,
-                                                       perf::PerfKernel& kernel,
-                                                       std::vector<std::string>& remarks) {
+Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const Planned& planned,
+                                                            const host::HostRoots& roots,
+                                                            std::vector<std::string>& remarks) {
   const Plan& plan = planned.plan;
   std::optional<cgroup::Hierarchy> none;
   if (plan.counting.cgroup.empty()) return none;
@@ -90,10 +89,20 @@ Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
         describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
                        "mount cgroup2, or say with --path.cgroupfs where it is"}));
   }
+  return hierarchy;
+}
+
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
+                                                       const host::HostRoots& roots,
+                                                       perf::PerfKernel& kernel,
+                                                       std::vector<std::string>& remarks) {
+  Result<std::optional<cgroup::Hierarchy>> hierarchy = find_hierarchy_for(planned, roots, remarks);
   if (!hierarchy || !*hierarchy || planned.cpus->online.empty()) return hierarchy;
   const Result<> is_one = check_tree(**hierarchy, roots, kernel, planned.cpus->online.front());
-  if (!is_one) return is_one.error();
-  return hierarchy;
+  if (is_one) return hierarchy;
+  if (!roots.cgroupfs.empty()) return is_one.error();
+  remarks.push_back(describe(is_one.error()));
+  return std::optional<cgroup::Hierarchy>{};
 }
 
 collect::TargetTracker track_targets(const Planned& planned, const host::HostRoots& roots,

@@ -54,7 +54,14 @@ Result<Planned, std::vector<Error>> load_and_plan(const std::string& file,
                                                   const Plan* in_force = nullptr);
 
 /// Where cgroups are to be counted, if any; that none are is a remark. Fails when the machine
-/// cannot be read, and when the directory is no tree whose cgroups can be counted (cgroup_tree.h).
+/// cannot be read. Whether the kernel counts there is not asked: it may be a copy of another
+/// machine's tree.
+Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const Planned& planned,
+                                                            const host::HostRoots& roots,
+                                                            std::vector<std::string>& remarks);
+
+/// The same, where the kernel counts (cgroup_tree.h). Fails where it does not and --path.cgroupfs
+/// names the directory; one that was found by itself is a remark, as CPUs can be counted.
 Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const Planned& planned,
                                                        const host::HostRoots& roots,
                                                        perf::PerfKernel& kernel,

@@ -7,7 +7,11 @@
 namespace pex::daemon {
 namespace {
 
-long long nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000LL + time.tv_nsec; }
+/// A time that is too far away for it is the last one that is not.
+long long nanoseconds(const timespec& time) {
+  constexpr long long kFarthest = 9'000'000'000;  // seconds: the year 2255
+  return std::clamp<long long>(time.tv_sec, -kFarthest, kFarthest) * 1'000'000'000 + time.tv_nsec;
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "daemon/lookout.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <boost/asio/post.hpp>
 
@@ -36,7 +37,10 @@ void Lookout::follow_descriptor() {
   error_code ignored;
   told_.close(ignored);
   const int told = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (told >= 0) told_.assign(told);  // else looking is all there is
+  if (told < 0) return;  // looking is all there is
+  error_code refused;    // by epoll, which takes memory for it
+  told_.assign(told, refused);
+  if (refused) ::close(told);
 }
 
 void Lookout::stop() {

@@ -107,6 +107,7 @@ class Scrapes {
   Shelf whole_;
   Shelf selected_;
   std::shared_ptr<Rendering> in_work_;  ///< null: the worker has nothing to do
+  bool last_was_whole_ = false;         ///< the text that was taken last
   BodyPool texts_;
   BodyPool compressed_;  ///< much smaller
   bool stopped_ = false;

@@ -39,8 +39,8 @@ bool write_to_stderr(std::string_view text) {
 
 /// A pipe that can be written to has room for PIPE_BUF bytes at least.
 bool write_to_stderr_within(std::chrono::milliseconds patience, std::string_view text) {
+  if (text.size() > PIPE_BUF) return false;  // it could be cut off, or wait
   if (!becomes_writable(static_cast<int>(patience.count()))) return false;
-  text = text.substr(0, PIPE_BUF);
   return ::write(STDERR_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 

@@ -161,9 +161,13 @@ std::optional<std::string> FairShares::last() const {
   return path_of(*last_below(*root_));
 }
 
-std::optional<FairShares::Exchange> FairShares::exchange() const {
+std::optional<FairShares::Exchange> FairShares::exchange() {
   if (unfair_.empty()) return {};
-  const Node& at = **unfair_.begin();
+  Node served;
+  served.number = served_;
+  const auto next = unfair_.upper_bound(&served);
+  const Node& at = next == unfair_.end() ? **unfair_.begin() : **next;
+  served_ = at.number;
   const Node& rich = **at.branch->holding.begin();
   const bool is_own = at.own == Own::kWaiting;
   const Node& poor = is_own ? at : **at.branch->waiting.begin();

@@ -48,7 +48,9 @@ class FairShares {
     std::string poor;  ///< the subtree of `to`, which is its sibling or the directory of both
   };
   /// None where the division is fair. A difference of one is fair, as it would only change sides.
-  std::optional<Exchange> exchange() const;
+  /// Directories in which it is unfair are served in turn, so that a tenant who keeps his own
+  /// unfair does not delay the others.
+  std::optional<Exchange> exchange();
   bool is_fair() const { return unfair_.empty(); }
 
   /// Who would give way to one that comes at `path`, which is not known yet; none when it would
@@ -101,6 +103,7 @@ class FairShares {
   std::unique_ptr<Node> root_;
   std::set<Node*, OldestFirst> unfair_;  ///< where a place should go from one child to another
   std::uint64_t nodes_made_ = 0;
+  std::uint64_t served_ = 0;  ///< number of the directory of the last exchange
 };
 
 }  // namespace pex::cgroup

@@ -152,16 +152,20 @@ void Tree::restore_places() {
 
 Tree::Skipped Tree::skipped() const {
   Skipped sum;
+  const std::string* most_in = nullptr;
+  const std::string* longest_in = nullptr;
   std::size_t most = 0;
   for (const auto& [path, skipped] : skipped_in_) {
     sum.beyond_limit += skipped.beyond_limit;
     sum.path_too_long += skipped.path_too_long;
-    const std::string shown = path.empty() ? "/" : path;
-    if (skipped.path_too_long > 0) sum.longest_in = shown;
+    if (skipped.path_too_long > 0) longest_in = &path;
     if (skipped.beyond_limit <= most) continue;
     most = skipped.beyond_limit;
-    sum.most_in = shown;
+    most_in = &path;
   }
+  const auto shown = [](const std::string& path) { return path.empty() ? "/" : path; };
+  if (most_in != nullptr) sum.most_in = shown(*most_in);
+  if (longest_in != nullptr) sum.longest_in = shown(*longest_in);
   return sum;
 }
 
@@ -223,6 +227,8 @@ bool Tree::was_skipped(const std::string& path) {
       is_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
   if (skipped == 0) return false;
   --skipped;
+  const bool is_over = there->second.beyond_limit == 0 && there->second.path_too_long == 0;
+  if (is_over) skipped_in_.erase(there);
   return true;
 }
 

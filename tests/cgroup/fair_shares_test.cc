@@ -124,6 +124,16 @@ TEST(FairSharesTest, MovesAPlaceFromWhoHasTwoMoreToWhoWaitsAndNotFromWhoHasOneMo
   EXPECT_FALSE(shares.exchange());
 }
 
+TEST(FairSharesTest, DirectoriesThatAreUnfairAreServedInTurn) {
+  FairShares shares;
+  for (const char* each : {"/a/r/1", "/a/r/2", "/b/r/1", "/b/r/2"}) shares.hold(each);
+  for (const char* each : {"/a/w/1", "/a/w/2", "/b/w/1"}) shares.wait(each, 0);
+
+  EXPECT_EQ(shares.exchange()->to, "/a/w/1");
+  EXPECT_EQ(shares.exchange()->to, "/b/w/1");  // although the one in /a was not made
+  EXPECT_EQ(shares.exchange()->to, "/a/w/1");
+}
+
 TEST(FairSharesTest, OneThatComesIsAKnownOnesPlaceWorthOnlyWhereThatIsFairer) {
   FairShares shares;
   for (const char* path : {"/a", "/a/1", "/a/2", "/b"}) shares.hold(path);

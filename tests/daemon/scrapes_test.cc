@@ -94,12 +94,12 @@ TEST_F(ScrapesTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
   await(4);
 
   EXPECT_EQ(responses_[0].content_type, "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_EQ(responses_[1].content_type,
+  EXPECT_THAT(text(1), testing::Not(HasSubstr("perf_cpu_")));  // between two whole ones
+  EXPECT_EQ(responses_[2].content_type,
             "application/openmetrics-text; version=1.0.0; charset=utf-8");
-  EXPECT_THAT(text(1), StartsWith("# TYPE perf_cpu_cycles counter\n"));
-  EXPECT_THAT(text(2), StartsWith("\x1f\x8b"));
-  EXPECT_THAT(text(3), testing::Not(HasSubstr("perf_cpu_")));  // behind all whole ones
-  EXPECT_THAT(responses_[2].headers, testing::Contains(testing::Pair("Content-Encoding", "gzip")));
+  EXPECT_THAT(text(2), StartsWith("# TYPE perf_cpu_cycles counter\n"));
+  EXPECT_THAT(text(3), StartsWith("\x1f\x8b"));
+  EXPECT_THAT(responses_[3].headers, testing::Contains(testing::Pair("Content-Encoding", "gzip")));
   EXPECT_THAT(responses_[0].headers,
               testing::Not(testing::Contains(testing::Pair("Content-Encoding", testing::_))));
 }
@@ -234,6 +234,20 @@ TEST_F(ScrapesTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
   EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total"));  // the one that was begun
   EXPECT_THAT(text(0), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
   EXPECT_THAT(text(1), HasSubstr("perf_event_exporter_polls_total"));
+}
+
+TEST_F(ScrapesTest, RenderASelectedTextBetweenTwoWholeOnes) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  ask({Format::kText, {}, false}, true);
+  ask({Format::kOpenMetrics, {}, false});
+  ask(selected(1));
+
+  await(4);
+
+  EXPECT_THAT(text(1), HasSubstr("perf_cpu_cycles_total"));
+  EXPECT_THAT(text(1), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
 }
 
 TEST_F(ScrapesTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {

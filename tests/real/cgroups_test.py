@@ -550,6 +550,20 @@ class WrongTreeTest(unittest.TestCase):
         self.assertIn("it is not in a cgroup file system", text)
         self.assertIn("--path.cgroupfs", text)
 
+    def test_the_command_shows_what_would_be_selected_of_a_copied_tree_and_that_it_is_one(self):
+        harness.require_events("context-switches")
+        with tempfile.TemporaryDirectory() as directory:
+            os.makedirs(f"{directory}/cgroup/a.service")
+            with open(f"{directory}/config.yaml", "w", encoding="utf-8") as file:
+                file.write(harness.config_of(events=["context-switches"], include=["/*"]))
+            done = subprocess.run(
+                [harness.daemon_binary, "cgroups", f"--config.file={directory}/config.yaml",
+                 f"--path.cgroupfs={directory}/cgroup"], check=False, text=True,
+                capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^counted +/a\.service")
+        self.assertIn("it is not in a cgroup file system", done.stdout)
+
     def test_a_hierarchy_of_other_controllers_is_refused(self):
         harness.require_events("context-switches")
         others = [point for point, kind, options in harness.mounts()
