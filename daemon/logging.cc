@@ -14,14 +14,14 @@ namespace pex::daemon {
 namespace {
 
 constexpr std::chrono::minutes kRepeatAfter{1};
-constexpr std::size_t kMostRemembered = 1024;
+constexpr std::size_t kMaxRemembered = 1024;
 
 /// In the order of LogLevel, as the ecosystem spells them; spdlog's own says "warning".
 constexpr const char* kLevels[] = {"debug", "info", "warn", "error"};
 
 /// Lines that wait for a reader, at most.
-constexpr std::size_t kMostLines = 4096;
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxLines = 4096;
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 constexpr std::size_t kBytesOfALine = 128;  ///< beside its text
 
 /// Escapes valid in JSON and understood by logfmt readers. Paths may hold any bytes.
@@ -84,7 +84,7 @@ struct Log::Sink {
     LogLevel level;
     std::string message;
     LogFields fields;
-    std::uint64_t dropped_before;  ///< lines that should stand between the one before and this
+    std::uint64_t drops_before;  ///< lines that should stand between the one before and this
 
     std::size_t bytes() const {
       std::size_t bytes = kBytesOfALine + message.size();
@@ -114,26 +114,26 @@ struct Log::Sink {
     return is_taken || write_to_stderr(line_of(entry));
   }
 
-  void tell_dropped(std::uint64_t lines, Clock::time_point at) {
+  void report_drops(std::uint64_t lines, Clock::time_point at) {
     if (lines == 0) return;
     const Entry entry{at,
                       LogLevel::kWarn,
                       "log lines were dropped here, as nobody read them in time",
                       {{"lines", std::to_string(lines)}},
                       0};
-    if (!write(entry)) untold += lines;
+    if (!write(entry)) unreported_drops += lines;
   }
 
   void count_dropped(std::uint64_t before) {
     ++dropped;
-    untold += before + 1;
+    unreported_drops += before + 1;
   }
 
   void take(const Entry& entry) {
-    tell_dropped(entry.dropped_before, entry.at);
+    report_drops(entry.drops_before, entry.at);
     if (!write(entry)) count_dropped(0);
     waiting_bytes -= entry.bytes();
-    if (--waiting == 0) tell_dropped(untold.exchange(0), Clock::now());
+    if (--waiting == 0) report_drops(unreported_drops.exchange(0), Clock::now());
   }
 
   const LogLevel lowest;
@@ -143,11 +143,11 @@ struct Log::Sink {
   std::atomic<std::size_t> waiting = 0;
   std::atomic<std::size_t> waiting_bytes = 0;
   std::atomic<std::uint64_t> dropped = 0;
-  std::atomic<std::uint64_t> untold = 0;  ///< of the dropped ones: no line tells of them yet
+  std::atomic<std::uint64_t> unreported_drops = 0;  ///< that no line reports yet
 };
 
 Log::Log(LogLevel lowest, LogFormat format) : sink_(std::make_shared<Sink>(lowest, format)) {
-  Result<std::unique_ptr<Outbox>> outbox = Outbox::create("log", kMostLines);
+  Result<std::unique_ptr<Outbox>> outbox = Outbox::create("log", kMaxLines);
   if (outbox) {
     outbox_ = std::move(*outbox);
   } else {
@@ -162,13 +162,13 @@ std::uint64_t Log::dropped() const { return sink_->dropped; }
 void Log::write(LogLevel level, std::string_view message, LogFields fields) {
   if (level < sink_->lowest) return;
   Sink::Entry entry{Sink::Clock::now(), level, std::string(message), std::move(fields),
-                    sink_->untold.exchange(0)};
-  const std::uint64_t before = entry.dropped_before;
+                    sink_->unreported_drops.exchange(0)};
+  const std::uint64_t before = entry.drops_before;
   bool is_taken = false;
   if (outbox_) {
     const std::size_t bytes = entry.bytes();
     ++sink_->waiting;
-    const bool fits = (sink_->waiting_bytes += bytes) <= kMostBytes;
+    const bool fits = (sink_->waiting_bytes += bytes) <= kMaxBytes;
     is_taken =
         fits && outbox_->post([sink = sink_, entry = std::move(entry)] { sink->take(entry); });
     if (!is_taken) {
@@ -203,7 +203,7 @@ void Log::error(const Error& error, LogFields fields) {
 
 bool OncePerMinute::passes(const std::string& message, Clock::time_point now) {
   std::erase_if(passed_, [now](const auto& entry) { return now - entry.second >= kRepeatAfter; });
-  if (passed_.contains(message) || passed_.size() >= kMostRemembered) return false;
+  if (passed_.contains(message) || passed_.size() >= kMaxRemembered) return false;
   passed_.emplace(message, now);
   return true;
 }

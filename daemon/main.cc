@@ -6,21 +6,21 @@
 #include "daemon/commands.h"
 #include "daemon/doctor.h"
 #include "daemon/event_list.h"
+#include "daemon/fatal_errors.h"
 #include "daemon/health.h"
-#include "daemon/last_words.h"
 #include "daemon/stderr_text.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {
   using namespace pex::daemon;
   open_missing_standard_files();  // before anything else takes a descriptor
-  install_last_words(LogFormat::kLogfmt);
+  install_fatal_error_handlers(LogFormat::kLogfmt);
   ::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
   const auto parsed = parse_command_line(argc, argv);
   if (const ExitStatus* done = std::get_if<ExitStatus>(&parsed)) return *done;
 
   const Options& options = std::get<Options>(parsed);
-  install_last_words(options.log_format);
+  install_fatal_error_handlers(options.log_format);
   if (options.health) return check_health(options);
   // While there is one thread: the log makes another.
   const pex::Result<> limited = limit_capabilities(capabilities_kept(capability_needs(options)));

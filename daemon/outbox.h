@@ -9,8 +9,8 @@
 
 namespace pex::daemon {
 
-/// Does, on a thread of its own and in order, what may wait for somebody who does not read: so the
-/// one who has it done never waits. It takes no lock, as the event loop posts to it.
+/// Runs jobs that may block, in order, on a thread of its own, so that the caller never waits.
+/// Takes no lock, because the event loop posts to it.
 class Outbox {
  public:
   using Job = std::function<void()>;

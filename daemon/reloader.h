@@ -23,7 +23,7 @@ namespace pex::daemon {
 /// Old counters are closed before adopt(), so before new ones are opened: both at once could be
 /// more than the limits allow. One reload at a time; requests that come meanwhile get the outcome
 /// of one more, which begins after it, as the file may have changed since. For clients, who may be
-/// strangers, one begins each second at most: planning opens and tries counters.
+/// unauthenticated, one begins each second at most: planning opens and tries counters.
 class Reloader {
  public:
   using Outcome = Result<void, std::vector<Error>>;

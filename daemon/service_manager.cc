@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kKeepEnvironment = 0;
 
-constexpr std::size_t kMostNotifications = 64;
+constexpr std::size_t kMaxNotifications = 64;
 
 /// Whether it was heard makes no difference to what we do.
 void send(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.c_str()); }
@@ -23,13 +23,13 @@ void send(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.
 
 ServiceManager::ServiceManager() {
   if (std::getenv("NOTIFY_SOCKET") == nullptr) return;
-  Result<std::unique_ptr<Outbox>> outbox = Outbox::create("notify", kMostNotifications);
+  Result<std::unique_ptr<Outbox>> outbox = Outbox::create("notify", kMaxNotifications);
   if (outbox) outbox_ = std::move(*outbox);
 }
 
 ServiceManager::~ServiceManager() = default;
 
-/// Without a thread it is told from here: one that reads is better than none that is told.
+/// Without that thread the state is sent from here and may block.
 void ServiceManager::notify(std::string state) {
   if (!outbox_) return send(state);
   (void)outbox_->post([state = std::move(state)] { send(state); });

@@ -113,14 +113,14 @@ bool opens_any(const std::vector<config::Downgrade>& downgrades) {
                      [](const config::Downgrade& each) { return each.opens; });
 }
 
-std::string needless_consent(const std::string& file) {
+std::string needless_downgrade_flag(const std::string& file) {
   return describe({0,
                    "the web configuration '" + file +
                        "' has 'allow_downgrade: true', and takes no protection away",
                    "remove the key: with it, a damaged file can open the server"});
 }
 
-std::string open_to_all(const std::string& file) {
+std::string no_protection_warning(const std::string& file) {
   return describe({0,
                    "the web configuration '" + file +
                        "' has neither TLS nor users, so everybody who reaches this server may "
@@ -168,9 +168,9 @@ Result<WebAccess, std::vector<Error>> WebAccess::load(const std::string& file,
   if (!reading.access) return reading.access.error();
   remarks = std::move(reading.remarks);
   if (!reading.protections.tls && reading.protections.users == 0) {
-    remarks.push_back(open_to_all(file));
+    remarks.push_back(no_protection_warning(file));
   }
-  if (reading.allows_downgrade) remarks.push_back(needless_consent(file));
+  if (reading.allows_downgrade) remarks.push_back(needless_downgrade_flag(file));
   WebAccess access;
   access.file_ = file;
   access.stamps_ = std::move(reading.stamps);
@@ -191,10 +191,10 @@ void WebAccess::look(const OnReload& on_reload, const Moment& now) {
   const bool retries = retry_at_ && now.steady >= *retry_at_;
   const bool was_reported = pending_ && pending_->is_reported;  // which is not true any more
   if (seen == stamps_ && !retries && !was_reported) return pending_.reset();
-  if (!has_stood_still(seen, now)) return report_restless(on_reload, now);
+  if (!has_stood_still(seen, now)) return report_unstable(on_reload, now);
   Reading reading = read(file_);
   const bool is_whole = reading.stamps == reading.stamps.again();
-  if (!is_whole || !has_stood_still(reading.stamps, now)) return report_restless(on_reload, now);
+  if (!is_whole || !has_stood_still(reading.stamps, now)) return report_unstable(on_reload, now);
   settle(std::move(reading), on_reload, now);
 }
 
@@ -210,8 +210,8 @@ bool WebAccess::has_stood_still(const FileStamps& seen, const Moment& now) {
          now.steady - pending_->since >= kStandsStill;
 }
 
-void WebAccess::report_restless(const OnReload& on_reload, const Moment& now) {
-  if (pending_->is_reported || now.steady - pending_->first < kRestless) return;
+void WebAccess::report_unstable(const OnReload& on_reload, const Moment& now) {
+  if (pending_->is_reported || now.steady - pending_->first < kReportUnstableAfter) return;
   pending_->is_reported = true;
   Reload reload;
   reload.mistakes = {{0,
@@ -246,7 +246,7 @@ WebAccess::Reload WebAccess::decide(Reading& reading) {
   }
   reload.is_adopted = true;
   reload.remarks = std::move(reading.remarks);
-  if (reading.allows_downgrade && !opens) reload.remarks.push_back(needless_consent(file_));
+  if (reading.allows_downgrade && !opens) reload.remarks.push_back(needless_downgrade_flag(file_));
   in_force_ = std::move(reading.protections);
   access_ = *std::move(reading.access);
   return reload;

@@ -33,7 +33,7 @@ class WebAccess {
   /// two writes.
   static constexpr std::chrono::seconds kStandsStill{1};
   /// A file that has not stood still for so long is reported.
-  static constexpr std::chrono::minutes kRestless{1};
+  static constexpr std::chrono::minutes kReportUnstableAfter{1};
 
   /// What a changed file has led to.
   struct Reload {
@@ -72,7 +72,7 @@ class WebAccess {
 
   void look(const OnReload& on_reload, const Moment& now);
   bool has_stood_still(const FileStamps& seen, const Moment& now);
-  void report_restless(const OnReload& on_reload, const Moment& now);
+  void report_unstable(const OnReload& on_reload, const Moment& now);
   void settle(Reading reading, const OnReload& on_reload, const Moment& now);
   Reload decide(Reading& reading);
 

@@ -17,8 +17,8 @@ namespace {
 
 using http::plain_text;
 
-constexpr std::chrono::seconds kCrowdDelay{1};
-constexpr std::chrono::minutes kCrowdEvery{1};
+constexpr std::chrono::seconds kLimitLogDelay{1};
+constexpr std::chrono::minutes kLimitLogInterval{1};
 
 /// The formats that a client may choose, and as what it asks for them; the last is for all others.
 constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
@@ -79,7 +79,7 @@ Error refused_downgrade(const config::Downgrade& downgrade) {
 }
 
 /// A probe holds no data, and has no password.
-http::Route open_to_all(http::Route route) {
+http::Route without_login(http::Route route) {
   route.needs_login = false;
   return route;
 }
@@ -94,7 +94,7 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       self_metrics_(self_metrics),
       log_(log),
       scrapes_(loop, worker_, source_.scrapes),
-      next_crowd_(loop) {
+      limit_log_timer_(loop) {
   scrapes_.set_max_orders(options.max_requests);
 }
 
@@ -110,9 +110,9 @@ Result<void, std::vector<Error>> WebServer::listen() {
   if (options_.systemd_socket) inherited = ServiceManager::take_sockets();
   if (!inherited) return std::vector{inherited.error()};
 
-  auto server = http::Server::listen(
-      loop_, login_worker_, {options_.listen_addresses, *inherited},
-      {routes(), limits_here(), [this] { return current_access(); }, [this] { on_crowd(); }});
+  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, *inherited},
+                                     {routes(), limits_here(), [this] { return current_access(); },
+                                      [this] { on_connection_limit(); }});
   if (!server) return std::vector{server.error()};
   server_ = std::move(*server);
   for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
@@ -131,7 +131,7 @@ Result<void, std::vector<Error>> WebServer::listen() {
 /// Whoever reaches it may then have the configuration read as often as the limit allows.
 void WebServer::warn_of_open_lifecycle() {
   if (!options_.lifecycle || !server_->serves_other_machines()) return;
-  if (!http::lets_strangers_in(*current_access())) return;
+  if (!http::allows_anonymous(*current_access())) return;
   log_.warn(
       Error{0,
             "--web.enable-lifecycle lets every client that reaches this port have the "
@@ -202,12 +202,12 @@ std::vector<http::Route> WebServer::routes() {
        [this](const http::Request& request, http::Respond respond) {
          answer_scrape(request, std::move(respond));
        }},
-      open_to_all(http::immediate("/-/healthy",
-                                  [this](const http::Request&) {
-                                    return yes_or_not(source_.is_healthy(), "healthy\n",
-                                                      "a thread that counts hangs\n");
-                                  })),
-      open_to_all(http::immediate("/-/ready", [this](const http::Request&) {
+      without_login(http::immediate("/-/healthy",
+                                    [this](const http::Request&) {
+                                      return yes_or_not(source_.is_healthy(), "healthy\n",
+                                                        "a thread that counts hangs\n");
+                                    })),
+      without_login(http::immediate("/-/ready", [this](const http::Request&) {
         return yes_or_not(source_.is_ready(), "ready\n",
                           "not ready: the first poll has not ended\n");
       }))};
@@ -250,22 +250,22 @@ void WebServer::tell_of_clients() {
 
 /// One line a minute: how many clients were refused or closed since the last one, and who has most
 /// connections. It comes after a second, so that the first one has figures as well.
-void WebServer::on_crowd() {
-  if (std::exchange(is_crowd_told_later_, true)) return;
+void WebServer::on_connection_limit() {
+  if (std::exchange(is_limit_log_pending_, true)) return;
   const auto busiest = server_->busiest_peer();
-  crowd_told_at_ = std::max(Clock::now() + kCrowdDelay, crowd_told_at_ + kCrowdEvery);
-  next_crowd_.expires_at(crowd_told_at_);
-  next_crowd_.async_wait([this, busiest](const boost::system::error_code& cancelled) {
+  limit_logged_at_ = std::max(Clock::now() + kLimitLogDelay, limit_logged_at_ + kLimitLogInterval);
+  limit_log_timer_.expires_at(limit_logged_at_);
+  limit_log_timer_.async_wait([this, busiest](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    is_crowd_told_later_ = false;
-    tell_of_crowd(busiest.value_or(http::Server::Share{}));
+    is_limit_log_pending_ = false;
+    log_connection_limit(busiest.value_or(http::Server::Share{}));
   });
 }
 
-void WebServer::tell_of_crowd(const http::Server::Share& busiest) {
+void WebServer::log_connection_limit(const http::Server::Share& busiest) {
   const http::Troubles now = server_->troubles();
   const auto more = [&](std::uint64_t http::Troubles::*count) {
-    return std::to_string(now.*count - told_.*count);
+    return std::to_string(now.*count - logged_troubles_.*count);
   };
   log_.warn("more clients came than the limit of connections allows",
             {{"refused", more(&http::Troubles::connection_limit)},
@@ -273,11 +273,11 @@ void WebServer::tell_of_crowd(const http::Server::Share& busiest) {
              {"closed_beyond_share", more(&http::Troubles::peer_share)},
              {"peer", busiest.peer},
              {"peer_connections", std::to_string(busiest.connections)}});
-  told_ = now;
+  logged_troubles_ = now;
 }
 
 void WebServer::stop() {
-  next_crowd_.cancel();
+  limit_log_timer_.cancel();
   scrapes_.stop();
   if (server_) server_->stop();
 }

@@ -73,8 +73,8 @@ class WebServer {
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const http::Access> current_access();
   void warn_of_open_lifecycle();
-  void on_crowd();
-  void tell_of_crowd(const http::Server::Share& busiest);
+  void on_connection_limit();
+  void log_connection_limit(const http::Server::Share& busiest);
   void on_access_reload(const WebAccess::Reload& reload);
   void on_access_adopted(const std::vector<std::string>& downgrades);
 
@@ -89,10 +89,10 @@ class WebServer {
   Scrapes scrapes_;
   WebAccess access_;
   std::optional<WebConfigurationLoad> load_;
-  boost::asio::steady_timer next_crowd_;  ///< until the log is told of a crowd
-  Clock::time_point crowd_told_at_ = {};
-  bool is_crowd_told_later_ = false;
-  http::Troubles told_;  ///< as they were then
+  boost::asio::steady_timer limit_log_timer_;  ///< until on_connection_limit() is logged
+  Clock::time_point limit_logged_at_ = {};
+  bool is_limit_log_pending_ = false;
+  http::Troubles logged_troubles_;  ///< as of the last such line
   std::unique_ptr<http::Server> server_;
 };
 

@@ -18,7 +18,7 @@ constexpr Unit kUnits[] = {
 
 /// More of them are no slip of the fingers, however long the word. They also bound the cost of a
 /// comparison: two words of n letters take at most 17 n steps.
-constexpr std::size_t kMostChanges = 8;
+constexpr std::size_t kMaxChanges = 8;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 }
 
 std::size_t too_many_changes(std::string_view word) {
-  return std::min(word.size() / 3, kMostChanges) + 1;
+  return std::min(word.size() / 3, kMaxChanges) + 1;
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {

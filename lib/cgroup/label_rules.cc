@@ -12,7 +12,7 @@ bool is_group(std::string_view reference) {
 }
 
 /// As it is published; cut, it could be the same as another one.
-bool is_too_long(const std::string& value) { return as_utf8(value).size() > kLongestLabel; }
+bool is_too_long(const std::string& value) { return as_utf8(value).size() > kMaxLabelBytes; }
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
   const std::string known = groups == 0   ? "no groups"

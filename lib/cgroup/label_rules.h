@@ -42,7 +42,7 @@ class Template {
 };
 
 /// In bytes as it is published: longer ones are not. All other labels are parts of paths.
-inline constexpr std::size_t kLongestLabel = 1024;
+inline constexpr std::size_t kMaxLabelBytes = 1024;
 
 /// The labels that an operator's rules give to cgroups.
 class LabelRules {

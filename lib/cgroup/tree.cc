@@ -60,9 +60,10 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 
 /// A byte that is no UTF-8 is published as five.
 bool is_too_long(const std::string& path) {
-  constexpr std::size_t kMostOfAByte = 5;
-  return path.size() > Tree::kLongestPath || (path.size() > Tree::kLongestPath / kMostOfAByte &&
-                                              as_utf8(path).size() > Tree::kLongestPath);
+  constexpr std::size_t kMaxBytesPerByte = 5;
+  return path.size() > Tree::kMaxPathBytes ||
+         (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
+          as_utf8(path).size() > Tree::kMaxPathBytes);
 }
 
 Error cannot_read(int code, const std::string& directory) {
@@ -114,8 +115,8 @@ Result<> Tree::look_everywhere(Clock::time_point now) {
   return {};
 }
 
-/// A tree that another one was mounted over, or that was unmounted, tells nothing of its cgroups,
-/// which may all be there.
+/// When another file system was mounted over the tree, or it was unmounted, its cgroups may all
+/// still exist.
 Result<> Tree::enter_root(Look& look) {
   struct stat status {};
   if (::stat(root_.c_str(), &status) != 0) return cannot_read(errno, root_);

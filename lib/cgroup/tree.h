@@ -44,7 +44,7 @@ class Tree {
   };
 
   /// Of a path, in bytes as it is published: containers in containers have some 400.
-  static constexpr std::size_t kLongestPath = 1024;
+  static constexpr std::size_t kMaxPathBytes = 1024;
 
   /// As many directories are looked at in each second, beside those of one look: some percent of a
   /// CPU, while the queue of inotify overflows all the time or there are no watches.

@@ -46,9 +46,10 @@ class TreeWatch {
   void remove(const std::string& path);
 
   /// All directories are going to be added again, until finish(). Of those that are not the end is
-  /// still to be told; but where the queue has overflowed it may never be, so they are forgotten.
-  /// Returns whether that was so.
+  /// still to be reported; but where the queue has overflowed it may never be, so they are
+  /// forgotten.
   void start_over();
+  /// Returns whether the queue has overflowed since the last call.
   bool finish();
 
   /// What was reported since the last call. Where inotify or a directory's watch is refused, as

@@ -98,9 +98,9 @@ std::size_t Budget::open_files() const {
 }
 
 std::size_t client_files(std::size_t open_files) {
-  constexpr std::size_t kLeast = 96;
-  constexpr std::size_t kMost = 640;  // http::Limits as they stand
-  return std::clamp(open_files / 12, kLeast, kMost);
+  constexpr std::size_t kMin = 96;
+  constexpr std::size_t kMax = 640;  // http::Limits as they stand
+  return std::clamp(open_files / 12, kMin, kMax);
 }
 
 std::size_t reserved_files(std::size_t open_files) {

@@ -45,8 +45,8 @@ struct PollReport {
 
   /// Of the tree of cgroups.
   struct CgroupDirectories {
-    std::size_t followed = 0;       ///< known: what comes and goes in them is told
-    std::size_t unwatched = 0;      ///< known, but what comes and goes is found once a minute
+    std::size_t followed = 0;       ///< known: what comes and goes in them is seen at once
+    std::size_t unwatched = 0;      ///< known, but what comes and goes is found within a minute
     std::size_t beyond_limit = 0;   ///< not known, with all below them
     std::size_t path_too_long = 0;  ///< the same
   };

@@ -43,7 +43,7 @@ Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
   return Error{0,
                "count " + number_of(skipped.path_too_long, "cgroup", "cgroups") +
                    " and all below: the path is longer than " +
-                   std::to_string(cgroup::Tree::kLongestPath) + " bytes, for example in '" +
+                   std::to_string(cgroup::Tree::kMaxPathBytes) + " bytes, for example in '" +
                    skipped.longest_in + "'",
                "give them shorter names, or nest them less deep"};
 }
@@ -67,7 +67,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
   tell_of_left_out(*found, room, report);
-  tell_of_skipped(report);
+  report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
       !any_expired(now)) {
     return current_;
@@ -159,7 +159,7 @@ void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacit
                                                           found.cgroups.size() + found.left_out));
 }
 
-void TargetTracker::tell_of_skipped(PollReport& report) const {
+void TargetTracker::report_skipped(PollReport& report) const {
   if (!cgroups_.discovery) return;
   const cgroup::Discovery& discovery = *cgroups_.discovery;
   const cgroup::Tree::Skipped skipped = discovery.skipped();

@@ -86,7 +86,7 @@ class TargetTracker {
   bool names_changed(Clock::time_point now, PollReport& report);
   bool any_expired(Clock::time_point now) const;
   void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report);
-  void tell_of_skipped(PollReport& report) const;
+  void report_skipped(PollReport& report) const;
   bool may_admit(Clock::time_point now) const;
   std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now, PollReport& report);
   void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);

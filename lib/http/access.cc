@@ -70,7 +70,7 @@ Result<std::shared_ptr<const Access>> make_access(AccessSettings settings) {
   return std::shared_ptr<const Access>{std::move(access)};
 }
 
-bool lets_strangers_in(const Access& access) {
+bool allows_anonymous(const Access& access) {
   const AccessSettings& settings = access.settings();
   const bool verifies =
       settings.tls && settings.tls->client_certificate == ClientCertificate::kRequiredAndVerified;

@@ -77,7 +77,7 @@ class Access;
 Result<std::shared_ptr<const Access>> make_access(AccessSettings settings);
 
 /// Whether a client can come in that has neither a password nor a verified certificate.
-bool lets_strangers_in(const Access& access);
+bool allows_anonymous(const Access& access);
 
 /// Plain HTTP for everybody.
 std::shared_ptr<const Access> open_access();

@@ -23,7 +23,7 @@ void Admission::admit(Socket socket, const Peer& peer) {
 
 void Admission::refuse(Socket socket, const Peer& peer) {
   ++service_->troubles.connection_limit;
-  tell_of_crowd();
+  report_connection_limit();
   const std::size_t most = service_->site.limits.max_refusals;
   if (refused_.count() >= most && !refused_.close_oldest()) return;
   refused_.add(http::refuse(std::move(socket), peer, service_), peer);
@@ -34,7 +34,7 @@ bool Admission::has_room_for(const Peer& newcomer) {
   if (closes_stalled()) return true;
   if (!served_.close_beyond_share_of(newcomer)) return false;
   ++service_->troubles.peer_share;
-  tell_of_crowd();
+  report_connection_limit();
   return true;
 }
 
@@ -44,7 +44,7 @@ bool Admission::closes_stalled() {
   if (!closed) return false;
   const bool was_at_work = *closed == Phase::kAsking || *closed == Phase::kTaking;
   ++(was_at_work ? service_->troubles.stalled_closed : service_->troubles.idle_closed);
-  if (was_at_work) tell_of_crowd();
+  if (was_at_work) report_connection_limit();
   return true;
 }
 
@@ -65,8 +65,8 @@ void Admission::recover() {
   }
 }
 
-void Admission::tell_of_crowd() const {
-  if (service_->site.on_crowd) service_->site.on_crowd();
+void Admission::report_connection_limit() const {
+  if (service_->site.on_connection_limit) service_->site.on_connection_limit();
 }
 
 void Admission::close_all() {

@@ -56,7 +56,7 @@ class Admission {
  private:
   bool has_room_for(const Peer& newcomer);
   bool closes_stalled();
-  void tell_of_crowd() const;
+  void report_connection_limit() const;
 
   std::shared_ptr<Service> service_;
   OpenConnections served_;

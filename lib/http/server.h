@@ -110,7 +110,7 @@ struct Site {
   std::function<std::shared_ptr<const Access>()> access = open_access;
   /// A client has come at the limit of connections, and it or another one that was not idle had to
   /// go: as often as that happens, so do little. On the loop; may be empty.
-  std::function<void()> on_crowd = {};
+  std::function<void()> on_connection_limit = {};
 };
 
 /// What became of clients and no handler saw: counts since the start.

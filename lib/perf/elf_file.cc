@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 
 // Far more than linked programs have. They bound what a header can make us read.
-constexpr std::uint64_t kMostSections = 1 << 20;
-constexpr std::uint64_t kMostSegments = 1 << 16;
+constexpr std::uint64_t kMaxSections = 1 << 20;
+constexpr std::uint64_t kMaxSegments = 1 << 16;
 
 /// The entry of a 32-bit file for each of 64 bits, and what libelf calls both.
 template <typename Wide>
@@ -180,7 +180,7 @@ void ElfFile::visit_entries(std::uint64_t offset, std::uint64_t count, std::uint
 
 std::optional<Elf64_Shdr> ElfFile::section(std::uint64_t index) const {
   std::optional<Elf64_Shdr> found;
-  if (header_.e_shoff == 0 || index >= kMostSections) return found;
+  if (header_.e_shoff == 0 || index >= kMaxSections) return found;
   visit_entries<Elf64_Shdr>(header_.e_shoff + index * header_.e_shentsize, 1, header_.e_shentsize,
                             [&](const Elf64_Shdr& section) {
                               found = section;
@@ -193,13 +193,13 @@ std::optional<Elf64_Shdr> ElfFile::section(std::uint64_t index) const {
 std::uint64_t ElfFile::count_sections() const {
   if (header_.e_shnum != 0) return header_.e_shnum;
   const std::optional<Elf64_Shdr> first = section(0);
-  return first ? std::min<std::uint64_t>(first->sh_size, kMostSections) : 0;
+  return first ? std::min<std::uint64_t>(first->sh_size, kMaxSections) : 0;
 }
 
 std::uint64_t ElfFile::count_segments() const {
   if (header_.e_phnum != PN_XNUM) return header_.e_phnum;
   const std::optional<Elf64_Shdr> first = section(0);
-  return first ? std::min<std::uint64_t>(first->sh_info, kMostSegments) : 0;
+  return first ? std::min<std::uint64_t>(first->sh_info, kMaxSegments) : 0;
 }
 
 std::optional<Elf64_Shdr> ElfFile::section_of_type(Elf64_Word type) const {

@@ -16,17 +16,17 @@ namespace {
 
 // What is read of a file at most. A browser with all its debug symbols, one of the largest programs
 // there are, has 2 million symbols with 200 MB of names.
-constexpr std::uint64_t kMostSymbols = 1 << 24;
-constexpr std::uint64_t kMostNameBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxSymbols = 1 << 24;
+constexpr std::uint64_t kMaxNameBytes = std::uint64_t{1} << 30;
 
 /// Places where the wanted name ends another one, as linkers let names share their ends. One of a
 /// single letter ends up to each sixth of all names.
-constexpr std::size_t kMostPlaces = 1 << 22;
+constexpr std::size_t kMaxPlaces = 1 << 22;
 
 // Of the search for the name that was meant.
-constexpr std::size_t kLongestSuggestion = 128;
-constexpr std::size_t kMostNames = 1 << 22;
-constexpr std::size_t kMostComparisons = 200'000;
+constexpr std::size_t kMaxSuggestionBytes = 128;
+constexpr std::size_t kMaxNames = 1 << 22;
+constexpr std::size_t kMaxComparisons = 200'000;
 
 bool is_function_of_this_file(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
@@ -53,8 +53,8 @@ std::vector<SymbolTable> symbol_tables(const ElfFile& elf) {
 }
 
 bool is_too_large(const SymbolTable& table) {
-  return table.symbols.sh_size / sizeof(Elf64_Sym) > kMostSymbols ||
-         table.names.sh_size > kMostNameBytes;
+  return table.symbols.sh_size / sizeof(Elf64_Sym) > kMaxSymbols ||
+         table.names.sh_size > kMaxNameBytes;
 }
 
 /// The content of a section of names, block by block, each behind the last `overlap` bytes of the
@@ -93,11 +93,11 @@ std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, con
               [&](std::uint64_t begin, std::string_view bytes, std::size_t) {
                 for (std::size_t at = 0; (at = find_from(at, wanted, bytes)) != bytes.npos; ++at) {
                   places.push_back(static_cast<std::uint32_t>(begin + at));
-                  if (places.size() > kMostPlaces) return false;
+                  if (places.size() > kMaxPlaces) return false;
                 }
                 return true;
               });
-  if (places.size() > kMostPlaces) return {};
+  if (places.size() > kMaxPlaces) return {};
   return places;
 }
 
@@ -143,7 +143,7 @@ std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Sh
   std::vector<std::uint32_t> starts;
   elf.visit_symbols(symbols, [&](const Elf64_Sym& symbol) {
     if (is_function_of_this_file(symbol)) starts.push_back(symbol.st_name);
-    return starts.size() < kMostNames;
+    return starts.size() < kMaxNames;
   });
   std::sort(starts.begin(), starts.end());
   starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
@@ -160,15 +160,15 @@ class Suggestion {
   void look_at(const ElfFile& elf, const Elf64_Shdr& names,
                const std::vector<std::uint32_t>& starts) {
     auto start = starts.begin();
-    visit_names(elf, names, kLongestSuggestion,
+    visit_names(elf, names, kMaxSuggestionBytes,
                 [&](std::uint64_t begin, std::string_view bytes, std::size_t seen) {
                   for (std::size_t end = seen; (end = bytes.find('\0', end)) != bytes.npos; ++end) {
                     for (; start != starts.end() && *start <= begin + end; ++start) {
                       const std::uint64_t size = begin + end - *start;
-                      if (size <= kLongestSuggestion) offer(bytes.substr(end - size, size));
+                      if (size <= kMaxSuggestionBytes) offer(bytes.substr(end - size, size));
                     }
                   }
-                  return start != starts.end() && comparisons_ < kMostComparisons;
+                  return start != starts.end() && comparisons_ < kMaxComparisons;
                 });
   }
 
@@ -176,7 +176,7 @@ class Suggestion {
 
  private:
   void offer(std::string_view name) {
-    if (comparisons_ >= kMostComparisons || wanted_.size() > kLongestSuggestion) return;
+    if (comparisons_ >= kMaxComparisons || wanted_.size() > kMaxSuggestionBytes) return;
     ++comparisons_;
     const std::size_t distance = edit_distance(wanted_, name, distance_);
     if (distance >= distance_) return;

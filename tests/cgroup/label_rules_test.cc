@@ -106,10 +106,10 @@ TEST(LabelRulesTest, KeepTheBytesOfAPathThatAreNoCharacters) {
 
 TEST(LabelRulesTest, GiveNoLabelThatIsLongerThanAllowedAndNeverAPartOfIt) {
   const LabelRules rules({rule("re:(.+)", {{"twice", "$1$1"}, {"once", "$1"}})});
-  const std::string path = "/" + std::string(kLongestLabel / 2, 'x');
+  const std::string path = "/" + std::string(kMaxLabelBytes / 2, 'x');
 
   EXPECT_THAT(rules.labels_of(path), ElementsAre(Pair("once", path)));
-  EXPECT_THAT(rules.labels_of("/" + std::string(kLongestLabel / 4, '\xff')), IsEmpty());
+  EXPECT_THAT(rules.labels_of("/" + std::string(kMaxLabelBytes / 4, '\xff')), IsEmpty());
 }
 
 }  // namespace

@@ -867,9 +867,9 @@ TEST_F(TreeTest, APathThatIsTooLongCostsWhatIsBelowIt) {
 TEST_F(TreeTest, APathOfExactlyTheLengthAllowedIsKnownAndOneByteMoreIsSkippedAndCounted) {
   const std::string above(200, 'd');
   std::string path;
-  while (path.size() + 2 * above.size() < Tree::kLongestPath) path += "/" + above;
+  while (path.size() + 2 * above.size() < Tree::kMaxPathBytes) path += "/" + above;
   host_.make(path);
-  const std::size_t left = Tree::kLongestPath - path.size() - 1;
+  const std::size_t left = Tree::kMaxPathBytes - path.size() - 1;
   host_.make(path + "/" + std::string(left, 'x'));
   Tree tree = looked(selection({"/**"}));
   EXPECT_EQ(tree.directories().count(path + "/" + std::string(left, 'x')), 1U);

@@ -195,7 +195,7 @@ TEST(AccessTest, RefusesHeadersThatWouldBeMoreThanOneLine) {
 TEST(AccessTest, LetsStrangersInUnlessUsersOrVerifiedCertificatesAreNeeded) {
   const auto lets_in = [](AccessSettings settings) {
     const auto access = make_access(std::move(settings));
-    return access && lets_strangers_in(**access);
+    return access && allows_anonymous(**access);
   };
   AccessSettings asked = with_tls();
   asked.tls->client_ca.text = identity().certificate();

@@ -297,9 +297,9 @@ TEST_F(AdmissionTest, ClosesNobodyWhileDescriptorsAreOutAndNobodyComes) {
   EXPECT_EQ(troubles().accept_error, 0u);
 }
 
-TEST_F(AdmissionTest, TellsOfACrowdAndWhoHasMostOfIt) {
+TEST_F(AdmissionTest, ReportsTheConnectionLimitAndWhoHasMostConnections) {
   std::atomic<int> told = 0;
-  on_crowd_ = [&] { ++told; };
+  on_connection_limit_ = [&] { ++told; };
   start(room_for(4));
   const std::vector<RawClient> crowd = this->crowd(4);
   ASSERT_EQ(told, 0);

@@ -46,7 +46,7 @@ class ServerTest : public testing::Test {
     Site site{.routes = routes(),
               .limits = limits,
               .access = [this] { return access_; },
-              .on_crowd = on_crowd_};
+              .on_connection_limit = on_connection_limit_};
     auto server = Server::listen(loop_, worker_, listening, std::move(site));
     ASSERT_TRUE(server) << describe(server.error());
     server_ = *std::move(server);
@@ -161,7 +161,7 @@ class ServerTest : public testing::Test {
   boost::asio::io_context loop_;
   boost::asio::thread_pool worker_{1};
   std::shared_ptr<const Access> access_ = open_access();  ///< of the loop's thread
-  std::function<void()> on_crowd_;                        ///< set before start()
+  std::function<void()> on_connection_limit_;             ///< set before start()
   std::vector<Respond> kept_;                             ///< by /later; of the loop's thread
   std::atomic<std::size_t> later_asked_ = 0;
   std::unique_ptr<Server> server_;

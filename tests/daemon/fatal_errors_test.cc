@@ -1,4 +1,4 @@
-#include "daemon/last_words.h"
+#include "daemon/fatal_errors.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -36,21 +36,24 @@ void fill_stderr() {
   ::dup2(ends[1], STDERR_FILENO);
 }
 
-TEST(LastWordsTest, AnExceptionThatNobodyCatchesIsToldAndEndsTheProgram) {
-  EXPECT_EXIT((install_last_words(LogFormat::kLogfmt), throw_unhandled()), ExitedWithCode(kUnable),
+TEST(FatalErrorsTest, AnUnhandledExceptionIsReportedAndEndsTheProgram) {
+  EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kLogfmt), throw_unhandled()),
+              ExitedWithCode(kUnable),
               "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends by an error that "
               "nothing handles: no [?]x[?][?].2J\"\n$");
 }
 
-TEST(LastWordsTest, LackOfMemoryIsToldAndEndsTheProgram) {
-  EXPECT_EXIT((install_last_words(LogFormat::kJson), run_out_of_memory()), ExitedWithCode(kUnable),
+TEST(FatalErrorsTest, LackOfMemoryIsReportedAndEndsTheProgram) {
+  EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kJson), run_out_of_memory()),
+              ExitedWithCode(kUnable),
               "^.\"ts\":\"[^\"]*Z\",\"level\":\"error\",\"msg\":\"out of memory, [^\"]*Remedy: "
               "[^\"]*\".\n$");
 }
 
-TEST(LastWordsTest, AStderrThatNobodyReadsDoesNotKeepTheProgramFromItsEnd) {
-  EXPECT_EXIT((install_last_words(LogFormat::kLogfmt), fill_stderr(), run_out_of_memory()),
-              ExitedWithCode(kUnable), "");
+TEST(FatalErrorsTest, AFullStderrDoesNotKeepTheProgramFromEnding) {
+  EXPECT_EXIT(
+      (install_fatal_error_handlers(LogFormat::kLogfmt), fill_stderr(), run_out_of_memory()),
+      ExitedWithCode(kUnable), "");
 }
 
 }  // namespace

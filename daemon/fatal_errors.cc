@@ -1,4 +1,4 @@
-#include "daemon/last_words.h"
+#include "daemon/fatal_errors.h"
 
 #include <unistd.h>
 
@@ -14,8 +14,8 @@
 namespace pex::daemon {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{200};
-constexpr std::size_t kLongestLine = 1024;
+constexpr std::chrono::milliseconds kStderrTimeout{200};
+constexpr std::size_t kMaxLine = 1024;
 
 constexpr const char* kOutOfMemory =
     "out of memory, the program ends. Remedy: raise MemoryMax= in the unit or the container's "
@@ -24,7 +24,7 @@ constexpr const char* kOutOfMemory =
 constexpr const char* kUnhandled = "the program ends by an error that nothing handles: ";
 
 std::atomic<bool> is_json = false;
-std::atomic_flag is_speaking = ATOMIC_FLAG_INIT;
+std::atomic_flag is_ending = ATOMIC_FLAG_INIT;
 
 /// std::gmtime may read a file and allocate.
 int print_time(char* place, std::size_t size) {
@@ -49,17 +49,17 @@ void make_plain(char* text) {
 }
 
 [[noreturn]] void end_with(const char* message, const char* detail) {
-  while (is_speaking.test_and_set()) ::pause();  // another thread ends the program
+  while (is_ending.test_and_set()) ::pause();  // another thread ends the program
   char time[64];
   (void)print_time(time, sizeof time);
-  char what[kLongestLine / 2];
+  char what[kMaxLine / 2];
   std::snprintf(what, sizeof what, "%s%s", message, detail);
   make_plain(what);
-  char line[kLongestLine];
+  char line[kMaxLine];
   const char* format = is_json ? "{\"ts\":\"%s\",\"level\":\"error\",\"msg\":\"%s\"}\n"
                                : "ts=%s level=error msg=\"%s\"\n";
   std::snprintf(line, sizeof line, format, time, what);
-  (void)write_to_stderr_within(kPatience, line);
+  (void)write_to_stderr_within(kStderrTimeout, line);
   ::_exit(kUnable);
 }
 
@@ -81,7 +81,7 @@ void make_plain(char* text) {
 
 }  // namespace
 
-void install_last_words(LogFormat format) {
+void install_fatal_error_handlers(LogFormat format) {
   is_json = format == LogFormat::kJson;
   std::set_new_handler(end_without_memory);
   std::set_terminate(end_unhandled);
