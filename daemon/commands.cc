@@ -44,9 +44,13 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
     return std::make_unique<App>(loop, options, kernel, log);
   } catch (const boost::system::system_error& refused) {
     const int code = refused.code().value();
-    if (code != EAGAIN) return Error{code, std::string("start: ") + refused.what(), {}};
-    return Error{code, "start the threads that render, check passwords and reload",
-                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+    if (code == EAGAIN) {
+      return Error{code, "start the threads that render, check passwords and reload",
+                   "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+    }
+    const bool lacks_descriptor = code == EMFILE || code == ENFILE;
+    return Error{code, std::string("start: ") + refused.what(),
+                 lacks_descriptor ? "raise LimitNOFILE= in the unit, or ulimit -n" : ""};
   }
 }
 

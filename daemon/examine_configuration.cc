@@ -87,7 +87,7 @@ Finding not_followed(const cgroup::Tree::Skipped& skipped, std::string what) {
   return {State::kNote, "cgroups", std::move(what),
           "what is in " + number(skipped.beyond_limit) +
               " directories beyond the limit is not counted; most are in " + skipped.most_in,
-          "raise limits.max_cgroup_directories, or find out who makes so many"};
+          "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
 }
 
 /// Of the cgroups that are there now.

@@ -21,7 +21,7 @@ constexpr const char* kOutOfMemory =
     "out of memory, the program ends. Remedy: raise MemoryMax= in the unit or the container's "
     "limit "
     "on memory, or select fewer cgroups or events";
-constexpr const char* kUnhandled = "the program ends by an error that nothing handles: ";
+constexpr const char* kUnhandled = "the program ends because of an unhandled exception: ";
 
 std::atomic<bool> is_json = false;
 std::atomic_flag is_ending = ATOMIC_FLAG_INIT;

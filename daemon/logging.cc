@@ -116,11 +116,12 @@ struct Log::Sink {
 
   void report_drops(std::uint64_t lines, Clock::time_point at) {
     if (lines == 0) return;
-    const Entry entry{at,
-                      LogLevel::kWarn,
-                      "log lines were dropped here, as nobody read them in time",
-                      {{"lines", std::to_string(lines)}},
-                      0};
+    const Entry entry{
+        at,
+        LogLevel::kWarn,
+        "log lines are missing here, because stderr or the journal did not accept them in time",
+        {{"lines", std::to_string(lines)}},
+        0};
     if (!write(entry)) unreported_drops += lines;
   }
 

@@ -27,7 +27,7 @@ using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 /// has its thread.
 ///
 /// Nobody waits for a reader: lines go through a queue to a thread that writes them. When it is
-/// full (4096 lines, 4 MB), a line is dropped, and a later one says how many were. Where there is
+/// full (4096 lines, 4 MiB), a line is dropped, and a later one says how many were. Where there is
 /// no thread to be had, a line that stderr does not take at once is dropped. spdlog makes the time
 /// stamps; its own queue joins its thread at the end, however long that takes, and has no place for
 /// fields.
@@ -46,7 +46,7 @@ class Log {
   void warn(const Error& error, LogFields fields = {});
   void error(const Error& error, LogFields fields = {});
 
-  /// Lines that nobody read in time, or that could not be written.
+  /// Lines that were dropped: not accepted in time, or not written.
   std::uint64_t dropped() const;
 
  private:

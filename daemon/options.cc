@@ -76,22 +76,14 @@ constexpr const char* kFooter =
     "'health' asks the program that runs with the same options whether it is well.\n"
     "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
     "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
-    "doctor found something configured that cannot be counted here, or who was asked for health "
-    "is\n"
-    "not well; 2 wrong command line; 3 out of memory, or an error that nothing handles.";
+    "doctor found something configured that cannot be counted here, or the server that\n"
+    "health asked is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;
 }
 
-void declare(CLI::App& app, Options& options) {
-  app.add_option("--config.file", options.config_file,
-                 "Configuration to read; without it, an embedded default that adapts to the "
-                 "machine.")
-      ->type_name("FILE");
-  app.add_flag("--config.check", options.check_config,
-               "Read the configuration, try every event on this machine, print a table and end.");
-  app.add_flag("--once", options.once, "Poll twice, one interval apart, print one scrape and end.");
+void declare_web(CLI::App& app, Options& options) {
   app.add_option(
          "--web.listen-address", options.listen_addresses,
          "Address to serve on: host:port, :port, [v6]:port or unix:/path. May be repeated. [:" +
@@ -107,12 +99,12 @@ void declare(CLI::App& app, Options& options) {
   app.add_option(
          "--web.max-requests", options.max_requests,
          "Different texts that scrapes may wait for at a time; all that ask for the same one "
-         "share it. 0 for no limit. [40]")
+         "share it. Scrapes with collect[] or exclude[] have a second queue of the same size. "
+         "0 for no limit. [40]")
       ->type_name("NUMBER");
-  app.add_flag(
-      "--web.enable-lifecycle", options.lifecycle,
-      "Let clients have the configuration read anew, by POST /-/reload. Use it with users: "
-      "see docs/serving.md.");
+  app.add_flag("--web.enable-lifecycle", options.lifecycle,
+               "Let clients reload the configuration with POST /-/reload. Configure users as well "
+               "(--web.config.file): see docs/serving.md.");
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
       ->check([](const std::string& path) {
@@ -121,6 +113,17 @@ void declare(CLI::App& app, Options& options) {
                    : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
       })
       ->transform([](const std::string& path) { return as_requested(path); });
+}
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("--config.file", options.config_file,
+                 "Configuration to read; without it, an embedded default that adapts to the "
+                 "machine.")
+      ->type_name("FILE");
+  app.add_flag("--config.check", options.check_config,
+               "Read the configuration, try every event on this machine, print a table and end.");
+  app.add_flag("--once", options.once, "Poll twice, one interval apart, print one scrape and end.");
+  declare_web(app, options);
   app.add_option("--path.sysfs", options.roots.sysfs,
                  "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
       ->type_name("DIR");

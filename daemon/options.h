@@ -19,7 +19,7 @@ enum ExitStatus {
   kOk = 0,
   kFailed = 1,  ///< configuration or start-up: one line on stderr says what and what to do
   kUsage = 2,   ///< the command line is not understood
-  kUnable = 3,  ///< out of memory, or an error that nothing handles: one line on stderr
+  kUnable = 3,  ///< out of memory, or an unhandled error: one line on stderr
 };
 
 enum class ListOutput { kText, kJson };

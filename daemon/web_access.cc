@@ -114,17 +114,18 @@ bool opens_any(const std::vector<config::Downgrade>& downgrades) {
 }
 
 std::string needless_downgrade_flag(const std::string& file) {
-  return describe({0,
-                   "the web configuration '" + file +
-                       "' has 'allow_downgrade: true', and takes no protection away",
-                   "remove the key: with it, a damaged file can open the server"});
+  return describe(
+      {0,
+       "the web configuration '" + file +
+           "' contains 'allow_downgrade: true', although it removes no protection",
+       "remove the key: while it is there, a truncated file can switch off TLS or logins"});
 }
 
 std::string no_protection_warning(const std::string& file) {
   return describe({0,
                    "the web configuration '" + file +
-                       "' has neither TLS nor users, so everybody who reaches this server may "
-                       "scrape it in plain HTTP",
+                       "' has neither TLS nor users: anyone who can connect to this server can "
+                       "read all metrics over plain HTTP",
                    "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
 }
 
@@ -218,7 +219,8 @@ void WebAccess::report_unstable(const OnReload& on_reload, const Moment& now) {
                       "the web configuration '" + file_ +
                           "', or a file that it names, has kept changing for a minute, so it is "
                           "not read",
-                      "find out who writes to it, and let it be for a second"}};
+                      "find out which program writes to it; the file is read once it has not "
+                      "changed for one second"}};
   on_reload(reload);
 }
 

@@ -67,14 +67,14 @@ constexpr std::string_view kRefused = "refused";
 
 Error adopted_downgrade(const config::Downgrade& downgrade) {
   return {0, "the web configuration now protects less: " + describe(downgrade),
-          "if this is not meant, restore it in the file"};
+          "if this was not intended, restore it in the file"};
 }
 
 Error refused_downgrade(const config::Downgrade& downgrade) {
   return {0,
           "the web configuration is not adopted, because it would open the server: " +
               describe(downgrade),
-          "restore it in the file; or, if it is meant, restart the exporter or add "
+          "restore it in the file; or, if the change is intended, restart the exporter or add "
           "'allow_downgrade: true' as the last line of the file"};
 }
 
@@ -128,14 +128,14 @@ Result<void, std::vector<Error>> WebServer::listen() {
   return {};
 }
 
-/// Whoever reaches it may then have the configuration read as often as the limit allows.
+/// Any client may then reload the configuration as often as the limit allows.
 void WebServer::warn_of_open_lifecycle() {
   if (!options_.lifecycle || !server_->serves_other_machines()) return;
   if (!http::allows_anonymous(*current_access())) return;
   log_.warn(
       Error{0,
-            "--web.enable-lifecycle lets every client that reaches this port have the "
-            "configuration read anew",
+            "any client that can connect can reload the configuration, because "
+            "--web.enable-lifecycle is set and no login is needed",
             "configure basic_auth_users in --web.config.file, or listen on a loopback address "
             "or unix socket"});
 }
@@ -267,7 +267,11 @@ void WebServer::log_connection_limit(const http::Server::Share& busiest) {
   const auto more = [&](std::uint64_t http::Troubles::*count) {
     return std::to_string(now.*count - logged_troubles_.*count);
   };
-  log_.warn("more clients came than the limit of connections allows",
+  log_.warn(Error{0,
+                  "clients were refused or closed at the limit of connections, or for lack of file "
+                  "descriptors",
+                  "find out what 'peer' is; if it is legitimate and LimitNOFILE= is below 7680, "
+                  "raise it"},
             {{"refused", more(&http::Troubles::connection_limit)},
              {"closed_stalled", more(&http::Troubles::stalled_closed)},
              {"closed_beyond_share", more(&http::Troubles::peer_share)},

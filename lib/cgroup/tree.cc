@@ -121,8 +121,10 @@ Result<> Tree::enter_root(Look& look) {
   struct stat status {};
   if (::stat(root_.c_str(), &status) != 0) return cannot_read(errno, root_);
   if (device_.value_or(status.st_dev) != status.st_dev) {
-    return Error{0, "follow the cgroups in '" + root_ + "': another file system is there by now",
-                 "unmount what was mounted over it, or mount it again and reload the exporter"};
+    return Error{
+        0,
+        "not looking for new cgroups in '" + root_ + "': another file system is mounted there now",
+        "unmount it, or mount the cgroup file system again and reload the exporter"};
   }
   device_ = status.st_dev;
   return enter("", look);

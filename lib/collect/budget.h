@@ -43,7 +43,7 @@ struct Need {
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
 /// Descriptors of a limit of `open_files` that are kept free for the clients, those that are
-/// refused included (http::Limits). Not in proportion: a twelfth, within bounds.
+/// refused included (http::Limits). A twelfth of the limit, at least 96 and at most 640.
 std::size_t client_files(std::size_t open_files);
 
 /// The same, and those for the files of the process itself.

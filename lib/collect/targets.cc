@@ -9,7 +9,8 @@ namespace {
 using Found = cgroup::Discovery::Found;
 
 constexpr std::string_view kUnwatched =
-    "watch the tree of cgroups: inotify has no room for more, so each look is at the whole tree";
+    "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is read each "
+    "time";
 
 std::string number_of(std::size_t n, const char* one, const char* many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
@@ -17,32 +18,33 @@ std::string number_of(std::size_t n, const char* one, const char* many) {
 
 Error gave_way_to_others(const cgroup::Discovery::GaveWay& gave_way) {
   return Error{0,
-               "go on counting " + number_of(gave_way.cgroups, "cgroup", "cgroups") + ": '" +
-                   gave_way.rich + "' had more than its share, and '" + gave_way.poor +
-                   "' less than it wants",
+               "stopped counting " + number_of(gave_way.cgroups, "cgroup", "cgroups") +
+                   " to make room: '" + gave_way.rich + "' had more than its fair share, and '" +
+                   gave_way.poor + "' less",
                "raise the limit that leaves cgroups out, or select fewer in cgroups.include"};
 }
 
 Error unwatched_directories(std::size_t unwatched) {
   return Error{0,
-               "watch " + number_of(unwatched, "directory", "directories") +
-                   " of cgroups: the exporter takes half of the inotify watches of its "
-                   "user, so what comes there is found within a minute",
+               "not watching " + number_of(unwatched, "directory", "directories") +
+                   " of the cgroup tree, because the exporter uses at most half of "
+                   "fs.inotify.max_user_watches; changes there are found within a minute",
                "raise fs.inotify.max_user_watches"};
 }
 
 Error too_many_directories(const Budget& budget, const cgroup::Tree::Skipped& skipped) {
-  return Error{0,
-               "follow " + number_of(skipped.beyond_limit, "directory", "directories") +
-                   " of cgroups: only " + std::to_string(budget.max_directories) +
-                   " are followed, and most of the others are in '" + skipped.most_in + "'",
-               "raise limits.max_cgroup_directories, or find out who makes so many"};
+  return Error{
+      0,
+      "not following " + number_of(skipped.beyond_limit, "directory", "directories") +
+          " of the cgroup tree: the limit is " + std::to_string(budget.max_directories) +
+          ", and most of the others are in '" + skipped.most_in + "'",
+      "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
 }
 
 Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
   return Error{0,
-               "count " + number_of(skipped.path_too_long, "cgroup", "cgroups") +
-                   " and all below: the path is longer than " +
+               "not counting " + number_of(skipped.path_too_long, "cgroup", "cgroups") +
+                   " and everything below: the path is longer than " +
                    std::to_string(cgroup::Tree::kMaxPathBytes) + " bytes, for example in '" +
                    skipped.longest_in + "'",
                "give them shorter names, or nest them less deep"};

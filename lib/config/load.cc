@@ -63,9 +63,9 @@ constexpr Key<Limits> kLimitsKeys[] = {
         "microseconds of that CPU. Cgroups beyond that wait, and those that came first are next."),
     number_key<&Limits::max_cgroup_directories, kDirectories>(
         "max_cgroup_directories",
-        "Directories of the tree of cgroups that are known and watched for new ones. Where there "
-        "are more, they are divided fairly among the subtrees of each directory, and what is "
-        "beyond that is not found; that is reported."),
+        "Most directories of the cgroup tree that are read and watched. If there are more, the "
+        "limit is divided fairly among the subtrees of each directory. Cgroups in the other "
+        "directories are not found; the log and a metric report how many directories those are."),
 };
 
 constexpr Key<Config> kConfigKeys[] = {

@@ -49,13 +49,13 @@ inline constexpr FamilyRow kSelfFamilies[] = {
      "limit, or in a directory that cannot be read."},
     {"perf_event_exporter_cgroups_dropped_total", FamilyType::kCounter,
      "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",
-     "Cgroups that matched and were not counted, by the limit that they met; fair_share: they were "
-     "counted, and gave way to one in a directory that had less than its share."},
+     "Cgroups that match and were not counted, by the limit that excluded them. fair_share: the "
+     "cgroup was counted, and was replaced by one from a directory with less than its fair share."},
     {"perf_event_exporter_cgroup_directories", FamilyType::kGauge,
      "`state`: followed, unwatched, beyond_limit, path_too_long",
-     "Directories of the tree of cgroups by state: followed; unwatched, so changes are found once "
-     "a minute; or not followed, with all below them, because of the limit on directories or "
-     "because their paths are too long."},
+     "Directories of the cgroup tree by state. followed: changes are seen at once. unwatched: "
+     "changes are found within a minute. beyond_limit, path_too_long: not read, with everything "
+     "below them."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Cgroups that matched and were gone before all their counters were open."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",
@@ -67,8 +67,8 @@ inline constexpr FamilyRow kSelfFamilies[] = {
     {"perf_event_exporter_http_troubles_total", FamilyType::kCounter, "`reason`",
      "Clients and requests that were refused, dropped or closed, by reason."},
     {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",
-     "Messages that are missing in the log, because nobody read it in time or it could not be "
-     "written."},
+     "Log messages that were dropped, because stderr or the journal did not accept them in time or "
+     "writing failed."},
     {"perf_event_exporter_web_config_last_reload_successful", FamilyType::kGauge, "",
      "Whether the last load of the web configuration and of the files it names succeeded. 0: what "
      "is in force is an earlier version of these files."},

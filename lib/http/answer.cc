@@ -22,8 +22,10 @@ constexpr RefusalRow kRefusals[] = {
     {400, "400 Bad Request: this is not a well-formed HTTP/1.1 or HTTP/1.0 request\n"},
     {401, "401 Unauthorized: a user and password of this exporter are needed\n"},
     {403,
-     "403 Forbidden: a page of another site has sent this request. To send it yourself, leave out "
-     "the fields Origin and Sec-Fetch-Site, as curl does; a proxy has to pass the field Host on\n"},
+     "403 Forbidden: a browser sent this request for a page of another site. To send it yourself, "
+     "use curl, or leave out the fields Origin and Sec-Fetch-Site. A reverse proxy must forward "
+     "the "
+     "Host field.\n"},
     {404, "404 Not Found: nothing is served at this path\n"},
     {408, "408 Request Timeout: the request head did not arrive in time\n"},
     {413, "413 Payload Too Large: requests with a body are not taken\n"},

@@ -914,8 +914,8 @@ TEST_F(TreeTest, WhatIsMountedOverTheTreeIsNotTakenForIt) {
   const Result<bool> over = tree.update(kStart + kMinute);
 
   ASSERT_FALSE(over);
-  EXPECT_EQ(over.error().attempted, "follow the cgroups in '" + host_.path("link") +
-                                        "': another file system is there by now");
+  EXPECT_EQ(over.error().attempted, "not looking for new cgroups in '" + host_.path("link") +
+                                        "': another file system is mounted there now");
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/a")));
 
   fs::remove(host_.path("link"));

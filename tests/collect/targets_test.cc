@@ -142,8 +142,8 @@ TEST_F(TargetTrackerTest, OneThatGivesWayToAnotherTenantIsReportedWithBothDirect
   EXPECT_EQ(report.cgroups_dropped, (Dropped{{kFairShare, 1}}));
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(report.failures.begin()->second.first.attempted,
-            "go on counting 1 cgroup: '/rich' had more than its share, and '/poor' less than it "
-            "wants");
+            "stopped counting 1 cgroup to make room: '/rich' had more than its fair share, and "
+            "'/poor' less");
 }
 
 TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereMostOfItIs) {
@@ -161,11 +161,12 @@ TEST_F(TargetTrackerTest, WhatIsNotFollowedOfTheTreeIsReportedEachTimeWithWhereM
     EXPECT_EQ(report.now.cgroup_directories.path_too_long, 1U);
     std::vector<std::string> said;
     for (const auto& [cause, failure] : report.failures) said.push_back(failure.first.attempted);
-    EXPECT_THAT(said, testing::UnorderedElementsAre(
-                          "follow 1 directory of cgroups: only 4 are followed, and most of the "
-                          "others are in '/many'",
-                          "count 1 cgroup and all below: the path is longer than 1024 bytes, "
-                          "for example in '/long'"));
+    EXPECT_THAT(said,
+                testing::UnorderedElementsAre(
+                    "not following 1 directory of the cgroup tree: the limit is 4, and most of "
+                    "the others are in '/many'",
+                    "not counting 1 cgroup and everything below: the path is longer than 1024 "
+                    "bytes, for example in '/long'"));
   }
 }
 

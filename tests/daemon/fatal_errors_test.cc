@@ -39,8 +39,8 @@ void fill_stderr() {
 TEST(FatalErrorsTest, AnUnhandledExceptionIsReportedAndEndsTheProgram) {
   EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kLogfmt), throw_unhandled()),
               ExitedWithCode(kUnable),
-              "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends by an error that "
-              "nothing handles: no [?]x[?][?].2J\"\n$");
+              "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends because of an "
+              "unhandled exception: no [?]x[?][?].2J\"\n$");
 }
 
 TEST(FatalErrorsTest, LackOfMemoryIsReportedAndEndsTheProgram) {

@@ -476,7 +476,7 @@ TEST_F(WebAccessTest, SaysNothingOfACertificateWhoseKeyComesWithinASecond) {
 TEST_F(WebAccessTest, SaysAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrape) {
   for (const char* text : {"", "# nothing\n", "rate_limit: {interval: 1s, burst: 5}\n"}) {
     (void)load(text);
-    EXPECT_THAT(remarks_, ElementsAre(HasSubstr("everybody who reaches this server may scrape")));
+    EXPECT_THAT(remarks_, ElementsAre(HasSubstr("anyone who can connect to this server can read")));
   }
   (void)load(users("a"));
   EXPECT_THAT(remarks_, IsEmpty());

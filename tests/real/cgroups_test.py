@@ -494,7 +494,7 @@ class TenantsTest(unittest.TestCase):
 
         self.assertEqual(self.counted_below(scrape, "tenant"), self.LIMIT - 1)
         self.assertEqual(scrape.value(EXPORTER + "cgroups_dropped_total", reason="fair_share"), 1)
-        self.assertIn("had more than its share", daemon.stderr())
+        self.assertIn("had more than its fair share", daemon.stderr())
 
     def test_directories_without_end_do_not_hide_another_tenant(self):
         followed = 1000
@@ -510,7 +510,7 @@ class TenantsTest(unittest.TestCase):
             EXPORTER + "cgroup_directories", state="beyond_limit") > followed)
         self.assertLessEqual(scrape.value(EXPORTER + "cgroup_directories", state="followed"),
                              followed)
-        self.assertIn(f"only {followed} are followed", daemon.stderr())
+        self.assertIn(f"the limit is {followed}, and most of the others", daemon.stderr())
         self.assertIn(f"in '{self.tree.path}/tenant'", daemon.stderr())
         self.assertIn("Not followed", daemon.get("/")[1])
 

@@ -121,7 +121,7 @@ class MemoryTest(FolderTest):
                 if ended.returncode == UNABLE:
                     self.assertRegex(
                         ended.stderr.splitlines()[-1],
-                        r'\Ats=\S+Z level=error msg="(out of memory, .*Remedy: .*|.* by an error .*)"\Z')
+                        r'\Ats=\S+Z level=error msg="(out of memory, .*Remedy: .*|.*unhandled exception: .*)"\Z')
                 elif ended.returncode == 1:
                     self.assertRegex(ended.stderr, r'level=error msg=".*Remedy: ')
             if ended.returncode == 0:

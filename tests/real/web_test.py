@@ -570,7 +570,7 @@ class DowngradeTest(WebTest):
 
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)
-            self.assertIn("everybody who reaches this server", restarted.lines("warn")[0])
+            self.assertIn("anyone who can connect to this server", restarted.lines("warn")[0])
 
     def test_a_file_that_says_so_opens_at_once_and_is_told(self):
         daemon = self.start_with(self.USERS)

@@ -76,7 +76,7 @@ local alert = import '../lib/alert.libsonnet';
         '5m',
         'perf_event_exporter_web_config_last_reload_successful == 0',
         'The web configuration of an exporter, or a certificate, is not in force.',
-        '{{ $labels.instance }} goes on with the web configuration and the certificates it had before, which may expire. It has refused the files on disk; a restart would take them as they are.'),
+        '{{ $labels.instance }} goes on with the web configuration and the certificates it had before, which may expire. The files on disk are not in force; a restart would use them as they are.'),
       a('PerfEventExporterWebConfigDowngraded',
         'warning',
         '0m',
