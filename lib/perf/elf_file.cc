@@ -1,8 +1,6 @@
 #include "perf/elf_file.h"
 
-#include <fcntl.h>
 #include <libelf.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/small_file.h"
+
 namespace pex::perf {
 namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
+constexpr const char* kNameAProgram = "name a program or a shared library";
 
 // Far more than linked programs have. They bound what a header can make us read.
 constexpr std::uint64_t kMaxSections = 1 << 20;
@@ -120,27 +121,16 @@ void visit_stored(int fd, unsigned encoding, std::uint64_t offset, std::uint64_t
   }
 }
 
-Result<UniqueFd> open_regular(const std::string& path) {
-  const auto failed = [&path](int code) { return Error{code, "open '" + path + "'", {}}; };
-  struct stat file {};
-  // Before it is opened as well: to open a device or a FIFO can have effects of its own.
-  if (::stat(path.c_str(), &file) != 0) return failed(errno);
-  const Error irregular{ENOEXEC, "open '" + path + "': it is not a regular file",
-                        "name a program or a shared library"};
-  if (!S_ISREG(file.st_mode)) return irregular;
-  UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  if (!fd) return failed(errno);
-  if (::fstat(fd.get(), &file) != 0) return failed(errno);
-  if (!S_ISREG(file.st_mode)) return irregular;
-  return fd;
-}
-
 }  // namespace
 
 Result<ElfFile> ElfFile::open(const std::string& path) {
-  Result<UniqueFd> fd = open_regular(path);
-  if (!fd) return fd.error();
-  const Error unknown{ENOEXEC, "read '" + path + "'", "name a program or a shared library"};
+  Result<UniqueFd> fd = open_regular_file(path);
+  if (!fd) {
+    const bool is_irregular = fd.error().code == EINVAL || fd.error().code == EISDIR;
+    return Error{fd.error().code, fd.error().attempted,
+                 is_irregular ? kNameAProgram : fd.error().remedy};
+  }
+  const Error unknown{ENOEXEC, "read '" + path + "'", kNameAProgram};
   unsigned char ident[EI_NIDENT];
   if (read_at(fd->get(), 0, reinterpret_cast<char*>(ident), sizeof ident) != sizeof ident ||
       std::memcmp(ident, ELFMAG, SELFMAG) != 0) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -19,7 +20,7 @@ namespace pex::perf {
 /// table. Entries of 32-bit files are given as those of 64 bits.
 class ElfFile {
  public:
-  /// Fails with the errno of open, and with ENOEXEC when `path` is no regular file or no ELF.
+  /// Fails as open_regular_file() does, and with ENOEXEC when `path` is no ELF file.
   static Result<ElfFile> open(const std::string& path);
 
   /// The first section of that type: a file has one table of symbols of each kind.

@@ -212,7 +212,7 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
   const Result<ElfFile> elf = ElfFile::open(file);
   if (!elf) {
     return Error{elf.error().code,
-                 elf.error().attempted + " to look for the function '" + symbol + "'",
+                 "look for the function '" + symbol + "': " + elf.error().attempted,
                  elf.error().remedy};
   }
   const std::string what = "there is no function '" + symbol + "' in '" + file + "'";

@@ -243,8 +243,8 @@ TEST(SymbolOffsetTest, FailsWithTheErrnoOfWhatIsNoProgram) {
     int code;
   };
   const Row rows[] = {
-      {"absent", ENOENT}, {"script/main", ENOTDIR}, {"folder", ENOEXEC},
-      {"empty", ENOEXEC}, {"script", ENOEXEC},      {"fifo", ENOEXEC},
+      {"absent", ENOENT}, {"script/main", ENOTDIR}, {"folder", EISDIR},
+      {"empty", ENOEXEC}, {"script", ENOEXEC},      {"fifo", EINVAL},
   };
 
   for (const Row& row : rows) {
@@ -254,6 +254,8 @@ TEST(SymbolOffsetTest, FailsWithTheErrnoOfWhatIsNoProgram) {
     EXPECT_EQ(offset.error().code, row.code) << row.file;
     EXPECT_THAT(offset.error().attempted, HasSubstr(row.file));
   }
+    const bool is_there = row.code != ENOENT && row.code != ENOTDIR;
+    EXPECT_EQ(offset.error().remedy, is_there ? "name a program or a shared library" : "");
 }
 
 TEST(SymbolOffsetTest, FindsANameThatIsTheEndOfAnother) {
