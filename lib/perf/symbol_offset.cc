@@ -88,16 +88,19 @@ std::size_t find_from(std::size_t from, std::string_view wanted, std::string_vie
 std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, const ElfFile& elf,
                                                     const Elf64_Shdr& names) {
   const std::string_view wanted{name.c_str(), name.size() + 1};  // with the NUL that ends it
-  std::vector<std::uint32_t> places;
+  std::vector<std::uint32_t> places;  // at its full size at once: growth takes more than that
+  places.reserve(std::min<std::uint64_t>(kMaxPlaces, names.sh_size / wanted.size()));
+  bool has_too_many = false;
   visit_names(elf, names, name.size(),
               [&](std::uint64_t begin, std::string_view bytes, std::size_t) {
                 for (std::size_t at = 0; (at = find_from(at, wanted, bytes)) != bytes.npos; ++at) {
+                  has_too_many = places.size() == kMaxPlaces;
+                  if (has_too_many) return false;
                   places.push_back(static_cast<std::uint32_t>(begin + at));
-                  if (places.size() > kMaxPlaces) return false;
                 }
                 return true;
               });
-  if (places.size() > kMaxPlaces) return {};
+  if (has_too_many) return {};
   return places;
 }
 
@@ -140,7 +143,8 @@ std::optional<std::uint64_t> offset_of(const ElfFile& elf, Elf64_Addr address) {
 
 /// Where the names of the functions begin, in order and each once.
 std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Shdr& symbols) {
-  std::vector<std::uint32_t> starts;
+  std::vector<std::uint32_t> starts;  // at its full size at once: growth takes more than that
+  starts.reserve(std::min<std::uint64_t>(kMaxNames, symbols.sh_size / sizeof(Elf32_Sym)));
   elf.visit_symbols(symbols, [&](const Elf64_Sym& symbol) {
     if (is_function_of_this_file(symbol)) starts.push_back(symbol.st_name);
     return starts.size() < kMaxNames;

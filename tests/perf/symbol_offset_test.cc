@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -253,9 +254,9 @@ TEST(SymbolOffsetTest, FailsWithTheErrnoOfWhatIsNoProgram) {
     ASSERT_FALSE(offset) << row.file;
     EXPECT_EQ(offset.error().code, row.code) << row.file;
     EXPECT_THAT(offset.error().attempted, HasSubstr(row.file));
-  }
     const bool is_there = row.code != ENOENT && row.code != ENOTDIR;
     EXPECT_EQ(offset.error().remedy, is_there ? "name a program or a shared library" : "");
+  }
 }
 
 TEST(SymbolOffsetTest, FindsANameThatIsTheEndOfAnother) {
@@ -332,6 +333,7 @@ TEST(SymbolOffsetTest, ReadsFilesOf32Bits) {
 /// The most memory, in kB, of a process of its own that looks for `symbol` in `file`. Without a
 /// file, what such a process takes in any case.
 long peak_memory_of_looking_for(const std::string& symbol, const std::string& file) {
+  ::malloc_trim(0);  // what this process has freed would be used without being counted
   const pid_t child = ::fork();
   if (child == 0) {
     if (!file.empty()) (void)symbol_offset(file, symbol);
@@ -352,7 +354,8 @@ long peak_memory_of_looking_for(const std::string& symbol, const std::string& fi
 
 void expect_little_memory_for(const std::string& symbol, const std::string& file) {
   const long more = peak_memory_of_looking_for(symbol, file) - peak_memory_of_looking_for("", "");
-  EXPECT_LT(more, 30'000) << "kB";
+  std::cout << "memory: " << more << " kB\n";
+  EXPECT_LT(more, 25'000) << "kB";
 }
 
 TEST(SymbolOffsetTest, TakesLittleForManySymbolsThatShareOneLongName) {
@@ -366,9 +369,13 @@ TEST(SymbolOffsetTest, TakesLittleForManySymbolsThatShareOneLongName) {
 
 TEST(SymbolOffsetTest, TakesLittleForMillionsOfNamesThatAreNearlyTheOne) {
   std::string names(1, '\0');
-  for (int i = 0; i < 1'000'000; ++i) names += std::string("almost_the_name_") + "\0";
-  for (int i = 0; i < 1'000'000; ++i) names += "y" + std::string(1, '\0');
-  const test::TempTree tree{{"program", elf_of(names, bytes_of(function_at(kSegmentAddress, 1)))}};
+  std::string table;
+  for (int i = 0; i < 1'000'000; ++i) {
+    table += bytes_of(function_at(kSegmentAddress, names.size()));
+    names += std::string("almost_the_name_", 17);
+  }
+  for (int i = 0; i < 5'000'000; ++i) names += std::string("y", 2);
+  const test::TempTree tree{{"program", elf_of(names, table)}};
 
   expect_little_memory_for("almost_the_name_of", tree.path("program"));
   expect_little_memory_for("y", tree.path("program"));
