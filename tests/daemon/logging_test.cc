@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -57,40 +59,6 @@ TEST(LoggingTest, KeysAreOneWord) {
             R"("level":"info","msg":"m","a\"":"v")");
 }
 
-/// stderr is a pipe that nobody reads at first.
-class UnreadLogTest : public ::testing::Test {
- protected:
-  UnreadLogTest() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    read_end_.reset(ends[0]);
-    ::fcntl(ends[1], F_SETPIPE_SZ, 4096);
-    ::dup2(ends[1], STDERR_FILENO);
-    ::close(ends[1]);
-  }
-  ~UnreadLogTest() override { restore(); }
-
-  void restore() { ::dup2(saved_.get(), STDERR_FILENO); }
-
-  /// Until `log` has ended.
-  std::string read_all(std::unique_ptr<Log> log) {
-    std::string text;
-    std::thread reader{[&] {
-      char block[4096];
-      for (ssize_t got = 0; (got = ::read(read_end_.get(), block, sizeof block)) > 0;) {
-        text.append(block, static_cast<std::size_t>(got));
-      }
-    }};
-    log.reset();
-    restore();  // the last writing end is closed
-    reader.join();
-    return text;
-  }
-
-  UniqueFd saved_{::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10)};
-  UniqueFd read_end_;
-};
-
 std::size_t count_of(const std::string& word, const std::string& text) {
   std::size_t times = 0;
   for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++times;
@@ -107,13 +75,61 @@ std::uint64_t dropped_as_told(const std::string& text) {
   return told;
 }
 
+/// stderr is a pipe that nobody reads at first.
+class UnreadLogTest : public ::testing::Test {
+ protected:
+  UnreadLogTest() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read_end_.reset(ends[0]);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[1]);
+  }
+  ~UnreadLogTest() override { restore(); }
+
+  void restore() { ::dup2(saved_.get(), STDERR_FILENO); }
+
+  /// Until `is_whole` says so of the lines, as a log that ends waits a second at most for whoever
+  /// reads it; and then to the end of `log`.
+  std::string read_all(std::unique_ptr<Log> log,
+                       const std::function<bool(const std::string& lines)>& is_whole) {
+    std::string text;
+    std::mutex is_used;
+    std::thread reader{[&] {
+      char block[4096];
+      for (ssize_t got = 0; (got = ::read(read_end_.get(), block, sizeof block)) > 0;) {
+        const std::lock_guard use{is_used};
+        text.append(block, static_cast<std::size_t>(got));
+      }
+    }};
+    const auto reads_whole = [&] {
+      const std::lock_guard use{is_used};
+      return is_whole(text.substr(0, text.rfind('\n') + 1));
+    };
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (!reads_whole() && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    log.reset();
+    restore();  // the last writing end is closed
+    reader.join();
+    return text;
+  }
+
+  UniqueFd saved_{::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10)};
+  UniqueFd read_end_;
+};
+
 TEST_F(UnreadLogTest, DropsAndCountsLinesAndTellsHowManyWhenItIsReadAgain) {
   constexpr std::uint64_t kLines = 10'000;
   auto log = std::make_unique<Log>(LogLevel::kInfo, LogFormat::kLogfmt);
   for (std::uint64_t i = 0; i < kLines; ++i) log->info("a line", {{"number", std::to_string(i)}});
 
   const std::uint64_t dropped = log->dropped();
-  const std::string text = read_all(std::move(log));
+  const std::string text = read_all(std::move(log), [&](const std::string& so_far) {
+    return count_of("msg=\"a line\"", so_far) + dropped_as_told(so_far) == kLines;
+  });
 
   EXPECT_GT(dropped, 5'000U);
   EXPECT_EQ(count_of("msg=\"a line\"", text), kLines - dropped);
@@ -124,8 +140,13 @@ TEST_F(UnreadLogTest, TakesABoundedAmountOfMemory) {
   auto log = std::make_unique<Log>(LogLevel::kInfo, LogFormat::kLogfmt);
   for (int i = 0; i < 100; ++i) log->info(std::string(1'000'000, 'x'));
 
-  EXPECT_GE(log->dropped(), 96U);
-  EXPECT_LT(read_all(std::move(log)).size(), 5'000'000U);
+  const std::uint64_t dropped = log->dropped();
+  const std::string text = read_all(std::move(log), [&](const std::string& so_far) {
+    return dropped_as_told(so_far) == dropped;
+  });
+
+  EXPECT_GE(dropped, 96U);
+  EXPECT_LT(text.size(), 5'000'000U);
 }
 
 TEST_F(UnreadLogTest, LinesHaveTheTimeAndOrderOfTheirLogging) {
@@ -135,7 +156,8 @@ TEST_F(UnreadLogTest, LinesHaveTheTimeAndOrderOfTheirLogging) {
   while (std::chrono::system_clock::now() < logged + std::chrono::milliseconds{2}) {
   }
 
-  const std::string text = read_all(std::move(log));
+  const std::string text = read_all(
+      std::move(log), [](const std::string& so_far) { return count_of("\n", so_far) == 200; });
 
   char last[32];
   const std::time_t seconds = std::chrono::system_clock::to_time_t(logged);
