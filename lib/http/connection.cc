@@ -33,7 +33,6 @@ using Verdict = Logins::Verdict;
 
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a last answer
-constexpr std::chrono::seconds kRefusedHead{1};  ///< in which a refused client may ask for health
 constexpr unsigned kNobody = 0;       ///< in place of a status: nobody is there to be answered
 constexpr char kTlsHandshake = 0x16;  ///< what a client of TLS sends first (RFC 8446, 5.1)
 constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
@@ -114,7 +113,7 @@ class ClientConnection final : public Connection,
   const Limits& limits() const { return service_->site.limits; }
   bool is_as_access_says() const { return transport_access_ == access_->tls(); }
   std::chrono::milliseconds head_timeout() const {
-    return is_refused_ ? kRefusedHead : limits().read_timeout;
+    return is_refused_ ? limits().refused_timeout : limits().read_timeout;
   }
   void enter(Phase phase) { standing_ = {phase, Clock::now()}; }
   void send_busy_head();

@@ -84,6 +84,8 @@ struct Limits {
                                                                       ///< closed for another client
   std::chrono::milliseconds read_timeout = std::chrono::seconds{10};  ///< for a whole request head
                                                                       ///< or TLS handshake
+  std::chrono::milliseconds refused_timeout = std::chrono::seconds{1};  ///< the same of a refused
+                                                                        ///< client
   std::chrono::milliseconds idle_timeout = std::chrono::seconds{120};   ///< between two requests
   std::chrono::milliseconds answer_timeout = std::chrono::seconds{60};  ///< for a handler: 503
   std::chrono::milliseconds write_timeout = std::chrono::seconds{30};   ///< for a whole response

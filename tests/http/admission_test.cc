@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -200,7 +201,9 @@ TEST_F(AdmissionTest, AnswersForARefusedClientWhatNeedsNoLoginAndIsAtHand) {
 
 TEST_F(AdmissionTest, AnswersForARefusedClientOverTls) {
   let_in(tls());
-  start(room_for(4));
+  Limits limits = room_for(4);
+  limits.refused_timeout = seconds{20};  // however slow the handshakes are here
+  start(limits);
   const std::vector<RawClient> crowd = this->crowd(4, "\x16");
 
   for (int i = 0; i < 20; ++i) EXPECT_EQ(TlsClient{port()}.get("/open").body, "open\n");
@@ -210,6 +213,7 @@ TEST_F(AdmissionTest, AnswersForARefusedClientOverTls) {
 TEST_F(AdmissionTest, KeepsOfManyRefusedClientsTheNewest) {
   Limits limits = room_for(4);
   limits.max_refusals = 8;
+  limits.refused_timeout = seconds{20};  // so that none goes for its silence
   start(limits);
   const std::vector<RawClient> crowd = this->crowd(4);
   std::vector<RawClient> silent;
