@@ -130,7 +130,7 @@ WebServer::Source App::web_source() {
           .is_ready = [this] { return snapshot_ != nullptr; },
           .reload =
               [this](Reloader::Answer answer) {
-                return reloader_.request_for_client(std::move(answer));
+                return reloader_.request_for_client(std::move(answer), Reloader::Clock::now());
               }};
 }
 
@@ -339,7 +339,7 @@ void App::await_stop_signal() {
 void App::await_reload_signal() {
   reload_signal_.async_wait([this](const error_code& cancelled, int) {
     if (cancelled || stopping_) return;
-    reloader_.request([](const Reloader::Outcome&) {});  // the log is told
+    reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());  // the log is told
     await_reload_signal();
   });
 }

@@ -12,26 +12,26 @@ Reloader::Reloader(asio::io_context& loop, Steps steps)
 
 Reloader::~Reloader() { thread_.join(); }
 
-void Reloader::request(Answer answer) {
+void Reloader::request(Answer answer, Clock::time_point now) {
   answered_next_.push_back(std::move(answer));
   is_next_for_clients_ = false;
-  if (!is_running_) begin();
+  if (!is_running_) begin(now);
 }
 
-bool Reloader::request_for_client(Answer answer) {
+bool Reloader::request_for_client(Answer answer, Clock::time_point now) {
   const bool joins_others = is_running_ || !answered_next_.empty();
-  if (!joins_others && is_too_soon()) return false;
+  if (!joins_others && is_too_soon(now)) return false;
   answered_next_.push_back(std::move(answer));
-  if (!joins_others) begin();
+  if (!joins_others) begin(now);
   return true;
 }
 
-void Reloader::begin() {
+void Reloader::begin(Clock::time_point now) {
   if (is_stopped_) return;
   pause_.cancel();
   is_running_ = true;
   is_next_for_clients_ = true;
-  began_ = Clock::now();
+  began_ = now;
   answered_now_ = std::exchange(answered_next_, {});
   steps_.begin();
   asio::post(thread_, [this] {
@@ -64,15 +64,15 @@ void Reloader::end(const Outcome& outcome) {
   is_running_ = false;
   steps_.end(outcome);
   for (const Answer& answer : std::exchange(answered_now_, {})) answer(outcome);
-  if (!answered_next_.empty() && !is_running_) begin_next();
+  if (!answered_next_.empty() && !is_running_) begin_next(Clock::now());
 }
 
 /// A second after the last one, unless more than clients wait for it.
-void Reloader::begin_next() {
-  if (!is_next_for_clients_ || !is_too_soon()) return begin();
+void Reloader::begin_next(Clock::time_point now) {
+  if (!is_next_for_clients_ || !is_too_soon(now)) return begin(now);
   pause_.expires_at(began_ + kBetweenClients);
   pause_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && !is_running_ && !answered_next_.empty()) begin();
+    if (!cancelled && !is_running_ && !answered_next_.empty()) begin(Clock::now());
   });
 }
 

@@ -28,6 +28,7 @@ class Reloader {
  public:
   using Outcome = Result<void, std::vector<Error>>;
   using Answer = std::function<void(const Outcome&)>;
+  using Clock = std::chrono::steady_clock;
 
   struct Steps {
     std::function<void()> begin;  ///< on the loop, as are all but the next
@@ -45,9 +46,9 @@ class Reloader {
   ~Reloader();
 
   /// Called on the loop, as `answer` is.
-  void request(Answer answer);
+  void request(Answer answer, Clock::time_point now);
   /// For a client. False: it comes too soon after the last one, and `answer` is not called.
-  bool request_for_client(Answer answer);
+  bool request_for_client(Answer answer, Clock::time_point now);
   bool is_running() const { return is_running_; }
 
   /// Begins no more.
@@ -56,11 +57,9 @@ class Reloader {
   static constexpr std::chrono::seconds kBetweenClients{1};
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  bool is_too_soon() const { return Clock::now() < began_ + kBetweenClients; }
-  void begin();
-  void begin_next();
+  bool is_too_soon(Clock::time_point now) const { return now < began_ + kBetweenClients; }
+  void begin(Clock::time_point now);
+  void begin_next(Clock::time_point now);
   void use(Result<Counting, std::vector<Error>> planned);
   void adopt(Counting counting);
   void end(const Outcome& outcome);

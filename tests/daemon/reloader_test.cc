@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
 #include <vector>
 
 namespace pex::daemon {
@@ -12,11 +11,17 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
+const Clock::time_point kNow = Clock::now();
+
 /// Reloads of a configuration that has a mistake, so that nothing is adopted.
 class ReloaderTest : public testing::Test {
  protected:
-  bool ask_as_client() {
-    return reloader_.request_for_client([this](const Reloader::Outcome&) { ++answered_; });
+  bool ask_as_client(Clock::time_point now) {
+    return reloader_.request_for_client([this](const Reloader::Outcome&) { ++answered_; }, now);
+  }
+
+  void ask_as_operator(Clock::time_point now) {
+    reloader_.request([this](const Reloader::Outcome&) { ++answered_; }, now);
   }
 
   void await_answers(int answers) {
@@ -29,11 +34,11 @@ class ReloaderTest : public testing::Test {
   }
 
   boost::asio::io_context loop_;
-  std::vector<Clock::time_point> begun_;
+  int begun_ = 0;
   int answered_ = 0;
   Reloader reloader_{
       loop_,
-      {.begin = [this] { begun_.push_back(Clock::now()); },
+      {.begin = [this] { ++begun_; },
        .plan =
            [] {
              return Result<Counting, std::vector<Error>>{std::vector{Error{0, "no", ""}}};
@@ -45,74 +50,81 @@ class ReloaderTest : public testing::Test {
 };
 
 TEST_F(ReloaderTest, RefusesAClientThatComesSoonAfterAReload) {
-  EXPECT_TRUE(ask_as_client());
+  EXPECT_TRUE(ask_as_client(kNow));
   await_answers(1);
-  if (Clock::now() < begun_.front() + 500ms) {  // unless the machine was busy meanwhile
-    EXPECT_FALSE(ask_as_client());
-    EXPECT_EQ(begun_.size(), 1u);
-  }
+  EXPECT_FALSE(ask_as_client(kNow + Reloader::kBetweenClients - 1ns));
+  EXPECT_EQ(begun_, 1);
 
-  while (Clock::now() < begun_.front() + Reloader::kBetweenClients) std::this_thread::yield();
-  EXPECT_TRUE(ask_as_client());
+  EXPECT_TRUE(ask_as_client(kNow + Reloader::kBetweenClients));
   await_answers(2);
+  EXPECT_EQ(begun_, 2);
 }
 
 TEST_F(ReloaderTest, BeginsOneEachSecondForClientsThatAskAllTheTime) {
   int taken = 0;
-  const auto limit = Clock::now() + 20s;
-  while (begun_.size() < 4 && Clock::now() < limit) {
-    if (ask_as_client()) ++taken;
-    loop_.restart();
-    loop_.run_for(1ms);
+  for (auto passed = 0ms; passed < 4s; passed += 1ms) {
+    if (ask_as_client(kNow + passed)) await_answers(++taken);
   }
-  await_answers(taken);
 
-  ASSERT_GE(begun_.size(), 4u);
-  for (std::size_t i = 1; i < begun_.size(); ++i) {
-    EXPECT_GE(begun_[i] - begun_[i - 1], Reloader::kBetweenClients - 10ms);
-  }
+  EXPECT_EQ(taken, 4);
+  EXPECT_EQ(begun_, 4);
 }
 
 TEST_F(ReloaderTest, AnswersAllWhoAskDuringAReloadWithTheNextOne) {
-  EXPECT_TRUE(ask_as_client());
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ask_as_client());
+  const auto long_ago = kNow - 1h;
+  EXPECT_TRUE(ask_as_client(long_ago));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ask_as_client(long_ago));
 
   await_answers(6);
 
-  EXPECT_EQ(begun_.size(), 2u);
+  EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(ReloaderTest, BeginsTheNextOneForClientsASecondAfterTheOneBefore) {
+  const auto now = Clock::now();
+  EXPECT_TRUE(ask_as_client(now));
+  EXPECT_TRUE(ask_as_client(now));
+
+  await_answers(2);
+
+  EXPECT_EQ(begun_, 2);
+  EXPECT_GE(Clock::now(), now + Reloader::kBetweenClients);
 }
 
 TEST_F(ReloaderTest, LetsTheOperatorReloadAtOnceHoweverOften) {
   for (int i = 1; i <= 3; ++i) {
-    reloader_.request([this](const Reloader::Outcome&) { ++answered_; });
-    EXPECT_EQ(begun_.size(), static_cast<std::size_t>(i));
+    ask_as_operator(kNow);
+    EXPECT_EQ(begun_, i);
     await_answers(i);
   }
 }
 
 TEST_F(ReloaderTest, HasClientsThatWaitForTheirSecondShareTheReloadOfTheOperator) {
-  EXPECT_TRUE(ask_as_client());
-  EXPECT_TRUE(ask_as_client());
+  const auto later = kNow + 1h;  // so their second does not end
+  EXPECT_TRUE(ask_as_client(later));
+  EXPECT_TRUE(ask_as_client(later));
   await_answers(1);
+  EXPECT_EQ(begun_, 1);
 
-  reloader_.request([this](const Reloader::Outcome&) { ++answered_; });
+  ask_as_operator(later);
   await_answers(3);
   loop_.restart();
   loop_.run();  // nothing is left to begin
 
-  EXPECT_EQ(begun_.size(), 2u);
+  EXPECT_EQ(begun_, 2);
 }
 
 TEST_F(ReloaderTest, LeavesNoWorkToTheLoopWhenItIsStoppedDuringTheSecond) {
-  EXPECT_TRUE(ask_as_client());
-  EXPECT_TRUE(ask_as_client());
+  const auto later = kNow + 1h;  // so their second does not end
+  EXPECT_TRUE(ask_as_client(later));
+  EXPECT_TRUE(ask_as_client(later));
   await_answers(1);
 
   reloader_.stop();
   loop_.restart();
   loop_.run();
 
-  EXPECT_EQ(begun_.size(), 1u);
+  EXPECT_EQ(begun_, 1);
 }
 
 }  // namespace
