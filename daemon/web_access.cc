@@ -207,8 +207,7 @@ bool WebAccess::has_stood_still(const FileStamps& seen, const Moment& now) {
     pending_->stamps = seen;
     pending_->since = now.steady;
   }
-  return seen.are_older_than(now.real - kStandsStill) ||
-         now.steady - pending_->since >= kStandsStill;
+  return seen.are_older_than(now.at - kStandsStill) || now.steady - pending_->since >= kStandsStill;
 }
 
 void WebAccess::report_unstable(const OnReload& on_reload, const Moment& now) {

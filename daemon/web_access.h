@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/web_protections.h"
 #include "daemon/file_stamps.h"
+#include "daemon/moment.h"
 #include "http/access.h"
 
 namespace pex::daemon {
@@ -20,15 +21,6 @@ namespace pex::daemon {
 /// shut.
 class WebAccess {
  public:
-  struct Moment {
-    std::chrono::steady_clock::time_point steady;
-    std::chrono::system_clock::time_point real;  ///< of the clock that files are stamped with
-
-    static Moment now() {
-      return {std::chrono::steady_clock::now(), std::chrono::system_clock::now()};
-    }
-  };
-
   /// How long a file must not have changed before it is read: who copies or edits it may be between
   /// two writes.
   static constexpr std::chrono::seconds kStandsStill{1};

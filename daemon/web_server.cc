@@ -142,7 +142,7 @@ void WebServer::warn_of_open_lifecycle() {
 
 std::shared_ptr<const http::Access> WebServer::current_access() {
   return access_.current([this](const auto& reload) { on_access_reload(reload); },
-                         WebAccess::Moment::now());
+                         Moment::now());
 }
 
 Result<void, std::vector<Error>> WebServer::load_access() {

@@ -66,7 +66,7 @@ class WebAccessTest : public testing::Test {
     return access.current([this](const WebAccess::Reload& reload) { reloads_.push_back(reload); },
                           now_);
   }
-  void let_changes_be_new() { now_.real -= 24h; }
+  void let_changes_be_new() { now_.at -= 24h; }
 
   /// "adopted", or why not.
   std::vector<std::string> outcomes() const {
@@ -86,7 +86,7 @@ class WebAccessTest : public testing::Test {
   test::TempTree tree_;
   std::vector<std::string> remarks_;
   std::vector<WebAccess::Reload> reloads_;
-  WebAccess::Moment now_{{}, std::chrono::system_clock::now() + 1h};
+  Moment now_{std::chrono::system_clock::now() + 1h, {}};
 };
 
 TEST_F(WebAccessTest, IsForEverybodyWithoutAFile) {
