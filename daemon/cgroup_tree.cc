@@ -8,6 +8,7 @@
 #include "base/unique_fd.h"
 #include "daemon/event_trial.h"
 #include "host/mounts.h"
+#include "host/permissions.h"
 #include "perf/event_table.h"
 
 namespace pex::daemon {
@@ -47,6 +48,13 @@ Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
                  remedy(tree, roots)};
   }
   return {};
+}
+
+cgroup::Tree::Limits tree_limits(const collect::Budget& budget, const host::HostRoots& roots) {
+  cgroup::Tree::Limits limits{.directories = budget.max_directories};
+  const auto watches = host::read_sysctl(roots, "fs/inotify/max_user_watches");
+  if (watches) limits.watches = static_cast<std::size_t>(*watches) / 2;
+  return limits;
 }
 
 }  // namespace pex::daemon

@@ -8,7 +8,6 @@
 #include "daemon/cgroup_tree.h"
 #include "daemon/default_config.h"
 #include "daemon/poll_schedule.h"
-#include "host/permissions.h"
 #include "host/topology.h"
 
 namespace pex::daemon {
@@ -21,12 +20,6 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
-}
-
-/// Half of what a user may have: other programs of the same user watch files as well.
-std::size_t inotify_watches(const host::HostRoots& roots) {
-  const auto most = host::read_sysctl(roots, "fs/inotify/max_user_watches");
-  return most ? static_cast<std::size_t>(*most) / 2 : cgroup::Tree::Limits{}.watches;
 }
 
 bool has_probe_in_file(const collect::ScopePlan& plan) {
@@ -109,9 +102,8 @@ collect::TargetTracker track_targets(const Planned& planned, const host::HostRoo
                                      const std::optional<cgroup::Hierarchy>& hierarchy) {
   std::optional<cgroup::Discovery> discovery;
   if (hierarchy) {
-    discovery.emplace(
-        *hierarchy, planned.plan.cgroups.selection,
-        cgroup::Tree::Limits{planned.plan.budget.max_directories, inotify_watches(roots)});
+    discovery.emplace(*hierarchy, planned.plan.cgroups.selection,
+                      tree_limits(planned.plan.budget, roots));
   }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           collect::TargetTracker::Cgroups{std::move(discovery),

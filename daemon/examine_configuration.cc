@@ -93,7 +93,7 @@ Finding not_followed(const cgroup::Tree::Skipped& skipped, std::string what) {
 /// Of the cgroups that are there now.
 Finding matching_cgroups(const Examination& here, const cgroup::Hierarchy& tree, std::string what) {
   cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection,
-                              cgroup::Tree::Limits{.directories = budget_of(here).max_directories}};
+                              tree_limits(here.planned->plan.budget, here.options.roots)};
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
   if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
   const cgroup::Discovery::Found& found = **update;

@@ -68,5 +68,16 @@ TEST_F(CgroupTreeTest, WithoutAnyHierarchyNamesNoneToBeUsed) {
   EXPECT_THAT(checked().error().remedy, HasSubstr("mount cgroup2"));
 }
 
+TEST(TreeLimitsTest, AreTheDirectoriesOfTheConfigurationAndHalfOfTheInotifyWatchesOfAUser) {
+  test::TempTree host{{"proc/sys/fs/inotify/max_user_watches", "1001\n"}};
+  host::HostRoots roots;
+  roots.procfs = host.path("proc");
+
+  const cgroup::Tree::Limits limits = tree_limits({.max_directories = 7}, roots);
+
+  EXPECT_EQ(limits.directories, 7U);
+  EXPECT_EQ(limits.watches, 500U);
+}
+
 }  // namespace
 }  // namespace pex::daemon
