@@ -194,10 +194,12 @@ class CrowdTest(unittest.TestCase):
         def told():
             return [line for line in daemon.lines("warn") if "limit of connections" in line]
 
+        begin = time.monotonic()
         with self.flooded() as daemon:
             harness.until("a line in the log", told)
             self.assert_answered(daemon, METRICS, source=SCRAPER)
-            self.assertEqual(len(told()), 1, daemon.stderr())
+            minutes = (time.monotonic() - begin) // 60  # it is told of again after one
+            self.assertLessEqual(len(told()), 1 + minutes, daemon.stderr())
             self.assertIn("peer=127.0.0.1", told()[0])
 
     def test_health_and_other_hosts_are_answered_over_tls(self):
