@@ -104,8 +104,7 @@ class StandardFilesTest(FolderTest):
 
 class MemoryTest(FolderTest):
     def test_too_little_is_told_in_one_line_and_ends_with_its_status(self):
-        with open(harness.daemon_binary, "rb") as program:
-            harness.require(b"Sanitizer: " not in program.read(), "sanitizers reserve terabytes")
+        harness.require(not harness.is_instrumented(), "sanitizers reserve terabytes")
         command = [harness.daemon_binary, f"--config.file={self.config()}", "--once"]
         seen = set()
         for megabytes in [*range(8, 64, 2), *range(64, 900, 32)]:

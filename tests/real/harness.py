@@ -121,6 +121,13 @@ def require_perfmon_to_matter():
                              "difference; sysctl kernel.perf_event_paranoid=2 makes it run")
 
 
+def is_instrumented():
+    """Whether the daemon was built with a sanitizer of addresses or threads."""
+    with open(daemon_binary, "rb") as binary:
+        content = binary.read()
+    return b"__asan_init" in content or b"__tsan_init" in content
+
+
 def require_mounts():
     require_root()
     require(may_mount("tmpfs", "/mnt"), "needs to be let mount file systems")

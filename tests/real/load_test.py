@@ -47,12 +47,6 @@ def queued_kib(port):
                if int(local.partition(":")[2], 16) == port) // 1024
 
 
-def is_instrumented():
-    with open(harness.daemon_binary, "rb") as binary:
-        content = binary.read()
-    return b"__asan_init" in content or b"__tsan_init" in content
-
-
 class LoadTest(unittest.TestCase):
     def setUp(self):
         harness.require_events("task-clock")
@@ -90,7 +84,7 @@ class LoadTest(unittest.TestCase):
                          {"unavailable": 0, "other": 0, "dropped": 0})
         self.assertGreater(seen["patient_ok"], SECONDS / 5)  # of 10 in a second
         self.assertLess(seen["patient_max_ms"],
-                        ANSWERED_WITHIN_MS * (5 if is_instrumented() else 1))
+                        ANSWERED_WITHIN_MS * (5 if harness.is_instrumented() else 1))
         self.assertGreater(seen["greedy_ok"], CONNECTIONS)  # there was a load
         self.assertEqual(seen["greedy_other"], 0)
         self.assertLess(seen["queued_at_most_kib"], CONNECTIONS / 2 * QUEUED_KIB)
@@ -100,7 +94,7 @@ class LoadTest(unittest.TestCase):
         harness.until("descriptors as before", lambda: self.descriptors() <= descriptors)
         now, most = memory_kib(self.daemon)
         print(f"memory: {memory[0]} KiB before, {now} after, {most} at most", flush=True)
-        if is_instrumented():
+        if harness.is_instrumented():
             print("MEMORY NOT CHECKED: sanitizers keep what was freed", flush=True)
         else:
             self.assertLess(most - memory[0], GROWTH_KIB)
