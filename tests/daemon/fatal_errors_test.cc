@@ -20,9 +20,14 @@ void throw_unhandled() {
   std::thread{[] { throw std::runtime_error("no \"x\"\x1b[2J"); }}.join();
 }
 
+/// The operator new of a sanitizer asks no handler, so there it is called as operator new does.
 void run_out_of_memory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  std::get_new_handler()();
+#else
   volatile std::size_t size = std::size_t{1} << 62;
   ::operator delete(::operator new(size));
+#endif
 }
 
 /// A pipe behind stderr that has no room.
