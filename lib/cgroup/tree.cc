@@ -266,6 +266,7 @@ bool Tree::erase(const std::string& path) {
   const auto went = [this](const std::string& gone) {
     changed_paths_.push_back(gone);
     places_.remove(gone);
+    watch_.went(gone);
   };
   return erase_from(known_, went) || was_unreadable;
 }

@@ -24,9 +24,10 @@ TreeWatch::TreeWatch(std::size_t most)
 void TreeWatch::add(const std::string& directory, const std::string& path) {
   if (!inotify_) return;
   if (!has_room_for(path)) {
-    ++unwatched_;
+    unwatched_.insert(path);
     return;
   }
+  unwatched_.erase(path);
   const int descriptor = ::inotify_add_watch(inotify_.get(), directory.c_str(), kEvents);
   if (descriptor < 0) {
     if (!needs_no_watch(errno)) complete_ = false;
@@ -45,11 +46,12 @@ bool TreeWatch::has_room_for(const std::string& path) {
   const std::optional<std::string> other = places_.gives_way_to(path);
   if (!other) return false;
   remove(*other);
-  ++unwatched_;
+  unwatched_.insert(*other);
   return true;
 }
 
 void TreeWatch::remove(const std::string& path) {
+  unwatched_.erase(path);
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return;
   (void)::inotify_rm_watch(inotify_.get(), watch->second.descriptor);  // it may be gone already
@@ -67,7 +69,7 @@ void TreeWatch::start_over() {
   // There may be room for an instance by now. Watches that are there already are found again.
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   complete_ = true;
-  unwatched_ = 0;
+  unwatched_.clear();
   ++round_;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -44,6 +45,8 @@ class TreeWatch {
 
   /// Nobody wants to hear of it any more.
   void remove(const std::string& path);
+  /// It is gone. A watch ends by itself; one that was not watched is no longer counted as such.
+  void went(const std::string& path) { unwatched_.erase(path); }
 
   /// All directories are going to be added again, until finish(). Of those that are not the end is
   /// still to be reported; but where the queue has overflowed it may never be, so they are
@@ -58,8 +61,8 @@ class TreeWatch {
 
   bool is_complete() const { return inotify_ && complete_; }
   std::size_t watched() const { return watches_.size(); }
-  /// Not watched because of the bound, since the last start_over().
-  std::size_t unwatched() const { return unwatched_; }
+  /// Added, and not watched because of the bound.
+  std::size_t unwatched() const { return unwatched_.size(); }
 
   /// Readable when there is something to take; -1 without inotify. Only for waiting.
   int descriptor() const { return inotify_.get(); }
@@ -80,7 +83,7 @@ class TreeWatch {
   std::unordered_map<std::string, Watch> watches_;
   FairShares places_;  ///< of what is watched
   Pace events_{kEventsPerSecond, kEventsAtOnce};
-  std::size_t unwatched_ = 0;
+  std::unordered_set<std::string> unwatched_;  ///< since the last start_over()
   unsigned round_ = 0;
   bool complete_ = true;
   bool lost_ends_ = false;  ///< since the last finish()

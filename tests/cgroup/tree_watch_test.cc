@@ -121,6 +121,23 @@ TEST_F(TreeWatchTest, KnowsNoChangesUntilAllCouldBeWatched) {
   EXPECT_THAT(changes(), IsEmpty());
 }
 
+TEST_F(TreeWatchTest, CountsEachDirectoryWithoutRoomOnceAndAsLongAsItIsThere) {
+  for (const char* path : {"a/1", "a/2", "a/3", "b"}) tree_.make_directory(path);
+  watch_ = TreeWatch{2};
+  for (const char* path : {"/a/1", "/a/2", "/a/3"}) watch(path);
+  EXPECT_EQ(watch_.unwatched(), 1U);
+
+  watch("/b");  // one of /a gives way
+  EXPECT_EQ(watch_.watched(), 2U);
+  EXPECT_EQ(watch_.unwatched(), 2U);
+
+  for (const char* path : {"/a/1", "/a/2", "/a/3", "/b"}) watch(path);
+  EXPECT_EQ(watch_.unwatched(), 2U);
+
+  watch_.went("/a/3");
+  EXPECT_EQ(watch_.unwatched(), 1U);
+}
+
 TEST_F(TreeWatchTest, HasADescriptorToWaitFor) { EXPECT_GE(watch_.descriptor(), 0); }
 
 }  // namespace
