@@ -17,7 +17,7 @@ class Assistant {
  public:
   Assistant(UniqueFd line, const SyscallCounter& counter);
 
-  /// Scrapes 127.0.0.1 over one connection that is kept alive; returns at once.
+  /// ScrapeCache 127.0.0.1 over one connection that is kept alive; returns at once.
   void ask_to_scrape(std::uint16_t port);
   /// The bytes of that scrape's body, 0 when it failed; nothing as long as it goes on. Ask no more
   /// once there has been an answer.

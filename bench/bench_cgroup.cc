@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/version.h"
-#include "host/own_process.h"
+#include "daemon/cli/version.h"
+#include "host/self_process.h"
 #include "host/topology.h"
 #include "ping_pong.h"
 #include "stop_signals.h"

@@ -8,7 +8,7 @@
 
 #include "assistant.h"
 #include "cgroup_tree.h"
-#include "daemon/version.h"
+#include "daemon/cli/version.h"
 #include "host/topology.h"
 #include "poll_rounds.h"
 #include "stop_signals.h"

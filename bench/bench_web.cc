@@ -48,11 +48,11 @@ struct Options {
 class RealServer {
  public:
   explicit RealServer(const Identity* identity = nullptr) {
-    auto access = http::open_access();
+    auto access = access::open_access();
     if (identity != nullptr) {
-      auto made = http::make_access(
-          {.tls = http::TlsSettings{.certificate = {.text = identity->certificate},
-                                    .key = {.text = identity->key}}});
+      auto made = access::make_access(
+          {.tls = access::TlsSettings{.certificate = {.text = identity->certificate},
+                                      .key = {.text = identity->key}}});
       if (!made) throw std::runtime_error(describe(made.error()));
       access = *made;
     }

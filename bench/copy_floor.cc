@@ -7,12 +7,12 @@
 namespace pex::bench {
 namespace {
 
-constexpr std::size_t kMostDigits = 20;
+constexpr std::size_t kMaxDigits = 20;
 
 }  // namespace
 
 CopyFloor::CopyFloor(std::string text)
-    : text_(std::move(text)), copy_(text_.size() + kMostDigits, ' ') {
+    : text_(std::move(text)), copy_(text_.size() + kMaxDigits, ' ') {
   for (std::string_view rest = text_; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     const std::string_view number = line.substr(line.rfind(' ') + 1);
@@ -32,7 +32,7 @@ void CopyFloor::run() {
   for (const Line& line : lines_) {
     std::memcpy(at, line.copied.data(), line.copied.size());
     at += line.copied.size();
-    if (line.has_number) at = std::to_chars(at, at + kMostDigits, line.number).ptr;
+    if (line.has_number) at = std::to_chars(at, at + kMaxDigits, line.number).ptr;
     *at++ = '\n';
   }
 }

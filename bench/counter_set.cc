@@ -6,13 +6,13 @@
 
 #include "collect/budget.h"
 #include "config/load.h"
-#include "host/own_process.h"
+#include "host/self_process.h"
 
 namespace pex::bench {
 namespace {
 
 /// Polls, and waits until it has been published.
-collect::PollReport poll_and_wait(daemon::Collector& collector) {
+collect::PollReport poll_and_wait(collect::Collector& collector) {
   const auto published = std::make_shared<std::promise<collect::PollReport>>();
   std::future<collect::PollReport> report = published->get_future();
   collector.poll(
@@ -33,7 +33,8 @@ Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why)
 
 }  // namespace
 
-CounterSet::CounterSet(daemon::Planned planned, std::size_t cgroups, const host::HostRoots& roots)
+CounterSet::CounterSet(daemon::LoadedPlan planned, std::size_t cgroups,
+                       const host::HostRoots& roots)
     : planned_(std::move(planned)), cgroups_(cgroups), roots_(roots) {
   const collect::Need need = collect::need_of(planned_.plan.counting, *planned_.cpus);
   events_ = need.cpu_events + cgroups * need.cgroup_events;
@@ -44,10 +45,10 @@ Result<CounterSet> CounterSet::plan(const std::string& configuration, std::size_
   perf::LinuxPerfKernel kernel;
   config::Loaded loaded = config::load_text(configuration, "bench_cgroup");
   if (!loaded.mistakes.empty()) return loaded.mistakes.front();
-  Result<daemon::Planned, std::vector<Error>> planned =
+  Result<daemon::LoadedPlan, std::vector<Error>> planned =
       daemon::plan_for_machine(std::move(loaded.config), roots, kernel);
   if (!planned) return planned.error().front();
-  const std::vector<Error> left_out = daemon::left_out(planned->plan);
+  const std::vector<Error> left_out = plan::left_out(planned->plan);
   if (!left_out.empty()) return left_out.front();  // a cheaper set would pass for this one
   return CounterSet{std::move(*planned), cgroups, roots};
 }

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "daemon/collector.h"
-#include "daemon/counting.h"
+#include "collect/collector.h"
+#include "daemon/run/counting_session.h"
 #include "host/roots.h"
 #include "perf/linux_perf_kernel.h"
 
@@ -16,7 +16,7 @@ namespace pex::bench {
 class CounterSet {
  public:
   /// Open for as long as this is kept; closed on their own CPUs, as the daemon does.
-  using Open = std::unique_ptr<daemon::Collector>;
+  using Open = std::unique_ptr<collect::Collector>;
 
   /// Plans for the machine as it is. `cgroups`: as many as the configuration selects.
   static Result<CounterSet> plan(const std::string& configuration, std::size_t cgroups,
@@ -32,9 +32,9 @@ class CounterSet {
   Result<Open> open();
 
  private:
-  CounterSet(daemon::Planned planned, std::size_t cgroups, const host::HostRoots& roots);
+  CounterSet(daemon::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots);
 
-  daemon::Planned planned_;
+  daemon::LoadedPlan planned_;
   std::size_t cgroups_;
   host::HostRoots roots_;
   perf::LinuxPerfKernel kernel_;

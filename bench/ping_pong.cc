@@ -14,7 +14,7 @@
 #include <functional>
 #include <utility>
 
-#include "host/own_process.h"
+#include "host/self_process.h"
 
 namespace pex::bench {
 namespace {

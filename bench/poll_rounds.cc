@@ -12,10 +12,10 @@
 #include <thread>
 
 #include "config/load.h"
-#include "daemon/app.h"
-#include "daemon/counting.h"
+#include "daemon/run/app.h"
+#include "daemon/run/counting_session.h"
 #include "floor.h"
-#include "host/own_process.h"
+#include "host/self_process.h"
 
 namespace pex::bench {
 namespace {
@@ -132,7 +132,7 @@ Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, C
 }
 
 void note_memory(Cost& cost) {
-  if (const auto own = host::read_own_process()) cost.resident_bytes = own->resident_bytes;
+  if (const auto own = host::read_self_process()) cost.resident_bytes = own->resident_bytes;
 }
 
 double microseconds_since(std::chrono::nanoseconds before) {
@@ -150,7 +150,7 @@ struct Polled {
   std::shared_ptr<const collect::Snapshot> snapshot;
   std::size_t started = 0;
   std::atomic<std::size_t> done = 0;
-  std::unique_ptr<daemon::Collector> collector;
+  std::unique_ptr<collect::Collector> collector;
 
   void start() {
     ++started;
@@ -165,11 +165,11 @@ struct Polled {
 
 Error first_of(const std::vector<Error>& errors) { return errors.front(); }
 
-Result<std::unique_ptr<daemon::Collector>> start_collector(const Scenario& scenario,
-                                                           perf::PerfKernel& kernel) {
+Result<std::unique_ptr<collect::Collector>> start_collector(const Scenario& scenario,
+                                                            perf::PerfKernel& kernel) {
   config::Loaded loaded = config::load_text(config_text(scenario), "bench_poll");
   if (!loaded.mistakes.empty()) return first_of(loaded.mistakes);
-  Result<daemon::Planned, std::vector<Error>> planned =
+  Result<daemon::LoadedPlan, std::vector<Error>> planned =
       daemon::plan_for_machine(std::move(loaded.config), scenario.roots, kernel);
   if (!planned) return first_of(planned.error());
   Result<daemon::Counting> counting =
@@ -183,7 +183,7 @@ Result<std::unique_ptr<daemon::Collector>> start_collector(const Scenario& scena
 Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   RecordingKernel kernel;
   Polled polled;
-  Result<std::unique_ptr<daemon::Collector>> collector = start_collector(scenario, kernel);
+  Result<std::unique_ptr<collect::Collector>> collector = start_collector(scenario, kernel);
   if (!collector) return collector.error();
   polled.collector = std::move(*collector);
   kernel.forget();

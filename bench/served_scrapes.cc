@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "daemon/scrapes.h"
+#include "daemon/web/scrape_cache.h"
 #include "heap_counter.h"
 #include "http/server.h"
 #include "synthetic_snapshot.h"
@@ -67,14 +67,14 @@ class ServedSite {
   asio::io_context loop_{1};
   asio::thread_pool worker_{1};
   std::shared_ptr<const collect::Snapshot> latest_;
-  daemon::Scrapes scrapes_{loop_,
-                           worker_,
-                           {.latest =
-                                [this] {
-                                  return daemon::Scrapes::Latest{latest_, Clock::now()};
-                                },
-                            .read_self = [] { return std::make_shared<const NoMetrics>(); },
-                            .poll = [] {}}};
+  daemon::ScrapeCache scrapes_{loop_,
+                               worker_,
+                               {.latest =
+                                    [this] {
+                                      return daemon::ScrapeCache::Latest{latest_, Clock::now()};
+                                    },
+                                .read_self = [] { return std::make_shared<const NoMetrics>(); },
+                                .poll = [] {}}};
   std::unique_ptr<http::Server> server_;
   std::thread thread_;
 };

@@ -41,7 +41,7 @@ collect::ScopePlan plan_of(std::size_t events) {
       plan.groups.emplace_back().name = "group" + std::to_string(plan.groups.size());
     }
     plan.groups.back().events.emplace_back();
-    collect::Column& column = plan.columns.emplace_back();
+    collect::PublishedEvent& column = plan.columns.emplace_back();
     column.event.name = "synthetic-event-" + std::to_string(event);
     column.event.metric = "synthetic_event_" + std::to_string(event);
     column.event.help = "Something that happens.";

@@ -1,14 +1,14 @@
 #include <signal.h>
 
-#include "daemon/capabilities.h"
-#include "daemon/capability_needs.h"
-#include "daemon/cgroup_list.h"
-#include "daemon/commands.h"
-#include "daemon/doctor.h"
-#include "daemon/event_list.h"
-#include "daemon/fatal_errors.h"
-#include "daemon/health.h"
-#include "daemon/stderr_text.h"
+#include "daemon/commands/commands.h"
+#include "daemon/commands/health.h"
+#include "daemon/commands/list_cgroups.h"
+#include "daemon/commands/list_events.h"
+#include "daemon/doctor/doctor.h"
+#include "daemon/log/fatal_errors.h"
+#include "daemon/log/stderr_text.h"
+#include "daemon/run/capabilities.h"
+#include "daemon/run/capability_needs.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {

@@ -15,7 +15,7 @@ constexpr std::size_t kPapi = 2;
 using Show = std::function<std::string(const FiguresOfAll&)>;
 
 /// A column of a table: the same figure at each poll interval, "1 s / 15 s".
-struct Column {
+struct PublishedEvent {
   std::string heading;
   Show show;
 };
@@ -45,15 +45,15 @@ std::string gain(const FiguresOfAll& all) { return digits(all[kDelta].rms() / al
 
 std::string coverage(const FiguresOfAll& all) { return digits(100 * all[kOurs].coverage()); }
 
-std::vector<Column> error_columns() {
-  std::vector<Column> columns;
+std::vector<PublishedEvent> error_columns() {
+  std::vector<PublishedEvent> columns;
   for (std::size_t i = 0; i < kFormulaCount; ++i)
     columns.push_back({formulas()[i].name, rms_of(i)});
   columns.push_back({"delta / ours", gain});
   return columns;
 }
 
-std::vector<Column> other_columns() {
+std::vector<PublishedEvent> other_columns() {
   return {{"falls: lifetime", falls_of(kLifetime)},
           {"PAPI", falls_of(kPapi)},
           {"ours", falls_of(kOurs)},
@@ -66,13 +66,14 @@ std::vector<Column> other_columns() {
           {"within 2 SE", coverage}};
 }
 
-std::vector<std::string> heading_of(const char* first, const std::vector<Column>& columns) {
+std::vector<std::string> heading_of(const char* first, const std::vector<PublishedEvent>& columns) {
   std::vector<std::string> heading = {first};
-  for (const Column& column : columns) heading.push_back(column.heading);
+  for (const PublishedEvent& column : columns) heading.push_back(column.heading);
   return heading;
 }
 
-std::string both(const Column& column, const FiguresOfAll& at_1s, const FiguresOfAll& at_15s) {
+std::string both(const PublishedEvent& column, const FiguresOfAll& at_1s,
+                 const FiguresOfAll& at_15s) {
   const std::string first = column.show(at_1s);
   const std::string second = column.show(at_15s);
   return first == second ? first : first + " / " + second;
@@ -87,11 +88,11 @@ const Cell& cell_of(const std::vector<Cell>& cells, std::size_t workload, std::s
 }
 
 std::string simulated_table(const std::vector<Cell>& cells, std::size_t setting,
-                            const std::vector<Column>& columns) {
+                            const std::vector<PublishedEvent>& columns) {
   Table table(heading_of("workload", columns));
   for (std::size_t workload = 0; workload < workloads().size(); ++workload) {
     std::vector<std::string> row = {workloads()[workload].name};
-    for (const Column& column : columns) {
+    for (const PublishedEvent& column : columns) {
       row.push_back(both(column, cell_of(cells, workload, setting, kPollSeconds[0]).figures,
                          cell_of(cells, workload, setting, kPollSeconds[1]).figures));
     }
@@ -147,14 +148,14 @@ std::string name_of(const Replay& replay) {
 }
 
 std::string recorded_table(const std::vector<Replay>& replays) {
-  std::vector<Column> columns = error_columns();
+  std::vector<PublishedEvent> columns = error_columns();
   columns.push_back({"falls: lifetime", falls_of(kLifetime)});
   columns.push_back({"bias: delta", bias_of(kDelta)});
   columns.push_back({"ours", bias_of(kOurs)});
   Table table(heading_of("recording", columns));
   for (const Replay& replay : replays) {
     std::vector<std::string> row = {name_of(replay)};
-    for (const Column& column : columns) {
+    for (const PublishedEvent& column : columns) {
       row.push_back(both(column, replay.figures[0], replay.figures[1]));
     }
     table.add(std::move(row));
@@ -163,14 +164,14 @@ std::string recorded_table(const std::vector<Replay>& replays) {
 }
 
 std::string cgroup_table(const std::vector<CgroupCell>& cells) {
-  const std::vector<Column> columns = {
+  const std::vector<PublishedEvent> columns = {
       {"RMS: delta", rms_of(kDelta)},           {"ours", rms_of(kOurs)},
       {"bias: delta", bias_of(kDelta)},         {"ours", bias_of(kOurs)},
       {"falls: lifetime", falls_of(kLifetime)}, {"ours", falls_of(kOurs)}};
   Table table(heading_of("cgroup, groups, kernel", columns));
   for (const CgroupCell& cell : cells) {
     std::vector<std::string> row = {cell.name()};
-    for (const Column& column : columns) {
+    for (const PublishedEvent& column : columns) {
       row.push_back(both(column, cell.figures[0], cell.figures[1]));
     }
     table.add(std::move(row));

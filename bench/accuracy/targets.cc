@@ -7,10 +7,10 @@
 namespace pex::bench {
 namespace {
 
-constexpr double kMostBias = 0.001;
-constexpr double kMostCgroupBias = 0.01;
+constexpr double kMaxBias = 0.001;
+constexpr double kMaxCgroupBias = 0.01;
 constexpr double kRoundingOnly = 1e-6;
-constexpr double kMostAboveDelta = 1.01;  // RMS error over that of delta scaling
+constexpr double kMaxAboveDelta = 1.01;  // RMS error over that of delta scaling
 
 /// RMS error of delta scaling over ours, at least.
 struct Gain {
@@ -41,13 +41,13 @@ void check_never_worse(const FiguresOfAll& figures, const std::string& where, Mi
   const Figures& ours = figures[kOurs];
   misses.demand(ours.falls() == 0, where, "fell in %.2f of 1000 polls", ours.falls_per_1000());
   const double above = 1 / gain(figures);
-  misses.demand(above <= kMostAboveDelta, where, "RMS error %.3f times that of delta", above);
+  misses.demand(above <= kMaxAboveDelta, where, "RMS error %.3f times that of delta", above);
 }
 
 void check(const Cell& cell, Misses& misses) {
   check_never_worse(cell.figures, cell.name(), misses);
   const double bias = cell.figures[kOurs].bias();
-  misses.demand(std::abs(bias) <= kMostBias, cell.name(), "bias %.3f %%", 100 * bias);
+  misses.demand(std::abs(bias) <= kMaxBias, cell.name(), "bias %.3f %%", 100 * bias);
   if (!settings()[cell.setting].is_main || cell.poll_seconds != kSimulatedGainPoll) return;
   for (const Gain& target : kSimulatedGains) {
     if (target.load != workloads()[cell.workload].name) continue;
@@ -62,7 +62,7 @@ void check(const CgroupCell& cell, Misses& misses) {
     const Figures& ours = figures[kOurs];
     misses.demand(ours.falls() == 0, cell.name(), "fell in %.2f of 1000 polls",
                   ours.falls_per_1000());
-    misses.demand(std::abs(ours.bias()) <= kMostCgroupBias, cell.name(), "bias %.3f %%",
+    misses.demand(std::abs(ours.bias()) <= kMaxCgroupBias, cell.name(), "bias %.3f %%",
                   100 * ours.bias());
     misses.demand(cell.groups > 1 || ours.rms() <= kRoundingOnly, cell.name(),
                   "not exact: RMS error %.2g", ours.rms());
@@ -77,7 +77,7 @@ void check(const Replay& replay, Misses& misses) {
   if (recording.scope == "cgroup") {
     for (const FiguresOfAll& figures : replay.figures) {
       const double bias = figures[kOurs].bias();
-      misses.demand(std::abs(bias) <= kMostCgroupBias, where, "bias %.3f %%", 100 * bias);
+      misses.demand(std::abs(bias) <= kMaxCgroupBias, where, "bias %.3f %%", 100 * bias);
     }
     return;
   }

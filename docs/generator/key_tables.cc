@@ -7,7 +7,7 @@
 namespace pex::docs {
 namespace {
 
-using config::KeyReference;
+using yaml::KeyReference;
 
 /// The keys of one map, and the one that it stands behind.
 struct Map {

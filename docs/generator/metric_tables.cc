@@ -9,25 +9,25 @@
 namespace pex::docs {
 namespace {
 
-using exposition::EvidenceRow;
-using exposition::FamilyRow;
+using exposition::EvidenceEntry;
+using exposition::FamilyEntry;
 using exposition::FamilyType;
 
 /// As the text format has it, which knows no info.
-std::string_view type_of(const FamilyRow& family) {
+std::string_view type_of(const FamilyEntry& family) {
   return family.type == FamilyType::kCounter ? "counter" : "gauge";
 }
 
 template <typename Rows>
 std::string families(const Rows& rows) {
   std::string text = table_head({"name", "type", "labels", "meaning"});
-  for (const FamilyRow& row : rows) {
+  for (const FamilyEntry& row : rows) {
     text += table_row({code(row.name), type_of(row), row.labels, row.help});
   }
   return text;
 }
 
-std::string evidence(const std::vector<EvidenceRow>& rows) {
+std::string evidence(const std::vector<EvidenceEntry>& rows) {
   std::string text = table_head({"name", "type", "labels", "only of", "meaning"});
   for (const auto& [family, only] : rows) {
     text += table_row({code(family.name), type_of(family), family.labels, only, family.help});

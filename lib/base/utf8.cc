@@ -7,13 +7,13 @@ namespace pex {
 namespace {
 
 /// What the first byte of a character says about all of it.
-struct LeadRow {
+struct LeadEntry {
   unsigned mask;
   unsigned bits;
   std::size_t bytes;
   std::uint32_t least;  ///< smaller codes have a shorter form, and only that one is UTF-8
 };
-constexpr LeadRow kLeads[] = {
+constexpr LeadEntry kLeads[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
 
 constexpr std::uint32_t kReplacementCode = 0xfffd;
@@ -56,7 +56,7 @@ void add_byte(char c, std::string& text) {
 
 Character first_character(std::string_view text) {
   const unsigned lead = byte_of(text[0]);
-  for (const LeadRow& row : kLeads) {
+  for (const LeadEntry& row : kLeads) {
     if ((lead & row.mask) != row.bits) continue;
     if (text.size() < row.bytes) return {};
     std::uint32_t code = lead & ~row.mask;

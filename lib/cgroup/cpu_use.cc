@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/parse.h"
 #include "base/small_file.h"
+#include "base/text.h"
 
 namespace pex::cgroup {
 namespace {

@@ -1,6 +1,6 @@
 #include "cgroup/glob.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace pex::cgroup {
 namespace {

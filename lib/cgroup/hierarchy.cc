@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace pex::cgroup {

@@ -19,7 +19,7 @@ using Label = std::pair<std::string, std::string>;
 /// pattern, $$ is a dollar. "$12" is the first group and a 2.
 class Template {
  public:
-  static constexpr std::size_t kMostGroups = 9;  ///< that can be named
+  static constexpr std::size_t kMaxGroups = 9;  ///< that can be named
 
   /// `groups` is how many the pattern has. The Error says what is wrong with the text and what to
   /// do, without naming the text.

@@ -49,9 +49,9 @@ class LogLinks {
   using Clock = std::chrono::steady_clock;
 
   /// Far beyond any node's (the kubelet takes 110 pods unless told otherwise), yet a bound.
-  static constexpr std::size_t kMostEntries = 100'000;
+  static constexpr std::size_t kMaxEntries = 100'000;
 
-  explicit LogLinks(std::string directory, std::size_t most_entries = kMostEntries);
+  explicit LogLinks(std::string directory, std::size_t most_entries = kMaxEntries);
 
   /// Brings it up to date; true when what is known may have changed. Takes what inotify(7) reported
   /// since the last call, and allocates nothing when that is nothing. Lists the directory the first

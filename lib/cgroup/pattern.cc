@@ -17,9 +17,9 @@ constexpr std::string_view kAllBelow = "/**";
 /// matching becomes slower, but stays linear.
 constexpr std::int64_t kMemory = 1024 * 1024;
 /// Of the first and the last text that match, this much is known.
-constexpr int kMostKnown = 256;
+constexpr int kMaxKnown = 256;
 /// RE2 may name all the rest of the expression as what is wrong.
-constexpr std::size_t kMostShown = 32;
+constexpr std::size_t kMaxShown = 32;
 
 /// What to do about each kind of mistake; what is wrong RE2 says itself.
 struct ExpressionRemedy {
@@ -55,7 +55,7 @@ std::string remedy_for(re2::RE2::ErrorCode code) {
 std::string message_of(const re2::RE2& failed) {
   const std::string& whole = failed.error();
   const std::size_t about = failed.error_arg().size();
-  if (about <= kMostShown || !whole.ends_with(failed.error_arg())) return whole;
+  if (about <= kMaxShown || !whole.ends_with(failed.error_arg())) return whole;
   return whole.substr(0, whole.size() - about - std::string_view(": ").size());
 }
 
@@ -90,7 +90,7 @@ std::string with_slash(std::string_view path) {
 
 struct Pattern::Expression {
   explicit Expression(std::string_view text) : compiled(piece(text), options()) {
-    is_bounded = compiled.ok() && compiled.PossibleMatchRange(&first, &last, kMostKnown);
+    is_bounded = compiled.ok() && compiled.PossibleMatchRange(&first, &last, kMaxKnown);
   }
 
   bool may_match_below(std::string_view path) const {

@@ -7,7 +7,7 @@ namespace pex::collect {
 namespace {
 
 constexpr std::chrono::seconds kFirstWait{1};
-constexpr std::chrono::seconds kLongestWait{64};
+constexpr std::chrono::seconds kMaxWait{64};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ WaitingLine::Cgroups WaitingLine::take(OpenRate& rate, std::size_t counters,
 /// One that is met again soon after it was tried again is a lasting one.
 void Shortage::met(std::string_view bound, std::size_t fitting, Clock::time_point now) {
   const bool again = wait_.count() > 0 && now < until_ + 2 * wait_;
-  wait_ = again ? std::min(2 * wait_, kLongestWait) : kFirstWait;
+  wait_ = again ? std::min(2 * wait_, kMaxWait) : kFirstWait;
   until_ = now + wait_;
   bound_ = bound;
   fitting_ = fitting;

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "collect/cpu_presence.h"
-#include "host/own_process.h"
+#include "host/self_process.h"
 
 namespace pex::collect {
 namespace {
@@ -27,16 +27,17 @@ std::size_t rows_of(const std::string& pmu, const MachineCpus& cpus) {
 }
 
 /// Of a column of which PMUs share the work in the same places, or each in its own.
-std::size_t rows_of(const Column& column, const ScopePlan& scope, const MachineCpus& cpus) {
+std::size_t rows_of(const PublishedEvent& column, const ScopePlan& scope, const MachineCpus& cpus) {
   std::size_t rows = 0;
-  for (const Column::Part& part : column.parts) {
+  for (const PublishedEvent::Part& part : column.parts) {
     rows += rows_of(scope.groups[part.group].pmu, cpus);
   }
   return std::min(rows, rows_of(cpus));
 }
 
 /// At most: where a group lacks CPUs its coverage is published, and not the values of its columns.
-std::size_t most_series_of(const Column& column, const ScopePlan& scope, const Evidence& evidence) {
+std::size_t most_series_of(const PublishedEvent& column, const ScopePlan& scope,
+                           const Evidence& evidence) {
   const std::size_t other_parts = column.parts.size() - 1;  // each may lack some as well
   return series_of_column(column, scope, evidence) + other_parts;
 }
@@ -48,7 +49,7 @@ std::size_t series_by_cpu(const ScopePlan& scope, const Evidence& evidence,
   for (const GroupPlan& group : scope.groups) {
     series += series_of_group(group, evidence) * rows_of(group.pmu, cpus);
   }
-  for (const Column& column : scope.columns) {
+  for (const PublishedEvent& column : scope.columns) {
     series += most_series_of(column, scope, evidence) * rows_of(column, scope, cpus);
   }
   return series;
@@ -58,7 +59,8 @@ std::size_t series_by_cpu(const ScopePlan& scope, const Evidence& evidence,
 std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
   std::size_t series = 0;
   for (const GroupPlan& group : scope.groups) series += series_of_group(group, evidence);
-  for (const Column& column : scope.columns) series += most_series_of(column, scope, evidence);
+  for (const PublishedEvent& column : scope.columns)
+    series += most_series_of(column, scope, evidence);
   return series;
 }
 
@@ -86,8 +88,8 @@ std::size_t most_events_on_a_cpu(const ScopePlan& scope, const MachineCpus& cpus
 /// The weight of the reference of each column: one for all rows.
 std::size_t weights_of(const ScopePlan& scope) {
   return static_cast<std::size_t>(
-      std::count_if(scope.columns.begin(), scope.columns.end(), [&](const Column& column) {
-        return scope.groups[column.parts.front().group].witnesses.reference.has_value();
+      std::count_if(scope.columns.begin(), scope.columns.end(), [&](const PublishedEvent& column) {
+        return scope.groups[column.parts.front().group].auxiliary.reference.has_value();
       }));
 }
 

@@ -21,7 +21,7 @@ std::string_view configured_name(std::string_view group) {
 
 std::string_view configured_name(const GroupPlan& group) { return configured_name(group.name); }
 
-bool is_estimated(const Column& column, const ScopePlan& plan) {
+bool is_estimated(const PublishedEvent& column, const ScopePlan& plan) {
   return std::any_of(column.parts.begin(), column.parts.end(),
                      [&](const EventAt& part) { return plan.groups[part.group].shares_pmu; });
 }
@@ -31,11 +31,11 @@ std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence) {
   constexpr std::size_t kTimesOffPmu = 2;  // imputed, unmeasured
   constexpr std::size_t kReferences = 2;   // all of it, and what was sampled
   if (!group.is_published) return 0;
-  const bool has_reference = evidence.reference && group.witnesses.reference;
+  const bool has_reference = evidence.reference && group.auxiliary.reference;
   return kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
 }
 
-std::size_t series_of_column(const Column& column, const ScopePlan& plan,
+std::size_t series_of_column(const PublishedEvent& column, const ScopePlan& plan,
                              const Evidence& evidence) {
   constexpr std::size_t kValue = 1;
   constexpr std::size_t kObserved = 1;

@@ -7,14 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aggregation.h"
+#include "events/event_spec.h"
 #include "perf/counter_group.h"
-#include "perf/event_spec.h"
 
 namespace pex::collect {
-
-/// What one row of scope cpu stands for; the parts of the machine as sysfs tells (host::CpuPlace).
-enum class Aggregation { kCpu, kCore, kDie, kPackage, kNode, kHost };
-inline constexpr std::size_t kAggregations = 6;
 
 /// One event of one group of a scope.
 struct EventAt {
@@ -26,13 +23,13 @@ struct EventAt {
 
 /// What tells how well a group was counted. Most of it only concerns groups that can lose the PMU
 /// to others; software events always count.
-struct Witnesses {
+struct AuxiliaryCounters {
   std::optional<std::size_t> clock;      ///< index of a member: a software clock, in ns
   std::optional<std::size_t> reference;  ///< index of a member: the activity reference
   std::optional<std::size_t> always_on;  ///< index of a group of the scope that never loses the PMU
   std::optional<EventAt> reference_always;  ///< the same reference, counted all the time
 
-  bool operator==(const Witnesses&) const = default;
+  bool operator==(const AuxiliaryCounters&) const = default;
 };
 
 /// One group to open at every target of a scope.
@@ -43,15 +40,16 @@ struct GroupPlan {
   perf::GroupMode mode = {};
   Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu
   std::vector<int> left_out_cpus = {};          ///< beside those of the CountingPlan; rising
-  std::size_t dispensable = 0;  ///< the last of its events, without which it is still worth opening
-  std::size_t helpers = 0;      ///< the last of its events are there for the others' sake
-  bool is_published = true;     ///< false: it is there for the other groups' sake
-  bool shares_pmu = false;      ///< can lose the PMU, to other groups or other programs
+  std::size_t optional_events =
+      0;  ///< the last of its events, without which it is still worth opening
+  std::size_t auxiliary_events = 0;  ///< the last of its events are there for the others' sake
+  bool is_published = true;          ///< false: it is there for the other groups' sake
+  bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
   std::chrono::nanoseconds slot = std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
-  Witnesses witnesses = {};
+  AuxiliaryCounters auxiliary = {};
 
   /// Those of its events that counts are estimated of; they come first.
-  std::size_t estimated() const { return events.size() - helpers; }
+  std::size_t estimated() const { return events.size() - auxiliary_events; }
   /// Takes turns with others on the PMU, and is not guaranteed its place.
   bool takes_turns() const { return shares_pmu && !mode.pinned; }
 
@@ -59,19 +57,19 @@ struct GroupPlan {
 };
 
 /// One event as it is published: the sum of what is counted of it in all its parts.
-struct Column {
+struct PublishedEvent {
   using Part = EventAt;
-  perf::EventIdentity event;
+  events::EventIdentity event;
   Aggregation aggregation = Aggregation::kCpu;  ///< that of all its groups
   std::vector<Part> parts;  ///< one; several where PMUs share the work, such as memory channels
 
-  bool operator==(const Column&) const = default;
+  bool operator==(const PublishedEvent&) const = default;
 };
 
 /// What is opened of one scope, and what is published of it, in their order.
 struct ScopePlan {
   std::vector<GroupPlan> groups;
-  std::vector<Column> columns;
+  std::vector<PublishedEvent> columns;
 
   bool empty() const { return groups.empty(); }
   bool operator==(const ScopePlan&) const = default;
@@ -107,12 +105,13 @@ std::string_view configured_name(const GroupPlan& group);
 
 /// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it
 /// than its value.
-bool is_estimated(const Column& column, const ScopePlan& plan);
+bool is_estimated(const PublishedEvent& column, const ScopePlan& plan);
 
 /// Series that each row of a group is published as: its times.
 std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence);
 /// Series that each row of a column is published as: its value, and its evidence.
-std::size_t series_of_column(const Column& column, const ScopePlan& plan, const Evidence& evidence);
+std::size_t series_of_column(const PublishedEvent& column, const ScopePlan& plan,
+                             const Evidence& evidence);
 
 /// The PMUs that some group is bound to, each once.
 std::vector<std::string> pmus_of(const CountingPlan& plan);

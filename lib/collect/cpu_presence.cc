@@ -1,6 +1,6 @@
 #include "collect/cpu_presence.h"
 
-#include "perf/event_table.h"
+#include "events/event_table.h"
 
 namespace pex::collect {
 namespace {
@@ -50,7 +50,7 @@ bool CpuPresence::goes_on_from(nanoseconds enabled) const {
 void CpuPresence::open() {
   event_.reset();
   Result<perf::CounterGroup, perf::OpenFailure> opened =
-      perf::CounterGroup::open_running(kernel_, perf::generic_counter("dummy"), {cpu_, -1, {}});
+      perf::CounterGroup::open_running(kernel_, events::generic_counter("dummy"), {cpu_, -1, {}});
   if (opened) event_ = std::move(*opened);
   enabled_ = {};
   seen_ = kernel_.now();

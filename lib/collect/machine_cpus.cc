@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "perf/pmu.h"
+#include "events/pmu.h"
 
 namespace pex::collect {
 
@@ -48,7 +48,7 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   }
   std::map<std::string, std::vector<int>> pmus = current_->pmus;
   for (const std::string& pmu : pmus_) {
-    Result<std::vector<int>> cpus = perf::read_pmu_cpus(roots_, pmu);
+    Result<std::vector<int>> cpus = events::read_pmu_cpus(roots_, pmu);
     if (cpus) {
       pmus[pmu] = std::move(*cpus);
     } else {

@@ -39,18 +39,18 @@ bool takes_turns(const ScopePlan& plan) {
                      [](const GroupPlan& group) { return group.takes_turns(); });
 }
 
-/// What the witnesses of `plan` say that never lose the PMU. They stand before it in its scope, so
+/// What the auxiliary of `plan` say that never lose the PMU. They stand before it in its scope, so
 /// they have just been read.
 AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroup> groups) {
   AlwaysOn said;
-  if (plan.witnesses.always_on) {
-    const TargetGroup& clock = groups[*plan.witnesses.always_on];
+  if (plan.auxiliary.always_on) {
+    const TargetGroup& clock = groups[*plan.auxiliary.always_on];
     if (clock.is_open() && clock.was_read()) {
       said.clock = clock.totals().times().enabled;
       said.clock_counted = std::chrono::nanoseconds{clock.totals()[0].value};
     }
   }
-  if (const auto& at = plan.witnesses.reference_always) {
+  if (const auto& at = plan.auxiliary.reference_always) {
     const TargetGroup& reference = groups[at->group];
     const GroupTotals& totals = reference.totals();
     if (reference.is_open() && reference.was_read() && at->event < reference.open_events()) {

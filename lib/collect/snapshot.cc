@@ -236,7 +236,7 @@ std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
     series += count_rows(tables[group], has_times) * series_of_group(of, evidence);
     series += of.is_published ? count_rows(tables[group], lacks_coverage) : 0;
   }
-  for (const Column& column : plan.columns) {
+  for (const PublishedEvent& column : plan.columns) {
     const EventAt& part = column.parts.front();
     series += tables[part.group].reference_weights[part.event] ? 1 : 0;
     const std::size_t each = series_of_column(column, plan, evidence);

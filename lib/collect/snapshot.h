@@ -85,10 +85,10 @@ bool lacks_coverage(const GroupRow& row);
 
 /// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
 /// counted there. `tables` are those of the column's scope.
-inline std::optional<EventTotal> value_of(const Column& column, std::span<const GroupTable> tables,
-                                          std::size_t row) {
+inline std::optional<EventTotal> value_of(const PublishedEvent& column,
+                                          std::span<const GroupTable> tables, std::size_t row) {
   std::optional<EventTotal> sum;
-  for (const Column::Part& part : column.parts) {
+  for (const PublishedEvent::Part& part : column.parts) {
     const GroupTable& table = tables[part.group];
     switch (table.rows[row].value) {
       case GroupRow::Value::kNotHere:
@@ -107,7 +107,7 @@ inline std::optional<EventTotal> value_of(const Column& column, std::span<const 
 /// that is late are of an earlier poll: they stand still, and what it has not opened yet leaves the
 /// row without a value. A row's value is known when no CPU fails to count or to read it, and
 ///   - in scope cpu each of its CPUs has had the PMU, and none has been without it for more than
-///     estimate::kMostImputed: it is as good as the worst of them. A CPU that comes when the others
+///     estimate::kMaxImputed: it is as good as the worst of them. A CPU that comes when the others
 ///     are counted already joins once it has had the PMU, and must have had it within that time;
 ///   - in scope cgroup at least one has had it: what a starved CPU counts joins once it has the
 ///     PMU. When one has been without it for longer than that, another one must have had it since

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr unsigned kLongestWait = 16;  // polls
+constexpr unsigned kMaxWait = 16;  // polls
 
 perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};
@@ -43,11 +43,11 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
   sample.enabled = enabled;
   sample.running = running_total(reading, plan, enabled);
   sample.counts = std::span(reading.counts).first(plan.estimated());
-  if (is_open(plan.witnesses.clock))
-    sample.clock = nanoseconds{reading.counts[*plan.witnesses.clock]};
+  if (is_open(plan.auxiliary.clock))
+    sample.clock = nanoseconds{reading.counts[*plan.auxiliary.clock]};
   if (always_on.clock) sample.clock_always = {always_on.clock_counted, *always_on.clock};
-  if (is_open(plan.witnesses.reference) && always_on.reference) {
-    sample.reference = {reading.counts[*plan.witnesses.reference], always_on.reference->total,
+  if (is_open(plan.auxiliary.reference) && always_on.reference) {
+    sample.reference = {reading.counts[*plan.auxiliary.reference], always_on.reference->total,
                         always_on.reference->enabled};
   }
   return sample;
@@ -61,7 +61,7 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
   const perf::Place place = place_on(cpu, cgroup.get());
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open(kernel, plan_->events, place, plan_->mode);
-  const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->dispensable);
+  const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->optional_events);
   // What is short now may be there later, so it is better to try all again then.
   if (!opened && opened.error().event >= needed.size() &&
       bound_met_by(opened.error().error.code).empty()) {
@@ -74,7 +74,7 @@ int TargetGroup::open(perf::PerfKernel& kernel, int cpu,
     if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
     report_refusal(failure, place, report);
-    const unsigned polls_of_rest = std::min(1U << std::min(failures_, 31U), kLongestWait);
+    const unsigned polls_of_rest = std::min(1U << std::min(failures_, 31U), kMaxWait);
     polls_to_wait_ = polls_of_rest + 1;  // the next one tries after them
     ++failures_;
     return failure.error.code;
@@ -260,7 +260,7 @@ void TargetGroup::note_wanted(nanoseconds wanted, bool had_the_pmu) {
 
 void TargetGroup::end_poll(nanoseconds now) {
   if (std::exchange(wanted_in_poll_, {}).count() > 0) last_wanted_ = now;
-  if (now - last_wanted_ > estimate::kMostImputed) without_pmu_ = {};
+  if (now - last_wanted_ > estimate::kMaxImputed) without_pmu_ = {};
   polls_wanted_ += wanted_ || polls_wanted_ > 0 ? 1 : 0;
   polls_counted_ += totals_.counted() ? 1 : 0;
 }

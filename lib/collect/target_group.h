@@ -124,9 +124,9 @@ class TargetGroup {
 
   /// It is open, and the last try to read it failed.
   bool is_unreadable() const { return counters_.has_value() && read_failed_; }
-  /// It has wanted the PMU for more than estimate::kMostImputed and has not had it, the last time
+  /// It has wanted the PMU for more than estimate::kMaxImputed and has not had it, the last time
   /// not longer ago than that. So its totals stand still, and not because nothing happens.
-  bool lacks_the_pmu() const { return without_pmu_ > estimate::kMostImputed; }
+  bool lacks_the_pmu() const { return without_pmu_ > estimate::kMaxImputed; }
   bool was_on_pmu() const { return was_on_pmu_; }            ///< between the last two readings
   unsigned polls_wanted() const { return polls_wanted_; }    ///< since it was first wanted
   unsigned polls_counted() const { return polls_counted_; }  ///< since it first had the PMU

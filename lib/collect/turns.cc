@@ -9,13 +9,13 @@ constexpr unsigned kStarvedPolls = 3;   // may be chance in fewer
 constexpr unsigned kTurnsInARow = 300;  // 5 minutes at the default interval
 
 bool takes_part(const TargetGroup& group) {
-  return group.is_open() && group.plan().takes_turns() && group.plan().witnesses.always_on;
+  return group.is_open() && group.plan().takes_turns() && group.plan().auxiliary.always_on;
 }
 
 /// Whether the target had the CPU since the last poll, by its clock: that is read whatever becomes
 /// of `group`.
 bool was_on_cpu(const TargetGroup& group, std::span<const TargetGroup> groups) {
-  return groups[*group.plan().witnesses.always_on].was_wanted();
+  return groups[*group.plan().auxiliary.always_on].was_wanted();
 }
 
 /// One group has nothing and another has everything.

@@ -35,8 +35,8 @@ bool is_whole(std::string_view hash) {
 std::string wrong_hash(std::string_view hash) {
   if (!begins_as_bcrypt(hash)) return "this is no bcrypt hash";
   const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
-  if (cost < kLeastCost) return "a hash of cost " + std::to_string(cost) + ", which bcrypt has not";
-  if (cost > kMostCost) {
+  if (cost < kMinCost) return "a hash of cost " + std::to_string(cost) + ", which bcrypt has not";
+  if (cost > kMaxCost) {
     return "a hash of cost " + std::to_string(cost) + ": one check of it would take too long";
   }
   if (!is_whole(hash)) return "a bcrypt hash that is damaged: no password can match it";

@@ -7,27 +7,27 @@
 #include <string_view>
 #include <utility>
 
-#include "config/keys.h"
-#include "config/numbers.h"
-#include "config/plain_text.h"
+#include "yaml/keys.h"
+#include "yaml/numbers.h"
+#include "yaml/plain_text.h"
 
 namespace pex::config {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr DurationRange kLinger = {0s, 1h};
-constexpr NumberRange kCgroupCount = {0, 100'000};
-constexpr std::size_t kMostPatterns = 256;
-constexpr std::size_t kMostRules = 64;
-constexpr std::size_t kMostSettings = 16;
-constexpr std::size_t kMostLabelName = 128;
+constexpr yaml::DurationRange kLinger = {0s, 1h};
+constexpr yaml::NumberRange kCgroupCount = {0, 100'000};
+constexpr std::size_t kMaxPatterns = 256;
+constexpr std::size_t kMaxRules = 64;
+constexpr std::size_t kMaxSettings = 16;
+constexpr std::size_t kMaxLabelName = 128;
 
 /// A text that may not be of any length.
 struct BoundedText {
   std::string_view noun;
   std::size_t most;  ///< bytes
-  Expected expected;
+  yaml::Expected expected;
 };
 constexpr BoundedText kPattern = {
     "pattern", 1024, {"a path", "write a path, for example /system.slice/*.service"}};
@@ -36,7 +36,7 @@ constexpr BoundedText kLabelValue = {
 constexpr BoundedText kDirectory = {
     "path", 4095, {"a directory", "write its whole path, for example /var/log/containers"}};
 
-std::optional<std::string> read_bounded(const Value& value, const BoundedText& kind) {
+std::optional<std::string> read_bounded(const yaml::Value& value, const BoundedText& kind) {
   std::optional<std::string> text = value.text(kind.expected);
   if (!text || text->size() <= kind.most) return text;
   value.refuse(
@@ -46,34 +46,35 @@ std::optional<std::string> read_bounded(const Value& value, const BoundedText& k
 }
 
 /// The items of a list; none after a mistake, which more than `most` of them are.
-std::optional<std::vector<Value>> read_list(const Value& value, std::string_view noun,
-                                            std::size_t most, const Expected& expected) {
-  std::optional<std::vector<Value>> items = value.items(expected);
+std::optional<std::vector<yaml::Value>> read_list(const yaml::Value& value, std::string_view noun,
+                                                  std::size_t most,
+                                                  const yaml::Expected& expected) {
+  std::optional<std::vector<yaml::Value>> items = value.items(expected);
   if (!items || items->size() <= most) return items;
   value.refuse(std::to_string(items->size()) + " " + std::string(noun),
                "list at most " + std::to_string(most));
   return {};
 }
 
-std::optional<PatternEntry> read_pattern(const Value& value) {
+std::optional<PatternEntry> read_pattern(const yaml::Value& value) {
   std::optional<std::string> text = read_bounded(value, kPattern);
   if (!text) return {};
   if (text->starts_with('/') || text->starts_with("re:")) {
     return PatternEntry{std::move(*text), value.at()};
   }
-  value.refuse(quoted(*text) + " does not start with '/'",
+  value.refuse(yaml::quoted(*text) + " does not start with '/'",
                "write the whole path below the cgroup mount, for example /system.slice/*.service; "
                "a regular expression starts with re:");
   return {};
 }
 
-void read_patterns(const Value& value, std::vector<PatternEntry>& patterns) {
-  constexpr Expected kPatterns = {"a list of paths",
-                                  "write a list, for example [/system.slice/*.service]"};
-  const auto items = read_list(value, "patterns", kMostPatterns, kPatterns);
+void read_patterns(const yaml::Value& value, std::vector<PatternEntry>& patterns) {
+  constexpr yaml::Expected kPatterns = {"a list of paths",
+                                        "write a list, for example [/system.slice/*.service]"};
+  const auto items = read_list(value, "patterns", kMaxPatterns, kPatterns);
   if (!items) return;
   patterns.clear();  // a list replaces the default, it does not add to it
-  for (const Value& item : *items) {
+  for (const yaml::Value& item : *items) {
     if (std::optional<PatternEntry> pattern = read_pattern(item)) {
       patterns.push_back(std::move(*pattern));
     }
@@ -86,18 +87,18 @@ std::string_view wrong_label_name(std::string_view name) {
   constexpr std::string_view kAllowed =
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
   if (name.starts_with("__")) return "starts with '__', as only labels of Prometheus itself do";
-  const bool is_name = !name.empty() && name.size() <= kMostLabelName &&
+  const bool is_name = !name.empty() && name.size() <= kMaxLabelName &&
                        name.find_first_not_of(kAllowed) == name.npos &&
                        kDigits.find(name.front()) == name.npos;
   return is_name ? "" : "is not a label's name";
 }
 
-void read_setting(const Value& key, const Value& value, LabelRule& rule) {
-  constexpr Expected kName = {"a label's name", "write a name, for example team"};
+void read_setting(const yaml::Value& key, const yaml::Value& value, LabelRule& rule) {
+  constexpr yaml::Expected kName = {"a label's name", "write a name, for example team"};
   const std::optional<std::string> name = key.text(kName);
   if (!name) return;
   if (const std::string_view wrong = wrong_label_name(*name); !wrong.empty()) {
-    return key.refuse(quoted(*name) + " " + std::string(wrong),
+    return key.refuse(yaml::quoted(*name) + " " + std::string(wrong),
                       "use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' "
                       "in front");
   }
@@ -109,11 +110,11 @@ void read_setting(const Value& key, const Value& value, LabelRule& rule) {
   rule.set.push_back({*name, std::move(*text), value.at()});
 }
 
-void read_settings(const Value& value, LabelRule& rule) {
-  constexpr Expected kSettings = {"a map of labels", "write a map, for example {team: web}"};
-  const std::optional<Value::NamedEntries> entries = value.named_entries(kSettings);
+void read_settings(const yaml::Value& value, LabelRule& rule) {
+  constexpr yaml::Expected kSettings = {"a map of labels", "write a map, for example {team: web}"};
+  const std::optional<yaml::Value::NamedEntries> entries = value.named_entries(kSettings);
   if (!entries) return;
-  if (entries->size() > kMostSettings) {
+  if (entries->size() > kMaxSettings) {
     return value.refuse(std::to_string(entries->size()) + " labels in one rule",
                         "set at most 16; more of them go into further rules");
   }
@@ -124,9 +125,11 @@ std::string form_of(const BoundedText& kind) {
   return std::string(kind.noun) + " of at most " + std::to_string(kind.most) + " bytes";
 }
 
-constexpr Key<LabelRule> kRuleKeys[] = {
+constexpr yaml::Key<LabelRule> kRuleKeys[] = {
     {"match",
-     [](const Value& value, LabelRule& rule) { assign(rule.match, read_pattern(value)); },
+     [](const yaml::Value& value, LabelRule& rule) {
+       yaml::assign(rule.match, read_pattern(value));
+     },
      {"The cgroups that get the labels.", [] { return form_of(kPattern); }},
      "the rule has no match",
      "add the cgroups it is for, for example 'match: /system.slice/*'"},
@@ -136,46 +139,46 @@ constexpr Key<LabelRule> kRuleKeys[] = {
       "exporter's own. In a value `$1` to `$9` stand for what the groups in parentheses of a "
       "regular expression have matched, `$0` for the whole path, and `$$` for a dollar.",
       [] {
-        return "map of at most " + std::to_string(kMostSettings) + " labels, each with a " +
+        return "map of at most " + std::to_string(kMaxSettings) + " labels, each with a " +
                form_of(kLabelValue);
       }},
      "the rule sets nothing",
      "add labels, for example 'set: {team: web}'"},
 };
 
-void read_rules(const Value& value, std::vector<LabelRule>& rules) {
-  constexpr Expected kRules = {
+void read_rules(const yaml::Value& value, std::vector<LabelRule>& rules) {
+  constexpr yaml::Expected kRules = {
       "a list of rules", "write a list, for example [{match: /system.slice/*, set: {team: web}}]"};
-  const auto items = read_list(value, "rules", kMostRules, kRules);
+  const auto items = read_list(value, "rules", kMaxRules, kRules);
   if (!items) return;
-  for (const Value& item : *items) read_map<LabelRule>(item, kRuleKeys, rules.emplace_back());
+  for (const yaml::Value& item : *items) read_map<LabelRule>(item, kRuleKeys, rules.emplace_back());
 }
 
-struct NestingRow {
+struct NestingEntry {
   std::string_view word;
   Nesting nesting;
 };
-constexpr NestingRow kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nesting::kAll}};
-constexpr Expected kNesting = {"leaves or all", "write leaves or all"};
+constexpr NestingEntry kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nesting::kAll}};
+constexpr yaml::Expected kNesting = {"leaves or all", "write leaves or all"};
 
-void read_nesting(const Value& value, Cgroups& cgroups) {
-  const NestingRow* row =
-      read_row<NestingRow>(value, kNestings, "a choice among nested cgroups", kNesting);
+void read_nesting(const yaml::Value& value, Cgroups& cgroups) {
+  const NestingEntry* row =
+      read_row<NestingEntry>(value, kNestings, "a choice among nested cgroups", kNesting);
   if (row != nullptr) cgroups.nesting = row->nesting;
 }
 
-std::string form_of_patterns() { return form_of_list(kMostPatterns, "patterns"); }
+std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patterns"); }
 
-constexpr Key<Cgroups> kCgroupsKeys[] = {
+constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"include",
-     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
+     [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
      {"Which cgroups to count. A list of your own replaces that of the default.", form_of_patterns,
       [] {
         return "the " + std::to_string(Cgroups{}.include.size()) +
                " patterns of the shipped file: services, scopes, containers, virtual machines";
       }}},
     {"exclude",
-     [](const Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
+     [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
      {"Which of those to leave out. They are tried first.", form_of_patterns,
       [] { return std::string("none"); }}},
     {"hierarchy",
@@ -183,88 +186,89 @@ constexpr Key<Cgroups> kCgroupsKeys[] = {
      {"What to do where one selected cgroup is inside of another, whose counts include it. "
       "`leaves`: count those without another selected one inside, and only those, so that a sum "
       "over cgroups counts nothing twice. `all`: count all that are selected.",
-      [] { return form_of_rows(kNestings); },
-      [] { return written(kNestings, &NestingRow::nesting, Cgroups{}.nesting); }}},
-    flag_key<&Cgroups::helpers>(
+      [] { return yaml::form_of_rows(kNestings); },
+      [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
+    yaml::flag_key<&Cgroups::helpers>(
         "helpers",
         "Whether to count also what only serves a container, such as the conmon that watches over "
         "each one of Podman and CRI-O."),
-    number_key<&Cgroups::max, kCgroupCount>(
+    yaml::number_key<&Cgroups::max, kCgroupCount>(
         "max",
         "At most this many at a time; those beyond it are not counted, and that is reported."),
-    flag_key<&Cgroups::per_cpu>("per_cpu",
-                                "With `false` each cgroup and event has one series, the sum over "
-                                "all CPUs; with `true` one for each CPU, with the label `cpu`, in "
-                                "place of the sum. What is opened and read stays the same."),
-    duration_key<&Cgroups::linger, kLinger>(
+    yaml::flag_key<&Cgroups::per_cpu>(
+        "per_cpu",
+        "With `false` each cgroup and event has one series, the sum over "
+        "all CPUs; with `true` one for each CPU, with the label `cpu`, in "
+        "place of the sum. What is opened and read stays the same."),
+    yaml::duration_key<&Cgroups::linger, kLinger>(
         "linger",
         "How long the last values of a cgroup that is gone are still served, so that a scrape sees "
         "its end."),
     {"labels",
-     [](const Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
+     [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
      {"Labels of your own. Each rule gives all cgroups that match its pattern some labels, on all "
       "their series. Where two rules set the same label, the first one counts.",
-      [] { return form_of_list(kMostRules, "maps"); }, [] { return std::string("none"); },
-      [](const std::string& list, std::vector<KeyReference>& all) {
+      [] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return std::string("none"); },
+      [](const std::string& list, std::vector<yaml::KeyReference>& all) {
         list_keys<LabelRule>(kRuleKeys, list + "[]", all);
       }}},
 };
 
-struct MetadataRow {
+struct MetadataEntry {
   std::string_view word;
   PodMetadata metadata;
 };
-constexpr MetadataRow kMetadata[] = {{"none", PodMetadata::kNone},
-                                     {"log_links", PodMetadata::kLogLinks}};
-constexpr Expected kSource = {"none or log_links", "write none or log_links"};
+constexpr MetadataEntry kMetadata[] = {{"none", PodMetadata::kNone},
+                                       {"log_links", PodMetadata::kLogLinks}};
+constexpr yaml::Expected kSource = {"none or log_links", "write none or log_links"};
 
-void read_metadata(const Value& value, Kubernetes& kubernetes) {
-  const MetadataRow* row =
-      read_row<MetadataRow>(value, kMetadata, "a source of pods' names", kSource);
+void read_metadata(const yaml::Value& value, Kubernetes& kubernetes) {
+  const MetadataEntry* row =
+      read_row<MetadataEntry>(value, kMetadata, "a source of pods' names", kSource);
   if (row != nullptr) kubernetes.metadata = row->metadata;
 }
 
-void read_log_links(const Value& value, Kubernetes& kubernetes) {
+void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
   const std::optional<std::string> path = read_bounded(value, kDirectory);
   if (!path) return;
   if (!path->starts_with('/')) {
-    return value.refuse(quoted(*path) + " does not start with '/'",
+    return value.refuse(yaml::quoted(*path) + " does not start with '/'",
                         std::string(kDirectory.expected.remedy));
   }
   kubernetes.log_links = *path;
 }
 
-constexpr Key<Kubernetes> kKubernetesKeys[] = {
+constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
     {"metadata",
      read_metadata,
      {"Where pods' names come from. `log_links`: pod, namespace and container are read from the "
       "names of the links that the kubelet makes to the containers' logs, without access to the "
       "API or to a socket. `none`: the paths of cgroups alone are used, which tell the id of a "
       "container and the UID of its pod.",
-      [] { return form_of_rows(kMetadata); },
-      [] { return written(kMetadata, &MetadataRow::metadata, Kubernetes{}.metadata); }}},
+      [] { return yaml::form_of_rows(kMetadata); },
+      [] { return yaml::written(kMetadata, &MetadataEntry::metadata, Kubernetes{}.metadata); }}},
     {"log_links",
      read_log_links,
      {"The directory of those links, as this process sees it.",
       [] { return "absolute " + form_of(kDirectory); },
-      [] { return written(std::string_view(Kubernetes{}.log_links)); }}},
+      [] { return yaml::written(std::string_view(Kubernetes{}.log_links)); }}},
 };
 
 }  // namespace
 
-void read_cgroups(const Value& value, Cgroups& cgroups) {
+void read_cgroups(const yaml::Value& value, Cgroups& cgroups) {
   read_map<Cgroups>(value, kCgroupsKeys, cgroups);
 }
 
-void read_kubernetes(const Value& value, Kubernetes& kubernetes) {
+void read_kubernetes(const yaml::Value& value, Kubernetes& kubernetes) {
   read_map<Kubernetes>(value, kKubernetesKeys, kubernetes);
 }
 
-void list_cgroups_keys(const std::string& map, std::vector<KeyReference>& all) {
+void list_cgroups_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
   list_keys<Cgroups>(kCgroupsKeys, map, all);
 }
 
-void list_kubernetes_keys(const std::string& map, std::vector<KeyReference>& all) {
+void list_kubernetes_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
   list_keys<Kubernetes>(kKubernetesKeys, map, all);
 }
 

@@ -4,20 +4,20 @@
 #include <vector>
 
 #include "config/config.h"
-#include "config/reference.h"
-#include "config/value.h"
+#include "yaml/reference.h"
+#include "yaml/value.h"
 
 namespace pex::config {
 
 /// Reads what stands behind `cgroups:`. Patterns and the '$' of labels are only told to be text of
 /// some length.
-void read_cgroups(const Value& value, Cgroups& cgroups);
+void read_cgroups(const yaml::Value& value, Cgroups& cgroups);
 
 /// Reads what stands behind `kubernetes:`.
-void read_kubernetes(const Value& value, Kubernetes& kubernetes);
+void read_kubernetes(const yaml::Value& value, Kubernetes& kubernetes);
 
 /// Appends the keys of these maps, which stand in `map`.
-void list_cgroups_keys(const std::string& map, std::vector<KeyReference>& all);
-void list_kubernetes_keys(const std::string& map, std::vector<KeyReference>& all);
+void list_cgroups_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
+void list_kubernetes_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
 
 }  // namespace pex::config

@@ -7,21 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/aggregation.h"
+#include "base/unit.h"
+#include "yaml/position.h"
+
 namespace pex::config {
 
-/// Where in the configuration something was written; lines and columns count from 1, columns in
-/// bytes.
-struct Position {
-  std::string file;
-  int line = 0;
-  int column = 0;
-  std::string key;  ///< path of the key, for example "groups[2].events[0]"
-
-  bool operator==(const Position&) const = default;
-};
-
-/// The base units that a metric can have.
-enum class Unit { kEvents, kSeconds, kJoules, kBytes };
+using yaml::Position;
 
 /// One event as the operator spelled it, or several that one text spells ("cycles,instructions").
 /// It stays text here: what it means is decided where the machine is known, so a configuration can
@@ -37,9 +29,6 @@ struct EventEntry {
   std::optional<double> scale;      ///< one count is worth that many units; 1e-18 to 1e18
   std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
 };
-
-/// What one series of scope cpu stands for (docs: the kernel's cputopology.rst).
-enum class Aggregate { kCpu, kCore, kDie, kPackage, kNode, kHost };
 
 /// By what the counts of a group that shares the PMU are scaled up, from the time it had the PMU to
 /// all the time it wanted it.
@@ -73,7 +62,8 @@ struct Group {
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
   Cpus cpus;                       ///< beside those that are left out of all groups
-  std::optional<Aggregate> aggregate;  ///< of scope cpu; by default cpu, or package for uncore PMUs
+  std::optional<Aggregation>
+      aggregate;           ///< of scope cpu; by default cpu, or package for uncore PMUs
   bool weak = true;        ///< a group that does not fit on the PMU is split, else dropped
   bool pinned = false;     ///< always on the PMU, or in error; never multiplexed
   bool exclusive = false;  ///< alone on the PMU while it counts

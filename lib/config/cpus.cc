@@ -6,24 +6,26 @@
 #include <optional>
 #include <string_view>
 
-#include "config/keys.h"
-#include "config/plain_text.h"
+#include "yaml/keys.h"
+#include "yaml/plain_text.h"
 
 namespace pex::config {
 namespace {
 
-constexpr std::size_t kMostEntries = 64;
+constexpr std::size_t kMaxEntries = 64;
 constexpr std::string_view kSets[] = {kIsolatedCpus, kNohzFullCpus};
 constexpr std::string_view kListLetters = "0123456789,-";
 
-constexpr Expected kCpu = {"CPUs", "write isolated, nohz_full or a list such as \"2-5,8\""};
-constexpr Expected kList = {"a list of CPUs", "write a list, for example [isolated, \"2-5\"]"};
+constexpr yaml::Expected kCpu = {"CPUs", "write isolated, nohz_full or a list such as \"2-5,8\""};
+constexpr yaml::Expected kList = {"a list of CPUs",
+                                  "write a list, for example [isolated, \"2-5\"]"};
 
 bool is_set(std::string_view text) {
   return std::find(std::begin(kSets), std::end(kSets), text) != std::end(kSets);
 }
 
-void read_entry(const Value& value, Firsts& firsts, std::vector<CpuEntry>& entries) {
+void read_entry(const yaml::Value& value, yaml::DuplicateKeys& firsts,
+                std::vector<CpuEntry>& entries) {
   const std::optional<std::string> text = value.text(kCpu);
   if (!text) return;
   const bool is_list = !text->empty() && text->find_first_not_of(kListLetters) == text->npos;
@@ -34,18 +36,18 @@ void read_entry(const Value& value, Firsts& firsts, std::vector<CpuEntry>& entri
   if (firsts.add(*text, value)) entries.push_back({*text, value.at()});
 }
 
-void read_exclude(const Value& value, Cpus& cpus) {
+void read_exclude(const yaml::Value& value, Cpus& cpus) {
   const auto items = value.items(kList);
   if (!items) return;
-  if (items->size() > kMostEntries) {
+  if (items->size() > kMaxEntries) {
     return value.refuse(std::to_string(items->size()) + " lists of CPUs",
-                        "list at most " + std::to_string(kMostEntries));
+                        "list at most " + std::to_string(kMaxEntries));
   }
-  Firsts firsts("remove one of the two");
-  for (const Value& item : *items) read_entry(item, firsts, cpus.exclude);
+  yaml::DuplicateKeys firsts("remove one of the two");
+  for (const yaml::Value& item : *items) read_entry(item, firsts, cpus.exclude);
 }
 
-constexpr Key<Cpus> kCpusKeys[] = {
+constexpr yaml::Key<Cpus> kCpusKeys[] = {
     {"exclude",
      read_exclude,
      {"CPUs that are left out. `isolated` are those that the kernel keeps its scheduler away from "
@@ -53,18 +55,20 @@ constexpr Key<Cpus> kCpusKeys[] = {
       "reload; a list such as `\"2-5,8\"` names them. Sums over CPUs, and so all values of "
       "cgroups, "
       "are without what happens there.",
-      [] { return form_of_list(kMostEntries, "`isolated`, `nohz_full` and lists of CPU numbers"); },
-      [] { return written("[]"); }}},
+      [] {
+        return yaml::form_of_list(kMaxEntries, "`isolated`, `nohz_full` and lists of CPU numbers");
+      },
+      [] { return yaml::written("[]"); }}},
 };
 
 }  // namespace
 
-void read_cpus(const Value& value, Cpus& cpus) {
+void read_cpus(const yaml::Value& value, Cpus& cpus) {
   cpus.at = value.at();
   read_map<Cpus>(value, kCpusKeys, cpus);
 }
 
-void list_cpus_keys(const std::string& map, std::vector<KeyReference>& all) {
+void list_cpus_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
   list_keys<Cpus>(kCpusKeys, map, all);
 }
 

@@ -7,28 +7,28 @@
 #include <string_view>
 #include <utility>
 
-#include "base/parse.h"
-#include "config/keys.h"
-#include "config/numbers.h"
-#include "config/plain_text.h"
+#include "base/text.h"
+#include "yaml/keys.h"
+#include "yaml/numbers.h"
+#include "yaml/plain_text.h"
 
 namespace pex::config {
 namespace {
 
 constexpr std::size_t kMaxEventsPerGroup = 64;
-constexpr DecimalRange kScale = {1e-18, 1e18};  // so that no count times a scale is infinite
+constexpr yaml::DecimalRange kScale = {1e-18, 1e18};  // so that no count times a scale is infinite
 
 /// The event whose keys are being read.
 struct EventDraft {
   EventEntry entry;
-  std::optional<Value> text;  ///< where its spelling stands
+  std::optional<yaml::Value> text;  ///< where its spelling stands
 };
 
-void read_spelling(const Value& value, EventDraft& draft) {
+void read_spelling(const yaml::Value& value, EventDraft& draft) {
   const std::optional<std::string> event =
       value.text({"an event", "write an event, for example cycles"});
   if (!event) return;
-  if (trimmed(*event).empty()) return value.refuse("the event is empty", "name one, or remove it");
+  if (trim(*event).empty()) return value.refuse("the event is empty", "name one, or remove it");
   draft.text = value;
   draft.entry.spelling = *event;
   draft.entry.at = value.at();
@@ -38,7 +38,7 @@ void read_spelling(const Value& value, EventDraft& draft) {
 struct Remark {
   std::string_view noun;
   std::size_t most;  ///< characters
-  Expected expected;
+  yaml::Expected expected;
 };
 constexpr Remark kName = {"name", 128, {"a name", "write a name, for example llc_misses"}};
 constexpr Remark kHelp = {
@@ -54,10 +54,10 @@ std::size_t characters_in(std::string_view text) {
 }
 
 /// Without the blanks around it.
-std::optional<std::string> read_remark(const Value& value, const Remark& remark) {
+std::optional<std::string> read_remark(const yaml::Value& value, const Remark& remark) {
   const std::optional<std::string> text = value.text(remark.expected);
   if (!text) return {};
-  const std::string_view inner = trimmed(*text);
+  const std::string_view inner = trim(*text);
   const std::size_t length = characters_in(inner);
   if (0 < length && length <= remark.most) return std::string(inner);
   const std::string what = "the " + std::string(remark.noun) + " is ";
@@ -74,17 +74,18 @@ bool is_letter_or_digit(char c) {
   return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9');
 }
 
-void read_name(const Value& value, EventDraft& draft) {
+void read_name(const yaml::Value& value, EventDraft& draft) {
   const std::optional<std::string> name = read_remark(value, kName);
   if (!name) return;
   if (std::none_of(name->begin(), name->end(), is_letter_or_digit)) {
-    return value.refuse(quoted(*name) + " has no letter or digit that a metric's name can keep",
-                        "use some of a-z and 0-9");
+    return value.refuse(
+        yaml::quoted(*name) + " has no letter or digit that a metric's name can keep",
+        "use some of a-z and 0-9");
   }
   draft.entry.name = *name;
 }
 
-void read_help(const Value& value, EventDraft& draft) {
+void read_help(const yaml::Value& value, EventDraft& draft) {
   std::optional<std::string> help = read_remark(value, kHelp);
   if (!help) return;
   constexpr std::string_view kEnds = ".!?";
@@ -92,20 +93,13 @@ void read_help(const Value& value, EventDraft& draft) {
   draft.entry.help = std::move(help);
 }
 
-struct UnitRow {
-  std::string_view word;
-  Unit unit;
-};
-constexpr UnitRow kUnits[] = {{"events", Unit::kEvents},
-                              {"seconds", Unit::kSeconds},
-                              {"joules", Unit::kJoules},
-                              {"bytes", Unit::kBytes}};
-constexpr Expected kUnit = {"a unit",
-                            "write events, seconds, joules or bytes; 'scale' says how many of them "
-                            "one count is worth"};
+constexpr yaml::Expected kUnit = {
+    "a unit",
+    "write events, seconds, joules or bytes; 'scale' says how many of them "
+    "one count is worth"};
 
-void read_unit(const Value& value, EventDraft& draft) {
-  const UnitRow* row = read_row<UnitRow>(value, kUnits, "a unit", kUnit);
+void read_unit(const yaml::Value& value, EventDraft& draft) {
+  const UnitEntry* row = read_row<UnitEntry>(value, kUnits, "a unit", kUnit);
   if (row != nullptr) draft.entry.unit = row->unit;
 }
 
@@ -114,7 +108,7 @@ std::string form_of(const Remark& remark) {
   return "text of at most " + std::to_string(remark.most) + " characters";
 }
 
-constexpr Key<EventDraft> kEventKeys[] = {
+constexpr yaml::Key<EventDraft> kEventKeys[] = {
     {"event",
      read_spelling,
      {"The event, as `perf list` spells it.", [] { return std::string("text"); }},
@@ -132,27 +126,28 @@ constexpr Key<EventDraft> kEventKeys[] = {
       [] { return std::string("what the kernel or the table of events says"); }}},
     {"unit",
      read_unit,
-     {"The unit of the metric.", [] { return form_of_rows(kUnits); },
+     {"The unit of the metric.", [] { return yaml::form_of_rows(kUnits); },
       [] {
-        return "what the kernel says, else " + written(kUnits, &UnitRow::unit, Unit::kEvents);
+        return "what the kernel says, else " +
+               yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
       }}},
     {"scale",
-     [](const Value& value, EventDraft& draft) {
-       assign(draft.entry.scale, read_decimal(value, kScale));
+     [](const yaml::Value& value, EventDraft& draft) {
+       yaml::assign(draft.entry.scale, read_decimal(value, kScale));
      },
      {"One count is worth that many units. Needed with another unit than the kernel says.",
-      [] { return config::form_of(kScale); },
-      [] { return "what the kernel says, else " + written(std::size_t{1}); }}},
+      [] { return yaml::form_of(kScale); },
+      [] { return "what the kernel says, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
-     [](const Value& value, EventDraft& draft) {
-       assign(draft.entry.filter, read_remark(value, kFilter));
+     [](const yaml::Value& value, EventDraft& draft) {
+       yaml::assign(draft.entry.filter, read_remark(value, kFilter));
      },
      {"Of a tracepoint: counts only where this is true, in the kernel's language; for example "
       "`bytes >= 65536`.",
       [] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
 };
 
-bool refuse_unquoted_braces(const Value& value) {
+bool refuse_unquoted_braces(const yaml::Value& value) {
   if (!value.is_map_by_accident("event")) return false;
   value.refuse("found a map where an event is expected",
                "put text in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' "
@@ -160,7 +155,8 @@ bool refuse_unquoted_braces(const Value& value) {
   return true;
 }
 
-void read_event(const Value& value, Firsts& spellings, std::vector<EventEntry>& events) {
+void read_event(const yaml::Value& value, yaml::DuplicateKeys& spellings,
+                std::vector<EventEntry>& events) {
   if (refuse_unquoted_braces(value)) return;
   EventDraft draft;
   if (value.is_map()) {
@@ -174,13 +170,13 @@ void read_event(const Value& value, Firsts& spellings, std::vector<EventEntry>& 
   events.push_back(std::move(draft.entry));
 }
 
-constexpr Expected kEvents = {"a list of events",
-                              "write a list, for example [cycles, instructions]"};
+constexpr yaml::Expected kEvents = {"a list of events",
+                                    "write a list, for example [cycles, instructions]"};
 
 }  // namespace
 
-void read_events(const Value& value, std::vector<EventEntry>& events) {
-  Firsts spellings("remove one of the two");
+void read_events(const yaml::Value& value, std::vector<EventEntry>& events) {
+  yaml::DuplicateKeys spellings("remove one of the two");
   if (value.is_text()) return read_event(value, spellings, events);
   if (refuse_unquoted_braces(value)) return;
   const auto items = value.items(kEvents);
@@ -189,7 +185,7 @@ void read_events(const Value& value, std::vector<EventEntry>& events) {
     return value.refuse("a group of " + std::to_string(items->size()) + " events",
                         "list 1 to 64 events; more of them go into further groups");
   }
-  for (const Value& item : *items) read_event(item, spellings, events);
+  for (const yaml::Value& item : *items) read_event(item, spellings, events);
 }
 
 std::string form_of_events() {
@@ -198,7 +194,7 @@ std::string form_of_events() {
          "one text";
 }
 
-void list_event_keys(const std::string& list, std::vector<KeyReference>& all) {
+void list_event_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {
   list_keys<EventDraft>(kEventKeys, list + "[]", all);
 }
 

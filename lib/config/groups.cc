@@ -9,8 +9,8 @@
 
 #include "config/cpus.h"
 #include "config/event_entries.h"
-#include "config/keys.h"
-#include "config/plain_text.h"
+#include "yaml/keys.h"
+#include "yaml/plain_text.h"
 
 namespace pex::config {
 namespace {
@@ -20,15 +20,15 @@ constexpr std::size_t kMaxNameLength = 64;
 /// A flag that was written down, whatever its value.
 struct WrittenFlag {
   bool Group::*flag;
-  Value value;
+  yaml::Value value;
 };
 
 /// The group whose keys are being read, and where those stand that others may contradict.
 struct GroupDraft {
   Group& group;
-  Firsts& names;  ///< of all groups
-  std::optional<Value> aggregate = {};
-  std::optional<Value> estimator = {};
+  yaml::DuplicateKeys& names;  ///< of all groups
+  std::optional<yaml::Value> aggregate = {};
+  std::optional<yaml::Value> estimator = {};
   std::vector<WrittenFlag> flags = {};
 };
 
@@ -40,91 +40,86 @@ bool is_name(std::string_view text) {
          text.find_first_not_of(kRest) == std::string_view::npos;
 }
 
-void read_name(const Value& value, GroupDraft& draft) {
+void read_name(const yaml::Value& value, GroupDraft& draft) {
   const std::optional<std::string> name = value.text({"a name", "write a name, for example core"});
   if (!name) return;
   if (!is_name(*name)) {
-    return value.refuse(quoted(*name) + " is not a name",
+    return value.refuse(yaml::quoted(*name) + " is not a name",
                         "use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter");
   }
   if (draft.names.add(*name, value)) draft.group.name = *name;
 }
 
-struct ScopeRow {
+struct ScopeEntry {
   std::string_view word;
   bool Group::*scope;
 };
-constexpr ScopeRow kScopes[] = {{"cpu", &Group::cpu_scope}, {"cgroup", &Group::cgroup_scope}};
-constexpr Expected kScope = {"cpu, cgroup or a list of both", "write cpu, cgroup or [cpu, cgroup]"};
+constexpr ScopeEntry kScopes[] = {{"cpu", &Group::cpu_scope}, {"cgroup", &Group::cgroup_scope}};
+constexpr yaml::Expected kScope = {"cpu, cgroup or a list of both",
+                                   "write cpu, cgroup or [cpu, cgroup]"};
 
-void read_scope_word(const Value& value, Firsts& firsts, Group& group) {
-  const ScopeRow* row = read_row<ScopeRow>(value, kScopes, "a scope", kScope);
+void read_scope_word(const yaml::Value& value, yaml::DuplicateKeys& firsts, Group& group) {
+  const ScopeEntry* row = read_row<ScopeEntry>(value, kScopes, "a scope", kScope);
   if (row == nullptr) return;
   if (firsts.add(std::string(row->word), value)) group.*row->scope = true;
 }
 
-void read_scope(const Value& value, GroupDraft& draft) {
-  Firsts firsts("remove one of the two");
+void read_scope(const yaml::Value& value, GroupDraft& draft) {
+  yaml::DuplicateKeys firsts("remove one of the two");
   if (!value.is_list()) return read_scope_word(value, firsts, draft.group);
   const auto items = value.items(kScope);
   if (!items) return;
   if (items->empty()) value.refuse("no scope: it would count nowhere", "write cpu, cgroup or both");
-  for (const Value& item : *items) read_scope_word(item, firsts, draft.group);
+  for (const yaml::Value& item : *items) read_scope_word(item, firsts, draft.group);
 }
 
-struct AggregateRow {
-  std::string_view word;
-  Aggregate aggregate;
-};
-constexpr AggregateRow kAggregates[] = {
-    {"cpu", Aggregate::kCpu},         {"core", Aggregate::kCore}, {"die", Aggregate::kDie},
-    {"package", Aggregate::kPackage}, {"node", Aggregate::kNode}, {"host", Aggregate::kHost},
-};
-constexpr Expected kAggregate = {"a part of the machine",
-                                 "write cpu, core, die, package, node or host"};
+constexpr yaml::Expected kAggregate = {"a part of the machine",
+                                       "write cpu, core, die, package, node or host"};
 
-void read_aggregate(const Value& value, GroupDraft& draft) {
-  const AggregateRow* row =
-      read_row<AggregateRow>(value, kAggregates, "a part of the machine", kAggregate);
+void read_aggregate(const yaml::Value& value, GroupDraft& draft) {
+  const AggregationEntry* row =
+      read_row<AggregationEntry>(value, kAggregationEntries, "a part of the machine", kAggregate);
   if (row == nullptr) return;
-  draft.group.aggregate = row->aggregate;
+  draft.group.aggregate = row->aggregation;
   draft.aggregate = value;
 }
 
-struct EstimatorRow {
+struct EstimatorEntry {
   std::string_view word;
   Estimator estimator;
 };
-constexpr EstimatorRow kEstimators[] = {
+constexpr EstimatorEntry kEstimators[] = {
     {"auto", Estimator::kAuto}, {"time", Estimator::kTime}, {"reference", Estimator::kReference}};
-constexpr Expected kEstimator = {"an estimator", "write auto, time or reference"};
+constexpr yaml::Expected kEstimator = {"an estimator", "write auto, time or reference"};
 
-void read_estimator(const Value& value, GroupDraft& draft) {
-  const EstimatorRow* row = read_row<EstimatorRow>(value, kEstimators, "an estimator", kEstimator);
+void read_estimator(const yaml::Value& value, GroupDraft& draft) {
+  const EstimatorEntry* row =
+      read_row<EstimatorEntry>(value, kEstimators, "an estimator", kEstimator);
   if (row == nullptr) return;
   draft.group.estimator = row->estimator;
   draft.estimator = value;
 }
 
 template <bool Group::*flag>
-void read_group_flag(const Value& value, GroupDraft& draft) {
-  assign(draft.group.*flag, read_flag(value));
+void read_group_flag(const yaml::Value& value, GroupDraft& draft) {
+  yaml::assign(draft.group.*flag, read_flag(value));
   draft.flags.push_back({flag, value});
 }
 
-void read_inherit(const Value& value, GroupDraft&) {
+void read_inherit(const yaml::Value& value, GroupDraft&) {
   if (!read_flag(value).value_or(false)) return;
   value.refuse("inherit is for the counters of one task, and a CPU or cgroup counts all its tasks",
                "remove it");
 }
 
 template <bool Group::*flag>
-constexpr Key<GroupDraft> group_flag(std::string_view name, std::string_view meaning) {
-  return {
-      name, read_group_flag<flag>, {meaning, form_of_flag, [] { return written(Group{}.*flag); }}};
+constexpr yaml::Key<GroupDraft> group_flag(std::string_view name, std::string_view meaning) {
+  return {name, read_group_flag<flag>, {meaning, yaml::form_of_flag, [] {
+                                          return yaml::written(Group{}.*flag);
+                                        }}};
 }
 
-constexpr Key<GroupDraft> kGroupKeys[] = {
+constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
     {"name",
      read_name,
      {"What the group is called in labels and messages; unique.",
@@ -135,7 +130,7 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
      "the group has no name",
      "add a name to it, for example 'name: core'"},
     {"events",
-     [](const Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
+     [](const yaml::Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
      {"What is counted together. Put a text that holds a comma in quotes. A group for `perf stat "
       "-e` can stay one text: `\"{cycles,instructions}:u\"`.",
       form_of_events, nullptr, list_event_keys},
@@ -146,20 +141,20 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
      {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. What a part "
       "of the package counts (energy, memory channels, all uncore PMUs) has scope `cpu` only: it "
       "does not know whose work it does.",
-      [] { return form_of_rows(kScopes) + ", or a list of both"; }},
+      [] { return yaml::form_of_rows(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"cpus",
-     [](const Value& value, GroupDraft& draft) { read_cpus(value, draft.group.cpus); },
+     [](const yaml::Value& value, GroupDraft& draft) { read_cpus(value, draft.group.cpus); },
      {"CPUs on which this group is not counted, in addition to those that the top-level `cpus` "
       "excludes.",
-      form_of_map, nullptr, list_cpus_keys}},
+      yaml::form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,
      {"What one series of scope `cpu` stands for. A package is a socket, a node the CPUs of one "
       "memory (NUMA); all but `cpu` are sums over their CPUs.",
-      [] { return form_of_rows(kAggregates); },
-      [] { return written("cpu") + "; of uncore PMUs " + written("package"); }}},
+      [] { return yaml::form_of_rows(kAggregationEntries); },
+      [] { return yaml::written("cpu") + "; of uncore PMUs " + yaml::written("package"); }}},
     group_flag<&Group::weak>(
         "weak",
         "What becomes of a group for which this machine has too few counters: with `true` it is "
@@ -175,8 +170,8 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
       "that comes and goes, even where that takes a counter. `auto`: by such a reference where it "
       "makes no group wait longer, else by time. Not for a pinned group, which has nothing to "
       "scale.",
-      [] { return form_of_rows(kEstimators); },
-      [] { return written(kEstimators, &EstimatorRow::estimator, Group{}.estimator); }}},
+      [] { return yaml::form_of_rows(kEstimators); },
+      [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
     group_flag<&Group::exclude_user>(
         "exclude_user",
         "Whether to leave out what happens in user mode. Not together with `exclude_kernel` and "
@@ -198,27 +193,27 @@ constexpr Key<GroupDraft> kGroupKeys[] = {
     {"inherit",
      read_inherit,
      {"Nothing: it is for the counters of one task, and a CPU or cgroup counts all its tasks.",
-      [] { return written(false) + " only"; }, [] { return written(false); }}},
+      [] { return yaml::written(false) + " only"; }, [] { return yaml::written(false); }}},
 };
 
 /// Flags each of which may be true, but not all of them.
-struct RivalsRow {
+struct RivalsEntry {
   std::span<bool Group::*const> flags;
   std::string_view names;
 };
 constexpr bool Group::*kModes[] = {&Group::exclude_user, &Group::exclude_kernel,
                                    &Group::exclude_hypervisor};
 constexpr bool Group::*kSides[] = {&Group::exclude_host, &Group::exclude_guest};
-constexpr RivalsRow kRivals[] = {{kModes, "exclude_user, exclude_kernel and exclude_hypervisor"},
-                                 {kSides, "exclude_host and exclude_guest"}};
+constexpr RivalsEntry kRivals[] = {{kModes, "exclude_user, exclude_kernel and exclude_hypervisor"},
+                                   {kSides, "exclude_host and exclude_guest"}};
 
-bool stands_before(const Value& one, const Value& other) {
+bool stands_before(const yaml::Value& one, const yaml::Value& other) {
   return std::pair(one.at().line, one.at().column) < std::pair(other.at().line, other.at().column);
 }
 
 /// The one of `flags` that stands last in the file; at least one of them does.
-const Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draft) {
-  const Value* last = nullptr;
+const yaml::Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draft) {
+  const yaml::Value* last = nullptr;
   for (const WrittenFlag& written : draft.flags) {
     if (std::find(flags.begin(), flags.end(), written.flag) == flags.end()) continue;
     if (last == nullptr || stands_before(*last, written.value)) last = &written.value;
@@ -227,7 +222,7 @@ const Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draf
 }
 
 void refuse_rivals(const GroupDraft& draft) {
-  for (const RivalsRow& row : kRivals) {
+  for (const RivalsEntry& row : kRivals) {
     const bool all = std::all_of(row.flags.begin(), row.flags.end(),
                                  [&](bool Group::*flag) { return draft.group.*flag; });
     if (!all) continue;
@@ -249,11 +244,11 @@ void refuse_estimator_of_pinned(const GroupDraft& draft) {
                           "remove it, or write 'pinned: false'");
 }
 
-constexpr Expected kGroups = {
+constexpr yaml::Expected kGroups = {
     "a list of groups",
     "write a list, for example [{name: core, events: [cycles, instructions], scope: cpu}]"};
 
-void read_group(const Value& value, Firsts& names, Group& group) {
+void read_group(const yaml::Value& value, yaml::DuplicateKeys& names, Group& group) {
   group.at = value.at();
   GroupDraft draft{group, names};
   read_map<GroupDraft>(value, kGroupKeys, draft);
@@ -264,17 +259,17 @@ void read_group(const Value& value, Firsts& names, Group& group) {
 
 }  // namespace
 
-void read_groups(const Value& value, std::vector<Group>& groups) {
+void read_groups(const yaml::Value& value, std::vector<Group>& groups) {
   const auto items = value.items(kGroups);
   if (!items) return;
   if (items->empty()) {
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
-  Firsts names("give each group a name of its own");
-  for (const Value& item : *items) read_group(item, names, groups.emplace_back());
+  yaml::DuplicateKeys names("give each group a name of its own");
+  for (const yaml::Value& item : *items) read_group(item, names, groups.emplace_back());
 }
 
-void list_group_keys(const std::string& list, std::vector<KeyReference>& all) {
+void list_group_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {
   list_keys<GroupDraft>(kGroupKeys, list + "[]", all);
 }
 

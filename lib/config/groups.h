@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/config.h"
-#include "config/reference.h"
-#include "config/value.h"
+#include "yaml/reference.h"
+#include "yaml/value.h"
 
 namespace pex::config {
 
@@ -16,9 +16,9 @@ inline constexpr std::string_view kGroupExample =
     "add 'groups: [{name: core, events: [cycles, instructions], scope: cpu}]'";
 
 /// Reads what stands behind `groups:`, and checks what no single key of a group can be blamed for.
-void read_groups(const Value& value, std::vector<Group>& groups);
+void read_groups(const yaml::Value& value, std::vector<Group>& groups);
 
 /// Appends the keys of a group, which stands in the list `list`, and those of its events.
-void list_group_keys(const std::string& list, std::vector<KeyReference>& all);
+void list_group_keys(const std::string& list, std::vector<yaml::KeyReference>& all);
 
 }  // namespace pex::config

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "config/reference.h"
+#include "yaml/reference.h"
 
 namespace pex::config {
 
@@ -26,6 +26,6 @@ Loaded load_text(std::string_view text, const std::string& name);
 
 /// Every key that a configuration may have, from the tables that it is read by. The keys of a map
 /// follow the one that it stands behind.
-std::vector<KeyReference> configuration_keys();
+std::vector<yaml::KeyReference> configuration_keys();
 
 }  // namespace pex::config

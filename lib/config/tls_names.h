@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "config/value.h"
 #include "config/web_config.h"
+#include "yaml/value.h"
 
 namespace pex::config {
 
 /// Reads what stands behind `cipher_suites:`, in the names of Go (crypto/tls, CipherSuites), and
 /// adds those of OpenSSL to `ciphers`. TLS 1.3 has suites of its own, of which each is always on:
 /// they are taken, and add nothing but to `remarks`.
-void read_ciphers(const Value& value, std::vector<std::string>& ciphers,
+void read_ciphers(const yaml::Value& value, std::vector<std::string>& ciphers,
                   std::vector<std::string>& remarks);
 
 /// Those of CBC among `ciphers`, which are weaker than the others (RFC 9325, 4.2). None written:
@@ -20,6 +20,6 @@ std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
                                      TlsVersion min_version);
 
 /// The same for `curve_preferences:`.
-void read_curves(const Value& value, std::vector<std::string>& curves);
+void read_curves(const yaml::Value& value, std::vector<std::string>& curves);
 
 }  // namespace pex::config

@@ -4,33 +4,33 @@
 #include <filesystem>
 #include <span>
 
-#include "base/parse.h"
-#include "config/go_duration.h"
-#include "config/keys.h"
-#include "config/numbers.h"
-#include "config/value.h"
+#include "base/text.h"
 #include "config/web_tls.h"
 #include "config/web_users.h"
-#include "config/yaml_file.h"
+#include "yaml/file.h"
+#include "yaml/go_duration.h"
+#include "yaml/keys.h"
+#include "yaml/numbers.h"
+#include "yaml/value.h"
 
 namespace pex::config {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr FileKind kFile = {"web configuration", "--web.config.file"};
-constexpr DurationRange kInterval = {0s, 1h};
-constexpr NumberRange kBurst = {0, 1'000'000};
-constexpr std::size_t kMostHeaderBytes = 4096;
+constexpr yaml::FileKind kFile = {"web configuration", "--web.config.file"};
+constexpr yaml::DurationRange kInterval = {0s, 1h};
+constexpr yaml::NumberRange kBurst = {0, 1'000'000};
+constexpr std::size_t kMaxHeaderBytes = 4096;
 
 /// One of the headers that may be set, which are those of the exporter toolkit.
-struct HeaderRow {
+struct HeaderEntry {
   std::string_view name;
   std::span<const std::string_view> words = {};  ///< empty: any text
 };
 constexpr std::string_view kContentTypeOptions[] = {"nosniff"};
 constexpr std::string_view kFrameOptions[] = {"deny", "sameorigin"};
-constexpr HeaderRow kHeaders[] = {
+constexpr HeaderEntry kHeaders[] = {
     {"Content-Security-Policy"},
     {"X-Frame-Options", kFrameOptions},
     {"X-Content-Type-Options", kContentTypeOptions},
@@ -43,7 +43,7 @@ bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return ' ' <= c && c <= '~'; });
 }
 
-bool refuse_header_word(const Value& value, const std::string& text, const HeaderRow& row) {
+bool refuse_header_word(const yaml::Value& value, const std::string& text, const HeaderEntry& row) {
   const std::vector<std::string> words(row.words.begin(), row.words.end());
   if (words.empty() || std::find(words.begin(), words.end(), text) != words.end()) return false;
   std::string all;
@@ -52,32 +52,32 @@ bool refuse_header_word(const Value& value, const std::string& text, const Heade
   return true;
 }
 
-void read_header(const Value& value, const HeaderRow& row, WebConfig& config) {
+void read_header(const yaml::Value& value, const HeaderEntry& row, WebConfig& config) {
   const std::optional<std::string> text = value.text({"a header's value", "write it on one line"});
   if (!text || refuse_header_word(value, *text, row)) return;
-  const std::string_view inner = trimmed(*text);
-  if (!is_printable_ascii(inner) || inner.size() > kMostHeaderBytes) {
+  const std::string_view inner = trim(*text);
+  if (!is_printable_ascii(inner) || inner.size() > kMaxHeaderBytes) {
     return value.refuse("a value that is not ASCII, or longer than 4096 bytes",
                         "write a shorter one in ASCII");
   }
   if (!inner.empty()) config.headers.emplace_back(row.name, inner);  // blank: unset
 }
 
-void read_headers(const Value& value, WebConfig& config) {
+void read_headers(const yaml::Value& value, WebConfig& config) {
   std::vector<std::string> names;
-  for (const HeaderRow& row : kHeaders) names.emplace_back(row.name);
-  const std::optional<Value::Entries> entries = value.entries(names);
+  for (const HeaderEntry& row : kHeaders) names.emplace_back(row.name);
+  const std::optional<yaml::Value::Entries> entries = value.entries(names);
   if (!entries) return;
-  for (const HeaderRow& row : kHeaders) {
+  for (const HeaderEntry& row : kHeaders) {
     for (const auto& [name, header] : *entries) {
       if (name == row.name) read_header(header, row, config);
     }
   }
 }
 
-constexpr Key<WebConfig> kHttpKeys[] = {
+constexpr yaml::Key<WebConfig> kHttpKeys[] = {
     {"http2",
-     [](const Value& value, WebConfig& config) {
+     [](const yaml::Value& value, WebConfig& config) {
        if (!read_flag(value).value_or(false)) return;
        config.remarks.push_back(remark(value, "only HTTP/1.1 is served here"));
      }},
@@ -87,25 +87,25 @@ constexpr Key<WebConfig> kHttpKeys[] = {
 /// The two keys, of which neither means anything alone.
 struct RateDraft {
   WebRateLimit limit = {};
-  std::optional<Value> interval = {};
-  std::optional<Value> burst = {};
+  std::optional<yaml::Value> interval = {};
+  std::optional<yaml::Value> burst = {};
 };
 
-constexpr Key<RateDraft> kRateKeys[] = {
+constexpr yaml::Key<RateDraft> kRateKeys[] = {
     {"interval",
-     [](const Value& value, RateDraft& draft) {
+     [](const yaml::Value& value, RateDraft& draft) {
        draft.interval = value;
-       assign(draft.limit.interval, read_go_duration(value, kInterval));
+       yaml::assign(draft.limit.interval, read_go_duration(value, kInterval));
      }},
     {"burst",
-     [](const Value& value, RateDraft& draft) {
+     [](const yaml::Value& value, RateDraft& draft) {
        draft.burst = value;
        // After a mistake any number will do: it is told already.
        draft.limit.burst = static_cast<unsigned>(read_number(value, kBurst).value_or(1));
      }},
 };
 
-void read_rate_limit(const Value& value, WebConfig& config) {
+void read_rate_limit(const yaml::Value& value, WebConfig& config) {
   RateDraft draft;
   read_map<RateDraft>(value, kRateKeys, draft);
   if (!value.is_map()) return;
@@ -128,34 +128,38 @@ struct WebDraft {
 };
 
 // What they mean is told in docs/web-configuration.md alone.
-constexpr Key<WebDraft> kWebKeys[] = {
+constexpr yaml::Key<WebDraft> kWebKeys[] = {
     {"tls_server_config",
-     [](const Value& value, WebDraft& draft) {
+     [](const yaml::Value& value, WebDraft& draft) {
        draft.config.tls = read_tls(value, draft.directory, draft.config.remarks);
      },
      {.inner = list_tls_keys}},
     {"http_server_config",
-     [](const Value& value, WebDraft& draft) {
+     [](const yaml::Value& value, WebDraft& draft) {
        read_map<WebConfig>(value, kHttpKeys, draft.config);
      },
-     {.inner = [](const std::string& map,
-                  std::vector<KeyReference>& all) { list_keys<WebConfig>(kHttpKeys, map, all); }}},
+     {.inner =
+          [](const std::string& map, std::vector<yaml::KeyReference>& all) {
+            list_keys<WebConfig>(kHttpKeys, map, all);
+          }}},
     {"basic_auth_users",
-     [](const Value& value, WebDraft& draft) { read_users(value, draft.config.users); }},
+     [](const yaml::Value& value, WebDraft& draft) { read_users(value, draft.config.users); }},
     {"rate_limit",
-     [](const Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); },
-     {.inner = [](const std::string& map,
-                  std::vector<KeyReference>& all) { list_keys<RateDraft>(kRateKeys, map, all); }}},
+     [](const yaml::Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); },
+     {.inner =
+          [](const std::string& map, std::vector<yaml::KeyReference>& all) {
+            list_keys<RateDraft>(kRateKeys, map, all);
+          }}},
     {"allow_downgrade",
-     [](const Value& value, WebDraft& draft) {
-       assign(draft.config.allow_downgrade, read_flag(value));
+     [](const yaml::Value& value, WebDraft& draft) {
+       yaml::assign(draft.config.allow_downgrade, read_flag(value));
      }},
 };
 
-void read_web_config(const Node& root, const std::string& name, WebConfig& config,
-                     Mistakes& mistakes) {
-  if (root.kind == Node::Kind::kNothing) return;  // it may be empty
-  const Value value(root, {name, 0, 0, {}}, mistakes);
+void read_web_config(const yaml::Node& root, const std::string& name, WebConfig& config,
+                     yaml::Mistakes& mistakes) {
+  if (root.kind == yaml::Node::Kind::kNothing) return;  // it may be empty
+  const yaml::Value value(root, {name, 0, 0, {}}, mistakes);
   WebDraft draft{config, std::filesystem::path(name).parent_path()};
   // Any value of it may be a password or a key that has slipped to a wrong place.
   read_map<WebDraft>(value.unshown(), kWebKeys, draft);
@@ -171,16 +175,16 @@ LoadedWebConfig load_web_config_file(const std::string& path) {
 
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name) {
   LoadedWebConfig loaded;
-  Mistakes mistakes;
-  if (const std::optional<Node> root = read_tree(text, name, kFile, mistakes)) {
+  yaml::Mistakes mistakes;
+  if (const std::optional<yaml::Node> root = read_tree(text, name, kFile, mistakes)) {
     read_web_config(*root, name, loaded.config, mistakes);
   }
   loaded.mistakes = std::move(mistakes).all();
   return loaded;
 }
 
-std::vector<KeyReference> web_configuration_keys() {
-  std::vector<KeyReference> keys;
+std::vector<yaml::KeyReference> web_configuration_keys() {
+  std::vector<yaml::KeyReference> keys;
   list_keys<WebDraft>(kWebKeys, "", keys);
   return keys;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/reference.h"
+#include "yaml/reference.h"
 
 namespace pex::config {
 
@@ -74,6 +74,6 @@ LoadedWebConfig load_web_config_file(const std::string& path);
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name);
 
 /// The names of all keys, and the maps that they stand in.
-std::vector<KeyReference> web_configuration_keys();
+std::vector<yaml::KeyReference> web_configuration_keys();
 
 }  // namespace pex::config

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "config/tls_names.h"
 #include "config/web_tls.h"
 

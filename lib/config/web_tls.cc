@@ -8,21 +8,21 @@
 #include <string_view>
 #include <utility>
 
-#include "config/keys.h"
 #include "config/tls_names.h"
+#include "yaml/keys.h"
 
 namespace pex::config {
 namespace {
 
-constexpr std::size_t kMostSans = 256;
-constexpr std::size_t kMostSanBytes = 2048;
+constexpr std::size_t kMaxSans = 256;
+constexpr std::size_t kMaxSanBytes = 2048;
 constexpr std::string_view kPemBegin = "-----BEGIN ";
 
 /// What can be given as a file or as a text, and where it was.
 struct PemDraft {
   FileOrText pem = {};
-  std::optional<Value> as_text = {};
-  std::optional<Value> as_file = {};
+  std::optional<yaml::Value> as_text = {};
+  std::optional<yaml::Value> as_file = {};
 
   bool is_given() const { return as_text || as_file; }
 };
@@ -35,20 +35,22 @@ struct TlsDraft {
   PemDraft certificate = {};
   PemDraft key = {};
   PemDraft client_ca = {};
-  std::optional<Value> client_auth = {};
-  std::optional<Value> client_allowed_sans = {};
-  std::optional<Value> max_version = {};
-  std::optional<Value> cipher_suites = {};  ///< when all of them are of TLS 1.3
-  bool knows_all_words = true;              ///< else what they say together is not known
+  std::optional<yaml::Value> client_auth = {};
+  std::optional<yaml::Value> client_allowed_sans = {};
+  std::optional<yaml::Value> max_version = {};
+  std::optional<yaml::Value> cipher_suites = {};  ///< when all of them are of TLS 1.3
+  bool knows_all_words = true;                    ///< else what they say together is not known
 };
 
-constexpr Expected kPem = {"a text in the PEM format",
-                           "write '|' behind the colon, and the text from -----BEGIN to the end of "
-                           "its last line below it, indented"};
-constexpr Expected kPemFile = {"the name of a file", "write one, for example /etc/ssl/web.pem"};
+constexpr yaml::Expected kPem = {
+    "a text in the PEM format",
+    "write '|' behind the colon, and the text from -----BEGIN to the end of "
+    "its last line below it, indented"};
+constexpr yaml::Expected kPemFile = {"the name of a file",
+                                     "write one, for example /etc/ssl/web.pem"};
 
 template <PemDraft TlsDraft::*draft_of>
-void read_pem(const Value& value, TlsDraft& draft) {
+void read_pem(const yaml::Value& value, TlsDraft& draft) {
   (draft.*draft_of).as_text = value;
   std::optional<std::string> text = value.lines(kPem);
   if (!text) return;
@@ -65,7 +67,7 @@ void read_pem(const Value& value, TlsDraft& draft) {
 }
 
 template <PemDraft TlsDraft::*draft_of>
-void read_pem_file(const Value& value, TlsDraft& draft) {
+void read_pem_file(const yaml::Value& value, TlsDraft& draft) {
   (draft.*draft_of).as_file = value;
   const std::optional<std::string> text = value.lines(kPemFile);
   if (!text) return;
@@ -81,18 +83,18 @@ void read_pem_file(const Value& value, TlsDraft& draft) {
 }
 
 template <typename Row>
-const Row* read_known(const Value& value, std::span<const Row> rows, const Expected& expected,
-                      TlsDraft& draft) {
+const Row* read_known(const yaml::Value& value, std::span<const Row> rows,
+                      const yaml::Expected& expected, TlsDraft& draft) {
   const Row* row = read_row<Row>(value, rows, expected.what, expected);
   if (row == nullptr) draft.knows_all_words = false;
   return row;
 }
 
-struct ClientAuthRow {
+struct ClientAuthEntry {
   std::string_view word;
   ClientAuth client_auth;
 };
-constexpr ClientAuthRow kClientAuths[] = {
+constexpr ClientAuthEntry kClientAuths[] = {
     {"NoClientCert", ClientAuth::kNoClientCert},
     {"RequestClientCert", ClientAuth::kRequestClientCert},
     {"RequireAnyClientCert", ClientAuth::kRequireAnyClientCert},
@@ -100,58 +102,58 @@ constexpr ClientAuthRow kClientAuths[] = {
     {"VerifyClientCertIfGiven", ClientAuth::kVerifyClientCertIfGiven},
     {"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerifyClientCert},
 };
-constexpr Expected kClientAuth = {
+constexpr yaml::Expected kClientAuth = {
     "a policy for clients",
     "write NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
     "RequireAndVerifyClientCert"};
 
-void read_client_auth(const Value& value, TlsDraft& draft) {
+void read_client_auth(const yaml::Value& value, TlsDraft& draft) {
   draft.client_auth = value;
-  const auto* row = read_known<ClientAuthRow>(value, kClientAuths, kClientAuth, draft);
+  const auto* row = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, draft);
   if (row != nullptr) draft.tls.client_auth = row->client_auth;
 }
 
-struct VersionRow {
+struct VersionEntry {
   std::string_view word;
   TlsVersion version;
 };
-constexpr VersionRow kVersions[] = {{"TLS10", TlsVersion::kTls10},
-                                    {"TLS11", TlsVersion::kTls11},
-                                    {"TLS12", TlsVersion::kTls12},
-                                    {"TLS13", TlsVersion::kTls13}};
-constexpr Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
+constexpr VersionEntry kVersions[] = {{"TLS10", TlsVersion::kTls10},
+                                      {"TLS11", TlsVersion::kTls11},
+                                      {"TLS12", TlsVersion::kTls12},
+                                      {"TLS13", TlsVersion::kTls13}};
+constexpr yaml::Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
 
 template <TlsVersion WebTls::*version>
-void read_version(const Value& value, TlsDraft& draft) {
-  const auto* row = read_known<VersionRow>(value, kVersions, kVersion, draft);
+void read_version(const yaml::Value& value, TlsDraft& draft) {
+  const auto* row = read_known<VersionEntry>(value, kVersions, kVersion, draft);
   if (row != nullptr) draft.tls.*version = row->version;
 }
 
-void read_san(const Value& value, std::vector<std::string>& sans) {
-  constexpr Expected kSan = {"a name in certificates",
-                             "write a DNS name, an IP or mail address or a URI"};
+void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
+  constexpr yaml::Expected kSan = {"a name in certificates",
+                                   "write a DNS name, an IP or mail address or a URI"};
   const std::optional<std::string> san = value.text(kSan);
   if (!san) return;
-  if (san->empty() || san->size() > kMostSanBytes) {
+  if (san->empty() || san->size() > kMaxSanBytes) {
     return value.refuse("a name of " + std::to_string(san->size()) + " bytes",
                         std::string(kSan.remedy) + " of at most 2048 bytes");
   }
   sans.push_back(*san);
 }
 
-void read_sans(const Value& value, TlsDraft& draft) {
+void read_sans(const yaml::Value& value, TlsDraft& draft) {
   draft.client_allowed_sans = value;
   const auto items = value.items({"a list of names", "write a list, for example [client.example]"});
   if (!items) return;
   if (items->empty())
     return value.refuse("no name: no client could come in", "list one, or remove the key");
-  if (items->size() > kMostSans) {
+  if (items->size() > kMaxSans) {
     return value.refuse(std::to_string(items->size()) + " names", "list at most 256");
   }
-  for (const Value& item : *items) read_san(item, draft.tls.client_allowed_sans);
+  for (const yaml::Value& item : *items) read_san(item, draft.tls.client_allowed_sans);
 }
 
-constexpr Key<TlsDraft> kTlsKeys[] = {
+constexpr yaml::Key<TlsDraft> kTlsKeys[] = {
     {"cert", read_pem<&TlsDraft::certificate>},
     {"key", read_pem<&TlsDraft::key>},
     {"client_ca", read_pem<&TlsDraft::client_ca>},
@@ -162,33 +164,33 @@ constexpr Key<TlsDraft> kTlsKeys[] = {
     {"client_allowed_sans", read_sans},
     {"min_version", read_version<&WebTls::min_version>},
     {"max_version",
-     [](const Value& value, TlsDraft& draft) {
+     [](const yaml::Value& value, TlsDraft& draft) {
        draft.max_version = value;
        read_version<&WebTls::max_version>(value, draft);
      }},
     {"cipher_suites",
-     [](const Value& value, TlsDraft& draft) {
+     [](const yaml::Value& value, TlsDraft& draft) {
        const std::size_t remarks = draft.remarks.size();
        read_ciphers(value, draft.tls.ciphers, draft.remarks);
        if (draft.tls.ciphers.empty() && draft.remarks.size() > remarks) draft.cipher_suites = value;
      }},
     {"prefer_server_cipher_suites",
-     [](const Value& value, TlsDraft& draft) {
-       assign(draft.tls.prefer_server_ciphers, read_flag(value));
+     [](const yaml::Value& value, TlsDraft& draft) {
+       yaml::assign(draft.tls.prefer_server_ciphers, read_flag(value));
      }},
     {"curve_preferences",
-     [](const Value& value, TlsDraft& draft) { read_curves(value, draft.tls.curves); }},
+     [](const yaml::Value& value, TlsDraft& draft) { read_curves(value, draft.tls.curves); }},
 };
 
-struct PemRow {
+struct PemEntry {
   PemDraft TlsDraft::*draft;
   std::string_view key;  ///< the other one ends in _file
 };
-constexpr PemRow kPems[] = {
+constexpr PemEntry kPems[] = {
     {&TlsDraft::certificate, "cert"}, {&TlsDraft::key, "key"}, {&TlsDraft::client_ca, "client_ca"}};
 
 void refuse_both_forms(const TlsDraft& draft) {
-  for (const PemRow& row : kPems) {
+  for (const PemEntry& row : kPems) {
     const PemDraft& pem = draft.*row.draft;
     if (!pem.as_text || !pem.as_file) continue;
     const std::string key(row.key);
@@ -203,7 +205,7 @@ bool wants_tls(const TlsDraft& draft) {
          draft.client_auth;
 }
 
-void require_certificate_and_key(const Value& value, const TlsDraft& draft) {
+void require_certificate_and_key(const yaml::Value& value, const TlsDraft& draft) {
   if (!draft.certificate.is_given()) {
     value.refuse("there is no certificate", "add 'cert_file: ' and its name");
   }
@@ -253,7 +255,7 @@ void give_pems(TlsDraft& draft) {
 
 }  // namespace
 
-std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
+std::optional<WebTls> read_tls(const yaml::Value& value, const std::string& directory,
                                std::vector<std::string>& remarks) {
   TlsDraft draft{directory, remarks};
   read_map<TlsDraft>(value, kTlsKeys, draft);
@@ -274,17 +276,17 @@ std::optional<WebTls> read_tls(const Value& value, const std::string& directory,
 
 std::string_view word_of(ClientAuth policy) {
   return std::find_if(std::begin(kClientAuths), std::end(kClientAuths),
-                      [=](const ClientAuthRow& row) { return row.client_auth == policy; })
+                      [=](const ClientAuthEntry& row) { return row.client_auth == policy; })
       ->word;
 }
 
 std::string_view word_of(TlsVersion version) {
   return std::find_if(std::begin(kVersions), std::end(kVersions),
-                      [=](const VersionRow& row) { return row.version == version; })
+                      [=](const VersionEntry& row) { return row.version == version; })
       ->word;
 }
 
-void list_tls_keys(const std::string& map, std::vector<KeyReference>& all) {
+void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
   list_keys<TlsDraft>(kTlsKeys, map, all);
 }
 

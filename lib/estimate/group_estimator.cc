@@ -255,9 +255,9 @@ void GroupEstimator::cap_imputation(const Sample& sample, Passed& passed,
     pending_starved_ = sum(pending_starved_, passed.enabled);
     return;
   }
-  const nanoseconds left = std::max(nanoseconds{kMostImputed} - starved_, nanoseconds{0});
-  starved_ = std::min(starved_ + std::min(passed.enabled, nanoseconds{kMostImputed}),
-                      nanoseconds{kMostImputed});
+  const nanoseconds left = std::max(nanoseconds{kMaxImputed} - starved_, nanoseconds{0});
+  starved_ = std::min(starved_ + std::min(passed.enabled, nanoseconds{kMaxImputed}),
+                      nanoseconds{kMaxImputed});
   const nanoseconds imputable = std::min(passed.enabled, left);
   increment.unmeasured = passed.enabled - imputable;
   const double part = ns(imputable) / ns(passed.enabled);
@@ -284,7 +284,7 @@ nanoseconds GroupEstimator::give_up() {
 /// never be seen, so that then time has to do.
 bool GroupEstimator::can_commit() const {
   if (open_.enabled <= 0) return true;  // and nothing is to be filled
-  const bool has_waited = open_.enabled - ns(pending_starved_) >= ns(kMostImputed);
+  const bool has_waited = open_.enabled - ns(pending_starved_) >= ns(kMaxImputed);
   const bool saw_activity = open_.running > 0 && (!open_has_reference_ || open_.sampled > 0 ||
                                                   open_.reference <= 0 || has_waited);
   const bool remembers = !events_.empty() && events_.front().history.running > 0;

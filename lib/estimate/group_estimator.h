@@ -80,7 +80,7 @@ struct GroupIncrement {
 };
 
 /// Enabled time without the PMU that is filled from history, in a row; after it nothing is known.
-inline constexpr std::chrono::seconds kMostImputed{60};
+inline constexpr std::chrono::seconds kMaxImputed{60};
 
 /// Turns the kernel's totals for one group at one target into increments of a counter that never
 /// falls, is unbiased when the group shares the PMU with others, and tells its own standard error.

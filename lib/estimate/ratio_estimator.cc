@@ -5,9 +5,9 @@
 namespace pex::estimate {
 namespace {
 
-constexpr double kNeed = 0.4;         // of the windows' fair share, to be believed alone
-constexpr double kLeastShare = 0.01;  // of the time: below, the share itself says nothing
-constexpr double kGrain = 0.05;       // of what all targets know, beside a target's own history
+constexpr double kNeed = 0.4;       // of the windows' fair share, to be believed alone
+constexpr double kMinShare = 0.01;  // of the time: below, the share itself says nothing
+constexpr double kGrain = 0.05;     // of what all targets know, beside a target's own history
 
 constexpr double kMostEvents = 0x1p63;  // more than a counter of 64 bits holds without falling
 
@@ -71,7 +71,7 @@ Estimate estimate(const Observed& interval, bool has_reference, const Observed& 
   }
 
   const double s = result.sampled_size;
-  const double share = std::max(interval.running / interval.enabled, kLeastShare);
+  const double share = std::max(interval.running / interval.enabled, kMinShare);
   result.information = std::min(1.0, s / (result.size * share));
   const double need = result.size * std::max(kNeed * share, std::min(1.0, slot / interval.enabled));
   const double enough = std::min(1.0, s / need);

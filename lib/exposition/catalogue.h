@@ -24,8 +24,8 @@ struct SampleRun {
   std::string behind = {};      ///< and behind them
   const Rows* rows = nullptr;
   Read read = nullptr;
-  const collect::Column* column = nullptr;  ///< what is read; null: the group itself
-  std::size_t table = 0;                    ///< of the group
+  const collect::PublishedEvent* column = nullptr;  ///< what is read; null: the group itself
+  std::size_t table = 0;                            ///< of the group
 };
 
 struct PublishedFamily {

@@ -64,7 +64,7 @@ Number weight_of(const SampleRun& run, Tables tables, std::size_t) {
 bool always(const collect::GroupPlan&, const collect::Evidence&) { return true; }
 bool off_pmu(const collect::GroupPlan& group, const collect::Evidence&) { return group.shares_pmu; }
 bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evidence) {
-  return evidence.reference && group.witnesses.reference.has_value();
+  return evidence.reference && group.auxiliary.reference.has_value();
 }
 
 constexpr std::string_view kRowLabels =
@@ -73,7 +73,7 @@ constexpr std::string_view kEventLabels = "`group`, `event`, and those of the ev
 
 /// A family with a sample for each row of each group.
 struct GroupFamily {
-  FamilyRow family;
+  FamilyEntry family;
   std::string_view only;  ///< which groups have it, for the documents; empty: all of them
   bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
   SampleRun::Read read;
@@ -124,7 +124,7 @@ constexpr GroupFamily kGroupFamilies[] = {
 
 /// A family with a sample for each row of each column that is estimated, beside its value.
 struct ColumnFamily {
-  FamilyRow family;
+  FamilyEntry family;
   std::string_view only;
   bool collect::Evidence::*asked_for;  ///< null: always
   SampleRun::Read read;
@@ -144,12 +144,12 @@ constexpr ColumnFamily kColumnFamilies[] = {
      read_rows<variance_of>},
 };
 
-constexpr FamilyRow kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
-                                "`scope`, `group`, `event`",
-                                "How far an event follows the activity reference, as learned: 1 "
-                                "like the reference, 0 like time."};
+constexpr FamilyEntry kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
+                                  "`scope`, `group`, `event`",
+                                  "How far an event follows the activity reference, as learned: 1 "
+                                  "like the reference, 0 like time."};
 
-FamilyHead head_of(const FamilyRow& row) {
+FamilyHead head_of(const FamilyEntry& row) {
   return {std::string(row.name), std::string(row.help), row.type};
 }
 
@@ -158,11 +158,12 @@ std::string labels_of_group(const collect::GroupPlan& group) {
   return join_labels({label("group", group.name), pmu});
 }
 
-const collect::GroupPlan& group_of(const collect::Column& column, const collect::ScopePlan& plan) {
+const collect::GroupPlan& group_of(const collect::PublishedEvent& column,
+                                   const collect::ScopePlan& plan) {
   return plan.groups[column.parts.front().group];
 }
 
-SampleRun run_of(const ScopeView& view, const collect::Column& column, const Rows& rows,
+SampleRun run_of(const ScopeView& view, const collect::PublishedEvent& column, const Rows& rows,
                  SampleRun::Read read) {
   const collect::GroupPlan& group = group_of(column, view.plan);
   return {.scope = view.scope,
@@ -190,14 +191,14 @@ void add_runs(const GroupFamily& family, const ScopeView& view, const collect::E
 
 void add_runs(const ColumnFamily& family, const ScopeView& view, const RowLabels& rows,
               std::vector<SampleRun>& runs) {
-  for (const collect::Column& column : view.plan.columns) {
+  for (const collect::PublishedEvent& column : view.plan.columns) {
     if (!collect::is_estimated(column, view.plan)) continue;
     runs.push_back(run_of(view, column, rows.of(view.scope, column.aggregation), family.read));
   }
 }
 
 void add_weights(const ScopeView& view, const RowLabels& rows, std::vector<SampleRun>& runs) {
-  for (const collect::Column& column : view.plan.columns) {
+  for (const collect::PublishedEvent& column : view.plan.columns) {
     SampleRun run = run_of(view, column, rows.unnamed(), read_rows<weight_of>);
     run.before = join_labels({label("scope", name_of(view.scope)), run.before});
     runs.push_back(std::move(run));
@@ -227,14 +228,14 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
   families.push_back(std::move(weights));
 }
 
-std::vector<EvidenceRow> group_evidence() {
-  std::vector<EvidenceRow> rows;
+std::vector<EvidenceEntry> group_evidence() {
+  std::vector<EvidenceEntry> rows;
   for (const GroupFamily& family : kGroupFamilies) rows.push_back({family.family, family.only});
   return rows;
 }
 
-std::vector<EvidenceRow> event_evidence() {
-  std::vector<EvidenceRow> rows;
+std::vector<EvidenceEntry> event_evidence() {
+  std::vector<EvidenceEntry> rows;
   for (const ColumnFamily& family : kColumnFamilies) rows.push_back({family.family, family.only});
   rows.push_back({kWeights, "groups with a reference"});
   return rows;

@@ -15,11 +15,11 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);
 
 /// What there is of it, for the documents.
-struct EvidenceRow {
-  FamilyRow family;
+struct EvidenceEntry {
+  FamilyEntry family;
   std::string_view only;  ///< of which groups, in Markdown; empty: of all
 };
-std::vector<EvidenceRow> group_evidence();
-std::vector<EvidenceRow> event_evidence();
+std::vector<EvidenceEntry> group_evidence();
+std::vector<EvidenceEntry> event_evidence();
 
 }  // namespace pex::exposition

@@ -17,7 +17,7 @@ struct FamilyHead {
 };
 
 /// A family whose name is fixed, as tables have it.
-struct FamilyRow {
+struct FamilyEntry {
   std::string_view name;
   FamilyType type;
   std::string_view labels;  ///< for the documents, in Markdown: "`group`, `event`"; empty: none

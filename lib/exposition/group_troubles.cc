@@ -16,11 +16,11 @@ namespace {
 using collect::PollReport;
 
 struct Kind {
-  FamilyRow family;
+  FamilyEntry family;
   std::string_view reason;  ///< the same of an auxiliary counter
   std::uint64_t PollReport::GroupTrouble::*count;
 };
-constexpr FamilyRow trouble(std::string_view name, std::string_view help) {
+constexpr FamilyEntry trouble(std::string_view name, std::string_view help) {
   return {name, FamilyType::kCounter, "`group`", help};
 }
 constexpr Kind kKinds[] = {
@@ -66,7 +66,7 @@ prometheus::Labels labels_of(const std::string& group, const Kind& kind) {
   return {{"auxiliary", std::string(auxiliary->label)}, {"reason", std::string(kind.reason)}};
 }
 
-prometheus::Family<prometheus::Counter>& registered(const FamilyRow& row,
+prometheus::Family<prometheus::Counter>& registered(const FamilyEntry& row,
                                                     prometheus::Registry& registry) {
   return prometheus::BuildCounter()
       .Name(std::string(row.name))
@@ -76,8 +76,8 @@ prometheus::Family<prometheus::Counter>& registered(const FamilyRow& row,
 
 }  // namespace
 
-std::vector<FamilyRow> trouble_families() {
-  std::vector<FamilyRow> rows;
+std::vector<FamilyEntry> trouble_families() {
+  std::vector<FamilyEntry> rows;
   for (const Kind& kind : kKinds) rows.push_back(kind.family);
   return rows;
 }

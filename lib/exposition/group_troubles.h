@@ -19,7 +19,7 @@ class Family;
 namespace pex::exposition {
 
 /// What there is of these, for the documents.
-std::vector<FamilyRow> trouble_families();
+std::vector<FamilyEntry> trouble_families();
 
 /// What was wrong with the readings of each group, as counters of a registry: of the configured
 /// groups and their pieces by the name of the group, and of the groups that are there for the

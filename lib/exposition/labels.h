@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "perf/event_spec.h"
+#include "events/event_spec.h"
 
 namespace pex::exposition {
 
@@ -24,6 +24,6 @@ std::string join_labels(std::initializer_list<std::string_view> labels);
 std::vector<std::pair<std::string, std::string>> split_labels(std::string_view labels);
 
 /// What tells an event from others of its metric: `pmu="cpu_core"`. Mostly empty.
-std::string labels_of_event(const perf::EventIdentity& event);
+std::string labels_of_event(const events::EventIdentity& event);
 
 }  // namespace pex::exposition

@@ -9,29 +9,17 @@
 namespace pex::exposition {
 namespace {
 
-struct UnitRow {
-  perf::Unit unit;
-  std::string_view suffix;
-};
-constexpr UnitRow kUnits[] = {{perf::Unit::kEvents, ""},
-                              {perf::Unit::kSeconds, "_seconds"},
-                              {perf::Unit::kJoules, "_joules"},
-                              {perf::Unit::kBytes, "_bytes"}};
-
-std::string_view suffix_of(perf::Unit unit) {
-  for (const UnitRow& row : kUnits) {
-    if (row.unit == unit) return row.suffix;
-  }
-  return {};
+std::string suffix_of(Unit unit) {
+  return unit == Unit::kEvents ? "" : "_" + std::string(name_of(unit));
 }
 
-/// In the order of collect::Aggregation. A core's number counts within its die, a die's within its
+/// In the order of Aggregation. A core's number counts within its die, a die's within its
 /// package.
-struct AggregationRow {
+struct AggregationTextEntry {
   std::string_view help;
   std::vector<std::string_view> labels;
 };
-const std::array<AggregationRow, collect::kAggregations> kAggregationRows = {{
+const std::array<AggregationTextEntry, kAggregations> kAggregationRows = {{
     {"by CPU", {"cpu"}},
     {"by core", {"package", "die", "core"}},
     {"by die", {"package", "die"}},
@@ -40,7 +28,7 @@ const std::array<AggregationRow, collect::kAggregations> kAggregationRows = {{
     {"over the whole host", {}},
 }};
 
-const AggregationRow& row_of(collect::Aggregation aggregation) {
+const AggregationTextEntry& row_of(Aggregation aggregation) {
   return kAggregationRows[static_cast<std::size_t>(aggregation)];
 }
 
@@ -57,7 +45,7 @@ std::string row_text(Scope scope, const EventFamily& family, bool per_cpu) {
     return per_cpu ? "by cgroup with its children, and CPU"
                    : "by cgroup with its children, over all CPUs";
   }
-  const collect::Aggregation first = family.columns.front().column->aggregation;
+  const Aggregation first = family.columns.front().column->aggregation;
   const bool is_one = std::all_of(
       family.columns.begin(), family.columns.end(),
       [&](const EventFamily::Member& member) { return member.column->aggregation == first; });
@@ -78,9 +66,7 @@ std::string help_of(Scope scope, const EventFamily& family, bool per_cpu) {
 
 }  // namespace
 
-std::string_view name_of(Scope scope) { return scope == Scope::kCpu ? "cpu" : "cgroup"; }
-
-std::string family_name(Scope scope, const perf::EventIdentity& event) {
+std::string family_name(Scope scope, const events::EventIdentity& event) {
   std::string name = "perf_";
   if (!event.is_uncore) (name += name_of(scope)) += '_';
   name += without_total(event.metric);
@@ -92,7 +78,8 @@ std::string family_name(Scope scope, const perf::EventIdentity& event) {
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan) {
   std::vector<EventFamily> families;
   std::map<std::string, std::size_t> known;
-  for (const collect::Column& column : (scope == Scope::kCpu ? plan.cpu : plan.cgroup).columns) {
+  for (const collect::PublishedEvent& column :
+       (scope == Scope::kCpu ? plan.cpu : plan.cgroup).columns) {
     const std::string name = family_name(scope, column.event);
     const auto [place, is_new] = known.try_emplace(name, families.size());
     if (is_new) families.push_back({name, {}, {}});
@@ -102,7 +89,7 @@ std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& p
   return families;
 }
 
-const std::vector<std::string_view>& row_labels(collect::Aggregation aggregation) {
+const std::vector<std::string_view>& row_labels(Aggregation aggregation) {
   return row_of(aggregation).labels;
 }
 

@@ -4,26 +4,20 @@
 #include <string_view>
 #include <vector>
 
+#include "base/scope.h"
 #include "collect/counting_plan.h"
-#include "perf/event_spec.h"
+#include "events/event_spec.h"
 
 namespace pex::exposition {
 
-/// Whose counts a family holds. Host-wide and per-cgroup counts never share a family: they are the
-/// same events, and would be summed twice.
-enum class Scope { kCpu, kCgroup };
-
-/// "cpu", "cgroup"
-std::string_view name_of(Scope scope);
-
 /// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total. What uncore PMUs count is
 /// of no CPU: "perf_energy_joules_total".
-std::string family_name(Scope scope, const perf::EventIdentity& event);
+std::string family_name(Scope scope, const events::EventIdentity& event);
 
 /// The columns that are published under one name, told apart by their labels.
 struct EventFamily {
   struct Member {
-    const collect::Column* column = nullptr;
+    const collect::PublishedEvent* column = nullptr;
     std::string labels;  ///< escaped, without those of the rows: `pmu="cpu_core"`; mostly empty
   };
   std::string name;
@@ -35,6 +29,6 @@ struct EventFamily {
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
 
 /// The labels that tell the rows of an aggregation apart, in their order; none for the host.
-const std::vector<std::string_view>& row_labels(collect::Aggregation aggregation);
+const std::vector<std::string_view>& row_labels(Aggregation aggregation);
 
 }  // namespace pex::exposition

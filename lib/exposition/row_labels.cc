@@ -8,7 +8,7 @@ namespace pex::exposition {
 namespace {
 
 /// The labels of a host row, in the order of row_labels().
-std::string host_labels(collect::Aggregation aggregation, const host::CpuPlace& place) {
+std::string host_labels(Aggregation aggregation, const host::CpuPlace& place) {
   struct Row {
     std::string_view name;
     int host::CpuPlace::*number;
@@ -46,9 +46,9 @@ void Rows::add(std::string_view labels, Clock::time_point since) {
 RowLabels::RowLabels(const collect::Snapshot& snapshot) {
   const collect::TargetSet& targets = *snapshot.targets;
   unnamed_.add("", targets.since);
-  for (std::size_t i = 0; i < collect::kAggregations; ++i) {
+  for (std::size_t i = 0; i < kAggregations; ++i) {
     for (const collect::HostRow& row : snapshot.host_rows[i]) {
-      host_[i].add(host_labels(static_cast<collect::Aggregation>(i), row.place), targets.since);
+      host_[i].add(host_labels(static_cast<Aggregation>(i), row.place), targets.since);
     }
   }
   std::vector<std::string> identities;

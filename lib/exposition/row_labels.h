@@ -55,7 +55,7 @@ class RowLabels {
   explicit RowLabels(const collect::Snapshot& snapshot);
 
   /// Those that a group or a column of a scope has.
-  const Rows& of(Scope scope, collect::Aggregation aggregation) const {
+  const Rows& of(Scope scope, Aggregation aggregation) const {
     return scope == Scope::kCgroup ? cgroups_ : host_[static_cast<std::size_t>(aggregation)];
   }
   /// One for each cgroup, with all that is known of it.
@@ -64,7 +64,7 @@ class RowLabels {
   const Rows& unnamed() const { return unnamed_; }
 
  private:
-  std::array<Rows, collect::kAggregations> host_;
+  std::array<Rows, kAggregations> host_;
   Rows cgroups_;
   Rows information_;
   Rows unnamed_;

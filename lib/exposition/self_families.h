@@ -8,7 +8,7 @@ namespace pex::exposition {
 
 /// The exporter's own metrics: the interface to dashboards and alerts. docs/metrics.md is made of
 /// these rows.
-inline constexpr FamilyRow kSelfFamilies[] = {
+inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `compiler`",
      "Always 1; the labels tell which build is running."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
@@ -85,7 +85,7 @@ inline constexpr FamilyRow kSelfFamilies[] = {
 };
 
 /// What every process exports, under the names of the ecosystem.
-inline constexpr FamilyRow kProcessFamilies[] = {
+inline constexpr FamilyEntry kProcessFamilies[] = {
     {"process_cpu_seconds_total", FamilyType::kCounter, "",
      "User and system CPU time of this process."},
     {"process_start_time_seconds", FamilyType::kGauge, "",
@@ -97,11 +97,11 @@ inline constexpr FamilyRow kProcessFamilies[] = {
 };
 
 /// The row of one of these tables; a name that is in neither does not compile.
-consteval const FamilyRow& self_family(std::string_view name) {
-  for (const FamilyRow& row : kSelfFamilies) {
+consteval const FamilyEntry& self_family(std::string_view name) {
+  for (const FamilyEntry& row : kSelfFamilies) {
     if (row.name == name) return row;
   }
-  for (const FamilyRow& row : kProcessFamilies) {
+  for (const FamilyEntry& row : kProcessFamilies) {
     if (row.name == name) return row;
   }
   throw "no such family";

@@ -22,14 +22,14 @@ using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
 
-Family<Gauge>& gauge(prometheus::Registry& registry, const FamilyRow& row) {
+Family<Gauge>& gauge(prometheus::Registry& registry, const FamilyEntry& row) {
   return prometheus::BuildGauge()
       .Name(std::string(row.name))
       .Help(std::string(row.help))
       .Register(registry);
 }
 
-Family<Counter>& counter(prometheus::Registry& registry, const FamilyRow& row) {
+Family<Counter>& counter(prometheus::Registry& registry, const FamilyEntry& row) {
   return prometheus::BuildCounter()
       .Name(std::string(row.name))
       .Help(std::string(row.help))
@@ -315,7 +315,7 @@ void SelfMetrics::set_log_dropped(std::uint64_t total) {
   raise_to(families_->log_dropped, static_cast<double>(total));
 }
 
-void SelfMetrics::set_process(const host::OwnProcess& process) {
+void SelfMetrics::set_process(const host::SelfProcess& process) {
   if (!families_->process) families_->process.emplace(families_->registry);
   ProcessMetrics& metrics = *families_->process;
   raise_to(metrics.cpu_seconds, process.cpu_seconds);

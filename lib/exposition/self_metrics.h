@@ -10,7 +10,7 @@
 #include "exposition/format_writer.h"
 #include "exposition/metric_names.h"
 #include "exposition/selection.h"
-#include "host/own_process.h"
+#include "host/self_process.h"
 
 namespace pex::exposition {
 
@@ -49,7 +49,7 @@ class SelfMetrics {
   /// Messages of the log that were dropped so far.
   void set_log_dropped(std::uint64_t total);
 
-  void set_process(const host::OwnProcess& process);
+  void set_process(const host::SelfProcess& process);
 
   std::shared_ptr<const SelfReading> read() const;
 

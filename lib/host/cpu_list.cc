@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace pex::host {
 namespace {
@@ -16,9 +16,9 @@ constexpr std::uint64_t kHighestCpu = 65'535;
 
 Result<std::vector<int>> parse_cpu_list(std::string_view text) {
   std::vector<int> cpus;
-  if (trimmed(text).empty()) return cpus;
+  if (trim(text).empty()) return cpus;
 
-  for (const std::string_view piece : split(trimmed(text), ',')) {
+  for (const std::string_view piece : split(trim(text), ',')) {
     const std::size_t dash = piece.find('-');
     const std::optional<std::uint64_t> first = parse_unsigned(piece.substr(0, dash));
     const std::optional<std::uint64_t> last =

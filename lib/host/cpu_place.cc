@@ -7,8 +7,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/parse.h"
 #include "base/small_file.h"
+#include "base/text.h"
 
 namespace pex::host {
 namespace {

@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <optional>
 
-#include "base/parse.h"
 #include "base/small_file.h"
+#include "base/text.h"
 
 namespace pex::host {
 namespace {

@@ -7,27 +7,27 @@
 #include <charconv>
 #include <system_error>
 
-#include "base/parse.h"
 #include "base/small_file.h"
+#include "base/text.h"
 
 namespace pex::host {
 namespace {
 
 constexpr const char* kOwnStatus = "/proc/self/status";
 
-struct CapabilityRow {
+struct CapabilityEntry {
   Capability capability;
   unsigned bit;
   std::string_view name;
 };
-constexpr CapabilityRow kCapabilityRows[] = {
+constexpr CapabilityEntry kCapabilityRows[] = {
     {Capability::kPerfmon, CAP_PERFMON, "CAP_PERFMON"},
     {Capability::kSysAdmin, CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
     {Capability::kDacReadSearch, CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
 };
 
-const CapabilityRow& row_of(Capability capability) {
-  const CapabilityRow* row = kCapabilityRows;
+const CapabilityEntry& row_of(Capability capability) {
+  const CapabilityEntry* row = kCapabilityRows;
   while (row->capability != capability) ++row;
   return *row;
 }
@@ -46,7 +46,7 @@ std::optional<Number> number_in(std::string_view text, int base) {
 std::optional<std::string_view> field(std::string_view status, std::string_view key) {
   for (const std::string_view line : split(status, '\n')) {
     if (line.starts_with(key) && line.substr(key.size()).starts_with(':')) {
-      return trimmed(line.substr(key.size() + 1));
+      return trim(line.substr(key.size() + 1));
     }
   }
   return {};

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/directory.h"
-#include "base/parse.h"
 #include "base/small_file.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "host/mounts.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace pex::http {
 namespace {

@@ -13,7 +13,7 @@ constexpr std::size_t kSpareDescriptors = 8;
 
 Admission::Admission(std::shared_ptr<Service> service) : service_(std::move(service)) { recover(); }
 
-void Admission::admit(Socket socket, const Peer& peer) {
+void Admission::admit(access::Socket socket, const access::Peer& peer) {
   if (!has_room_for(peer)) return refuse(std::move(socket), peer);
   boost::system::error_code ignored;  // a larger one costs memory, and is no failure
   const auto bytes = static_cast<int>(service_->site.limits.send_buffer_bytes);
@@ -21,7 +21,7 @@ void Admission::admit(Socket socket, const Peer& peer) {
   served_.add(serve(std::move(socket), peer, service_), peer);
 }
 
-void Admission::refuse(Socket socket, const Peer& peer) {
+void Admission::refuse(access::Socket socket, const access::Peer& peer) {
   ++service_->troubles.connection_limit;
   report_connection_limit();
   const std::size_t most = service_->site.limits.max_refusals;
@@ -29,7 +29,7 @@ void Admission::refuse(Socket socket, const Peer& peer) {
   refused_.add(http::refuse(std::move(socket), peer, service_), peer);
 }
 
-bool Admission::has_room_for(const Peer& newcomer) {
+bool Admission::has_room_for(const access::Peer& newcomer) {
   if (served_.count() < service_->site.limits.max_connections) return true;
   if (closes_stalled()) return true;
   if (!served_.close_beyond_share_of(newcomer)) return false;

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "access/peer.h"
+#include "access/transport.h"
 #include "base/unique_fd.h"
 #include "http/open_connections.h"
-#include "http/peer.h"
 #include "http/service.h"
-#include "http/transport.h"
 
 namespace pex::http {
 
@@ -34,8 +34,8 @@ class Admission {
  public:
   explicit Admission(std::shared_ptr<Service> service);
 
-  void admit(Socket socket, const Peer& peer);
-  void refuse(Socket socket, const Peer& peer);
+  void admit(access::Socket socket, const access::Peer& peer);
+  void refuse(access::Socket socket, const access::Peer& peer);
 
   /// To be called when accept(2) finds no descriptor left and somebody waits: frees one.
   enum class Freed {
@@ -50,11 +50,11 @@ class Admission {
 
   Troubles& troubles() { return service_->troubles; }
   std::size_t count() { return served_.count() + refused_.count(); }
-  std::optional<std::pair<Peer, std::size_t>> busiest() { return served_.busiest(); }
+  std::optional<std::pair<access::Peer, std::size_t>> busiest() { return served_.busiest(); }
   void close_all();
 
  private:
-  bool has_room_for(const Peer& newcomer);
+  bool has_room_for(const access::Peer& newcomer);
   bool closes_stalled();
   void report_connection_limit() const;
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "http/letter_case.h"
+#include "base/ascii.h"
 #include "http/negotiation.h"
 
 namespace pex::http {
@@ -14,11 +14,11 @@ namespace {
 /// RFC 7617, 2 and 2.1.
 constexpr const char* kChallenge = "Basic realm=\"perf_event_exporter\", charset=\"UTF-8\"";
 
-struct RefusalRow {
+struct RefusalEntry {
   unsigned status;
   const char* line;
 };
-constexpr RefusalRow kRefusals[] = {
+constexpr RefusalEntry kRefusals[] = {
     {400, "400 Bad Request: this is not a well-formed HTTP/1.1 or HTTP/1.0 request\n"},
     {401, "401 Unauthorized: a user and password of this exporter are needed\n"},
     {403,
@@ -32,12 +32,12 @@ constexpr RefusalRow kRefusals[] = {
     {431, "431 Request Header Fields Too Large: the request head is over the limit\n"},
 };
 
-struct ReasonRow {
+struct ReasonEntry {
   unsigned status;
   std::string_view reason;
 };
 /// Of those sent here; clients must not read it (RFC 9112, 4), so any other may go without.
-constexpr ReasonRow kReasons[] = {
+constexpr ReasonEntry kReasons[] = {
     {200, "OK"},
     {202, "Accepted"},
     {400, "Bad Request"},
@@ -55,7 +55,7 @@ constexpr ReasonRow kReasons[] = {
 
 std::string_view reason_of(unsigned status) {
   const auto row = std::find_if(std::begin(kReasons), std::end(kReasons),
-                                [&](const ReasonRow& each) { return each.status == status; });
+                                [&](const ReasonEntry& each) { return each.status == status; });
   return row != std::end(kReasons) ? row->reason : "";
 }
 
@@ -63,7 +63,7 @@ const char* methods_of(const Route& route) { return route.is_post ? "POST" : "GE
 
 bool has_name(const Headers& headers, std::string_view name) {
   return std::any_of(headers.begin(), headers.end(),
-                     [&](const auto& each) { return is_same_in_any_case(each.first, name); });
+                     [&](const auto& each) { return iequals(each.first, name); });
 }
 
 void add_line(std::string& head, std::string_view name, std::string_view value) {
@@ -124,7 +124,7 @@ Request request_of(const RequestHead& head) {
 
 Response refusal(unsigned status) {
   const auto row = std::find_if(std::begin(kRefusals), std::end(kRefusals),
-                                [&](const RefusalRow& each) { return each.status == status; });
+                                [&](const RefusalEntry& each) { return each.status == status; });
   assert(row != std::end(kRefusals));
   Response response = plain_text(row->status, row->line);
   if (status == 401) response.headers.emplace_back("WWW-Authenticate", kChallenge);

@@ -15,12 +15,12 @@
 #include <string>
 #include <utility>
 
+#include "access/ready_access.h"
+#include "access/return_error.h"
 #include "http/answer.h"
 #include "http/awaited.h"
-#include "http/ready_access.h"
 #include "http/request_head.h"
 #include "http/respond.h"
-#include "http/return_error.h"
 #include "http/same_origin.h"
 
 namespace pex::http {
@@ -29,7 +29,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using Clock = asio::steady_timer::clock_type;
-using Verdict = Logins::Verdict;
+using Verdict = access::Logins::Verdict;
 
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a last answer
@@ -58,13 +58,14 @@ class ClientConnection final : public Connection,
  public:
   enum class Kind { kServed, kRefused };
 
-  ClientConnection(Socket socket, const Peer& peer, std::shared_ptr<Service> service, Kind kind)
+  ClientConnection(access::Socket socket, const access::Peer& peer,
+                   std::shared_ptr<Service> service, Kind kind)
       : peer_(peer),
         is_refused_(kind == Kind::kRefused),
         service_(std::move(service)),
         access_(service_->site.access()),
         socket_(std::move(socket)),
-        transport_(plain_transport(socket_)),
+        transport_(access::plain_transport(socket_)),
         deadline_(socket_.get_executor()),
         wakeup_(socket_.get_executor()) {}
 
@@ -84,7 +85,7 @@ class ClientConnection final : public Connection,
 
   Standing standing() const override { return standing_; }
 
-  Socket::executor_type executor() { return socket_.get_executor(); }
+  access::Socket::executor_type executor() { return socket_.get_executor(); }
 
   asio::awaitable<void> answer_requests();
   asio::awaitable<void> answer_once();
@@ -124,12 +125,12 @@ class ClientConnection final : public Connection,
   void give_up();
   void abort();
 
-  const Peer peer_;
+  const access::Peer peer_;
   const bool is_refused_;
   std::shared_ptr<Service> service_;
-  std::shared_ptr<const Access> access_;  ///< as it was at the last request
-  Socket socket_;
-  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<const access::Access> access_;  ///< as it was at the last request
+  access::Socket socket_;
+  std::unique_ptr<access::Transport> transport_;
   const void* transport_access_ = nullptr;  ///< the TLS context that transport_ was made with
   asio::steady_timer deadline_;
   asio::steady_timer wakeup_;  ///< for Awaited
@@ -183,7 +184,7 @@ asio::awaitable<bool> ClientConnection::secure() {
   set_deadline(allowed, &ClientConnection::close);
   char first = 0;
   for (bool is_known = false; !is_known && socket_.is_open();) {
-    co_await socket_.async_wait(Socket::wait_read, kReturnError);
+    co_await socket_.async_wait(access::Socket::wait_read, access::kReturnError);
     is_known = peek(first);
   }
   if (first != kTlsHandshake && first != 0) ++service_->troubles.tls_handshake;
@@ -199,7 +200,7 @@ asio::awaitable<bool> ClientConnection::secure() {
   const auto [error] = co_await transport_->handshake();
   if (error) ++service_->troubles.tls_handshake;
   if (error && socket_.is_open()) {  // the client is to read why, and not to be reset
-    transport_ = plain_transport(socket_);
+    transport_ = access::plain_transport(socket_);
     co_await linger_and_close();
   }
   co_return !error && socket_.is_open();
@@ -330,7 +331,7 @@ asio::awaitable<std::optional<Response>> ClientConnection::refused_at_door(
 }
 
 asio::awaitable<Verdict> ClientConnection::login(const RequestHead& head) {
-  auto credentials = parse_credentials(head.value("Authorization"));
+  auto credentials = access::parse_credentials(head.value("Authorization"));
   if (!credentials) co_return Verdict::kRefused;
   const auto verdict = std::make_shared<Awaited<Verdict>>(wakeup_);
   service_->logins->check(*std::move(credentials), access_->settings().users,
@@ -359,7 +360,7 @@ asio::awaitable<bool> ClientConnection::comes(const Awaited<T>& value,
                                               std::chrono::milliseconds allowed) {
   wakeup_.expires_after(allowed);
   while (!value.has_come() && socket_.is_open() && wakeup_.expiry() > Clock::now()) {
-    co_await wakeup_.async_wait(kReturnError);
+    co_await wakeup_.async_wait(access::kReturnError);
   }
   co_return value.has_come();
 }
@@ -395,11 +396,11 @@ asio::awaitable<void> ClientConnection::linger_and_close() {
   set_deadline(kLinger, &ClientConnection::close);
   co_await transport_->end();
   error_code ignored;  // the client may have been the first
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  socket_.shutdown(access::Socket::shutdown_send, ignored);
   received_.resize(kReadBytes);
   const asio::mutable_buffer room{received_.data(), received_.size()};
   for (bool more = true; more;) {
-    const auto [error, size] = co_await socket_.async_read_some(room, kReturnError);
+    const auto [error, size] = co_await socket_.async_read_some(room, access::kReturnError);
     more = !error && !timed_out_;
   }
   close();
@@ -446,7 +447,7 @@ void ClientConnection::give_up() {
 /// offering it, megabytes of it, to a client that does not take it.
 void ClientConnection::abort() {
   error_code ignored;
-  socket_.set_option(Socket::linger{true, 0}, ignored);
+  socket_.set_option(access::Socket::linger{true, 0}, ignored);
   close();
 }
 
@@ -464,14 +465,15 @@ asio::awaitable<void> run_refusing(std::shared_ptr<ClientConnection> connection)
 // `detached` drops an exception: it has ended the coroutine, and that closes the one connection it
 // concerns. What a handler throws does not come this far.
 
-std::weak_ptr<Connection> serve(Socket socket, const Peer& peer, std::shared_ptr<Service> service) {
+std::weak_ptr<Connection> serve(access::Socket socket, const access::Peer& peer,
+                                std::shared_ptr<Service> service) {
   auto connection = std::make_shared<ClientConnection>(std::move(socket), peer, std::move(service),
                                                        ClientConnection::Kind::kServed);
   asio::co_spawn(connection->executor(), run_serving(connection), asio::detached);
   return connection;
 }
 
-std::weak_ptr<Connection> refuse(Socket socket, const Peer& peer,
+std::weak_ptr<Connection> refuse(access::Socket socket, const access::Peer& peer,
                                  std::shared_ptr<Service> service) {
   auto connection = std::make_shared<ClientConnection>(std::move(socket), peer, std::move(service),
                                                        ClientConnection::Kind::kRefused);

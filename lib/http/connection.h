@@ -3,9 +3,9 @@
 #include <chrono>
 #include <memory>
 
-#include "http/peer.h"
+#include "access/peer.h"
+#include "access/transport.h"
 #include "http/service.h"
-#include "http/transport.h"
 
 namespace pex::http {
 
@@ -41,11 +41,13 @@ class Connection {
 };
 
 /// Answers the client's requests, one after the other, until one side has had enough.
-std::weak_ptr<Connection> serve(Socket socket, const Peer& peer, std::shared_ptr<Service> service);
+std::weak_ptr<Connection> serve(access::Socket socket, const access::Peer& peer,
+                                std::shared_ptr<Service> service);
 
 /// Answers one request, and closes: as it would be served where the route needs no login and has
 /// its answer at hand, such as health; anything else with 503. Its descriptor is ours meanwhile:
 /// not for any number of clients.
-std::weak_ptr<Connection> refuse(Socket socket, const Peer& peer, std::shared_ptr<Service> service);
+std::weak_ptr<Connection> refuse(access::Socket socket, const access::Peer& peer,
+                                 std::shared_ptr<Service> service);
 
 }  // namespace pex::http

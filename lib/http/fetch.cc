@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/parse.h"
+#include "access/return_error.h"
+#include "access/transport.h"
+#include "base/text.h"
 #include "http/address.h"
-#include "http/return_error.h"
-#include "http/transport.h"
 
 // In a co_await expression stand only names: see connection.cc.
 
@@ -59,30 +59,31 @@ template <typename Stream>
 asio::awaitable<error_code> exchange(Stream& stream, const std::string& request,
                                      std::string& answer) {
   const asio::const_buffer sent = asio::buffer(request);
-  const auto [write_error, written] = co_await asio::async_write(stream, sent, kReturnError);
+  const auto [write_error, written] =
+      co_await asio::async_write(stream, sent, access::kReturnError);
   if (write_error) co_return write_error;
   auto room = asio::dynamic_buffer(answer, kMostBytes);
-  const auto [read_error, read] = co_await asio::async_read(stream, room, kReturnError);
+  const auto [read_error, read] = co_await asio::async_read(stream, room, access::kReturnError);
   co_return answer.empty() ? read_error : error_code{};
 }
 
-asio::awaitable<error_code> exchange_encrypted(Socket& socket, const std::string& request,
+asio::awaitable<error_code> exchange_encrypted(access::Socket& socket, const std::string& request,
                                                std::string& answer) {
   asio::ssl::context context{asio::ssl::context::tls_client};
   context.set_verify_mode(asio::ssl::verify_none);
-  asio::ssl::stream<Socket&> stream{socket, context};
+  asio::ssl::stream<access::Socket&> stream{socket, context};
   const auto client = asio::ssl::stream_base::client;
-  const auto [error] = co_await stream.async_handshake(client, kReturnError);
+  const auto [error] = co_await stream.async_handshake(client, access::kReturnError);
   if (error) co_return error;
   co_return co_await exchange(stream, request, answer);
 }
 
-asio::awaitable<error_code> connect(Socket& socket, const std::vector<Target>& targets) {
+asio::awaitable<error_code> connect(access::Socket& socket, const std::vector<Target>& targets) {
   error_code last = asio::error::host_not_found;
   for (const Target& target : targets) {
     error_code ignored;
     socket.close(ignored);
-    const auto [error] = co_await socket.async_connect(target, kReturnError);
+    const auto [error] = co_await socket.async_connect(target, access::kReturnError);
     if (!error) co_return error;
     last = error;
   }
@@ -91,7 +92,7 @@ asio::awaitable<error_code> connect(Socket& socket, const std::vector<Target>& t
 
 /// Nothing that `ask` refers to is touched once its loop has stopped to turn, whether it has ended
 /// or not.
-asio::awaitable<void> ask(Socket& socket, const std::vector<Target>& targets, bool tls,
+asio::awaitable<void> ask(access::Socket& socket, const std::vector<Target>& targets, bool tls,
                           const std::string& request, std::string& answer,
                           std::optional<error_code>& outcome) {
   const error_code refused = co_await connect(socket, targets);
@@ -137,7 +138,7 @@ Result<Fetched> fetch(const Destination& destination, const std::string& path,
   std::string answer;
   std::optional<error_code> outcome;
   asio::io_context loop{1};
-  Socket socket{loop};
+  access::Socket socket{loop};
   std::exception_ptr thrown;
   asio::co_spawn(loop, ask(socket, *targets, destination.tls, request, answer, outcome),
                  [&thrown](std::exception_ptr exception) { thrown = std::move(exception); });

@@ -13,7 +13,7 @@ constexpr int kLevel = 1;
 // What the text of metrics stays below. Room for the worst case from the start would be larger than
 // the text, and stay so in each buffer.
 constexpr std::size_t kGuess = 4;
-constexpr std::size_t kLeastRoom = 1024;
+constexpr std::size_t kMinRoom = 1024;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void Gzip::compress(std::string_view text, std::string& compressed) {
     return ::libdeflate_gzip_compress(compressor_.get(), text.data(), text.size(),
                                       compressed.data(), room);
   };
-  std::size_t filled = compress_into(kLeastRoom + text.size() / kGuess);
+  std::size_t filled = compress_into(kMinRoom + text.size() / kGuess);
   if (filled == 0) {
     filled = compress_into(::libdeflate_gzip_compress_bound(compressor_.get(), text.size()));
   }

@@ -180,7 +180,7 @@ Result<AcceptedClient, int> accept_client(int listener) {
                         SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (!fd) return int{errno};
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);  // without it small answers are late, not wrong
-  return AcceptedClient{std::move(fd), Peer::at(address)};
+  return AcceptedClient{std::move(fd), access::Peer::at(address)};
 }
 
 bool is_reachable_from_elsewhere(int listener) {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "access/peer.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "http/peer.h"
 #include "http/socket_file.h"
 
 namespace pex::http {
@@ -27,7 +27,7 @@ Result<ListeningSocket> adopt_listener(UniqueFd fd);
 /// A client's connection, non-blocking and close-on-exec.
 struct AcceptedClient {
   UniqueFd fd;
-  Peer peer;
+  access::Peer peer;
 };
 
 /// The next one. Fails with accept(2)'s errno: EAGAIN when nobody is there.

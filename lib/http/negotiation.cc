@@ -4,13 +4,13 @@
 #include <optional>
 #include <utility>
 
-#include "base/parse.h"
-#include "http/letter_case.h"
+#include "base/ascii.h"
+#include "base/text.h"
 
 namespace pex::http {
 namespace {
 
-constexpr unsigned kMostQuality = 1000;
+constexpr unsigned kMaxQuality = 1000;
 
 /// Takes what comes before the next `separator` that is not within quotes, and the separator.
 std::string_view take_piece(std::string_view& rest, char separator) {
@@ -21,12 +21,12 @@ std::string_view take_piece(std::string_view& rest, char separator) {
     } else if (rest[i] == '"') {
       in_quotes = !in_quotes;
     } else if (!in_quotes && rest[i] == separator) {
-      const std::string_view piece = trimmed(rest.substr(0, i));
+      const std::string_view piece = trim(rest.substr(0, i));
       rest.remove_prefix(i + 1);
       return piece;
     }
   }
-  return trimmed(std::exchange(rest, {}));
+  return trim(std::exchange(rest, {}));
 }
 
 /// Without quotes, where it has some. Versions and qualities need no escapes.
@@ -40,7 +40,7 @@ std::string_view unquoted(std::string_view value) {
 std::optional<unsigned> parse_quality(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   if (!text.starts_with('0') && !text.starts_with('1')) return {};
-  unsigned quality = text[0] == '1' ? kMostQuality : 0;
+  unsigned quality = text[0] == '1' ? kMaxQuality : 0;
   text.remove_prefix(1);
   if (text.empty()) return quality;
   if (text[0] != '.') return {};
@@ -51,7 +51,7 @@ std::optional<unsigned> parse_quality(std::string_view text) {
     quality += static_cast<unsigned>(digit - '0') * step;
     step /= 10;
   }
-  if (quality > kMostQuality) return {};
+  if (quality > kMaxQuality) return {};
   return quality;
 }
 
@@ -59,7 +59,7 @@ std::optional<unsigned> parse_quality(std::string_view text) {
 struct Element {
   std::string_view name;
   std::string_view version = {};  ///< empty: none is asked for
-  unsigned quality = kMostQuality;
+  unsigned quality = kMaxQuality;
 };
 
 /// Nothing when its quality is none.
@@ -68,9 +68,9 @@ std::optional<Element> parse_element(std::string_view text) {
   while (!text.empty()) {
     std::string_view value = take_piece(text, ';');
     const std::string_view name = take_piece(value, '=');
-    if (is_same_in_any_case(name, "version")) element.version = unquoted(trimmed(value));
-    if (!is_same_in_any_case(name, "q")) continue;
-    const std::optional<unsigned> quality = parse_quality(trimmed(value));
+    if (iequals(name, "version")) element.version = unquoted(trim(value));
+    if (!iequals(name, "q")) continue;
+    const std::optional<unsigned> quality = parse_quality(trim(value));
     if (!quality) return {};
     element.quality = *quality;
   }
@@ -82,16 +82,16 @@ enum class Match { kNone, kAny, kType, kName, kVersion };
 
 Match match(const Element& range, const Offer& offer, bool is_fallback) {
   const bool fits = range.version.empty() || range.version == offer.version;
-  if (is_same_in_any_case(range.name, offer.type)) {
+  if (iequals(range.name, offer.type)) {
     if (!fits) return Match::kNone;
     return range.version.empty() ? Match::kName : Match::kVersion;
   }
   if (!is_fallback || !range.version.empty()) return Match::kNone;
   if (range.name == "*/*") return Match::kAny;
   const std::string_view main_type = offer.type.substr(0, offer.type.find('/') + 1);
-  const bool is_all_of_type =
-      range.name.size() == main_type.size() + 1 && range.name.ends_with("/*") &&
-      is_same_in_any_case(range.name.substr(0, main_type.size()), main_type);
+  const bool is_all_of_type = range.name.size() == main_type.size() + 1 &&
+                              range.name.ends_with("/*") &&
+                              iequals(range.name.substr(0, main_type.size()), main_type);
   return is_all_of_type ? Match::kType : Match::kNone;
 }
 
@@ -111,7 +111,7 @@ bool is_better(const Score& one, const Score& other) {
 
 int hex_digit(char c) {
   if ('0' <= c && c <= '9') return c - '0';
-  const char lower = in_lower_case(c);
+  const char lower = to_lower_ascii(c);
   return 'a' <= lower && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
@@ -152,8 +152,8 @@ std::size_t best_offer(std::string_view accept, std::span<const Offer> offers) {
 bool takes_gzip(std::string_view accept_encoding) {
   while (!accept_encoding.empty()) {
     const std::optional<Element> coding = parse_element(take_piece(accept_encoding, ','));
-    const bool is_gzip = coding && (is_same_in_any_case(coding->name, "gzip") ||
-                                    is_same_in_any_case(coding->name, "x-gzip"));
+    const bool is_gzip =
+        coding && (iequals(coding->name, "gzip") || iequals(coding->name, "x-gzip"));
     if (is_gzip) return coding->quality > 0;
   }
   return false;

@@ -10,7 +10,7 @@ std::size_t OpenConnections::count() {
   return entries_.size();
 }
 
-void OpenConnections::add(std::weak_ptr<Connection> connection, const Peer& peer) {
+void OpenConnections::add(std::weak_ptr<Connection> connection, const access::Peer& peer) {
   const auto share = shares_.try_emplace(peer, 0).first;
   ++share->second;
   entries_.push_back({std::move(connection), share});
@@ -31,7 +31,7 @@ std::optional<Phase> OpenConnections::close_stalled(Clock::time_point now,
   });
 }
 
-bool OpenConnections::close_beyond_share_of(const Peer& newcomer) {
+bool OpenConnections::close_beyond_share_of(const access::Peer& newcomer) {
   const auto most = busiest();
   const auto share = shares_.find(newcomer);
   const std::size_t with_one_more = (share == shares_.end() ? 0 : share->second) + 1;
@@ -52,7 +52,7 @@ bool OpenConnections::close_oldest() {
   return closed.has_value();
 }
 
-std::optional<std::pair<Peer, std::size_t>> OpenConnections::busiest() {
+std::optional<std::pair<access::Peer, std::size_t>> OpenConnections::busiest() {
   forget_closed();
   const auto most =
       std::max_element(shares_.begin(), shares_.end(),

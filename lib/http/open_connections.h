@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "access/peer.h"
 #include "http/connection.h"
-#include "http/peer.h"
 
 namespace pex::http {
 
@@ -21,7 +21,7 @@ class OpenConnections {
   using Clock = std::chrono::steady_clock;
 
   std::size_t count();
-  void add(std::weak_ptr<Connection> connection, const Peer& peer);
+  void add(std::weak_ptr<Connection> connection, const access::Peer& peer);
   void close_all();
 
   /// Closes one that has made no progress for `stall_time`, or that only has to leave; not one that
@@ -32,17 +32,17 @@ class OpenConnections {
   /// Closes one of the peer with the most connections, if it has more than `newcomer` will have
   /// with one more: the one with the oldest progress, of those that wait for us only when there are
   /// no others. False: nobody has more.
-  bool close_beyond_share_of(const Peer& newcomer);
+  bool close_beyond_share_of(const access::Peer& newcomer);
 
   /// Closes the one that only has to leave, or else made progress the longest time ago. False:
   /// there is none.
   bool close_oldest();
 
   /// The peer with the most connections, and how many; nothing without any.
-  std::optional<std::pair<Peer, std::size_t>> busiest();
+  std::optional<std::pair<access::Peer, std::size_t>> busiest();
 
  private:
-  using Shares = std::map<Peer, std::size_t>;  ///< none is 0
+  using Shares = std::map<access::Peer, std::size_t>;  ///< none is 0
   struct Entry {
     std::weak_ptr<Connection> connection;
     Shares::iterator share;

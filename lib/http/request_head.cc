@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/parse.h"
-#include "http/letter_case.h"
+#include "base/ascii.h"
+#include "base/text.h"
 
 namespace pex::http {
 namespace {
@@ -94,9 +94,8 @@ bool RequestHead::keep_alive() const {
   const std::string options = value("Connection");
   const auto has = [&](std::string_view wanted) {
     const std::vector<std::string_view> each = split(options, ',');
-    return std::any_of(each.begin(), each.end(), [&](std::string_view option) {
-      return is_same_in_any_case(trimmed(option), wanted);
-    });
+    return std::any_of(each.begin(), each.end(),
+                       [&](std::string_view option) { return iequals(trim(option), wanted); });
   };
   if (has("close")) return false;
   return version() >= 11 || has("keep-alive");

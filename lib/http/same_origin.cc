@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/letter_case.h"
+#include "base/ascii.h"
 
 namespace pex::http {
 namespace {
@@ -23,7 +23,7 @@ bool is_of_another_site(const RequestHead& head) {
   if (head.count("Origin") == 0) return false;
   const std::string origin = head.value("Origin");
   const std::string_view host = host_of(origin);
-  return host.empty() || !is_same_in_any_case(host, head.value("Host"));
+  return host.empty() || !iequals(host, head.value("Host"));
 }
 
 }  // namespace pex::http

@@ -1,6 +1,5 @@
 #include "http/server.h"
 
-#include <openssl/rand.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -18,10 +17,10 @@
 #include <optional>
 #include <utility>
 
+#include "access/ready_access.h"
+#include "access/return_error.h"
 #include "http/admission.h"
 #include "http/listener.h"
-#include "http/ready_access.h"
-#include "http/return_error.h"
 #include "http/service.h"
 
 namespace pex::http {
@@ -67,9 +66,9 @@ Result<std::shared_ptr<Listener>> watch(asio::io_context& loop, ListeningSocket 
 }
 
 /// Nothing: a connection that cannot be waited for is closed, as its client would wait for ever.
-std::optional<Socket> socket_of(UniqueFd fd, Listener& listener) {
+std::optional<access::Socket> socket_of(UniqueFd fd, Listener& listener) {
   const asio::generic::stream_protocol protocol{family_of(fd.get()), 0};
-  Socket socket{listener.ready.get_executor()};
+  access::Socket socket{listener.ready.get_executor()};
   boost::system::error_code error;
   socket.assign(protocol, fd.get(), error);
   if (error) return {};
@@ -127,14 +126,15 @@ asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
   while (listener->is_open()) {
     const int error = accept_some(*listener, *admission);
     if (error == EAGAIN) {
-      co_await listener->ready.async_wait(asio::posix::descriptor_base::wait_read, kReturnError);
+      co_await listener->ready.async_wait(asio::posix::descriptor_base::wait_read,
+                                          access::kReturnError);
     } else if (is_passing(error)) {
       co_await asio::post(loop, asio::use_awaitable);
     } else {
       if (!lacks_descriptors(error)) ++admission->troubles().accept_error;
       // The client stays in the backlog and would be offered again at once.
       listener->pause.expires_after(kAcceptPause);
-      co_await listener->pause.async_wait(kReturnError);
+      co_await listener->pause.async_wait(access::kReturnError);
     }
   }
 }
@@ -207,25 +207,17 @@ Result<Listeners> listen_everywhere(asio::io_context& loop, const Listening& lis
   return listeners;
 }
 
-Result<SecretKey> random_key() {
-  SecretKey key{};
-  if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) {
-    return Error{0, "draw random bytes from OpenSSL", ""};
-  }
-  return key;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::listen(asio::io_context& loop, asio::thread_pool& worker,
                                                const Listening& listening, Site site) {
   auto listeners = listen_everywhere(loop, listening);
   if (!listeners) return listeners.error();
-  const auto key = random_key();
+  const auto key = access::random_key();
   if (!key) return key.error();
-  auto logins =
-      std::make_shared<Logins>(loop.get_executor(), worker, site.limits.max_pending_logins, *key);
-  auto handshakes = std::make_shared<HandshakeTurns>(loop.get_executor());
+  auto logins = std::make_shared<access::Logins>(loop.get_executor(), worker,
+                                                 site.limits.max_pending_logins, *key);
+  auto handshakes = std::make_shared<access::HandshakeTurns>(loop.get_executor());
   auto service =
       std::make_shared<Service>(std::move(site), std::move(logins), std::move(handshakes));
   return std::unique_ptr<Server>{

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "access/access.h"
 #include "base/result.h"
-#include "http/access.h"
 
 namespace boost::asio {
 class io_context;
@@ -109,7 +109,7 @@ struct Site {
   Limits limits = {};
   /// Who may come in, asked for at every connection and every request, so that a change holds from
   /// the next one on. Never null.
-  std::function<std::shared_ptr<const Access>()> access = open_access;
+  std::function<std::shared_ptr<const access::Access>()> access = access::open_access;
   /// A client has come at the limit of connections, and it or another one that was not idle had to
   /// go: as often as that happens, so do little. On the loop; may be empty.
   std::function<void()> on_connection_limit = {};
@@ -132,12 +132,12 @@ struct Troubles {
   std::uint64_t rate_limit = 0;        ///< requests answered with 429
 };
 
-struct TroubleRow {
+struct TroubleEntry {
   const char* name;  ///< in snake_case, for a label
   std::uint64_t Troubles::*count;
 };
 /// All of them, in their order.
-inline constexpr TroubleRow kTroubles[] = {
+inline constexpr TroubleEntry kTroubles[] = {
     {"connection_limit", &Troubles::connection_limit},
     {"idle_closed", &Troubles::idle_closed},
     {"stalled_closed", &Troubles::stalled_closed},

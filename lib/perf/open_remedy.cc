@@ -21,11 +21,11 @@ enum class About {
   kConfig3
 };
 
-struct AboutRow {
+struct AboutEntry {
   About about;
   std::string_view told;  ///< for the documents; empty: all others
 };
-constexpr AboutRow kAbouts[] = {
+constexpr AboutEntry kAbouts[] = {
     {About::kAny, ""},
     {About::kUprobe, "uprobes"},
     {About::kBreakpoint, "breakpoints"},
@@ -145,8 +145,9 @@ std::string_view open_remedy(int code, const CounterRequest& request) {
 std::vector<OpenRemedy> open_remedies() {
   std::vector<OpenRemedy> rows;
   for (const Row& row : kRows) {
-    const AboutRow* about = std::find_if(std::begin(kAbouts), std::end(kAbouts),
-                                         [&](const AboutRow& a) { return a.about == row.about; });
+    const AboutEntry* about =
+        std::find_if(std::begin(kAbouts), std::end(kAbouts),
+                     [&](const AboutEntry& a) { return a.about == row.about; });
     rows.push_back({row.code, about->told, row.remedy});
   }
   return rows;

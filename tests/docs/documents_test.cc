@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/default_config.h"
 #include "config/load.h"
-#include "daemon/default_config.h"
-#include "daemon/plan.h"
 #include "exposition/evidence_families.h"
 #include "exposition/group_troubles.h"
 #include "exposition/metric_names.h"
 #include "exposition/self_families.h"
+#include "plan/plan.h"
 #include "support/scripted_kernel.h"
 
 namespace pex {
@@ -46,7 +46,7 @@ struct Chapter {
 
 std::set<std::string> top_level_keys() {
   std::set<std::string> keys;
-  for (const config::KeyReference& key : config::configuration_keys()) {
+  for (const yaml::KeyReference& key : config::configuration_keys()) {
     if (key.map.empty()) keys.insert(key.name);
   }
   return keys;
@@ -107,7 +107,7 @@ std::vector<Chapter> all_chapters() {
 }
 
 const config::Config& shipped() {
-  static const config::Config config = config::load_text(daemon::kDefaultConfig, "default").config;
+  static const config::Config config = config::load_text(config::kDefaultConfig, "default").config;
   return config;
 }
 
@@ -136,22 +136,22 @@ std::vector<std::filesystem::path> machines() {
   return all;
 }
 
-daemon::Plan plan_on(const std::filesystem::path& machine, const config::Config& config) {
+plan::Plan plan_on(const std::filesystem::path& machine, const config::Config& config) {
   const host::HostRoots roots{machine / "sys", machine / "proc", {}};
-  const auto resolver = perf::EventResolver::create(roots);
+  const auto resolver = events::EventResolver::create(roots);
   if (!resolver) throw std::runtime_error(describe(resolver.error()));
   test::ScriptedKernel kernel;
-  return daemon::make_plan(config, *resolver, kernel, {0});
+  return plan::make_plan(config, *resolver, kernel, {0});
 }
 
 /// Those that every configuration publishes, or can be asked to.
 std::set<std::string> fixed_families() {
   std::set<std::string> names = {"perf_cgroup_info"};
-  for (const exposition::FamilyRow& row : exposition::kSelfFamilies) names.emplace(row.name);
-  for (const exposition::FamilyRow& row : exposition::kProcessFamilies) names.emplace(row.name);
-  for (const exposition::FamilyRow& row : exposition::trouble_families()) names.emplace(row.name);
+  for (const exposition::FamilyEntry& row : exposition::kSelfFamilies) names.emplace(row.name);
+  for (const exposition::FamilyEntry& row : exposition::kProcessFamilies) names.emplace(row.name);
+  for (const exposition::FamilyEntry& row : exposition::trouble_families()) names.emplace(row.name);
   for (const auto& rows : {exposition::group_evidence(), exposition::event_evidence()}) {
-    for (const exposition::EvidenceRow& row : rows) names.emplace(row.family.name);
+    for (const exposition::EvidenceEntry& row : rows) names.emplace(row.family.name);
   }
   return names;
 }
@@ -160,8 +160,8 @@ std::set<std::string> fixed_families() {
 std::set<std::string> event_families(const config::Config& config) {
   std::set<std::string> names;
   for (const std::filesystem::path& machine : machines()) {
-    const daemon::Plan plan = plan_on(machine, config);
-    for (const exposition::Scope scope : {exposition::Scope::kCpu, exposition::Scope::kCgroup}) {
+    const plan::Plan plan = plan_on(machine, config);
+    for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
       for (const auto& family : exposition::families_of(scope, plan.counting)) {
         names.insert(family.name);
       }
@@ -271,7 +271,7 @@ TEST(DefaultConfigTest, IsTheShippedFile) {
   std::ifstream file(kRoot / "config/perf_event_exporter.yaml");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
 
-  EXPECT_EQ(daemon::kDefaultConfig, text);
+  EXPECT_EQ(config::kDefaultConfig, text);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
-#include "daemon/app.h"
+#include "daemon/run/app.h"
 #include "e2e/script.h"
 #include "exposition/collectable.h"
 

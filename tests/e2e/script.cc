@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace pex::test {
 namespace {
@@ -69,7 +69,7 @@ Script::Script(const fs::path& file) : file_(file) {
   std::ifstream stream{file};
   std::string text;
   for (int number = 1; std::getline(stream, text); ++number) {
-    const std::string line{trimmed(std::string_view(text).substr(0, text.find('#')))};
+    const std::string line{trim(std::string_view(text).substr(0, text.find('#')))};
     if (!line.empty()) lines_.push_back({number, line});
   }
 }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "access/login.h"
 #include "http/answer.h"
-#include "http/login.h"
 #include "http/negotiation.h"
 #include "http/request_head.h"
 
@@ -73,7 +73,7 @@ void check_answer(const RequestHead& head) {
     require(pex::http::wrong_method(routes()[*route]).status == 405);
   }
 
-  const auto credentials = pex::http::parse_credentials(head.value("Authorization"));
+  const auto credentials = access::parse_credentials(head.value("Authorization"));
   require(!credentials || credentials->user.find(':') == std::string::npos);
 
   constexpr std::array kOffers{pex::http::Offer{"application/openmetrics-text", "1.0.0"},

@@ -11,36 +11,54 @@ import sys
 from pathlib import Path
 from typing import Iterator, NamedTuple
 
-# Which rooms a room may include. The daemon is the only place that sees two sides.
+# Which rooms a room may include. Only plan and the daemon join configuration and machine.
 ROOMS = {
     "base": set(),
     "host": {"base"},
     "perf": {"base", "host"},
+    "events": {"base", "host", "perf"},
     "estimate": {"base"},
     "cgroup": {"base", "host"},
-    "collect": {"base", "host", "perf", "cgroup", "estimate"},
-    "exposition": {"base", "host", "perf", "cgroup", "collect"},
-    "http": {"base"},
-    "config": {"base"},
+    "collect": {"base", "host", "perf", "events", "cgroup", "estimate"},
+    "history": {"base", "collect"},
+    "exposition": {"base", "host", "perf", "events", "cgroup", "collect"},
+    "yaml": {"base"},
+    "config": {"base", "yaml"},
+    "plan": {"base", "host", "perf", "events", "cgroup", "collect", "exposition", "yaml", "config"},
+    "access": {"base"},
+    "http": {"base", "access"},
 }
 DAEMON = "daemon"
 ALLOWED = ROOMS | {DAEMON: set(ROOMS)}
 
+# Which wings of the daemon a wing may include. main.cc may include all.
+WINGS = {
+    "cli": set(),
+    "log": {"cli"},
+    "status": {"cli", "log"},
+    "web": {"cli", "log", "status"},
+    "run": {"cli", "log", "status", "web"},
+    "doctor": {"cli", "log"},
+    "commands": {"cli", "log", "status", "web", "run", "doctor"},
+}
+# More in one folder are more than one subject.
+MAX_SOURCES = 42
+
 # Where an outside library may be included, by how its headers begin.
 OUTSIDE = {
-    "yaml-cpp/": {"config"},
+    "yaml-cpp/": {"yaml"},
     "prometheus/": {"exposition"},
-    "boost/": {"http", DAEMON},
-    "openssl/": {"http"},
-    "crypt.h": {"http"},
+    "boost/": {"access", "http", DAEMON},
+    "openssl/": {"access"},
+    "crypt.h": {"access"},
     "libdeflate.h": {"http"},
     "systemd/": {DAEMON},
     "spdlog/": {DAEMON},
     "CLI/": {DAEMON},
-    "linux/perf_event.h": {"perf"},
-    "perfmon/": {"perf"},
-    "libelf.h": {"perf"},
-    "gelf.h": {"perf"},
+    "linux/perf_event.h": {"perf", "events"},
+    "perfmon/": {"events"},
+    "libelf.h": {"events"},
+    "gelf.h": {"events"},
     "re2/": {"cgroup"},
 }
 
@@ -132,6 +150,19 @@ def check_includes(source: Source) -> Iterator[Violation]:
                 yield source.violation(line, f"{target} belongs in {homes_text}, not in {source.room}")
 
 
+def check_wings(source: Source) -> Iterator[Violation]:
+    if source.room != DAEMON or len(source.path.parts) < 3:
+        return
+    wing = source.path.parts[1]
+    for match in INCLUDE.finditer(source.without_comments):
+        line = _line(source.without_comments, match.start(2))
+        parts = match[2].split("/")
+        if parts[0] != DAEMON or wing not in WINGS:
+            continue
+        if parts[1] != wing and parts[1] not in WINGS[wing]:
+            yield source.violation(line, f"{DAEMON}/{wing} may not include {match[2]}")
+
+
 def check_kernel_paths(source: Source) -> Iterator[Violation]:
     if source.room == HOST:
         return
@@ -152,6 +183,23 @@ def check_rooms_exist_in_table(root: Path) -> Iterator[Violation]:
     for folder in sorted(p for p in (root / "lib").iterdir() if p.is_dir()):
         if folder.name not in ROOMS:
             yield Violation(folder.relative_to(root), 1, "a room that ROOMS in arrows_test.py lacks")
+
+
+def check_wings_exist_in_table(root: Path) -> Iterator[Violation]:
+    for path in sorted((root / DAEMON).iterdir()):
+        if path.is_dir() and path.name not in WINGS:
+            yield Violation(path.relative_to(root), 1, "a wing that WINGS in arrows_test.py lacks")
+        elif CPP_FILE.search(path.name) and path.name != "main.cc":
+            yield Violation(path.relative_to(root), 1, "belongs in a wing")
+
+
+def check_sizes(root: Path) -> Iterator[Violation]:
+    count: dict[Path, int] = {}
+    for source in sources(root):
+        count[source.path.parent] = count.get(source.path.parent, 0) + 1
+    for folder, files in sorted(count.items()):
+        if files > MAX_SOURCES:
+            yield Violation(folder, 1, f"{files} source files; at most {MAX_SOURCES}")
 
 
 def check_cmake(root: Path) -> Iterator[Violation]:
@@ -188,9 +236,10 @@ def check_names(root: Path) -> Iterator[Violation]:
 
 
 def violations(root: Path) -> list[Violation]:
-    found = [*check_rooms_exist_in_table(root), *check_cmake(root), *check_names(root)]
+    found = [*check_rooms_exist_in_table(root), *check_wings_exist_in_table(root),
+             *check_sizes(root), *check_cmake(root), *check_names(root)]
     for source in sources(root):
-        for check in (check_includes, check_kernel_paths, check_kernel_door):
+        for check in (check_includes, check_wings, check_kernel_paths, check_kernel_door):
             found += check(source)
     return sorted(found)
 

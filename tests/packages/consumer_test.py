@@ -73,7 +73,7 @@ class ConsumerTest(unittest.TestCase):
             self.assertIn(f"ALSO {package}", said)
 
     def test_a_room_asks_for_no_library_that_it_does_not_need(self):
-        said = self.find("REQUIRED", "COMPONENTS", "perf")
+        said = self.find("REQUIRED", "COMPONENTS", "events")
 
         self.assertIn("FOUND 1", said)
         self.assertNotIn("ALSO", said)

@@ -2,15 +2,15 @@
 
 #include <stdexcept>
 
-#include "perf/event_syntax.h"
+#include "events/event_syntax.h"
 
 namespace pex::test {
 
-perf::EventSpec event(const std::string& spelling) {
-  static const Result<perf::EventResolver> nowhere =
-      perf::EventResolver::create({"/nonexistent", "/nonexistent", {}});
+events::EventSpec event(const std::string& spelling) {
+  static const Result<events::EventResolver> nowhere =
+      events::EventResolver::create({"/nonexistent", "/nonexistent", {}});
   if (!nowhere) throw std::runtime_error(describe(nowhere.error()));
-  const auto parsed = perf::parse_events(spelling);
+  const auto parsed = events::parse_events(spelling);
   if (!parsed) throw std::runtime_error(spelling + ": " + parsed.error().what);
   auto specs = nowhere->resolve(parsed->events.front());
   if (!specs) throw std::runtime_error(describe(specs.error().error));
@@ -18,7 +18,7 @@ perf::EventSpec event(const std::string& spelling) {
 }
 
 perf::CounterSpec counter(const std::string& spelling) {
-  const perf::EventSpec spec = event(spelling);
+  const events::EventSpec spec = event(spelling);
   return {spec.identity.name, spec.instances.front().attributes};
 }
 

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
-#include "perf/event_resolver.h"
+#include "events/event_resolver.h"
 
 namespace pex::test {
 
 /// "cycles", "task-clock:u", ...: what needs no machine to be known.
-perf::EventSpec event(const std::string& spelling);
+events::EventSpec event(const std::string& spelling);
 
 perf::CounterSpec counter(const std::string& spelling);
 
@@ -19,7 +19,7 @@ struct GroupOf {
   std::vector<std::string> events;
   perf::GroupMode mode = {};
   std::string pmu = {};
-  collect::Aggregation aggregation = collect::Aggregation::kCpu;
+  Aggregation aggregation = Aggregation::kCpu;
 };
 
 /// Every event of every group is a column of its own.

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "config/load.h"
-#include "daemon/plan.h"
+#include "events/event_resolver.h"
 #include "host/topology.h"
-#include "perf/event_resolver.h"
+#include "plan/plan.h"
 #include "support/scripted_kernel.h"
 
 namespace pex::test {
@@ -21,30 +21,30 @@ inline host::HostRoots machine(const std::string& name) {
           machines + "cgroup"};
 }
 
-inline daemon::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
-                            perf::PerfKernel& kernel, const daemon::Plan* in_force = nullptr) {
-  const Result<perf::EventResolver> resolver = perf::EventResolver::create(roots);
+inline plan::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
+                          perf::PerfKernel& kernel, const plan::Plan* in_force = nullptr) {
+  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
   const Result<std::vector<int>> online = host::online_cpus(roots);
-  return daemon::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, in_force);
+  return plan::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, in_force);
 }
 
 /// Of a configuration "c.yaml" whose second line is the first one of `groups`.
-inline daemon::Plan plan_on(const std::string& machine_name, const std::string& groups,
-                            ScriptedKernel& kernel) {
+inline plan::Plan plan_on(const std::string& machine_name, const std::string& groups,
+                          ScriptedKernel& kernel) {
   config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
   if (loaded.mistakes.empty()) return plan_of(loaded.config, machine(machine_name), kernel);
-  daemon::Plan plan;
+  plan::Plan plan;
   plan.mistakes = std::move(loaded.mistakes);
   return plan;
 }
 
 /// The same with a kernel that refuses nothing.
-inline daemon::Plan plan_on(const std::string& machine_name, const std::string& groups) {
+inline plan::Plan plan_on(const std::string& machine_name, const std::string& groups) {
   ScriptedKernel kernel{machine("").cgroupfs};
   return plan_on(machine_name, groups, kernel);
 }
 
-/// "core on cpu_atom: cycles, instructions": those that are published, without their witnesses.
+/// "core on cpu_atom: cycles, instructions": those that are published, without their auxiliary.
 inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
   std::vector<std::string> groups;
   for (const collect::GroupPlan& group : plan.groups) {
@@ -64,14 +64,14 @@ inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
   static constexpr const char* kAggregations[] = {"cpu", "core", "die", "package", "node", "host"};
   const auto first = std::find_if(plan.groups.begin(), plan.groups.end(),
                                   [](const auto& group) { return group.is_published; });
-  const auto witnesses = static_cast<std::size_t>(first - plan.groups.begin());
+  const auto auxiliary = static_cast<std::size_t>(first - plan.groups.begin());
   std::vector<std::string> columns;
-  for (const collect::Column& column : plan.columns) {
+  for (const collect::PublishedEvent& column : plan.columns) {
     std::string text = column.event.name;
     for (const auto& [name, value] : column.event.labels) text += " " + name + "=" + value;
     text += std::string(" by ") + kAggregations[static_cast<std::size_t>(column.aggregation)] + ":";
     for (const auto& [group, event] : column.parts) {
-      text += (text.ends_with(':') ? " " : " + ") + std::to_string(group - witnesses) + "." +
+      text += (text.ends_with(':') ? " " : " + ") + std::to_string(group - auxiliary) + "." +
               std::to_string(event);
     }
     columns.push_back(text);
@@ -80,7 +80,7 @@ inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
 }
 
 /// One line for each mistake.
-inline std::vector<std::string> mistakes_of(const daemon::Plan& plan) {
+inline std::vector<std::string> mistakes_of(const plan::Plan& plan) {
   std::vector<std::string> mistakes;
   for (const Error& mistake : plan.mistakes) mistakes.push_back(describe(mistake));
   return mistakes;

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "perf/event_table.h"
+#include "events/event_table.h"
 
 namespace pex::test {
 namespace {
@@ -20,10 +20,10 @@ namespace {
 /// Of the events of the tables, whatever their modifiers.
 std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names_of_tables() {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names;
-  for (const perf::EventRow& row : perf::generic_events()) {
+  for (const events::EventRow& row : events::generic_events()) {
     names.try_emplace({row.type, row.config}, row.name);
   }
-  for (const perf::CacheEvent& event : perf::cache_events()) {
+  for (const events::CacheEvent& event : events::cache_events()) {
     names.try_emplace({PERF_TYPE_HW_CACHE, event.config}, event.name);
   }
   return names;

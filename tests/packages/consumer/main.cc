@@ -11,8 +11,8 @@
 #include "collect/poll_cycle.h"
 #include "collect/snapshot.h"
 #include "collect/targets.h"
+#include "events/event_resolver.h"
 #include "exposition/collectable.h"
-#include "perf/event_resolver.h"
 #include "perf/linux_perf_kernel.h"
 
 namespace {
@@ -22,16 +22,16 @@ using namespace pex;
 /// One group of events on every CPU, each published under its own name. Empty when this machine
 /// does not know one of them.
 collect::ScopePlan plan_of(const std::string& spellings) {
-  const auto resolver = perf::EventResolver::create({});
-  const auto parsed = perf::parse_events(spellings);
+  const auto resolver = events::EventResolver::create({});
+  const auto parsed = events::parse_events(spellings);
   if (!resolver || !parsed) return {};
   collect::ScopePlan plan;
   collect::GroupPlan group{.name = "consumer", .pmu = {}, .events = {}};
-  for (const perf::ParsedEvent& event : parsed->events) {
+  for (const events::ParsedEvent& event : parsed->events) {
     const auto specs = resolver->resolve(event);
     if (!specs) return {};
-    const perf::EventSpec& spec = specs->front();
-    plan.columns.push_back({spec.identity, collect::Aggregation::kCpu, {{0, group.events.size()}}});
+    const events::EventSpec& spec = specs->front();
+    plan.columns.push_back({spec.identity, Aggregation::kCpu, {{0, group.events.size()}}});
     group.events.push_back({spec.identity.name, spec.instances.front().attributes});
   }
   plan.groups.push_back(std::move(group));

@@ -1,0 +1,189 @@
+#include "daemon/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "base/utf8.h"
+#include "daemon/cli/version.h"
+
+namespace pex::daemon {
+namespace {
+
+template <typename Value>
+struct Word {
+  const char* word;
+  Value value;
+};
+constexpr Word<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
+                                         {"info", LogLevel::kInfo},
+                                         {"warn", LogLevel::kWarn},
+                                         {"error", LogLevel::kError}};
+constexpr Word<LogFormat> kLogFormats[] = {{"logfmt", LogFormat::kLogfmt},
+                                           {"json", LogFormat::kJson}};
+constexpr Word<ListOutput> kListOutputs[] = {{"text", ListOutput::kText},
+                                             {"json", ListOutput::kJson}};
+
+/// An option whose value is one of a few words.
+template <typename Value, std::size_t count>
+void add_choice(CLI::App& app, const char* name, Value& target, const Word<Value> (&words)[count],
+                const char* type, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [name, &target, &words](const std::string& given) {
+           std::string known;
+           for (const Word<Value>& word : words) {
+             if (given == word.word) {
+               target = word.value;
+               return;
+             }
+             known += std::string(known.empty() ? "" : ", ") + word.word;
+           }
+           throw CLI::ValidationError(
+               name, "'" + given + "' is not known. Remedy: write one of " + known);
+         },
+         help)
+      ->type_name(type);
+}
+
+/// As clients send it: what is not ASCII percent-encoded, as in RFC 3986, 2.1 and 2.5.
+std::string as_requested(const std::string& path) {
+  constexpr const char* kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char byte : path) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (value < 0x80) {
+      encoded += byte;
+    } else {
+      encoded += {'%', kDigits[value >> 4u], kDigits[value & 0xfu]};
+    }
+  }
+  return encoded;
+}
+
+bool is_path_of_its_own(const std::string& path) {
+  const bool is_sendable = std::none_of(path.begin(), path.end(), [](char byte) {
+    return byte == 0x7f || (byte >= 0 && byte <= ' ') || byte == '?' || byte == '#';
+  });
+  return is_sendable && path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
+         !path.starts_with("/api/");
+}
+
+constexpr const char* kFooter =
+    "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
+    "'cgroups' prints the cgroups that would be counted now, with their labels.\n"
+    "'doctor' says what this machine cannot count of the configuration, and what to change.\n"
+    "'health' asks the program that runs with the same options whether it is well.\n"
+    "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
+    "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
+    "doctor found something configured that cannot be counted here, or the server that\n"
+    "health asked is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
+
+std::string version_text() {
+  return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;
+}
+
+void declare_web(CLI::App& app, Options& options) {
+  app.add_option(
+         "--web.listen-address", options.listen_addresses,
+         "Address to serve on: host:port, :port, [v6]:port or unix:/path. May be repeated. [:" +
+             std::to_string(kDefaultPort) + "]")
+      ->type_name("ADDRESS")
+      ->allow_extra_args(false);
+  app.add_flag("--web.systemd-socket", options.systemd_socket,
+               "Serve on the sockets that systemd passes, and on addresses only where given.");
+  app.add_option("--web.config.file", options.web_config_file,
+                 "TLS, users and more, as all Prometheus exporters have it: see "
+                 "docs/web-configuration.md.")
+      ->type_name("FILE");
+  app.add_option(
+         "--web.max-requests", options.max_requests,
+         "Different texts that scrapes may wait for at a time; all that ask for the same one "
+         "share it. Scrapes with collect[] or exclude[] have a second queue of the same size. "
+         "0 for no limit. [40]")
+      ->type_name("NUMBER");
+  app.add_flag("--web.enable-lifecycle", options.lifecycle,
+               "Let clients reload the configuration with POST /-/reload. Configure users as well "
+               "(--web.config.file): see docs/serving.md.");
+  app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
+      ->type_name("PATH")
+      ->check([](const std::string& path) {
+        return is_path_of_its_own(path)
+                   ? std::string{}
+                   : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
+      })
+      ->transform([](const std::string& path) { return as_requested(path); });
+}
+
+void declare(CLI::App& app, Options& options) {
+  app.add_option("--config.file", options.config_file,
+                 "Configuration to read; without it, an embedded default that adapts to the "
+                 "machine.")
+      ->type_name("FILE");
+  app.add_flag("--config.check", options.check_config,
+               "Read the configuration, try every event on this machine, print a table and end.");
+  app.add_flag("--once", options.once, "Poll twice, one interval apart, print one scrape and end.");
+  declare_web(app, options);
+  app.add_option("--path.sysfs", options.roots.sysfs,
+                 "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
+      ->type_name("DIR");
+  app.add_option("--path.procfs", options.roots.procfs,
+                 "Where the host's procfs is mounted. [" + options.roots.procfs + "]")
+      ->type_name("DIR");
+  app.add_option("--path.cgroupfs", options.roots.cgroupfs,
+                 "Root of the cgroup hierarchy that carries perf_event; without it, found in the "
+                 "mount table.")
+      ->type_name("DIR");
+  add_choice(app, "--log.level", options.log_level, kLogLevels, "LEVEL",
+             "debug, info, warn or error. [info]");
+  add_choice(app, "--log.format", options.log_format, kLogFormats, "FORMAT",
+             "logfmt or json. [logfmt]");
+
+  app.require_subcommand(0, 1);
+  CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
+  list->add_option("GLOB", options.list_glob, "Only names that match, such as 'L1-*'.");
+  add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
+             "text, or json with the attributes and the metric of each event. [text]");
+  list->fallthrough();  // the options of the program may stand behind the command as well
+  app.add_subcommand("cgroups", "Print the cgroups that would be counted now, with their labels.")
+      ->fallthrough();
+  app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
+      ->fallthrough();
+  CLI::App* health = app.add_subcommand(
+      "health", "Ask the program that runs with the same options, over HTTP, whether it is well.");
+  health->add_flag("--ready", options.readiness, "Whether the first poll has ended.");
+  health->fallthrough();
+}
+
+}  // namespace
+
+std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv) {
+  Options options;
+  CLI::App app{"Counts what the CPUs really do, for every CPU and every cgroup, for Prometheus."};
+  app.name(kProgram);
+  app.footer(kFooter);
+  app.set_version_flag("--version", version_text(), "Print the version and end.");
+  app.set_help_flag("-h,--help", "Print this help and end.");
+  declare(app, options);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // help or version
+    app.exit(done);
+    return kOk;
+  } catch (const CLI::ParseError& mistake) {
+    std::cerr << kProgram << ": " << printable(mistake.what()) << ". See --help.\n";
+    return kUsage;
+  }
+  options.list_events = app.got_subcommand("list");
+  options.list_cgroups = app.got_subcommand("cgroups");
+  options.doctor = app.got_subcommand("doctor");
+  options.health = app.got_subcommand("health");
+  options.serves_by_default = options.listen_addresses.empty() && !options.systemd_socket;
+  if (options.serves_by_default) {
+    options.listen_addresses = {":" + std::to_string(kDefaultPort)};
+  }
+  return options;
+}
+
+}  // namespace pex::daemon

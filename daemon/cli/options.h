@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/cli/log_level.h"
+#include "host/roots.h"
+
+namespace pex::daemon {
+
+/// Outside every range that is allocated to exporters or used by Kubernetes.
+inline constexpr std::uint16_t kDefaultPort = 10173;
+
+/// How the program ends; documented in --help and README.md.
+enum ExitStatus {
+  kOk = 0,
+  kFailed = 1,  ///< configuration or start-up: one line on stderr says what and what to do
+  kUsage = 2,   ///< the command line is not understood
+  kUnable = 3,  ///< out of memory, or an unhandled error: one line on stderr
+};
+
+enum class ListOutput { kText, kJson };
+
+/// The command line, in the spelling of exporter-toolkit and node_exporter.
+struct Options {
+  std::string config_file;  ///< empty: the embedded default
+  bool check_config = false;
+  bool once = false;  ///< poll twice, print one scrape, end
+  bool doctor = false;
+  bool health = false;
+  bool readiness = false;  ///< health: is it ready, rather than does it live
+  bool list_cgroups = false;
+  bool list_events = false;
+  std::string list_glob = "*";
+  ListOutput list_output = ListOutput::kText;
+  std::vector<std::string> listen_addresses;  ///< may be empty with systemd_socket
+  bool serves_by_default = false;             ///< nobody said where to: on kDefaultPort
+  bool systemd_socket = false;                ///< also on the sockets that systemd passes
+  std::string web_config_file;                ///< empty: plain HTTP for everybody
+  std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
+  std::size_t max_requests = 40;              ///< different texts ordered at a time; 0: any number
+  bool lifecycle = false;                     ///< POST /-/reload
+  host::HostRoots roots;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kLogfmt;
+};
+
+/// The options, or the exit status when there is nothing left to do: help and version are printed,
+/// mistakes explained on stderr.
+std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace pex::daemon

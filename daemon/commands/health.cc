@@ -1,0 +1,86 @@
+#include "daemon/commands/health.h"
+
+#include <chrono>
+#include <iostream>
+#include <string_view>
+
+#include "base/small_file.h"
+#include "base/utf8.h"
+#include "config/web_config.h"
+#include "daemon/cli/version.h"
+#include "host/init_process.h"
+#include "http/fetch.h"
+
+namespace pex::daemon {
+namespace {
+
+/// Less than what Docker (30 s) and Kubernetes (1 s, to be raised) have patience for, when it
+/// matters: a loop that turns answers within milliseconds.
+constexpr std::chrono::seconds kPatience{3};
+constexpr unsigned kHttpOk = 200;
+constexpr unsigned kHttpBadRequest = 400;
+
+/// A file with mistakes does not stop who read it before they were made: then there is TLS most
+/// likely, as that is what such a file is for.
+bool asks_for_tls(const std::string& web_config_file) {
+  if (web_config_file.empty()) return false;
+  const config::LoadedWebConfig loaded = config::load_web_config_file(web_config_file);
+  return !loaded.mistakes.empty() || loaded.config.tls.has_value();
+}
+
+/// Plain HTTP in place of TLS is answered with 400.
+bool may_speak_otherwise(const Result<http::Fetched>& answer) {
+  return !answer || answer->status == kHttpBadRequest;
+}
+
+/// First as the file has it, then the other way: what is in force may be older than the file. A
+/// server that has refused to open itself must not be restarted for it, as it would then open.
+Result<http::Fetched> ask(const Options& target, const char* path) {
+  using Clock = std::chrono::steady_clock;
+  const std::string& address = target.listen_addresses.front();
+  const bool tls = asks_for_tls(target.web_config_file);
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  Result<http::Fetched> answer = http::fetch({address, tls}, path, kPatience);
+  if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
+  const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
+  if (left.count() <= 0) return answer;
+  Result<http::Fetched> otherwise = http::fetch({address, !tls}, path, left);
+  return may_speak_otherwise(otherwise) ? answer : otherwise;
+}
+
+bool is_this_program(std::string_view argument) {
+  return argument.substr(argument.rfind('/') + 1) == kProgram;
+}
+
+ExitStatus tell(const Error& error) {
+  std::cerr << kProgram << ": " << printable(describe(error)) << '\n';
+  return kFailed;
+}
+
+}  // namespace
+
+Options health_target(const Options& options, const std::vector<std::string>& first_process) {
+  const bool is_told = !options.serves_by_default || !options.web_config_file.empty();
+  if (is_told || first_process.empty() || !is_this_program(first_process.front())) return options;
+  std::vector<const char*> words;
+  words.reserve(first_process.size());
+  for (const std::string& word : first_process) words.push_back(word.c_str());
+  const auto parsed = parse_command_line(static_cast<int>(words.size()), words.data());
+  const Options* const target = std::get_if<Options>(&parsed);
+  return target ? *target : options;
+}
+
+ExitStatus check_health(const Options& options) {
+  const Options target = health_target(options, host::command_line_of_init_process());
+  if (target.listen_addresses.empty()) {
+    return tell({0, "ask for health: only systemd knows where it listens",
+                 "give one of its addresses as --web.listen-address"});
+  }
+  const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
+  const Result<http::Fetched> answer = ask(target, path);
+  if (!answer) return tell(answer.error());
+  std::cout << printable(without_final_newline(answer->body)) << std::endl;
+  return answer->status == kHttpOk ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,165 @@
+#include "daemon/commands/list_events.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "daemon/cli/table_text.h"
+#include "events/event_resolver.h"
+#include "events/event_syntax.h"
+#include "events/required_leader.h"
+#include "exposition/metric_names.h"
+#include "host/cpu_list.h"
+#include "host/topology.h"
+#include "plan/event_trial.h"
+#include "plan/probe_cpus.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kNameColumn = 34;
+constexpr std::size_t kKindColumn = 12;
+constexpr std::size_t kPmuColumn = 14;
+constexpr std::size_t kCpusColumn = 10;
+constexpr std::size_t kHereColumn = 14;
+
+/// One line of the list.
+struct Line {
+  events::ListedEvent listed;
+  std::optional<events::EventSpec> spec;  ///< of the first PMU that has it; none when not resolved
+  std::string cpus;                       ///< "0-3", "all"
+  bool tried = false;
+  std::optional<Error> refused;  ///< why it cannot be counted here
+  std::string leader = {};       ///< without which in its group it is not; empty: none
+};
+
+bool is_tried(const events::ListedEvent& event) {
+  using Kind = events::ListedEvent::Kind;
+  return event.kind != Kind::kTracepoint && event.kind != Kind::kVendor;
+}
+
+/// Also by the full name of a vendor's event, "skl::INST_RETIRED:ANY".
+bool matches(const std::string& glob, const events::ListedEvent& event) {
+  const std::string full = event.pmu + "::" + event.name;
+  return ::fnmatch(glob.c_str(), event.name.c_str(), 0) == 0 ||
+         (!is_tried(event) && ::fnmatch(glob.c_str(), full.c_str(), 0) == 0);
+}
+
+std::string cpus_of(const events::PmuCatalogue& pmus, const events::EventSpec& spec) {
+  const std::string& name = spec.instances.front().pmu;
+  const events::Pmu* pmu = name.empty() ? nullptr : pmus.find(name);
+  return pmu == nullptr ? "all" : host::format_cpu_list(pmu->cpus);
+}
+
+Line examine(const events::ListedEvent& listed, const events::EventResolver& resolver,
+             perf::PerfKernel& kernel, const plan::ProbeCpus& cpus) {
+  Line line{listed, {}, "all", is_tried(listed), {}};
+  const auto parsed = events::parse_events(listed.name);
+  if (!parsed) {
+    line.refused = Error{0, parsed.error().what, parsed.error().remedy};
+    return line;
+  }
+  auto specs = resolver.resolve(parsed->events.front());
+  if (!specs) {
+    line.refused = specs.error().error;
+    return line;
+  }
+  line.spec = std::move(specs->front());
+  line.cpus = cpus_of(resolver.pmus(), *line.spec);
+  if (!line.tried) return line;
+  const events::EventInstance& instance = line.spec->instances.front();
+  const perf::CounterSpec event{listed.name, instance.attributes};
+  const perf::Place place{cpus.of(instance.pmu), -1, {}};
+  Result<> tried = plan::try_event(kernel, event, place);
+  const auto needed = events::required_leader(resolver.pmus(), instance.attributes);
+  if (!tried && needed && needed->refusal == tried.error().code) {
+    line.leader = needed->counter.name;
+    tried = plan::try_event(kernel, event, place, &needed->counter);
+  }
+  if (!tried) line.refused = tried.error();
+  return line;
+}
+
+std::string description(const Line& line) {
+  if (line.leader.empty()) return line.listed.help;
+  return line.listed.help + (line.listed.help.empty() ? "" : " ") + "Only in a group with " +
+         line.leader + ".";
+}
+
+void print_table(const std::vector<Line>& lines) {
+  std::cout << column("EVENT", kNameColumn) << column("KIND", kKindColumn)
+            << column("PMU", kPmuColumn) << column("CPUS", kCpusColumn)
+            << column("HERE", kHereColumn) << "DESCRIPTION\n";
+  for (const Line& line : lines) {
+    const bool is_known = line.tried || line.refused;
+    std::cout << column(printable(line.listed.name), kNameColumn)
+              << column(std::string(events::name_of(line.listed.kind)), kKindColumn)
+              << column(line.listed.pmu.empty() ? "-" : printable(line.listed.pmu), kPmuColumn)
+              << column(line.cpus, kCpusColumn)
+              << column(
+                     is_known ? yes_or_no(!line.refused, line.refused.value_or(Error{})) : "listed",
+                     kHereColumn)
+              << printable(description(line)) << '\n';
+  }
+}
+
+json::object to_json(const Line& line) {
+  json::object object{{"event", line.listed.name},
+                      {"kind", events::name_of(line.listed.kind)},
+                      {"pmu", line.listed.pmu},
+                      {"cpus", line.cpus},
+                      {"description", line.listed.help}};
+  object["available"] = line.tried || line.refused ? json::value(!line.refused) : json::value();
+  if (!line.leader.empty()) object["leader"] = line.leader;
+  if (line.refused) object["reason"] = describe(*line.refused);
+  if (line.spec) {
+    const perf::EventAttributes& attributes = line.spec->instances.front().attributes;
+    object["type"] = attributes.type;
+    object["config"] = attributes.config;
+    object["metric"] = exposition::family_name(Scope::kCpu, line.spec->identity);
+  }
+  return object;
+}
+
+void print_json(const std::vector<Line>& lines) {
+  json::array array;
+  for (const Line& line : lines) array.push_back(to_json(line));
+  std::cout << printable(json::serialize(array)) << '\n';
+}
+
+ExitStatus failed(Log& log, const Error& error) {
+  log.error(error);
+  return kFailed;
+}
+
+}  // namespace
+
+ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& log) {
+  const Result<std::vector<int>> online = host::online_cpus(options.roots);
+  if (!online) return failed(log, online.error());
+  const Result<events::EventResolver> resolver = events::EventResolver::create(options.roots);
+  if (!resolver) return failed(log, resolver.error());
+
+  const plan::ProbeCpus cpus{resolver->pmus(), *online};
+  std::vector<Line> lines;
+  for (const events::ListedEvent& event : events::list_events(*resolver)) {
+    if (!matches(options.list_glob, event)) continue;
+    lines.push_back(examine(event, *resolver, kernel, cpus));
+  }
+  if (lines.empty()) {
+    return failed(log, Error{0, "no event matches '" + options.list_glob + "'",
+                             "'list' without a pattern prints all of them"});
+  }
+  options.list_output == ListOutput::kJson ? print_json(lines) : print_table(lines);
+  return std::cout << std::flush ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

@@ -1,9 +1,0 @@
-#pragma once
-
-namespace pex::daemon {
-
-/// config/perf_event_exporter.yaml as it stood when the program was built: what is counted when no
-/// file is given.
-extern const char* const kDefaultConfig;
-
-}  // namespace pex::daemon

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cgroup/discovery.h"
+#include "cgroup/hierarchy.h"
+#include "collect/budget.h"
+#include "daemon/doctor/checks.h"
+#include "plan/cgroup_tree.h"
+
+// What the configuration needs of the machine, and gets.
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+constexpr const char* kMoreFiles =
+    "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
+
+/// What an operator can raise when a bound on cgroups (collect::kCgroupBounds) is met first.
+struct BoundEntry {
+  std::string_view bound;
+  const char* name;
+};
+constexpr BoundEntry kBounds[] = {{"max", "cgroups.max"},
+                                  {"max_open_events", "limits.max_open_events"},
+                                  {"max_series", "limits.max_series"},
+                                  {"open_files", "the limit of open files"}};
+
+std::string name_of(std::string_view bound) {
+  for (const BoundEntry& row : kBounds) {
+    if (row.bound == bound) return row.name;
+  }
+  return std::string(bound);
+}
+
+collect::Need need_of(const CheckInputs& here) {
+  return collect::need_of(here.planned->plan.counting, *here.planned->cpus);
+}
+
+/// With as many open files as the exporter will have once it has raised its limit.
+collect::Budget budget_of(const CheckInputs& here) {
+  collect::Budget budget = here.planned->plan.budget;
+  budget.max_open_files = here.self.files.hard;
+  return budget;
+}
+
+std::string limit_of(const host::FileLimit& files) {
+  const auto text = [](std::uint64_t limit) {
+    return limit == UINT64_MAX ? std::string("none") : number(limit);
+  };
+  if (files.soft == files.hard) return "limit " + text(files.hard);
+  return "limit " + text(files.soft) + ", raised to " + text(files.hard) + " at start";
+}
+
+std::string needed(const collect::Need& need, std::size_t limit) {
+  const std::string without_cgroups = number(collect::reserved_files(limit) + need.cpu_events);
+  if (need.cgroup_events == 0) return without_cgroups + " needed";
+  return without_cgroups + " needed, and " + number(need.cgroup_files()) + " for each cgroup";
+}
+
+Finding no_cgroups(const CheckInputs& here, std::string what, std::string remedy) {
+  return {here.counts_cgroups() ? State::kBad : State::kNote, "cgroups", std::move(what),
+          "no cgroup can be counted", std::move(remedy)};
+}
+
+/// One of the cgroups stands for all: what keeps it from being counted is about the tree.
+std::optional<Error> refusal_in(const CheckInputs& here, const cgroup::Discovery::Found& found) {
+  for (const auto& cgroup : found.cgroups) {
+    return refusal_at(here.kernel,
+                      {here.planned->cpus->online.front(), cgroup->directory.get(), cgroup->path});
+  }
+  return {};
+}
+
+Finding not_followed(const cgroup::Tree::Skipped& skipped, std::string what) {
+  if (skipped.beyond_limit == 0) {
+    return {State::kNote, "cgroups", std::move(what),
+            number_of(skipped.path_too_long, "path") +
+                " too long to be published, for example in " + skipped.longest_in,
+            "give these cgroups shorter names, or nest them less deep"};
+  }
+  return {State::kNote, "cgroups", std::move(what),
+          "what is in " + number(skipped.beyond_limit) +
+              " directories beyond the limit is not counted; most are in " + skipped.most_in,
+          "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
+}
+
+/// Of the cgroups that are there now.
+Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree, std::string what) {
+  cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection,
+                              plan::tree_limits(here.planned->plan.budget, here.options.roots)};
+  const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
+  if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
+  const cgroup::Discovery::Found& found = **update;
+  const std::size_t matching = found.cgroups.size() + found.left_out;
+  what += "; " + number(matching) + " to count now";
+  if (const std::optional<Error> refused = refusal_in(here, found)) {
+    return no_cgroups(here, what + ": could not " + without_remedy(*refused), refused->remedy);
+  }
+  if (matching == 0) {
+    return {State::kNote, "cgroups", what, "no series of cgroups, until one appears that matches",
+            "compare cgroups.include with the paths below the mount (systemd-cgls)"};
+  }
+  if (const cgroup::Tree::Skipped skipped = discovery.skipped();
+      skipped.beyond_limit + skipped.path_too_long > 0) {
+    return not_followed(skipped, std::move(what));
+  }
+  const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need_of(here));
+  if (matching <= capacity.cgroups) return good("cgroups", what);
+  return {State::kNote, "cgroups", what,
+          number(matching - capacity.cgroups) + " of them are left out",
+          "raise " + name_of(capacity.bound) + ", or select fewer in cgroups.include"};
+}
+
+/// "5 of 11 events", each once for every group that has it.
+std::string available_events(const plan::Plan& plan) {
+  const auto available = std::count_if(plan.events.begin(), plan.events.end(),
+                                       [](const auto& event) { return event.available; });
+  return std::to_string(available) + " of " + number_of(plan.events.size(), "event");
+}
+
+/// The subject that says already what to do about `reason`; or null.
+const char* told_by(const CheckInputs& here, const Error& reason) {
+  const auto is_same = [&](const Error& other) {
+    return reason.code == other.code && reason.remedy == other.remedy;
+  };
+  const auto& refused = here.refused;
+  if (!refused.empty() && is_same(refused.begin()->second)) return "perf_event_open";
+  return !here.tracing && is_same(here.tracing.error()) ? "tracefs" : nullptr;
+}
+
+}  // namespace
+
+Findings check_cgroups(const CheckInputs& here) {
+  const auto hierarchy = cgroup::find_hierarchy(here.options.roots);
+  if (!hierarchy) {
+    return {no_cgroups(here, could_not(hierarchy.error()), hierarchy.error().remedy)};
+  }
+  if (!*hierarchy) {
+    return {no_cgroups(here, "no mounted hierarchy carries perf_event",
+                       "mount cgroup2, or say with --path.cgroupfs where it is")};
+  }
+  const cgroup::Hierarchy& tree = **hierarchy;
+  const bool is_v2 = tree.version == cgroup::Hierarchy::Version::kV2;
+  const std::string what = (is_v2 ? "version 2 in " : "version 1 in ") + tree.mount;
+  if (here.online && !here.online->empty()) {
+    const Result<> is_one =
+        plan::check_tree(tree, here.options.roots, here.kernel, here.online->front());
+    if (!is_one) return {no_cgroups(here, could_not(is_one.error()), is_one.error().remedy)};
+  }
+  if (!here.counts_cgroups()) return {good("cgroups", what)};
+  return {matching_cgroups(here, tree, what)};
+}
+
+Findings check_open_files(const CheckInputs& here) {
+  constexpr const char* kSubject = "open files";
+  const std::string limit = limit_of(here.self.files);
+  if (!here.planned) {
+    return {unknown(kSubject, limit + "; what the configuration needs is not known, as it has "
+                                      "mistakes")};
+  }
+  const collect::Need need = need_of(here);
+  const std::string what = limit + "; " + needed(need, here.self.files.hard);
+  if (const Result<> fits = collect::check_cpu_groups(budget_of(here), need); !fits) {
+    return {{State::kBad, kSubject, limit + "; " + without_remedy(fits.error()),
+             "the exporter does not start", fits.error().remedy}};
+  }
+  if (need.cgroup_events == 0) return {good(kSubject, what)};
+  const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need);
+  const std::string room = what + ": room for " + number_of(capacity.cgroups, "cgroup");
+  if (capacity.bound != "open_files") {
+    return {good(kSubject, room + " (bound: " + name_of(capacity.bound) + ")")};
+  }
+  return {{State::kNote, kSubject, room,
+           "fewer than the configuration allows: those beyond are left out", kMoreFiles}};
+}
+
+Findings check_configuration(const CheckInputs& here) {
+  constexpr const char* kSubject = "configuration";
+  Findings findings;
+  const auto add = [&](State state, const Error& error, const std::string& consequence) {
+    findings.push_back({state, kSubject, without_remedy(error), consequence, error.remedy});
+  };
+  if (!here.planned) {
+    for (const Error& mistake : here.planned.error()) {
+      add(State::kBad, mistake, "the exporter does not start");
+    }
+    return findings;
+  }
+  const plan::Plan& plan = here.planned->plan;
+  const std::string available = available_events(plan) + " can be counted here";
+  const bool counts_any = !plan.counting.cpu.empty() || !plan.counting.cgroup.empty();
+  const bool adapts = here.options.config_file.empty() && counts_any;  // the embedded default does
+  for (Error reason : left_out(plan)) {
+    const char* subject = told_by(here, reason);
+    if (subject != nullptr) reason.remedy = "see '" + std::string(subject) + "'";
+    add(adapts ? State::kNote : State::kBad, reason, available);
+  }
+  if (findings.empty()) findings.push_back(good(kSubject, available));
+  for (const Error& remark : plan.remarks) {
+    add(State::kNote, remark, "estimates from turns on the PMU; without a turn there is no series");
+  }
+  return findings;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/free_counters.h"
+#include "events/event_syntax.h"
+#include "host/cpu_list.h"
+#include "host/permissions.h"
+#include "plan/probe_cpus.h"
+
+// What the machine has to count with.
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+bool counts_tracepoints(const plan::LoadedPlan& planned) {
+  const auto is_tracepoint = [](const events::ParsedEvent& event) {
+    return std::holds_alternative<events::Tracepoint>(event.kind);
+  };
+  for (const config::Group& group : planned.config.groups) {
+    for (const config::EventEntry& entry : group.events) {
+      const auto parsed = events::parse_events(entry.spelling);
+      if (parsed && std::any_of(parsed->events.begin(), parsed->events.end(), is_tracepoint)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind, which count on the same CPUs.
+std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
+  std::map<std::pair<std::string, std::vector<int>>, std::size_t> sizes;
+  for (const events::Pmu& pmu : pmus) {
+    if (pmu.kind == kind) ++sizes[{std::string(events::without_number(pmu.name)), pmu.cpus}];
+  }
+  std::vector<std::string> names;
+  for (const auto& [family, size] : sizes) {
+    const auto& [name, cpus] = family;
+    names.push_back(name + (size > 1 ? " (" + number(size) + ")" : "") +
+                    (cpus.empty() ? "" : " on " + cpus_of(cpus)));
+  }
+  return joined(names, kind == events::PmuKind::kOther ? ", " : "; ");
+}
+
+Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
+  constexpr const char* kSubject = "free counters";
+  const int cpu = plan::ProbeCpus{here.resolver->pmus(), *here.online}.of(pmu.name);
+  const std::optional<daemon::FreeCounters> free =
+      daemon::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
+  if (!free) {
+    return {State::kNote, kSubject, pmu.name + ": not known, as no hardware event opens on it",
+            "hardware events cannot be counted",
+            "see what the kernel says of each event: perf_event_exporter list"};
+  }
+  const std::string what = pmu.name + ": " + number(free->general) + " for any event and " +
+                           number(free->fixed) + " fixed (CPU " + std::to_string(cpu) + ")";
+  if (free->general > 0) return good(kSubject, what);
+  return {State::kNote, kSubject, what, "hardware events count seldom, or never",
+          "stop what holds them all: see 'NMI watchdog', and other programs that pin events"};
+}
+
+}  // namespace
+
+Findings check_cpus(const CheckInputs& here) {
+  if (here.online) return {good("CPUs", host::format_cpu_list(*here.online) + " online")};
+  const Error& error = here.online.error();
+  return {{State::kBad, "CPUs", could_not(error), "nothing can be counted", error.remedy}};
+}
+
+Findings check_tracefs(const CheckInputs& here) {
+  if (here.tracing) return {good("tracefs", "readable in " + *here.tracing)};
+  const Error& error = here.tracing.error();
+  const bool needed = here.planned && counts_tracepoints(*here.planned);
+  return {{needed ? State::kBad : State::kNote, "tracefs", could_not(error),
+           needed ? "the tracepoints of the configuration cannot be counted"
+                  : "tracepoints could not be counted; the configuration has none",
+           error.remedy}};
+}
+
+Findings check_pmus(const CheckInputs& here) {
+  if (!here.resolver) {
+    const Error& error = here.resolver.error();
+    return {{State::kBad, "PMUs", could_not(error), "no event is known", error.remedy}};
+  }
+  const std::span<const events::Pmu> pmus = here.resolver->pmus().pmus();
+  if (pmus.empty()) {
+    return {{State::kNote, "PMUs", "none in " + here.options.roots.event_sources(),
+             "hardware, uncore and PMU events are not known",
+             "say with --path.sysfs where the host's sysfs is mounted"}};
+  }
+  Findings findings;
+  if (here.has_core_pmu()) {
+    findings.push_back(good("core PMUs", families(pmus, events::PmuKind::kCore)));
+  } else {
+    findings.push_back(
+        {State::kNote, "core PMUs", "none: this machine has no hardware counters",
+         "cycles, instructions, cache and branch events cannot be counted; software events, "
+         "tracepoints and probes can",
+         "in a virtual machine: give it a virtual PMU (QEMU: -cpu host,pmu=on), or take a type of "
+         "instance that has one"});
+  }
+  if (const std::string uncore = families(pmus, events::PmuKind::kUncore); !uncore.empty()) {
+    findings.push_back(good("uncore PMUs", uncore));
+  }
+  findings.push_back(good("other PMUs", families(pmus, events::PmuKind::kOther)));
+  return findings;
+}
+
+Findings check_free_counters(const CheckInputs& here) {
+  Findings findings;
+  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return findings;
+  const std::vector<const events::Pmu*> pmus = here.resolver->pmus().core_pmus();
+  std::transform(pmus.begin(), pmus.end(), std::back_inserter(findings),
+                 [&](const events::Pmu* pmu) { return counters_of(here, *pmu); });
+  return findings;
+}
+
+Findings check_nmi_watchdog(const CheckInputs& here) {
+  const auto on = host::read_sysctl(here.options.roots, "kernel/nmi_watchdog");
+  if (!on && !here.paranoid) {  // no setting of the kernel can be read
+    return {unknown("NMI watchdog", "not known: the setting cannot be read")};
+  }
+  if (!on) return {good("NMI watchdog", "none in this kernel")};
+  if (*on == 0) return {good("NMI watchdog", "off")};
+  if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter to take")};
+  return {{State::kNote, "NMI watchdog", "on",
+           "it holds one counter of every CPU for good, so that groups fit less easily and take "
+           "turns sooner",
+           "sysctl kernel.nmi_watchdog=0, which gives up the detection of CPUs that hang with "
+           "interrupts off"}};
+}
+
+}  // namespace pex::daemon

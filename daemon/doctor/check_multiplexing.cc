@@ -1,0 +1,249 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "cgroup/hierarchy.h"
+#include "daemon/doctor/checks.h"
+#include "daemon/doctor/free_counters.h"
+#include "daemon/doctor/rotation_trial.h"
+#include "events/event_resolver.h"
+#include "plan/reference_selector.h"
+
+// How groups take turns on a PMU, and what there is to tell how well they were counted.
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+/// By default a turn lasts one tick of the kernel, of which there are 100 to 1000 in a second
+/// (perf_event_mux_interval_ms, Documentation/ABI/testing/sysfs-bus-event_source-devices).
+constexpr std::uint64_t kMaxUsualTurn = 10;
+
+/// Turns that change just at a tick, and a length near it that has no multiple in common with the
+/// tick's soon. At one tick each ms there is none.
+struct TurnEntry {
+  std::uint64_t turn_ms;
+  std::uint64_t better_ms;
+};
+constexpr TurnEntry kTurnsInStep[] = {{4, 5}, {10, 7}};
+constexpr std::uint64_t kUsualBetterTurn = 5;
+
+std::optional<std::uint64_t> better_turn(std::uint64_t turn_ms) {
+  for (const TurnEntry& row : kTurnsInStep) {
+    if (row.turn_ms == turn_ms) return row.better_ms;
+  }
+  return {};
+}
+
+bool has_cgroup_groups_in_turns(const CheckInputs& here) {
+  if (!here.counts_cgroups()) return false;
+  const auto& groups = here.planned->plan.counting.cgroup.groups;
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return group.takes_turns(); });
+}
+
+std::string set_turn(const CheckInputs& here, const std::string& pmu, std::uint64_t turn_ms) {
+  return "echo " + number(turn_ms) + " > " + here.options.roots.event_sources() + "/" + pmu +
+         "/perf_event_mux_interval_ms";
+}
+
+/// One command for each core PMU whose turns are in step with the tick.
+std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
+  std::vector<std::string> commands;
+  for (const events::Pmu* pmu : here.resolver->pmus().core_pmus()) {
+    const auto better = better_turn(pmu->mux_interval_ms.value_or(0));
+    if (better) commands.push_back(set_turn(here, pmu->name, *better));
+  }
+  return commands;
+}
+
+// Whether the kernel books times right, by trial in the cgroup of this process.
+
+constexpr const char* kCgroupTimes = "cgroup times";
+
+Findings cannot_tell(const std::string& why) {
+  return {unknown(kCgroupTimes, "could not be determined: " + why)};
+}
+
+/// Where the trial can be done.
+struct TrialPlace {
+  UniqueFd directory;
+  std::string path;
+};
+
+/// The cgroup of this process, unless it is the root of all: that has no file cgroup.events.
+/// Seen from within, a container's own cgroup is "/" as well.
+std::optional<TrialPlace> own_cgroup(const CheckInputs& here) {
+  const auto hierarchy = cgroup::find_hierarchy(here.options.roots);
+  if (!hierarchy || !*hierarchy || !here.self.cgroup) return {};
+  const std::string directory = (*hierarchy)->mount + *here.self.cgroup;
+  std::error_code error;
+  const bool is_root =
+      *here.self.cgroup == "/" && !std::filesystem::exists(directory + "/cgroup.events", error);
+  if (is_root) return {};
+  UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!fd) return {};
+  return TrialPlace{std::move(fd), *here.self.cgroup};
+}
+
+struct RotationFinding {
+  daemon::RunningTimes times;
+  Finding finding;
+};
+const RotationFinding kRotationFindings[] = {
+    {daemon::RunningTimes::kRight,
+     {State::kGood,
+      kCgroupTimes,
+      "groups that take turns are told their own running time",
+      {},
+      {}}},
+    {daemon::RunningTimes::kWrong,
+     {State::kNote, kCgroupTimes,
+      "this kernel books running time of cgroup groups that take turns to the wrong group",
+      "none for this exporter, which has a clock of its own in each such group; those who believe "
+      "the kernel (perf stat --for-each-cgroup) scale by times that are far off",
+      "Linux 6.12.115 or later"}},
+    {daemon::RunningTimes::kFewTurns,
+     {State::kUnknown,
+      kCgroupTimes,
+      "could not be determined: in a trial the groups took no turns",
+      {},
+      {}}},
+    {daemon::RunningTimes::kCpuShared,
+     {State::kUnknown,
+      kCgroupTimes,
+      "could not be determined: other work had the CPU during a trial; try again when there is "
+      "less",
+      {},
+      {}}},
+};
+
+Finding finding_of(daemon::RunningTimes times) {
+  const RotationFinding* row = kRotationFindings;
+  while (row->times != times) ++row;
+  return row->finding;
+}
+
+/// What came of a trial; where other work came between, another CPU may do better.
+struct TimesTrial {
+  Findings findings;
+  bool is_worth_another = false;
+};
+
+/// In a thread that is bound to the CPU of `place`.
+TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf::Place& place) {
+  const auto free = daemon::count_free_counters(here.kernel, *here.resolver, pmu, place.cpu);
+  if (!free) return {cannot_tell("no hardware event opens on " + pmu.name)};
+  const auto times = daemon::try_rotation(here.kernel, *free, place, daemon::kRotationTrial);
+  if (!times) return {cannot_tell("could not " + without_remedy(times.error()))};
+  const std::chrono::milliseconds slot{pmu.mux_interval_ms.value_or(4)};
+  const daemon::RunningTimes verdict = daemon::judge(*times, slot, daemon::kRotationTrial);
+  return {{finding_of(verdict)}, verdict == daemon::RunningTimes::kCpuShared};
+}
+
+constexpr std::size_t kMaxTrials = 4;  ///< each some 250 ms of work
+
+bool counts_on(const events::Pmu& pmu, int cpu) {
+  return pmu.cpus.empty() || std::find(pmu.cpus.begin(), pmu.cpus.end(), cpu) != pmu.cpus.end();
+}
+
+// The activity reference.
+
+constexpr const char* kReference = "activity reference";
+
+/// Why `counter` is no reference on this CPU: it does not open, or stands still, as in guests whose
+/// host does not tell; nothing when it is one.
+std::optional<std::string> fault_of(const CheckInputs& here, const perf::CounterSpec& counter,
+                                    int cpu) {
+  const auto group = perf::CounterGroup::open(here.kernel, {&counter, 1}, {cpu, -1, {}}, {});
+  if (!group) return could_not(group.error().error);
+  perf::GroupReading reading;
+  const bool moves =
+      group->read(here.kernel, reading) && !reading.counts.empty() && reading.counts.front() > 0;
+  return moves ? std::nullopt : std::optional<std::string>("it stands still");
+}
+
+}  // namespace
+
+Findings check_mux_interval(const CheckInputs& here) {
+  constexpr const char* kSubject = "mux interval";
+  if (!here.resolver) return {};
+  std::map<std::uint64_t, std::vector<std::string>> pmus_by_turn;
+  for (const events::Pmu& pmu : here.resolver->pmus().pmus()) {
+    if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
+    pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
+  }
+  if (pmus_by_turn.empty() && here.has_core_pmu()) {
+    return {unknown(kSubject, "not known: no PMU has a file perf_event_mux_interval_ms")};
+  }
+  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns")};
+  std::vector<std::string> turns;
+  turns.reserve(pmus_by_turn.size());
+  for (const auto& [turn, pmus] : pmus_by_turn) {
+    turns.push_back(number(turn) + " ms on " + joined(pmus));
+  }
+  const std::string what = joined(turns, "; ");
+  const auto& [longest, slow] = *pmus_by_turn.rbegin();
+  if (longest > kMaxUsualTurn) {
+    return {{State::kNote, kSubject, what,
+             "groups that share such a PMU have few turns between two polls: coarser estimates",
+             set_turn(here, slow.front(), kUsualBetterTurn)}};
+  }
+  if (!has_cgroup_groups_in_turns(here)) return {good(kSubject, what)};
+  const std::vector<std::string> commands = ways_out_of_step(here);
+  if (commands.empty()) return {good(kSubject, what)};
+  return {{State::kNote, kSubject, what,
+           "turns change just at the kernel's tick: in a cgroup whose tasks wake on ticks some "
+           "groups may never get one, until the exporter lets them take turns of a whole poll each",
+           joined(commands, "; ") + ", after each boot"}};
+}
+
+Findings check_cgroup_times(const CheckInputs& here) {
+  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return {};
+  const std::optional<TrialPlace> own = own_cgroup(here);
+  if (!own) {
+    return cannot_tell(
+        "it takes a process in a cgroup other than the root, such as a service "
+        "(systemd-run --pipe)");
+  }
+  const events::Pmu& pmu = *here.resolver->pmus().core_pmus().front();
+  TimesTrial trial{cannot_tell("this process may run on no CPU of " + pmu.name), true};
+  std::size_t trials = 0;
+  for (const int cpu : *here.online) {
+    if (!trial.is_worth_another || trials == kMaxTrials) break;
+    if (!counts_on(pmu, cpu)) continue;
+    trials += here.self.run_bound_to(cpu, [&] {
+      trial = try_times(here, pmu, {cpu, own->directory.get(), own->path});
+    });
+  }
+  return trial.findings;
+}
+
+Findings check_activity_reference(const CheckInputs& here) {
+  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return {};
+  const auto counter = events::counter_on(*here.resolver, plan::kFreeReference, "");
+  const std::optional<std::string> fault =
+      counter ? fault_of(here, *counter, here.online->front()) : "this machine does not have it";
+  if (!fault)
+    return {good(kReference, std::string(plan::kFreeReference) + ", which takes no counter")};
+  return {{State::kNote, kReference,
+           std::string("none that is free: ") + plan::kFreeReference + ": " + *fault,
+           "groups that take turns are scaled up by cycles where counting them makes no group wait "
+           "longer, else by time: less exact for work that comes and goes",
+           "'estimator: reference' for groups that are worth a counter for it; or fewer hardware "
+           "events, so that no group has to wait"}};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/doctor/checks.h"
+#include "host/permissions.h"
+
+// Who counts, and what the kernel lets him.
+
+namespace pex::daemon {
+namespace {
+
+using host::Capability;
+using State = Finding::State;
+
+struct KernelEntry {
+  host::KernelVersion from;
+  host::KernelVersion before;
+  const char* consequence;
+  const char* remedy;
+};
+constexpr KernelEntry kKernels[] = {
+    {{0, 0, 0},
+     {5, 8, 0},
+     "it has no CAP_PERFMON: who counts needs CAP_SYS_ADMIN",
+     "Linux 5.8 or newer"},
+};
+
+/// What decides whether the kernel lets this process count.
+struct Rights {
+  bool perfmon = false;
+  bool admin = false;
+  bool filtered = false;        ///< by seccomp
+  bool above_upstream = false;  ///< kernel.perf_event_paranoid has a level that upstream has not
+};
+
+/// Upstream kernels treat every level from 2 on alike. Those of Debian, Ubuntu and Android let
+/// nobody without CAP_SYS_ADMIN open anything above it.
+constexpr std::int64_t kHighestUpstreamLevel = 2;
+
+/// From this level on it takes a capability to count whole CPUs.
+constexpr std::int64_t kLowestClosedLevel = 1;
+
+Rights rights(const CheckInputs& here) {
+  const host::Permissions& own = here.self.permissions;
+  return {own.may(Capability::kPerfmon), own.may(Capability::kSysAdmin),
+          own.seccomp == host::Seccomp::kFilter, here.paranoid > kHighestUpstreamLevel};
+}
+
+/// Why perf_event_open was refused, as far as it can be told: the first row that applies.
+struct RefusalEntry {
+  int code;
+  bool (*applies)(const Rights&);
+  const char* remedy;
+};
+constexpr RefusalEntry kRefusals[] = {
+    {EACCES, [](const Rights& own) { return own.above_upstream && own.perfmon && !own.admin; },
+     "sysctl kernel.perf_event_paranoid=2: above that, this kernel lets CAP_SYS_ADMIN count and "
+     "not CAP_PERFMON"},
+    {EACCES, [](const Rights& own) { return own.above_upstream && !own.admin; },
+     "sysctl kernel.perf_event_paranoid=2, as above that some kernels let only CAP_SYS_ADMIN "
+     "count; and grant CAP_PERFMON, see 'capabilities'"},
+    {EACCES, [](const Rights& own) { return !own.perfmon && !own.admin; },
+     "grant CAP_PERFMON, see 'capabilities'; or sysctl kernel.perf_event_paranoid=0"},
+    {EACCES, [](const Rights&) { return true; },
+     "run it outside of a user namespace (rootless container, PrivateUsers=), as capabilities "
+     "count "
+     "for nothing in one; if it is in none, look for perf_event in the log of SELinux"},
+    {EINVAL, [](const Rights&) { return true; },
+     "this kernel has no such CPU: let --path.sysfs name the sysfs of this machine"},
+    {EPERM, [](const Rights& own) { return own.filtered; },
+     "let the seccomp filter allow perf_event_open, see 'seccomp'"},
+    {ENOSYS, [](const Rights& own) { return own.filtered; },
+     "let the seccomp filter allow perf_event_open, see 'seccomp'"},
+};
+
+std::string remedy_for(const Error& refusal, const Rights& own) {
+  for (const RefusalEntry& row : kRefusals) {
+    if (row.code == refusal.code && row.applies(own)) return row.remedy;
+  }
+  return refusal.remedy;
+}
+
+/// The ways from what this process has to CAP_PERFMON. What is permitted has been taken into use at
+/// start, where that is allowed (capabilities.h). Without new privileges a file capability still
+/// counts for what was permitted before the program was started, which is what engines of
+/// containers do for every user, and then lose for all but root without one.
+std::string how_to_grant(const host::Permissions& own) {
+  const auto has = [](const std::optional<host::CapabilitySet>& set) {
+    return set && set->has(Capability::kPerfmon);
+  };
+  if (has(own.permitted)) {
+    return "it is permitted, and may not be taken into use: look for the denial in the log of "
+           "SELinux or AppArmor";
+  }
+  std::vector<std::string> ways = {
+      has(own.bounding)
+          ? "AmbientCapabilities=CAP_PERFMON in the unit"
+          : "AmbientCapabilities=CAP_PERFMON and CapabilityBoundingSet=CAP_PERFMON in the unit",
+      "--cap-add=PERFMON for a container, capabilities: {add: [PERFMON]} in Kubernetes"};
+  if (has(own.bounding)) {
+    ways.emplace_back(own.no_new_privileges == true
+                          ? "in a container that has it: setcap cap_perfmon=p PROGRAM in the image"
+                          : "setcap cap_perfmon=p PROGRAM");
+  }
+  return joined(ways, "; ");
+}
+
+}  // namespace
+
+Findings check_kernel(const CheckInputs& here) {
+  const std::string& release = here.self.kernel_release;
+  const std::optional<host::KernelVersion> version = host::parse_kernel_version(release);
+  if (!version) return {unknown("kernel", "release '" + release + "' has no version to compare")};
+  for (const KernelEntry& row : kKernels) {
+    if (*version < row.from || *version >= row.before) continue;
+    return {{State::kNote, "kernel", release, row.consequence, row.remedy}};
+  }
+  return {good("kernel", release)};
+}
+
+Findings check_perf_event_open(const CheckInputs& here) {
+  if (!here.online) return {};
+  if (here.refused.empty()) return {good("perf_event_open", "allowed on every CPU")};
+  std::map<int, std::vector<int>> cpus_by_code;
+  for (const auto& [cpu, error] : here.refused) cpus_by_code[error.code].push_back(cpu);
+
+  Findings findings;
+  for (const auto& [code, cpus] : cpus_by_code) {
+    const Error what{code, "refused on " + cpus_of(cpus), {}};
+    const bool everywhere = cpus.size() == here.online->size();
+    findings.push_back({State::kBad, "perf_event_open", describe(what),
+                        everywhere ? "nothing can be counted" : "nothing is counted there",
+                        remedy_for(here.refused.at(cpus.front()), rights(here))});
+  }
+  return findings;
+}
+
+/// kernel.perf_event_paranoid, Documentation/admin-guide/sysctl/kernel.rst.
+Findings check_paranoid(const CheckInputs& here) {
+  constexpr const char* kSubject = "perf_event_paranoid";
+  if (!here.paranoid) {
+    return {{State::kUnknown, kSubject, "not known: the setting cannot be read",
+             "should counting be refused, it is not clear by whom",
+             "say with --path.procfs where the host's proc is mounted"}};
+  }
+  const std::string level = std::to_string(*here.paranoid) + ": ";
+  const Rights own = rights(here);
+  if (*here.paranoid < kLowestClosedLevel) return {good(kSubject, level + "everybody may count")};
+  if (!own.above_upstream) return {good(kSubject, level + "counting takes CAP_PERFMON")};
+  if (here.refused.empty() && own.perfmon && !own.admin) {
+    return {good(kSubject, level + "on kernels of Debian and Ubuntu, CAP_PERFMON would not be "
+                                   "enough for counting; here it is")};
+  }
+  return {{State::kNote, kSubject, level + "a level of Debian's and Ubuntu's kernels",
+           "there, counting takes CAP_SYS_ADMIN: a service that has only CAP_PERFMON is refused",
+           "sysctl kernel.perf_event_paranoid=2, and a file in sysctl.d to keep it"}};
+}
+
+Findings check_capabilities(const CheckInputs& here) {
+  const host::Permissions& own = here.self.permissions;
+  if (!own.effective) {
+    return {unknown("capabilities", "not known: no proc file system is mounted")};
+  }
+  std::vector<std::string> held;
+  for (const Capability capability : host::kCapabilities) {
+    if (own.may(capability)) held.emplace_back(host::name_of(capability));
+  }
+  std::string what = held.empty() ? "none of those that help to count" : joined(held);
+  if (own.user) what += " (user " + number(*own.user) + ")";
+  const bool enough = own.may(Capability::kPerfmon) || own.may(Capability::kSysAdmin) ||
+                      (here.paranoid && *here.paranoid < kLowestClosedLevel);
+  if (enough) return {good("capabilities", what)};
+  return {{State::kNote, "capabilities", what,
+           "CAP_PERFMON is missing, which counting takes from level 1 of perf_event_paranoid on",
+           how_to_grant(own)}};
+}
+
+Findings check_seccomp(const CheckInputs& here) {
+  const std::optional<host::Seccomp> mode = here.self.permissions.seccomp;
+  if (!mode) return {unknown("seccomp", "not known: the status of this process does not tell")};
+  if (*mode != host::Seccomp::kFilter) return {good("seccomp", "no filter")};
+  const bool blames_filter =
+      std::any_of(here.refused.begin(), here.refused.end(), [](const auto& refusal) {
+        return refusal.second.code == EPERM || refusal.second.code == ENOSYS;
+      });
+  if (!blames_filter) return {good("seccomp", "a filter, which lets perf_event_open through")};
+  return {{State::kNote, "seccomp", "a filter is in force",
+           "most likely it is what refuses perf_event_open",
+           "SystemCallFilter=perf_event_open in the unit; a profile that allows it for a container "
+           "(--security-opt seccomp=FILE)"}};
+}
+
+}  // namespace pex::daemon

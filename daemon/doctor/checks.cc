@@ -1,0 +1,77 @@
+#include "daemon/doctor/checks.h"
+
+#include "events/event_table.h"
+#include "host/cpu_list.h"
+#include "host/permissions.h"
+#include "host/topology.h"
+#include "host/tracing.h"
+
+namespace pex::daemon {
+namespace {
+
+/// The event that counts nothing, and takes no counter for it.
+std::vector<perf::CounterSpec> dummy_event() {
+  for (const events::EventRow& row : events::generic_events()) {
+    if (row.name != "dummy") continue;
+    perf::CounterSpec dummy{std::string(row.name), {}};
+    dummy.attributes.type = row.type;
+    dummy.attributes.config = row.config;
+    return {dummy};
+  }
+  return {};
+}
+
+std::map<int, Error> refusals(perf::PerfKernel& kernel, const Result<std::vector<int>>& online) {
+  std::map<int, Error> refused;
+  if (!online) return refused;
+  for (const int cpu : *online) {
+    if (const std::optional<Error> error = refusal_at(kernel, {cpu, -1, {}})) {
+      refused.emplace(cpu, *error);
+    }
+  }
+  return refused;
+}
+
+}  // namespace
+
+CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const Self& self) {
+  const Result<std::vector<int>> online = host::online_cpus(options.roots);
+  return {options,
+          kernel,
+          self,
+          online,
+          refusals(kernel, online),
+          host::read_sysctl(options.roots, "kernel/perf_event_paranoid"),
+          host::find_tracing(options.roots),
+          events::EventResolver::create(options.roots),
+          plan::load_and_plan(options.config_file, options.roots, kernel)};
+}
+
+std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& place) {
+  const auto opened = perf::CounterGroup::open(kernel, dummy_event(), place, {});
+  return opened ? std::nullopt : std::optional(opened.error().error);
+}
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+std::string number_of(std::size_t n, const std::string& things) {
+  return number(n) + " " + things + (n == 1 ? "" : "s");
+}
+
+std::string cpus_of(const std::vector<int>& cpus) {
+  return (cpus.size() == 1 ? "CPU " : "CPUs ") + host::format_cpu_list(cpus);
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+std::string without_remedy(const Error& error) {
+  return describe(Error{error.code, error.attempted, {}});
+}
+
+std::string could_not(const Error& error) { return "could not " + without_remedy(error); }
+
+}  // namespace pex::daemon

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/cli/options.h"
+#include "daemon/doctor/doctor.h"
+#include "daemon/doctor/findings.h"
+#include "events/event_resolver.h"
+#include "perf/counter_group.h"
+#include "perf/perf_kernel.h"
+#include "plan/load_plan.h"
+
+namespace pex::daemon {
+
+/// What more than one subject of the doctor looks at, looked at once.
+struct CheckInputs {
+  const Options& options;
+  perf::PerfKernel& kernel;
+  const Self& self;
+  Result<std::vector<int>> online;
+  std::map<int, Error> refused;          ///< by CPU, what perf_event_open said
+  std::optional<std::int64_t> paranoid;  ///< kernel.perf_event_paranoid
+  Result<std::string> tracing;           ///< where tracefs is
+  Result<events::EventResolver> resolver;
+  Result<plan::LoadedPlan, std::vector<Error>> planned;
+
+  bool has_core_pmu() const { return resolver && !resolver->pmus().core_pmus().empty(); }
+  bool counts_cgroups() const { return planned && !planned->plan.counting.cgroup.empty(); }
+};
+
+/// References stay with the examination.
+CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const Self& self);
+
+/// What keeps even an event that counts nothing from being opened; nothing when that is allowed.
+std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& place);
+
+using Findings = std::vector<Finding>;
+
+// One function for each subject; none when another subject says already why it cannot be told.
+
+Findings check_kernel(const CheckInputs& here);  // examine_rights.cc
+Findings check_perf_event_open(const CheckInputs& here);
+Findings check_paranoid(const CheckInputs& here);
+Findings check_capabilities(const CheckInputs& here);
+Findings check_seccomp(const CheckInputs& here);
+
+Findings check_cpus(const CheckInputs& here);  // examine_machine.cc
+Findings check_tracefs(const CheckInputs& here);
+Findings check_pmus(const CheckInputs& here);
+Findings check_free_counters(const CheckInputs& here);
+Findings check_nmi_watchdog(const CheckInputs& here);
+
+Findings check_mux_interval(const CheckInputs& here);  // examine_turns.cc
+Findings check_cgroup_times(const CheckInputs& here);
+Findings check_activity_reference(const CheckInputs& here);
+
+Findings check_cgroups(const CheckInputs& here);  // examine_configuration.cc
+Findings check_open_files(const CheckInputs& here);
+Findings check_configuration(const CheckInputs& here);
+
+// Words.
+
+std::string number(std::uint64_t n);
+/// "1 cgroup", "2 cgroups"
+std::string number_of(std::size_t n, const std::string& things);
+/// "CPU 3", "CPUs 0-1,8"
+std::string cpus_of(const std::vector<int>& cpus);
+std::string joined(const std::vector<std::string>& words, const char* between = ", ");
+/// describe() of all but its remedy, which has a line of its own.
+std::string without_remedy(const Error& error);
+/// The same, where `attempted` begins with a verb: "could not read the PMUs in ...".
+std::string could_not(const Error& error);
+
+}  // namespace pex::daemon

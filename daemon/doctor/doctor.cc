@@ -1,0 +1,83 @@
+#include "daemon/doctor/doctor.h"
+
+#include <iostream>
+#include <system_error>
+#include <thread>
+
+#include "base/utf8.h"
+#include "daemon/doctor/checks.h"
+#include "host/self_process.h"
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+/// What is looked at, in the order in which one thing explains the next.
+using Subject = Findings (*)(const CheckInputs&);
+constexpr Subject kSubjects[] = {
+    check_kernel,
+    check_cpus,
+    check_perf_event_open,
+    check_paranoid,
+    check_capabilities,
+    check_seccomp,
+    check_tracefs,
+    check_pmus,
+    check_free_counters,
+    check_nmi_watchdog,
+    check_mux_interval,
+    check_cgroup_times,
+    check_activity_reference,
+    check_cgroups,
+    check_open_files,
+    check_configuration,
+};
+
+std::string summary(const Findings& findings, const Options& options) {
+  const std::size_t bad = count(findings, State::kBad);
+  const std::string verdict = options.config_file.empty()
+                                  ? std::string("what the embedded default has for this machine ") +
+                                        (bad == 0 ? "is counted" : "is not all counted")
+                                  : (bad == 0 ? "everything in '" : "not everything in '") +
+                                        options.config_file + "' can be counted here";
+  return number(count(findings, State::kGood)) + " ok, " +
+         number(count(findings, State::kUnknown)) + " unknown, " +
+         number_of(count(findings, State::kNote), "note") + ", " + number(bad) + " bad: " + verdict;
+}
+
+}  // namespace
+
+bool run_bound_to(int cpu, const std::function<void()>& job) {
+  bool is_bound = false;
+  const auto bind_and_run = [&] {
+    is_bound = host::bind_thread_to(cpu);
+    if (is_bound) job();
+  };
+  try {
+    std::thread{bind_and_run}.join();
+  } catch (const std::system_error&) {  // no thread to be had
+  }
+  return is_bound;
+}
+
+std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self) {
+  const CheckInputs here = check_inputs(options, kernel, self);
+  Findings findings;
+  for (const Subject subject : kSubjects) {
+    const Findings found = subject(here);
+    findings.insert(findings.end(), found.begin(), found.end());
+  }
+  return findings;
+}
+
+ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
+  const Self self{host::kernel_release(), host::own_permissions(), host::own_file_limit(),
+                  host::self_perf_cgroup()};
+  const Findings findings = examine(options, kernel, self);
+  std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
+  const bool printed = static_cast<bool>(std::cout << std::flush);
+  return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon

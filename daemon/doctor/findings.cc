@@ -1,0 +1,83 @@
+#include "daemon/doctor/findings.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "daemon/cli/table_text.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::size_t kLineWidth = 100;
+constexpr std::size_t kStateColumn = 9;
+constexpr std::string_view kConsequence = "consequence";
+constexpr std::string_view kRemedy = "remedy";
+
+const char* word_for(Finding::State state) {
+  switch (state) {
+    case Finding::State::kGood:
+      return "ok";
+    case Finding::State::kUnknown:
+      return "unknown";
+    case Finding::State::kNote:
+      return "note";
+    case Finding::State::kBad:
+      return "bad";
+  }
+  return "";
+}
+
+/// `text` behind `margin`, with the lines after the first one as far to the right. Words that are
+/// longer than a line stay whole.
+std::string beside(const std::string& margin, std::string_view text) {
+  std::string lines;
+  std::string line = margin;
+  for (const std::string_view word : split(text, ' ')) {
+    if (line.size() > margin.size() && line.size() + 1 + word.size() > kLineWidth) {
+      lines += line + "\n";
+      line.assign(margin.size(), ' ');
+    }
+    if (line.size() > margin.size()) line += ' ';
+    line += word;
+  }
+  return lines + line + "\n";
+}
+
+}  // namespace
+
+Finding good(std::string subject, std::string what) {
+  return {Finding::State::kGood, std::move(subject), std::move(what), {}, {}};
+}
+
+Finding unknown(std::string subject, std::string what) {
+  return {Finding::State::kUnknown, std::move(subject), std::move(what), {}, {}};
+}
+
+std::size_t count(const std::vector<Finding>& findings, Finding::State state) {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [state](const Finding& finding) { return finding.state == state; }));
+}
+
+std::string format_findings(const std::vector<Finding>& findings) {
+  std::size_t widest = kConsequence.size();
+  for (const Finding& finding : findings)
+    widest = std::max(widest, printable(finding.subject).size());
+
+  std::string text;
+  const auto add = [&](const char* state, std::string_view label, const std::string& words) {
+    const std::string margin = column(state, kStateColumn) + column(printable(label), widest + 2);
+    text += beside(margin, printable(words));
+  };
+  for (const Finding& finding : findings) {
+    add(word_for(finding.state), finding.subject, finding.what);
+    if (!finding.consequence.empty()) add("", kConsequence, finding.consequence);
+    if (!finding.remedy.empty()) add("", kRemedy, finding.remedy);
+  }
+  return text;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,75 @@
+#include "daemon/doctor/free_counters.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "perf/group_trial.h"
+
+namespace pex::daemon {
+namespace {
+
+/// Nothing counts these but general counters. The last one some PMUs count on a fixed counter too,
+/// which then passes for a general one; it is better than no answer.
+constexpr std::string_view kGeneralEvents[] = {"branch-misses", "cache-misses", "instructions"};
+
+/// What PMUs have fixed counters for.
+constexpr std::string_view kFixedEvents[] = {"cycles", "instructions", "ref-cycles"};
+
+/// Pinned: it takes what others only borrow, and is refused what they hold.
+constexpr perf::GroupMode kPinned{.pinned = true, .exclusive = false};
+
+/// The first of kGeneralEvents that opens, whether or not it then has a place.
+std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
+                                               const events::EventResolver& resolver,
+                                               const events::Pmu& core, const perf::Place& place) {
+  for (const std::string_view name : kGeneralEvents) {
+    std::optional<perf::CounterSpec> event = counter_on(resolver, name, core.name);
+    if (!event) continue;
+    const perf::Trial trial = try_group(kernel, {&*event, 1}, place, kPinned);
+    if (trial.outcome != perf::Trial::Outcome::kRefused) return event;
+  }
+  return {};
+}
+
+/// A group that grows as long as it has a place.
+class GrowingGroup {
+ public:
+  GrowingGroup(perf::PerfKernel& kernel, perf::Place place)
+      : kernel_(kernel), place_(std::move(place)) {}
+
+  /// True when the group has a place with `event` as well; otherwise it is as before.
+  bool add(const perf::CounterSpec& event) {
+    events_.push_back(event);
+    const perf::Trial trial = try_group(kernel_, events_, place_, kPinned);
+    if (trial.outcome == perf::Trial::Outcome::kCounts) return true;
+    events_.pop_back();
+    return false;
+  }
+
+ private:
+  perf::PerfKernel& kernel_;
+  perf::Place place_;
+  std::vector<perf::CounterSpec> events_;
+};
+
+}  // namespace
+
+std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
+                                                const events::EventResolver& resolver,
+                                                const events::Pmu& core, int cpu) {
+  const perf::Place place{cpu, -1, {}};
+  const std::optional<perf::CounterSpec> general = general_event(kernel, resolver, core, place);
+  if (!general) return {};
+
+  FreeCounters free{.general_event = *general};
+  GrowingGroup group{kernel, place};
+  while (free.general < kMaxGeneralCounters && group.add(*general)) ++free.general;
+  for (const std::string_view name : kFixedEvents) {
+    const std::optional<perf::CounterSpec> event = counter_on(resolver, name, core.name);
+    if (event && group.add(*event)) ++free.fixed;
+  }
+  return free;
+}
+
+}  // namespace pex::daemon

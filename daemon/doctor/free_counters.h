@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "events/event_resolver.h"
+#include "events/pmu.h"
+#include "perf/counter_group.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// How many events a core PMU can count at the same time, besides what others hold for good.
+struct FreeCounters {
+  std::size_t general = 0;  ///< for any event; at most kMaxGeneralCounters
+  std::size_t fixed = 0;    ///< beyond those, each for one event of its own, such as cycles
+  perf::CounterSpec general_event =
+      {};  ///< that takes one of the general ones, as often as it is opened
+};
+
+/// No PMU is known to have more; bounds the trials.
+inline constexpr std::size_t kMaxGeneralCounters = 32;
+
+/// Found by trial on `cpu`, which is one of `core`: larger and larger pinned groups, each closed at
+/// once, until one has no place. Others that count without being pinned have to wait meanwhile,
+/// some milliseconds. Nothing when no hardware event can be opened.
+std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
+                                                const events::EventResolver& resolver,
+                                                const events::Pmu& core, int cpu);
+
+}  // namespace pex::daemon

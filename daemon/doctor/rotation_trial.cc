@@ -1,0 +1,90 @@
+#include "daemon/doctor/rotation_trial.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "events/event_table.h"
+
+namespace pex::daemon {
+namespace {
+
+using std::chrono::nanoseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kGroups = 3;
+constexpr std::size_t kClock = 1;  ///< its place in a group: first comes a hardware event, so that
+                                   ///< the group is one of the PMU
+
+bool is_mistimed(const TurnTimes& group, nanoseconds slot) {
+  const nanoseconds difference = std::chrono::abs(group.running - group.clock);
+  return difference > std::max(group.enabled / 50, 2 * slot);
+}
+
+/// By their clocks, as it is the kernel's times that are in question.
+bool took_turns(std::span<const TurnTimes> groups) {
+  const auto had_the_pmu = [](const TurnTimes& group) { return group.clock.count() > 0; };
+  const auto waited = [](const TurnTimes& group) { return group.clock < group.enabled / 10 * 9; };
+  return std::any_of(groups.begin(), groups.end(), had_the_pmu) &&
+         std::any_of(groups.begin(), groups.end(), waited);
+}
+
+/// With more than half of the counters.
+std::vector<perf::CounterSpec> events_of_group(const FreeCounters& free) {
+  std::vector<perf::CounterSpec> events(free.general / 2 + 1, free.general_event);
+  events.insert(events.begin() + kClock, events::generic_counter("cpu-clock"));
+  return events;
+}
+
+void work_for(nanoseconds length) {
+  const Clock::time_point end = Clock::now() + length;
+  while (Clock::now() < end) {
+  }
+}
+
+Result<TurnTimes> times_of(const perf::CounterGroup& group, perf::PerfKernel& kernel,
+                           const perf::Place& place) {
+  perf::GroupReading reading;
+  if (const Result<> read = group.read(kernel, reading); !read) {
+    return Error{read.error().code, "read a group " + describe(place), {}};
+  }
+  if (reading.state != perf::GroupReading::State::kCounting) return TurnTimes{};
+  const auto clock = static_cast<nanoseconds::rep>(reading.counts[kClock]);
+  return TurnTimes{reading.time_enabled, reading.time_running, nanoseconds{clock}};
+}
+
+}  // namespace
+
+RunningTimes judge(std::span<const TurnTimes> groups, nanoseconds slot, nanoseconds length) {
+  const auto any = [&](auto is_so) { return std::any_of(groups.begin(), groups.end(), is_so); };
+  const auto was_enabled_below = [](nanoseconds least) {
+    return [least](const TurnTimes& group) { return group.enabled < least; };
+  };
+  if (any(was_enabled_below(nanoseconds{1}))) return RunningTimes::kCpuShared;
+  if (length < 10 * slot || !took_turns(groups)) return RunningTimes::kFewTurns;
+  if (any([slot](const TurnTimes& group) { return is_mistimed(group, slot); })) {
+    return RunningTimes::kWrong;
+  }
+  return any(was_enabled_below(length / 4 * 3)) ? RunningTimes::kCpuShared : RunningTimes::kRight;
+}
+
+Result<std::vector<TurnTimes>> try_rotation(perf::PerfKernel& kernel, const FreeCounters& free,
+                                            const perf::Place& place, nanoseconds length) {
+  const std::vector<perf::CounterSpec> events = events_of_group(free);
+  std::vector<perf::CounterGroup> groups;
+  while (groups.size() < kGroups) {
+    Result<perf::CounterGroup, perf::OpenFailure> group =
+        perf::CounterGroup::open(kernel, events, place, {});
+    if (!group) return group.error().error;
+    groups.push_back(std::move(*group));
+  }
+  work_for(length);
+  std::vector<TurnTimes> times;
+  for (const perf::CounterGroup& group : groups) {
+    const Result<TurnTimes> told = times_of(group, kernel, place);
+    if (!told) return told.error();
+    times.push_back(*told);
+  }
+  return times;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/cli/log_level.h"
+
+namespace pex::daemon {
+
+class Outbox;
+
+/// Further fields of a line, in their order: {{"interval", "1s"}}. Keys are literals.
+using LogFields = std::vector<std::pair<std::string_view, std::string>>;
+
+/// The log of the program: one line for each event on stderr, in logfmt
+/// (ts=... level=info msg="..." key=value) or as JSON objects. In place of logfmt, when stderr is
+/// the journal of systemd, an entry there with fields of its own (journal.h). Thread-safe while it
+/// has its thread.
+///
+/// Nobody waits for a reader: lines go through a queue to a thread that writes them. When it is
+/// full (4096 lines, 4 MiB), a line is dropped, and a later one says how many were. Where there is
+/// no thread to be had, a line that stderr does not take at once is dropped. spdlog makes the time
+/// stamps; its own queue joins its thread at the end, however long that takes, and has no place for
+/// fields.
+class Log {
+ public:
+  Log(LogLevel lowest, LogFormat format);
+  /// Writes what is queued, for one second at most (outbox.h).
+  ~Log();
+
+  void debug(std::string_view message, const LogFields& fields = {});
+  void info(std::string_view message, const LogFields& fields = {});
+  void warn(std::string_view message, const LogFields& fields = {});
+  void error(std::string_view message, const LogFields& fields = {});
+
+  /// describe(error), with its errno as the last field.
+  void warn(const Error& error, LogFields fields = {});
+  void error(const Error& error, LogFields fields = {});
+
+  /// Lines that were dropped: not accepted in time, or not written.
+  std::uint64_t dropped() const;
+
+ private:
+  struct Sink;
+  void write(LogLevel level, std::string_view message, LogFields fields);
+
+  std::shared_ptr<Sink> sink_;
+  std::unique_ptr<Outbox> outbox_;  ///< none: there was no thread to be had
+};
+
+/// One line without its time: `level=info msg="..." key=value`, or the same as members of a JSON
+/// object. Pure; whatever is not printable() is escaped, so one event is always one line.
+std::string format_line(LogFormat format, LogLevel level, std::string_view message,
+                        const LogFields& fields);
+
+/// ` key=value` for each of the fields, in logfmt.
+std::string logfmt_pairs(const LogFields& fields);
+
+/// Lets each message pass once in a minute, and remembers a bounded number of them: a failure that
+/// comes back at every poll must not flood the log.
+class LogThrottle {
+ public:
+  using Clock = std::chrono::steady_clock;
+  bool passes(const std::string& message, Clock::time_point now);
+
+ private:
+  std::map<std::string, Clock::time_point> passed_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,92 @@
+#include "daemon/log/outbox.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/lockfree/queue.hpp>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/gate.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::chrono::seconds kPatienceAtTheEnd{1};
+
+}  // namespace
+
+struct Outbox::State {
+  explicit State(std::size_t capacity) : jobs(capacity) {}
+
+  void serve();
+  void do_waiting();
+
+  boost::lockfree::queue<Job*, boost::lockfree::fixed_sized<true>> jobs;
+  Gate wake;
+  Gate ended;
+  std::atomic<bool> must_end = false;
+  std::atomic<bool> is_left_behind = false;
+  std::thread thread;
+};
+
+void Outbox::State::serve() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the business of the loop's thread
+  for (;;) {
+    const bool is_last_time = must_end;
+    do_waiting();
+    if (is_last_time) break;
+    wake.pass();
+  }
+  ended.open();
+}
+
+void Outbox::State::do_waiting() {
+  for (Job* job = nullptr; jobs.pop(job);) {
+    (*job)();
+    while (is_left_behind) ::pause();  // main() has returned: nothing may be touched any more
+    delete job;
+  }
+}
+
+Result<std::unique_ptr<Outbox>> Outbox::create(const char* name, std::size_t capacity) {
+  auto state = std::make_shared<State>(capacity);
+  try {
+    state->thread = std::thread([state] { state->serve(); });
+  } catch (const std::system_error& refused) {
+    return Error{refused.code().value(), "start the thread '" + std::string(name) + "'",
+                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+  }
+  ::pthread_setname_np(state->thread.native_handle(), name);
+  return std::unique_ptr<Outbox>{new Outbox(std::move(state))};
+}
+
+Outbox::Outbox(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Outbox::~Outbox() {
+  state_->must_end = true;
+  state_->wake.open();
+  if (state_->ended.pass_until(std::chrono::steady_clock::now() + kPatienceAtTheEnd)) {
+    state_->thread.join();
+    return;
+  }
+  state_->is_left_behind = true;
+  state_->thread.detach();
+}
+
+bool Outbox::post(Job job) {
+  auto* const waiting = new Job(std::move(job));
+  if (!state_->jobs.bounded_push(waiting)) {
+    delete waiting;
+    return false;
+  }
+  state_->wake.open();
+  return true;
+}
+
+}  // namespace pex::daemon

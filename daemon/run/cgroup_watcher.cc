@@ -1,0 +1,94 @@
+#include "daemon/run/cgroup_watcher.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+
+namespace pex::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// Where inotify tells nothing, and for what waits for its turn to be opened.
+constexpr std::chrono::seconds kMaxWait{1};
+
+/// When hundreds come at once, they are opened by the dozen: each look costs the time of a list of
+/// all cgroups.
+constexpr std::chrono::milliseconds kRest{50};
+
+}  // namespace
+
+CgroupWatcher::CgroupWatcher(asio::io_context& loop) : loop_(loop), told_(loop), timer_(loop) {}
+
+void CgroupWatcher::watch(collect::Collector& collector, std::chrono::nanoseconds interval) {
+  stop();
+  collector_ = &collector;
+  polls_are_rare_ = interval > kMaxWait;
+  wait();
+}
+
+/// The kernel may have refused the collector an inotify instance at first, and given it one later.
+void CgroupWatcher::follow_descriptor() {
+  const int descriptor = collector_->descriptor();
+  if (descriptor == followed_ && told_.is_open()) return;
+  followed_ = descriptor;
+  error_code ignored;
+  told_.close(ignored);
+  const int told = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (told < 0) return;  // looking is all there is
+  error_code refused;    // by epoll, which takes memory for it
+  told_.assign(told, refused);
+  if (refused) ::close(told);
+}
+
+void CgroupWatcher::stop() {
+  ++watch_;
+  collector_ = nullptr;
+  timer_.cancel();
+  error_code ignored;
+  told_.close(ignored);
+  followed_ = -1;
+}
+
+void CgroupWatcher::wait() {
+  const std::uint64_t watch = ++watch_;
+  follow_descriptor();
+  if (told_.is_open()) {
+    told_.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [this, watch](const error_code& cancelled) {
+                       if (!cancelled) look(watch);
+                     });
+  }
+  if (told_.is_open() && !polls_are_rare_) return;
+  timer_.expires_after(kMaxWait);
+  timer_.async_wait([this, watch](const error_code& cancelled) {
+    if (cancelled || watch != watch_) return;
+    polls_are_rare_ ? look(watch) : wait();  // by now a poll may have got a descriptor
+  });
+}
+
+/// While a poll is running there is no need for it: that is a look as well, or the next one is
+/// near. Until the next state waits for it again the descriptor is closed: in epoll, each event of
+/// a tenant who makes thousands a second would wake the loop, with nobody waiting for it.
+void CgroupWatcher::look(std::uint64_t watch) {
+  if (watch != watch_) return;
+  watch = ++watch_;
+  timer_.cancel();
+  error_code ignored;
+  told_.close(ignored);
+  const bool started = collector_->look(
+      [this, watch, &loop = loop_] { asio::post(loop, [this, watch] { rest(watch); }); });
+  if (!started) rest(watch);
+}
+
+void CgroupWatcher::rest(std::uint64_t watch) {
+  if (watch != watch_) return;
+  timer_.expires_after(kRest);
+  timer_.async_wait([this, watch](const error_code& cancelled) {
+    if (!cancelled && watch == watch_) wait();
+  });
+}
+
+}  // namespace pex::daemon

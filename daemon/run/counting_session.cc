@@ -1,0 +1,66 @@
+#include "daemon/run/counting_session.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "daemon/run/poll_schedule.h"
+
+namespace pex::daemon {
+namespace {
+
+bool has_probe_in_file(const collect::ScopePlan& plan) {
+  const auto is_in_file = [](const perf::CounterSpec& event) {
+    return event.attributes.probe.starts_with('/');
+  };
+  return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
+    return std::any_of(group.events.begin(), group.events.end(), is_in_file);
+  });
+}
+
+}  // namespace
+
+bool count_alike(const Counting& one, const Counting& other) {
+  const auto what = [](const Counting& counting) {
+    return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
+                    counting.linger, counting.kubernetes, counting.hierarchy);
+  };
+  const collect::CountingPlan& plan = one.plan.counting;
+  return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
+         !has_probe_in_file(plan.cgroup);
+}
+
+Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
+                                perf::PerfKernel& kernel, const Counting* in_force) {
+  const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
+  if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
+    return fits.error();
+  }
+  Counting counting;
+  counting.interval = planned.config.collection.interval;
+  counting.max_age = planned.config.collection.max_age;
+  counting.created = planned.config.openmetrics.created;
+  counting.linger = planned.config.cgroups.linger;
+  counting.kubernetes = planned.config.kubernetes;
+  for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
+  Result<std::optional<cgroup::Hierarchy>> hierarchy =
+      hierarchy_for(planned, roots, kernel, counting.remarks);
+  if (!hierarchy) return hierarchy.error();
+
+  counting.hierarchy = std::move(*hierarchy);
+  counting.plan = planned.plan;
+  if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
+  Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
+      kernel, track_targets(planned, roots, counting.hierarchy),
+      collect::Collector::Patience{.late = late_after(counting.interval)});
+  if (!collector) return collector.error();
+  counting.collector = std::move(*collector);
+  return counting;
+}
+
+void take_over(Counting& in_force, Counting& counting) {
+  counting.collector = std::move(in_force.collector);
+  counting.collector->set_late_after(late_after(counting.interval));
+}
+
+}  // namespace pex::daemon

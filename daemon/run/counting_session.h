@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/hierarchy.h"
+#include "collect/collector.h"
+#include "host/roots.h"
+#include "perf/perf_kernel.h"
+#include "plan/load_plan.h"
+
+namespace pex::daemon {
+
+/// A configuration at work: what a reload replaces as a whole.
+struct Counting {
+  plan::Plan plan;
+  std::chrono::nanoseconds interval{};
+  std::chrono::nanoseconds max_age{};
+  bool created = false;  ///< OpenMetrics tells since when counters count
+  std::chrono::nanoseconds linger{};
+  config::Kubernetes kubernetes;
+  std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
+  std::vector<std::string> remarks;            ///< beside what the plan leaves out, for the log
+  std::unique_ptr<collect::Collector> collector;
+};
+
+/// Whether both open the same counters and publish them as the same series, so that one may go on
+/// in place of the other. Never with a probe in a program's file: it belongs to the file that was
+/// there when it was opened, and not to the one that has replaced it.
+bool count_alike(const Counting& one, const Counting& other);
+
+/// Prepares to count what was planned; no counter is opened before the first poll. Fails when the
+/// machine cannot be read; having no cgroups is a remark. When `in_force` counts alike, there is no
+/// collector: that of `in_force` goes on, with its counters and their totals (take_over()).
+Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
+                                perf::PerfKernel& kernel, const Counting* in_force = nullptr);
+
+/// `counting` goes on with the counters of `in_force`.
+void take_over(Counting& in_force, Counting& counting);
+
+}  // namespace pex::daemon

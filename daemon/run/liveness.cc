@@ -1,0 +1,11 @@
+#include "daemon/run/liveness.h"
+
+namespace pex::daemon {
+
+void Liveness::look(Clock::time_point now, bool is_busy, std::uint64_t steps) {
+  if (!is_busy || steps != steps_) moved_ = now;
+  steps_ = steps;
+  is_alive_ = now - moved_ < patience_;
+}
+
+}  // namespace pex::daemon

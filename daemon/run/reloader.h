@@ -1,0 +1,79 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/run/counting_session.h"
+
+namespace pex::daemon {
+
+/// Puts a new configuration in the place of the one in force while the loop goes on serving:
+///
+///   request() --> plan, on a thread of its own --> nothing to close --> adopt --> answer
+///                        |                         |
+///                        v mistakes                v else
+///                      answer          close the old counters, on that thread --> adopt --> answer
+///
+/// Old counters are closed before adopt(), so before new ones are opened: both at once could be
+/// more than the limits allow. One reload at a time; requests that come meanwhile get the outcome
+/// of one more, which begins after it, as the file may have changed since. For clients, who may be
+/// unauthenticated, one begins each second at most: planning opens and tries counters.
+class Reloader {
+ public:
+  using Outcome = Result<void, std::vector<Error>>;
+  using Answer = std::function<void(const Outcome&)>;
+  using Clock = std::chrono::steady_clock;
+
+  struct Steps {
+    std::function<void()> begin;  ///< on the loop, as are all but the next
+    std::function<Result<Counting, std::vector<Error>>()> plan;
+    /// What counted until now, if the new counting does not take it over.
+    std::function<std::unique_ptr<collect::Collector>(Counting& counting)> release;
+    std::function<void(Counting counting)> adopt;
+    /// CPUs whose workers hang, and hold their counters (Collector::end()).
+    std::function<void(const std::vector<int>& cpus)> left_behind;
+    std::function<void(const Outcome& outcome)> end;
+  };
+
+  Reloader(boost::asio::io_context& loop, Steps steps);
+  /// Waits for what its thread is doing.
+  ~Reloader();
+
+  /// Called on the loop, as `answer` is.
+  void request(Answer answer, Clock::time_point now);
+  /// For a client. False: it comes too soon after the last one, and `answer` is not called.
+  bool request_for_client(Answer answer, Clock::time_point now);
+  bool is_running() const { return is_running_; }
+
+  /// Begins no more.
+  void stop();
+
+  static constexpr std::chrono::seconds kBetweenClients{1};
+
+ private:
+  bool is_too_soon(Clock::time_point now) const { return now < began_ + kBetweenClients; }
+  void begin(Clock::time_point now);
+  void begin_next(Clock::time_point now);
+  void use(Result<Counting, std::vector<Error>> planned);
+  void adopt(Counting counting);
+  void end(const Outcome& outcome);
+
+  boost::asio::io_context& loop_;
+  Steps steps_;
+  std::vector<Answer> answered_now_;
+  std::vector<Answer> answered_next_;
+  Clock::time_point began_ = Clock::time_point::min() + kBetweenClients;  ///< the last one
+  boost::asio::steady_timer pause_;  ///< before the next one, where only clients wait for it
+  bool is_next_for_clients_ = true;
+  bool is_running_ = false;
+  bool is_stopped_ = false;
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace pex::daemon

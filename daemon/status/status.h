@@ -1,0 +1,195 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collect/poll_report.h"
+#include "collect/snapshot.h"
+#include "config/web_protections.h"
+#include "daemon/status/moment.h"
+#include "history/activity.h"
+#include "host/self_process.h"
+#include "plan/plan.h"
+
+namespace pex::daemon {
+
+/// The configuration in force, and how the last try to load one went.
+struct ConfigurationLoad {
+  std::string file;  ///< empty: the embedded default
+  Moment in_force_since;
+  Moment last_tried;
+  std::vector<std::string> mistakes;  ///< of the last try; none when it succeeded
+};
+
+/// The web configuration in force, which is not what stands in the file after a load that failed.
+struct WebConfigurationLoad {
+  ConfigurationLoad load;
+  std::vector<config::ProtectionState> protections;  ///< in force
+  std::vector<std::string> downgrades;               ///< that the load in force has brought
+};
+
+/// What has become of the polls since the start, whatever was counted meanwhile.
+struct Polled {
+  collect::PollReport::State last;
+  std::uint64_t polls = 0;
+  std::uint64_t overruns = 0;
+  std::uint64_t cgroups_missed = 0;
+};
+
+/// What the running program knows, from which its status is made.
+struct Known {
+  std::string version;
+  Moment now;
+  Moment started;
+  const plan::Plan& plan;
+  std::span<const std::string> remarks;                  ///< Counting::remarks
+  const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
+  std::chrono::steady_clock::time_point polled_at = {};  ///< when it came
+  const history::Activity& activity;
+  Polled polled;
+  std::chrono::nanoseconds interval{};
+  std::string telemetry_path;
+  ConfigurationLoad configuration;
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
+  std::optional<host::SelfProcess> process;
+};
+
+/// All that the status page and its JSON tell, and nothing about how. What is not known is nothing,
+/// never 0. Texts are as the kernel and the operator gave them: any bytes.
+struct Status {
+  struct Event {
+    std::string name;    ///< "cycles"
+    std::string metric;  ///< "perf_cpu_cycles_total"
+  };
+
+  /// Where a group counts.
+  struct Targets {
+    std::size_t rows = 0;     ///< parts of the machine, or cgroups that are there
+    std::size_t wanted = 0;   ///< each a CPU, or a cgroup on a CPU
+    std::size_t counted = 0;  ///< those of them where it is open
+  };
+
+  /// One group as it is opened, in one scope: a configured one, or a part of it.
+  struct Group {
+    std::string name;  ///< "core/2" for the second piece of one that was split
+    Scope scope = {};
+    std::optional<Aggregation> aggregation;  ///< of scope cpu
+    std::string pmu;                         ///< that it is bound to; empty: none
+    std::vector<Event> events;
+    std::optional<Targets> targets;  ///< nothing before the first poll
+    bool shares_pmu = false;         ///< can lose the PMU; what cannot always counts
+    bool is_pinned = false;
+    std::optional<collect::GroupTimes> times;  ///< of all rows that are there
+    std::optional<double> recent_running_ratio;
+
+    std::optional<double> coverage_ratio() const;
+    std::optional<double> running_ratio() const;
+  };
+
+  /// Events that are not counted for one and the same reason.
+  struct NotCounted {
+    std::vector<std::string> events;
+    std::vector<std::string> groups;  ///< configured ones that they belong to
+    int code = 0;                     ///< errno, or 0
+    std::string reason;
+    std::string remedy;  ///< empty when there is nothing to advise
+  };
+
+  struct Pmu {
+    std::string name;
+    std::vector<int> cpus;  ///< those where it is read
+  };
+
+  struct Machine {
+    std::vector<int> online_cpus;
+    std::vector<Pmu> pmus;                ///< that groups are bound to
+    std::vector<int> late_cpus = {};      ///< whose totals are those of an earlier poll
+    std::vector<int> left_out_cpus = {};  ///< by the configuration
+  };
+
+  struct BusyCgroup {
+    std::string path;
+    std::vector<cgroup::Label> labels;
+    bool is_gone = false;  ///< its series linger
+    history::Rates recent;
+    history::Activity::Points points;  ///< of the measure they are ranked by, as Use::ages
+  };
+
+  /// What is done per second; "recent" as Activity has it.
+  struct Use {
+    history::Activity::Seconds recent{};
+    history::Activity::Seconds span{};
+    std::vector<history::Activity::Seconds> ages;
+    history::Rates host;
+    history::Activity::Points host_cycles;
+    std::optional<history::Activity::Measure>
+        ranked_by;                    ///< nothing when no cgroup can be compared
+    std::vector<BusyCgroup> cgroups;  ///< the busiest, at most kMaxBusy
+  };
+
+  struct Cgroups {
+    std::size_t counted = 0;
+    std::size_t waiting = 0;
+    std::size_t lingering = 0;
+    std::size_t left_out = 0;
+    std::size_t unreadable = 0;
+    collect::PollReport::CgroupDirectories directories = {};
+
+    /// Directories of the tree, with all below them.
+    std::size_t not_followed() const {
+      return directories.beyond_limit + directories.path_too_long;
+    }
+
+    std::string left_out_by;                  ///< name of the limit; empty: none
+    std::vector<std::string> left_out_paths;  ///< of Discovery::Found
+  };
+
+  struct Limits {
+    std::optional<std::uint64_t> open_files;
+    std::optional<std::uint64_t> max_open_files;
+    std::optional<std::size_t> open_events;  ///< nothing before the first poll
+    std::size_t max_open_events = 0;
+    std::optional<std::size_t> series;  ///< likewise
+    std::size_t max_series = 0;
+    std::size_t max_cgroups = 0;
+  };
+
+  struct Poll {
+    std::chrono::nanoseconds duration{};
+    Moment taken;
+    std::size_t groups_off_pmu = 0;
+    std::size_t targets_in_turns = 0;
+  };
+
+  static constexpr std::size_t kMaxBusy = 20;
+
+  std::string version;
+  Moment now;
+  Moment started;
+  std::chrono::nanoseconds interval{};
+  std::uint64_t polls = 0;
+  std::uint64_t overruns = 0;
+  std::optional<Poll> last_poll;       ///< nothing before the first
+  std::optional<Machine> machine;      ///< likewise
+  std::vector<std::string> reference;  ///< what counts are scaled by; empty: time alone
+  std::vector<Group> groups;
+  std::vector<NotCounted> not_counted;
+  std::vector<std::string> remarks;
+  Use use;
+  std::optional<Cgroups> cgroups;    ///< nothing before the first poll
+  std::uint64_t cgroups_missed = 0;  ///< since the start
+  Limits limits;
+  ConfigurationLoad configuration;
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
+  std::string telemetry_path;
+};
+
+Status make_status(const Known& known);
+
+}  // namespace pex::daemon

@@ -1,0 +1,276 @@
+#include "daemon/status/status_json.h"
+
+#include <boost/json.hpp>
+#include <cmath>
+
+#include "base/utf8.h"
+#include "daemon/status/status_links.h"
+#include "exposition/metric_names.h"
+#include "host/cpu_list.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kStatusVersion = 1;
+
+json::string text(std::string_view bytes) { return json::string(as_utf8(bytes)); }
+
+json::value text_or_null(std::string_view bytes) {
+  return bytes.empty() ? json::value() : json::value(text(bytes));
+}
+
+/// JSON has no other numbers than finite ones.
+json::value number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? json::value(*value) : json::value();
+}
+
+json::value whole(std::optional<std::uint64_t> value) {
+  return value ? json::value(*value) : json::value();
+}
+
+double seconds(std::chrono::duration<double> duration) { return duration.count(); }
+
+double timestamp(std::chrono::system_clock::time_point time) {
+  return seconds(time.time_since_epoch());
+}
+
+/// To the millisecond: a point's age is not known better.
+double rounded(history::Activity::Seconds age) { return std::round(age.count() * 1e3) / 1e3; }
+
+json::array texts(const std::vector<std::string>& list) {
+  json::array array;
+  for (const std::string& each : list) array.push_back(text(each));
+  return array;
+}
+
+json::array numbers(const history::Activity::Points& points) {
+  json::array array;
+  for (const std::optional<double>& point : points) array.push_back(number(point));
+  return array;
+}
+
+json::object labels(const std::vector<cgroup::Label>& list) {
+  json::object object;
+  for (const auto& [name, value] : list) object[text(name)] = text(value);
+  return object;
+}
+
+json::array pmus(const std::vector<Status::Pmu>& list) {
+  json::array array;
+  for (const Status::Pmu& pmu : list) {
+    array.push_back(
+        json::object{{"name", text(pmu.name)}, {"cpus", host::format_cpu_list(pmu.cpus)}});
+  }
+  return array;
+}
+
+json::object machine(const Status& status) {
+  json::object object{{"online_cpus", nullptr},
+                      {"cpus_online", nullptr},
+                      {"late_cpus", nullptr},
+                      {"left_out_cpus", nullptr},
+                      {"pmus", nullptr}};
+  if (status.machine) {
+    object["online_cpus"] = host::format_cpu_list(status.machine->online_cpus);
+    object["cpus_online"] = status.machine->online_cpus.size();
+    object["late_cpus"] = host::format_cpu_list(status.machine->late_cpus);
+    object["left_out_cpus"] = host::format_cpu_list(status.machine->left_out_cpus);
+    object["pmus"] = pmus(status.machine->pmus);
+  }
+  object["reference_events"] = texts(status.reference);
+  return object;
+}
+
+json::array events(const std::vector<Status::Event>& list) {
+  json::array array;
+  for (const Status::Event& event : list) {
+    array.push_back(json::object{{"event", text(event.name)}, {"metric", text(event.metric)}});
+  }
+  return array;
+}
+
+/// A member of what may not be known.
+template <typename Of>
+json::value count(const std::optional<Of>& of, std::size_t Of::*member) {
+  return of ? json::value((*of).*member) : json::value();
+}
+
+json::object group(const Status::Group& group) {
+  const auto time = [&](std::chrono::nanoseconds collect::GroupTimes::*member) {
+    return group.times ? json::value(seconds((*group.times).*member)) : json::value();
+  };
+  json::object object{
+      {"group", text(group.name)},
+      {"scope", name_of(group.scope)},
+      {"aggregate", group.aggregation ? json::value(name_of(*group.aggregation)) : json::value()},
+      {"pmu", text_or_null(group.pmu)},
+      {"events", events(group.events)},
+      {"rows", count(group.targets, &Status::Targets::rows)},
+      {"targets_wanted", count(group.targets, &Status::Targets::wanted)},
+      {"targets_counted", count(group.targets, &Status::Targets::counted)},
+      {"coverage_ratio", number(group.coverage_ratio())},
+      {"shares_pmu", group.shares_pmu},
+      {"pinned", group.is_pinned}};
+  object["enabled_seconds"] = time(&collect::GroupTimes::enabled);
+  object["running_seconds"] = time(&collect::GroupTimes::running);
+  object["imputed_seconds"] = time(&collect::GroupTimes::imputed);
+  object["unmeasured_seconds"] = time(&collect::GroupTimes::unmeasured);
+  object["running_ratio"] = number(group.running_ratio());
+  object["recent_running_ratio"] = number(group.recent_running_ratio);
+  return object;
+}
+
+json::array groups(const Status& status) {
+  json::array array;
+  for (const Status::Group& each : status.groups) array.push_back(group(each));
+  return array;
+}
+
+json::array not_counted(const Status& status) {
+  json::array array;
+  for (const Status::NotCounted& each : status.not_counted) {
+    array.push_back(
+        json::object{{"events", texts(each.events)},
+                     {"groups", texts(each.groups)},
+                     {"errno", each.code == 0 ? json::value() : json::value(errno_name(each.code))},
+                     {"reason", text(each.reason)},
+                     {"remedy", text_or_null(each.remedy)}});
+  }
+  return array;
+}
+
+void add_rates(const history::Rates& of, json::object& object) {
+  object["cycles_per_second"] = number(of.cycles);
+  object["instructions_per_second"] = number(of.instructions);
+  object["instructions_per_cycle"] = number(of.instructions_per_cycle);
+}
+
+/// The key of a rate that cgroups can be ranked by.
+json::value ranked_by(std::optional<history::Activity::Measure> measure) {
+  if (!measure) return {};
+  return *measure == history::Activity::Measure::kCpuTime ? "cpu_seconds_per_second"
+                                                          : "cycles_per_second";
+}
+
+json::array busiest(const std::vector<Status::BusyCgroup>& list) {
+  json::array array;
+  for (const Status::BusyCgroup& busy : list) {
+    json::object object{
+        {"cgroup", text(busy.path)}, {"labels", labels(busy.labels)}, {"gone", busy.is_gone}};
+    object["cpu_seconds_per_second"] = number(busy.recent.cpus);
+    add_rates(busy.recent, object);
+    object["points"] = numbers(busy.points);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+json::object activity(const Status::Use& use) {
+  json::array ages;
+  for (const history::Activity::Seconds age : use.ages) ages.push_back(rounded(age));
+  json::object host;  // without CPU time: its clock never rests
+  add_rates(use.host, host);
+  host["points"] = numbers(use.host_cycles);
+  return {{"recent_seconds", rounded(use.recent)}, {"span_seconds", rounded(use.span)},
+          {"point_ages_seconds", std::move(ages)}, {"host", std::move(host)},
+          {"ranked_by", ranked_by(use.ranked_by)}, {"top_cgroups", busiest(use.cgroups)}};
+}
+
+json::object directories(const collect::PollReport::CgroupDirectories& of) {
+  return {{"followed", of.followed},
+          {"unwatched", of.unwatched},
+          {"beyond_limit", of.beyond_limit},
+          {"path_too_long", of.path_too_long}};
+}
+
+json::object cgroups(const Status& status) {
+  using Cgroups = Status::Cgroups;
+  const std::optional<Cgroups>& of = status.cgroups;
+  return {{"counted", count(of, &Cgroups::counted)},
+          {"waiting", count(of, &Cgroups::waiting)},
+          {"lingering", count(of, &Cgroups::lingering)},
+          {"left_out", count(of, &Cgroups::left_out)},
+          {"left_out_by", of ? text_or_null(of->left_out_by) : json::value()},
+          {"left_out_paths", of ? json::value(texts(of->left_out_paths)) : json::value()},
+          {"unreadable", count(of, &Cgroups::unreadable)},
+          {"directories", of ? directories(of->directories) : json::value()},
+          {"missed_total", status.cgroups_missed}};
+}
+
+json::object limits(const Status::Limits& of) {
+  return {{"open_files", whole(of.open_files)},   {"open_files_limit", whole(of.max_open_files)},
+          {"open_events", whole(of.open_events)}, {"open_events_limit", of.max_open_events},
+          {"series", whole(of.series)},           {"series_limit", of.max_series},
+          {"cgroups_limit", of.max_cgroups}};
+}
+
+json::value last_poll(const Status& status) {
+  if (!status.last_poll) return {};
+  const Status::Poll& poll = *status.last_poll;
+  return json::object{{"timestamp_seconds", timestamp(poll.taken.at)},
+                      {"age_seconds", seconds(status.now - poll.taken)},
+                      {"duration_seconds", seconds(poll.duration)},
+                      {"groups_off_pmu", poll.groups_off_pmu},
+                      {"targets_in_turns", poll.targets_in_turns}};
+}
+
+json::object polls(const Status& status) {
+  return {{"interval_seconds", seconds(status.interval)},
+          {"polls_total", status.polls},
+          {"overruns_total", status.overruns},
+          {"last", last_poll(status)}};
+}
+
+json::object configuration(const ConfigurationLoad& load) {
+  return {{"file", text_or_null(load.file)},
+          {"in_force_since_timestamp_seconds", timestamp(load.in_force_since.at)},
+          {"last_load_timestamp_seconds", timestamp(load.last_tried.at)},
+          {"last_load_successful", load.mistakes.empty()},
+          {"mistakes", texts(load.mistakes)}};
+}
+
+json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
+  if (!web) return {};
+  json::object object = configuration(web->load);
+  json::array protections;
+  for (const config::ProtectionState& each : web->protections) {
+    protections.push_back(
+        json::object{{"protection", each.protection}, {"state", text(each.state)}});
+  }
+  object["protections"] = std::move(protections);
+  object["downgrades"] = texts(web->downgrades);
+  return object;
+}
+
+json::object links(const Status& status) {
+  json::object object;
+  for (const Link& link : links_of(status)) object[link.key] = text(link.path);
+  return object;
+}
+
+}  // namespace
+
+std::string status_json(const Status& status) {
+  const json::object object{{"status_version", kStatusVersion},
+                            {"name", "perf_event_exporter"},
+                            {"version", text(status.version)},
+                            {"timestamp_seconds", timestamp(status.now.at)},
+                            {"start_timestamp_seconds", timestamp(status.started.at)},
+                            {"uptime_seconds", seconds(status.now - status.started)},
+                            {"machine", machine(status)},
+                            {"groups", groups(status)},
+                            {"not_counted", not_counted(status)},
+                            {"remarks", texts(status.remarks)},
+                            {"activity", activity(status.use)},
+                            {"cgroups", cgroups(status)},
+                            {"limits", limits(status.limits)},
+                            {"polls", polls(status)},
+                            {"configuration", configuration(status.configuration)},
+                            {"web_configuration", web_configuration(status.web_configuration)},
+                            {"links", links(status)}};
+  return printable(json::serialize(object)) + '\n';  // also for who reads it in a terminal
+}
+
+}  // namespace pex::daemon

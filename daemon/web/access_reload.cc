@@ -1,0 +1,256 @@
+#include "daemon/web/access_reload.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "config/web_config.h"
+#include "daemon/web/exposed_file.h"
+
+namespace pex::daemon {
+namespace {
+
+using config::WebConfig;
+
+access::Pem pem_of(const config::FileOrText& source) { return {source.file, source.text}; }
+
+access::ClientCertificate client_certificate_of(config::ClientAuth auth) {
+  switch (auth) {
+    case config::ClientAuth::kNoClientCert:
+      break;
+    case config::ClientAuth::kRequestClientCert:
+      return access::ClientCertificate::kRequested;
+    case config::ClientAuth::kRequireAnyClientCert:
+      return access::ClientCertificate::kAny;
+    case config::ClientAuth::kVerifyClientCertIfGiven:
+      return access::ClientCertificate::kVerifiedIfGiven;
+    case config::ClientAuth::kRequireAndVerifyClientCert:
+      return access::ClientCertificate::kRequiredAndVerified;
+  }
+  return access::ClientCertificate::kNone;
+}
+
+access::TlsVersion version_of(config::TlsVersion version) {
+  switch (version) {
+    case config::TlsVersion::kTls10:
+      return access::TlsVersion::kTls10;
+    case config::TlsVersion::kTls11:
+      return access::TlsVersion::kTls11;
+    case config::TlsVersion::kTls12:
+      return access::TlsVersion::kTls12;
+    case config::TlsVersion::kTls13:
+      break;
+  }
+  return access::TlsVersion::kTls13;
+}
+
+access::TlsSettings settings_of(const config::WebTls& tls) {
+  return {.certificate = pem_of(tls.certificate),
+          .key = pem_of(tls.key),
+          .client_ca = pem_of(tls.client_ca),
+          .client_certificate = client_certificate_of(tls.client_auth),
+          .client_allowed_sans = tls.client_allowed_sans,
+          .min_version = version_of(tls.min_version),
+          .max_version = version_of(tls.max_version),
+          .ciphers = tls.ciphers,
+          .curves = tls.curves,
+          .prefer_server_ciphers = tls.prefer_server_ciphers};
+}
+
+access::AccessSettings settings_of(const WebConfig& config) {
+  access::AccessSettings settings;
+  settings.users = config.users;
+  settings.headers = config.headers;
+  if (config.tls) settings.tls = settings_of(*config.tls);
+  if (config.rate_limit && config.rate_limit->interval.count() > 0) {
+    settings.rate_limit = {config.rate_limit->interval, config.rate_limit->burst};
+  }
+  return settings;
+}
+
+/// Much longer than a shortage of descriptors takes to pass, and as often as anybody wants to be
+/// told.
+constexpr std::chrono::seconds kRetryAfter{10};
+
+/// Whether a system call failed for a reason that no change of a file ends: a lack of descriptors.
+bool may_pass(const std::vector<Error>& errors) {
+  return std::any_of(errors.begin(), errors.end(), [](const Error& error) {
+    return error.code != 0 && error.code != ENOENT && error.code != EINVAL;
+  });
+}
+
+void stamp_files_of(const config::WebTls& tls, FileFingerprints& stamps) {
+  for (const config::FileOrText* each : {&tls.certificate, &tls.key, &tls.client_ca}) {
+    if (!each->file.empty()) stamps.add(each->file);
+  }
+}
+
+/// Passwords can be guessed from their hashes.
+bool holds_secrets(const WebConfig& config) {
+  return !config.users.empty() || (config.tls && !config.tls->key.text.empty());
+}
+
+void remark_if_exposed(const std::string& what, const std::string& file,
+                       std::vector<std::string>& remarks) {
+  if (!is_readable_by_all(file)) return;
+  remarks.push_back(describe({0, what + " '" + file + "' can be read by every user of this machine",
+                              "chmod o-r " + file +
+                                  "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an "
+                                  "'fsGroup'"}));
+}
+
+std::vector<std::string> remarks_on(const std::string& file, WebConfig& config) {
+  std::vector<std::string> remarks = std::move(config.remarks);
+  if (holds_secrets(config)) remark_if_exposed("the web configuration", file, remarks);
+  if (config.tls && !config.tls->key.file.empty()) {
+    remark_if_exposed("the key", config.tls->key.file, remarks);
+  }
+  return remarks;
+}
+
+bool opens_any(const std::vector<config::Downgrade>& downgrades) {
+  return std::any_of(downgrades.begin(), downgrades.end(),
+                     [](const config::Downgrade& each) { return each.opens; });
+}
+
+std::string needless_downgrade_flag(const std::string& file) {
+  return describe(
+      {0,
+       "the web configuration '" + file +
+           "' contains 'allow_downgrade: true', although it removes no protection",
+       "remove the key: while it is there, a truncated file can switch off TLS or logins"});
+}
+
+std::string no_protection_warning(const std::string& file) {
+  return describe({0,
+                   "the web configuration '" + file +
+                       "' has neither TLS nor users: anyone who can connect to this server can "
+                       "read all metrics over plain HTTP",
+                   "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
+}
+
+}  // namespace
+
+/// What one reading of the file, and of those that it names, gave. Each is stamped before it is
+/// read, so that a change in between is seen afterwards.
+struct AccessReload::Reading {
+  FileFingerprints stamps;
+  Result<std::shared_ptr<const access::Access>, std::vector<Error>> access = access::open_access();
+  config::WebProtections protections;
+  bool allows_downgrade = false;
+  std::vector<std::string> remarks;
+};
+
+AccessReload::Reading AccessReload::read(const std::string& file) {
+  Reading reading;
+  reading.stamps.add(file);
+  config::LoadedWebConfig loaded = config::load_web_config_file(file);
+  if (!loaded.mistakes.empty()) {
+    reading.access = std::move(loaded.mistakes);
+    return reading;
+  }
+  WebConfig& config = loaded.config;
+  if (config.tls) stamp_files_of(*config.tls, reading.stamps);
+  reading.protections = config::protections_of(config);
+  reading.allows_downgrade = config.allow_downgrade;
+  reading.remarks = remarks_on(file, config);
+  auto access = access::make_access(settings_of(config));
+  if (access) {
+    reading.access = *std::move(access);
+  } else {
+    reading.access = std::vector{access.error()};
+  }
+  return reading;
+}
+
+Result<AccessReload, std::vector<Error>> AccessReload::load(const std::string& file,
+                                                            std::vector<std::string>& remarks) {
+  Reading reading = read(file);
+  if (!reading.access) return reading.access.error();
+  remarks = std::move(reading.remarks);
+  if (!reading.protections.tls && reading.protections.users == 0) {
+    remarks.push_back(no_protection_warning(file));
+  }
+  if (reading.allows_downgrade) remarks.push_back(needless_downgrade_flag(file));
+  AccessReload access;
+  access.file_ = file;
+  access.stamps_ = std::move(reading.stamps);
+  access.in_force_ = std::move(reading.protections);
+  access.access_ = *std::move(reading.access);
+  return access;
+}
+
+std::shared_ptr<const access::Access> AccessReload::current(const OnReload& on_reload,
+                                                            const Moment& now) {
+  if (has_file()) look(on_reload, now);
+  return access_;
+}
+
+/// A file may change, or name other files, while it is read: then the next look decides.
+void AccessReload::look(const OnReload& on_reload, const Moment& now) {
+  const FileFingerprints seen = (pending_ ? pending_->stamps : stamps_).again();
+  const bool retries = retry_at_ && now.steady >= *retry_at_;
+  const bool was_reported = pending_ && pending_->is_reported;  // which is not true any more
+  if (seen == stamps_ && !retries && !was_reported) return pending_.reset();
+  if (!has_stood_still(seen, now)) return report_unstable(on_reload, now);
+  Reading reading = read(file_);
+  const bool is_whole = reading.stamps == reading.stamps.again();
+  if (!is_whole || !has_stood_still(reading.stamps, now)) return report_unstable(on_reload, now);
+  settle(std::move(reading), on_reload, now);
+}
+
+/// By the clock of the files, so that an old change holds at once; or, where that clock is ahead of
+/// ours and where a file is not there, by our own.
+bool AccessReload::has_stood_still(const FileFingerprints& seen, const Moment& now) {
+  if (!pending_) pending_ = Pending{seen, now.steady, now.steady};
+  if (pending_->stamps != seen) {
+    pending_->stamps = seen;
+    pending_->since = now.steady;
+  }
+  return seen.are_older_than(now.at - kStandsStill) || now.steady - pending_->since >= kStandsStill;
+}
+
+void AccessReload::report_unstable(const OnReload& on_reload, const Moment& now) {
+  if (pending_->is_reported || now.steady - pending_->first < kReportUnstableAfter) return;
+  pending_->is_reported = true;
+  Reload reload;
+  reload.mistakes = {{0,
+                      "the web configuration '" + file_ +
+                          "', or a file that it names, has kept changing for a minute, so it is "
+                          "not read",
+                      "find out which program writes to it; the file is read once it has not "
+                      "changed for one second"}};
+  on_reload(reload);
+}
+
+void AccessReload::settle(Reading reading, const OnReload& on_reload, const Moment& now) {
+  pending_.reset();
+  retry_at_.reset();
+  stamps_ = std::move(reading.stamps);
+  if (!reading.access && may_pass(reading.access.error())) retry_at_ = now.steady + kRetryAfter;
+  on_reload(decide(reading));
+}
+
+/// What is in force is what a change is compared with, so that no number of small steps leads
+/// where one step may not.
+AccessReload::Reload AccessReload::decide(Reading& reading) {
+  Reload reload;
+  if (!reading.access) {
+    reload.mistakes = std::move(reading.access.error());
+    return reload;
+  }
+  reload.downgrades = config::downgrades(in_force_, reading.protections);
+  const bool opens = opens_any(reload.downgrades);
+  if (opens && !reading.allows_downgrade) {
+    std::erase_if(reload.downgrades, [](const config::Downgrade& each) { return !each.opens; });
+    return reload;
+  }
+  reload.is_adopted = true;
+  reload.remarks = std::move(reading.remarks);
+  if (reading.allows_downgrade && !opens) reload.remarks.push_back(needless_downgrade_flag(file_));
+  in_force_ = std::move(reading.protections);
+  access_ = *std::move(reading.access);
+  return reload;
+}
+
+}  // namespace pex::daemon

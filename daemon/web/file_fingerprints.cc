@@ -1,0 +1,45 @@
+#include "daemon/web/file_fingerprints.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+namespace pex::daemon {
+namespace {
+
+/// A time that is too far away for it is the last one that is not.
+long long nanoseconds(const timespec& time) {
+  constexpr long long kFarthest = 9'000'000'000;  // seconds: the year 2255
+  return std::clamp<long long>(time.tv_sec, -kFarthest, kFarthest) * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
+
+void FileFingerprints::add(std::string path) {
+  const Stamp stamp = read(path);
+  files_.emplace_back(std::move(path), stamp);
+}
+
+FileFingerprints FileFingerprints::again() const {
+  FileFingerprints now;
+  for (const auto& [path, stamp] : files_) now.add(path);
+  return now;
+}
+
+/// By both times: a copy can set the one back, and some file systems do not keep the other.
+bool FileFingerprints::are_older_than(std::chrono::system_clock::time_point time) const {
+  const long long limit =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  return std::all_of(files_.begin(), files_.end(), [&](const auto& file) {
+    const Stamp& stamp = file.second;
+    return stamp.bytes >= 0 && stamp.modified_ns < limit && stamp.changed_ns < limit;
+  });
+}
+
+FileFingerprints::Stamp FileFingerprints::read(const std::string& path) {
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) return {};
+  return {now.st_dev, now.st_ino, now.st_size, nanoseconds(now.st_mtim), nanoseconds(now.st_ctim)};
+}
+
+}  // namespace pex::daemon

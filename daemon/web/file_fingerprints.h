@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pex::daemon {
+
+/// Tells whether files have changed: their device, inode, size and times, those of what a link
+/// points to. A file that is not there is a state as well.
+class FileFingerprints {
+ public:
+  /// One more file, as it is now.
+  void add(std::string path);
+
+  /// The same files, as they are now.
+  FileFingerprints again() const;
+
+  /// Whether all of them are there, and nobody has changed one at or after `time`.
+  bool are_older_than(std::chrono::system_clock::time_point time) const;
+
+  bool operator==(const FileFingerprints&) const = default;
+
+ private:
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t bytes = -1;  ///< -1: not there
+    long long modified_ns = 0;
+    long long changed_ns = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp read(const std::string& path);
+
+  std::vector<std::pair<std::string, Stamp>> files_;
+};
+
+}  // namespace pex::daemon

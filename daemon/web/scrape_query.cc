@@ -1,0 +1,46 @@
+#include "daemon/web/scrape_query.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "http/negotiation.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::string_view kOnly = "collect[]";
+constexpr std::string_view kAllBut = "exclude[]";
+
+using Names = std::set<std::string, std::less<>>;
+
+std::string listed(const Names& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
+Result<exposition::Selection> selection_of(std::string_view query, const Names& known) {
+  using exposition::Selection;
+  const std::vector<std::string> wanted = http::query_values(query, kOnly);
+  const std::vector<std::string> unwanted = http::query_values(query, kAllBut);
+  if (!wanted.empty() && !unwanted.empty()) {
+    return Error{0, "collect[] and exclude[] do not go together", "write one of them"};
+  }
+  if (wanted.empty() && unwanted.empty()) return Selection{};
+
+  const std::vector<std::string>& named = wanted.empty() ? unwanted : wanted;
+  const bool are_known = std::all_of(named.begin(), named.end(),
+                                     [&](const std::string& name) { return known.contains(name); });
+  if (!are_known) {
+    // Without the name: what a client sent is not repeated to it.
+    return Error{0, "a group in collect[] or exclude[] is not configured",
+                 "write one of " + listed(known)};
+  }
+  return Selection{wanted.empty() ? Selection::Rule::kAllBut : Selection::Rule::kOnly,
+                   {named.begin(), named.end()}};
+}
+
+}  // namespace pex::daemon

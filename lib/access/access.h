@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pex::access {
+
+/// Text in the PEM format, from a file or as it stands.
+struct Pem {
+  std::string file{};  ///< read by make_access; empty: `text` holds it
+  std::string text{};
+
+  bool empty() const { return file.empty() && text.empty(); }
+};
+
+/// What is asked of a client for its certificate; the names are those of Go's crypto/tls.
+enum class ClientCertificate {
+  kNone,                ///< NoClientCert
+  kRequested,           ///< RequestClientCert: asked for, and neither needed nor verified
+  kAny,                 ///< RequireAnyClientCert: needed, not verified
+  kVerifiedIfGiven,     ///< VerifyClientCertIfGiven
+  kRequiredAndVerified  ///< RequireAndVerifyClientCert
+};
+
+/// Versions of TLS as on the wire (RFC 8446, 4.1.2).
+enum class TlsVersion : std::uint16_t {
+  kTls10 = 0x0301,
+  kTls11 = 0x0302,
+  kTls12 = 0x0303,
+  kTls13 = 0x0304,
+};
+
+struct TlsSettings {
+  Pem certificate{};  ///< with the chain behind it
+  Pem key{};
+  Pem client_ca{};  ///< empty: no authority, so no certificate of a client is verified by it
+  ClientCertificate client_certificate = ClientCertificate::kNone;
+  std::vector<std::string> client_allowed_sans{};  ///< a verified client needs one; empty: any
+  TlsVersion min_version = TlsVersion::kTls12;
+  TlsVersion max_version = TlsVersion::kTls13;
+  /// For TLS 1.2 and before, as OpenSSL names them; empty: ECDHE with AES-GCM or ChaCha20-Poly1305,
+  /// and with AES-CBC and SHA-1 as well where `min_version` is before TLS 1.2.
+  std::vector<std::string> ciphers{};
+  std::vector<std::string> curves{};  ///< as OpenSSL names them, best first; empty: its own
+  bool prefer_server_ciphers = true;
+};
+
+/// A bucket of tokens, of which each request takes one, but for those of routes that need no login
+/// (see Route), so that probes are always answered. Beyond: 429.
+struct RateLimit {
+  std::chrono::nanoseconds interval{};  ///< in which one token comes; > 0
+  unsigned burst = 1;                   ///< tokens that fit; >= 1
+};
+
+/// Who may come in, and how: the web configuration in plain values.
+struct AccessSettings {
+  std::optional<TlsSettings> tls{};  ///< nothing: plain HTTP
+  /// Name -> bcrypt hash ($2a$, $2b$, $2y$); empty: no login.
+  std::map<std::string, std::string> users{};
+  std::vector<std::pair<std::string, std::string>> headers{};  ///< of every response
+  std::optional<RateLimit> rate_limit{};
+};
+
+/// The same, made ready; immutable.
+class Access;
+
+/// Reads certificates and keys. Fails when one cannot be read, is no PEM, does not match the other
+/// or is more than OpenSSL takes; what was attempted names the file, the remedy the key.
+Result<std::shared_ptr<const Access>> make_access(AccessSettings settings);
+
+/// Whether a client can come in that has neither a password nor a verified certificate.
+bool allows_anonymous(const Access& access);
+
+/// Plain HTTP for everybody.
+std::shared_ptr<const Access> open_access();
+
+}  // namespace pex::access

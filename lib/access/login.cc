@@ -1,0 +1,214 @@
+#include "access/login.h"
+
+#include <crypt.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <boost/asio/post.hpp>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/text.h"
+
+namespace pex::access {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::string_view kScheme = "basic ";
+constexpr std::string_view kLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// All of its memory: what was moved out of a short string is still there, behind its end.
+void wipe(std::string& text) {
+  text.resize(text.capacity());
+  OPENSSL_cleanse(text.data(), text.size());
+}
+
+bool has_scheme(std::string_view authorization) {
+  return authorization.size() > kScheme.size() &&
+         iequals(authorization.substr(0, kScheme.size()), kScheme);
+}
+
+/// RFC 4648, 4. Strict: one text has one spelling.
+std::optional<std::string> decode_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return {};
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  text.remove_suffix(padding);
+  std::string decoded;
+  decoded.reserve(text.size());
+  std::uint32_t bits = 0;
+  unsigned count = 0;
+  for (const char letter : text) {
+    const std::size_t value = kLetters.find(letter);
+    if (value == std::string_view::npos) return {};
+    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xffffu;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    decoded.push_back(static_cast<char>(bits >> count & 0xffu));
+  }
+  const bool has_rest = (bits & ((1u << count) - 1)) != 0;  // bits that no byte has
+  if (has_rest) return {};
+  return decoded;
+}
+
+constexpr std::size_t kMaxSizedBytes = 64;  ///< of a short word and three sizes
+
+/// In front of its bytes, so that "ab" and "c" differ from "a" and "bc".
+void append_sized(std::string& to, std::string_view text) {
+  const std::uint64_t size = text.size();
+  to.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+}
+
+VerdictCache::Digest keyed_digest(const SecretKey& key, std::string_view text) {
+  VerdictCache::Digest digest{};
+  ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
+  return digest;
+}
+
+/// Always the same one for a name, and nobody outside can tell which.
+const std::string& hash_of_another(const Logins::Users& users, const SecretKey& key,
+                                   std::string_view name) {
+  const VerdictCache::Digest digest = keyed_digest(key, name);
+  std::uint64_t number = 0;
+  std::memcpy(&number, digest.data(), sizeof number);
+  return std::next(users.begin(), static_cast<std::ptrdiff_t>(number % users.size()))->second;
+}
+
+/// Takes some hundred milliseconds: bcrypt, by crypt(3).
+bool is_password_of(const std::string& password, const std::string& hash) {
+  const auto memory = std::make_unique<crypt_data>();
+  const char* const again = ::crypt_r(password.c_str(), hash.c_str(), memory.get());
+  const bool is_same = again != nullptr && std::strlen(again) == hash.size() &&
+                       CRYPTO_memcmp(again, hash.data(), hash.size()) == 0;
+  OPENSSL_cleanse(memory.get(), sizeof *memory);
+  return is_same;
+}
+
+/// Looks at all of them, so that where one stands does not show in how long it takes.
+bool has(const std::deque<VerdictCache::Digest>& digests, const VerdictCache::Digest& wanted) {
+  bool found = false;
+  for (const auto& each : digests) {
+    found |= CRYPTO_memcmp(each.data(), wanted.data(), wanted.size()) == 0;
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<SecretKey> random_key() {
+  SecretKey key{};
+  if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) {
+    return Error{0, "draw random bytes from OpenSSL", ""};
+  }
+  return key;
+}
+
+Credentials::~Credentials() { wipe(password); }
+
+std::optional<Credentials> parse_credentials(std::string_view authorization) {
+  if (!has_scheme(authorization)) return {};
+  auto decoded = decode_base64(trim(authorization.substr(kScheme.size())));
+  const std::size_t colon = decoded ? decoded->find(':') : std::string::npos;
+  if (colon == std::string::npos) return {};
+  const std::string_view both = *decoded;
+  Credentials credentials{both.substr(0, colon), both.substr(colon + 1)};
+  wipe(*decoded);
+  return credentials;
+}
+
+std::optional<bool> VerdictCache::find(const Digest& digest) const {
+  const bool accepted = has(accepted_, digest);
+  const bool refused = has(refused_, digest);
+  if (!accepted && !refused) return {};
+  return accepted;
+}
+
+void VerdictCache::add(const Digest& digest, bool accepted) {
+  std::deque<Digest>& kind = accepted ? accepted_ : refused_;
+  kind.push_back(digest);
+  if (kind.size() > kMost) kind.pop_front();
+}
+
+Logins::Job Logins::job_of(Credentials credentials, const Users& users, Done done) const {
+  const auto user = users.find(credentials.user);
+  // crypt_r would read a password up to its first NUL, and take it for a shorter one.
+  const bool has_nul = credentials.password.find('\0') != std::string::npos;
+  const bool is_known = user != users.end() && !has_nul;
+  // Chosen for everybody, so that a user who exists costs no less than one who does not.
+  const std::string& other_hash = hash_of_another(users, key_, credentials.user);
+  const std::string& hash = user != users.end() ? user->second : other_hash;
+
+  std::string checked;
+  checked.reserve(kMaxSizedBytes + credentials.user.size() + hash.size() +
+                  credentials.password.size());  // once: what it left behind would not be wiped
+  checked += is_known ? "known" : "other";       // of one length, for the same reason as above
+  append_sized(checked, credentials.user);
+  append_sized(checked, hash);
+  append_sized(checked, credentials.password);
+  const VerdictCache::Digest digest = keyed_digest(key_, checked);
+  wipe(checked);
+  return {std::move(credentials), hash, is_known, digest, std::move(done)};
+}
+
+void Logins::check(Credentials credentials, const Users& users, Done done) {
+  Job job = job_of(std::move(credentials), users, std::move(done));
+  if (const auto known = cache_.find(job.digest)) {
+    job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
+  } else if (waiting_.size() >= max_waiting_) {
+    job.done(Verdict::kBusy);
+  } else {
+    waiting_.push_back(std::move(job));
+    start_next();
+  }
+}
+
+void Logins::start_next() {
+  if (is_running_ || waiting_.empty()) return;
+  const auto job = std::make_shared<Job>(std::move(waiting_.front()));
+  waiting_.pop_front();
+  is_running_ = true;
+  asio::post(worker_, [self = shared_from_this(), job] {
+    const bool accepted = is_password_of(job->credentials.password, job->hash) && job->is_known;
+    const std::lock_guard lock{self->door_};
+    if (self->is_stopped_) return;
+    asio::post(self->loop_, [self, job, accepted] { self->finish(*job, accepted); });
+  });
+}
+
+void Logins::finish(Job& job, bool accepted) {
+  if (is_stopped_) return;
+  is_running_ = false;
+  cache_.add(job.digest, accepted);
+  job.done(accepted ? Verdict::kAccepted : Verdict::kRefused);
+  answer_from_cache();
+  start_next();
+}
+
+/// Those who wait with the same name and password have their verdict now.
+void Logins::answer_from_cache() {
+  std::deque<Job> waiting = std::exchange(waiting_, {});
+  for (Job& job : waiting) {
+    const auto known = cache_.find(job.digest);
+    if (known) {
+      job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
+    } else {
+      waiting_.push_back(std::move(job));
+    }
+  }
+}
+
+void Logins::stop() {
+  const std::lock_guard lock{door_};
+  is_stopped_ = true;
+  waiting_.clear();
+}
+
+}  // namespace pex::access

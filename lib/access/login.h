@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace pex::access {
+
+/// What a client gives in a field "Authorization: Basic ..." (RFC 7617). The password is
+/// wiped at its end, also where it was moved from; the request's head that it came in is not.
+struct Credentials {
+  std::string user;
+  std::string password;
+
+  Credentials(std::string_view user_name, std::string_view plain_password)
+      : user(user_name), password(plain_password) {}
+  Credentials(Credentials&&) = default;
+  Credentials& operator=(Credentials&&) = delete;  ///< would free a password as it is
+  ~Credentials();
+};
+
+/// Nothing for another scheme, for what is no base64 (RFC 4648, 4: with its padding, without
+/// blanks), and without a colon.
+std::optional<Credentials> parse_credentials(std::string_view authorization);
+
+using SecretKey = std::array<unsigned char, 32>;
+
+/// Fails when OpenSSL has no random bytes.
+Result<SecretKey> random_key();
+
+/// Verdicts on passwords, by a keyed digest of what was checked; the oldest of a kind makes room.
+/// Wrong guesses so cannot push out what is right.
+class VerdictCache {
+ public:
+  using Digest = std::array<unsigned char, 32>;
+  static constexpr std::size_t kMost = 100;  ///< of each kind
+
+  std::optional<bool> find(const Digest& digest) const;
+  void add(const Digest& digest, bool accepted);
+
+ private:
+  std::deque<Digest> accepted_;
+  std::deque<Digest> refused_;
+};
+
+/// Checks passwords against bcrypt hashes, which takes some hundred milliseconds each by intention:
+/// on a worker, one at a time: share it with nothing that clients wait for. All calls are made, and
+/// all answers given, on the loop.
+class Logins : public std::enable_shared_from_this<Logins> {
+ public:
+  enum class Verdict {
+    kAccepted,
+    kRefused,
+    kBusy,  ///< more are waiting than may
+  };
+  using Done = std::function<void(Verdict)>;
+  using Users = std::map<std::string, std::string>;  ///< name -> bcrypt hash
+
+  Logins(boost::asio::any_io_executor loop, boost::asio::thread_pool& worker,
+         std::size_t max_waiting, const SecretKey& key)
+      : loop_(std::move(loop)), worker_(worker), max_waiting_(max_waiting), key_(key) {}
+
+  /// Calls `done` at once or later, not after stop(). `users` has one at least. Whether a user
+  /// exists does not show in how long it takes.
+  void check(Credentials credentials, const Users& users, Done done);
+
+  /// Nothing is answered any more, and the loop is left alone.
+  void stop();
+
+ private:
+  struct Job {
+    Credentials credentials;
+    std::string hash;
+    bool is_known;  ///< else the hash is another user's, and no password is right
+    VerdictCache::Digest digest;
+    Done done;
+  };
+
+  Job job_of(Credentials credentials, const Users& users, Done done) const;
+  void start_next();
+  void finish(Job& job, bool accepted);
+  void answer_from_cache();
+
+  boost::asio::any_io_executor loop_;
+  boost::asio::thread_pool& worker_;
+  std::size_t max_waiting_;
+  SecretKey key_;
+  VerdictCache cache_;
+  std::deque<Job> waiting_;
+  bool is_running_ = false;  ///< on the worker
+  bool is_stopped_ = false;  ///< guarded by door_, by which the worker comes back to the loop
+  std::mutex door_;
+};
+
+}  // namespace pex::access

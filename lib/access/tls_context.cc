@@ -1,0 +1,343 @@
+#include "access/tls_context.h"
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ascii.h"
+#include "base/small_file.h"
+
+namespace pex::access {
+namespace {
+
+constexpr std::size_t kMaxPemBytes = 1024 * 1024;  ///< a bundle of authorities has some hundred KiB
+
+struct FreeBio {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+};
+struct FreeCertificate {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+struct FreeKey {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+struct FreeNames {
+  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
+};
+using Bio = std::unique_ptr<BIO, FreeBio>;
+using Certificate = std::unique_ptr<X509, FreeCertificate>;
+using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
+using Names = std::unique_ptr<GENERAL_NAMES, FreeNames>;
+
+/// One of the three texts in PEM, as the operator knows it.
+struct Source {
+  const char* what;
+  const char* remedy;
+};
+constexpr Source kCertificate{
+    "certificate",
+    "let 'cert_file' or 'cert' in 'tls_server_config' be a certificate in the PEM format, with its "
+    "chain behind it"};
+constexpr Source kKey{
+    "key",
+    "let 'key_file' or 'key' in 'tls_server_config' be the private key of that certificate in the "
+    "PEM format, without a passphrase"};
+constexpr Source kClientCa{"client CA",
+                           "let 'client_ca_file' or 'client_ca' in 'tls_server_config' be one or "
+                           "more certificates in the PEM format"};
+
+/// Why a file cannot be read at all, which has nothing to do with what it should hold.
+struct FileEntry {
+  int code;
+  const char* remedy;
+};
+constexpr FileEntry kFileRows[] = {
+    {ENOENT, "check the path in the web configuration; relative ones start from its directory"},
+    {EACCES, "let the user of this process read it"},
+    {EISDIR, "name the file itself in the web configuration, not the directory it is in"},
+};
+
+/// What OpenSSL says of its first failure; its queue is empty afterwards.
+std::string openssl_reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
+  return reason != nullptr ? reason : "OpenSSL does not say why";
+}
+
+Error failed(const std::string& attempted, const char* remedy) {
+  return Error{0, attempted + ": " + openssl_reason(), remedy};
+}
+
+std::string name_of(const Source& source, const Pem& pem) {
+  return source.what +
+         (pem.file.empty() ? std::string{" in the web configuration"} : " '" + pem.file + "'");
+}
+
+const char* remedy_for(int code, const Source& source) {
+  const auto row = std::find_if(std::begin(kFileRows), std::end(kFileRows),
+                                [&](const FileEntry& each) { return each.code == code; });
+  return row != std::end(kFileRows) ? row->remedy : source.remedy;
+}
+
+Result<std::string> text_of(const Source& source, const Pem& pem) {
+  if (pem.file.empty()) return pem.text;
+  auto text = read_small_file(pem.file, kMaxPemBytes, source.what);
+  if (!text && text.error().remedy.empty()) {
+    text.error().remedy = remedy_for(text.error().code, source);
+  }
+  return text;
+}
+
+/// Reads `text`, which must last as long.
+Bio reader_of(const std::string& text) {
+  return Bio{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
+}
+
+/// Instead of OpenSSL's own, which would ask for it on the terminal.
+int no_passphrase(char*, int, int, void*) { return -1; }
+
+/// Every certificate of the text, in its order. Anything else between them is passed over. Fails on
+/// a broken one, and when there is none.
+Result<std::vector<Certificate>> read_certificates(const Source& source, const Pem& pem) {
+  const auto text = text_of(source, pem);
+  if (!text) return text.error();
+  const Bio bio = reader_of(*text);
+  std::vector<Certificate> certificates;
+  while (X509* next = PEM_read_bio_X509(bio.get(), nullptr, no_passphrase, nullptr)) {
+    certificates.emplace_back(next);
+  }
+  const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  if (certificates.empty() || !at_end) return failed("read " + name_of(source, pem), source.remedy);
+  ERR_clear_error();
+  return certificates;
+}
+
+Result<Key> read_key(const Pem& pem) {
+  auto read = text_of(kKey, pem);
+  if (!read) return read.error();
+  std::string text = *std::move(read);
+  const Bio bio = reader_of(text);
+  Key key{PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr)};
+  OPENSSL_cleanse(text.data(), text.size());
+  if (!key) return failed("read " + name_of(kKey, pem), kKey.remedy);
+  return key;
+}
+
+Result<> use_certificate(SSL_CTX* context, const TlsSettings& settings) {
+  auto chain = read_certificates(kCertificate, settings.certificate);
+  if (!chain) return chain.error();
+  const std::string attempted = "use " + name_of(kCertificate, settings.certificate);
+  if (SSL_CTX_use_certificate(context, chain->front().get()) != 1) {
+    return failed(attempted, kCertificate.remedy);
+  }
+  for (auto each = chain->begin() + 1; each != chain->end(); ++each) {
+    if (SSL_CTX_add1_chain_cert(context, each->get()) != 1) {
+      return failed(attempted, kCertificate.remedy);
+    }
+  }
+  return {};
+}
+
+Result<> use_key(SSL_CTX* context, const TlsSettings& settings) {
+  const auto key = read_key(settings.key);
+  if (!key) return key.error();
+  if (SSL_CTX_use_PrivateKey(context, key->get()) != 1 || SSL_CTX_check_private_key(context) != 1) {
+    return failed("use " + name_of(kKey, settings.key) + " with " +
+                      name_of(kCertificate, settings.certificate),
+                  kKey.remedy);
+  }
+  return {};
+}
+
+Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
+  // What TLS 1.0 and 1.1 sign with is below every security level but this
+  // (SSL_CTX_set_security_level(3)).
+  if (settings.min_version < TlsVersion::kTls12) SSL_CTX_set_security_level(context, 0);
+  if (settings.min_version <= settings.max_version &&
+      SSL_CTX_set_min_proto_version(context, static_cast<int>(settings.min_version)) == 1 &&
+      SSL_CTX_set_max_proto_version(context, static_cast<int>(settings.max_version)) == 1) {
+    return {};
+  }
+  return failed("use the TLS versions from 'min_version' to 'max_version'",
+                "let 'min_version' in 'tls_server_config' be no later than 'max_version'");
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ":") + name;
+  return text;
+}
+
+/// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
+/// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
+constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
+/// Before TLS 1.2 there are none of these. CBC with SHA-256 leaks by its timing, and CCM is rare.
+constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES+SHA1";
+
+/// OpenSSL passes over a cipher it does not know, so each is tried by itself first.
+Result<> use_ciphers(SSL_CTX* context, const TlsSettings& settings) {
+  const std::vector<std::string>& ciphers = settings.ciphers;
+  if (ciphers.empty()) {
+    const bool is_old = settings.min_version < TlsVersion::kTls12;
+    if (SSL_CTX_set_cipher_list(context, is_old ? kDefaultOldCiphers : kDefaultCiphers) == 1) {
+      return {};
+    }
+    return failed("use the ciphers of ECDHE with AES-GCM or ChaCha20", "");
+  }
+  for (const std::string& each : ciphers) {
+    if (SSL_CTX_set_cipher_list(context, each.c_str()) == 1) continue;
+    return failed("use the cipher '" + each + "'",
+                  "leave it out of 'cipher_suites' in 'tls_server_config'");
+  }
+  SSL_CTX_set_cipher_list(context, joined(ciphers).c_str());
+  return {};
+}
+
+Result<> use_curves(SSL_CTX* context, const TlsSettings& settings) {
+  const std::vector<std::string>& curves = settings.curves;
+  if (curves.empty() || SSL_CTX_set1_groups_list(context, joined(curves).c_str()) == 1) return {};
+  return failed("use the curves '" + joined(curves) + "'",
+                "choose from X25519, P-256, P-384 and P-521 for 'curve_preferences' in "
+                "'tls_server_config'");
+}
+
+std::string_view text_of(const ASN1_STRING* string) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
+          static_cast<std::size_t>(ASN1_STRING_length(string))};
+}
+
+bool is_same_address(const ASN1_STRING* address, const std::string& allowed) {
+  std::array<char, 16> bytes{};
+  const bool is_v4 = ::inet_pton(AF_INET, allowed.c_str(), bytes.data()) == 1;
+  if (!is_v4 && ::inet_pton(AF_INET6, allowed.c_str(), bytes.data()) != 1) return false;
+  return text_of(address) == std::string_view{bytes.data(), is_v4 ? 4u : 16u};
+}
+
+bool is_same_name(const GENERAL_NAME* name, const std::string& allowed) {
+  switch (name->type) {
+    case GEN_DNS:
+      return iequals(text_of(name->d.dNSName), allowed);
+    case GEN_IPADD:
+      return is_same_address(name->d.iPAddress, allowed);
+    case GEN_EMAIL:
+      return text_of(name->d.rfc822Name) == allowed;
+    case GEN_URI:
+      return text_of(name->d.uniformResourceIdentifier) == allowed;
+    default:
+      return false;
+  }
+}
+
+bool has_allowed_name(X509* certificate, const std::vector<std::string>& allowed) {
+  const Names names{static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr))};
+  const int count = names ? sk_GENERAL_NAME_num(names.get()) : 0;
+  for (int i = 0; i < count; ++i) {
+    const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names.get(), i);
+    if (std::any_of(allowed.begin(), allowed.end(),
+                    [&](const std::string& each) { return is_same_name(name, each); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Called when a client has sent a certificate, in place of OpenSSL's own verification.
+int accept_any(X509_STORE_CTX*, void*) { return 1; }
+
+/// OpenSSL's own verification, then the names.
+int verify_client(X509_STORE_CTX* verification, void* settings) {
+  if (X509_verify_cert(verification) != 1) return 0;
+  const auto& allowed = static_cast<const TlsSettings*>(settings)->client_allowed_sans;
+  if (allowed.empty() || has_allowed_name(X509_STORE_CTX_get0_cert(verification), allowed))
+    return 1;
+  X509_STORE_CTX_set_error(verification, X509_V_ERR_APPLICATION_VERIFICATION);
+  return 0;
+}
+
+struct ClientEntry {
+  ClientCertificate asked;
+  int mode;
+  int (*verify)(X509_STORE_CTX*, void*);
+};
+constexpr int kNeeded = SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+constexpr ClientEntry kClientRows[] = {
+    {ClientCertificate::kNone, SSL_VERIFY_NONE, accept_any},
+    {ClientCertificate::kRequested, SSL_VERIFY_PEER, accept_any},
+    {ClientCertificate::kAny, kNeeded, accept_any},
+    {ClientCertificate::kVerifiedIfGiven, SSL_VERIFY_PEER, verify_client},
+    {ClientCertificate::kRequiredAndVerified, kNeeded, verify_client},
+};
+
+void ask_for_certificate(SSL_CTX* context, const TlsSettings& settings) {
+  const auto row = std::find_if(
+      std::begin(kClientRows), std::end(kClientRows),
+      [&](const ClientEntry& each) { return each.asked == settings.client_certificate; });
+  SSL_CTX_set_verify(context, row->mode, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, row->verify, const_cast<TlsSettings*>(&settings));
+  if (row->mode == SSL_VERIFY_NONE) return;
+  // A resumed session would not show its certificate again, which may have expired since.
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+}
+
+/// Trusts what stands in the text as it stands, as Go does: also an intermediate authority, or a
+/// client's own certificate.
+Result<> trust_authorities(SSL_CTX* context, const TlsSettings& settings) {
+  if (settings.client_ca.empty()) return {};
+  const auto authorities = read_certificates(kClientCa, settings.client_ca);
+  if (!authorities) return authorities.error();
+  X509_STORE* const store = SSL_CTX_get_cert_store(context);
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+  for (const Certificate& each : *authorities) {
+    if (X509_STORE_add_cert(store, each.get()) != 1 ||
+        SSL_CTX_add_client_CA(context, each.get()) != 1) {
+      return failed("use " + name_of(kClientCa, settings.client_ca), kClientCa.remedy);
+    }
+  }
+  return {};
+}
+
+void set_manners(SSL_CTX* context, const TlsSettings& settings) {
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  if (settings.prefer_server_ciphers) {
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
+  }
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);  // tickets need none
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_RELEASE_BUFFERS);  // most connections are idle most of the time
+}
+
+using Step = Result<> (*)(SSL_CTX*, const TlsSettings&);
+constexpr Step kSteps[] = {use_versions,    use_ciphers, use_curves,
+                           use_certificate, use_key,     trust_authorities};
+
+}  // namespace
+
+void FreeTlsContext::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+
+Result<TlsContext> make_tls_context(const TlsSettings& settings) {
+  ERR_clear_error();  // what somebody else left there is not about us
+  TlsContext context{SSL_CTX_new(TLS_server_method())};
+  if (!context) return failed("make a TLS context", "");
+  set_manners(context.get(), settings);
+  ask_for_certificate(context.get(), settings);
+  for (const Step step : kSteps) {
+    if (auto done = step(context.get(), settings); !done) return done.error();
+  }
+  return context;
+}
+
+}  // namespace pex::access

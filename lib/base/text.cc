@@ -1,0 +1,112 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <numeric>
+
+namespace pex {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+/// Largest first, so that format_duration finds the largest that fits.
+constexpr Unit kUnits[] = {
+    {"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}};
+
+/// More of them are no slip of the fingers, however long the word. They also bound the cost of a
+/// comparison: two words of n letters take at most 17 n steps.
+constexpr std::size_t kMaxChanges = 8;
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::optional<std::uint64_t> count = parse_unsigned(text.substr(0, digits));
+  const std::string_view name = text.substr(digits);
+  for (const Unit& unit : kUnits) {
+    if (name != unit.name) continue;
+    const auto most = std::numeric_limits<std::int64_t>::max() / unit.nanoseconds;
+    if (!count || *count > static_cast<std::uint64_t>(most)) return {};
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(*count) * unit.nanoseconds};
+  }
+  return {};
+}
+
+std::string format_duration(std::chrono::nanoseconds duration) {
+  if (duration.count() == 0) return "0s";
+  for (const Unit& unit : kUnits) {
+    if (duration.count() % unit.nanoseconds == 0) {
+      return std::to_string(duration.count() / unit.nanoseconds) + std::string(unit.name);
+    }
+  }
+  return std::to_string(duration.count()) + "ns";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    pieces.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return pieces;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
+  const std::size_t longer = std::max(a.size(), b.size());
+  if (longer - std::min(a.size(), b.size()) >= limit) return limit;
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    // Cells farther than `limit` from the diagonal cannot be part of a distance below it.
+    const std::size_t first = i > limit ? i - limit : 1;
+    const std::size_t last = std::min(b.size(), i + limit);
+    std::size_t diagonal = row[first - 1];
+    row[first - 1] = first == 1 ? i : limit;
+    if (last < b.size()) row[last + 1] = limit;
+    std::size_t least = row[first - 1];
+    for (std::size_t j = first; j <= last; ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      least = std::min(least, row[j]);
+    }
+    if (least >= limit) return limit;
+  }
+  return std::min(row[b.size()], limit);
+}
+
+std::size_t too_many_changes(std::string_view word) {
+  return std::min(word.size() / 3, kMaxChanges) + 1;
+}
+
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::optional<std::string> best;
+  std::size_t best_distance = too_many_changes(word);
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate, best_distance);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace pex

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pex {
+
+/// The whole of `text` as a decimal number; nothing on an empty text, a sign, a rest or an
+/// overflow.
+std::optional<std::uint64_t> parse_unsigned(std::string_view text);
+
+/// "250ms", "1s", "2m", "1h": a whole number and one unit out of ms, s, m, h. Nothing otherwise,
+/// and nothing when it does not fit into 64 bits of nanoseconds.
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+/// In the largest unit of parse_duration that keeps it whole: 90s, 2m, 250ms.
+std::string format_duration(std::chrono::nanoseconds duration);
+
+/// The pieces between separators; one empty piece for an empty text.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// Without the blanks and tabs at both ends.
+std::string_view trim(std::string_view text);
+
+/// How many letters must be inserted, deleted or replaced to make `b` of `a` (Levenshtein
+/// distance), or `limit` when it is not less than that. Takes at most about 2 * limit steps for
+/// each letter, and none when the lengths alone differ too much.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+
+/// The number of changes from which on another word is not what `word` meant: more than a third of
+/// its letters, or more than 8.
+std::size_t too_many_changes(std::string_view word);
+
+/// The one of `known` that `word` most likely meant: the least edit distance below
+/// too_many_changes(). Nothing when none is that near.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace pex

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string_view>
+
+namespace pex {
+
+/// The base units of Prometheus that counts are published in.
+enum class Unit {
+  kEvents,  ///< no unit in the name of the metric
+  kSeconds,
+  kJoules,
+  kBytes,
+};
+
+struct UnitEntry {
+  std::string_view word;  ///< in the configuration, and at the end of the name of a metric
+  Unit unit;
+};
+inline constexpr UnitEntry kUnits[] = {
+    {"events", Unit::kEvents},
+    {"seconds", Unit::kSeconds},
+    {"joules", Unit::kJoules},
+    {"bytes", Unit::kBytes},
+};
+
+/// "events", "seconds", "joules", "bytes"
+constexpr std::string_view name_of(Unit unit) {
+  for (const UnitEntry& entry : kUnits) {
+    if (entry.unit == unit) return entry.word;
+  }
+  return {};
+}
+
+}  // namespace pex

@@ -1,0 +1,135 @@
+#include "events/event_table.h"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+
+namespace pex::events {
+namespace {
+
+// Columns of the table; short, so that a row is a line. NOLINTBEGIN(readability-identifier-naming)
+constexpr std::uint32_t HW = PERF_TYPE_HARDWARE;
+constexpr std::uint32_t SW = PERF_TYPE_SOFTWARE;
+constexpr Unit N = Unit::kEvents;
+constexpr Unit NS = Unit::kSeconds;
+constexpr Filter UK = Filter::kHonoured;
+constexpr Filter NO = Filter::kIgnored;
+constexpr Filter KERNEL = Filter::kAlwaysKernel;
+// NOLINTEND(readability-identifier-naming)
+
+// clang-format off
+constexpr std::array kGeneric = {
+    //       name                       alias                    type config                               metric                     unit filter  help
+    EventRow{"cycles",                  "cpu-cycles",              HW, PERF_COUNT_HW_CPU_CYCLES,              "cycles",                  N,  UK,     "Core clock cycles while not halted."},
+    EventRow{"instructions",            "",                        HW, PERF_COUNT_HW_INSTRUCTIONS,            "instructions",            N,  UK,     "Instructions retired."},
+    EventRow{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  UK,     "Accesses to a cache, usually of the last level."},
+    EventRow{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  UK,     "Accesses that missed a cache, usually of the last level."},
+    EventRow{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  UK,     "Branch instructions retired."},
+    EventRow{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were predicted wrongly."},
+    EventRow{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  UK,     "Bus cycles."},
+    EventRow{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
+    EventRow{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},
+    EventRow{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  UK,     "Cycles of a clock that does not follow frequency changes."},
+    EventRow{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "Time of the CPU's own high-resolution clock."},
+    EventRow{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time of the tasks of a cgroup; for a whole CPU elapsed time, idle or not."},
+    EventRow{"page-faults",             "faults",                  SW, PERF_COUNT_SW_PAGE_FAULTS,             "page_faults",             N,  UK,     "Page faults, minor and major."},
+    EventRow{"context-switches",        "cs",                      SW, PERF_COUNT_SW_CONTEXT_SWITCHES,        "context_switches",        N,  KERNEL, "Context switches, voluntary and forced."},
+    EventRow{"cpu-migrations",          "migrations",              SW, PERF_COUNT_SW_CPU_MIGRATIONS,          "migrations",              N,  KERNEL, "Tasks that moved to another CPU."},
+    EventRow{"minor-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MIN,         "minor_faults",            N,  UK,     "Page faults served without I/O."},
+    EventRow{"major-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MAJ,         "major_faults",            N,  UK,     "Page faults that had to wait for I/O."},
+    EventRow{"alignment-faults",        "",                        SW, PERF_COUNT_SW_ALIGNMENT_FAULTS,        "alignment_faults",        N,  UK,     "Unaligned accesses that the kernel had to fix up."},
+    EventRow{"emulation-faults",        "",                        SW, PERF_COUNT_SW_EMULATION_FAULTS,        "emulation_faults",        N,  UK,     "Instructions that the kernel had to emulate."},
+    EventRow{"dummy",                   "",                        SW, PERF_COUNT_SW_DUMMY,                   "dummy",                   N,  NO,     "Nothing; a placeholder that never counts."},
+    EventRow{"bpf-output",              "",                        SW, PERF_COUNT_SW_BPF_OUTPUT,              "bpf_output",              N,  NO,     "Records that BPF programs wrote to perf buffers."},
+    EventRow{"cgroup-switches",         "",                        SW, PERF_COUNT_SW_CGROUP_SWITCHES,         "cgroup_switches",         N,  KERNEL, "Context switches between tasks of different cgroups."},
+};
+
+struct Cache {
+  std::string_view name;
+  std::uint64_t id;
+  std::string_view title;
+  bool writes;      ///< perf list has stores of it
+  bool prefetches;  ///< perf list has prefetches of it
+};
+/// Which operations exist: tools/perf/util/evsel.c, evsel__hw_cache_stat.
+constexpr std::array kCaches = {
+    Cache{"L1-dcache", PERF_COUNT_HW_CACHE_L1D,  "level 1 data cache",                    true,  true},
+    Cache{"L1-icache", PERF_COUNT_HW_CACHE_L1I,  "level 1 instruction cache",             false, true},
+    Cache{"LLC",       PERF_COUNT_HW_CACHE_LL,   "last level cache",                      true,  true},
+    Cache{"dTLB",      PERF_COUNT_HW_CACHE_DTLB, "data translation lookaside buffer",     true,  true},
+    Cache{"iTLB",      PERF_COUNT_HW_CACHE_ITLB, "instruction translation lookaside buffer", false, false},
+    Cache{"branch",    PERF_COUNT_HW_CACHE_BPU,  "branch prediction unit",                false, false},
+    Cache{"node",      PERF_COUNT_HW_CACHE_NODE, "local memory node",                     true,  true},
+};
+
+struct Operation {
+  std::string_view accesses;  ///< ending of the name of all accesses
+  std::string_view misses;    ///< ending of the name of those that missed
+  std::uint64_t op;
+  std::string_view title;
+};
+constexpr std::array kOperations = {
+    Operation{"-loads",      "-load-misses",     PERF_COUNT_HW_CACHE_OP_READ,     "Loads"},
+    Operation{"-stores",     "-store-misses",    PERF_COUNT_HW_CACHE_OP_WRITE,    "Stores"},
+    Operation{"-prefetches", "-prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH, "Prefetches"},
+};
+// clang-format on
+
+constexpr bool names_are_unique() {
+  for (std::size_t i = 0; i < kGeneric.size(); ++i) {
+    for (std::size_t j = i + 1; j < kGeneric.size(); ++j) {
+      if (kGeneric[i].name == kGeneric[j].name || kGeneric[i].metric == kGeneric[j].metric) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+static_assert(names_are_unique(), "two events share a name");
+
+bool exists(const Cache& cache, const Operation& operation) {
+  if (operation.op == PERF_COUNT_HW_CACHE_OP_WRITE) return cache.writes;
+  if (operation.op == PERF_COUNT_HW_CACHE_OP_PREFETCH) return cache.prefetches;
+  return true;
+}
+
+CacheEvent cache_event(const Cache& cache, const Operation& operation, bool misses) {
+  const std::uint64_t result =
+      misses ? PERF_COUNT_HW_CACHE_RESULT_MISS : PERF_COUNT_HW_CACHE_RESULT_ACCESS;
+  return {std::string(cache.name) + std::string(misses ? operation.misses : operation.accesses),
+          cache.id | operation.op << 8 | result << 16,
+          std::string(operation.title) + (misses ? " that missed the " : " of the ") +
+              std::string(cache.title) + "."};
+}
+
+std::vector<CacheEvent> make_cache_events() {
+  std::vector<CacheEvent> events;
+  for (const Cache& cache : kCaches) {
+    for (const Operation& operation : kOperations) {
+      if (!exists(cache, operation)) continue;
+      events.push_back(cache_event(cache, operation, false));
+      events.push_back(cache_event(cache, operation, true));
+    }
+  }
+  return events;
+}
+
+}  // namespace
+
+std::span<const EventRow> generic_events() { return kGeneric; }
+
+perf::CounterSpec generic_counter(std::string_view name) {
+  const auto row = std::find_if(kGeneric.begin(), kGeneric.end(),
+                                [&](const EventRow& event) { return event.name == name; });
+  assert(row != kGeneric.end());
+  return {std::string(name), {row->type, row->config}};
+}
+
+const std::vector<CacheEvent>& cache_events() {
+  static const std::vector<CacheEvent> events = make_cache_events();
+  return events;
+}
+
+}  // namespace pex::events

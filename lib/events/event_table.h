@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "events/event_spec.h"
+#include "perf/counter_group.h"
+
+namespace pex::events {
+
+/// What the kernel does with ':u' and ':k' (perf_event_attr.exclude_*).
+enum class Filter {
+  kHonoured,     ///< counts only in the chosen mode
+  kIgnored,      ///< would count everything, under a name that says otherwise
+  kAlwaysKernel  ///< happens in the kernel alone: ':u' would always be 0
+};
+
+/// One event of the kernel's generic table (include/uapi/linux/perf_event.h).
+struct EventRow {
+  std::string_view name;   ///< as `perf list` spells it
+  std::string_view alias;  ///< its other spelling there, or empty
+  std::uint32_t type;      ///< PERF_TYPE_*
+  std::uint64_t config;
+  std::string_view metric;  ///< name of the metric, without scope, unit and _total
+  Unit unit;                ///< kSeconds: a clock, which the kernel counts in nanoseconds
+  Filter filter;
+  std::string_view help;  ///< one sentence with its full stop
+};
+
+/// The generic hardware and the software events.
+std::span<const EventRow> generic_events();
+
+/// What is asked of the kernel for the generic event `name`, which the table has.
+perf::CounterSpec generic_counter(std::string_view name);
+
+/// One combination of cache, operation and result that `perf list` knows.
+struct CacheEvent {
+  std::string name;      ///< "L1-dcache-load-misses"
+  std::uint64_t config;  ///< id | op << 8 | result << 16 (perf_event_open(2), PERF_TYPE_HW_CACHE)
+  std::string help;
+};
+
+/// All of them, made from three tables: caches, operations, results.
+const std::vector<CacheEvent>& cache_events();
+
+}  // namespace pex::events

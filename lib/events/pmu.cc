@@ -1,0 +1,255 @@
+#include "events/pmu.h"
+
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+#include "base/directory.h"
+#include "base/small_file.h"
+#include "base/text.h"
+#include "host/cpu_list.h"
+
+namespace pex::events {
+namespace {
+
+constexpr std::size_t kMaxValue = 4096;  // a page: sysfs never says more in one file
+constexpr std::size_t kMaxPmus = 4096;
+constexpr std::size_t kMaxFormats = 4096;
+constexpr std::size_t kMaxEvents = 4096;
+
+/// What stands beside events/NAME is about that event, and none of its own.
+constexpr std::array<std::string_view, 4> kBesideAnEvent = {".scale", ".unit", ".snapshot",
+                                                            ".per-pkg"};
+
+constexpr std::string_view kUncorePrefix = "uncore_";
+
+std::string path_of(const std::string& folder, const std::string& name) {
+  return folder + "/" + name;
+}
+
+/// A folder that is not there has nothing to say.
+std::vector<std::string> names_if_any(const std::string& folder, std::size_t most) {
+  Result<std::vector<std::string>> names = list_directory(folder, most);
+  return names ? *std::move(names) : std::vector<std::string>{};
+}
+
+/// Some drivers end a value with a line break, and sysfs adds another.
+std::string without_final_newlines(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// Nothing when it cannot be read.
+std::optional<std::string> value_in(const std::string& file) {
+  Result<std::string> text = read_small_file(file, kMaxValue);
+  if (!text) return {};
+  return without_final_newlines(*std::move(text));
+}
+
+std::optional<std::uint64_t> number_in(const std::string& file) {
+  const std::optional<std::string> text = value_in(file);
+  return text ? parse_unsigned(*text) : std::nullopt;
+}
+
+/// In the C locale, whichever one is set. A count is worth a positive number of units.
+std::optional<double> parse_scale(std::string_view text) {
+  double scale = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, scale);
+  if (code != std::errc{} || rest != end || !std::isfinite(scale) || scale <= 0) return {};
+  return scale;
+}
+
+/// 1 without such a file. One that cannot be understood must not pass for 1: nothing.
+std::optional<double> scale_in(const std::string& file) {
+  Result<std::string> text = read_small_file(file, kMaxValue);
+  if (!text) return text.error().code == ENOENT ? std::optional<double>{1} : std::nullopt;
+  return parse_scale(without_final_newlines(*std::move(text)));
+}
+
+std::optional<PmuNamedEvent> read_event(const std::string& file) {
+  const std::optional<std::string> terms = value_in(file);
+  const std::optional<double> scale = scale_in(file + ".scale");
+  if (!terms || terms->empty() || !scale) return {};
+  return PmuNamedEvent{*terms, *scale, value_in(file + ".unit").value_or(""),
+                       value_in(file + ".snapshot") == "1"};
+}
+
+bool is_event(std::string_view name) {
+  return std::none_of(kBesideAnEvent.begin(), kBesideAnEvent.end(),
+                      [name](std::string_view ending) { return name.ends_with(ending); });
+}
+
+std::map<std::string, PmuNamedEvent> read_events(const std::string& folder) {
+  std::map<std::string, PmuNamedEvent> events;
+  for (const std::string& name : names_if_any(folder, kMaxEvents * (1 + kBesideAnEvent.size()))) {
+    if (events.size() == kMaxEvents) break;
+    if (!is_event(name)) continue;
+    if (std::optional<PmuNamedEvent> event = read_event(path_of(folder, name))) {
+      events.emplace(name, *std::move(event));
+    }
+  }
+  return events;
+}
+
+std::map<std::string, FormatField> read_formats(const std::string& folder) {
+  std::map<std::string, FormatField> formats;
+  for (const std::string& name : names_if_any(folder, kMaxFormats)) {
+    const std::optional<std::string> text = value_in(path_of(folder, name));
+    if (!text) continue;
+    if (Result<FormatField> field = parse_format(*text)) formats.emplace(name, *std::move(field));
+  }
+  return formats;
+}
+
+/// A list that is not one leaves the PMU without CPUs; who opens its events is told by
+/// read_pmu_cpus.
+void read_where_it_counts(const std::string& folder, Pmu& pmu) {
+  const std::optional<std::string> cpus = value_in(folder + "/cpus");
+  const std::optional<std::string> cpumask = value_in(folder + "/cpumask");
+  if (pmu.name == "cpu" || cpus) {
+    pmu.kind = PmuKind::kCore;
+  } else if (cpumask) {
+    pmu.kind = PmuKind::kUncore;
+  }
+  if (Result<std::vector<int>> list = host::parse_cpu_list(cpus ? *cpus : cpumask.value_or(""))) {
+    pmu.cpus = *std::move(list);
+  }
+}
+
+/// Nothing without a type, which no event could be asked for.
+std::optional<Pmu> read_pmu(const std::string& folder, const std::string& name) {
+  const std::optional<std::uint64_t> type = number_in(folder + "/type");
+  if (!type || *type > UINT32_MAX) return {};
+  Pmu pmu;
+  pmu.name = name;
+  pmu.type = static_cast<std::uint32_t>(*type);
+  pmu.formats = read_formats(folder + "/format");
+  pmu.events = read_events(folder + "/events");
+  pmu.mux_interval_ms = number_in(folder + "/perf_event_mux_interval_ms");
+  read_where_it_counts(folder, pmu);
+  return pmu;
+}
+
+bool is_glob(std::string_view pattern) {
+  return pattern.find_first_of("*?[") != std::string_view::npos;
+}
+
+/// "imc_0" of "uncore_imc_0".
+std::string_view without_uncore(std::string_view name) {
+  if (name.starts_with(kUncorePrefix)) name.remove_prefix(kUncorePrefix.size());
+  return name;
+}
+
+bool matches(const std::string& name, const std::string& pattern) {
+  if (is_glob(pattern)) return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  const std::string_view family = without_number(name);
+  return pattern == name || pattern == family || pattern == without_uncore(name) ||
+         pattern == without_uncore(family);
+}
+
+/// "cpu_core" and "cpu_atom", in which a hybrid x86 splits what is else "cpu".
+bool is_cpu_part(const Pmu& pmu) {
+  return pmu.kind == PmuKind::kCore && pmu.name.starts_with("cpu_");
+}
+
+}  // namespace
+
+Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
+  const std::string folder = roots.event_sources();
+  PmuCatalogue catalogue;
+  const Result<std::vector<std::string>> names = list_directory(folder, kMaxPmus);
+  if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
+  if (!names) {
+    return Error{names.error().code, "read the PMUs in '" + folder + "'",
+                 "say with --path.sysfs where sysfs is mounted"};
+  }
+  for (const std::string& name : *names) {
+    if (std::optional<Pmu> pmu = read_pmu(path_of(folder, name), name)) {
+      catalogue.pmus_.push_back(*std::move(pmu));
+    }
+  }
+  return catalogue;
+}
+
+const Pmu* PmuCatalogue::find(std::string_view name) const {
+  const auto found =
+      std::find_if(pmus_.begin(), pmus_.end(), [name](const Pmu& pmu) { return pmu.name == name; });
+  return found == pmus_.end() ? nullptr : &*found;
+}
+
+std::vector<const Pmu*> PmuCatalogue::matching(std::string_view pattern) const {
+  const std::string text{pattern};  // fnmatch wants its end marked
+  const bool means_cpu_parts = pattern == "cpu" && find(pattern) == nullptr;
+  std::vector<const Pmu*> found;
+  for (const Pmu& pmu : pmus_) {
+    if (matches(pmu.name, text) || (means_cpu_parts && is_cpu_part(pmu))) found.push_back(&pmu);
+  }
+  return found;
+}
+
+bool PmuCatalogue::always_counts(std::uint32_t type) const {
+  static constexpr std::uint32_t kTypes[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
+                                             PERF_TYPE_BREAKPOINT};
+  static constexpr std::string_view kNames[] = {"kprobe", "uprobe", "msr"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes)) return true;
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
+    const Pmu* pmu = find(name);
+    return pmu != nullptr && pmu->type == type;
+  });
+}
+
+const Pmu* PmuCatalogue::counting(std::uint32_t type) const {
+  if (always_counts(type)) return nullptr;
+  const auto known =
+      std::find_if(pmus_.begin(), pmus_.end(), [&](const Pmu& pmu) { return pmu.type == type; });
+  if (known != pmus_.end()) return &*known;
+  const std::vector<const Pmu*> core = core_pmus();
+  return core.empty() ? nullptr : core.front();
+}
+
+std::vector<const Pmu*> PmuCatalogue::core_pmus() const {
+  std::vector<const Pmu*> found;
+  for (const Pmu& pmu : pmus_) {
+    if (pmu.kind == PmuKind::kCore) found.push_back(&pmu);
+  }
+  return found;
+}
+
+Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::string& pmu) {
+  const std::string folder = roots.event_sources() + "/" + pmu;
+  std::string file = folder + "/cpus";
+  Result<std::string> text = read_small_file(file, kMaxValue);
+  if (!text && text.error().code == ENOENT) {
+    file = folder + "/cpumask";
+    text = read_small_file(file, kMaxValue);
+  }
+  const auto failed = [&](int code, const char* remedy) {
+    return Error{code, "read the CPUs of the PMU '" + pmu + "' from '" + file + "'", remedy};
+  };
+  if (!text) {
+    const int code = text.error().code;
+    return failed(code, code == ENOENT ? "load the driver of this PMU again, or remove its events"
+                                       : "let the exporter's user read it, or remove its events");
+  }
+  Result<std::vector<int>> cpus = host::parse_cpu_list(without_final_newlines(*std::move(text)));
+  if (!cpus) return failed(EINVAL, "remove the events of this PMU: no list of CPUs stands there");
+  return cpus;
+}
+
+std::string_view without_number(std::string_view pmu) {
+  const std::size_t underscore = pmu.find_last_not_of("0123456789");
+  const bool is_numbered = underscore != std::string_view::npos && underscore > 0 &&
+                           underscore + 1 < pmu.size() && pmu[underscore] == '_';
+  return is_numbered ? pmu.substr(0, underscore) : pmu;
+}
+
+}  // namespace pex::events

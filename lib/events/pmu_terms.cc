@@ -1,0 +1,227 @@
+#include "events/pmu_terms.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "base/text.h"
+#include "events/event_names.h"
+
+namespace pex::events {
+namespace {
+
+constexpr std::array<std::string_view, 4> kWords = {"config", "config1", "config2", "config3"};
+using Words = std::array<std::uint64_t, kWords.size()>;
+
+std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
+  std::uint64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// "r1a8" alone: the whole of `config` of a core PMU, as outside of terms. With a digit, as "read"
+/// is rather an event that the PMU has not.
+std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
+  const std::string_view name = term.name;
+  if (pmu.kind != PmuKind::kCore || term.value || !name.starts_with('r')) return {};
+  if (name.find_first_of("0123456789") == std::string_view::npos) return {};
+  return parse_number(name.substr(1), 16);
+}
+
+std::string known_by(const Pmu& pmu, const std::string& word) {
+  std::vector<std::string> known(kWords.begin(), kWords.end());
+  for (const auto& [name, format] : pmu.formats) known.push_back(name);
+  for (const auto& [name, event] : pmu.events) known.push_back(name);
+  std::string formats;
+  for (const auto& [name, format] : pmu.formats) formats += (formats.empty() ? "" : ", ") + name;
+  return did_you_mean(word, known,
+                      formats.empty() ? "it takes 'config'" : "its terms are " + formats);
+}
+
+bool is_event_of(const Pmu& pmu, const Term& term) {
+  return !term.value && pmu.events.contains(term.name);
+}
+
+/// One event of the PMU among the terms that the user gave.
+struct NamedAmong {
+  const Pmu& pmu;
+  const Term& event;
+  const std::vector<Term>& given;
+
+  std::string what() const { return "event '" + event.name + "' of PMU '" + pmu.name + "'"; }
+};
+
+bool is_given(const NamedAmong& named, const std::string& term) {
+  return std::any_of(named.given.begin(), named.given.end(), [&](const Term& candidate) {
+    return candidate.name == term && candidate.value;
+  });
+}
+
+/// Of one "term=text" in sysfs: a number, or '?' for what is the user's to give.
+Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::string& term,
+                                           std::string_view text) {
+  if (text == "?") {
+    return mistake(named.event.at, named.what() + " leaves '" + term + "' for you to choose",
+                   "write '" + named.event.name + "," + term + "=NUMBER'");
+  }
+  const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  const auto number = is_hexadecimal ? parse_number(text.substr(2), 16) : parse_number(text, 10);
+  if (number) return *number;
+  return not_here(named.event.at, EINVAL,
+                  named.what() + " has the value '" + std::string(text) + "' for '" + term +
+                      "', which is no number",
+                  "write its terms in place of its name");
+}
+
+/// The terms that the event stands for, but for those that the user gives a value of his own.
+Result<std::vector<Term>, Unresolved> terms_of(const NamedAmong& named) {
+  std::vector<Term> terms;
+  for (const std::string_view text : split(named.pmu.events.at(named.event.name).terms, ',')) {
+    const std::size_t equals = text.find('=');
+    Term term{std::string(trim(text.substr(0, equals))), {}, named.event.at};
+    if (is_given(named, term.name)) continue;
+    if (equals != std::string_view::npos) {
+      const auto value = value_of(named, term.name, trim(text.substr(equals + 1)));
+      if (!value) return value.error();
+      term.value = *value;
+    }
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encoded) {
+  const auto& [pmu, event, given] = named;
+  if (encoded.named != nullptr) {  // the bits of both would be those of a third
+    return not_here(event.at, EINVAL,
+                    "'" + event.name + "' is a second event; one event of a PMU at a time",
+                    "write '" + pmu.name + "/" + encoded.name + "/' and '" + pmu.name + "/" +
+                        event.name + "/'");
+  }
+  encoded.named = &pmu.events.at(event.name);
+  encoded.name = event.name;
+  if (!encoded.named->is_snapshot) return {};
+  return mistake(event.at, named.what() + " is a level, not a count",
+                 "remove it: only what grows can be a counter");
+}
+
+/// With the events of the PMU replaced by what they stand for.
+Result<std::vector<Term>, Unresolved> expanded(const Pmu& pmu, const std::vector<Term>& terms) {
+  std::vector<Term> all;
+  for (const Term& term : terms) {
+    if (!is_event_of(pmu, term)) {
+      all.push_back(term);
+      continue;
+    }
+    Result<std::vector<Term>, Unresolved> inner = terms_of({pmu, term, terms});
+    if (!inner) return inner.error();
+    all.insert(all.end(), inner->begin(), inner->end());
+  }
+  return all;
+}
+
+/// True when the term was a whole word.
+bool set_word(const Pmu& pmu, const Term& term, Words& words) {
+  if (pmu.formats.contains(term.name)) return false;
+  const auto word = std::find(kWords.begin(), kWords.end(), term.name);
+  if (word != kWords.end() && term.value) {
+    words[static_cast<std::size_t>(word - kWords.begin())] = *term.value;
+    return true;
+  }
+  const std::optional<std::uint64_t> raw = raw_config(pmu, term);
+  if (raw) words[0] = *raw;
+  return raw.has_value();
+}
+
+Result<void, Unresolved> set_field(const Pmu& pmu, const Term& term, Words& words) {
+  const std::string what = "PMU '" + pmu.name + "'";
+  const auto found = pmu.formats.find(term.name);
+  if (found == pmu.formats.end()) {
+    return not_here(term.at, ENOENT, what + " has no term '" + term.name + "'",
+                    known_by(pmu, term.name));
+  }
+  const FormatField& field = found->second;
+  const unsigned width = field.width();
+  const std::uint64_t largest = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+  if (!term.value && width > 1) {
+    return not_here(term.at, EINVAL, what + " has no event '" + term.name + "', only a term",
+                    "write '" + term.name + "=NUMBER', " + hexadecimal(largest) + " at most");
+  }
+  const std::uint64_t value = term.value.value_or(1);
+  if (value > largest) {
+    return not_here(term.at, EINVAL,
+                    hexadecimal(value) + " is too large for '" + term.name + "' of " + what,
+                    "it takes " + hexadecimal(largest) + " at most");
+  }
+  words[field.word] |= field.spread(value);
+  return {};
+}
+
+Result<Words, Unresolved> words_of(const Pmu& pmu, const std::vector<Term>& terms) {
+  Words words{};
+  std::vector<const Term*> fields;
+  for (const Term& term : terms) {
+    if (!set_word(pmu, term, words)) fields.push_back(&term);
+  }
+  for (const Term* term : fields) {
+    if (const Result<void, Unresolved> set = set_field(pmu, *term, words); !set) return set.error();
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<EncodedTerms, Unresolved> encode_terms(const Pmu& pmu, const std::vector<Term>& terms) {
+  EncodedTerms encoded;
+  for (const Term& term : terms) {
+    if (!is_event_of(pmu, term)) continue;
+    if (const auto set = set_event({pmu, term, terms}, encoded); !set) return set.error();
+  }
+  const Result<std::vector<Term>, Unresolved> all = expanded(pmu, terms);
+  if (!all) return all.error();
+  const Result<Words, Unresolved> words = words_of(pmu, *all);
+  if (!words) return words.error();
+  encoded.attributes.type = pmu.type;
+  encoded.attributes.config = (*words)[0];
+  encoded.attributes.config1 = (*words)[1];
+  encoded.attributes.config2 = (*words)[2];
+  encoded.attributes.config3 = (*words)[3];
+  return encoded;
+}
+
+const std::string* event_of(const Pmu& pmu, const perf::EventAttributes& attributes) {
+  for (const auto& [name, event] : pmu.events) {
+    const auto encoded = encode_terms(pmu, {Term{name, {}, {}}});
+    if (encoded && encoded->attributes == attributes) return &name;
+  }
+  return nullptr;
+}
+
+void use_worth(const PmuNamedEvent& named, EventIdentity& identity) {
+  const Worth worth = worth_of(named.unit, named.scale);
+  identity.unit = worth.unit;
+  identity.scale = worth.scale;
+  identity.metric += worth.metric_ending;
+}
+
+void use_better_name(const Pmu& pmu, const std::string& event, EventIdentity& identity) {
+  const BetterName* better = better_name(pmu.name, event);
+  if (better == nullptr) return;
+  identity.metric = better->metric;
+  identity.help = better->help;
+  identity.labels = {{std::string(better->label), std::string(better->value)}};
+}
+
+std::string text_of(const std::vector<Term>& terms) {
+  std::string text;
+  for (const Term& term : terms) {
+    if (!text.empty()) text += ',';
+    text += term.name;
+    if (term.value) text += "=" + hexadecimal(*term.value);
+  }
+  return text;
+}
+
+}  // namespace pex::events

@@ -1,0 +1,239 @@
+#include "events/symbol_offset.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "events/elf_file.h"
+
+namespace pex::events {
+namespace {
+
+// What is read of a file at most. A browser with all its debug symbols, one of the largest programs
+// there are, has 2 million symbols with 200 MB of names.
+constexpr std::uint64_t kMaxSymbols = 1 << 24;
+constexpr std::uint64_t kMaxNameBytes = std::uint64_t{1} << 30;
+
+/// Places where the wanted name ends another one, as linkers let names share their ends. One of a
+/// single letter ends up to each sixth of all names.
+constexpr std::size_t kMaxPlaces = 1 << 22;
+
+// Of the search for the name that was meant.
+constexpr std::size_t kMaxSuggestionBytes = 128;
+constexpr std::size_t kMaxNames = 1 << 22;
+constexpr std::size_t kMaxComparisons = 200'000;
+
+bool is_function_of_this_file(const Elf64_Sym& symbol) {
+  const auto type = ELF64_ST_TYPE(symbol.st_info);
+  return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
+}
+
+/// A table of symbols and the section that has their names.
+struct SymbolTable {
+  Elf64_Shdr symbols;
+  Elf64_Shdr names;
+};
+
+/// .symtab, which a stripped file has not, and .dynsym. The standard knows no compressed ones.
+std::vector<SymbolTable> symbol_tables(const ElfFile& elf) {
+  std::vector<SymbolTable> tables;
+  for (const Elf64_Word type : {SHT_SYMTAB, SHT_DYNSYM}) {
+    const std::optional<Elf64_Shdr> symbols = elf.section_of_type(type);
+    const auto names = symbols ? elf.section(symbols->sh_link) : std::nullopt;
+    const bool is_readable = names && names->sh_type == SHT_STRTAB &&
+                             ((symbols->sh_flags | names->sh_flags) & SHF_COMPRESSED) == 0;
+    if (is_readable) tables.push_back({*symbols, *names});
+  }
+  return tables;
+}
+
+bool is_too_large(const SymbolTable& table) {
+  return table.symbols.sh_size / sizeof(Elf64_Sym) > kMaxSymbols ||
+         table.names.sh_size > kMaxNameBytes;
+}
+
+/// The content of a section of names, block by block, each behind the last `overlap` bytes of the
+/// one before, as a name may begin there. `visit` gets where the bytes begin and how many it has
+/// seen before; it returns false to end.
+using VisitNames =
+    std::function<bool(std::uint64_t begin, std::string_view bytes, std::size_t seen)>;
+
+void visit_names(const ElfFile& elf, const Elf64_Shdr& names, std::size_t overlap,
+                 const VisitNames& visit) {
+  std::string window;
+  elf.visit_bytes(names, [&](std::uint64_t at, std::string_view bytes) {
+    window.erase(0, window.size() - std::min(window.size(), overlap));
+    const std::size_t seen = window.size();
+    window += bytes;
+    return visit(at - seen, window, seen);
+  });
+}
+
+/// Where `wanted` is in `bytes`, from `from` on. In linear time, which string_view::find() does not
+/// promise.
+std::size_t find_from(std::size_t from, std::string_view wanted, std::string_view bytes) {
+  const void* const found =
+      ::memmem(bytes.data() + from, bytes.size() - from, wanted.data(), wanted.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
+}
+
+/// Where in the section of names `name` stands, from the first place on; also as the end of a
+/// longer name. Nothing when there are too many places to remember.
+std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, const ElfFile& elf,
+                                                    const Elf64_Shdr& names) {
+  const std::string_view wanted{name.c_str(), name.size() + 1};  // with the NUL that ends it
+  std::vector<std::uint32_t> places;  // at its full size at once: growth takes more than that
+  places.reserve(std::min<std::uint64_t>(kMaxPlaces, names.sh_size / wanted.size()));
+  bool has_too_many = false;
+  visit_names(elf, names, name.size(),
+              [&](std::uint64_t begin, std::string_view bytes, std::size_t) {
+                for (std::size_t at = 0; (at = find_from(at, wanted, bytes)) != bytes.npos; ++at) {
+                  has_too_many = places.size() == kMaxPlaces;
+                  if (has_too_many) return false;
+                  places.push_back(static_cast<std::uint32_t>(begin + at));
+                }
+                return true;
+              });
+  if (has_too_many) return {};
+  return places;
+}
+
+/// The addresses of the functions of one name.
+struct Addresses {
+  std::optional<Elf64_Addr> global;
+  std::optional<Elf64_Addr> local;
+};
+
+/// False when the name stands in more places than can be remembered.
+bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::string& name,
+                    Addresses& addresses) {
+  const auto places = places_of(name, elf, table.names);
+  if (!places) return false;
+  if (places->empty()) return true;
+  elf.visit_symbols(table.symbols, [&](const Elf64_Sym& symbol) {
+    if (!is_function_of_this_file(symbol) ||
+        !std::binary_search(places->begin(), places->end(), symbol.st_name)) {
+      return true;
+    }
+    const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+    std::optional<Elf64_Addr>& address = is_local ? addresses.local : addresses.global;
+    if (!address) address = symbol.st_value;
+    return !addresses.global;
+  });
+  return true;
+}
+
+/// The segment that is loaded to `address` tells which byte of the file that is.
+std::optional<std::uint64_t> offset_of(const ElfFile& elf, Elf64_Addr address) {
+  std::optional<std::uint64_t> offset;
+  elf.visit_segments([&](const Elf64_Phdr& segment) {
+    const bool is_loaded_there = segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+                                 address - segment.p_vaddr < segment.p_filesz;
+    if (is_loaded_there) offset = address - segment.p_vaddr + segment.p_offset;
+    return !offset;
+  });
+  return offset;
+}
+
+/// Where the names of the functions begin, in order and each once.
+std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Shdr& symbols) {
+  std::vector<std::uint32_t> starts;  // at its full size at once: growth takes more than that
+  starts.reserve(std::min<std::uint64_t>(kMaxNames, symbols.sh_size / sizeof(Elf32_Sym)));
+  elf.visit_symbols(symbols, [&](const Elf64_Sym& symbol) {
+    if (is_function_of_this_file(symbol)) starts.push_back(symbol.st_name);
+    return starts.size() < kMaxNames;
+  });
+  std::sort(starts.begin(), starts.end());
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  return starts;
+}
+
+/// The function that was most likely meant by a name that is not there.
+class Suggestion {
+ public:
+  explicit Suggestion(std::string_view wanted)
+      : wanted_(wanted), distance_(too_many_changes(wanted)) {}
+
+  /// `starts` are those of names_of_functions(). Ends when it has compared enough of them.
+  void look_at(const ElfFile& elf, const Elf64_Shdr& names,
+               const std::vector<std::uint32_t>& starts) {
+    auto start = starts.begin();
+    visit_names(elf, names, kMaxSuggestionBytes,
+                [&](std::uint64_t begin, std::string_view bytes, std::size_t seen) {
+                  for (std::size_t end = seen; (end = bytes.find('\0', end)) != bytes.npos; ++end) {
+                    for (; start != starts.end() && *start <= begin + end; ++start) {
+                      const std::uint64_t size = begin + end - *start;
+                      if (size <= kMaxSuggestionBytes) offer(bytes.substr(end - size, size));
+                    }
+                  }
+                  return start != starts.end() && comparisons_ < kMaxComparisons;
+                });
+  }
+
+  const std::string& name() const { return name_; }  ///< empty: none is near
+
+ private:
+  void offer(std::string_view name) {
+    if (comparisons_ >= kMaxComparisons || wanted_.size() > kMaxSuggestionBytes) return;
+    ++comparisons_;
+    const std::size_t distance = edit_distance(wanted_, name, distance_);
+    if (distance >= distance_) return;
+    distance_ = distance;
+    name_ = name;
+  }
+
+  std::string_view wanted_;
+  std::size_t distance_;
+  std::size_t comparisons_ = 0;
+  std::string name_;
+};
+
+Error no_such_function(const ElfFile& elf, const std::vector<SymbolTable>& tables,
+                       const std::string& what, const std::string& symbol) {
+  Suggestion meant{symbol};
+  bool has_functions = false;
+  for (const SymbolTable& table : tables) {
+    const std::vector<std::uint32_t> starts = names_of_functions(elf, table.symbols);
+    has_functions = has_functions || !starts.empty();
+    meant.look_at(elf, table.names, starts);
+  }
+  if (!meant.name().empty()) return Error{ENOENT, what, "did you mean '" + meant.name() + "'?"};
+  if (!has_functions) {
+    return Error{ENOENT, what, "the file is stripped: write the function's offset in it, 0x..."};
+  }
+  return Error{ENOENT, what, "see 'nm' and 'nm --dynamic' of that file for those it has"};
+}
+
+}  // namespace
+
+Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol) {
+  const Result<ElfFile> elf = ElfFile::open(file);
+  if (!elf) {
+    return Error{elf.error().code,
+                 "look for the function '" + symbol + "': " + elf.error().attempted,
+                 elf.error().remedy};
+  }
+  const std::string what = "there is no function '" + symbol + "' in '" + file + "'";
+  const std::vector<SymbolTable> tables = symbol_tables(*elf);
+  Addresses addresses;
+  for (const SymbolTable& table : tables) {
+    const bool is_read =
+        !is_too_large(table) && (symbol.empty() || find_addresses(*elf, table, symbol, addresses));
+    if (is_read) continue;
+    return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
+                 "it has more symbols than are searched: write the function's offset in it, 0x..."};
+  }
+  const auto address = addresses.global ? addresses.global : addresses.local;
+  if (!address) return no_such_function(*elf, tables, what, symbol);
+  const std::optional<std::uint64_t> offset = offset_of(*elf, *address);
+  if (!offset) return Error{ENOENT, what + " that is ever loaded", "name the linked program"};
+  return *offset;
+}
+
+}  // namespace pex::events

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "events/event_syntax.h"
+
+namespace pex::events {
+
+/// Done, or the mistake in the text that was met first.
+using Parsed = Result<void, SyntaxError>;
+
+inline constexpr std::string_view kEventEnds = ",{} ";    // whatever kind of event it is
+inline constexpr std::string_view kWordEnds = ":/,{} ";   // the first word, which tells the kind
+inline constexpr std::string_view kLettersEnd = ":,{} ";  // modifiers, and accesses of a breakpoint
+
+// What to write instead, where several readers say so.
+inline constexpr const char* kWriteTerms = "write terms as in 'cpu/event=0x3c,umask=0x1/'";
+inline constexpr const char* kWriteModifiers =
+    "the modifiers are u, k, h, H, G, I, p, P, D, W and e, in one word, as in 'cycles:uk'";
+inline constexpr const char* kWriteOneGroup =
+    "write one pair of braces around all events, or give each group its own entry under 'groups'";
+
+// None of these depends on a locale, as those of <cctype> do.
+constexpr bool is_one_of(std::string_view characters, char c) {
+  return characters.find(c) != std::string_view::npos;
+}
+constexpr bool is_printable(char c) { return c >= ' ' && c <= '~'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+constexpr bool is_letter_or_digit(char c) {
+  return is_digit(c) || is_capital(c) || (c >= 'a' && c <= 'z');
+}
+constexpr bool is_name_character(char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; }
+bool is_hexadecimal_digit(char c);
+bool all_are(std::string_view text, bool (*wanted)(char));
+
+/// Reads a text of events from left to right. A copy stays where it is, and points there in a
+/// message.
+class TextCursor {
+ public:
+  explicit TextCursor(std::string_view text) : text_(text) {}
+
+  TextOffset here() const { return {at_}; }
+  std::string_view rest() const { return text_.substr(at_); }
+  bool at_end() const { return at_ == text_.size(); }
+  bool at_event_end() const { return at_end() || is_one_of(kEventEnds, peek()); }
+  /// The next character; at the end '\0', which no text has in it.
+  char peek() const { return at_end() ? '\0' : text_[at_]; }
+  /// The rest up to the next of `ends`.
+  std::string_view before(std::string_view ends) const;
+
+  /// No further than to the end.
+  void skip(std::size_t characters) { at_ += characters; }
+  /// True when `expected` came next, and is now behind the cursor.
+  bool take(std::string_view expected);
+  std::string_view take_while(bool (*wanted)(char));
+
+ private:
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// For the middle of a message; of what is long only the beginning.
+std::string quoted(std::string_view text);
+std::string quoted(char c);
+
+SyntaxError mistake(const TextCursor& in, std::string what, const char* remedy);
+/// `what` should come next, and does not.
+SyntaxError missing(const TextCursor& in, std::string what, const char* remedy);
+/// The next character is none that can follow.
+SyntaxError misplaced(const TextCursor& in, const char* remedy);
+/// The same, with the remedy for what that character was most likely to mean.
+SyntaxError misplaced(const TextCursor& in);
+
+/// 60, or 0x3c. With either, letters and digits up to another character belong to the number.
+Parsed read_number(TextCursor& in, std::uint64_t& number, const char* remedy);
+/// 3c
+Parsed read_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy);
+
+}  // namespace pex::events

@@ -1,0 +1,159 @@
+#include "host/self_process.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/small_file.h"
+#include "base/text.h"
+
+namespace pex::host {
+namespace {
+
+constexpr const char* kStat = "/proc/self/stat";    // dear: the kernel walks all threads for it
+constexpr const char* kStatm = "/proc/self/statm";  // cheap
+constexpr const char* kOpenFds = "/proc/self/fd";
+constexpr const char* kCgroups = "/proc/self/cgroup";
+
+double seconds(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double clock_seconds(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return seconds(now);
+}
+
+/// Field 22 of proc_pid_stat(5), in ticks since boot; 0 when it cannot be read. The second field is
+/// the program's name in parentheses and may hold anything, so fields are counted from its end.
+std::uint64_t start_ticks() {
+  const Result<std::string> stat = read_small_file(kStat);
+  if (!stat || stat->rfind(')') == std::string::npos) return 0;
+  const std::vector<std::string_view> from_third =
+      split(std::string_view(*stat).substr(stat->rfind(')') + 2), ' ');
+  return from_third.size() < 20 ? 0 : parse_unsigned(from_third[22 - 3]).value_or(0);
+}
+
+double start_time_seconds() {
+  const double boot_time = clock_seconds(CLOCK_REALTIME) - clock_seconds(CLOCK_BOOTTIME);
+  return boot_time +
+         static_cast<double>(start_ticks()) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+/// One line of /proc/pid/cgroup: "4:perf_event:/a" of version 1, "0::/a" of version 2. A path may
+/// hold ':' itself.
+struct Membership {
+  std::string_view controllers;  ///< with commas between
+  std::string_view path;
+};
+
+std::optional<Membership> membership_of(std::string_view line) {
+  const std::size_t first = line.find(':');
+  if (first == line.npos) return {};
+  const std::size_t second = line.find(':', first + 1);
+  if (second == line.npos || second + 1 == line.size()) return {};
+  return Membership{line.substr(first + 1, second - first - 1), line.substr(second + 1)};
+}
+
+bool has_controller(const Membership& of, std::string_view name) {
+  const std::vector<std::string_view> all = split(of.controllers, ',');
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+}  // namespace
+
+/// As the size of the directory, which is 0 on older kernels.
+std::optional<std::uint64_t> reported_open_fds() {
+  struct stat status {};
+  if (::stat(kOpenFds, &status) != 0 || status.st_size <= 0) return {};
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::optional<std::uint64_t> list_open_fds() {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir(kOpenFds), &::closedir};
+  if (!directory) return {};
+  std::uint64_t entries = 0;
+  while (::readdir(directory.get()) != nullptr) ++entries;
+  return entries - 3;  // ".", ".." and the directory itself
+}
+
+std::optional<std::string> perf_cgroup_of(std::string_view cgroups) {
+  std::optional<std::string> of_version_2;
+  for (const std::string_view line : split(cgroups, '\n')) {
+    const std::optional<Membership> of = membership_of(line);
+    if (!of) continue;
+    if (has_controller(*of, "perf_event")) return std::string(of->path);
+    if (of->controllers.empty()) of_version_2 = std::string(of->path);
+  }
+  return of_version_2;
+}
+
+std::optional<std::string> self_perf_cgroup() {
+  const Result<std::string> cgroups = read_small_file(kCgroups);
+  return cgroups ? perf_cgroup_of(*cgroups) : std::nullopt;
+}
+
+bool bind_thread_to(int cpu) {
+  const auto cpus = static_cast<std::size_t>(cpu) + 1;
+  cpu_set_t* set = CPU_ALLOC(cpus);
+  const std::size_t size = CPU_ALLOC_SIZE(cpus);
+  CPU_ZERO_S(size, set);
+  CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
+  const bool is_bound = ::sched_setaffinity(0, size, set) == 0;
+  CPU_FREE(set);
+  return is_bound;
+}
+
+bool move_thread_off(pthread_t thread, int cpu) {
+  constexpr std::size_t kMaxCpus = 65'536;
+  cpu_set_t* set = CPU_ALLOC(kMaxCpus);
+  const std::size_t size = CPU_ALLOC_SIZE(kMaxCpus);
+  CPU_ZERO_S(size, set);
+  bool is_moved = ::sched_getaffinity(0, size, set) == 0;
+  CPU_CLR_S(static_cast<std::size_t>(cpu), size, set);
+  is_moved =
+      is_moved && CPU_COUNT_S(size, set) > 0 && ::pthread_setaffinity_np(thread, size, set) == 0;
+  CPU_FREE(set);
+  return is_moved;
+}
+
+Result<SelfProcess> read_self_process() {
+  const Result<std::string> statm = read_small_file(kStatm);
+  if (!statm) return statm.error();
+  const std::vector<std::string_view> pages = split(*statm, ' ');
+  if (pages.size() < 2) return Error{EINVAL, std::string("understand '") + kStatm + "'", {}};
+  static const double started = start_time_seconds();  // it does not change
+  static const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  SelfProcess own;
+  own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  own.start_time_seconds = started;
+  own.open_fds = reported_open_fds();
+  own.max_fds = limit.rlim_cur;
+  own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
+  own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
+  return own;
+}
+
+std::uint64_t raise_open_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+}  // namespace pex::host

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace pex::host {
+
+/// What the kernel says about this very process. Always from /proc, whatever HostRoots say: it is
+/// ourselves, not the host, that is looked at.
+struct SelfProcess {
+  double cpu_seconds = 0;                      ///< user and system time of all threads
+  double start_time_seconds = 0;               ///< since the epoch
+  std::optional<std::uint64_t> open_fds = {};  ///< as reported_open_fds()
+  std::uint64_t max_fds = 0;                   ///< soft limit
+  std::uint64_t virtual_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+};
+
+Result<SelfProcess> read_self_process();
+
+/// How many descriptors are open, as the kernel reports it: nothing before Linux 6.2.
+std::optional<std::uint64_t> reported_open_fds();
+
+/// The same from a list of them, at 1.5 us each: too slow for an event loop.
+std::optional<std::uint64_t> list_open_fds();
+
+/// The cgroup whose counts a process is part of, as a path below the root of its tree: that of
+/// version 1's perf_event controller where there is one, else that of version 2 (cgroups(7),
+/// "/proc/pid/cgroup"). In a container with a tree of its own, "/" is the container.
+std::optional<std::string> perf_cgroup_of(std::string_view cgroups);
+
+/// That of this process; nothing where no /proc tells.
+std::optional<std::string> self_perf_cgroup();
+
+/// Binds the calling thread to one CPU; false where it may not run there.
+bool bind_thread_to(int cpu);
+
+/// Lets another thread of this process run wherever the calling one may, but on `cpu`: the kernel
+/// moves it away even where a real-time task leaves it no time there. False when nothing is left.
+bool move_thread_off(pthread_t thread, int cpu);
+
+/// Raises the soft limit of open files to the hard one, which anyone may; returns the limit in
+/// force afterwards.
+std::uint64_t raise_open_file_limit();
+
+}  // namespace pex::host

@@ -1,0 +1,195 @@
+#include "plan/auxiliary_counters.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "events/event_table.h"
+
+namespace pex::plan {
+namespace {
+
+constexpr const char* kClock = "cpu-clock";  // in ns: while the group is on the PMU
+
+/// Whether cycles say anything of it: a part of the package has a clock of its own. The generic
+/// events are of the cores even where sysfs names no PMU for them.
+bool counts_on_cores(const collect::GroupPlan& group, const events::PmuCatalogue& pmus) {
+  return std::any_of(group.events.begin(), group.events.end(), [&](const perf::CounterSpec& event) {
+    if (pmus.always_counts(event.attributes.type)) return false;
+    const events::Pmu* pmu = pmus.counting(event.attributes.type);
+    return pmu == nullptr || pmu->kind == events::PmuKind::kCore;
+  });
+}
+
+std::optional<std::size_t> index_of(const collect::GroupPlan& group,
+                                    const perf::CounterSpec& counter) {
+  for (std::size_t i = 0; i < group.events.size(); ++i) {
+    if (group.events[i].attributes == counter.attributes) return i;
+  }
+  return {};
+}
+
+/// A member of the group that is not published; the one that is there when it counts it already.
+std::size_t add_member(collect::GroupPlan& group, const perf::CounterSpec& counter) {
+  if (const std::optional<std::size_t> there = index_of(group, counter)) return *there;
+  group.events.push_back(counter);
+  ++group.auxiliary_events;
+  ++group.optional_events;
+  return group.events.size() - 1;
+}
+
+const perf::CounterSpec* counter_for(const Reference& reference, const std::string& pmu) {
+  for (const Reference::OfPmu& of : reference.counters) {
+    if (of.pmu.empty() || of.pmu == pmu) return &of.counter;
+  }
+  return nullptr;
+}
+
+/// Builds the groups of one scope, auxiliary first.
+class ScopeBuilder {
+ public:
+  ScopeBuilder(Scope scope, const Reference& reference, const events::PmuCatalogue& pmus)
+      : scope_(scope), reference_(reference), pmus_(pmus) {}
+
+  collect::ScopePlan build(std::span<const LaidOut> groups) {
+    each_group(groups, [this](const auto& group, const auto& configured) {
+      count(group, takes_reference(group, configured, reference_, scope_, pmus_));
+    });
+    if (needs_clock()) clock_ = add_clock();
+    each_group(groups, [this](const auto& group, const auto& configured) {
+      const bool takes = takes_reference(group, configured, reference_, scope_, pmus_);
+      if (takes && reference_.cost == Reference::Cost::kCounter) add_pinned_reference(group);
+    });
+    for (const LaidOut& of : groups) {
+      if (is_in_scope(of)) append(of);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  bool is_in_scope(const LaidOut& of) const {
+    return scope_ == Scope::kCpu ? of.group->cpu_scope : of.group->cgroup_scope;
+  }
+
+  template <typename Step>
+  void each_group(std::span<const LaidOut> groups, Step step) {
+    for (const LaidOut& of : groups) {
+      if (!is_in_scope(of)) continue;
+      for (const collect::GroupPlan& group : of.layout.groups) step(group, *of.group);
+    }
+  }
+
+  void count(const collect::GroupPlan& group, bool takes_reference) {
+    pinned_ += group.shares_pmu && group.mode.pinned ? 1 : 0;
+    in_turns_ += group.takes_turns() ? 1 : 0;
+    with_reference_ += takes_reference ? 1 : 0;
+  }
+
+  /// It shows how long a pinned group was without its place; when the groups of a cgroup are
+  /// enabled in turn, how long those that are not wanted the PMU; and how much the clocks of the
+  /// groups of a cgroup miss at switches.
+  bool needs_clock() const {
+    return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && in_turns_ > 0);
+  }
+
+  std::size_t add_clock() {
+    collect::GroupPlan clock;
+    clock.name = collect::kClockGroup;
+    clock.is_published = false;
+    clock.events = {events::generic_counter(kClock)};
+    if (reference_.cost == Reference::Cost::kFree) {
+      clock.events.push_back(reference_.counters.front().counter);
+      clock.optional_events = 1;
+      free_ = collect::EventAt{plan_.groups.size(), 1};
+    }
+    plan_.groups.push_back(std::move(clock));
+    return plan_.groups.size() - 1;
+  }
+
+  void add_pinned_reference(const collect::GroupPlan& of) {
+    if (reference_at(of.pmu)) return;
+    collect::GroupPlan pinned;
+    pinned.name = collect::kReferenceGroup;
+    pinned.pmu = of.pmu;
+    pinned.mode.pinned = true;
+    pinned.is_published = false;
+    pinned.shares_pmu = true;
+    pinned.slot = of.slot;
+    pinned.events = {*counter_for(reference_, of.pmu)};
+    pinned.auxiliary.always_on = clock_;
+    if (scope_ == Scope::kCgroup) {
+      pinned.auxiliary.clock = add_member(pinned, events::generic_counter(kClock));
+    }
+    plan_.groups.push_back(std::move(pinned));
+  }
+
+  /// Where the reference is counted all the time on the CPUs of `pmu`.
+  std::optional<collect::EventAt> reference_at(const std::string& pmu) const {
+    if (free_) return free_;
+    for (std::size_t i = 0; i < plan_.groups.size(); ++i) {
+      const collect::GroupPlan& group = plan_.groups[i];
+      if (!group.is_published && group.mode.pinned && group.pmu == pmu) return {{i, 0}};
+    }
+    return {};
+  }
+
+  void append(const LaidOut& of) {
+    const std::size_t first = plan_.groups.size();
+    for (collect::GroupPlan group : of.layout.groups) {
+      add_witnesses(group, *of.group);
+      plan_.groups.push_back(std::move(group));
+    }
+    for (collect::PublishedEvent column : of.layout.columns) {
+      for (collect::EventAt& part : column.parts) part.group += first;
+      plan_.columns.push_back(std::move(column));
+    }
+  }
+
+  void add_witnesses(collect::GroupPlan& group, const config::Group& configured) const {
+    if (!group.shares_pmu) return;
+    group.auxiliary.always_on = clock_;
+    if (!counts_on_cores(group, pmus_)) return;
+    if (group.takes_turns() && takes_reference(group, configured, reference_, scope_, pmus_)) {
+      group.auxiliary.reference = add_member(group, *counter_for(reference_, group.pmu));
+      group.auxiliary.reference_always = reference_at(group.pmu);
+    }
+    if (scope_ == Scope::kCgroup) {
+      group.auxiliary.clock = add_member(group, events::generic_counter(kClock));
+    }
+  }
+
+  Scope scope_;
+  const Reference& reference_;
+  const events::PmuCatalogue& pmus_;
+  collect::ScopePlan plan_;
+  std::size_t pinned_ = 0;
+  std::size_t in_turns_ = 0;  ///< groups that can lose the PMU to others, and are not pinned
+  std::size_t with_reference_ = 0;
+  std::optional<std::size_t> clock_;
+  std::optional<collect::EventAt> free_;
+};
+
+}  // namespace
+
+bool may_have_reference(const collect::GroupPlan& group, const config::Group& configured,
+                        const events::PmuCatalogue& pmus) {
+  return configured.estimator != config::Estimator::kTime && group.takes_turns() &&
+         counts_on_cores(group, pmus);
+}
+
+bool takes_reference(const collect::GroupPlan& group, const config::Group& configured,
+                     const Reference& reference, Scope scope, const events::PmuCatalogue& pmus) {
+  const perf::CounterSpec* counter = counter_for(reference, group.pmu);
+  if (counter == nullptr || !may_have_reference(group, configured, pmus)) return false;
+  const bool asked = configured.estimator == config::Estimator::kReference;
+  if (reference.cost == Reference::Cost::kCounter && scope == Scope::kCgroup) return asked;
+  return reference.joins_all || asked || index_of(group, *counter).has_value();
+}
+
+collect::ScopePlan with_auxiliary_counters(std::span<const LaidOut> groups, Scope scope,
+                                           const Reference& reference,
+                                           const events::PmuCatalogue& pmus) {
+  return ScopeBuilder{scope, reference, pmus}.build(groups);
+}
+
+}  // namespace pex::plan

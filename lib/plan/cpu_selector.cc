@@ -1,0 +1,99 @@
+#include "plan/cpu_selector.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+#include "host/cpu_list.h"
+#include "host/topology.h"
+#include "yaml/mistakes.h"
+#include "yaml/plain_text.h"
+
+namespace pex::plan {
+namespace {
+
+std::vector<int> merged(const std::vector<int>& one, const std::vector<int>& other) {
+  std::vector<int> both;
+  std::set_union(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
+  return both;
+}
+
+/// Finds what the entries of a file stand for on this machine.
+class CpuChoice {
+ public:
+  CpuChoice(const host::HostRoots& roots, const std::vector<int>& online)
+      : roots_(roots), online_(online) {}
+
+  /// Those of `cpus`, which leaves out some where `before` are left out already.
+  std::vector<int> choose(const config::Cpus& cpus, const std::vector<int>& before) {
+    std::vector<int> all;
+    for (const config::CpuEntry& entry : cpus.exclude) all = merged(all, cpus_of(entry));
+    if (!all.empty() && without(online_, merged(before, all)).empty()) {
+      mistakes_.add(cpus.at,
+                    "no CPU is left: " + host::format_cpu_list(online_) +
+                        " are online, and all of "
+                        "them are left out",
+                    "leave out fewer");
+    }
+    return without(all, before);
+  }
+
+  std::vector<Error> mistakes() && { return std::move(mistakes_).all(); }
+
+ private:
+  std::vector<int> cpus_of(const config::CpuEntry& entry) {
+    Result<std::vector<int>> cpus = read(entry.text);
+    if (cpus) return std::move(*cpus);
+    if (cpus.error().code == EINVAL) {
+      mistakes_.add(entry.at, yaml::quoted(entry.text) + " is not a list of CPUs",
+                    "write numbers and ranges, for example \"2-5,8\"");
+    } else {
+      mistakes_.add(entry.at, describe({cpus.error().code, cpus.error().attempted, {}}),
+                    cpus.error().remedy);
+    }
+    return {};
+  }
+
+  Result<std::vector<int>> read(const std::string& text) const {
+    if (text == config::kIsolatedCpus) return host::isolated_cpus(roots_);
+    if (text == config::kNohzFullCpus) return host::nohz_full_cpus(roots_);
+    return host::parse_cpu_list(text);
+  }
+
+  const host::HostRoots& roots_;
+  const std::vector<int>& online_;
+  yaml::Mistakes mistakes_;
+};
+
+}  // namespace
+
+std::vector<int> without(const std::vector<int>& cpus, const std::vector<int>& left_out) {
+  std::vector<int> rest;
+  std::set_difference(cpus.begin(), cpus.end(), left_out.begin(), left_out.end(),
+                      std::back_inserter(rest));
+  return rest;
+}
+
+const std::vector<int>& LeftOutCpus::of(const std::string& group) const {
+  static const std::vector<int> kNone;
+  const auto found = of_groups.find(group);
+  return found == of_groups.end() ? kNone : found->second;
+}
+
+Result<LeftOutCpus, std::vector<Error>> choose_cpus(const config::Config& config,
+                                                    const host::HostRoots& roots,
+                                                    const std::vector<int>& online) {
+  CpuChoice choice{roots, online};
+  LeftOutCpus left_out;
+  left_out.everywhere = choice.choose(config.cpus, {});
+  for (const config::Group& group : config.groups) {
+    std::vector<int> of_group = choice.choose(group.cpus, left_out.everywhere);
+    if (!of_group.empty()) left_out.of_groups[group.name] = std::move(of_group);
+  }
+  std::vector<Error> mistakes = std::move(choice).mistakes();
+  if (!mistakes.empty()) return mistakes;
+  return left_out;
+}
+
+}  // namespace pex::plan

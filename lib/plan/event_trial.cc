@@ -1,0 +1,139 @@
+#include "plan/event_trial.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "cgroup/hierarchy.h"
+#include "events/required_leader.h"
+#include "perf/open_remedy.h"
+
+namespace pex::plan {
+namespace {
+
+std::optional<perf::CounterSpec> find_leader(const events::RequiredLeader& needed,
+                                             std::span<const events::EventSpec> group) {
+  for (const events::EventSpec& event : group) {
+    for (const events::EventInstance& instance : event.instances) {
+      if (events::is_leader(needed, instance.attributes)) {
+        return perf::CounterSpec{event.identity.name, instance.attributes};
+      }
+    }
+  }
+  return {};
+}
+
+/// The words of a refusal that the group's own place in the configuration explains best.
+Error lacks_leader(const events::RequiredLeader& needed) {
+  const std::string& leader = needed.counter.name;
+  return Error{needed.refusal, "the kernel counts it only behind '" + leader + "' in its group",
+               "add " + leader + " to the group"};
+}
+
+UniqueFd open_root_cgroup(const host::HostRoots& roots) {
+  const auto hierarchy = cgroup::find_hierarchy(roots);
+  if (!hierarchy || !*hierarchy) return {};
+  return UniqueFd{::open((*hierarchy)->mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+}
+
+}  // namespace
+
+bool is_lasting(int code) {
+  static constexpr int kLasting[] = {ENOENT, EOPNOTSUPP, EINVAL, EACCES,
+                                     EPERM,  ENOSYS,     E2BIG,  ENODATA};
+  return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
+}
+
+Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
+                   const perf::Place& place, const perf::CounterSpec* leader) {
+  perf::CounterRequest request;
+  request.cpu = place.cpu;
+  request.cgroup_fd = place.cgroup_fd;
+  UniqueFd first;
+  for (const perf::CounterSpec* each : {leader, &event}) {
+    if (each == nullptr) continue;
+    request.event = each->attributes;
+    Result<perf::OpenCounter> counter = kernel.open(request);
+    if (!counter) {
+      const int code = counter.error().code;
+      return Error{code, "open event '" + each->name + "'",
+                   std::string(perf::open_remedy(code, request))};
+    }
+    first = std::move(counter->fd);
+    request.leader_fd = first.get();
+  }
+  return {};
+}
+
+EventTrial EventTrials::of(std::span<const events::EventSpec> group, std::size_t event,
+                           bool in_cgroup, const std::vector<int>& left_out_cpus) {
+  EventTrial trial;
+  trial.tried_in_cgroup = in_cgroup && root_cgroup();
+  const auto is_left_out = [&](const events::EventInstance& instance) {
+    return cpus_.leave_out(instance.pmu, left_out_cpus);
+  };
+  const std::vector<events::EventInstance>& instances = group[event].instances;
+  if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
+    trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
+                          "leave out fewer with 'cpus.exclude'"};
+    return trial;
+  }
+  for (const events::EventInstance& instance : instances) {
+    if (is_left_out(instance)) continue;
+    const perf::CounterSpec counter{group[event].identity.name, instance.attributes};
+    const int cpu = cpus_.of(instance.pmu, left_out_cpus);
+    std::optional<perf::CounterSpec> leader;
+    try_on_cpu(counter, cpu, group, trial, leader);
+    if (trial.refused) return trial;
+    if (trial.tried_in_cgroup && !trial.refused_in_cgroup) {
+      try_in_cgroup(counter, cpu, leader ? &*leader : nullptr, trial);
+    }
+  }
+  return trial;
+}
+
+/// Leaves in `leader` behind what the event has to be opened.
+void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
+                             std::span<const events::EventSpec> group, EventTrial& trial,
+                             std::optional<perf::CounterSpec>& leader) {
+  Result<> tried = try_event(kernel_, event, {cpu, -1, {}});
+  const auto needed = events::required_leader(resolver_.pmus(), event.attributes);
+  if (!tried && needed && needed->refusal == tried.error().code) {
+    leader = find_leader(*needed, group);
+    if (!leader) {
+      trial.refused = lacks_leader(*needed);
+      return;
+    }
+    tried = try_event(kernel_, event, {cpu, -1, {}}, &*leader);
+  }
+  if (!tried && is_lasting(tried.error().code)) {
+    trial.refused = Error{tried.error().code, {}, tried.error().remedy};
+  }
+}
+
+/// Of an event that opens on whole CPUs, the kernel refuses with these what its PMU cannot count by
+/// cgroup (perf_event_open, kernel/events/core.c); with others, what is the matter with the cgroup.
+void EventTrials::try_in_cgroup(const perf::CounterSpec& event, int cpu,
+                                const perf::CounterSpec* leader, EventTrial& trial) {
+  const Result<> tried = try_event(kernel_, event, {cpu, root_cgroup().get(), "/"}, leader);
+  if (tried) return;
+  const int code = tried.error().code;
+  if (code != EINVAL && code != EOPNOTSUPP) {
+    trial.tried_in_cgroup = false;
+    return;
+  }
+  trial.refused_in_cgroup =
+      Error{code, "its PMU counts whole CPUs only, so it cannot be counted by cgroup",
+            "write 'scope: cpu' for it"};
+}
+
+const UniqueFd& EventTrials::root_cgroup() {
+  if (!root_cgroup_) root_cgroup_ = open_root_cgroup(resolver_.roots());
+  return *root_cgroup_;
+}
+
+}  // namespace pex::plan

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/hierarchy.h"
+#include "collect/targets.h"
+#include "config/load.h"
+#include "host/roots.h"
+#include "perf/perf_kernel.h"
+#include "plan/plan.h"
+
+namespace pex::plan {
+
+/// A configuration without mistakes, and what it means on this machine.
+struct LoadedPlan {
+  config::Config config;
+  Plan plan;
+  std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
+};
+
+/// The configuration in `file`, or the embedded default when that is empty; and what is wrong with
+/// it.
+config::Loaded load_config(const std::string& file);
+
+/// What a configuration means on the machine; `in_force` as for make_plan. Fails with everything
+/// that is wrong with it, and when the machine cannot be read.
+Result<LoadedPlan, std::vector<Error>> plan_for_machine(config::Config config,
+                                                        const host::HostRoots& roots,
+                                                        perf::PerfKernel& kernel,
+                                                        const Plan* in_force = nullptr);
+
+/// The same for what load_config() gives.
+Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
+                                                     const host::HostRoots& roots,
+                                                     perf::PerfKernel& kernel,
+                                                     const Plan* in_force = nullptr);
+
+/// Where cgroups are to be counted, if any; that none are is a remark. Fails when the machine
+/// cannot be read. Whether the kernel counts there is not asked: it may be a copy of another
+/// machine's tree.
+Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& planned,
+                                                            const host::HostRoots& roots,
+                                                            std::vector<std::string>& remarks);
+
+/// The same, where the kernel counts (cgroup_tree.h). Fails where it does not and --path.cgroupfs
+/// names the directory; one that was found by itself is a remark, as CPUs can be counted.
+Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const LoadedPlan& planned,
+                                                       const host::HostRoots& roots,
+                                                       perf::PerfKernel& kernel,
+                                                       std::vector<std::string>& remarks);
+
+/// What is going to be followed of the machine.
+collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
+                                     const std::optional<cgroup::Hierarchy>& hierarchy);
+
+}  // namespace pex::plan

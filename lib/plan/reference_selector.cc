@@ -1,0 +1,199 @@
+#include "plan/reference_selector.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "perf/group_trial.h"
+
+namespace pex::plan {
+namespace {
+
+constexpr const char* kCycles = "cycles";
+
+/// Finds the reference by trial on the CPUs where events are tried.
+class ReferenceSelector {
+ public:
+  ReferenceSelector(const events::EventResolver& resolver, perf::PerfKernel& kernel,
+                    const ProbeCpus& cpus, std::span<const LaidOut> groups)
+      : resolver_(resolver), kernel_(kernel), cpus_(cpus), groups_(groups) {}
+
+  Reference choose(const Reference* in_force) {
+    if (!any([this](const auto& group, const auto& configured) {
+          return may_have_reference(group, configured, resolver_.pmus());
+        })) {
+      return {};
+    }
+    if (const std::optional<Reference> free = free_reference()) return *free;
+    if (in_force != nullptr) return *in_force;
+    const Reference cycles = cycles_of_all_cores();
+    return cycles.counters.empty() ? Reference{} : affordable(cycles);
+  }
+
+ private:
+  /// Share of the time enabled for which each group had the PMU; 0 when it could not be opened.
+  using Shares = std::vector<double>;
+
+  template <typename Predicate>
+  bool any(Predicate is_so) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const LaidOut& of) {
+      return std::any_of(of.layout.groups.begin(), of.layout.groups.end(),
+                         [&](const auto& group) { return is_so(group, *of.group); });
+    });
+  }
+
+  /// It must move: guests may read the register as 0. And it must join a hardware group.
+  std::optional<Reference> free_reference() {
+    const std::optional<perf::CounterSpec> counter =
+        events::counter_on(resolver_, kFreeReference, "");
+    if (!counter) return {};
+    for (const LaidOut& of : groups_) {
+      for (const collect::GroupPlan& group : of.layout.groups) {
+        if (!may_have_reference(group, *of.group, resolver_.pmus())) continue;
+        std::vector<perf::CounterSpec> members = {group.events.front(), *counter};
+        const perf::Trial trial = perf::try_group(
+            kernel_, members, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}}, {});
+        perf::GroupReading reading;
+        if (!trial.group || !trial.group->read(kernel_, reading)) continue;  // ask another group
+        const bool moves = reading.counts.size() == members.size() && reading.counts.back() > 0;
+        if (!moves) return {};
+        return Reference{Reference::Cost::kFree, {{"", *counter}}, true};
+      }
+    }
+    return {};
+  }
+
+  /// One for each kind of core where there are several; else one for all CPUs.
+  Reference cycles_of_all_cores() const {
+    Reference reference{Reference::Cost::kCounter, {}, true};
+    std::vector<std::string> kinds;
+    for (const events::Pmu* core : resolver_.pmus().core_pmus()) kinds.push_back(core->name);
+    if (kinds.size() < 2) kinds = {""};
+    for (const std::string& pmu : kinds) {
+      if (const auto cycles = events::counter_on(resolver_, kCycles, pmu)) {
+        reference.counters.push_back({pmu, *cycles});
+      }
+    }
+    return reference;
+  }
+
+  /// In all groups, or else where it is counted already; when that costs no group time on the PMU.
+  Reference affordable(Reference cycles) {
+    const bool asked = any([](const auto& group, const auto& configured) {
+      return group.takes_turns() && configured.estimator == config::Estimator::kReference;
+    });
+    if (!may_take_turns() && !asked) return {};
+    const Shares alone = shares({});
+    const bool turns_are_taken = std::any_of(
+        alone.begin(), alone.end(), [](double share) { return share > 0 && share < kAllTheTime; });
+    if (!turns_are_taken && !asked) return {};
+    for (const bool joins_all : {true, false}) {
+      cycles.joins_all = joins_all;
+      const Shares with_cycles = shares(cycles);
+      if (!all_still_run(alone, with_cycles)) continue;
+      if (costs_nothing(alone, with_cycles) || (asked && !joins_all)) return cycles;
+    }
+    return {};
+  }
+
+  /// Whether two groups of ours want the same PMU.
+  bool may_take_turns() const {
+    std::map<std::string, int> wanted;
+    for (const LaidOut& of : groups_) {
+      const int copies = (of.group->cpu_scope ? 1 : 0) + (of.group->cgroup_scope ? 1 : 0);
+      for (const collect::GroupPlan& group : of.layout.groups) {
+        const bool counts = may_have_reference(group, *of.group, resolver_.pmus());
+        if (counts || group.mode.pinned) wanted[group.pmu] += copies;
+      }
+    }
+    return std::any_of(wanted.begin(), wanted.end(),
+                       [](const auto& pmu) { return pmu.second > 1; });
+  }
+
+  static bool all_still_run(const Shares& before, const Shares& after) {
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i] > 0 && after[i] <= 0) return false;
+    }
+    return true;
+  }
+
+  static bool costs_nothing(const Shares& before, const Shares& after) {
+    constexpr double kNoise = 0.95;
+    return std::accumulate(after.begin(), after.end(), 0.0) >=
+           kNoise * std::accumulate(before.begin(), before.end(), 0.0);
+  }
+
+  /// What all groups get when they are open at once, for whole CPUs in place of the cgroups, with
+  /// `reference` in and beside them.
+  Shares shares(const Reference& reference) {
+    std::vector<perf::CounterGroup> beside;
+    std::vector<std::optional<perf::CounterGroup>> opened;
+    for (const bool pinned : {true, false}) {
+      for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
+        const collect::ScopePlan plan =
+            with_auxiliary_counters(groups_, scope, reference, resolver_.pmus());
+        for (const collect::GroupPlan& group : plan.groups) {
+          if (group.mode.pinned != pinned || !group.shares_pmu) continue;
+          Result<perf::CounterGroup, perf::OpenFailure> open = perf::CounterGroup::open(
+              kernel_, group.events, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}},
+              group.mode);
+          if (!group.is_published) {
+            if (open) beside.push_back(std::move(*open));
+          } else {
+            opened.emplace_back();
+            if (open) opened.back() = std::move(*open);
+          }
+        }
+      }
+    }
+    std::this_thread::sleep_for(several_rounds());
+    Shares shares;
+    for (const auto& group : opened) shares.push_back(group ? share_of(*group) : 0);
+    return shares;
+  }
+
+  /// In which each group has had several turns, even were they all alone on the PMU.
+  std::chrono::nanoseconds several_rounds() const {
+    constexpr int kRounds = 5;
+    std::chrono::nanoseconds round{};
+    for (const LaidOut& of : groups_) {
+      const int copies = (of.group->cpu_scope ? 1 : 0) + (of.group->cgroup_scope ? 1 : 0);
+      for (const collect::GroupPlan& group : of.layout.groups) {
+        if (group.takes_turns()) round += copies * group.slot;
+      }
+    }
+    return std::min(kRounds * round, kMaxTrial);
+  }
+
+  double share_of(const perf::CounterGroup& group) const {
+    perf::GroupReading reading;
+    const bool has_times = group.read(kernel_, reading) &&
+                           reading.state == perf::GroupReading::State::kCounting &&
+                           reading.time_enabled.count() > 0;
+    if (!has_times) return 0;
+    return static_cast<double>(reading.time_running.count()) /
+           static_cast<double>(reading.time_enabled.count());
+  }
+
+  static constexpr double kAllTheTime = 0.99;
+  static constexpr std::chrono::nanoseconds kMaxTrial = std::chrono::milliseconds{500};
+  const events::EventResolver& resolver_;
+  perf::PerfKernel& kernel_;
+  const ProbeCpus& cpus_;
+  std::span<const LaidOut> groups_;
+};
+
+}  // namespace
+
+Reference choose_reference(const events::EventResolver& resolver, perf::PerfKernel& kernel,
+                           const ProbeCpus& cpus, std::span<const LaidOut> groups,
+                           const Reference* in_force) {
+  return ReferenceSelector{resolver, kernel, cpus, groups}.choose(in_force);
+}
+
+}  // namespace pex::plan

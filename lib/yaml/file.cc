@@ -1,0 +1,65 @@
+#include "yaml/file.h"
+
+#include <cerrno>
+
+#include "base/small_file.h"
+#include "yaml/plain_text.h"
+
+namespace pex::yaml {
+namespace {
+
+struct FileRemedy {
+  int code;
+  std::string_view remedy;
+  bool names_option = false;  ///< which comes last
+};
+constexpr FileRemedy kFileRemedies[] = {
+    {ENOENT, "create the file, or name another one with ", true},
+    {ENOTDIR, "a part of this path is a file; correct ", true},
+    {EISDIR, "name a file in this directory"},
+    {EACCES, "let the user of this process read the file and enter the directories above it"},
+    {EAGAIN, "another process holds a lease on the file (fcntl(2)); end it, or copy the file"},
+};
+
+std::string about_size(const FileKind& kind) {
+  return "a " + std::string(kind.noun) + " is 1 MiB at most; is this the right file?";
+}
+
+std::string remedy_for(int code, const FileKind& kind) {
+  if (code == EFBIG) return about_size(kind);
+  for (const FileRemedy& row : kFileRemedies) {
+    if (row.code != code) continue;
+    return std::string(row.remedy) + std::string(row.names_option ? kind.option : "");
+  }
+  return "check the file and the disk it is on";
+}
+
+}  // namespace
+
+Result<std::string> read_yaml_file(const std::string& path, const FileKind& kind) {
+  Result<std::string> text =
+      read_small_file(path, kMaxConfigBytes, "the " + std::string(kind.noun));
+  if (!text && text.error().remedy.empty()) {
+    text.error().remedy = remedy_for(text.error().code, kind);
+  }
+  return text;
+}
+
+std::optional<Node> read_tree(std::string_view text, const std::string& name, const FileKind& kind,
+                              Mistakes& mistakes) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+
+  if (text.size() > kMaxConfigBytes) {
+    mistakes.add({name, 0, 0, {}}, "the text is too large", about_size(kind));
+    return {};
+  }
+  if (const auto bad = first_unreadable(text)) {
+    const Place place = place_at(text, bad->offset);
+    mistakes.add({name, place.line, place.column, {}}, bad->what, bad->remedy);
+    return {};
+  }
+  return parse_yaml(text, name, mistakes);
+}
+
+}  // namespace pex::yaml

@@ -1,0 +1,57 @@
+#include "yaml/keys.h"
+
+#include "base/text.h"
+
+namespace pex::yaml {
+namespace {
+
+std::string from_to(const std::string& least, const std::string& most) {
+  return written(least) + " to " + written(most);
+}
+
+}  // namespace
+
+std::string path_of(const KeyReference& key) {
+  return key.map.empty() ? key.name : key.map + "." + key.name;
+}
+
+std::string written(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+std::string written(std::size_t number) {
+  return written(std::string_view(std::to_string(number)));
+}
+
+std::string written(std::chrono::nanoseconds duration) {
+  return written(std::string_view(format_duration(duration)));
+}
+
+std::string form_of_flag() { return form_of_words({"true", "false"}); }
+
+std::string form_of_map() { return "map"; }
+
+std::string form_of(const NumberRange& range) {
+  return "whole number, " + from_to(std::to_string(range.least), std::to_string(range.most));
+}
+
+std::string form_of(const DecimalRange& range) {
+  return "number, " + from_to(shortest(range.least), shortest(range.most));
+}
+
+std::string form_of(const DurationRange& range) {
+  return "duration, " + from_to(format_duration(range.least), format_duration(range.most));
+}
+
+std::string form_of_list(std::size_t most, std::string_view items) {
+  return "list of at most " + std::to_string(most) + " " + std::string(items);
+}
+
+std::string form_of_words(const std::vector<std::string>& words) {
+  std::string form;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) form += i + 1 < words.size() ? ", " : " or ";
+    form += written(words[i]);
+  }
+  return form;
+}
+
+}  // namespace pex::yaml

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "yaml/value.h"
+
+namespace pex::yaml {
+
+// Numbers within bounds, both of which are in.
+
+struct NumberRange {
+  std::uint64_t least;
+  std::uint64_t most;
+};
+/// Plain decimal digits. What YAML would read in some other way (010, 0x10, 1e3) is refused.
+std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range);
+
+struct DecimalRange {
+  double least;  ///< above 0
+  double most;
+};
+/// A decimal number that may have a point and an exponent: 64, 0.5, 6.1e-5.
+std::optional<double> read_decimal(const Value& value, const DecimalRange& range);
+/// In the fewest characters that read_decimal reads as the same number.
+std::string shortest(double number);
+
+struct DurationRange {
+  std::chrono::nanoseconds least;
+  std::chrono::nanoseconds most;
+};
+/// A whole number with its unit, as parse_duration reads it.
+std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
+                                                      const DurationRange& range);
+
+}  // namespace pex::yaml

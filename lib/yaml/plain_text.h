@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pex::yaml {
+
+/// Both count from 1; columns count bytes, as compilers and yaml-cpp do.
+struct Place {
+  int line = 1;
+  int column = 1;
+};
+
+/// Where the byte at `offset` stands; the end of the text for an offset beyond it.
+Place place_at(std::string_view text, std::size_t offset);
+
+struct Unreadable {
+  std::size_t offset;
+  std::string what;
+  std::string remedy;
+};
+/// The first byte that cannot stand in a text file: not UTF-8, or a control character other than
+/// tab and line break. yaml-cpp takes some of these for the end of the file and goes silent.
+std::optional<Unreadable> first_unreadable(std::string_view text);
+
+/// True when `text` holds a character that could break a line or confuse a terminal.
+bool holds_control_characters(std::string_view text);
+
+/// The operator's text, fit for the middle of a message: at most 60 characters, and on one line.
+std::string shown(std::string_view text);
+
+/// shown() between single quotes.
+std::string quoted(std::string_view text);
+
+}  // namespace pex::yaml

@@ -1,0 +1,260 @@
+#include "yaml/value.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "yaml/plain_text.h"
+
+namespace pex::yaml {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : ", ") + word;
+  return line;
+}
+
+constexpr std::string_view kKeyLetters = "abcdefghijklmnopqrstuvwxyz_";
+constexpr std::string_view kWordLetters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+constexpr std::size_t kMaxKeyLetters = 32;
+
+bool consists_of(std::string_view text, std::string_view letters) {
+  return !text.empty() && text.find_first_not_of(letters) == std::string_view::npos;
+}
+
+bool is_word(std::string_view text) { return consists_of(text, kWordLetters); }
+
+/// True for a word that cannot be a secret, as two thirds of it are a word of ours. Points are for
+/// "TLS1.2". No blanks: what stands behind one is another word, as in "client_ca_file secret".
+bool is_misspelled(std::string_view text, const std::vector<std::string>& known) {
+  const bool is_one_word = consists_of(text, std::string(kWordLetters) + ".");
+  return is_one_word && nearest(text, known).has_value();
+}
+
+std::string below(const std::string& path, std::string_view key) {
+  const std::string last = is_word(key) ? shown(key) : quoted(key);
+  return path.empty() ? last : path + "." + last;
+}
+
+std::string known_keys(const std::vector<std::string>& known) {
+  return "the keys here are: " + joined(known);
+}
+
+/// What to do about a key that is unknown.
+std::string remedy_for(const std::string& key, const Node& value,
+                       const std::vector<std::string>& known) {
+  if (const auto meant = nearest(key, known)) return "did you mean '" + *meant + "'?";
+  const bool is_rest_of_text = !is_word(key) && value.kind == Node::Kind::kNothing;
+  return known_keys(known) + (is_rest_of_text ? "; put text that holds ',' in quotes" : "");
+}
+
+}  // namespace
+
+Value::Value(const Node& node, Position at, Mistakes& mistakes)
+    : node_(&node), at_(std::move(at)), mistakes_(&mistakes) {
+  at_.line = node.place.line;
+  at_.column = node.place.column;
+}
+
+void Value::refuse(const std::string& what, const std::string& remedy) const {
+  mistakes_->add(at_, what, remedy);
+}
+
+Value Value::unshown() const {
+  Value hidden = *this;
+  hidden.shown_ = false;
+  return hidden;
+}
+
+std::string Value::said() const { return shown_ ? quoted(node_->text) : "the text"; }
+
+std::string Value::what_it_is() const {
+  switch (node_->kind) {
+    case Node::Kind::kText:
+      return shown_ ? "the text " + quoted(node_->text) : "a text";
+    case Node::Kind::kList:
+      return "a list";
+    case Node::Kind::kMap:
+      return "a map";
+    case Node::Kind::kAlias:
+      return "a YAML alias";
+    case Node::Kind::kNothing:
+      break;
+  }
+  return "nothing";
+}
+
+/// What is in this value, at `path` below it.
+Value Value::inner(const Node& node, const std::string& path) const {
+  Value value(node, {at_.file, 0, 0, path}, *mistakes_);
+  value.shown_ = shown_;
+  return value;
+}
+
+Value Value::at_key(const Node& key, bool in_path) const {
+  return inner(key, in_path ? below(at_.key, key.text) : at_.key);
+}
+
+/// Whether messages may repeat a key that is unknown. What has no value, as in "{secret}", may not
+/// have been meant for a key.
+bool Value::may_show_key(const Node& key, const Node& value,
+                         const std::vector<std::string>& known) const {
+  if (shown_ || is_misspelled(key.text, known)) return true;
+  return value.kind != Node::Kind::kNothing && key.text.size() <= kMaxKeyLetters &&
+         consists_of(key.text, kKeyLetters);
+}
+
+bool Value::is_map_by_accident(std::string_view meant) const {
+  if (node_->kind != Node::Kind::kMap || node_->children.empty()) return false;
+  for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
+    const Node& key = node_->children[i];
+    const bool has_value = node_->children[i + 1].kind != Node::Kind::kNothing;
+    if (key.text == meant || (has_value && key.kind != Node::Kind::kMap)) return false;
+  }
+  return true;
+}
+
+bool Value::is(Node::Kind kind, const Expected& expected) const {
+  if (node_->kind == Node::Kind::kAlias) {
+    refuse("a YAML alias stands here", "write the value itself; aliases are not followed");
+  } else if (!node_->tag.empty()) {
+    refuse((shown_ ? "the YAML tag " + quoted(node_->tag) : "a YAML tag") + " stands here",
+           "remove the tag");
+  } else if (node_->kind == Node::Kind::kNothing) {
+    refuse("the value is missing", std::string(expected.remedy));
+  } else if (node_->kind != kind) {
+    refuse("found " + what_it_is() + " where " + std::string(expected.what) + " is expected",
+           std::string(expected.remedy));
+  } else {
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::string> Value::text(const Expected& expected) const {
+  if (!is(Node::Kind::kText, expected)) return {};
+  if (!node_->one_line) {
+    refuse(said() + " runs over more than one line",
+           "write each text on one line, and items and keys in the column of those above");
+    return {};
+  }
+  if (holds_control_characters(node_->text)) {
+    refuse(said() + " holds a control character", std::string(expected.remedy));
+    return {};
+  }
+  return node_->text;
+}
+
+std::optional<std::string> Value::lines(const Expected& expected) const {
+  if (!is(Node::Kind::kText, expected)) return {};
+  for (std::string_view line : split(node_->text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!holds_control_characters(line)) continue;
+    refuse(said() + " holds a control character", std::string(expected.remedy));
+    return {};
+  }
+  return node_->text;
+}
+
+std::optional<std::string> Value::unquoted_text(const Expected& expected) const {
+  std::optional<std::string> found = text(expected);
+  if (!found || node_->plain) return found;
+  refuse(
+      "found " + what_it_is() + " in quotes where " + std::string(expected.what) + " is expected",
+      std::string(expected.remedy) + ", without quotes");
+  return {};
+}
+
+std::optional<std::vector<Value>> Value::items(const Expected& expected) const {
+  if (!is(Node::Kind::kList, expected)) return {};
+  std::vector<Value> found;
+  for (const Node& item : node_->children) {
+    found.push_back(inner(item, at_.key + "[" + std::to_string(found.size()) + "]"));
+  }
+  return found;
+}
+
+bool Value::is_plain_key(const Node& key, const std::string& remedy) const {
+  if (key.kind == Node::Kind::kText && key.tag.empty()) return true;
+  mistakes_->add({at_.file, key.place.line, key.place.column, at_.key},
+                 "a key that is not a plain word", remedy);
+  return false;
+}
+
+std::optional<Value::Entries> Value::entries(const std::vector<std::string>& known) const {
+  const bool whole_file = at_.key.empty();
+  const std::string remedy =
+      known_keys(known) +
+      (whole_file ? "" : "; write at least one as 'key: value', or remove " + at_.key);
+  if (!is(Node::Kind::kMap, {"a map of keys", remedy})) return {};
+
+  Entries found;
+  DuplicateKeys firsts("keep one of the two");
+  for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
+    const Node& key = node_->children[i];
+    if (!is_plain_key(key, known_keys(known))) continue;
+    const Node& value = node_->children[i + 1];
+    const bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
+    const Value here = at_key(key, is_known || may_show_key(key, value, known));
+    if (!is_known) {
+      here.refuse("unknown key", remedy_for(key.text, value, known));
+    } else if (firsts.add(key.text, here)) {
+      found.emplace_back(key.text, inner(value, here.at().key));
+    }
+  }
+  return found;
+}
+
+std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected) const {
+  if (!is(Node::Kind::kMap, expected)) return {};
+  if (node_->children.empty()) {
+    refuse("found an empty map where " + std::string(expected.what) + " is expected",
+           std::string(expected.remedy));
+  }
+  NamedEntries found;
+  DuplicateKeys firsts("keep one of the two");
+  for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
+    const Node& key = node_->children[i];
+    if (!is_plain_key(key, std::string(expected.remedy))) continue;
+    const Value here = at_key(key, shown_);
+    if (!firsts.add(key.text, here)) continue;
+    found.emplace_back(here, inner(node_->children[i + 1], here.at().key));
+  }
+  return found;
+}
+
+bool DuplicateKeys::add(const std::string& text, const Value& value) {
+  const auto [first, is_new] = seen_.emplace(text, value.at());
+  if (!is_new) {
+    value.refuse((value.is_shown() ? quoted(text) : "this") + " stands twice, first on line " +
+                     std::to_string(first->second.line) + " column " +
+                     std::to_string(first->second.column),
+                 remedy_);
+  }
+  return is_new;
+}
+
+std::optional<bool> read_flag(const Value& value) {
+  const std::string remedy = "write true or false";
+  const std::optional<std::string> text = value.unquoted_text({"true or false", remedy});
+  if (!text) return {};
+  if (*text == "true") return true;
+  if (*text == "false") return false;
+  value.refuse(value.said() + " is not true or false", remedy);
+  return {};
+}
+
+std::string remark(const Value& value, const std::string& why) {
+  return mistake(value.at(), why, {}).attempted;
+}
+
+void refuse_word(const Value& value, const std::string& text, std::string_view noun,
+                 const std::vector<std::string>& words, std::string_view remedy) {
+  const std::optional<std::string> meant = nearest(text, words);
+  const std::string said = is_misspelled(text, words) ? quoted(text) : value.said();
+  value.refuse(said + " is not " + std::string(noun),
+               meant ? "did you mean '" + *meant + "'?" : std::string(remedy));
+}
+
+}  // namespace pex::yaml

@@ -1,0 +1,79 @@
+#include "access/handshake_turns.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace pex::access {
+namespace {
+
+using ::testing::ElementsAre;
+
+class HandshakeTurnsTest : public testing::Test {
+ protected:
+  static Peer peer(std::uint32_t host) {
+    sockaddr_storage address{};
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_addr.s_addr = htonl(host);
+    std::memcpy(&address, &v4, sizeof v4);
+    return Peer::at(address);
+  }
+
+  void ask(const char* client, bool is_there = true, std::uint32_t host = 1) {
+    turns_->ask(peer(host), [this, client, is_there] {
+      if (is_there) seen_.emplace_back(client);
+      return is_there;
+    });
+  }
+
+  /// Is ready again in every turn of the loop, `times` in all.
+  void work(int times) {
+    boost::asio::post(loop_, [this, times] {
+      seen_.emplace_back("work");
+      if (times > 1) work(times - 1);
+    });
+  }
+
+  boost::asio::io_context loop_;
+  std::shared_ptr<HandshakeTurns> turns_ = std::make_shared<HandshakeTurns>(loop_.get_executor());
+  std::vector<std::string> seen_;
+};
+
+TEST_F(HandshakeTurnsTest, LetOtherWorkRunBetweenTwo) {
+  for (const char* const client : {"a", "b", "c"}) ask(client);
+  work(2);
+
+  loop_.run();
+
+  EXPECT_THAT(seen_, ElementsAre("a", "work", "b", "work", "c"));
+}
+
+TEST_F(HandshakeTurnsTest, GoToTheNextWhereNobodyWaitsAnyMore) {
+  ask("gone", false);
+  ask("a");
+  work(1);
+
+  loop_.run();
+
+  EXPECT_THAT(seen_, ElementsAre("a", "work"));
+}
+
+TEST_F(HandshakeTurnsTest, AreGivenToPeersInTurnHoweverManyClientsOneHas) {
+  for (const char* const client : {"a", "b", "c"}) ask(client, true, 1);
+  ask("other", true, 2);
+  ask("third", true, 3);
+
+  loop_.run();
+
+  EXPECT_THAT(seen_, ElementsAre("a", "other", "third", "b", "c"));
+}
+
+}  // namespace
+}  // namespace pex::access

@@ -1,0 +1,439 @@
+#include "collect/collector.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "support/events.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+/// Lets opens or reads wait until they are let go, so that a look or a poll can be caught while it
+/// runs.
+class SlowKernel final : public perf::PerfKernel {
+ public:
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    opens_.pass();
+    Result<perf::OpenCounter> counter = kernel_.open(request);
+    const std::lock_guard lock{mutex_};
+    if (counter) cpu_of_[counter->fd.get()] = request.cpu;
+    return counter;
+  }
+  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    reads_.pass();
+    (cpu_of(leader_fd) == 0 ? of_cpu0_ : of_others_).pass();
+    return kernel_.read_group(leader_fd, words);
+  }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+
+  void hold(bool held) { reads_.hold(held); }
+  void hold_cpu0(bool held) { of_cpu0_.hold(held); }
+  void hold_other_cpus(bool held) { of_others_.hold(held); }
+  void answer(const std::string& group, test::ScriptedKernel::Answer answer) {
+    kernel_.answer(group, std::move(answer));
+  }
+  void hold_opening(bool held) { opens_.hold(held); }
+  std::size_t still_open() { return kernel_.still_open(); }
+  void wait_for_reads(int reads) { reads_.wait_for(reads); }
+  void wait_for_opens(int opens) { opens_.wait_for(opens); }
+
+ private:
+  class Barrier {
+   public:
+    void pass() {
+      std::unique_lock lock{mutex_};
+      ++come_;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return !held_; });
+    }
+    void hold(bool held) {
+      const std::lock_guard lock{mutex_};
+      held_ = held;
+      changed_.notify_all();
+    }
+    void wait_for(int calls) {
+      std::unique_lock lock{mutex_};
+      changed_.wait(lock, [&] { return come_ >= calls; });
+    }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool held_ = false;
+    int come_ = 0;
+  };
+
+  int cpu_of(int fd) {
+    const std::lock_guard lock{mutex_};
+    return cpu_of_.at(fd);
+  }
+
+  test::ScriptedKernel kernel_;
+  std::mutex mutex_;
+  std::map<int, int> cpu_of_;  ///< of each descriptor
+  Barrier opens_;
+  Barrier reads_;
+  Barrier of_cpu0_;
+  Barrier of_others_;
+};
+
+class CollectorTest : public testing::Test {
+ protected:
+  CollectorTest() { set_online("0-1"); }
+
+  void set_online(const std::string& cpus) { tree_.write("sys/devices/system/cpu/online", cpus); }
+
+  std::unique_ptr<Collector> collector(perf::PerfKernel& kernel) {
+    auto plan = std::make_shared<collect::CountingPlan>();
+    plan->cpu = test::scope_plan({{"core", {"cycles"}}});
+    collect::TargetTracker tracker{
+        {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
+    return *Collector::create(kernel, std::move(tracker), patience_);
+  }
+
+  /// One CPU gets no answer from now on, and the others do not wait for it for long.
+  void lose_patience() { patience_ = {std::chrono::milliseconds{1}, std::chrono::milliseconds{1}}; }
+
+  struct Published {
+    collect::PollReport report;
+    std::shared_ptr<const collect::Snapshot> snapshot;
+
+    std::uint64_t cycles(std::size_t row) const { return snapshot->cpu[0].total(row, 0).value; }
+    std::vector<int> cpus() const {
+      std::vector<int> cpus;
+      for (const collect::HostRow& row : snapshot->rows_of(Aggregation::kCpu)) {
+        cpus.push_back(row.place.cpu);
+      }
+      return cpus;
+    }
+  };
+  static std::future<Published> poll(Collector& collector) {
+    auto promise = std::make_shared<std::promise<Published>>();
+    EXPECT_TRUE(collector.poll([promise](collect::PollReport report, auto snapshot) {
+      promise->set_value({std::move(report), std::move(snapshot)});
+    }));
+    return promise->get_future();
+  }
+
+  static std::future<void> look(Collector& collector) {
+    auto promise = std::make_shared<std::promise<void>>();
+    EXPECT_TRUE(collector.look([promise] { promise->set_value(); }));
+    return promise->get_future();
+  }
+
+  test::TempTree tree_;
+  /// Without end, so that a busy machine is not taken for one that hangs.
+  Collector::Patience patience_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
+};
+
+TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+
+  const Published published = poll(*counting).get();
+
+  EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
+  EXPECT_EQ(published.report.groups_opened, 2U);
+  EXPECT_EQ(published.report.now.open_events, 4U);  // one each, and one each that tells of the CPU
+}
+
+TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(2);
+
+  EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
+
+  kernel.hold(false);
+  (void)running.get();
+}
+
+TEST_F(CollectorTest, ALookOpensWhatIsNewAndPublishesNothing) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+
+  look(*counting).get();
+  const std::size_t opened = kernel.open_groups().size();
+  const Published published = poll(*counting).get();
+
+  EXPECT_EQ(opened, 4U);
+  EXPECT_EQ(published.report.groups_opened, 2U);  // told by the first poll after it
+  EXPECT_EQ(published.report.groups_read, 2U);
+  EXPECT_EQ(published.report.now.open_events, 4U);
+}
+
+TEST_F(CollectorTest, ALookWhenNothingHasChangedReadsNothing) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  kernel.hold(true);  // a read would not return
+
+  look(*counting).get();
+
+  kernel.hold(false);
+}
+
+TEST_F(CollectorTest, APollThatIsDueDuringALookFollowsIt) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.hold_opening(true);
+  std::future<void> looking = look(*counting);
+  kernel.wait_for_opens(1);
+
+  std::future<Published> polling = poll(*counting);
+  EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
+  kernel.hold_opening(false);
+
+  looking.get();
+  EXPECT_EQ(polling.get().report.groups_read, 2U);
+}
+
+TEST_F(CollectorTest, ALookWhileAPollIsRunningIsRefused) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(2);
+
+  EXPECT_FALSE(counting->look([] { FAIL() << "must not be called"; }));
+
+  kernel.hold(false);
+  (void)running.get();
+}
+
+TEST_F(CollectorTest, ACpuThatAppearsGetsItsWorker) {
+  test::ScriptedKernel kernel;
+  set_online("0");
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  set_online("0-2");
+
+  const Published published = poll(*counting).get();
+
+  EXPECT_EQ(published.cpus(), (std::vector{0, 1, 2}));
+  EXPECT_EQ(kernel.open_groups(),
+            (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy", "cpu1 cycles", "cpu1 dummy",
+                                      "cpu2 cycles", "cpu2 dummy"}));
+}
+
+TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  set_online("none");
+
+  const Published published = poll(*counting).get();
+
+  EXPECT_EQ(published.report.failures.size(), 1U);
+  EXPECT_EQ(kernel.still_open(), 4U);
+}
+
+TEST_F(CollectorTest, IsBusyWhileAPollOrALookIsRunning) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  EXPECT_FALSE(counting->is_busy());
+  kernel.hold_opening(true);
+
+  std::future<void> looking = look(*counting);
+  EXPECT_TRUE(counting->is_busy());
+  kernel.hold_opening(false);
+  looking.get();
+  (void)poll(*counting).get();
+
+  EXPECT_FALSE(counting->is_busy());
+}
+
+TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyGetsOn) {
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  const std::uint64_t idle = counting->steps();
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(4);  // two of the first poll, and both workers' of this one
+
+  const std::uint64_t held = counting->steps();
+  EXPECT_EQ(held, counting->steps());
+  EXPECT_GE(held, idle);
+
+  kernel.hold(false);
+  (void)running.get();
+  EXPECT_GE(counting->steps(), held + 3);  // two reads, and the end of the poll
+}
+
+TEST_F(CollectorTest, ALookThatFindsNothingNewIsAStepAsWell) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  const std::uint64_t before = counting->steps();
+
+  look(*counting).get();
+
+  EXPECT_EQ(counting->steps(), before + 1);
+}
+
+TEST_F(CollectorTest, ItsEndWaitsForTheRunningPollAndClosesEverything) {
+  SlowKernel kernel;
+  auto counting = collector(kernel);
+  kernel.hold(true);
+  std::future<Published> running = poll(*counting);
+  kernel.wait_for_reads(2);
+  std::thread end{[&counting] { counting.reset(); }};
+
+  kernel.hold(false);
+  end.join();
+
+  EXPECT_EQ(running.wait_for(std::chrono::seconds{0}), std::future_status::ready);
+  EXPECT_EQ(kernel.still_open(), 0U);
+}
+
+test::ScriptedKernel::Answer cycles(std::uint64_t count) {
+  const std::chrono::nanoseconds time{count};
+  return {test::ScriptedKernel::Answer::Kind::kCounts, time, time, {count}, 0};
+}
+
+/// Two CPUs that have been counted once, 100 cycles each; then one of them hangs in a read, while
+/// both have come to 250.
+class LateCpuTest : public CollectorTest {
+ protected:
+  LateCpuTest() {
+    lose_patience();
+    kernel_.answer("cpu0 cycles", cycles(100));
+    kernel_.answer("cpu1 cycles", cycles(100));
+    collector_ = collector(kernel_);
+    published_ = in_time();
+    kernel_.answer("cpu0 cycles", cycles(250));
+    kernel_.answer("cpu1 cycles", cycles(250));
+  }
+  ~LateCpuTest() override {
+    kernel_.hold_cpu0(false);
+    kernel_.hold_other_cpus(false);
+  }
+
+  /// A poll in which no CPU is late, however busy the machine is.
+  Published in_time() {
+    for (;;) {
+      Published published = poll(*collector_).get();
+      if (published.report.now.late_cpus.empty()) return published;
+    }
+  }
+  /// Until no part is left that was begun in an earlier poll, or `late` alone has one.
+  Published poll_without(int late) {
+    for (;;) {
+      Published published = poll(*collector_).get();
+      if (published.report.now.late_cpus == std::vector{late}) return published;
+    }
+  }
+
+  SlowKernel kernel_;
+  std::unique_ptr<Collector> collector_;
+  Published published_;
+};
+
+TEST_F(LateCpuTest, DoesNotHoldUpTheOthers) {
+  kernel_.hold_other_cpus(true);
+
+  const Published published = poll_without(1);
+
+  EXPECT_EQ(published.cpus(), (std::vector{0, 1}));
+  EXPECT_EQ(published.cycles(0), 250U);
+  EXPECT_EQ(published.cycles(1), 100U);
+  EXPECT_EQ(published.report.now.open_events, 4U);
+}
+
+TEST_F(LateCpuTest, IsToldByNumberWithARemedy) {
+  kernel_.hold_other_cpus(true);
+
+  const Published published = poll_without(1);
+
+  const auto failure = published.report.failures.find({"late CPUs", 0});
+  ASSERT_NE(failure, published.report.failures.end());
+  EXPECT_NE(describe(failure->second.first).find("CPU 1"), std::string::npos);
+  EXPECT_NE(describe(failure->second.first).find("cpus.exclude"), std::string::npos);
+}
+
+TEST_F(LateCpuTest, MayBeTheFirstOne) {
+  kernel_.hold_cpu0(true);
+
+  const Published published = poll_without(0);
+
+  EXPECT_EQ(published.cycles(0), 100U);
+  EXPECT_EQ(published.cycles(1), 250U);
+}
+
+TEST_F(LateCpuTest, IsLateInEachPollUntilItIsIn) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  kernel_.answer("cpu0 cycles", cycles(300));
+
+  const Published published = poll(*collector_).get();
+
+  EXPECT_EQ(published.report.now.late_cpus.back(), 1);
+  EXPECT_EQ(published.cycles(1), 100U);
+}
+
+TEST_F(LateCpuTest, CountsInTheNextPollWhatItHasReadMeanwhile) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  kernel_.hold_other_cpus(false);
+
+  const Published published = in_time();
+
+  EXPECT_EQ(published.cycles(0), 250U);
+  EXPECT_EQ(published.cycles(1), 250U);
+}
+
+TEST_F(LateCpuTest, DoesNotKeepALookFromItsEnd) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  set_online("0-2");
+
+  look(*collector_).get();
+
+  EXPECT_FALSE(collector_->is_busy());
+}
+
+TEST_F(LateCpuTest, IsStepsOnAsLongAsTheOthersCount) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+  const std::uint64_t before = collector_->steps();
+
+  (void)poll(*collector_).get();
+
+  EXPECT_GT(collector_->steps(), before);
+}
+
+TEST_F(LateCpuTest, WhenAllAreLateNothingIsPublishedUntilOneIsIn) {
+  kernel_.hold(true);
+  std::future<Published> polling = poll(*collector_);
+
+  EXPECT_EQ(polling.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+  EXPECT_TRUE(collector_->is_busy());
+  kernel_.hold(false);
+
+  EXPECT_EQ(polling.get().snapshot->cpu[0].rows.size(), 2U);
+}
+
+TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
+  kernel_.hold_other_cpus(true);
+  (void)poll_without(1);
+
+  const std::vector<int> left_behind = collector_->end();
+  EXPECT_EQ(left_behind.back(), 1);
+  kernel_.hold_other_cpus(false);
+  while (kernel_.still_open() > 0) std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace pex::collect

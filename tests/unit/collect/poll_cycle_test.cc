@@ -1,0 +1,867 @@
+#include "collect/poll_cycle.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/events.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+using Answer = test::ScriptedKernel::Answer;
+
+Answer counts(milliseconds enabled, milliseconds running, std::vector<std::uint64_t> numbers) {
+  return {Answer::Kind::kCounts, enabled, running, std::move(numbers), 0};
+}
+
+/// One CPU, one group for it and one for each cgroup, over a scripted kernel.
+class PollCycleTest : public testing::Test {
+ protected:
+  PollCycleTest() : kernel_(tree_.root()) {
+    plan_->cpu = test::scope_plan({{"core", {"cycles", "instructions"}}});
+    plan_->cgroup = test::scope_plan({{"software", {"context-switches"}}});
+  }
+
+  std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path) {
+    tree_.write(path.substr(1) + "/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = path;
+    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
+    return cgroup;
+  }
+
+  /// As the first poll of a collector: nothing has been learned yet.
+  PollReport run(PollCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
+    return cycle.run(targets, EventModels{*plan_});
+  }
+
+  static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
+                                                  MachineCpus cpus = {{0}, {}, {}}) {
+    auto set = std::make_shared<TargetSet>();
+    set->cpus = std::make_shared<const MachineCpus>(std::move(cpus));
+    set->present = cgroups.size();
+    set->cgroups = std::move(cgroups);
+    return set;
+  }
+
+  test::TempTree tree_;
+  test::ScriptedKernel kernel_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+};
+
+TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(report.groups_opened, 1U);
+  EXPECT_EQ(report.groups_read, 1U);
+  EXPECT_EQ(report.now.open_events, 3U);  // two, and the one that tells of the CPU
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 200U);
+}
+
+TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  const EventModels models{*plan_};
+  const PollReport opened = cycle.settle(targets({{1, "/a", a}}), models);
+  kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  tree_.remove("a");
+
+  const PollReport closed = cycle.settle(targets({{1, "/a", nullptr}}), models);
+
+  EXPECT_EQ(opened.groups_opened, 2U);
+  EXPECT_EQ(opened.groups_read, 0U);
+  EXPECT_EQ(closed.groups_closed, 1U);
+  EXPECT_EQ(closed.groups_read, 1U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 0U);
+  EXPECT_TRUE(closed.unopened.empty());
+}
+
+TEST_F(PollCycleTest, TellsOfACgroupThatHadGoneBeforeAllOfItWasOpen) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.refuse("context-switches", ENOENT);
+  tree_.remove("a");
+  const PollReport found = run(cycle, targets({{7, "/a", a}}));
+
+  const PollReport gone = run(cycle, targets({{7, "/a", nullptr}}));
+  const PollReport later = run(cycle, targets({{7, "/a", nullptr}}));
+
+  EXPECT_TRUE(found.failures.empty());
+  EXPECT_TRUE(found.unopened.empty());
+  EXPECT_EQ(gone.unopened, (std::set<std::uint64_t>{7}));
+  EXPECT_TRUE(later.unopened.empty());
+}
+
+TEST_F(PollCycleTest, TellsOfItAlsoWhenItsSeriesEndsAtOnce) {
+  const auto a = make_cgroup("/a");
+  const auto b = make_cgroup("/b");
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({{6, "/b", b}}));
+  kernel_.refuse("context-switches", ENOENT);
+  tree_.remove("a");
+  (void)run(cycle, targets({{6, "/b", b}, {7, "/a", a}}));
+
+  EXPECT_EQ(run(cycle, targets({{6, "/b", b}})).unopened, (std::set<std::uint64_t>{7}));
+  EXPECT_TRUE(run(cycle, targets({})).unopened.empty());  // b is there, and was counted
+}
+
+TEST_F(PollCycleTest, TellsWhichCgroupsLackedADescriptor) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.refuse("cpu0 /a context-switches", EMFILE);
+  kernel_.refuse("cpu0 /b context-switches", EACCES);
+
+  const PollReport report =
+      run(cycle, targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
+
+  EXPECT_EQ(report.short_of, (std::map<std::string, int>{{"/a", EMFILE}}));
+}
+
+TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  (void)run(cycle, targets({{1, "/a", a}}));
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{2}, milliseconds{2}, {8}));
+
+  const PollReport report = run(cycle, targets({{1, "/a", nullptr}}));
+
+  EXPECT_EQ(report.groups_closed, 1U);
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 8U);
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy"}));
+}
+
+TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
+  const auto a = make_cgroup("/a");
+  const auto b = make_cgroup("/b");
+  const auto c = make_cgroup("/c");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {1}));
+  kernel_.answer("cpu0 /b context-switches", counts(milliseconds{1}, milliseconds{1}, {2}));
+  kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
+  (void)run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
+
+  (void)run(cycle, targets({{2, "/b", b}, {3, "/c", c}}));
+
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 2U);
+  EXPECT_EQ(cycle.cgroup_groups(1)[0].totals()[0].value, 3U);
+  EXPECT_EQ(kernel_.still_open(), 5U);  // two of the CPU, one each of b and c, and the dummy
+}
+
+TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+
+  const PollReport report = run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_EQ(report.troubles.at("core").read_failures, 1U);
+  ASSERT_EQ(report.failures.size(), 1U);
+  EXPECT_EQ(describe(report.failures.begin()->second.first),
+            "read group 'core' on CPU 0: Input/output error (EIO)");
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
+}
+
+TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 0}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles", counts(milliseconds{3}, milliseconds{3}, {300, 0}));
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[0].value, 300U);
+}
+
+TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
+  kernel_.refuse("cpu0 instructions", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+
+  std::vector<int> polls_with_a_try;
+  for (int poll = 1; poll <= 20; ++poll) {
+    if (!run(cycle, targets({})).refusals.empty()) polls_with_a_try.push_back(poll);
+  }
+
+  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));  // after 1, 2, 4 and 8 polls' rest
+  EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
+}
+
+TEST_F(PollCycleTest, LooksDoNotShortenTheRestOfARefusedGroup) {
+  kernel_.refuse("cpu0 instructions", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto nothing_new = targets({});
+  const EventModels models{*plan_};
+
+  std::vector<int> polls_with_a_try;
+  std::size_t tries_of_looks = 0;
+  for (int poll = 1; poll <= 20; ++poll) {
+    if (!cycle.run(nothing_new, models).refusals.empty()) polls_with_a_try.push_back(poll);
+    for (int look = 0; look < 20; ++look) {
+      tries_of_looks += cycle.settle(nothing_new, models).refusals.size();
+    }
+  }
+
+  EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));
+  EXPECT_EQ(tries_of_looks, 0U);
+}
+
+TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
+  kernel_.refuse("instructions", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({}));
+
+  ASSERT_EQ(report.refusals.size(), 1U);
+  EXPECT_EQ(report.refusals.begin()->first, (PollReport::Cause{"instructions", EMFILE}));
+}
+
+TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
+  const auto a = make_cgroup("/a");
+  tree_.remove("a");
+  kernel_.refuse("context-switches", ENOENT);
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_TRUE(report.refusals.empty());
+  EXPECT_TRUE(report.failures.empty());
+}
+
+TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles",
+                 {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0});
+
+  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+
+  EXPECT_EQ(report.groups_closed, 1U);
+  EXPECT_EQ(report.now.open_events, 0U);
+  EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 15U);
+  EXPECT_EQ(kernel_.still_open(), 0U);
+}
+
+TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));  // stood since
+  kernel_.answer("cpu0 cycles",
+                 {Answer::Kind::kBrokenUp, milliseconds{405}, milliseconds{405}, {130, 13}, 0});
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_EQ(report.groups_closed, 1U);
+  EXPECT_EQ(report.groups_opened, 1U);
+  EXPECT_TRUE(report.failures.contains({"absence of a CPU", 0}));
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[1].value, 13U);
+  EXPECT_EQ(totals.times().unmeasured, milliseconds{600});  // what happened since is in no count
+}
+
+TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{981}, milliseconds{981}, {}));
+
+  EXPECT_TRUE(run(cycle, targets({})).failures.empty());
+  EXPECT_FALSE(cycle.cpu_was_away());
+}
+
+TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence) {
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  for (int second = 0; second < 3; ++second) {
+    kernel_.pass(milliseconds{850});
+    kernel_.pass_in_switches(milliseconds{150});
+
+    const PollReport report = run(cycle, targets({}));
+
+    EXPECT_TRUE(report.failures.empty());
+    EXPECT_EQ(report.groups_closed, 0U);
+    EXPECT_FALSE(cycle.cpu_was_away());
+  }
+}
+
+TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheLooksAre) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const EventModels models{*plan_};
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 dummy", counts(milliseconds{1}, milliseconds{1}, {}));
+  (void)cycle.settle(targets({}), models);
+  int looks = 0;
+  for (; !cycle.cpu_was_away() && looks < 10; ++looks) {
+    kernel_.pass(milliseconds{5});
+    (void)cycle.settle(targets({}), models);
+  }
+
+  EXPECT_EQ(looks, 5);
+}
+
+TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto a = make_cgroup("/a");
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  (void)run(cycle, targets({{1, "/a", a}}));
+  kernel_.pass(milliseconds{1000});
+  kernel_.answer("cpu0 dummy", counts(milliseconds{400}, milliseconds{400}, {}));
+
+  (void)run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{0});
+}
+
+TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {
+  plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.deactivate_contexts(0);
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(kernel_.opened_groups(),
+            (std::vector<std::string>{"cpu0 dummy", "cpu0 context-switches"}));
+  EXPECT_GT(cycle.cpu_groups()[0].totals().times().running, milliseconds{0});
+}
+
+TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.pass(milliseconds{1000});  // and the group says what it had said
+
+  const PollReport report = run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles", counts(milliseconds{500}, milliseconds{500}, {7, 3}));
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(report.troubles.at("core").standstills, 1U);
+  EXPECT_EQ(describe(report.failures.at({"standstill of core", 0}).first),
+            "group 'core' stood still on CPU 0: the kernel did not schedule it, as happens next "
+            "to another program's counters of cgroups; it was opened again. Remedy: none if this "
+            "happens once; else stop other programs that count cgroups, such as cAdvisor with perf "
+            "events");
+  EXPECT_EQ(report.groups_opened, 1U);
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[0].value, 107U);
+  EXPECT_EQ(totals.times().unmeasured, milliseconds{1000});
+  EXPECT_EQ(totals.times().enabled, milliseconds{1505});
+}
+
+TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
+  (void)run(cycle, targets({{1, "/a", a}}));
+  kernel_.pass(milliseconds{1000});
+
+  EXPECT_EQ(run(cycle, targets({{1, "/a", a}})).groups_opened, 0U);
+}
+
+TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cycles",
+                 {Answer::Kind::kBrokenUp, milliseconds{2}, milliseconds{2}, {150, 15}, 0, {1}});
+
+  const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
+
+  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  EXPECT_EQ(totals[0].value, 150U);
+  EXPECT_EQ(totals[1].value, 10U);
+  EXPECT_EQ(totals.times().enabled, milliseconds{2});
+  ASSERT_TRUE(report.failures.contains({"last counts of core", 0}));
+  EXPECT_THAT(report.failures.at({"last counts of core", 0}).first.attempted,
+              testing::HasSubstr("read the last counts of 'instructions' in group 'core'"));
+}
+
+TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
+  PollCycle cycle{kernel_, plan_, 0};
+  for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
+
+  EXPECT_FALSE(cycle.cpu_was_away());
+  EXPECT_EQ(kernel_.opened(), 3U);  // two events, and the one that tells of the CPU
+}
+
+TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
+  plan_->cpu.groups[0].mode.pinned = true;
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(report.now.groups_off_pmu, 1U);
+  EXPECT_EQ(kernel_.enabled("cpu0 cycles"), 2U);              // when opened, and now
+  EXPECT_TRUE(report.failures.contains({"pinned core", 0}));  // so that the log tells of it
+}
+
+TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
+  const auto a = make_cgroup("/a");
+  const auto b = make_cgroup("/b");
+  kernel_.refuse("context-switches", EMFILE);
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
+
+  ASSERT_EQ(report.failures.size(), 1U);
+  const auto& [cause, failure] = *report.failures.begin();
+  EXPECT_EQ(cause, (PollReport::Cause{"context-switches", EMFILE}));
+  EXPECT_EQ(failure.times, 2U);
+  EXPECT_TRUE(failure.first.attempted.ends_with("for cgroup '/a' on CPU 0"))
+      << failure.first.attempted;
+}
+
+TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto a = make_cgroup("/a");
+  kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1000}, milliseconds{985}, {420}));
+
+  (void)run(cycle, targets({{1, "/a", a}}));
+
+  EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 420U);
+}
+
+/// Groups that can lose the PMU, beside a clock and a reference that cannot.
+class PollCycleWithWitnessesTest : public PollCycleTest {
+ protected:
+  static constexpr std::uint64_t kSecond = 1'000'000'000;
+
+  PollCycleWithWitnessesTest() {
+    plan_->cpu = test::scope_plan({{"clock", {"cpu-clock", "ref-cycles"}},
+                                   {"a", {"instructions", "ref-cycles"}},
+                                   {"b", {"branches", "cpu-clock"}},
+                                   {"pinned", {"cycles"}, {.pinned = true}}});
+    std::vector<GroupPlan>& groups = plan_->cpu.groups;
+    groups[0].is_published = false;
+    for (std::size_t i = 1; i < groups.size(); ++i) {
+      groups[i].shares_pmu = true;
+      groups[i].auxiliary.always_on = 0;
+    }
+    groups[1].auxiliary_events = groups[2].auxiliary_events = 1;
+    groups[1].auxiliary.reference = 1;
+    groups[1].auxiliary.reference_always = EventAt{0, 1};
+    groups[2].auxiliary.clock = 1;
+  }
+
+  /// A second of the whole CPU, of which `sampled` of `all` reference events were in the windows of
+  /// group a, which had the PMU half of the time.
+  void pass(int second, std::uint64_t all, std::uint64_t sampled, std::uint64_t instructions) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock",
+                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second), all}));
+    kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
+  }
+
+  const GroupTotals& totals(const PollCycle& cycle, std::size_t group) {
+    return cycle.cpu_groups()[group].totals();
+  }
+};
+
+TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
+  PollCycle cycle{kernel_, plan_, 0};
+  pass(1, /*all=*/1000, /*sampled=*/250, /*instructions=*/500);
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 1)[0].value, 2000U);  // by time it would be 1000
+  EXPECT_EQ(totals(cycle, 1)[0].observed, 500U);
+  EXPECT_EQ(totals(cycle, 1).times().reference, 1000);
+  EXPECT_EQ(totals(cycle, 1).times().reference_sampled, 250);
+}
+
+TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
+  PollCycle cycle{kernel_, plan_, 0};
+  EventModels models{*plan_};
+  std::uint64_t all = 0, sampled = 0, instructions = 0;
+  for (int second = 1; second <= 200; ++second) {  // 2 for each reference event, whatever the time
+    all += 1000;
+    sampled += second % 2 == 0 ? 300 : 700;
+    instructions += second % 2 == 0 ? 600 : 1400;
+    pass(second, all, sampled, instructions);
+    (void)cycle.run(targets({}), models);
+    const PollLessons* const lessons[] = {&cycle.lessons()};
+    models.learn(lessons);
+  }
+
+  EXPECT_GT(models.cpu[1][0].reference_weight(), 0.99);
+  EXPECT_NEAR(static_cast<double>(totals(cycle, 1)[0].value), 400'000, 400);
+}
+
+TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTime) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 branches", counts(milliseconds{1000}, milliseconds{100},
+                                         {300, kSecond / 4}));  // a quarter of the second
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 2)[0].value, 1200U);  // by running time it would be 3000
+  EXPECT_EQ(totals(cycle, 2).times().running, milliseconds{250});
+  EXPECT_EQ(report.troubles.at("b").mistimed, 1U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
+  plan_->cpu.groups.push_back(plan_->cpu.groups[2]);
+  plan_->cpu.groups.back().events[0] = test::counter("branch-misses");
+  PollCycle cycle{kernel_, plan_, 0};
+  EventModels models{*plan_};
+  const auto poll = [&](int second, milliseconds running, milliseconds clock) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock",
+                   counts(now, now, {kSecond * static_cast<std::uint64_t>(second)}));
+    kernel_.answer("cpu0 branch-misses",
+                   counts(now, running,
+                          {static_cast<std::uint64_t>(300 * second),
+                           static_cast<std::uint64_t>(std::chrono::nanoseconds{clock}.count())}));
+    (void)cycle.run(targets({}), models);
+    const PollLessons* const lessons[] = {&cycle.lessons()};
+    models.learn(lessons);
+  };
+  // 900 ms are booked for 250 ms on the PMU, which could be the cost of switches to the clock.
+  poll(1, milliseconds{900}, milliseconds{250});
+  EXPECT_EQ(totals(cycle, 4)[0].value, 333U);
+  // Of another group 100 ms are booked while its clock counted 250 ms.
+  kernel_.answer("cpu0 branches",
+                 counts(milliseconds{2000}, milliseconds{100}, {300, kSecond / 4}));
+  poll(2, milliseconds{1800}, milliseconds{500});
+
+  EXPECT_TRUE(models.kernel_mistimes);
+  poll(3, milliseconds{2700}, milliseconds{750});
+  EXPECT_EQ(totals(cycle, 4).times().running, milliseconds{900 + 250 + 250});
+}
+
+TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const auto pinned_at = [&](int second, const Answer& answer) {
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 cycles", answer);
+    return run(cycle, targets({}));
+  };
+  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
+  (void)pinned_at(1, counts(milliseconds{1000}, milliseconds{1000}, {700}));
+
+  const PollReport report = pinned_at(2, off_pmu);  // for how much of this second is not known yet
+  (void)pinned_at(4, off_pmu);
+  const GroupTotals& pinned = totals(cycle, 3);
+  EXPECT_EQ(pinned.times().unmeasured, milliseconds{2000});
+  EXPECT_EQ(report.troubles.at("pinned").pinned_errors, 1U);
+
+  // Back for half a second; of second 2 it had been on the PMU for 300 ms.
+  (void)pinned_at(5, counts(milliseconds{1800}, milliseconds{1800}, {1260}));
+  EXPECT_EQ(pinned.times().enabled, milliseconds{5000});
+  EXPECT_EQ(pinned.times().running, milliseconds{1800});
+  EXPECT_EQ(pinned.times().unmeasured, milliseconds{3200});
+  EXPECT_EQ(pinned[0].value, 1260U);
+}
+
+/// A pinned group of a cgroup, beside a clock of the cgroup.
+class PinnedInACgroupTest : public PollCycleTest {
+ protected:
+  PinnedInACgroupTest() {
+    plan_->cpu = {};
+    plan_->cgroup = test::scope_plan(
+        {{"clock", {"cpu-clock"}}, {"pinned", {"cycles", "instructions"}, {.pinned = true}}});
+    plan_->cgroup.groups[0].is_published = false;
+    plan_->cgroup.groups[1].shares_pmu = true;
+    plan_->cgroup.groups[1].auxiliary.always_on = 0;
+    cycle_.emplace(kernel_, plan_, 0);
+  }
+
+  void poll_at(milliseconds now, const Answer& pinned, bool is_there) {
+    kernel_.answer("cpu0 /a cpu-clock", counts(now, now, {}));
+    kernel_.answer("cpu0 /a cycles", pinned);
+    (void)run(*cycle_, targets({{1, "/a", is_there ? a_ : nullptr}}));
+  }
+  const GroupTotals& pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
+
+  const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
+  std::optional<PollCycle> cycle_;
+  const Answer lost_{Answer::Kind::kEof, 1700ms, 1700ms, {1700, 17}};
+};
+
+TEST_F(PinnedInACgroupTest, KeepsWhatItHadCountedWhenItIsClosedWithoutItsPlace) {
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
+  poll_at(2000ms, lost_, true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1700U);
+  EXPECT_EQ(pinned_totals()[1].value, 17U);
+  EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
+  EXPECT_EQ(pinned_totals().times().running, 1700ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+}
+
+TEST_F(PinnedInACgroupTest, AlsoWhenItLostThatPlaceSinceTheLastPoll) {
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000, 10}), true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1700U);
+  EXPECT_EQ(pinned_totals().times().running, 1700ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 1300ms);
+}
+
+TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWasLastRead) {
+  plan_->cgroup.groups[1].events.pop_back();
+  cycle_.emplace(kernel_, plan_, 0);
+  poll_at(1000ms, counts(1000ms, 1000ms, {1000}), true);
+  poll_at(2000ms, lost_, true);
+
+  poll_at(3000ms, lost_, false);
+
+  EXPECT_EQ(pinned_totals()[0].value, 1000U);
+  EXPECT_EQ(pinned_totals().times().enabled, 3000ms);
+  EXPECT_EQ(pinned_totals().times().unmeasured, 2000ms);
+}
+
+TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{5000}, milliseconds{5000}, {}));
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{6000}, milliseconds{6000}, {}));
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{1000});
+}
+
+TEST_F(PollCycleWithWitnessesTest,
+       APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
+  PollCycle cycle{kernel_, plan_, 0};
+  milliseconds on_pmu{};
+  for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
+    const milliseconds now{1000 * second};
+    kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
+    on_pmu += milliseconds{second % 2 == 0 ? 900 : 1000};
+    const Answer answer =
+        second % 2 == 0 ? Answer{Answer::Kind::kEof, {}, {}, {}, 0} : counts(on_pmu, on_pmu, {7});
+    kernel_.answer("cpu0 cycles", answer);
+    (void)run(cycle, targets({}));
+  }
+
+  const GroupTimes& times = totals(cycle, 3).times();
+  EXPECT_EQ(times.enabled, milliseconds{199'000});
+  EXPECT_EQ(times.unmeasured, milliseconds{9'900});
+}
+
+TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWasAway) {
+  PollCycle cycle{kernel_, plan_, 0};
+  const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
+  kernel_.answer("cpu0 cycles", off_pmu);
+  kernel_.answer("cpu0 cpu-clock", {Answer::Kind::kError, {}, {}, {}, EIO});
+  (void)run(cycle, targets({}));
+  (void)run(cycle, targets({}));
+  kernel_.answer("cpu0 cpu-clock",
+                 counts(milliseconds{864'000'000}, milliseconds{864'000'000}, {}));
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{0});
+}
+
+TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) {
+  kernel_.refuse("ref-cycles", EACCES);
+  plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 instructions", counts(milliseconds{1000}, milliseconds{500}, {500}));
+  kernel_.answer("cpu0 cpu-clock", counts(milliseconds{1000}, milliseconds{1000}, {kSecond}));
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(totals(cycle, 1)[0].value, 1000U);  // by time
+  EXPECT_FALSE(cycle.cpu_groups()[0].has_failed());
+  EXPECT_EQ(report.refusals.at({"ref-cycles", EACCES}), 2U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
+  kernel_.refuse("ref-cycles", ENODEV);
+  kernel_.refuse("instructions", ENODEV);
+  kernel_.refuse("cpu-clock", ENODEV);
+  plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_TRUE(report.failures.empty());
+}
+
+TEST_F(PollCycleWithWitnessesTest, AHelperThatLacksADescriptorIsTriedAgainWithItsGroup) {
+  kernel_.refuse("ref-cycles", EMFILE);
+  plan_->cpu.groups[1].optional_events = 1;
+  PollCycle cycle{kernel_, plan_, 0};
+  (void)run(cycle, targets({}));
+  ASSERT_TRUE(cycle.cpu_groups()[1].has_failed());
+  kernel_.refuse("ref-cycles", 0);
+
+  (void)run(cycle, targets({}));
+  (void)run(cycle, targets({}));
+
+  EXPECT_EQ(cycle.cpu_groups()[1].open_events(), 2U);
+}
+
+TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
+  PollCycle cycle{kernel_, plan_, 0};
+  kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
+  (void)run(cycle, targets({}));
+  ASSERT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{0});
+
+  (void)run(cycle, targets({}, {{1}, {}, {}}));  // the CPU has gone offline
+
+  EXPECT_EQ(totals(cycle, 2).times().enabled, milliseconds{5000});
+  EXPECT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{5000});
+}
+
+TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
+  PollCycle cycle{kernel_, plan_, 0};
+  pass(1, /*all=*/1000, /*sampled=*/0, /*instructions=*/10);  // activity, and none in the windows
+
+  (void)run(cycle, targets({}));
+
+  EXPECT_FALSE(totals(cycle, 1).counted());
+}
+
+TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
+  PollCycle cycle{kernel_, plan_, 0};
+
+  const PollReport report = run(cycle, targets({}));
+
+  EXPECT_EQ(report.now.open_events, 8U);  // 2 + 2 + 2 + 1, and the one that tells of the CPU
+  EXPECT_EQ(totals(cycle, 1).size(), 1U);
+}
+
+TEST_F(PollCycleWithWitnessesTest,
+       OpensPinnedGroupsFirstOthersInAnotherOrderOnEachCpuAndSoftwareLast) {
+  const auto order_on = [this](int cpu) {
+    PollCycle cycle{kernel_, plan_, cpu};
+    const std::size_t before = kernel_.opened_groups().size();
+    (void)run(cycle, targets({}, {{cpu}, {}, {}}));
+    const std::vector<std::string> opened = kernel_.opened_groups();
+    return std::vector<std::string>(opened.begin() + static_cast<std::ptrdiff_t>(before),
+                                    opened.end());
+  };
+
+  EXPECT_EQ(order_on(0), (std::vector<std::string>{"cpu0 dummy", "cpu0 cycles", "cpu0 instructions",
+                                                   "cpu0 branches", "cpu0 cpu-clock"}));
+  EXPECT_EQ(order_on(1), (std::vector<std::string>{"cpu1 dummy", "cpu1 cycles", "cpu1 branches",
+                                                   "cpu1 instructions", "cpu1 cpu-clock"}));
+
+  GroupPlan memory = plan_->cpu.groups[2];  // another PMU changes nothing about that
+  memory.pmu = "imc";
+  plan_->cpu.groups.push_back(memory);
+  EXPECT_EQ(order_on(2)[2], "cpu2 instructions");
+  EXPECT_EQ(order_on(3)[2], "cpu3 branches");
+}
+
+/// Two CPUs, and memory that is read on one of them.
+class PollCycleOfAPmuTest : public PollCycleTest {
+ protected:
+  PollCycleOfAPmuTest() { plan_ = memory_plan(); }
+
+  static std::shared_ptr<CountingPlan> memory_plan() {
+    auto plan = std::make_shared<CountingPlan>();
+    plan->cpu = test::scope_plan(
+        {{.name = "memory", .events = {"cycles"}, .pmu = "imc"}, {"soft", {"page-faults"}}});
+    return plan;
+  }
+
+  static std::shared_ptr<const TargetSet> read_on(int cpu) {
+    return targets({}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
+  }
+
+  std::vector<std::string> open_memory_groups() {
+    std::vector<std::string> groups = kernel_.open_groups();
+    std::erase_if(groups, [](const std::string& name) { return !name.ends_with("cycles"); });
+    return groups;
+  }
+
+  PollCycle cpu0_{kernel_, memory_plan(), 0};
+  PollCycle cpu4_{kernel_, memory_plan(), 4};
+};
+
+TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
+  const auto first = read_on(0);
+
+  const PollReport on_cpu0 = run(cpu0_, first);
+  const PollReport on_cpu4 = run(cpu4_, first);
+
+  EXPECT_EQ(on_cpu0.groups_opened, 2U);
+  EXPECT_EQ(on_cpu4.groups_opened, 1U);
+  EXPECT_EQ(kernel_.open_groups(),
+            (std::vector<std::string>{"cpu0 cycles", "cpu0 dummy", "cpu0 page-faults", "cpu4 dummy",
+                                      "cpu4 page-faults"}));
+}
+
+TEST_F(PollCycleOfAPmuTest, IsReadOnceMoreAndClosedWhereItsPmuIsNoLongerRead) {
+  kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100}));
+  (void)run(cpu0_, read_on(0));
+  kernel_.answer("cpu0 cycles", counts(milliseconds{2}, milliseconds{2}, {150}));
+
+  const PollReport report = run(cpu0_, read_on(4));
+
+  EXPECT_EQ(report.groups_closed, 1U);
+  EXPECT_EQ(cpu0_.cpu_groups()[0].totals()[0].value, 150U);
+  EXPECT_TRUE(open_memory_groups().empty());
+}
+
+TEST_F(PollCycleOfAPmuTest, IsOpenedWhereItsPmuIsReadFromNowOn) {
+  (void)run(cpu4_, read_on(0));
+
+  const PollReport report = run(cpu4_, read_on(4));
+
+  EXPECT_EQ(report.groups_opened, 1U);
+  EXPECT_EQ(open_memory_groups(), (std::vector<std::string>{"cpu4 cycles"}));
+}
+
+TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
+  kernel_.refuse("cpu0 cycles", EMFILE);
+  (void)run(cpu0_, read_on(0));
+  ASSERT_TRUE(cpu0_.cpu_groups()[0].has_failed());
+
+  (void)run(cpu0_, read_on(4));
+
+  EXPECT_FALSE(cpu0_.cpu_groups()[0].has_failed());
+}
+
+TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
+  plan_->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
+  const auto a = make_cgroup("/a");
+  PollCycle cpu0{kernel_, plan_, 0};
+  const auto with_cgroup = [&](int cpu) {
+    return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
+  };
+  const PollReport opened = run(cpu0, with_cgroup(0));
+
+  const PollReport closed = run(cpu0, with_cgroup(4));
+
+  EXPECT_EQ(opened.groups_opened, 3U);
+  EXPECT_EQ(closed.groups_closed, 2U);
+  EXPECT_EQ(closed.now.open_events, 2U);  // page faults, and the event that tells of the CPU
+}
+
+}  // namespace
+}  // namespace pex::collect

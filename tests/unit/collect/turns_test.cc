@@ -1,0 +1,197 @@
+#include "collect/turns.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/poll_cycle.h"
+#include "support/events.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Answer = test::ScriptedKernel::Answer;
+
+/// One cgroup on one CPU with a clock and three groups, of which the kernel only ever runs the
+/// first.
+class TurnsTest : public testing::Test {
+ protected:
+  TurnsTest() : kernel_(tree_.root()) {
+    plan_->cgroup = test::scope_plan({{"clock", {"cpu-clock"}},
+                                      {"a", {"cycles"}},
+                                      {"b", {"branches"}},
+                                      {"c", {"cache-misses"}}});
+    for (std::size_t i = 0; i < plan_->cgroup.groups.size(); ++i) {
+      GroupPlan& group = plan_->cgroup.groups[i];
+      group.is_published = group.shares_pmu = i > 0;
+      if (i > 0) group.auxiliary.always_on = 0;
+    }
+    tree_.write("web/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = "/web";
+    cgroup->directory.reset(::open(tree_.path("web").c_str(), O_RDONLY | O_CLOEXEC));
+    TargetSet set;
+    set.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
+    set.cgroups = {{1, "/web", cgroup}};
+    targets_ = std::make_shared<const TargetSet>(set);
+    cycle_ = std::make_unique<PollCycle>(kernel_, plan_, 0);
+    models_ = std::make_unique<EventModels>(*plan_);
+  }
+
+  /// A second for which the cgroup was on the CPU, as the kernel counts it: the clocks of groups
+  /// that are not enabled stand still, and of the others the first has the PMU, however many there
+  /// are.
+  PollReport poll() {
+    on_cpu_ += second_;
+    kernel_.answer("cpu0 /web cpu-clock", {Answer::Kind::kCounts, on_cpu_, on_cpu_, {}, 0});
+    bool is_free = true;
+    for (Group& group : groups_) {
+      const std::string name = "cpu0 /web " + group.event;
+      if (polls_ > 0 && !kernel_.runs(name)) continue;
+      group.enabled += second_;
+      if (is_free) group.running += second_;
+      is_free = false;
+      const auto count = static_cast<std::uint64_t>(group.running / milliseconds{1});
+      kernel_.answer(name, {Answer::Kind::kCounts, group.enabled, group.running, {count}, 0});
+    }
+    ++polls_;
+    return cycle_->run(targets_, *models_);
+  }
+
+  std::string running_now() {
+    std::string running;
+    for (const Group& group : groups_) {
+      if (kernel_.runs("cpu0 /web " + group.event)) running += group.event + " ";
+    }
+    return running;
+  }
+
+  const GroupTotals& totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
+
+  struct Group {
+    std::string event;
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+  };
+  std::vector<Group> groups_ = {{"cycles"}, {"branches"}, {"cache-misses"}};
+  std::chrono::nanoseconds on_cpu_{};
+  std::chrono::nanoseconds second_ = seconds{1};  ///< between two polls
+  int polls_ = 0;
+  test::TempTree tree_;
+  test::ScriptedKernel kernel_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  std::shared_ptr<const TargetSet> targets_;
+  std::unique_ptr<PollCycle> cycle_;
+  std::unique_ptr<EventModels> models_;
+};
+
+TEST_F(TurnsTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
+  EXPECT_EQ(poll().now.targets_in_turns, 0U);
+  EXPECT_EQ(poll().now.targets_in_turns, 0U);
+  EXPECT_EQ(running_now(), "cycles branches cache-misses ");
+
+  EXPECT_EQ(poll().now.targets_in_turns, 1U);
+
+  EXPECT_EQ(running_now(), "cycles ");
+}
+
+TEST_F(TurnsTest, GiveEachGroupOnePollInTurn) {
+  for (int i = 0; i < 3; ++i) (void)poll();
+  std::vector<std::string> turns;
+  for (int i = 0; i < 4; ++i) {
+    (void)poll();
+    turns.push_back(running_now());
+  }
+
+  EXPECT_EQ(turns,
+            (std::vector<std::string>{"branches ", "cache-misses ", "cycles ", "branches "}));
+}
+
+TEST_F(TurnsTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
+  for (int i = 0; i < 12; ++i) (void)poll();
+
+  for (const std::size_t group : {1U, 2U, 3U}) {
+    EXPECT_EQ(totals(group).times().enabled, seconds{12}) << group;
+  }
+}
+
+TEST_F(TurnsTest, GiveEveryGroupAValueThatIsAboutRight) {
+  for (int i = 0; i < 62; ++i) (void)poll();
+
+  for (const std::size_t group : {1U, 2U, 3U}) {  // 1000 in every second of the cgroup
+    EXPECT_NEAR(static_cast<double>(totals(group)[0].value), 62'000, 2'000) << group;
+  }
+}
+
+TEST_F(TurnsTest, WaitForACgroupThatIsNotOnTheCpu) {
+  for (int i = 0; i < 4; ++i) (void)poll();
+  ASSERT_EQ(running_now(), "branches ");
+
+  (void)cycle_->run(targets_, *models_);  // the same readings as before: nothing has moved
+
+  EXPECT_EQ(running_now(), "branches ");
+}
+
+TEST_F(TurnsTest, AreOverWhenTheCgroupIsGone) {
+  for (int i = 0; i < 4; ++i) (void)poll();
+  auto gone = std::make_shared<TargetSet>(*targets_);
+  gone->cgroups[0].cgroup = nullptr;
+  targets_ = gone;
+
+  (void)cycle_->run(targets_, *models_);
+
+  EXPECT_EQ(cycle_->run(targets_, *models_).now.targets_in_turns, 0U);
+}
+
+TEST_F(TurnsTest, PassAGroupThatCannotBeRead) {
+  for (int i = 0; i < 4; ++i) (void)poll();
+  ASSERT_EQ(running_now(), "branches ");
+  on_cpu_ += seconds{1};
+  kernel_.answer("cpu0 /web cpu-clock", {Answer::Kind::kCounts, on_cpu_, on_cpu_, {}, 0});
+  kernel_.answer("cpu0 /web branches", {Answer::Kind::kError, {}, {}, {}, EIO});
+
+  (void)cycle_->run(targets_, *models_);
+
+  EXPECT_EQ(running_now(), "cache-misses ");
+}
+
+TEST_F(TurnsTest, OfAnyLengthLeaveNothingUnmeasured) {
+  second_ = seconds{30};  // a group is off the PMU for a minute between two turns
+  for (int i = 0; i < 3; ++i) (void)poll();
+  const seconds starved{90};  // by the kernel, before there were turns
+
+  for (int i = 0; i < 60; ++i) (void)poll();
+
+  for (const std::size_t group : {1U, 2U, 3U}) {
+    EXPECT_EQ(totals(group).times().unmeasured, group == 1 ? seconds{0} : starved) << group;
+  }
+}
+
+TEST_F(TurnsTest, AreLeftToTheKernelAgainAfterAWhile) {
+  for (int i = 0; i < 302; ++i) (void)poll();
+  ASSERT_NE(running_now(), "cycles branches cache-misses ");
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.now.targets_in_turns, 0U);
+  EXPECT_EQ(running_now(), "cycles branches cache-misses ");
+}
+
+TEST_F(TurnsTest, AreNotTakenWithoutAClockThatGoesOn) {
+  for (GroupPlan& group : plan_->cgroup.groups) group.auxiliary = {};
+  PollReport report;
+  for (int i = 0; i < 6; ++i) report = poll();
+
+  EXPECT_EQ(report.now.targets_in_turns, 0U);
+}
+
+}  // namespace
+}  // namespace pex::collect

@@ -1,0 +1,640 @@
+#include "config/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "yaml/file.h"
+#include "yaml/mistakes.h"
+namespace pex::config {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const std::string kOneGroup = "groups: [{name: core, events: [cycles], scope: cpu}]\n";
+
+std::vector<std::string> messages(const Loaded& loaded) {
+  std::vector<std::string> all;
+  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  return all;
+}
+
+std::vector<std::string> spellings(const Group& group) {
+  std::vector<std::string> all;
+  for (const EventEntry& event : group.events) all.push_back(event.spelling);
+  return all;
+}
+
+std::vector<std::string> texts(const std::vector<PatternEntry>& patterns) {
+  std::vector<std::string> all;
+  for (const PatternEntry& pattern : patterns) all.push_back(pattern.text);
+  return all;
+}
+
+/// A configuration with one group, which has these events and nothing that is not needed.
+Loaded load_events(const std::string& events) {
+  return load_text("groups: [{name: a, scope: cpu, events: " + events + "}]\n", "c.yaml");
+}
+
+TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
+  const Loaded loaded = load_text(kOneGroup, "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.collection.interval, 1s);
+  EXPECT_EQ(loaded.config.collection.max_age, 500ms);
+  EXPECT_THAT(texts(loaded.config.cgroups.include), Contains("/lxc.payload.*"));
+  EXPECT_THAT(loaded.config.cgroups.exclude, IsEmpty());
+  EXPECT_EQ(loaded.config.cgroups.nesting, Nesting::kLeaves);
+  EXPECT_FALSE(loaded.config.cgroups.helpers || loaded.config.cgroups.per_cpu);
+  EXPECT_EQ(loaded.config.cgroups.max, 256u);
+  EXPECT_THAT(loaded.config.cgroups.labels, IsEmpty());
+  EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kNone);
+  EXPECT_EQ(loaded.config.kubernetes.log_links, "/var/log/containers");
+  EXPECT_EQ(loaded.config.cgroups.linger, 60s);
+  EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
+  EXPECT_FALSE(loaded.config.openmetrics.created);
+  EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
+  EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
+  EXPECT_EQ(loaded.config.limits.opens_per_second, 10'000u);
+  EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 32'768u);
+}
+
+TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
+  const Loaded loaded = load_text(kOneGroup, "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const Group& group = loaded.config.groups[0];
+  EXPECT_EQ(group.aggregate, std::nullopt);
+  EXPECT_TRUE(group.weak);
+  EXPECT_FALSE(group.pinned || group.exclusive);
+  EXPECT_EQ(group.estimator, Estimator::kAuto);
+  EXPECT_FALSE(group.exclude_user || group.exclude_kernel || group.exclude_hypervisor);
+  EXPECT_FALSE(group.exclude_idle || group.exclude_host || group.exclude_guest);
+  EXPECT_EQ(group.events[0].name, std::nullopt);
+  EXPECT_EQ(group.events[0].help, std::nullopt);
+  EXPECT_EQ(group.events[0].unit, std::nullopt);
+  EXPECT_EQ(group.events[0].scale, std::nullopt);
+  EXPECT_EQ(group.events[0].filter, std::nullopt);
+}
+
+TEST(LoadTest, ReadsEveryKey) {
+  const Loaded loaded = load_text(
+      "collection: {interval: 250ms, max_age: 2s}\n"
+      "groups:\n"
+      "  - name: core-2_x\n"
+      "    events: [cycles, 'cpu/event=0x3c,umask=0x1/', \"power/energy-pkg/\"]\n"
+      "    scope: [cgroup, cpu]\n"
+      "    aggregate: package\n"
+      "    weak: false\n"
+      "    pinned: true\n"
+      "    exclusive: true\n"
+      "    estimator: auto\n"
+      "    exclude_user: true\n"
+      "    exclude_idle: true\n"
+      "    exclude_host: true\n"
+      "    inherit: false\n"
+      "cgroups:\n"
+      "  include: [/system.slice/*.service, \"/kubepods.slice/**\"]\n"
+      "  exclude: [/a]\n"
+      "  hierarchy: all\n"
+      "  helpers: true\n"
+      "  max: 10\n"
+      "  per_cpu: true\n"
+      "  linger: 2m\n"
+      "  labels: [{match: 're:/(.+)', set: {team: $1, _Tier2: 'web'}}]\n"
+      "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
+      "evidence: {variance: true, reference: true}\n"
+      "openmetrics: {created: true}\n"
+      "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000, "
+      "max_cgroup_directories: 4000}\n",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.collection.interval, 250ms);
+  EXPECT_EQ(loaded.config.collection.max_age, 2s);
+  ASSERT_EQ(loaded.config.groups.size(), 1u);
+  const Group& group = loaded.config.groups[0];
+  EXPECT_EQ(group.name, "core-2_x");
+  EXPECT_THAT(spellings(group),
+              ElementsAre("cycles", "cpu/event=0x3c,umask=0x1/", "power/energy-pkg/"));
+  EXPECT_TRUE(group.cpu_scope);
+  EXPECT_TRUE(group.cgroup_scope);
+  EXPECT_EQ(group.aggregate, Aggregation::kPackage);
+  EXPECT_FALSE(group.weak);
+  EXPECT_TRUE(group.pinned && group.exclusive);
+  EXPECT_TRUE(group.exclude_user && group.exclude_idle && group.exclude_host);
+  EXPECT_FALSE(group.exclude_kernel || group.exclude_hypervisor || group.exclude_guest);
+  EXPECT_THAT(texts(loaded.config.cgroups.include),
+              ElementsAre("/system.slice/*.service", "/kubepods.slice/**"));
+  EXPECT_THAT(texts(loaded.config.cgroups.exclude), ElementsAre("/a"));
+  EXPECT_EQ(loaded.config.cgroups.nesting, Nesting::kAll);
+  EXPECT_TRUE(loaded.config.cgroups.helpers && loaded.config.cgroups.per_cpu);
+  EXPECT_EQ(loaded.config.cgroups.max, 10u);
+  EXPECT_EQ(loaded.config.cgroups.linger, 2min);
+  ASSERT_THAT(loaded.config.cgroups.labels, SizeIs(1));
+  const LabelRule& rule = loaded.config.cgroups.labels[0];
+  EXPECT_EQ(rule.match.text, "re:/(.+)");
+  ASSERT_THAT(rule.set, SizeIs(2));
+  EXPECT_EQ(rule.set[0].name + "=" + rule.set[0].value, "team=$1");
+  EXPECT_EQ(rule.set[1].name + "=" + rule.set[1].value, "_Tier2=web");
+  EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
+  EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
+  EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);
+  EXPECT_TRUE(loaded.config.openmetrics.created);
+  EXPECT_EQ(loaded.config.limits.max_open_events, 1000u);
+  EXPECT_EQ(loaded.config.limits.max_series, 2000u);
+  EXPECT_EQ(loaded.config.limits.opens_per_second, 3000u);
+  EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 4000u);
+}
+
+TEST(LoadTest, TakesBothEndsOfEveryRange) {
+  const Loaded least = load_text(kOneGroup +
+                                     "collection: {interval: 100ms}\n"
+                                     "cgroups: {max: 0, linger: 0s}\n"
+                                     "limits: {max_open_events: 1, max_series: 1, "
+                                     "opens_per_second: 1, max_cgroup_directories: 1}\n",
+                                 "c.yaml");
+  const Loaded most =
+      load_text(kOneGroup +
+                    "collection: {interval: 1h}\n"
+                    "cgroups: {max: 100000, linger: 60m}\n"
+                    "limits: {max_open_events: 10000000, max_series: 10000000, "
+                    "opens_per_second: 10000000, max_cgroup_directories: 1000000}\n",
+                "c.yaml");
+
+  EXPECT_THAT(messages(least), IsEmpty());
+  EXPECT_THAT(messages(most), IsEmpty());
+}
+
+TEST(LoadTest, TakesOneScopeAsAWord) {
+  const Loaded loaded = load_text("groups: [{name: a, events: [cycles], scope: cgroup}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.groups[0].cpu_scope);
+  EXPECT_TRUE(loaded.config.groups[0].cgroup_scope);
+}
+
+TEST(LoadTest, TakesTheLongestNameAndTheMostEvents) {
+  const std::string name(64, 'a');
+  std::string events = "e0";
+  for (int i = 1; i < 64; ++i) events += ", e" + std::to_string(i);
+
+  const Loaded loaded =
+      load_text("groups: [{name: " + name + ", events: [" + events + "], scope: cpu}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].name, name);
+  EXPECT_EQ(loaded.config.groups[0].events.size(), 64u);
+}
+
+TEST(LoadTest, ReadsEveryKeyOfAnEvent) {
+  const Loaded loaded = load_events(
+      "[cycles, {event: 'block:block_rq_issue', name: large_io, help: Large requests, "
+      "unit: bytes, scale: 6.1e-5, filter: 'bytes >= 65536'}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  ASSERT_THAT(spellings(loaded.config.groups[0]), ElementsAre("cycles", "block:block_rq_issue"));
+  const EventEntry& event = loaded.config.groups[0].events[1];
+  EXPECT_EQ(event.name, "large_io");
+  EXPECT_EQ(event.help, "Large requests.");
+  EXPECT_EQ(event.unit, Unit::kBytes);
+  EXPECT_EQ(event.scale, 6.1e-5);
+  EXPECT_EQ(event.filter, "bytes >= 65536");
+  EXPECT_EQ(event.at.key, "groups[0].events[1].event");
+  EXPECT_EQ(event.at.column, 57);
+}
+
+TEST(LoadTest, TakesAMapThatHoldsNothingButTheEvent) {
+  const Loaded loaded = load_events("[{event: sched:sched_switch}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("sched:sched_switch"));
+}
+
+TEST(LoadTest, TakesOneTextForAListOfIt) {
+  const Loaded loaded = load_events("\"{cycles,instructions}:u\"");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("{cycles,instructions}:u"));
+  EXPECT_EQ(loaded.config.groups[0].events[0].at.key, "groups[0].events");
+}
+
+TEST(LoadTest, KeepsEventsThatAreNotQuotedAsTheyStand) {
+  const Loaded loaded = load_text(
+      "groups:\n"
+      "  - name: a\n"
+      "    scope: cpu\n"
+      "    events:\n"
+      "      - cpu/event=0x3c,umask=0x1/u\n"
+      "      - mem:0xffffffff81000000/8:rw\n"
+      "      - uprobe:/usr/lib/libc.so.6:malloc+0x10\n"
+      "      - arm_n1::L1D_CACHE_REFILL\n"
+      "      - event: cycles,instructions\n",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(spellings(loaded.config.groups[0]),
+              ElementsAre("cpu/event=0x3c,umask=0x1/u", "mem:0xffffffff81000000/8:rw",
+                          "uprobe:/usr/lib/libc.so.6:malloc+0x10", "arm_n1::L1D_CACHE_REFILL",
+                          "cycles,instructions"));
+}
+
+TEST(LoadTest, AddsAFullStopToAHelpThatHasNone) {
+  const Loaded loaded = load_events(
+      "[{event: a, help: ' With blanks '}, {event: b, help: Has one.}, {event: c, help: 'Is "
+      "it?'}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const std::vector<EventEntry>& events = loaded.config.groups[0].events;
+  EXPECT_EQ(events[0].help, "With blanks.");
+  EXPECT_EQ(events[1].help, "Has one.");
+  EXPECT_EQ(events[2].help, "Is it?");
+}
+
+TEST(LoadTest, CountsCharactersOfANameAndNotItsBytes) {
+  std::string name = "a";
+  for (int i = 1; i < 128; ++i) name += "ß";
+
+  const Loaded loaded = load_events("[{event: x, name: " + name + "}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].events[0].name, name);
+}
+
+TEST(LoadTest, TakesTheLongestHelpAndTheLongestFilter) {
+  const std::string help(512, 'h');
+  const std::string filter(4095, 'f');
+
+  const Loaded loaded = load_events("[{event: x, help: " + help + ", filter: " + filter + "}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].events[0].help, help + ".");
+  EXPECT_EQ(loaded.config.groups[0].events[0].filter, filter);
+}
+
+TEST(LoadTest, ReadsScalesWithAndWithoutPointAndExponent) {
+  const Loaded loaded = load_events(
+      "[{event: a, scale: 64}, {event: b, scale: 0.5}, {event: c, scale: 1E-18}, "
+      "{event: d, scale: 1e+18}, {event: e, scale: 2.3283064365386962890625e-10}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const std::vector<EventEntry>& events = loaded.config.groups[0].events;
+  EXPECT_EQ(events[0].scale, 64);
+  EXPECT_EQ(events[1].scale, 0.5);
+  EXPECT_EQ(events[2].scale, 1e-18);
+  EXPECT_EQ(events[3].scale, 1e18);
+  EXPECT_EQ(events[4].scale, std::ldexp(1, -32));
+}
+
+RC_GTEST_PROP(LoadTest, ReadsAnyScaleInRangeToTheLastBit, ()) {
+  const double scale = std::ldexp(*rc::gen::inRange(1, 1 << 30), *rc::gen::inRange(-59, 30));
+  char digits[32];
+  const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), scale);
+
+  const Loaded loaded = load_events("[{event: x, scale: " + std::string(digits, end) + "}]");
+
+  RC_ASSERT(loaded.mistakes.empty());
+  RC_ASSERT(loaded.config.groups[0].events[0].scale == scale);
+}
+
+TEST(LoadTest, ReadsEveryUnit) {
+  const Loaded loaded = load_events(
+      "[{event: a, unit: events}, {event: b, unit: seconds}, {event: c, unit: joules}, "
+      "{event: d, unit: bytes}]");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  std::vector<Unit> units;
+  for (const EventEntry& event : loaded.config.groups[0].events) units.push_back(*event.unit);
+  EXPECT_THAT(units, ElementsAre(Unit::kEvents, Unit::kSeconds, Unit::kJoules, Unit::kBytes));
+}
+
+/// How an operator writes what one series stands for, and what we make of it.
+struct AggregateCase {
+  std::string word;
+  Aggregation aggregate;
+};
+class AggregateTest : public ::testing::TestWithParam<AggregateCase> {};
+
+TEST_P(AggregateTest, IsRead) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], aggregate: " + GetParam().word + ", scope: [cgroup, cpu]}]",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].aggregate, GetParam().aggregate);
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadTest, AggregateTest,
+                         ::testing::Values(AggregateCase{"cpu", Aggregation::kCpu},
+                                           AggregateCase{"core", Aggregation::kCore},
+                                           AggregateCase{"die", Aggregation::kDie},
+                                           AggregateCase{"package", Aggregation::kPackage},
+                                           AggregateCase{"node", Aggregation::kNode},
+                                           AggregateCase{"host", Aggregation::kHost}),
+                         [](const auto& row) { return row.param.word; });
+
+/// How an operator writes by what counts are scaled, and what we make of it.
+struct EstimatorCase {
+  std::string word;
+  Estimator estimator;
+};
+class EstimatorTest : public ::testing::TestWithParam<EstimatorCase> {};
+
+TEST_P(EstimatorTest, IsRead) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, estimator: " + GetParam().word + "}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].estimator, GetParam().estimator);
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadTest, EstimatorTest,
+                         ::testing::Values(EstimatorCase{"auto", Estimator::kAuto},
+                                           EstimatorCase{"time", Estimator::kTime},
+                                           EstimatorCase{"reference", Estimator::kReference}),
+                         [](const auto& row) { return row.param.word; });
+
+TEST(LoadTest, TakesAnEstimatorOfAGroupThatIsNotPinned) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, pinned: false, estimator: time}]", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.groups[0].estimator, Estimator::kTime);
+}
+
+TEST(LoadTest, TakesOneKindOfEvidenceWithoutTheOther) {
+  const Loaded loaded = load_text(kOneGroup + "evidence: {reference: true}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.evidence.variance);
+  EXPECT_TRUE(loaded.config.evidence.reference);
+}
+
+/// One flag of a group, and where it goes.
+struct FlagCase {
+  std::string key;
+  bool Group::*flag;
+};
+class GroupFlagTest : public ::testing::TestWithParam<FlagCase> {};
+
+TEST_P(GroupFlagTest, IsReadWhetherTrueOrFalse) {
+  const Loaded loaded =
+      load_text("groups: [{name: a, events: [x], scope: cpu, " + GetParam().key +
+                    ": true}, {name: b, events: [x], scope: cpu, " + GetParam().key + ": false}]",
+                "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_TRUE(loaded.config.groups[0].*GetParam().flag);
+  EXPECT_FALSE(loaded.config.groups[1].*GetParam().flag);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    LoadTest, GroupFlagTest,
+    ::testing::Values(FlagCase{"weak", &Group::weak}, FlagCase{"pinned", &Group::pinned},
+                      FlagCase{"exclusive", &Group::exclusive},
+                      FlagCase{"exclude_user", &Group::exclude_user},
+                      FlagCase{"exclude_kernel", &Group::exclude_kernel},
+                      FlagCase{"exclude_hypervisor", &Group::exclude_hypervisor},
+                      FlagCase{"exclude_idle", &Group::exclude_idle},
+                      FlagCase{"exclude_host", &Group::exclude_host},
+                      FlagCase{"exclude_guest", &Group::exclude_guest}),
+    [](const auto& row) { return row.param.key; });
+
+TEST(LoadTest, TakesTwoOfThreeExcludedModes) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, events: [x], scope: cpu, exclude_user: true, exclude_kernel: false, "
+      "exclude_hypervisor: true}]",
+      "c.yaml");
+
+  EXPECT_THAT(messages(loaded), IsEmpty());
+}
+
+TEST(LoadTest, LeavesOutAnEventThatIsWrongAndKeepsTheOthers) {
+  const Loaded loaded = load_events("[a, '', {name: b}, a, {event: c, unit: MiB}]");
+
+  EXPECT_THAT(messages(loaded), SizeIs(4));
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("a", "c"));
+  EXPECT_EQ(loaded.config.groups[0].events[1].unit, std::nullopt);
+}
+
+TEST(LoadTest, KeepsWhereGroupsAndEventsStand) {
+  const Loaded loaded = load_text(
+      "groups:\n"
+      "  - name: core\n"
+      "    events: [cycles]\n"
+      "    scope: cpu\n"
+      "  - name: cache\n"
+      "    events:\n"
+      "      - cache-misses\n"
+      "      - cache-references\n"
+      "    scope: cpu\n",
+      "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const Group& cache = loaded.config.groups[1];
+  EXPECT_EQ(cache.at.file, "c.yaml");
+  EXPECT_EQ(cache.at.line, 5);
+  EXPECT_EQ(cache.at.column, 5);
+  EXPECT_EQ(cache.at.key, "groups[1]");
+  EXPECT_EQ(cache.events[1].at.line, 8);
+  EXPECT_EQ(cache.events[1].at.column, 9);
+  EXPECT_EQ(cache.events[1].at.key, "groups[1].events[1]");
+}
+
+TEST(LoadTest, ReadsAFileWrittenOnWindows) {
+  const Loaded loaded = load_text(
+      "\xef\xbb\xbfgroups:\r\n"
+      "  - name: core\r\n"
+      "    events: [cycles, instructions]\r\n"
+      "    scope: cpu\r\n"
+      "collection:\r\n"
+      "  interval: 5\r\n",
+      "c.yaml");
+
+  EXPECT_THAT(messages(loaded), ElementsAre("c.yaml:6:13: collection.interval: '5' has no unit. "
+                                            "Remedy: write 5s or 500ms"));
+  EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("cycles", "instructions"));
+}
+
+TEST(LoadTest, DoesNotCountTheByteOrderMarkAsAColumn) {
+  const Loaded loaded = load_text("\xef\xbb\xbfgroup: 1", "c.yaml");
+
+  EXPECT_THAT(
+      messages(loaded),
+      ::testing::Contains("c.yaml:1:1: group: unknown key. Remedy: did you mean 'groups'?"));
+}
+
+TEST(LoadTest, TakesTextInAnyLanguage) {
+  const Loaded loaded = load_text(
+      "# Größe, 大きさ, 🐧\n" + kOneGroup + "cgroups: {include: [/größe/大きさ-*]}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(texts(loaded.config.cgroups.include), ElementsAre("/größe/大きさ-*"));
+}
+
+TEST(LoadTest, KeepsWherePatternsAndLabelsStand) {
+  const Loaded loaded = load_text(kOneGroup +
+                                      "cgroups:\n"
+                                      "  include: [/a, 're:/b']\n"
+                                      "  labels:\n"
+                                      "    - match: /c\n"
+                                      "      set:\n"
+                                      "        team: web\n",
+                                  "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const Cgroups& cgroups = loaded.config.cgroups;
+  EXPECT_EQ(describe(yaml::mistake(cgroups.include.at(1).at, "x", "")),
+            "c.yaml:3:17: cgroups.include[1]: x");
+  const LabelRule& rule = cgroups.labels.at(0);
+  EXPECT_EQ(describe(yaml::mistake(rule.match.at, "x", "")),
+            "c.yaml:5:14: cgroups.labels[0].match: x");
+  EXPECT_EQ(describe(yaml::mistake(rule.set.at(0).at, "x", "")),
+            "c.yaml:7:15: cgroups.labels[0].set.team: x");
+}
+
+TEST(LoadTest, TakesAListOfPatternsInPlaceOfTheDefault) {
+  const Loaded loaded = load_text(kOneGroup + "cgroups: {include: []}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.include, IsEmpty());
+}
+
+TEST(LoadTest, TakesAsManyPatternsAndLabelsAsAllowed) {
+  std::string text = kOneGroup + "cgroups:\n  include:\n";
+  for (int i = 0; i < 256; ++i) text += "    - /" + std::string(1023, 'a') + "\n";
+  text += "  labels:\n";
+  for (int i = 0; i < 64; ++i)
+    text += "    - {match: /a, set: {x: " + std::string(256, 'v') + "}}\n";
+  text += "kubernetes: {log_links: /" + std::string(4094, 'd') + "}\n";
+
+  const Loaded loaded = load_text(text, "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.include, SizeIs(256));
+  EXPECT_THAT(loaded.config.cgroups.labels, SizeIs(64));
+}
+
+TEST(LoadTest, TakesSixteenLabelsOfOneRuleWithNamesOf128Characters) {
+  std::string set;
+  for (char c = 'a'; c < 'q'; ++c) set += std::string(128, c) + ": x, ";
+
+  const Loaded loaded =
+      load_text(kOneGroup + "cgroups: {labels: [{match: /a, set: {" + set + "}}]}\n", "c.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.cgroups.labels.at(0).set, SizeIs(16));
+}
+
+TEST(LoadTest, TakesTheMarksAroundOneDocument) {
+  EXPECT_THAT(messages(load_text("---\n" + kOneGroup + "...\n", "c.yaml")), IsEmpty());
+}
+
+TEST(LoadTest, ReportsEveryMistakeInTheOrderOfTheFile) {
+  const Loaded loaded = load_text(
+      "limits: {max_series: many}\n"
+      "collection:\n"
+      "  interval: 5\n"
+      "groups:\n"
+      "  - name: Core\n"
+      "    events: [cycles, cycles]\n"
+      "cgroups: {max: -1}\n",
+      "c.yaml");
+
+  EXPECT_THAT(
+      messages(loaded),
+      ElementsAre(
+          "c.yaml:1:22: limits.max_series: 'many' is not a number. "
+          "Remedy: write a whole number from 1 to 10000000, in plain digits",
+          "c.yaml:3:13: collection.interval: '5' has no unit. Remedy: write 5s or 500ms",
+          "c.yaml:5:5: groups[0]: the group has no scope. "
+          "Remedy: add 'scope: cpu', cgroup or [cpu, cgroup]",
+          "c.yaml:5:11: groups[0].name: 'Core' is not a name. "
+          "Remedy: use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter",
+          "c.yaml:6:22: groups[0].events[1]: 'cycles' stands twice, first on line 6 column 14. "
+          "Remedy: remove one of the two",
+          "c.yaml:7:16: cgroups.max: '-1' is negative. "
+          "Remedy: write a whole number from 0 to 100000, in plain digits"));
+}
+
+TEST(LoadTest, KeepsTheDefaultWhereAMistakeStands) {
+  const Loaded loaded = load_text(kOneGroup + "collection: {interval: 5}\n", "c.yaml");
+
+  EXPECT_EQ(loaded.mistakes.size(), 1u);
+  EXPECT_EQ(loaded.config.collection.interval, 1s);
+}
+
+TEST(LoadTest, StopsListingAfterAHundredMistakes) {
+  std::string text = kOneGroup;
+  for (int i = 0; i < 150; ++i) text += "key" + std::to_string(i) + ": 1\n";
+
+  const Loaded loaded = load_text(text, "c.yaml");
+
+  ASSERT_EQ(loaded.mistakes.size(), 101u);
+  EXPECT_EQ(describe(loaded.mistakes.back()),
+            "c.yaml: and 50 more mistakes. Remedy: correct those above first");
+}
+
+TEST(LoadTest, RefusesAnAliasBombWithoutExpandingIt) {
+  std::string text = "a0: &a0 [x]\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string name = 'a' + std::to_string(i);
+    const std::string before = "*a" + std::to_string(i - 1);
+    text += name + ": &" + name + " [" + before + ", " + before + "]\n";
+  }
+
+  const Loaded loaded = load_text(text + "groups: *a39\n", "c.yaml");
+
+  EXPECT_THAT(messages(loaded),
+              ::testing::Contains("c.yaml:41:9: groups: a YAML alias stands here. "
+                                  "Remedy: write the value itself; aliases are not followed"));
+}
+
+/// One kind of text that is short to write and could be long to read.
+class HostileTextTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(HostileTextTest, IsRefusedAtTheSizeLimit) {
+  std::string text;
+  while (text.size() + GetParam().size() <= yaml::kMaxConfigBytes) text += GetParam();
+
+  const Loaded loaded = load_text(text, "c.yaml");
+
+  EXPECT_FALSE(loaded.mistakes.empty());
+  EXPECT_LE(loaded.mistakes.size(), 101u);
+}
+
+INSTANTIATE_TEST_SUITE_P(LoadTest, HostileTextTest,
+                         ::testing::Values("[", "{", "- ", "-\n", "? ", "a: ", "a:\n", ",", ",\n",
+                                           "&a ", "*a ", "!x ", "\"", "'", "|\n", ": ", "---\n",
+                                           "{a: ", "[a, ", "%", "\t", "groups: [*a,"));
+
+TEST(MistakeTest, LeavesOutThePlaceAndTheKeyWhenThereIsNone) {
+  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 14, 13, "a.b"}, "is wrong", "change it")),
+            "c.yaml:14:13: a.b: is wrong. Remedy: change it");
+  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 14, 13, ""}, "is wrong", "")),
+            "c.yaml:14:13: is wrong");
+  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 0, 0, ""}, "is wrong", "")), "c.yaml: is wrong");
+}
+
+TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
+  const Loaded loaded = load_text(
+      "groups:\n  - name: a\n    scope: cpu\n    events: [x, {event: x, name: b, filter: y}]\n",
+      "c.yaml");
+
+  ASSERT_TRUE(loaded.mistakes.empty());
+  EXPECT_EQ(loaded.config.groups[0].events.size(), 2U);
+}
+
+}  // namespace
+}  // namespace pex::config

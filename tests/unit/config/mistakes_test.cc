@@ -1,0 +1,1005 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "yaml/file.h"
+
+namespace pex::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ExitedWithCode;
+
+/// All that a configuration needs; it is one line, so what follows it starts on line 2.
+const std::string kOneGroup = "groups: [{name: a, events: [x], scope: cpu}]\n";
+
+/// "e0, e1, ..."
+std::string events(int count) {
+  std::string list = "e0";
+  for (int i = 1; i < count; ++i) list += ", e" + std::to_string(i);
+  return list;
+}
+
+/// A file whose one group has this list of events, which starts in column 40.
+std::string with_events(const std::string& list) {
+  return "groups: [{name: a, scope: cpu, events: " + list + "}]\n";
+}
+
+/// A file whose one group has these keys besides, the first of which starts in column 45.
+std::string with_keys(const std::string& keys) {
+  return "groups: [{name: a, events: [x], scope: cpu, " + keys + "}]\n";
+}
+
+/// A file with one rule for labels, which starts in column 20 of line 2.
+std::string with_rule(const std::string& rule) {
+  return kOneGroup + "cgroups: {labels: [" + rule + "]}\n";
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::vector<std::string> messages(const Loaded& loaded) {
+  std::vector<std::string> all;
+  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  return all;
+}
+
+/// What an operator may write, and the only thing said about it.
+struct MistakeRow {
+  std::string name;
+  std::string yaml;
+  std::string message;
+};
+
+const std::vector<MistakeRow> kRows = {
+    // What the file is as a whole.
+    {"NothingAtAll", "",
+     "c.yaml:1:1: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, events: "
+     "[cycles, instructions], scope: cpu}]'"},
+    {"OnlyComments",
+     "# nothing yet\n"
+     "\n"
+     "  # still nothing\n",
+     "c.yaml:1:1: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, events: "
+     "[cycles, instructions], scope: cpu}]'"},
+    {"OnlyADocumentMark", "---\n",
+     "c.yaml:2:1: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, events: "
+     "[cycles, instructions], scope: cpu}]'"},
+    {"AnEmptyMap", "{}\n",
+     "c.yaml:1:1: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, events: "
+     "[cycles, instructions], scope: cpu}]'"},
+    {"NoGroups", "collection: {interval: 1s}\n",
+     "c.yaml:1:1: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, events: "
+     "[cycles, instructions], scope: cpu}]'"},
+    {"AnEmptyListOfGroups", "groups: []\n",
+     "c.yaml:1:9: groups: no groups: nothing would be counted. Remedy: add 'groups: [{name: core, "
+     "events: [cycles, instructions], scope: cpu}]'"},
+    {"GroupsWithoutAValue", "groups:\n",
+     "c.yaml:1:1: groups: the value is missing. Remedy: write a list, for example [{name: core, "
+     "events: [cycles, instructions], scope: cpu}]"},
+    {"AListAtTheTop", "- name: core\n",
+     "c.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
+     "collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+    {"AWordAtTheTop", "core\n",
+     "c.yaml:1:1: found the text 'core' where a map of keys is expected. Remedy: the keys here "
+     "are: collection, cpus, groups, cgroups, kubernetes, evidence, openmetrics, limits"},
+    {"TwoDocuments",
+     kOneGroup + "---\n"
+                 "collection: {interval: 5}\n",
+     "c.yaml:2:1: a second document starts here. Remedy: keep one, and remove the '---' between"},
+    {"TextBehindTheDocument",
+     kOneGroup + "...\n"
+                 "{}\n",
+     "c.yaml:3:1: this belongs to nothing above. Remedy: correct the indentation, or remove it"},
+    {"ACommaAmongKeys", kOneGroup + ", \n",
+     "c.yaml:2:1: this fits nothing above. Remedy: remove it, or correct its indentation: the keys "
+     "of one map start in one column"},
+    {"ANulByte",
+     kOneGroup + std::string("colle\0"
+                             "ction: 1\n",
+                             15),
+     "c.yaml:2:6: the control character 0x00. Remedy: remove it; a text file holds none but tabs "
+     "and line breaks"},
+    {"AnEscapeSequence", kOneGroup + "# \x1b[31m\n",
+     "c.yaml:2:3: the control character 0x1b. Remedy: remove it; a text file holds none but tabs "
+     "and line breaks"},
+    {"ALoneCarriageReturn", kOneGroup + "cgroups: {max: 1}\x0dlimits: {}\n",
+     "c.yaml:2:18: the control character 0x0d. Remedy: remove it; a text file holds none but tabs "
+     "and line breaks"},
+    {"Latin1",
+     kOneGroup + "# Gr\xf6\xdf"
+                 "e\n",
+     "c.yaml:2:5: the byte 0xf6 is not UTF-8. Remedy: save the file as UTF-8 text"},
+    {"Utf16", std::string("\xff\xfeg\0", 4),
+     "c.yaml:1:1: the byte 0xff is not UTF-8. Remedy: save the file as UTF-8 text"},
+    {"AnOverlongCharacter", kOneGroup + "# \xc0\xaf\n",
+     "c.yaml:2:3: the byte 0xc0 is not UTF-8. Remedy: save the file as UTF-8 text"},
+    {"ASurrogate", kOneGroup + "# \xed\xa0\x80\n",
+     "c.yaml:2:3: the byte 0xed is not UTF-8. Remedy: save the file as UTF-8 text"},
+    // Keys.
+    {"AMisspelledKey", kOneGroup + "collection: {intervall: 1s}\n",
+     "c.yaml:2:14: collection.intervall: unknown key. Remedy: did you mean 'interval'?"},
+    {"AnUnknownKey", kOneGroup + "collection: {period: 1s}\n",
+     "c.yaml:2:14: collection.period: unknown key. Remedy: the keys here are: interval, max_age"},
+    {"AnUnknownKeyAtTheTop", kOneGroup + "web: {}\n",
+     "c.yaml:2:1: web: unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "kubernetes, evidence, openmetrics, limits"},
+    {"AMergeKey", kOneGroup + "<<: {limits: 5}\n",
+     "c.yaml:2:1: '<<': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "kubernetes, evidence, openmetrics, limits"},
+    {"AKeyWithBlanks", kOneGroup + "'max series': 5\n",
+     "c.yaml:2:1: 'max series': unknown key. Remedy: the keys here are: collection, cpus, groups, "
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
+    {"AnEmptyKey", kOneGroup + "'': 5\n",
+     "c.yaml:2:1: '': unknown key. Remedy: the keys here are: collection, cpus, groups, cgroups, "
+     "kubernetes, evidence, openmetrics, limits"},
+    {"AKeyOfManyLines", kOneGroup + "\"a\\nb\": 5\n",
+     "c.yaml:2:1: 'a\\nb': unknown key. Remedy: the keys here are: collection, cpus, groups, "
+     "cgroups, "
+     "kubernetes, evidence, openmetrics, limits"},
+    {"AVeryLongKey", kOneGroup + std::string(100, 'k') + ": 5\n",
+     "c.yaml:2:1: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk...: unknown key. "
+     "Remedy: the keys here are: collection, cpus, groups, cgroups, kubernetes, evidence, "
+     "openmetrics, "
+     "limits"},
+    {"AListAsAKey",
+     kOneGroup + "? [x]\n"
+                 ": y\n",
+     "c.yaml:2:3: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "groups, "
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
+    {"NoKeyBeforeTheColon", kOneGroup + ": y\n",
+     "c.yaml:2:1: a key that is not a plain word. Remedy: the keys here are: collection, cpus, "
+     "groups, "
+     "cgroups, kubernetes, evidence, openmetrics, limits"},
+    {"ADuplicateKey",
+     kOneGroup + "collection:\n"
+                 "  interval: 1s\n"
+                 "  interval: 2s\n",
+     "c.yaml:4:3: collection.interval: 'interval' stands twice, first on line 3 column 3. Remedy: "
+     "keep one of the two"},
+    {"ADuplicateKeyAtTheTop", kOneGroup + "groups: []\n",
+     "c.yaml:2:1: groups: 'groups' stands twice, first on line 1 column 1. Remedy: keep one of the "
+     "two"},
+    // Values of the wrong kind.
+    {"AListForADuration", kOneGroup + "collection: {interval: [1s]}\n",
+     "c.yaml:2:24: collection.interval: found a list where a duration is expected. Remedy: write a "
+     "duration from 100ms to 1h"},
+    {"AMapForADuration", kOneGroup + "collection: {interval: {s: 1}}\n",
+     "c.yaml:2:24: collection.interval: found a map where a duration is expected. Remedy: write a "
+     "duration from 100ms to 1h"},
+    {"AWordForAMap", kOneGroup + "limits: 5\n",
+     "c.yaml:2:9: limits: found the text '5' where a map of keys is expected. Remedy: the keys "
+     "here are: max_open_events, max_series, opens_per_second, max_cgroup_directories; write at "
+     "least one as 'key: value', or remove limits"},
+    {"AListForAMap", kOneGroup + "limits: [5]\n",
+     "c.yaml:2:9: limits: found a list where a map of keys is expected. Remedy: the keys here are: "
+     "max_open_events, max_series, opens_per_second, max_cgroup_directories; write at least one as "
+     "'key: value', or remove limits"},
+    {"AWordForAList", kOneGroup + "cgroups: {include: /a}\n",
+     "c.yaml:2:20: cgroups.include: found the text '/a' where a list of paths is expected. Remedy: "
+     "write a list, for example [/system.slice/*.service]"},
+    {"AWordForAGroup", "groups: [core]\n",
+     "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
+     "keys here are: name, events, scope, cpus, aggregate, weak, pinned, exclusive, estimator, "
+     "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
+     "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
+    {"AMapOfGroups", "groups: {core: [cycles]}\n",
+     "c.yaml:1:9: groups: found a map where a list of groups is expected. Remedy: write a list, "
+     "for example [{name: core, events: [cycles, instructions], scope: cpu}]"},
+    {"AListForAName", "groups: [{name: [a], events: [x], scope: cpu}]\n",
+     "c.yaml:1:17: groups[0].name: found a list where a name is expected. Remedy: write a name, "
+     "for example core"},
+    {"NoInterval",
+     kOneGroup + "collection:\n"
+                 "  interval:\n"
+                 "limits: {max_series: 5}\n",
+     "c.yaml:3:3: collection.interval: the value is missing. Remedy: write a duration from 100ms "
+     "to 1h"},
+    {"ANullForANumber", kOneGroup + "limits: {max_series: ~}\n",
+     "c.yaml:2:10: limits.max_series: the value is missing. Remedy: write a whole number from 1 to "
+     "10000000"},
+    {"AllKeysCommentedOut",
+     kOneGroup + "cgroups:\n"
+                 "  # max: 5\n"
+                 "limits: {max_series: 5}\n",
+     "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
+     "hierarchy, helpers, max, per_cpu, linger, labels; write at least one as 'key: value', or "
+     "remove cgroups"},
+    {"AnEmptyItem",
+     kOneGroup + "cgroups:\n"
+                 "  include:\n"
+                 "    - /a\n"
+                 "    -\n"
+                 "    # - /b\n"
+                 "    - /c\n",
+     "c.yaml:5:5: cgroups.include[1]: the value is missing. Remedy: write a path, for example "
+     "/system.slice/*.service"},
+    {"AnEmptyItemAtTheEnd",
+     kOneGroup + "cgroups:\n"
+                 "  include:\n"
+                 "    - /a\n"
+                 "    -\n"
+                 "\n"
+                 "limits: {max_series: 5}\n",
+     "c.yaml:5:5: cgroups.include[1]: the value is missing. Remedy: write a path, for example "
+     "/system.slice/*.service"},
+    {"ACommaTooMany", kOneGroup + "cgroups: {include: [/a, , /b]}\n",
+     "c.yaml:2:25: cgroups.include[1]: the value is missing. Remedy: write a path, for example "
+     "/system.slice/*.service"},
+    {"AnAlias",
+     kOneGroup + "collection: {interval: &i 1s}\n"
+                 "cgroups: {linger: *i}\n",
+     "c.yaml:3:19: cgroups.linger: a YAML alias stands here. Remedy: write the value itself; "
+     "aliases are not followed"},
+    {"ABlock",
+     kOneGroup + "collection:\n"
+                 "  interval: >-\n"
+                 "    1s\n",
+     "c.yaml:3:13: collection.interval: '1s' runs over more than one line. Remedy: write each text "
+     "on one line, and items and keys in the column of those above"},
+    {"AnItemIndentedTooFar",
+     kOneGroup + "cgroups:\n"
+                 "  include:\n"
+                 "    - /a\n"
+                 "     - /b\n",
+     "c.yaml:4:7: cgroups.include[0]: '/a - /b' runs over more than one line. Remedy: write each "
+     "text on one line, and items and keys in the column of those above"},
+    {"AQuotedTextOfTwoLines",
+     kOneGroup + "cgroups:\n"
+                 "  include: [\"/a\n"
+                 "    /b\"]\n",
+     "c.yaml:3:13: cgroups.include[0]: '/a /b' runs over more than one line. Remedy: write each "
+     "text on one line, and items and keys in the column of those above"},
+    {"NoBlankAfterTheColon", kOneGroup + "limits: {max_series:5}\n",
+     "c.yaml:2:10: limits.'max_series:5': unknown key. Remedy: did you mean 'max_series'?"},
+    {"ATag", kOneGroup + "collection: {interval: !!str 1s}\n",
+     "c.yaml:2:24: collection.interval: the YAML tag '!!str' stands here. Remedy: remove the tag"},
+    // Durations.
+    {"ADurationWithoutUnit",
+     kOneGroup + "collection:\n"
+                 "  interval: 5\n",
+     "c.yaml:3:13: collection.interval: '5' has no unit. Remedy: write 5s or 500ms"},
+    {"AFractionOfASecond", kOneGroup + "collection: {interval: 1.5s}\n",
+     "c.yaml:2:24: collection.interval: '1.5s' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"ANegativeDuration", kOneGroup + "collection: {interval: -1s}\n",
+     "c.yaml:2:24: collection.interval: '-1s' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"TwoUnits", kOneGroup + "collection: {interval: 1m30s}\n",
+     "c.yaml:2:24: collection.interval: '1m30s' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"ABlankBeforeTheUnit", kOneGroup + "collection: {interval: 5 s}\n",
+     "c.yaml:2:24: collection.interval: '5 s' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"AnUnknownUnit", kOneGroup + "collection: {interval: 10sec}\n",
+     "c.yaml:2:24: collection.interval: 'sec' is not a unit of time. Remedy: use one of ms, s, m, "
+     "h"},
+    {"AUnitInCapitals", kOneGroup + "collection: {interval: 10S}\n",
+     "c.yaml:2:24: collection.interval: 'S' is not a unit of time. Remedy: use one of ms, s, m, h"},
+    {"AWordForADuration", kOneGroup + "collection: {interval: often}\n",
+     "c.yaml:2:24: collection.interval: 'often' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"AnEmptyDuration", kOneGroup + "collection: {interval: ''}\n",
+     "c.yaml:2:24: collection.interval: '' is not a whole number and a unit. Remedy: write a "
+     "number and one of ms, s, m, h, for example 1s"},
+    {"ADurationBelowItsRange", kOneGroup + "collection: {interval: 99ms}\n",
+     "c.yaml:2:24: collection.interval: '99ms' is out of range. Remedy: write a duration from "
+     "100ms to 1h"},
+    {"ADurationAboveItsRange", kOneGroup + "cgroups: {linger: 61m}\n",
+     "c.yaml:2:19: cgroups.linger: '61m' is out of range. Remedy: write a duration from 0s to 1h"},
+    {"ADurationBeyondAllBounds", kOneGroup + "cgroups: {linger: 99999999999999999999h}\n",
+     "c.yaml:2:19: cgroups.linger: '99999999999999999999h' is out of range. Remedy: write a "
+     "duration from 0s to 1h"},
+    // Numbers and flags.
+    {"AnOctalNumber", kOneGroup + "cgroups: {max: 010}\n",
+     "c.yaml:2:16: cgroups.max: '010' would be octal to YAML. Remedy: write a whole number from 0 "
+     "to 100000, in plain digits"},
+    {"AModernOctalNumber", kOneGroup + "cgroups: {max: 0o10}\n",
+     "c.yaml:2:16: cgroups.max: '0o10' would be octal to YAML. Remedy: write a whole number from 0 "
+     "to 100000, in plain digits"},
+    {"AHexadecimalNumber", kOneGroup + "cgroups: {max: 0x10}\n",
+     "c.yaml:2:16: cgroups.max: '0x10' is hexadecimal. Remedy: write a whole number from 0 to "
+     "100000, in plain digits"},
+    {"ANegativeNumber", kOneGroup + "cgroups: {max: -5}\n",
+     "c.yaml:2:16: cgroups.max: '-5' is negative. Remedy: write a whole number from 0 to 100000, "
+     "in plain digits"},
+    {"AFraction", kOneGroup + "cgroups: {max: 1.5}\n",
+     "c.yaml:2:16: cgroups.max: '1.5' is not a whole number. Remedy: write a whole number from 0 "
+     "to 100000, in plain digits"},
+    {"AnUnderscore", kOneGroup + "cgroups: {max: 1_000}\n",
+     "c.yaml:2:16: cgroups.max: '1_000' has separators between its digits. Remedy: write a whole "
+     "number from 0 to 100000, in plain digits"},
+    {"AnExponent", kOneGroup + "cgroups: {max: 1e3}\n",
+     "c.yaml:2:16: cgroups.max: '1e3' is not in plain digits. Remedy: write a whole number from 0 "
+     "to 100000, in plain digits"},
+    {"ASign", kOneGroup + "cgroups: {max: +5}\n",
+     "c.yaml:2:16: cgroups.max: '+5' is not in plain digits. Remedy: write a whole number from 0 "
+     "to 100000, in plain digits"},
+    {"AnInfinity", kOneGroup + "cgroups: {max: .inf}\n",
+     "c.yaml:2:16: cgroups.max: '.inf' is not a number. Remedy: write a whole number from 0 to "
+     "100000, in plain digits"},
+    {"AWordForANumber", kOneGroup + "cgroups: {max: many}\n",
+     "c.yaml:2:16: cgroups.max: 'many' is not a number. Remedy: write a whole number from 0 to "
+     "100000, in plain digits"},
+    {"ANumberInQuotes", kOneGroup + "cgroups: {max: '5'}\n",
+     "c.yaml:2:16: cgroups.max: found the text '5' in quotes where a number is expected. Remedy: "
+     "write a whole number from 0 to 100000, without quotes"},
+    {"ANumberAboveItsRange", kOneGroup + "cgroups: {max: 100001}\n",
+     "c.yaml:2:16: cgroups.max: '100001' is out of range. Remedy: write a whole number from 0 to "
+     "100000"},
+    {"ANumberBelowItsRange", kOneGroup + "limits: {max_open_events: 0}\n",
+     "c.yaml:2:27: limits.max_open_events: '0' is out of range. Remedy: write a whole number from "
+     "1 to 10000000"},
+    {"ANumberBeyondAllBounds", kOneGroup + "limits: {max_series: 18446744073709551616}\n",
+     "c.yaml:2:22: limits.max_series: '18446744073709551616' is out of range. Remedy: write a "
+     "whole number from 1 to 10000000"},
+    {"YesForAFlag", "groups: [{name: a, events: [x], scope: cpu, pinned: yes}]\n",
+     "c.yaml:1:53: groups[0].pinned: 'yes' is not true or false. Remedy: write true or false"},
+    {"TrueInCapitals", "groups: [{name: a, events: [x], scope: cpu, pinned: True}]\n",
+     "c.yaml:1:53: groups[0].pinned: 'True' is not true or false. Remedy: write true or false"},
+    {"AFlagInQuotes", "groups: [{name: a, events: [x], scope: cpu, pinned: 'true'}]\n",
+     "c.yaml:1:53: groups[0].pinned: found the text 'true' in quotes where true or false is "
+     "expected. Remedy: write true or false, without quotes"},
+    // Groups.
+    {"AGroupWithoutAName",
+     "groups:\n"
+     "  - events: [x]\n"
+     "    scope: cpu\n",
+     "c.yaml:2:5: groups[0]: the group has no name. Remedy: add a name to it, for example 'name: "
+     "core'"},
+    {"AGroupWithoutEvents",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n",
+     "c.yaml:2:5: groups[0]: the group has no events. Remedy: add a list of them, for example "
+     "'events: [cycles, instructions]'"},
+    {"AGroupWithoutAScope",
+     "groups:\n"
+     "  - name: a\n"
+     "    events: [x]\n",
+     "c.yaml:2:5: groups[0]: the group has no scope. Remedy: add 'scope: cpu', cgroup or [cpu, "
+     "cgroup]"},
+    {"ANameInCapitals", "groups: [{name: Core, events: [x], scope: cpu}]\n",
+     "c.yaml:1:17: groups[0].name: 'Core' is not a name. Remedy: use 1 to 64 of a-z, 0-9, '_' and "
+     "'-', the first of them a letter"},
+    {"ANameThatStartsWithADigit", "groups: [{name: 1st, events: [x], scope: cpu}]\n",
+     "c.yaml:1:17: groups[0].name: '1st' is not a name. Remedy: use 1 to 64 of a-z, 0-9, '_' and "
+     "'-', the first of them a letter"},
+    {"ANameOf65Letters",
+     "groups: [{name: " + std::string(65, 'a') + ", events: [x], scope: cpu}]\n",
+     "c.yaml:1:17: groups[0].name: "
+     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...' is not a name. Remedy: use "
+     "1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter"},
+    {"TwoGroupsOfOneName",
+     "groups:\n"
+     "  - {name: a, events: [x], scope: cpu}\n"
+     "  - {name: a, events: [y], scope: cpu}\n",
+     "c.yaml:3:12: groups[1].name: 'a' stands twice, first on line 2 column 12. Remedy: give each "
+     "group a name of its own"},
+    {"AGroupWithNoEvents", "groups: [{name: a, events: [], scope: cpu}]\n",
+     "c.yaml:1:28: groups[0].events: a group of 0 events. Remedy: list 1 to 64 events; more of "
+     "them go into further groups"},
+    {"AGroupOf65Events", "groups: [{name: a, scope: cpu, events: [" + events(65) + "]}]\n",
+     "c.yaml:1:40: groups[0].events: a group of 65 events. Remedy: list 1 to 64 events; more of "
+     "them go into further groups"},
+    {"AnEmptyEvent", "groups: [{name: a, events: [x, ' '], scope: cpu}]\n",
+     "c.yaml:1:32: groups[0].events[1]: the event is empty. Remedy: name one, or remove it"},
+    {"AnEventTwice", "groups: [{name: a, events: [x, y, x], scope: cpu}]\n",
+     "c.yaml:1:35: groups[0].events[2]: 'x' stands twice, first on line 1 column 29. Remedy: "
+     "remove one of the two"},
+    {"AnEventOfTwoLines", "groups: [{name: a, events: [\"x\\ny\"], scope: cpu}]\n",
+     "c.yaml:1:29: groups[0].events[0]: 'x\\ny' holds a control character. Remedy: write an event, "
+     "for example cycles"},
+    {"AMisspelledScope", "groups: [{name: a, events: [x], scope: cgroups}]\n",
+     "c.yaml:1:40: groups[0].scope: 'cgroups' is not a scope. Remedy: did you mean 'cgroup'?"},
+    {"AnUnknownScope", "groups: [{name: a, events: [x], scope: [cpu, core]}]\n",
+     "c.yaml:1:46: groups[0].scope[1]: 'core' is not a scope. Remedy: write cpu, cgroup or [cpu, "
+     "cgroup]"},
+    {"AScopeTwice", "groups: [{name: a, events: [x], scope: [cpu, cpu]}]\n",
+     "c.yaml:1:46: groups[0].scope[1]: 'cpu' stands twice, first on line 1 column 41. Remedy: "
+     "remove one of the two"},
+    {"NoScopeInTheList", "groups: [{name: a, events: [x], scope: []}]\n",
+     "c.yaml:1:40: groups[0].scope: no scope: it would count nowhere. Remedy: write cpu, cgroup or "
+     "both"},
+    {"AMapForAScope", "groups: [{name: a, events: [x], scope: {cpu: true}}]\n",
+     "c.yaml:1:40: groups[0].scope: found a map where cpu, cgroup or a list of both is expected. "
+     "Remedy: write cpu, cgroup or [cpu, cgroup]"},
+    // Events that are maps, or braces.
+    {"AMapWithoutAnEvent", with_events("[{name: b}]"),
+     "c.yaml:1:41: groups[0].events[0]: the event itself is missing. Remedy: add it, for example "
+     "'event: cycles'"},
+    {"AnEventOfNothing", with_events("[{event: , name: b}]"),
+     "c.yaml:1:42: groups[0].events[0].event: the value is missing. Remedy: write an event, for "
+     "example cycles"},
+    {"AnEmptyMapForAnEvent", with_events("[{}]"),
+     "c.yaml:1:41: groups[0].events[0]: the event itself is missing. Remedy: add it, for example "
+     "'event: cycles'"},
+    {"AListForAnEvent", with_events("[[x]]"),
+     "c.yaml:1:41: groups[0].events[0]: found a list where an event is expected. Remedy: write an "
+     "event, for example cycles"},
+    {"AMapForEvents", with_events("{event: x}"),
+     "c.yaml:1:40: groups[0].events: found a map where a list of events is expected. Remedy: write "
+     "a list, for example [cycles, instructions]"},
+    {"AMapForTheEventOfAMap", with_events("[{event: {event: x}}]"),
+     "c.yaml:1:49: groups[0].events[0].event: found a map where an event is expected. Remedy: "
+     "write an event, for example cycles"},
+    {"AnEventTwiceInTwoForms", with_events("[x, {event: x, unit: bytes}]"),
+     "c.yaml:1:52: groups[0].events[1].event: 'x' stands twice, first on line 1 column 41. Remedy: "
+     "remove one of the two"},
+    {"AnEmptyTextForEvents", with_events("''"),
+     "c.yaml:1:40: groups[0].events: the event is empty. Remedy: name one, or remove it"},
+    {"EventsWithoutAValue", with_events(""),
+     "c.yaml:1:32: groups[0].events: the value is missing. Remedy: write a list, for example "
+     "[cycles, instructions]"},
+    {"AnUnknownKeyOfAnEvent", with_events("[{event: x, metric: b}]"),
+     "c.yaml:1:52: groups[0].events[0].metric: unknown key. Remedy: the keys here are: event, "
+     "name, help, unit, scale, filter"},
+    {"AMisspelledKeyOfAnEvent", with_events("[{event: x, scales: 2}]"),
+     "c.yaml:1:52: groups[0].events[0].scales: unknown key. Remedy: did you mean 'scale'?"},
+    {"ACommaInAnEventOfAMap", with_events("[{event: cpu/event=0x3c,umask=0x1/}]"),
+     "c.yaml:1:64: groups[0].events[0].'umask=0x1/': unknown key. Remedy: the keys here are: "
+     "event, name, help, unit, scale, filter; put text that holds ',' in quotes"},
+    {"BracesWithoutQuotes", with_events("[{cycles,instructions}]"),
+     "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesWithoutQuotesForEvents", with_events("{cycles,instructions}"),
+     "c.yaml:1:40: groups[0].events: found a map where an event is expected. Remedy: put text in "
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesAndAModifierWithoutQuotes", with_events("[{cycles,instructions}:u]"),
+     "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"BracesAndAModifierWithoutQuotesInABlock",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events: {cycles,instructions}:u\n",
+     "c.yaml:4:34: this stands right behind braces. Remedy: put text that starts with braces in "
+     "quotes, for example \"{cycles,instructions}:u\""},
+    {"AColonBehindAnEvent",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events:\n"
+     "      - cycles:\n"
+     "      - instructions\n",
+     "c.yaml:5:9: groups[0].events[0]: found a map where an event is expected. Remedy: put text in "
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+    {"AnEmptyNameOfAnEvent", with_events("[{event: x, name: ' '}]"),
+     "c.yaml:1:58: groups[0].events[0].name: the name is empty. Remedy: write one, or remove the "
+     "key"},
+    {"ANameOfAnEventThatIsMissing", with_events("[{event: x, name: }]"),
+     "c.yaml:1:52: groups[0].events[0].name: the value is missing. Remedy: write a name, for "
+     "example llc_misses"},
+    {"ANameOfAnEventWithoutALetter", with_events("[{event: x, name: '-_ß'}]"),
+     "c.yaml:1:58: groups[0].events[0].name: '-_ß' has no letter or digit that a metric's name can "
+     "keep. Remedy: use some of a-z and 0-9"},
+    {"ANameOfAnEventOf129Characters",
+     with_events("[{event: x, name: " + std::string(129, 'n') + "}]"),
+     "c.yaml:1:58: groups[0].events[0].name: the name is 129 characters long. Remedy: write at "
+     "most 128"},
+    {"ANameOfAnEventThatBreaksALine", with_events("[{event: x, name: \"a\\nb\"}]"),
+     "c.yaml:1:58: groups[0].events[0].name: 'a\\nb' holds a control character. Remedy: write a "
+     "name, for example llc_misses"},
+    {"AnEmptyHelp", with_events("[{event: x, help: ''}]"),
+     "c.yaml:1:58: groups[0].events[0].help: the help is empty. Remedy: write one, or remove the "
+     "key"},
+    {"AHelpOf513Characters", with_events("[{event: x, help: " + std::string(513, 'h') + "}]"),
+     "c.yaml:1:58: groups[0].events[0].help: the help is 513 characters long. Remedy: write at "
+     "most 512"},
+    {"AHelpOfTwoLines",
+     "groups:\n"
+     "  - name: a\n"
+     "    scope: cpu\n"
+     "    events:\n"
+     "      - event: x\n"
+     "        help: |\n"
+     "          One.\n"
+     "          Two.\n",
+     "c.yaml:6:15: groups[0].events[0].help: 'One.\\nTwo.\\n' runs over more than one line. "
+     "Remedy: write each text on one line, and items and keys in the column of those above"},
+    {"AMisspelledUnit", with_events("[{event: x, unit: byte}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: 'byte' is not a unit. Remedy: did you mean 'bytes'?"},
+    {"AMultipleOfAUnit", with_events("[{event: x, unit: MiB}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: 'MiB' is not a unit. Remedy: write events, seconds, "
+     "joules or bytes; 'scale' says how many of them one count is worth"},
+    {"AListForAUnit", with_events("[{event: x, unit: [bytes]}]"),
+     "c.yaml:1:58: groups[0].events[0].unit: found a list where a unit is expected. Remedy: write "
+     "events, seconds, joules or bytes; 'scale' says how many of them one count is worth"},
+    {"AnEmptyFilter", with_events("[{event: x, filter: \"\"}]"),
+     "c.yaml:1:60: groups[0].events[0].filter: the filter is empty. Remedy: write one, or remove "
+     "the key"},
+    {"AFilterOf4096Characters", with_events("[{event: x, filter: " + std::string(4096, 'f') + "}]"),
+     "c.yaml:1:60: groups[0].events[0].filter: the filter is 4096 characters long. Remedy: write "
+     "at most 4095"},
+    // Decimal numbers.
+    {"AScaleOfZero", with_events("[{event: x, scale: 0.0}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '0.0' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"ANegativeScale", with_events("[{event: x, scale: -0.5}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '-0.5' is negative. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleAboveItsRange", with_events("[{event: x, scale: 1.1e18}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1.1e18' is out of range. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleBelowItsRange", with_events("[{event: x, scale: 9e-19}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '9e-19' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleBeyondAllBounds", with_events("[{event: x, scale: 1e400}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1e400' is out of range. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleTooSmallForADouble", with_events("[{event: x, scale: 1e-400}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1e-400' is out of range. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AnInfiniteScale", with_events("[{event: x, scale: inf}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: 'inf' is not a number. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleThatIsNoNumber", with_events("[{event: x, scale: nan}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: 'nan' is not a number. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithoutADigitBeforeThePoint", with_events("[{event: x, scale: .5}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '.5' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithASign", with_events("[{event: x, scale: +2}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '+2' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithAUnit", with_events("[{event: x, scale: 64B}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '64B' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleThatIsAFormula", with_events("[{event: x, scale: 1/2}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1/2' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithTwoPoints", with_events("[{event: x, scale: 1.000.000}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1.000.000' is not a plain number. Remedy: write a "
+     "number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithoutItsExponent", with_events("[{event: x, scale: 6e}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '6e' is not a plain number. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleWithAnUnderscore", with_events("[{event: x, scale: 1_000}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '1_000' has separators between its digits. Remedy: "
+     "write a number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AnOctalScale", with_events("[{event: x, scale: 010}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '010' would be octal to YAML. Remedy: write a number "
+     "from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AHexadecimalScale", with_events("[{event: x, scale: 0x1p3}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: '0x1p3' is hexadecimal. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    {"AScaleInQuotes", with_events("[{event: x, scale: '64'}]"),
+     "c.yaml:1:59: groups[0].events[0].scale: found the text '64' in quotes where a number is "
+     "expected. Remedy: write a number from 1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5, without "
+     "quotes"},
+    {"AScaleWithoutAValue", with_events("[{event: x, scale: }]"),
+     "c.yaml:1:52: groups[0].events[0].scale: the value is missing. Remedy: write a number from "
+     "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
+    // Groups as a whole.
+    {"AMisspelledAggregate", with_keys("aggregate: packages"),
+     "c.yaml:1:56: groups[0].aggregate: 'packages' is not a part of the machine. Remedy: did you "
+     "mean 'package'?"},
+    {"AnUnknownAggregate", with_keys("aggregate: socket"),
+     "c.yaml:1:56: groups[0].aggregate: 'socket' is not a part of the machine. Remedy: write cpu, "
+     "core, die, package, node or host"},
+    {"AListForAnAggregate", with_keys("aggregate: [core]"),
+     "c.yaml:1:56: groups[0].aggregate: found a list where a part of the machine is expected. "
+     "Remedy: write cpu, core, die, package, node or host"},
+    {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
+     "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu, which this group has not. "
+     "Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
+    {"NoForAFlag", with_keys("weak: no"),
+     "c.yaml:1:51: groups[0].weak: 'no' is not true or false. Remedy: write true or false"},
+    {"AMisspelledFlag", with_keys("exclude_hypervizor: true"),
+     "c.yaml:1:45: groups[0].exclude_hypervizor: unknown key. Remedy: did you mean "
+     "'exclude_hypervisor'?"},
+    {"NoModeLeft",
+     "groups:\n"
+     "  - name: a\n"
+     "    events: [x]\n"
+     "    exclude_hypervisor: true\n"
+     "    exclude_kernel: true\n"
+     "    exclude_user: true\n"
+     "    scope: cpu\n",
+     "c.yaml:6:19: groups[0].exclude_user: together, exclude_user, exclude_kernel and "
+     "exclude_hypervisor leave nothing to count. Remedy: remove one of them"},
+    {"NeitherHostNorGuest", with_keys("exclude_host: true, exclude_guest: true"),
+     "c.yaml:1:80: groups[0].exclude_guest: together, exclude_host and exclude_guest leave nothing "
+     "to count. Remedy: remove one of them"},
+    {"AMisspelledEstimator", with_keys("estimator: refrence"),
+     "c.yaml:1:56: groups[0].estimator: 'refrence' is not an estimator. Remedy: did you mean "
+     "'reference'?"},
+    {"AnUnknownEstimator", with_keys("estimator: cycles"),
+     "c.yaml:1:56: groups[0].estimator: 'cycles' is not an estimator. Remedy: write auto, time or "
+     "reference"},
+    {"AListForAnEstimator", with_keys("estimator: [auto]"),
+     "c.yaml:1:56: groups[0].estimator: found a list where an estimator is expected. Remedy: write "
+     "auto, time or reference"},
+    {"AnEstimatorThatIsMissing", with_keys("estimator: "),
+     "c.yaml:1:45: groups[0].estimator: the value is missing. Remedy: write auto, time or "
+     "reference"},
+    {"AnEstimatorOfAPinnedGroup", with_keys("pinned: true, estimator: time"),
+     "c.yaml:1:70: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "estimate. Remedy: remove it, or write 'pinned: false'"},
+    {"AnEstimatorBeforeItsGroupIsPinned", with_keys("estimator: reference, pinned: true"),
+     "c.yaml:1:56: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "estimate. Remedy: remove it, or write 'pinned: false'"},
+    {"InheritedCounters", with_keys("inherit: true"),
+     "c.yaml:1:54: groups[0].inherit: inherit is for the counters of one task, and a CPU or cgroup "
+     "counts all its tasks. Remedy: remove it"},
+    {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
+     "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
+    // Evidence.
+    {"AMisspelledKeyOfEvidence", kOneGroup + "evidence: {references: true}\n",
+     "c.yaml:2:12: evidence.references: unknown key. Remedy: did you mean 'reference'?"},
+    {"AnUnknownKeyOfEvidence", kOneGroup + "evidence: {observed: true}\n",
+     "c.yaml:2:12: evidence.observed: unknown key. Remedy: the keys here are: variance, reference"},
+    {"AFlagForEvidence", kOneGroup + "evidence: true\n",
+     "c.yaml:2:11: evidence: found the text 'true' where a map of keys is expected. Remedy: the "
+     "keys here are: variance, reference; write at least one as 'key: value', or remove evidence"},
+    {"AListOfEvidence", kOneGroup + "evidence: [variance]\n",
+     "c.yaml:2:11: evidence: found a list where a map of keys is expected. Remedy: the keys here "
+     "are: variance, reference; write at least one as 'key: value', or remove evidence"},
+    {"OnForAFlagOfEvidence", kOneGroup + "evidence: {variance: on}\n",
+     "c.yaml:2:22: evidence.variance: 'on' is not true or false. Remedy: write true or false"},
+    {"EvidenceOfOneKindTwice", kOneGroup + "evidence: {variance: true, variance: false}\n",
+     "c.yaml:2:28: evidence.variance: 'variance' stands twice, first on line 2 column 12. Remedy: "
+     "keep one of the two"},
+    // Paths of cgroups.
+    {"APathWithoutASlash", kOneGroup + "cgroups: {include: [system.slice/*.service]}\n",
+     "c.yaml:2:21: cgroups.include[0]: 'system.slice/*.service' does not start with '/'. Remedy: "
+     "write the whole path below the cgroup mount, for example /system.slice/*.service; a regular "
+     "expression starts with re:"},
+    {"AnEmptyPath", kOneGroup + "cgroups: {exclude: ['']}\n",
+     "c.yaml:2:21: cgroups.exclude[0]: '' does not start with '/'. Remedy: write the whole path "
+     "below the cgroup mount, for example /system.slice/*.service; a regular expression starts "
+     "with re:"},
+    {"APathWithAnEscapeSequence", kOneGroup + "cgroups: {include: [\"/a\\e[31m\\u202e\"]}\n",
+     "c.yaml:2:21: cgroups.include[0]: '/a\\x1b[31m\\u202e' holds a control character. Remedy: "
+     "write a path, for example /system.slice/*.service"},
+    {"AVeryLongPath", kOneGroup + "cgroups: {include: [/" + std::string(1024, 'a') + "]}\n",
+     "c.yaml:2:21: cgroups.include[0]: the pattern is 1025 bytes long. Remedy: write at most 1024"},
+    {"TooManyPaths", kOneGroup + "cgroups: {exclude: [" + repeated("/a, ", 257) + "]}\n",
+     "c.yaml:2:20: cgroups.exclude: 257 patterns. Remedy: list at most 256"},
+    {"AnEscapeOfARegularExpressionInDoubleQuotes",
+     kOneGroup + "cgroups: {include: [\"re:/a\\.b\"]}\n",
+     "c.yaml:2:29: an unknown escape after '\\'. Remedy: write \\\\ for a backslash, or put the "
+     "text in single quotes"},
+    // What is counted of nested cgroups, and how.
+    {"AnUnknownHierarchy", kOneGroup + "cgroups: {hierarchy: v2}\n",
+     "c.yaml:2:22: cgroups.hierarchy: 'v2' is not a choice among nested cgroups. Remedy: write "
+     "leaves or all"},
+    {"AMisspelledHierarchy", kOneGroup + "cgroups: {hierarchy: leave}\n",
+     "c.yaml:2:22: cgroups.hierarchy: 'leave' is not a choice among nested cgroups. Remedy: did "
+     "you mean 'leaves'?"},
+    {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
+     "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},
+    {"YesForPerCpu", kOneGroup + "cgroups: {per_cpu: yes}\n",
+     "c.yaml:2:20: cgroups.per_cpu: 'yes' is not true or false. Remedy: write true or false"},
+    {"NoOpensPerSecond", kOneGroup + "limits: {opens_per_second: 0}\n",
+     "c.yaml:2:28: limits.opens_per_second: '0' is out of range. Remedy: write a whole number from "
+     "1 to 10000000"},
+    // Labels of cgroups.
+    {"ARuleInPlaceOfAList", kOneGroup + "cgroups: {labels: {match: /a, set: {x: y}}}\n",
+     "c.yaml:2:19: cgroups.labels: found a map where a list of rules is expected. Remedy: write a "
+     "list, for example [{match: /system.slice/*, set: {team: web}}]"},
+    {"TooManyRules",
+     kOneGroup + "cgroups: {labels: [" + repeated("{match: /a, set: {x: y}}, ", 65) + "]}\n",
+     "c.yaml:2:19: cgroups.labels: 65 rules. Remedy: list at most 64"},
+    {"ARuleWithoutMatch", with_rule("{set: {x: y}}"),
+     "c.yaml:2:20: cgroups.labels[0]: the rule has no match. Remedy: add the cgroups it is for, "
+     "for "
+     "example 'match: /system.slice/*'"},
+    {"ARuleWithoutSet", with_rule("{match: /a}"),
+     "c.yaml:2:20: cgroups.labels[0]: the rule sets nothing. Remedy: add labels, for example 'set: "
+     "{team: web}'"},
+    {"ARuleThatSetsNoLabel", with_rule("{match: /a, set: {}}"),
+     "c.yaml:2:37: cgroups.labels[0].set: found an empty map where a map of labels is expected. "
+     "Remedy: write a map, for example {team: web}"},
+    {"ARuleThatSetsTooManyLabels",
+     with_rule("{match: /a, set: {a: x, b: x, c: x, d: x, e: x, f: x, g: x, h: x, i: x, j: x, "
+               "k: x, l: x, m: x, n: x, o: x, p: x, q: x}}"),
+     "c.yaml:2:37: cgroups.labels[0].set: 17 labels in one rule. Remedy: set at most 16; more of "
+     "them go into further rules"},
+    {"AnUnknownKeyOfARule", with_rule("{match: /a, set: {x: y}, sets: {}}"),
+     "c.yaml:2:45: cgroups.labels[0].sets: unknown key. Remedy: did you mean 'set'?"},
+    {"AListOfLabels", with_rule("{match: /a, set: [x]}"),
+     "c.yaml:2:37: cgroups.labels[0].set: found a list where a map of labels is expected. Remedy: "
+     "write a map, for example {team: web}"},
+    {"ARuleForNoPath", with_rule("{match: a, set: {x: y}}"),
+     "c.yaml:2:28: cgroups.labels[0].match: 'a' does not start with '/'. Remedy: write the whole "
+     "path below the cgroup mount, for example /system.slice/*.service; a regular expression "
+     "starts with re:"},
+    {"AListOfPathsForARule", with_rule("{match: [/a], set: {x: y}}"),
+     "c.yaml:2:28: cgroups.labels[0].match: found a list where a path is expected. Remedy: write a "
+     "path, for example /system.slice/*.service"},
+    {"ALabelWithADash", with_rule("{match: /a, set: {my-team: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label's name. Remedy: use 1 "
+     "to "
+     "128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelThatStartsWithADigit", with_rule("{match: /a, set: {2nd: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.2nd: '2nd' is not a label's name. Remedy: use 1 to 128 of "
+     "a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelOfPrometheus", with_rule("{match: /a, set: {__name__: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.__name__: '__name__' starts with '__', as only labels of "
+     "Prometheus itself do. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and "
+     "no two '_' in front"},
+    {"AnEmptyLabel", with_rule("{match: /a, set: {'': y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label's name. Remedy: use 1 to 128 of "
+     "a-z, "
+     "A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+    {"ALabelOfManyLines", with_rule("{match: /a, set: {\"a\\nb\": y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set.'a\\nb': 'a\\nb' holds a control character. Remedy: write "
+     "a name, for example team"},
+    {"AListAsALabel", with_rule("{match: /a, set: {[x]: y}}"),
+     "c.yaml:2:38: cgroups.labels[0].set: a key that is not a plain word. Remedy: write a map, for "
+     "example {team: web}"},
+    {"AVeryLongLabel", with_rule("{match: /a, set: {? " + std::string(129, 'n') + " : y}}"),
+     "c.yaml:2:40: cgroups.labels[0].set." + std::string(60, 'n') + "...: '" +
+         std::string(60, 'n') +
+         "...' is not a label's name. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no "
+         "digit, and no two '_' in front"},
+    {"OneLabelTwice", with_rule("{match: /a, set: {x: y, x: z}}"),
+     "c.yaml:2:44: cgroups.labels[0].set.x: 'x' stands twice, first on line 2 column 38. Remedy: "
+     "keep one of the two"},
+    {"ALabelWithoutAValue", with_rule("{match: /a, set: {x: }}"),
+     "c.yaml:2:38: cgroups.labels[0].set.x: the value is missing. Remedy: write a text, for "
+     "example "
+     "web or $1"},
+    {"ALabelWithAnEmptyValue", with_rule("{match: /a, set: {x: ''}}"),
+     "c.yaml:2:41: cgroups.labels[0].set.x: the value is empty, which sets nothing. Remedy: write "
+     "one, or remove the label"},
+    {"AVeryLongValue", with_rule("{match: /a, set: {x: " + std::string(257, 'v') + "}}"),
+     "c.yaml:2:41: cgroups.labels[0].set.x: the value is 257 bytes long. Remedy: write at most "
+     "256"},
+    // Kubernetes.
+    {"AnUnknownSourceOfNames", kOneGroup + "kubernetes: {metadata: api}\n",
+     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pods' names. Remedy: write none "
+     "or "
+     "log_links"},
+    {"ASourceOfNamesWithADash", kOneGroup + "kubernetes: {metadata: log-links}\n",
+     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pods' names. Remedy: did "
+     "you "
+     "mean 'log_links'?"},
+    {"ARelativeDirectory", kOneGroup + "kubernetes: {log_links: containers}\n",
+     "c.yaml:2:25: kubernetes.log_links: 'containers' does not start with '/'. Remedy: write its "
+     "whole path, for example /var/log/containers"},
+    {"AVeryLongDirectory", kOneGroup + "kubernetes: {log_links: /" + std::string(4095, 'd') + "}\n",
+     "c.yaml:2:25: kubernetes.log_links: the path is 4096 bytes long. Remedy: write at most 4095"},
+    // Text that is not YAML.
+    {"ATabAsIndentation",
+     kOneGroup + "collection:\n"
+                 "\x09interval: 1s\n",
+     "c.yaml:3:1: a tab in the indentation. Remedy: indent with blanks only"},
+    {"ATabAfterBlanks",
+     kOneGroup + "collection:\n"
+                 "  interval: 1s\n"
+                 " \x09"
+                 "foo: 1\n",
+     "c.yaml:4:2: a tab in the indentation. Remedy: indent with blanks only"},
+    {"IndentationThatFitsNothing",
+     kOneGroup + "cgroups:\n"
+                 "    max: 5\n"
+                 "  linger: 5s\n",
+     "c.yaml:4:3: this fits nothing above. Remedy: remove it, or correct its indentation: the keys "
+     "of one map start in one column"},
+    {"TooMuchIndentation",
+     kOneGroup + "cgroups:\n"
+                 "  max: 5\n"
+                 "    linger: 5s\n",
+     "c.yaml:4:11: a key cannot stand here. Remedy: indent the keys of one map alike, and put text "
+     "that holds ': ' in quotes"},
+    {"AListItemAmongKeys",
+     kOneGroup + "cgroups:\n"
+                 "  max: 5\n"
+                 "  - /a\n",
+     "c.yaml:4:3: this fits nothing above. Remedy: remove it, or correct its indentation: the keys "
+     "of one map start in one column"},
+    {"TwoColons", kOneGroup + "collection: interval: 1s\n",
+     "c.yaml:2:21: a key cannot stand here. Remedy: indent the keys of one map alike, and put text "
+     "that holds ': ' in quotes"},
+    {"ABracketThatIsNotClosed",
+     "groups:\n"
+     "  - name: a\n"
+     "    events: [cycles, instructions\n"
+     "    scope: cpu\n",
+     "c.yaml:3:13: this '[' is not closed, or a ',' is missing in it. Remedy: close it with ']'"},
+    {"ABraceThatIsNotClosed",
+     kOneGroup + "limits: {max_series: 5\n"
+                 "cgroups: {max: 5}\n",
+     "c.yaml:2:9: this '{' is not closed, or a ',' is missing in it. Remedy: close it with '}'"},
+    {"ABracketThatClosesNothing", kOneGroup + "cgroups: {include: [/a]]}\n",
+     "c.yaml:2:24: this bracket closes nothing. Remedy: remove it, or open it first"},
+    {"AQuoteThatIsNotClosed",
+     kOneGroup + "cgroups:\n"
+                 "  include:\n"
+                 "    - \"/a\n",
+     "c.yaml:4:7: this quote is never closed. Remedy: end the text with the quote that starts it"},
+    {"ASingleQuoteThatIsNotClosed",
+     kOneGroup + "cgroups:\n"
+                 "  include:\n"
+                 "    - '/a''s\n",
+     "c.yaml:4:7: this quote is never closed. Remedy: end the text with the quote that starts it"},
+    {"AQuoteThatIsNotClosedOnTheLastLine",
+     kOneGroup + "cgroups:\n"
+                 "  max: 5\n"
+                 "  include: [/a]\n"
+                 "  exclude: ['/b",
+     "c.yaml:5:12: a text in quotes after this is never closed. Remedy: end it with the quote that "
+     "starts it"},
+    {"ADocumentMarkInAQuote",
+     kOneGroup + "cgroups:\n"
+                 "  exclude: ['/b]\n"
+                 "---\n"
+                 "'",
+     "c.yaml:4:1: a text in quotes before this is never closed. Remedy: end it with the quote that "
+     "starts it"},
+    {"TextBehindABracket", kOneGroup + "limits: {max_series: 5} x\n",
+     "c.yaml:2:25: this fits nothing above. Remedy: remove it, or correct its indentation: the "
+     "keys of one map start in one column"},
+    {"NoCommaInAList", kOneGroup + "cgroups: {include: [\"/a\" \"/b\"]}\n",
+     "c.yaml:2:20: this '[' is not closed, or a ',' is missing in it. Remedy: close it with ']'"},
+    {"ATextThatStartsWithAnAtSign", kOneGroup + "cgroups: {include: [@a]}\n",
+     "c.yaml:2:21: this character cannot start a text. Remedy: put the text in quotes"},
+    {"ATextThatStartsWithAStar", kOneGroup + "cgroups: {include: [*.service]}\n",
+     "c.yaml:2:21: '*' starts a YAML alias, and there is none like it. Remedy: put text that "
+     "starts with '*' in quotes"},
+    {"AnUnknownEscape", kOneGroup + "cgroups: {include: [\"/a\\d\"]}\n",
+     "c.yaml:2:26: an unknown escape after '\\'. Remedy: write \\\\ for a backslash, or put the "
+     "text in single quotes"},
+    {"AnUnknownDirective",
+     "%YAML 9.9\n"
+     "---\n",
+     "c.yaml:1:1: not YAML: YAML major version too large. Remedy: correct it, or put the text in "
+     "quotes"},
+    {"TooManyBrackets", kOneGroup + "limits: " + std::string(20, '['),
+     "c.yaml:2:17: lists and maps are nested too deep. Remedy: write fewer brackets, dashes and "
+     "indents"},
+};
+
+class MistakesTest : public ::testing::TestWithParam<MistakeRow> {};
+
+TEST_P(MistakesTest, IsReportedAs) {
+  const Loaded loaded = load_text(GetParam().yaml, "c.yaml");
+
+  EXPECT_THAT(messages(loaded), ElementsAre(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, MistakesTest, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return row.param.name; });
+
+/// A folder that everybody may enter, so that only the file itself can be what is refused.
+class FileMistakesTest : public ::testing::Test {
+ protected:
+  FileMistakesTest() {
+    std::string pattern = ::testing::TempDir() + "/config_test_XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    folder_ = pattern;
+    ::chmod(folder_.c_str(), 0755);
+  }
+  ~FileMistakesTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& content) const {
+    const std::string path = folder_ + "/c.yaml";
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(FileMistakesTest, AnEmptyFileHasNoGroups) {
+  const std::string path = write("");
+
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre(path + ":1:1: no groups: nothing would be counted. Remedy: add 'groups: "
+                                 "[{name: core, events: [cycles, instructions], scope: cpu}]'"));
+}
+
+TEST_F(FileMistakesTest, AMistakeInAFileNamesItsPath) {
+  const std::string path = write(kOneGroup + "collection: {interval: 5}\n");
+
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre(path + ":2:24: collection.interval: '5' has no unit. "
+                                 "Remedy: write 5s or 500ms"));
+}
+
+TEST_F(FileMistakesTest, AMissingFileIsNamed) {
+  const std::string path = folder_ + "/none.yaml";
+
+  const Loaded loaded = load_file(path);
+
+  EXPECT_THAT(messages(loaded),
+              ElementsAre("read the configuration '" + path +
+                          "': No such file or directory (ENOENT). Remedy: create the file, or "
+                          "name another one with --config.file"));
+  EXPECT_EQ(loaded.mistakes[0].code, ENOENT);
+}
+
+TEST_F(FileMistakesTest, ADirectoryIsNamed) {
+  const Loaded loaded = load_file(folder_);
+
+  EXPECT_THAT(messages(loaded), ElementsAre("read the configuration '" + folder_ +
+                                            "': Is a directory (EISDIR). "
+                                            "Remedy: name a file in this directory"));
+  EXPECT_EQ(loaded.mistakes[0].code, EISDIR);
+}
+
+TEST_F(FileMistakesTest, AFileUsedAsADirectoryIsNamed) {
+  const std::string path = write("") + "/c.yaml";
+
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre("read the configuration '" + path +
+                          "': Not a directory (ENOTDIR). Remedy: a part of this path is a file; "
+                          "correct --config.file"));
+}
+
+TEST_F(FileMistakesTest, AFileOf10MegabytesIsTooLarge) {
+  const std::string path = write(std::string(10'000'000, '#'));
+
+  const Loaded loaded = load_file(path);
+
+  EXPECT_THAT(messages(loaded),
+              ElementsAre("read the configuration '" + path +
+                          "': File too large (EFBIG). Remedy: a configuration is 1 MiB at most; "
+                          "is this the right file?"));
+  EXPECT_EQ(loaded.mistakes[0].code, EFBIG);
+}
+
+TEST_F(FileMistakesTest, AFifoIsRefusedAndNotWaitedFor) {
+  const std::string path = folder_ + "/fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_THAT(messages(load_file(path)),
+              ElementsAre("read the configuration '" + path +
+                          "', which is a FIFO or pipe: Invalid argument (EINVAL). Remedy: write "
+                          "its content into a regular file, and name that file"));
+}
+
+TEST_F(FileMistakesTest, ADeviceIsRefused) {
+  EXPECT_THAT(messages(load_file("/dev/zero")),
+              ElementsAre(testing::HasSubstr("which is a character device")));
+}
+
+TEST_F(FileMistakesTest, AFileOfExactlyTheLargestSizeIsRead) {
+  std::string content = kOneGroup;
+  content.resize(yaml::kMaxConfigBytes, '#');
+
+  EXPECT_THAT(messages(load_file(write(content))), ElementsAre());
+}
+
+TEST(TextMistakesTest, ATextOf10MegabytesIsTooLarge) {
+  EXPECT_THAT(messages(load_text(std::string(10'000'000, '#'), "c.yaml")),
+              ElementsAre("c.yaml: the text is too large. Remedy: a configuration is 1 MiB at "
+                          "most; is this the right file?"));
+}
+
+/// In a process of its own, as somebody who may not read the file: root may read everything.
+[[noreturn]] void print_mistakes_as_nobody(const std::string& path) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() == 0 && ::seteuid(kNobody) != 0) std::_Exit(2);
+  for (const std::string& message : messages(load_file(path))) std::cerr << message << '\n';
+  std::_Exit(0);
+}
+
+TEST_F(FileMistakesTest, AnUnreadableFileIsNamed) {
+  const std::string path = write(kOneGroup);
+  ASSERT_EQ(::chmod(path.c_str(), 0), 0);
+
+  EXPECT_EXIT(print_mistakes_as_nobody(path), ExitedWithCode(0),
+              ::testing::StrEq("read the configuration '" + path +
+                               "': Permission denied (EACCES). Remedy: let the user of this "
+                               "process read the file and enter the directories above it\n"));
+}
+
+}  // namespace
+}  // namespace pex::config

@@ -1,0 +1,910 @@
+#include "config/web_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "config/bcrypt.h"
+#include "support/temp_tree.h"
+#include "yaml/file.h"
+#include "yaml/go_duration.h"
+
+namespace pex::config {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+
+const std::string kHash = "$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG";
+
+/// A file with TLS and these keys besides; the first of them starts in column 58.
+std::string with_tls(const std::string& keys) {
+  return "tls_server_config: {cert_file: a.crt, key_file: a.key" +
+         (keys.empty() ? "" : "," + std::string(3, ' ') + keys) + "}\n";
+}
+
+LoadedWebConfig load(const std::string& yaml) { return load_web_config_text(yaml, "w.yaml"); }
+
+std::vector<std::string> messages(const LoadedWebConfig& loaded) {
+  std::vector<std::string> all;
+  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  return all;
+}
+
+class EmptyWebConfigTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EmptyWebConfigTest, IsPlainHttpForEverybody) {
+  const LoadedWebConfig loaded = load(GetParam());
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.tls);
+  EXPECT_FALSE(loaded.config.rate_limit);
+  EXPECT_THAT(loaded.config.users, IsEmpty());
+  EXPECT_THAT(loaded.config.headers, IsEmpty());
+  EXPECT_THAT(loaded.config.remarks, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, EmptyWebConfigTest,
+                         ::testing::Values("", "\n", "# nothing yet\n", "---\n", "{}\n",
+                                           "http_server_config: {}\n",
+                                           "http_server_config: {headers: {}}\n"));
+
+TEST(WebConfigTest, TakesTheDefaultOfEveryKeyOfTlsThatIsLeftOut) {
+  const LoadedWebConfig loaded = load(with_tls(""));
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  ASSERT_TRUE(loaded.config.tls);
+  const WebTls& tls = *loaded.config.tls;
+  EXPECT_EQ(tls.certificate.file, "a.crt");
+  EXPECT_EQ(tls.key.file, "a.key");
+  EXPECT_TRUE(tls.client_ca.empty());
+  EXPECT_EQ(tls.client_auth, ClientAuth::kNoClientCert);
+  EXPECT_THAT(tls.client_allowed_sans, IsEmpty());
+  EXPECT_EQ(tls.min_version, TlsVersion::kTls12);
+  EXPECT_EQ(tls.max_version, TlsVersion::kTls13);
+  EXPECT_THAT(tls.ciphers, IsEmpty());
+  EXPECT_THAT(tls.curves, IsEmpty());
+  EXPECT_TRUE(tls.prefer_server_ciphers);
+}
+
+TEST(WebConfigTest, ReadsEveryKey) {
+  const LoadedWebConfig loaded = load(
+      "tls_server_config:\n"
+      "  cert_file: a.crt\n"
+      "  key_file: a.key\n"
+      "  client_ca_file: ca.crt\n"
+      "  client_auth_type: RequireAndVerifyClientCert\n"
+      "  client_allowed_sans: [prometheus.example, 'spiffe://example/prometheus']\n"
+      "  min_version: TLS11\n"
+      "  max_version: TLS12\n"
+      "  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,\n"
+      "                  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256]\n"
+      "  prefer_server_cipher_suites: false\n"
+      "  curve_preferences: [X25519, CurveP256, CurveP384, CurveP521]\n"
+      "http_server_config:\n"
+      "  http2: false\n"
+      "  headers:\n"
+      "    Strict-Transport-Security: max-age=31536000; includeSubDomains\n"
+      "    X-Content-Type-Options: nosniff\n"
+      "    X-Frame-Options: sameorigin\n"
+      "    X-XSS-Protection: 1; mode=block\n"
+      "    Content-Security-Policy: \"default-src 'none'\"\n"
+      "basic_auth_users:\n"
+      "  alice: " +
+      kHash + "\n  'bob smith': '" + kHash +
+      "'\n"
+      "rate_limit:\n"
+      "  interval: 1m30s\n"
+      "  burst: 20\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  const WebConfig& config = loaded.config;
+  ASSERT_TRUE(config.tls);
+  EXPECT_EQ(config.tls->client_ca.file, "ca.crt");
+  EXPECT_EQ(config.tls->client_auth, ClientAuth::kRequireAndVerifyClientCert);
+  EXPECT_THAT(config.tls->client_allowed_sans,
+              ElementsAre("prometheus.example", "spiffe://example/prometheus"));
+  EXPECT_EQ(config.tls->min_version, TlsVersion::kTls11);
+  EXPECT_EQ(config.tls->max_version, TlsVersion::kTls12);
+  EXPECT_THAT(config.tls->ciphers,
+              ElementsAre("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"));
+  EXPECT_FALSE(config.tls->prefer_server_ciphers);
+  EXPECT_THAT(config.tls->curves, ElementsAre("X25519", "P-256", "P-384", "P-521"));
+  EXPECT_THAT(
+      config.headers,
+      ElementsAre(Pair("Content-Security-Policy", "default-src 'none'"),
+                  Pair("X-Frame-Options", "sameorigin"), Pair("X-Content-Type-Options", "nosniff"),
+                  Pair("X-XSS-Protection", "1; mode=block"),
+                  Pair("Strict-Transport-Security", "max-age=31536000; includeSubDomains")));
+  EXPECT_THAT(config.users, ElementsAre(Pair("alice", kHash), Pair("bob smith", kHash)));
+  ASSERT_TRUE(config.rate_limit);
+  EXPECT_EQ(config.rate_limit->interval, 90s);
+  EXPECT_EQ(config.rate_limit->burst, 20u);
+  EXPECT_THAT(config.remarks, IsEmpty());
+}
+
+TEST(WebConfigTest, ReadsPemTextsBelowABar) {
+  const LoadedWebConfig loaded = load(
+      "tls_server_config:\n"
+      "  cert: |\n"
+      "    Subject: CN=here\n"
+      "    -----BEGIN CERTIFICATE-----\n"
+      "    MIIB\n"
+      "    -----END CERTIFICATE-----\n"
+      "  key: |-\n"
+      "    -----BEGIN PRIVATE KEY-----\n"
+      "    MC4C\n"
+      "    -----END PRIVATE KEY-----\n"
+      "  client_ca: \"-----BEGIN CERTIFICATE-----\\nMIIC\\n-----END CERTIFICATE-----\\n\"\n"
+      "  client_auth_type: VerifyClientCertIfGiven\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  ASSERT_TRUE(loaded.config.tls);
+  const WebTls& tls = *loaded.config.tls;
+  EXPECT_EQ(tls.certificate.text,
+            "Subject: CN=here\n"
+            "-----BEGIN CERTIFICATE-----\n"
+            "MIIB\n"
+            "-----END CERTIFICATE-----\n");
+  EXPECT_EQ(tls.key.text, "-----BEGIN PRIVATE KEY-----\nMC4C\n-----END PRIVATE KEY-----");
+  EXPECT_EQ(tls.client_ca.text, "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----\n");
+  EXPECT_TRUE(tls.certificate.file.empty() && tls.key.file.empty() && tls.client_ca.file.empty());
+}
+
+TEST(WebConfigTest, ReadsPemTextsOfAFileWithLineBreaksOfWindows) {
+  const LoadedWebConfig loaded = load(
+      "tls_server_config:\r\n"
+      "  cert: |\r\n"
+      "    -----BEGIN CERTIFICATE-----\r\n"
+      "    -----END CERTIFICATE-----\r\n"
+      "  key_file: a.key\r\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  ASSERT_TRUE(loaded.config.tls);
+  EXPECT_THAT(loaded.config.tls->certificate.text, HasSubstr("-----BEGIN CERTIFICATE-----"));
+}
+
+TEST(WebConfigTest, TakesFilesBesideItselfUnlessTheyHaveAWholePath) {
+  const LoadedWebConfig loaded = load_web_config_text(
+      "tls_server_config:\n"
+      "  cert_file: certs/a.crt\n"
+      "  key_file: /etc/ssl/a.key\n"
+      "  client_ca_file: ../ca.crt\n"
+      "  client_auth_type: RequestClientCert\n",
+      "/etc/exporter/web.yaml");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.tls->certificate.file, "/etc/exporter/certs/a.crt");
+  EXPECT_EQ(loaded.config.tls->key.file, "/etc/ssl/a.key");
+  EXPECT_EQ(loaded.config.tls->client_ca.file, "/etc/exporter/../ca.crt");
+}
+
+/// How Go, in which files of this kind were written first, calls a policy.
+struct ClientAuthCase {
+  std::string word;
+  ClientAuth client_auth;
+};
+class ClientAuthTest : public ::testing::TestWithParam<ClientAuthCase> {};
+
+TEST_P(ClientAuthTest, IsRead) {
+  const std::string ca =
+      GetParam().client_auth == ClientAuth::kNoClientCert ? "" : ", client_ca_file: ca.crt";
+
+  const LoadedWebConfig loaded = load(with_tls("client_auth_type: " + GetParam().word + ca));
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.tls->client_auth, GetParam().client_auth);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Word, ClientAuthTest,
+    ::testing::Values(
+        ClientAuthCase{"NoClientCert", ClientAuth::kNoClientCert},
+        ClientAuthCase{"RequestClientCert", ClientAuth::kRequestClientCert},
+        ClientAuthCase{"RequireAnyClientCert", ClientAuth::kRequireAnyClientCert},
+        ClientAuthCase{"RequireClientCert", ClientAuth::kRequireAnyClientCert},
+        ClientAuthCase{"VerifyClientCertIfGiven", ClientAuth::kVerifyClientCertIfGiven},
+        ClientAuthCase{"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerifyClientCert}),
+    [](const auto& row) { return row.param.word; });
+
+TEST(WebConfigTest, NeedsNoAuthorityForClientsThatAreNotVerified) {
+  EXPECT_THAT(messages(load(with_tls("client_auth_type: RequestClientCert"))), IsEmpty());
+  EXPECT_THAT(messages(load(with_tls("client_auth_type: RequireAnyClientCert"))), IsEmpty());
+}
+
+TEST(WebConfigTest, ReadsTheVersionsOfTlsFromTheFirstToTheLast) {
+  const LoadedWebConfig widest = load(with_tls("min_version: TLS10, max_version: TLS13"));
+  const LoadedWebConfig newest = load(with_tls("min_version: TLS13"));
+
+  ASSERT_THAT(messages(widest), IsEmpty());
+  EXPECT_EQ(widest.config.tls->min_version, TlsVersion::kTls10);
+  EXPECT_EQ(widest.config.tls->max_version, TlsVersion::kTls13);
+  ASSERT_THAT(messages(newest), IsEmpty());
+  EXPECT_EQ(newest.config.tls->min_version, TlsVersion::kTls13);
+}
+
+TEST(WebConfigTest, TakesEmptyListsForTheDefault) {
+  const LoadedWebConfig loaded = load(with_tls("cipher_suites: [], curve_preferences: []"));
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.tls->ciphers, IsEmpty());
+  EXPECT_THAT(loaded.config.tls->curves, IsEmpty());
+}
+
+TEST(WebConfigTest, RemarksThatTheSuitesOfTls13CannotBeChosen) {
+  const LoadedWebConfig loaded =
+      load(with_tls("cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"));
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.tls->ciphers, ElementsAre("ECDHE-RSA-AES128-SHA"));
+  EXPECT_THAT(loaded.config.remarks,
+              ElementsAre("w.yaml:1:74: tls_server_config.cipher_suites[0]: the suites of TLS 1.3 "
+                          "are always on"));
+}
+
+TEST(WebConfigTest, TakesSuitesOfTls13AloneWhereNothingElseIsSpoken) {
+  const LoadedWebConfig loaded =
+      load(with_tls("min_version: TLS13, cipher_suites: [TLS_CHACHA20_POLY1305_SHA256]"));
+
+  EXPECT_THAT(messages(loaded), IsEmpty());
+}
+
+TEST(WebConfigTest, RemarksThatHttp2IsNotServedWhereItIsWritten) {
+  const LoadedWebConfig loaded = load("http_server_config: {http2: true}\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.remarks,
+              ElementsAre("w.yaml:1:29: http_server_config.http2: only HTTP/1.1 is served here"));
+}
+
+TEST(WebConfigTest, RemarksThatThereIsNoTlsWithoutACertificate) {
+  const LoadedWebConfig loaded = load("tls_server_config: {min_version: TLS13}\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.tls);
+  EXPECT_THAT(loaded.config.remarks, ElementsAre("w.yaml:1:20: tls_server_config: without a "
+                                                 "certificate, plain HTTP is served"));
+}
+
+TEST(WebConfigTest, LeavesOutAHeaderThatIsBlank) {
+  const LoadedWebConfig loaded =
+      load("http_server_config: {headers: {X-XSS-Protection: ' ', Content-Security-Policy: ''}}\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_THAT(loaded.config.headers, IsEmpty());
+}
+
+TEST(WebConfigTest, HasNoLimitWithAnIntervalOfZero) {
+  const LoadedWebConfig loaded = load("rate_limit: {interval: 0, burst: 0}\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.rate_limit);
+  EXPECT_THAT(loaded.config.remarks, IsEmpty());
+}
+
+TEST(WebConfigTest, RemarksThatABurstAloneLimitsNothing) {
+  const LoadedWebConfig loaded = load("rate_limit: {burst: 5}\n");
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_FALSE(loaded.config.rate_limit);
+  EXPECT_THAT(loaded.config.remarks,
+              ElementsAre("w.yaml:1:13: rate_limit: without an interval, nothing is limited"));
+}
+
+TEST(WebConfigTest, TakesBothEndsOfEveryRange) {
+  EXPECT_THAT(messages(load("rate_limit: {interval: 1ns, burst: 1}\n")), IsEmpty());
+  EXPECT_THAT(messages(load("rate_limit: {interval: 1h, burst: 1000000}\n")), IsEmpty());
+}
+
+TEST(GoDurationTest, IsReadAsGoReadsIt) {
+  EXPECT_EQ(yaml::parse_go_duration("0"), 0ns);
+  EXPECT_EQ(yaml::parse_go_duration("0s"), 0ns);
+  EXPECT_EQ(yaml::parse_go_duration("1s"), 1s);
+  EXPECT_EQ(yaml::parse_go_duration("1m30s"), 90s);
+  EXPECT_EQ(yaml::parse_go_duration("1h2m3s4ms5us6ns"), 1h + 2min + 3s + 4ms + 5us + 6ns);
+  EXPECT_EQ(yaml::parse_go_duration("30s1m"), 90s);
+  EXPECT_EQ(yaml::parse_go_duration("1.5h"), 90min);
+  EXPECT_EQ(yaml::parse_go_duration("0.1s"), 100ms);
+  EXPECT_EQ(yaml::parse_go_duration(".5s"), 500ms);
+  EXPECT_EQ(yaml::parse_go_duration("1.s"), 1s);
+  EXPECT_EQ(yaml::parse_go_duration("1.999999999999s"), 1s + 999'999'999ns);
+  EXPECT_EQ(yaml::parse_go_duration("7\u00b5s"), 7us);
+  EXPECT_EQ(yaml::parse_go_duration("7\u03bcs"), 7us);
+}
+
+TEST(GoDurationTest, IsNothingElse) {
+  for (const char* text :
+       {"", "1", "s", ".s", ".", "1.5", "1s2", "1 s", "1d", "1S", "-1s", "1..5s", "1e3s", "1s ",
+        "9223372037s", "9999999999999999999999h", "9223372036s9223372036s"}) {
+    EXPECT_FALSE(yaml::parse_go_duration(text)) << text;
+  }
+}
+
+RC_GTEST_PROP(GoDurationTest, TakesItsPartsApartAndTogether, ()) {
+  const auto seconds = *rc::gen::inRange(0, 100'000);
+  const auto millis = *rc::gen::inRange(0, 1000);
+
+  const auto compound =
+      yaml::parse_go_duration(std::to_string(seconds) + "s" + std::to_string(millis) + "ms");
+
+  RC_ASSERT(compound == 1s * seconds + 1ms * millis);
+}
+
+RC_GTEST_PROP(GoDurationTest, TakesAnyBytesWithoutHarm, (const std::string& text)) {
+  const auto duration = yaml::parse_go_duration(text);
+
+  RC_ASSERT(!duration || duration->count() >= 0);
+}
+
+TEST(BcryptTest, TakesEveryVariantAndCostThatCanBeChecked) {
+  for (const char* start : {"$2a$04", "$2b$12", "$2y$16"}) {
+    EXPECT_EQ(wrong_hash(start + kHash.substr(6)), "") << start;
+  }
+}
+
+TEST(BcryptTest, RefusesWhatNoPasswordCanMatch) {
+  std::string wrong_salt = kHash;
+  wrong_salt[28] = 'v';  // bits that its place does not have
+  std::string wrong_end = kHash;
+  wrong_end.back() = 'H';  // the same
+  for (const std::string& damaged :
+       {kHash.substr(0, 59), kHash + "x", kHash.substr(0, 20) + "!" + kHash.substr(21), wrong_salt,
+        wrong_end, std::string("$2y$10$")}) {
+    EXPECT_THAT(wrong_hash(damaged), HasSubstr("damaged")) << damaged;
+  }
+}
+
+TEST(BcryptTest, RefusesOtherSchemes) {
+  for (const char* other : {"", "hunter2", "$2", "$2y$", "$2y$1", "$2x$10$", "$2$10$", "$2y$1x$",
+                            "$apr1$abc", "$6$salt$hash", "{SHA}abc="}) {
+    EXPECT_EQ(wrong_hash(other), "this is no bcrypt hash") << other;
+  }
+}
+
+/// What an operator may write, and the only thing said about it.
+struct WebMistakeRow {
+  std::string name;
+  std::string yaml;
+  std::string message;
+};
+
+const std::string kTlsKeys =
+    "cert, key, client_ca, cert_file, key_file, client_ca_file, client_auth_type, "
+    "client_allowed_sans, min_version, max_version, cipher_suites, prefer_server_cipher_suites, "
+    "curve_preferences";
+const std::string kPemRemedy =
+    "write '|' behind the colon, and the text from -----BEGIN to the end of its last line below "
+    "it, indented";
+const std::string kHashRemedy =
+    "write what 'htpasswd -nBC 10 \"\"' prints behind its colon, of a cost from 4 to 16";
+const std::string kUsersRemedy =
+    "write 'name: hash' for each user, the hash as 'htpasswd -nBC 10 \"\"' prints it, or remove "
+    "basic_auth_users and let everybody in";
+const std::string kCipherRemedy =
+    "use others, for example TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 and "
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+
+const std::vector<WebMistakeRow> kRows = {
+    // What the file is as a whole.
+    {"AListAtTheTop", "- a\n",
+     "w.yaml:1:1: found a list where a map of keys is expected. Remedy: the keys here are: "
+     "tls_server_config, http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
+    {"AWordAtTheTop", "alice:hunter2\n",
+     "w.yaml:1:1: found a text where a map of keys is expected. Remedy: the keys here are: "
+     "tls_server_config, http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
+    {"TheOtherKindOfFile", "groups: []\n",
+     "w.yaml:1:1: groups: unknown key. Remedy: the keys here are: tls_server_config, "
+     "http_server_config, basic_auth_users, rate_limit, allow_downgrade"},
+    {"AMisspelledKey", "basic_auth_user: {}\n",
+     "w.yaml:1:1: basic_auth_user: unknown key. Remedy: did you mean 'basic_auth_users'?"},
+    {"AnUnknownKeyOf32Letters", std::string(32, 'x') + ": 1\n",
+     "w.yaml:1:1: " + std::string(32, 'x') +
+         ": unknown key. Remedy: the keys here are: tls_server_config, http_server_config, "
+         "basic_auth_users, rate_limit, allow_downgrade"},
+    {"AnUnknownKeyOf33Letters", std::string(33, 'x') + ": 1\n",
+     "w.yaml:1:1: unknown key. Remedy: the keys here are: tls_server_config, http_server_config, "
+     "basic_auth_users, rate_limit, allow_downgrade"},
+    {"AnUnknownKeyInCapitals", "rate_limit: {LIMIT: 1}\n",
+     "w.yaml:1:14: rate_limit: unknown key. Remedy: the keys here are: interval, burst"},
+    {"AnUnknownKeyWithoutAValue", "rate_limit: {limit}\n",
+     "w.yaml:1:14: rate_limit: unknown key. Remedy: the keys here are: interval, burst"},
+    {"AKeyTwice", "rate_limit: {burst: 1, burst: 2}\n",
+     "w.yaml:1:24: rate_limit.burst: this stands twice, first on line 1 column 14. Remedy: keep "
+     "one of the two"},
+    {"AControlCharacter", "rate_limit: \x01\n",
+     "w.yaml:1:13: the control character 0x01. Remedy: remove it; a text file holds none but tabs "
+     "and line breaks"},
+    {"NoYaml", "rate_limit: {\n",
+     "w.yaml:1:13: this '{' is not closed, or a ',' is missing in it. Remedy: close it with '}'"},
+    // Certificates and keys.
+    {"TlsWithoutAValue", "tls_server_config:\n",
+     "w.yaml:1:1: tls_server_config: the value is missing. Remedy: the keys here are: " + kTlsKeys +
+         "; write at least one as 'key: value', or remove tls_server_config"},
+    {"AnUnknownKeyOfTls", with_tls("client_auth: NoClientCert"),
+     "w.yaml:1:58: tls_server_config.client_auth: unknown key. Remedy: the keys here are: " +
+         kTlsKeys},
+    {"AMisspelledKeyOfTls", with_tls("cipher_suits: []"),
+     "w.yaml:1:58: tls_server_config.cipher_suits: unknown key. Remedy: did you mean "
+     "'cipher_suites'?"},
+    {"NoKey", "tls_server_config: {cert_file: a}\n",
+     "w.yaml:1:20: tls_server_config: there is no key. Remedy: add 'key_file: ' and its name"},
+    {"NoCertificate", "tls_server_config: {key_file: a}\n",
+     "w.yaml:1:20: tls_server_config: there is no certificate. Remedy: add 'cert_file: ' and its "
+     "name"},
+    {"AFileAndAText",
+     "tls_server_config:\n"
+     "  cert_file: a\n"
+     "  cert: \"-----BEGIN CERTIFICATE-----\\n\"\n"
+     "  key_file: b\n",
+     "w.yaml:2:14: tls_server_config.cert_file: there is cert as well. Remedy: keep one of cert "
+     "and cert_file"},
+    {"AnEmptyNameOfAFile", "tls_server_config: {cert_file: '', key_file: b}\n",
+     "w.yaml:1:32: tls_server_config.cert_file: the name is empty. Remedy: write one, for example "
+     "/etc/ssl/web.pem, or remove the key"},
+    {"AFileForAText", "tls_server_config: {cert: a.crt, key_file: b}\n",
+     "w.yaml:1:27: tls_server_config.cert: this is no text in the PEM format. Remedy: " +
+         kPemRemedy + "; the name of a file belongs to the key that ends in _file"},
+    {"ATextForAFile",
+     "tls_server_config:\n"
+     "  cert_file: a\n"
+     "  key_file: |\n"
+     "    -----BEGIN PRIVATE KEY-----\n"
+     "    MC4C\n",
+     "w.yaml:3:13: tls_server_config.key_file: this is a text in the PEM format, and no name of a "
+     "file. Remedy: write it behind the key without _file"},
+    {"ANameOfAFileOfTwoLines",
+     "tls_server_config:\n"
+     "  cert_file: a\n"
+     "    b\n"
+     "  key_file: c\n",
+     "w.yaml:2:14: tls_server_config.cert_file: the text runs over more than one line. Remedy: "
+     "write each text on one line, and items and keys in the column of those above"},
+    {"APemTextWithoutABar",
+     "tls_server_config:\n"
+     "  cert_file: a\n"
+     "  key: -----BEGIN PRIVATE KEY-----\n"
+     "    MC4C\n"
+     "    -----END PRIVATE KEY-----\n",
+     "w.yaml:3:8: tls_server_config.key: this text has lost its line breaks. Remedy: " +
+         kPemRemedy},
+    {"APemTextThatRingsABell", "tls_server_config: {cert_file: a, key: \"-----BEGIN \\a\"}\n",
+     "w.yaml:1:40: tls_server_config.key: the text holds a control character. Remedy: " +
+         kPemRemedy},
+    {"AListForAPemText", "tls_server_config: {cert_file: a, key: [b]}\n",
+     "w.yaml:1:40: tls_server_config.key: found a list where a text in the PEM format is expected. "
+     "Remedy: " +
+         kPemRemedy},
+    // Clients.
+    {"AMisspelledPolicy", with_tls("client_auth_type: RequireAndVerify"),
+     "w.yaml:1:76: tls_server_config.client_auth_type: the text is not a policy for "
+     "clients. Remedy: write NoClientCert, RequestClientCert, RequireAnyClientCert, "
+     "VerifyClientCertIfGiven or RequireAndVerifyClientCert"},
+    {"AMisspelledPolicyWithAnAuthority",
+     with_tls("client_auth_type: RequireAndVerifyClientCerts, client_ca_file: c"),
+     "w.yaml:1:76: tls_server_config.client_auth_type: 'RequireAndVerifyClientCerts' is not a "
+     "policy for clients. Remedy: did you mean 'RequireAndVerifyClientCert'?"},
+    {"VerificationWithoutAnAuthority", with_tls("client_auth_type: VerifyClientCertIfGiven"),
+     "w.yaml:1:76: tls_server_config.client_auth_type: there is no authority to verify clients "
+     "with. Remedy: add 'client_ca_file: ' and its name"},
+    {"AnAuthorityWithoutAPolicy", with_tls("client_ca_file: c"),
+     "w.yaml:1:74: tls_server_config.client_ca_file: no client is asked for a certificate. Remedy: "
+     "add 'client_auth_type: RequireAndVerifyClientCert', or remove this"},
+    {"NamesWithoutAPolicy", with_tls("client_allowed_sans: [a]"),
+     "w.yaml:1:79: tls_server_config.client_allowed_sans: names prove nothing unless every "
+     "client is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
+    {"NamesOfClientsThatNeedNoCertificate",
+     with_tls("client_auth_type: VerifyClientCertIfGiven, client_ca_file: c, "
+              "client_allowed_sans: [a]"),
+     "w.yaml:1:141: tls_server_config.client_allowed_sans: names prove nothing unless every "
+     "client is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
+    {"NamesOfClientsThatAreNotVerified",
+     with_tls("client_auth_type: RequireAnyClientCert, client_allowed_sans: [a]"),
+     "w.yaml:1:119: tls_server_config.client_allowed_sans: names prove nothing unless every client "
+     "is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
+    {"NoNames",
+     with_tls("client_auth_type: RequireAndVerifyClientCert, client_ca_file: c, "
+              "client_allowed_sans: []"),
+     "w.yaml:1:144: tls_server_config.client_allowed_sans: no name: no client could come in. "
+     "Remedy: list one, or remove the key"},
+    {"AnEmptyName",
+     with_tls("client_auth_type: RequireAndVerifyClientCert, client_ca_file: c, "
+              "client_allowed_sans: ['']"),
+     "w.yaml:1:145: tls_server_config.client_allowed_sans[0]: a name of 0 bytes. Remedy: write a "
+     "DNS name, an IP or mail address or a URI of at most 2048 bytes"},
+    {"AWordForNames",
+     with_tls(
+         "client_auth_type: RequireAndVerifyClientCert, client_ca_file: c, client_allowed_sans: a"),
+     "w.yaml:1:144: tls_server_config.client_allowed_sans: found a text where a list of "
+     "names is expected. Remedy: write a list, for example [client.example]"},
+    // Versions, cipher suites and curves.
+    {"AnUnknownVersion", with_tls("min_version: TLS1.2"),
+     "w.yaml:1:71: tls_server_config.min_version: 'TLS1.2' is not a version of TLS. Remedy: did "
+     "you mean 'TLS12'?"},
+    {"AVersionOfLongAgo", with_tls("min_version: SSLv3"),
+     "w.yaml:1:71: tls_server_config.min_version: the text is not a version of TLS. Remedy: write "
+     "TLS10, TLS11, TLS12 or TLS13"},
+    {"AnUnknownVersionAboveTheOther", with_tls("min_version: TLS9, max_version: TLS11"),
+     "w.yaml:1:71: tls_server_config.min_version: the text is not a version of TLS. Remedy: write "
+     "TLS10, TLS11, TLS12 or TLS13"},
+    {"VersionsInTheWrongOrder", with_tls("min_version: TLS13, max_version: TLS12"),
+     "w.yaml:1:91: tls_server_config.max_version: max_version is below min_version. Remedy: lower "
+     "min_version as well, which is TLS12 unless it is written"},
+    {"AMostVersionBelowTheDefault", with_tls("max_version: TLS11"),
+     "w.yaml:1:71: tls_server_config.max_version: max_version is below min_version. Remedy: lower "
+     "min_version as well, which is TLS12 unless it is written"},
+    {"AnUnknownCipher", with_tls("cipher_suites: [FAST]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher suite. Remedy: " +
+         kCipherRemedy},
+    {"AMisspelledCipher", with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA265' is "
+     "not a cipher suite. Remedy: did you mean 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'?"},
+    {"ACipherOfOpenSsl", with_tls("cipher_suites: [ECDHE-RSA-AES256-GCM-SHA384]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'ECDHE-RSA-AES256-GCM-SHA384' is a name of "
+     "OpenSSL. Remedy: write that of Go, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
+    {"Rc4", with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_RC4_128_SHA]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'TLS_ECDHE_RSA_WITH_RC4_128_SHA' is broken "
+     "(RC4). Remedy: " +
+         kCipherRemedy},
+    {"TripleDes", with_tls("cipher_suites: [TLS_RSA_WITH_3DES_EDE_CBC_SHA]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'TLS_RSA_WITH_3DES_EDE_CBC_SHA' is too weak "
+     "(3DES). Remedy: " +
+         kCipherRemedy},
+    {"RsaKeyExchange", with_tls("cipher_suites: [TLS_RSA_WITH_AES_128_GCM_SHA256]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'TLS_RSA_WITH_AES_128_GCM_SHA256' keeps no "
+     "secret once the key is known (RSA key exchange). Remedy: " +
+         kCipherRemedy},
+    {"CbcWithSha256", with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256]"),
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256' "
+     "leaks by its timing (CBC with SHA-256). Remedy: " +
+         kCipherRemedy},
+    {"ACipherTwice",
+     with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "
+              "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"),
+     "w.yaml:1:110: tls_server_config.cipher_suites[1]: this stands "
+     "twice, first on line 1 column 74. Remedy: remove one of the two"},
+    {"OnlyCiphersOfTls13", with_tls("cipher_suites: [TLS_AES_128_GCM_SHA256]"),
+     "w.yaml:1:73: tls_server_config.cipher_suites: all of these are of TLS 1.3, so there is none "
+     "for TLS 1.2. Remedy: add some for it, or write 'min_version: TLS13'"},
+    {"AWordForCiphers", with_tls("cipher_suites: HIGH"),
+     "w.yaml:1:73: tls_server_config.cipher_suites: found a text where a list of cipher "
+     "suites is expected. Remedy: write a list, for example "
+     "[TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]"},
+    {"AnUnknownCurve", with_tls("curve_preferences: [secp256k1]"),
+     "w.yaml:1:78: tls_server_config.curve_preferences[0]: the text is not a curve. Remedy: use "
+     "CurveP256, CurveP384, CurveP521 and X25519"},
+    {"AMisspelledCurve", with_tls("curve_preferences: [P256]"),
+     "w.yaml:1:78: tls_server_config.curve_preferences[0]: the text is not a curve. Remedy: use "
+     "CurveP256, CurveP384, CurveP521 and X25519"},
+    {"YesForAFlag", with_tls("prefer_server_cipher_suites: yes"),
+     "w.yaml:1:87: tls_server_config.prefer_server_cipher_suites: the text is not true or false. "
+     "Remedy: write true or false"},
+    // Headers.
+    {"AWordForHttp2", "http_server_config: {http2: off}\n",
+     "w.yaml:1:29: http_server_config.http2: the text is not true or false. Remedy: write true or "
+     "false"},
+    {"AnotherHeader", "http_server_config: {headers: {Server: me}}\n",
+     "w.yaml:1:32: http_server_config.headers: unknown key. Remedy: the keys here are: "
+     "Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, X-XSS-Protection, "
+     "Strict-Transport-Security"},
+    {"AHeaderInSmallLetters", "http_server_config: {headers: {x-frame-options: deny}}\n",
+     "w.yaml:1:32: http_server_config.headers.x-frame-options: unknown key. Remedy: did you mean "
+     "'X-Frame-Options'?"},
+    {"AnotherWordForAHeader", "http_server_config: {headers: {X-Frame-Options: allow}}\n",
+     "w.yaml:1:49: http_server_config.headers.X-Frame-Options: the text is not a value of this "
+     "header. Remedy: write deny or sameorigin"},
+    {"AWordForAHeaderInCapitals", "http_server_config: {headers: {X-Frame-Options: SAMEORIGIN}}\n",
+     "w.yaml:1:49: http_server_config.headers.X-Frame-Options: the text is not a value of this "
+     "header. Remedy: write deny or sameorigin"},
+    {"AMisspelledWordForAHeader",
+     "http_server_config: {headers: {X-Content-Type-Options: no-sniff}}\n",
+     "w.yaml:1:56: http_server_config.headers.X-Content-Type-Options: 'no-sniff' is not a value of "
+     "this header. Remedy: did you mean 'nosniff'?"},
+    {"AnEmptyWordForAHeader", "http_server_config: {headers: {X-Content-Type-Options: ''}}\n",
+     "w.yaml:1:56: http_server_config.headers.X-Content-Type-Options: the text is not a value of "
+     "this "
+     "header. Remedy: write nosniff"},
+    {"AHeaderThatBreaksALine",
+     "http_server_config: {headers: {X-XSS-Protection: \"1\\r\\nServer: me\"}}\n",
+     "w.yaml:1:50: http_server_config.headers.X-XSS-Protection: the text holds a control "
+     "character. Remedy: write it on one line"},
+    {"AHeaderThatIsNotAscii",
+     "http_server_config: {headers: {Content-Security-Policy: 'größer'}}\n",
+     "w.yaml:1:57: http_server_config.headers.Content-Security-Policy: a value that is not ASCII, "
+     "or longer than 4096 bytes. Remedy: write a shorter one in ASCII"},
+    {"AHeaderThatIsTooLong",
+     "http_server_config: {headers: {Content-Security-Policy: " + std::string(4097, 'x') + "}}\n",
+     "w.yaml:1:57: http_server_config.headers.Content-Security-Policy: a value that is not ASCII, "
+     "or longer than 4096 bytes. Remedy: write a shorter one in ASCII"},
+    // Users.
+    {"UsersWithoutAValue", "basic_auth_users:\n",
+     "w.yaml:1:1: basic_auth_users: the value is missing. Remedy: " + kUsersRemedy},
+    {"NoUsers", "basic_auth_users: {}\n",
+     "w.yaml:1:19: basic_auth_users: found an empty map where a map of users is expected. "
+     "Remedy: " +
+         kUsersRemedy},
+    {"AListOfUsers", "basic_auth_users: [alice]\n",
+     "w.yaml:1:19: basic_auth_users: found a list where a map of users is expected. Remedy: " +
+         kUsersRemedy},
+    {"APlainPassword",
+     "basic_auth_users:\n"
+     "  alice: hunter2\n",
+     "w.yaml:2:10: basic_auth_users: this is no bcrypt hash. Remedy: " + kHashRemedy},
+    {"AnEmptyPassword", "basic_auth_users: {alice: ''}\n",
+     "w.yaml:1:27: basic_auth_users: this is no bcrypt hash. Remedy: " + kHashRemedy},
+    {"AHashOfCost17", "basic_auth_users: {alice: $2y$17" + kHash.substr(6) + "}\n",
+     "w.yaml:1:27: basic_auth_users: a hash of cost 17: one check of it would take too long. "
+     "Remedy: " +
+         kHashRemedy},
+    {"AHashOfCost3", "basic_auth_users: {alice: $2y$03" + kHash.substr(6) + "}\n",
+     "w.yaml:1:27: basic_auth_users: a hash of cost 3, which bcrypt has not. Remedy: " +
+         kHashRemedy},
+    {"AHashThatWasCutOff", "basic_auth_users: {alice: " + kHash.substr(0, 59) + "}\n",
+     "w.yaml:1:27: basic_auth_users: a bcrypt hash that is damaged: no password can match it. "
+     "Remedy: " +
+         kHashRemedy},
+    {"AnEmptyUser", "basic_auth_users: {'': " + kHash + "}\n",
+     "w.yaml:1:20: basic_auth_users: the name is empty. Remedy: write a name, for example "
+     "prometheus"},
+    {"AUserWithAColon", "basic_auth_users: {'a:b': " + kHash + "}\n",
+     "w.yaml:1:20: basic_auth_users: a name that holds ':', which no client could send. Remedy: "
+     "write 'name: hash' with a blank behind the colon"},
+    {"AUserThatBreaksALine", "basic_auth_users: {\"a\\nb\": " + kHash + "}\n",
+     "w.yaml:1:20: basic_auth_users: the text holds a control character. Remedy: write a name, for "
+     "example prometheus"},
+    {"AUserOf256Bytes", "basic_auth_users: {" + std::string(256, 'a') + ": " + kHash + "}\n",
+     "w.yaml:1:20: basic_auth_users: a name of 256 bytes. Remedy: use at most 255"},
+    {"AUserTwice",
+     "basic_auth_users:\n"
+     "  alice: " +
+         kHash + "\n  alice: " + kHash + "\n",
+     "w.yaml:3:3: basic_auth_users: this stands twice, first on line 2 column 3. Remedy: keep one "
+     "of the two"},
+    // Rate limits.
+    {"AnIntervalWithoutAUnit", "rate_limit: {interval: 5, burst: 1}\n",
+     "w.yaml:1:24: rate_limit.interval: the text has no unit. Remedy: write a duration from 0s to "
+     "1h, "
+     "for example 500ms or 1m30s"},
+    {"ANegativeInterval", "rate_limit: {interval: -1s, burst: 1}\n",
+     "w.yaml:1:24: rate_limit.interval: the text is not a duration. Remedy: write a duration from "
+     "0s "
+     "to 1h, for example 500ms or 1m30s"},
+    {"AnIntervalOfADay", "rate_limit: {interval: 24h, burst: 1}\n",
+     "w.yaml:1:24: rate_limit.interval: the text is out of range. Remedy: write a duration from 0s "
+     "to "
+     "1h, for example 500ms or 1m30s"},
+    {"NoBurst", "rate_limit: {interval: 1s}\n",
+     "w.yaml:1:13: rate_limit: a burst of 0 lets no request through. Remedy: write 'burst: 1' or "
+     "more"},
+    {"ABurstOfZero", "rate_limit: {interval: 1s, burst: 0}\n",
+     "w.yaml:1:35: rate_limit.burst: a burst of 0 lets no request through. Remedy: write 'burst: "
+     "1' or more"},
+    {"ANegativeBurst", "rate_limit: {interval: 1s, burst: -1}\n",
+     "w.yaml:1:35: rate_limit.burst: the text is negative. Remedy: write a whole number from 0 to "
+     "1000000, in plain digits"},
+};
+
+class WebMistakesTest : public ::testing::TestWithParam<WebMistakeRow> {};
+
+TEST_P(WebMistakesTest, IsReportedAs) {
+  const LoadedWebConfig loaded = load(GetParam().yaml);
+
+  EXPECT_THAT(messages(loaded), ElementsAre(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, WebMistakesTest, ::testing::ValuesIn(kRows),
+                         [](const auto& row) { return row.param.name; });
+
+TEST(WebConfigTest, TellsEveryMistakeAtOnceAndInTheOrderOfTheFile) {
+  const LoadedWebConfig loaded = load(
+      "rate_limit: {interval: 5}\n"
+      "basic_auth_users: {alice: hunter2}\n"
+      "tls_server_config: {min_version: TLS9, cert_file: a}\n"
+      "http: {}\n");
+
+  EXPECT_THAT(messages(loaded),
+              ElementsAre(HasSubstr("w.yaml:1:24: rate_limit.interval: "),
+                          HasSubstr("w.yaml:2:27: basic_auth_users: "),
+                          HasSubstr("w.yaml:3:20: tls_server_config: there is no key"),
+                          HasSubstr("w.yaml:3:34: tls_server_config.min_version: "),
+                          HasSubstr("w.yaml:4:1: http: unknown key")));
+}
+
+/// Where a key, or a line of one, may have slipped to; '@' stands for it.
+const std::vector<std::string> kWrongPlaces = {
+    "@\n",
+    "@: {}\n",
+    "{@}\n",
+    "- @\n",
+    "tls_server_config: @\n",
+    "tls_server_config: |\n  -----BEGIN PRIVATE KEY-----\n  @\n  -----END PRIVATE KEY-----\n",
+    "tls_server_config: [@]\n",
+    "tls_server_config: {@}\n",
+    "tls_server_config: {@: x}\n",
+    "tls_server_config: {key @}\n",
+    "tls_server_config: {key:@}\n",
+    "tls_server_config: {client_ca_file @}\n",
+    "tls_server_config: {prefer_server_cipher_suites @}\n",
+    "tls_server_config: {key @: x}\n",
+    "tls_server_config: {? [@] : x}\n",
+    "tls_server_config: {key:\n  @}\n",
+    "tls_server_config: {cert_file: a, key: b, @: , @: }\n",
+    "tls_server_config: {keys: @}\n",
+    "tls_server_config: {keys: |-\n  @}\n",
+    "tls_server_config: {cert: @, key: @, client_ca: @}\n",
+    "tls_server_config: {cert_file: [@], key_file: {@: @}, client_ca_file: {@}}\n",
+    "tls_server_config: {min_version: @, max_version: [@]}\n",
+    "tls_server_config: {min_version: !@ x}\n",
+    "tls_server_config: {min_version: \"@\\n\"}\n",
+    "tls_server_config:\n  min_version: @\n    @\n",
+    "tls_server_config: {client_auth_type: @}\n",
+    "tls_server_config: {client_auth_type: RequireAndVerifyClientCert @}\n",
+    "tls_server_config: {client_allowed_sans: @}\n",
+    "tls_server_config: {client_allowed_sans: [[@], {@: @}, \"@\\a\"]}\n",
+    "tls_server_config: {cipher_suites: @}\n",
+    "tls_server_config: {cipher_suites: [@, TLS_RSA_WITH_@, {@: @}]}\n",
+    "tls_server_config: {curve_preferences: @}\n",
+    "tls_server_config: {curve_preferences: [@, @]}\n",
+    "tls_server_config: {prefer_server_cipher_suites: @}\n",
+    "tls_server_config: {prefer_server_cipher_suites: '@'}\n",
+    "http_server_config: @\n",
+    "http_server_config: [@]\n",
+    "http_server_config: {@}\n",
+    "http_server_config: {http2: @}\n",
+    "http_server_config: {headers: @}\n",
+    "http_server_config: {headers: {@: x}}\n",
+    "http_server_config: {headers: {X-Frame-Options: @}}\n",
+    "http_server_config: {headers: {X-XSS-Protection: \"@\\n\"}}\n",
+    "basic_auth_users: @\n",
+    "basic_auth_users: {@}\n",
+    "basic_auth_users: {@: @}\n",
+    "basic_auth_users: {alice: {@: @}}\n",
+    "rate_limit: @\n",
+    "rate_limit: {@}\n",
+    "rate_limit: {interval: @}\n",
+    "rate_limit: {interval: 1@, burst: 1@}\n",
+    "rate_limit: {interval: 1s, burst: '@'}\n",
+    "%YAML @\n---\n",
+};
+
+std::string with_secret(const std::string& place, const std::string& secret) {
+  std::string text;
+  for (const char c : place) text += c == '@' ? secret : std::string(1, c);
+  return text;
+}
+
+/// Everything that is said about the text.
+std::string all_messages(const std::string& yaml) {
+  const LoadedWebConfig loaded = load(yaml);
+  std::string all;
+  for (const std::string& message : messages(loaded)) all += message + "\n";
+  for (const std::string& remark : loaded.config.remarks) all += remark + "\n";
+  return all;
+}
+
+class WrongPlaceTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WrongPlaceTest, IsToldWithoutWhatStandsThere) {
+  for (const char* secret :
+       {"SECRETKEY", "hunter2", "s3", "MC4CAQAwBQYDK2VwBCIEIDx1", "ab/cd+ef=="}) {
+    const std::string yaml = with_secret(GetParam(), secret);
+
+    const std::string said = all_messages(yaml);
+
+    EXPECT_THAT(said, Not(IsEmpty())) << yaml;
+    EXPECT_THAT(said, Not(HasSubstr(secret))) << yaml;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Text, WrongPlaceTest, ::testing::ValuesIn(kWrongPlaces));
+
+/// A digit and a capital are in every one of them, as in nearly every key in base64. None is so
+/// long that a message would cut it off.
+RC_GTEST_PROP(WrongPlaceTest, TellsNothingOfAnyKey, ()) {
+  const auto digits = *rc::gen::container<std::string>(rc::gen::elementOf(
+      std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")));
+  const std::string secret = "M7" + digits.substr(0, 50);
+  for (const std::string& place : kWrongPlaces) {
+    RC_ASSERT(all_messages(with_secret(place, secret)).find(secret) == std::string::npos);
+  }
+}
+
+/// Ways to write a password, or a key, where it does not belong or not as it should be.
+class SecretTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SecretTest, IsNeverRepeated) {
+  const LoadedWebConfig loaded = load(GetParam());
+
+  ASSERT_FALSE(loaded.mistakes.empty());
+  for (const std::string& message : messages(loaded)) {
+    EXPECT_THAT(message, Not(HasSubstr("hunter")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Text, SecretTest,
+    ::testing::Values(
+        "hunter2\n", "!hunter2 x\n", "{hunter}\n", "tls_server_config: {hunter}\n",
+        "tls_server_config: {cert_file: a, key_file hunter}\n", "rate_limit: {interval hunter}\n",
+        "http_server_config: {headers: {hunter}}\n", "basic_auth_users: hunter2\n",
+        "basic_auth_users: !hunter2 x\n", "basic_auth_users: {alice: hunter2}\n",
+        "basic_auth_users: {alice:hunter2}\n", "basic_auth_users: {alice hunter2}\n",
+        "basic_auth_users: {alice: !hunter2 x}\n", "basic_auth_users: {alice: [hunter2]}\n",
+        "basic_auth_users: {alice: {hunter2: x}}\n", "basic_auth_users: {alice: *hunter2}\n",
+        "basic_auth_users: {alice: \"hunter2\\n\"}\n", "basic_auth_users: {hunter2: , hunter2: }\n",
+        "basic_auth_users: {? [hunter2] : x}\n", "basic_auth_users:\n  alice: |\n    hunter2\n",
+        "basic_auth_users:\n  alice: hunter2\n    x\n", "basic_auth_users:\n  alice:hunter2\n",
+        "basic_auth_users:\n  - alice:hunter2\n", "basic_auth_users:\n  - alice: hunter2\n",
+        "basic_auth_users:\n  alice: 'hunter2\n", "basic_auth_users:\n  alice: @hunter2\n",
+        "basic_auth_users:\n  alice: \"\\hunter2\"\n", "basic_auth_users: alice: hunter2\n",
+        "basic_auth_users:\n  alice: $2y$18$hunter2\n",
+        "basic_auth_users:\n  alice: $2y$10$hunter2\n", "basic_auth_users:\nalice: hunter2\n",
+        "rate_limit:\n  alice: hunter2\n", "tls_server_config: {cert_file: a, key: hunter2}\n",
+        "tls_server_config: {cert_file: a, key: !hunter2 x}\n",
+        "tls_server_config: {cert_file: a, key: -----BEGIN hunter2}\n",
+        "tls_server_config: {cert_file: a, key_file: -----BEGIN hunter2}\n",
+        "tls_server_config: {cert_file: a, key_file: \"hunter2\\nhunter2\"}\n",
+        "tls_server_config: {cert_file: a, key_file: hunter2, key: \"hunter2\\e\"}\n"));
+
+TEST(AllowDowngradeTest, IsAFlagThatIsFalseUnlessWritten) {
+  EXPECT_FALSE(load("{}\n").config.allow_downgrade);
+  EXPECT_TRUE(load("allow_downgrade: true\n").config.allow_downgrade);
+  EXPECT_THAT(messages(load("allow_downgrade: yes\n")),
+              ElementsAre(HasSubstr("w.yaml:1:18: allow_downgrade: ")));
+}
+
+TEST(WebConfigFileTest, IsReadWithItsFilesBesideIt) {
+  const test::TempTree tree{{"web.yaml", "tls_server_config: {cert_file: a, key_file: /b}\n"}};
+
+  const LoadedWebConfig loaded = load_web_config_file(tree.path("web.yaml"));
+
+  ASSERT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.tls->certificate.file, tree.path("a"));
+  EXPECT_EQ(loaded.config.tls->key.file, "/b");
+}
+
+TEST(WebConfigFileTest, ThatIsMissingIsNamedWithItsOption) {
+  const test::TempTree tree;
+  const std::string path = tree.path("web.yaml");
+
+  const LoadedWebConfig loaded = load_web_config_file(path);
+
+  EXPECT_THAT(messages(loaded),
+              ElementsAre("read the web configuration '" + path +
+                          "': No such file or directory (ENOENT). Remedy: create the file, or name "
+                          "another one with --web.config.file"));
+  EXPECT_EQ(loaded.mistakes[0].code, ENOENT);
+}
+
+TEST(WebConfigFileTest, ThatIsAFifoIsRefusedAndNotWaitedFor) {
+  const test::TempTree tree;
+  const std::string path = tree.path("web.yaml");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  EXPECT_THAT(messages(load_web_config_file(path)),
+              ElementsAre("read the web configuration '" + path +
+                          "', which is a FIFO or pipe: Invalid argument (EINVAL). Remedy: write "
+                          "its content into a regular file, and name that file"));
+}
+
+TEST(WebConfigFileTest, ThatIsTooLargeIsNamedAsWhatItIs) {
+  const std::string text(yaml::kMaxConfigBytes + 1, '#');
+  const test::TempTree tree{{"web.yaml", text}};
+
+  EXPECT_THAT(messages(load_web_config_file(tree.path("web.yaml"))),
+              ElementsAre(HasSubstr("a web configuration is 1 MiB at most")));
+  EXPECT_THAT(messages(load(text)),
+              ElementsAre("w.yaml: the text is too large. Remedy: a web configuration is 1 MiB at "
+                          "most; is this the right file?"));
+}
+
+}  // namespace
+}  // namespace pex::config

@@ -1,0 +1,233 @@
+#include "daemon/run/app.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/unique_fd.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// Holds whoever asks it, until it is let go.
+class HeldKernel final : public perf::PerfKernel {
+ public:
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    pass(opens_);
+    return kernel_.open(request);
+  }
+  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    pass(reads_);
+    return kernel_.read_group(leader_fd, words);
+  }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+
+  void hold_opens() { hold(opens_, true); }
+  void hold_reads() { hold(reads_, true); }
+  void let_go() {
+    hold(opens_, false);
+    hold(reads_, false);
+  }
+  /// Until somebody is held in an open, or in a read.
+  void await_open() { await(opens_); }
+  void await_read() { await(reads_); }
+
+  std::vector<std::string> open_groups() { return kernel_.open_groups(); }
+  void only_tried(bool trying) { kernel_.only_tried(trying); }
+
+ private:
+  struct Door {
+    bool is_held = false;
+    int waiting = 0;
+  };
+  void pass(Door& door) {
+    std::unique_lock lock{mutex_};
+    ++door.waiting;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !door.is_held; });
+    --door.waiting;
+  }
+  void hold(Door& door, bool is_held) {
+    const std::lock_guard lock{mutex_};
+    door.is_held = is_held;
+    changed_.notify_all();
+  }
+  void await(Door& door) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return door.is_held && door.waiting > 0; });
+  }
+
+  test::ScriptedKernel kernel_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Door opens_;
+  Door reads_;
+};
+
+std::string ask(std::uint16_t port, const std::string& request) {
+  const UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return "cannot connect";
+  }
+  const std::string text = request + " HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
+  (void)::send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char block[4096];
+  for (ssize_t got = 0; (got = ::recv(connection.get(), block, sizeof block, 0)) > 0;) {
+    answer.append(block, static_cast<std::size_t>(got));
+  }
+  return answer;
+}
+
+std::string config_of(const std::string& event) {
+  return "groups: [{name: core, events: [" + event + "], scope: cpu}]\n";
+}
+
+/// A program that has counted cycles once, and serves.
+class ReloadTest : public testing::Test {
+ protected:
+  ReloadTest() {
+    tree_.write("config.yaml", config_of("cycles"));
+    EXPECT_TRUE(app_.start());
+    EXPECT_TRUE(app_.listen());
+    port_ = app_.ports().front();
+    thread_ = std::thread{[this] { loop_.run(); }};
+    poll().wait();
+  }
+  ~ReloadTest() override {
+    kernel_.let_go();
+    boost::asio::post(loop_, [this] {
+      app_.stop();
+      work_.reset();
+    });
+    thread_.join();
+  }
+
+  std::future<void> poll() {
+    auto published = std::make_shared<std::promise<void>>();
+    boost::asio::post(loop_, [this, published] {
+      EXPECT_TRUE(app_.poll([published] { published->set_value(); }));
+    });
+    return published->get_future();
+  }
+
+  std::string get(const std::string& path) { return ask(port_, "GET " + path); }
+  std::future<std::string> reload() {
+    return std::async(std::launch::async, [this] { return ask(port_, "POST /-/reload"); });
+  }
+
+  static Options options(const test::TempTree& tree) {
+    Options options;
+    options.config_file = tree.path("config.yaml");
+    options.listen_addresses = {"127.0.0.1:0"};
+    options.lifecycle = true;
+    options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
+    return options;
+  }
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"}, {"cgroup/cgroup.controllers", ""}};
+  HeldKernel kernel_;
+  Log log_{LogLevel::kError, LogFormat::kLogfmt};
+  boost::asio::io_context loop_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      loop_.get_executor()};
+  App app_{loop_, options(tree_), kernel_, log_};
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+TEST_F(ReloadTest, IsPlannedWhileTheLoopServes) {
+  kernel_.hold_opens();
+  tree_.write("config.yaml", config_of("branches"));
+
+  std::future<std::string> reloaded = reload();
+  kernel_.await_open();
+
+  EXPECT_THAT(get("/-/healthy"), HasSubstr("healthy"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total"));
+  EXPECT_THAT(get("/"), HasSubstr("200 OK"));
+  kernel_.let_go();
+  EXPECT_THAT(reloaded.get(), AllOf(HasSubstr("200 OK"), HasSubstr("configuration reloaded")));
+}
+
+TEST_F(ReloadTest, ClosesTheOldCountersBeforeItOpensNewOnesWhileTheLoopServes) {
+  kernel_.hold_reads();
+  std::future<void> polled = poll();
+  kernel_.await_read();
+  tree_.write("config.yaml", config_of("branches"));
+
+  std::future<std::string> reloaded = reload();
+
+  EXPECT_THAT(get("/-/healthy"), HasSubstr("healthy"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total"));
+  kernel_.let_go();
+  EXPECT_THAT(reloaded.get(), HasSubstr("200 OK"));
+  while (kernel_.open_groups() != std::vector<std::string>{"cpu0 branches", "cpu0 dummy"}) {
+    std::this_thread::yield();
+  }
+}
+
+TEST_F(ReloadTest, IsFollowedByOneMoreForAllWhoAskMeanwhile) {
+  kernel_.hold_opens();
+  tree_.write("config.yaml", config_of("branches"));
+  std::future<std::string> first = reload();
+  kernel_.await_open();
+  tree_.write("config.yaml", config_of("brunches"));
+
+  std::future<std::string> second = reload();
+  std::future<std::string> third = reload();
+  (void)get("/-/healthy");
+  kernel_.let_go();
+
+  EXPECT_THAT(first.get(), HasSubstr("200 OK"));
+  EXPECT_THAT(second.get(), HasSubstr("did you mean 'branches'?"));
+  EXPECT_THAT(third.get(), HasSubstr("the configuration is not reloaded"));
+}
+
+TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {
+  const std::vector<std::string> before = kernel_.open_groups();
+  tree_.write("config.yaml", config_of("cycles") + "collection: {interval: 5s}\n");
+
+  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+
+  EXPECT_EQ(kernel_.open_groups(), before);
+}
+
+TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
+  kernel_.hold_opens();
+  tree_.write("config.yaml", config_of("branches"));
+  std::future<std::string> reloaded = reload();
+  kernel_.await_open();
+
+  boost::asio::post(loop_, [this] { app_.stop(); });
+  kernel_.let_go();
+
+  EXPECT_THAT(reloaded.get(), testing::Not(HasSubstr("200 OK")));
+}
+
+}  // namespace
+}  // namespace pex::daemon

@@ -1,0 +1,119 @@
+#include "daemon/run/counting_session.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "config/load.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+/// One configuration in force, and another one that takes its place.
+class CountingTest : public testing::Test {
+ protected:
+  Counting start(const std::string& text, Counting* in_force = nullptr) {
+    return start(text, in_force, roots_);
+  }
+
+  Counting start(const std::string& text, Counting* in_force, const host::HostRoots& roots) {
+    config::Loaded loaded = config::load_text(text, "c.yaml");
+    EXPECT_TRUE(loaded.mistakes.empty()) << describe(loaded.mistakes.front());
+    Result<plan::LoadedPlan, std::vector<Error>> planned = plan_for_machine(
+        std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
+    Result<Counting> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
+    if (!counting->collector) take_over(*in_force, *counting);
+    return std::move(*counting);
+  }
+
+  /// Whether the collector of the one goes on counting for the other.
+  bool is_taken_over(const std::string& before, const std::string& after) {
+    Counting in_force = start(before);
+    const collect::Collector* collector = in_force.collector.get();
+    return start(after, &in_force).collector.get() == collector;
+  }
+
+  const test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
+                             {"cgroup/cgroup.controllers", ""}};
+  const host::HostRoots roots_{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
+  test::ScriptedKernel kernel_;
+};
+
+const std::string kGroups =
+    "groups:\n  - {name: core, events: [cycles, cpu-clock], scope: [cpu, cgroup]}\n";
+
+TEST_F(CountingTest, CountersRunOnWhenNothingHasChanged) {
+  EXPECT_TRUE(is_taken_over(kGroups, kGroups));
+}
+
+TEST_F(CountingTest, TheyDoWhereOnlyTheTextHas) {
+  EXPECT_TRUE(is_taken_over(kGroups, "# what is counted\n\n" + kGroups));
+  EXPECT_TRUE(is_taken_over(kGroups, kGroups + "cgroups: {max: 256}\n"));
+}
+
+TEST_F(CountingTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
+  const std::string after = kGroups +
+                            "collection: {interval: 250ms, max_age: 2s}\n"
+                            "openmetrics: {created: true}\n";
+  Counting in_force = start(kGroups);
+  const collect::Collector* collector = in_force.collector.get();
+
+  const Counting counting = start(after, &in_force);
+
+  EXPECT_EQ(counting.collector.get(), collector);
+  EXPECT_EQ(counting.interval, std::chrono::milliseconds{250});
+  EXPECT_EQ(counting.max_age, std::chrono::seconds{2});
+  EXPECT_TRUE(counting.created);
+}
+
+TEST_F(CountingTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
+  for (const std::string after : {
+           "groups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n",
+           "groups:\n  - {name: core, events: [cycles:u, cpu-clock], scope: [cpu, cgroup]}\n",
+           "groups:\n  - {name: core, events: [cycles, cpu-clock], scope: [cpu]}\n",
+           "groups:\n  - {name: else, events: [cycles, cpu-clock], scope: [cpu, cgroup]}\n",
+       }) {
+    EXPECT_FALSE(is_taken_over(kGroups, after)) << after;
+  }
+  for (const std::string more :
+       {"cgroups: {include: [\"/a/*\"]}\n", "cgroups: {exclude: [\"/a/*\"]}\n",
+        "cgroups: {per_cpu: true}\n", "cgroups: {linger: 1s}\n", "cgroups: {hierarchy: all}\n",
+        "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "evidence: {variance: true}\n",
+        "limits: {max_series: 1000}\n", "kubernetes: {metadata: log_links}\n",
+        "cpus: {exclude: [\"7\"]}\n"}) {
+    EXPECT_FALSE(is_taken_over(kGroups, kGroups + more)) << more;
+  }
+}
+
+TEST_F(CountingTest, AProbeInAFileThatMayHaveBeenReplacedStartsAnew) {
+  Counting in_force = start(kGroups);
+  in_force.plan.counting.cpu.groups.front().events.front().attributes.probe = "/usr/bin/app";
+  Counting same = start(kGroups);
+  same.plan = in_force.plan;
+
+  EXPECT_FALSE(count_alike(in_force, same));
+}
+
+TEST_F(CountingTest, CgroupsThatCanBeCountedByNowStartItAnew) {
+  const test::TempTree bare{{"sys/devices/system/cpu/online", "0\n"}, {"proc/self/mountinfo", ""}};
+  const host::HostRoots without{bare.path("sys"), bare.path("proc"), {}};
+  Counting in_force = start(kGroups, nullptr, without);
+  const collect::Collector* collector = in_force.collector.get();
+  ASSERT_EQ(in_force.remarks.size(), 1U);
+
+  EXPECT_NE(start(kGroups, &in_force).collector.get(), collector);
+}
+
+TEST_F(CountingTest, AnEventThatTheMachineHasGainedStartsItAnew) {
+  kernel_.refuse("cycles", ENOENT);
+  Counting in_force = start(kGroups);
+  const collect::Collector* collector = in_force.collector.get();
+  kernel_.refuse("cycles", 0);
+
+  EXPECT_NE(start(kGroups, &in_force).collector.get(), collector);
+}
+
+}  // namespace
+}  // namespace pex::daemon

@@ -1,0 +1,47 @@
+#include "daemon/commands/list_events.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string listed(const std::string& glob, ListOutput output) {
+  test::ScriptedKernel kernel;
+  Options options;
+  options.roots = test::machine("intel_server");
+  options.list_glob = glob;
+  options.list_output = output;
+  Log log{LogLevel::kError, LogFormat::kLogfmt};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(list_events(options, kernel, log), kOk);
+  EXPECT_EQ(kernel.still_open(), 0U);
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(EventListTest, TriesAnEventBehindTheLeaderThatTheKernelWants) {
+  const std::string table = listed("cpu/topdown-retiring/", ListOutput::kText);
+  const std::string json = listed("cpu/topdown-retiring/", ListOutput::kJson);
+
+  EXPECT_THAT(table,
+              ContainsRegex("cpu/topdown-retiring/ .* yes  *.*Only in a group with cpu/slots/"));
+  EXPECT_THAT(json, HasSubstr(R"("available":true)"));
+  EXPECT_THAT(json, HasSubstr(R"("leader":"cpu/slots/")"));
+}
+
+TEST(EventListTest, NamesNoLeaderOfAnEventThatNeedsNone) {
+  EXPECT_THAT(listed("cpu/slots/", ListOutput::kText), Not(HasSubstr("Only in a group")));
+  EXPECT_THAT(listed("cpu/slots/", ListOutput::kJson), Not(HasSubstr("leader")));
+}
+
+}  // namespace
+}  // namespace pex::daemon

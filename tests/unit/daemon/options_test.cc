@@ -1,0 +1,113 @@
+#include "daemon/cli/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pex::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+std::variant<Options, ExitStatus> parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "perf_event_exporter");
+  return parse_command_line(static_cast<int>(words.size()), words.data());
+}
+
+Options options(const std::vector<const char*>& words) { return std::get<Options>(parse(words)); }
+
+/// What is said on stderr about a command line that ends with `kUsage`.
+std::string complaint(const std::vector<const char*>& words) {
+  testing::internal::CaptureStderr();
+  const auto parsed = parse(words);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::get<ExitStatus>(parsed), kUsage);
+  return said;
+}
+
+TEST(OptionsTest, TheDefaultsServeOnTheDefaultPort) {
+  const Options defaults = options({});
+
+  EXPECT_EQ(defaults.listen_addresses, (std::vector<std::string>{":10173"}));
+  EXPECT_EQ(defaults.telemetry_path, "/metrics");
+  EXPECT_EQ(defaults.roots.sysfs, "/sys");
+  EXPECT_EQ(defaults.roots.cgroupfs, "");
+}
+
+TEST(OptionsTest, AddressesMayBeRepeated) {
+  const Options two =
+      options({"--web.listen-address=127.0.0.1:1", "--web.listen-address", "[::1]:2"});
+
+  EXPECT_EQ(two.listen_addresses, (std::vector<std::string>{"127.0.0.1:1", "[::1]:2"}));
+}
+
+TEST(OptionsTest, LevelsAndFormatsAreWords) {
+  const Options verbose = options({"--log.level=debug", "--log.format=json"});
+
+  EXPECT_EQ(verbose.log_level, LogLevel::kDebug);
+  EXPECT_EQ(verbose.log_format, LogFormat::kJson);
+}
+
+TEST(OptionsTest, TheDoctorIsACommand) {
+  EXPECT_TRUE(options({"doctor"}).doctor);
+  EXPECT_FALSE(options({}).doctor);
+  EXPECT_FALSE(options({"list"}).doctor);
+}
+
+TEST(OptionsTest, TheOptionsMayStandBehindTheCommand) {
+  EXPECT_EQ(options({"doctor", "--config.file=a.yaml"}).config_file, "a.yaml");
+  EXPECT_EQ(options({"--config.file=a.yaml", "doctor"}).config_file, "a.yaml");
+  EXPECT_EQ(options({"list", "L1-*", "--path.sysfs=/host"}).roots.sysfs, "/host");
+}
+
+TEST(OptionsTest, TheDoctorTakesNoFurtherWord) {
+  EXPECT_THAT(complaint({"doctor", "now"}), HasSubstr("now"));
+  EXPECT_THAT(complaint({"doctor", "list"}), HasSubstr("list"));
+}
+
+TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
+  EXPECT_TRUE(options({"health"}).health);
+  EXPECT_FALSE(options({"health"}).readiness);
+  EXPECT_TRUE(options({"health", "--ready"}).readiness);
+  EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
+}
+
+TEST(OptionsTest, TellsADefaultAddressFromOneThatWasAskedFor) {
+  EXPECT_TRUE(options({}).serves_by_default);
+  EXPECT_FALSE(options({"--web.listen-address=:10173"}).serves_by_default);
+  EXPECT_FALSE(options({"--web.systemd-socket"}).serves_by_default);
+}
+
+TEST(OptionsTest, AnUnknownFlagIsNamed) {
+  EXPECT_THAT(complaint({"--web.port=1"}), HasSubstr("--web.port=1"));
+}
+
+TEST(OptionsTest, AnUnknownLevelIsRefused) {
+  EXPECT_THAT(complaint({"--log.level=loud"}), HasSubstr("loud"));
+}
+
+TEST(OptionsTest, TheMetricsCannotTakeThePathOfAnotherPage) {
+  EXPECT_THAT(complaint({"--web.telemetry-path=/"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/-/ready"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=metrics"}), HasSubstr("Remedy"));
+}
+
+TEST(OptionsTest, HelpNamesTheExitStatuses) {
+  testing::internal::CaptureStdout();
+  const auto parsed = parse({"--help"});
+  const std::string help = testing::internal::GetCapturedStdout();
+
+  EXPECT_EQ(std::get<ExitStatus>(parsed), kOk);
+  EXPECT_THAT(help, HasSubstr("Exit status: 0 ended as asked"));
+}
+
+TEST(OptionsTest, ThePathOfTheMetricsIsPercentEncodedAsClientsSendIt) {
+  EXPECT_EQ(options({"--web.telemetry-path=/m\u00e9triques"}).telemetry_path, "/m%C3%A9triques");
+  EXPECT_EQ(options({"--web.telemetry-path=/m%C3%A9triques"}).telemetry_path, "/m%C3%A9triques");
+  EXPECT_EQ(options({"--web.telemetry-path=/a/b-c_d.e~f"}).telemetry_path, "/a/b-c_d.e~f");
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a b"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a\nb"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/a?b"}), HasSubstr("Remedy"));
+}
+
+}  // namespace
+}  // namespace pex::daemon

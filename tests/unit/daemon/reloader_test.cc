@@ -1,0 +1,131 @@
+#include "daemon/run/reloader.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+namespace pex::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+const Clock::time_point kNow = Clock::now();
+
+/// Reloads of a configuration that has a mistake, so that nothing is adopted.
+class ReloaderTest : public testing::Test {
+ protected:
+  bool ask_as_client(Clock::time_point now) {
+    return reloader_.request_for_client([this](const Reloader::Outcome&) { ++answered_; }, now);
+  }
+
+  void ask_as_operator(Clock::time_point now) {
+    reloader_.request([this](const Reloader::Outcome&) { ++answered_; }, now);
+  }
+
+  void await_answers(int answers) {
+    const auto limit = Clock::now() + 20s;
+    while (answered_ < answers && Clock::now() < limit) {
+      loop_.restart();
+      loop_.run_for(1ms);
+    }
+    ASSERT_EQ(answered_, answers);
+  }
+
+  boost::asio::io_context loop_;
+  int begun_ = 0;
+  int answered_ = 0;
+  Reloader reloader_{
+      loop_,
+      {.begin = [this] { ++begun_; },
+       .plan =
+           [] {
+             return Result<Counting, std::vector<Error>>{std::vector{Error{0, "no", ""}}};
+           },
+       .release = {},
+       .adopt = {},
+       .left_behind = {},
+       .end = [](const Reloader::Outcome&) {}}};
+};
+
+TEST_F(ReloaderTest, RefusesAClientThatComesSoonAfterAReload) {
+  EXPECT_TRUE(ask_as_client(kNow));
+  await_answers(1);
+  EXPECT_FALSE(ask_as_client(kNow + Reloader::kBetweenClients - 1ns));
+  EXPECT_EQ(begun_, 1);
+
+  EXPECT_TRUE(ask_as_client(kNow + Reloader::kBetweenClients));
+  await_answers(2);
+  EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(ReloaderTest, BeginsOneEachSecondForClientsThatAskAllTheTime) {
+  int taken = 0;
+  for (auto passed = 0ms; passed < 4s; passed += 1ms) {
+    if (ask_as_client(kNow + passed)) await_answers(++taken);
+  }
+
+  EXPECT_EQ(taken, 4);
+  EXPECT_EQ(begun_, 4);
+}
+
+TEST_F(ReloaderTest, AnswersAllWhoAskDuringAReloadWithTheNextOne) {
+  const auto long_ago = kNow - 1h;
+  EXPECT_TRUE(ask_as_client(long_ago));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(ask_as_client(long_ago));
+
+  await_answers(6);
+
+  EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(ReloaderTest, BeginsTheNextOneForClientsASecondAfterTheOneBefore) {
+  const auto now = Clock::now();
+  EXPECT_TRUE(ask_as_client(now));
+  EXPECT_TRUE(ask_as_client(now));
+
+  await_answers(2);
+
+  EXPECT_EQ(begun_, 2);
+  EXPECT_GE(Clock::now(), now + Reloader::kBetweenClients);
+}
+
+TEST_F(ReloaderTest, LetsTheOperatorReloadAtOnceHoweverOften) {
+  for (int i = 1; i <= 3; ++i) {
+    ask_as_operator(kNow);
+    EXPECT_EQ(begun_, i);
+    await_answers(i);
+  }
+}
+
+TEST_F(ReloaderTest, HasClientsThatWaitForTheirSecondShareTheReloadOfTheOperator) {
+  const auto later = kNow + 1h;  // so their second does not end
+  EXPECT_TRUE(ask_as_client(later));
+  EXPECT_TRUE(ask_as_client(later));
+  await_answers(1);
+  EXPECT_EQ(begun_, 1);
+
+  ask_as_operator(later);
+  await_answers(3);
+  loop_.restart();
+  loop_.run();  // nothing is left to begin
+
+  EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(ReloaderTest, LeavesNoWorkToTheLoopWhenItIsStoppedDuringTheSecond) {
+  const auto later = kNow + 1h;  // so their second does not end
+  EXPECT_TRUE(ask_as_client(later));
+  EXPECT_TRUE(ask_as_client(later));
+  await_answers(1);
+
+  reloader_.stop();
+  loop_.restart();
+  loop_.run();
+
+  EXPECT_EQ(begun_, 1);
+}
+
+}  // namespace
+}  // namespace pex::daemon

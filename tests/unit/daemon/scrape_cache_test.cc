@@ -1,0 +1,300 @@
+#include "daemon/web/scrape_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/events.h"
+#include "unit/exposition/snapshots.h"
+
+namespace pex::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+using exposition::Format;
+using exposition::Wanted;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::shared_ptr<const collect::Snapshot> snapshot_with(std::uint64_t cycles) {
+  return std::make_shared<const collect::Snapshot>(
+      exposition::cpu_snapshot(test::scope_plan({{"core", {"cycles"}}}), {0}, {cycles}));
+}
+
+/// A program around it whose polls end when a test says so.
+class ScrapesTest : public testing::Test {
+ protected:
+  ~ScrapesTest() override { worker_.join(); }
+
+  void publish(std::uint64_t cycles) {
+    latest_ = {snapshot_with(cycles), ScrapeCache::Clock::now()};
+    scrapes_.polled();
+  }
+  void ask(const Wanted& wanted = {}, bool gzip = false) {
+    scrapes_.answer(wanted, gzip,
+                    [this](http::Response response) { responses_.push_back(std::move(response)); });
+  }
+  /// Until so many responses are there in all.
+  void await(std::size_t responses) {
+    const auto limit = ScrapeCache::Clock::now() + 20s;
+    while (responses_.size() < responses && ScrapeCache::Clock::now() < limit) {
+      loop_.restart();
+      loop_.run_for(10ms);
+    }
+    ASSERT_EQ(responses_.size(), responses);
+  }
+  std::string text(std::size_t response) { return *responses_.at(response).body; }
+
+  boost::asio::io_context loop_;
+  boost::asio::thread_pool worker_{1};
+  ScrapeCache::Latest latest_;
+  int readings_ = 0;
+  int polls_ = 0;
+  ScrapeCache scrapes_{loop_,
+                       worker_,
+                       {.latest = [this] { return latest_; },
+                        .read_self =
+                            [this] {
+                              ++readings_;
+                              return exposition::SelfMetrics{"1.0"}.read();
+                            },
+                        .poll = [this] { ++polls_; }}};
+  std::vector<http::Response> responses_;
+};
+
+TEST_F(ScrapesTest, RenderOnceForAllThatAskForTheSame) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+
+  for (int i = 0; i < 3; ++i) ask();
+  await(3);
+  ask();
+  await(4);
+
+  EXPECT_EQ(readings_, 1);
+  for (const http::Response& response : responses_) EXPECT_EQ(response.body, responses_[0].body);
+  EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 7\n"));
+}
+
+TEST_F(ScrapesTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  const exposition::Selection none{exposition::Selection::Rule::kOnly, {"exporter"}};
+
+  ask();
+  ask({Format::kOpenMetrics, {}, false});
+  ask({Format::kText, none, false});
+  ask({}, true);
+  await(4);
+
+  EXPECT_EQ(responses_[0].content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(text(1), testing::Not(HasSubstr("perf_cpu_")));  // between two whole ones
+  EXPECT_EQ(responses_[2].content_type,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8");
+  EXPECT_THAT(text(2), StartsWith("# TYPE perf_cpu_cycles counter\n"));
+  EXPECT_THAT(text(3), StartsWith("\x1f\x8b"));
+  EXPECT_THAT(responses_[3].headers, testing::Contains(testing::Pair("Content-Encoding", "gzip")));
+  EXPECT_THAT(responses_[0].headers,
+              testing::Not(testing::Contains(testing::Pair("Content-Encoding", testing::_))));
+}
+
+TEST_F(ScrapesTest, FollowANewSnapshotAndLeaveTheTextOfTheOldOneToWhoHasIt) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  await(1);
+
+  publish(8);
+  ask();
+  await(2);
+
+  EXPECT_THAT(text(1), HasSubstr("} 8\n"));
+  EXPECT_THAT(text(0), HasSubstr("} 7\n"));
+}
+
+TEST_F(ScrapesTest, UseTheMemoryOfATextAgainOnceNobodyHasIt) {
+  scrapes_.set_max_age(1h);
+  std::vector<const std::string*> texts;
+
+  for (std::uint64_t poll = 0; poll < 6; ++poll) {
+    publish(poll);
+    ask();
+    await(1);
+    texts.push_back(responses_[0].body.get());
+    responses_.clear();
+  }
+
+  EXPECT_THAT(texts, testing::Each(testing::AnyOf(texts[0], texts[1])));
+}
+
+TEST_F(ScrapesTest, HaveCountsThatAreTooOldReadOnceForAllThatAsk) {
+  publish(7);
+  latest_.read -= 1min;
+
+  ask();
+  ask({Format::kOpenMetrics, {}, false});
+  ask({}, true);
+  loop_.run_for(50ms);
+
+  EXPECT_EQ(polls_, 1);
+  EXPECT_TRUE(responses_.empty());
+  publish(8);
+  await(3);
+  EXPECT_THAT(text(0), HasSubstr("} 8\n"));
+  EXPECT_EQ(polls_, 1);
+}
+
+TEST_F(ScrapesTest, ServeOldCountsRatherThanNoneWhenAPollDoesNotEnd) {
+  publish(7);
+  latest_.read -= 1min;
+
+  ask();
+  await(1);
+
+  EXPECT_EQ(polls_, 1);
+  EXPECT_THAT(text(0), HasSubstr("} 7\n"));
+}
+
+TEST_F(ScrapesTest, RenderAnewWhatHasGrownOldThoughNoPollEnds) {
+  scrapes_.set_max_age(100ms);
+  latest_ = {};  // before the first poll
+  ask();
+  await(1);
+
+  std::this_thread::sleep_for(150ms);
+  ask();
+  await(2);
+
+  EXPECT_EQ(readings_, 2);
+}
+
+TEST_F(ScrapesTest, ServeTheirOwnMetricsBeforeTheFirstPoll) {
+  ask();
+  await(1);
+
+  EXPECT_EQ(polls_, 0);
+  EXPECT_THAT(text(0), HasSubstr("perf_event_exporter_polls_total 0\n"));
+}
+
+TEST_F(ScrapesTest, RefuseTextsBeyondTheMostThatMayBeOrderedAndNoneThatIsShared) {
+  scrapes_.set_max_age(1h);
+  scrapes_.set_max_orders(1);
+  publish(7);
+
+  ask();
+  ask();
+  ask({Format::kOpenMetrics, {}, false});
+  await(3);
+
+  EXPECT_EQ(responses_[0].status, 503U);  // it did not have to wait
+  EXPECT_EQ(responses_[1].status, 200U);
+  EXPECT_EQ(responses_[2].status, 200U);
+}
+
+/// One of any number of different ones.
+Wanted selected(int number) {
+  return {Format::kText,
+          {exposition::Selection::Rule::kOnly, {"core", "group" + std::to_string(number)}},
+          false};
+}
+
+TEST_F(ScrapesTest, RefuseNoWholeTextHoweverManySelectedOnesAreOrdered) {
+  scrapes_.set_max_age(1h);
+  scrapes_.set_max_orders(40);
+  publish(7);
+  for (int i = 0; i < 60; ++i) ask(selected(i));
+
+  ask();
+  ask({Format::kOpenMetrics, {}, false}, true);
+  await(62);
+
+  const auto refused =
+      std::count_if(responses_.begin(), responses_.end(),
+                    [](const http::Response& response) { return response.status == 503; });
+  EXPECT_EQ(refused, 20);
+  EXPECT_EQ(std::count_if(responses_.begin(), responses_.begin() + 20,
+                          [](const http::Response& response) { return response.status == 503; }),
+            20);  // they did not have to wait
+}
+
+TEST_F(ScrapesTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  for (int i = 0; i < 20; ++i) ask(selected(i));
+  ask();
+
+  await(21);
+
+  EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total"));  // the one that was begun
+  EXPECT_THAT(text(0), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
+  EXPECT_THAT(text(1), HasSubstr("perf_event_exporter_polls_total"));
+}
+
+TEST_F(ScrapesTest, RenderASelectedTextBetweenTwoWholeOnes) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  ask({Format::kText, {}, false}, true);
+  ask({Format::kOpenMetrics, {}, false});
+  ask(selected(1));
+
+  await(4);
+
+  EXPECT_THAT(text(1), HasSubstr("perf_cpu_cycles_total"));
+  EXPECT_THAT(text(1), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
+}
+
+TEST_F(ScrapesTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  await(1);
+  for (int i = 0; i < 60; ++i) ask(selected(i));
+  await(61);
+  const int readings = readings_;
+
+  ask();
+  await(62);
+
+  EXPECT_EQ(readings_, readings);
+  EXPECT_EQ(responses_.back().body, responses_.front().body);
+}
+
+TEST_F(ScrapesTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) {
+  scrapes_.set_max_age(1h);
+  std::promise<void> release;
+  boost::asio::post(worker_, [&] { release.get_future().wait(); });
+  publish(7);
+  ask();
+  publish(8);
+  ask({Format::kOpenMetrics, {}, false});
+  publish(9);
+  ask({Format::kOpenMetrics, {}, false});
+
+  release.set_value();
+  await(3);
+
+  EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 7\n"));
+  EXPECT_THAT(text(1), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 9\n"));
+  EXPECT_EQ(responses_[2].body, responses_[1].body);
+}
+
+TEST_F(ScrapesTest, DropAllThatWaitWhenTheyAreStopped) {
+  publish(7);
+  latest_.read -= 1min;
+  ask();
+
+  scrapes_.stop();
+
+  EXPECT_EQ(loop_.run_for(3s), 1U);  // the cancelled timer, and nothing else to wait for
+  EXPECT_TRUE(responses_.empty());
+}
+
+}  // namespace
+}  // namespace pex::daemon

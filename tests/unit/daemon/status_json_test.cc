@@ -1,0 +1,193 @@
+#include "daemon/status/status_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "unit/daemon/statuses.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace json = boost::json;
+using ::testing::IsEmpty;
+
+json::object parsed(const Status& status) { return json::parse(status_json(status)).as_object(); }
+
+std::string read_document() {
+  std::ifstream file{PEX_SOURCE_DIR "/docs/status-api.md"};
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Of `value` and all below it, but for the labels, which operators may choose.
+void add_keys(const json::value& value, std::set<std::string>& keys) {
+  if (const json::array* array = value.if_array()) {
+    for (const json::value& each : *array) add_keys(each, keys);
+  }
+  const json::object* object = value.if_object();
+  if (object == nullptr) return;
+  for (const auto& [key, member] : *object) {
+    keys.emplace(key);
+    if (key != "labels") add_keys(member, keys);
+  }
+}
+
+std::set<std::string> keys_of(const Status& status) {
+  std::set<std::string> keys;
+  add_keys(parsed(status), keys);
+  return keys;
+}
+
+TEST(StatusJsonTest, EveryKeyIsInItsDocument) {
+  const std::string document = read_document();
+  std::set<std::string> missing;
+  for (const std::string& key : keys_of(full_status())) {
+    if (document.find("| `" + key + "` |") == document.npos) missing.insert(key);
+  }
+
+  EXPECT_THAT(missing, IsEmpty());
+  EXPECT_GT(keys_of(full_status()).size(), 60U);
+}
+
+/// In the rows of its tables.
+std::set<std::string> documented_keys() {
+  std::set<std::string> keys;
+  std::istringstream document{read_document()};
+  for (std::string line; std::getline(document, line);) {
+    if (line.starts_with("| `")) keys.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  return keys;
+}
+
+TEST(StatusJsonTest, EveryKeyOfItsDocumentIsThere) {
+  const std::set<std::string> there = keys_of(full_status());
+  std::set<std::string> made_up;
+  for (const std::string& key : documented_keys()) {
+    if (!there.contains(key)) made_up.insert(key);
+  }
+
+  EXPECT_THAT(made_up, IsEmpty());
+}
+
+/// As far down as both are objects; lists may be empty, and an unknown object is null.
+void expect_same_keys(const json::object& one, const json::object& other, const std::string& at) {
+  std::set<std::string> keys_of_one;
+  std::set<std::string> keys_of_other;
+  for (const auto& member : one) keys_of_one.emplace(member.key());
+  for (const auto& member : other) keys_of_other.emplace(member.key());
+  EXPECT_EQ(keys_of_one, keys_of_other) << "in " << at;
+  for (const auto& [key, value] : one) {
+    const json::value* same = other.if_contains(key);
+    if (same == nullptr || !value.is_object() || !same->is_object()) continue;
+    expect_same_keys(value.get_object(), same->get_object(), at + "/" + std::string(key));
+  }
+}
+
+TEST(StatusJsonTest, HasTheSameKeysWhetherAnythingIsKnownOrNot) {
+  Status starting = empty_status();
+  starting.groups = {group_before_the_first_poll()};
+  const json::object empty = parsed(starting);
+  const json::object full = parsed(full_status());
+
+  expect_same_keys(empty, full, "");
+  expect_same_keys(empty.at("groups").as_array()[0].as_object(),
+                   full.at("groups").as_array()[0].as_object(), "groups");
+}
+
+TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
+  Status starting = empty_status();
+  starting.groups = {group_before_the_first_poll()};
+  const json::object empty = parsed(starting);
+
+  for (const char* key : {"online_cpus", "cpus_online", "late_cpus", "left_out_cpus", "pmus"}) {
+    EXPECT_TRUE(empty.at("machine").at(key).is_null()) << key;
+  }
+  const json::value& group = empty.at("groups").as_array()[0];
+  for (const char* key : {"rows", "targets_wanted", "targets_counted", "coverage_ratio",
+                          "enabled_seconds", "running_ratio", "recent_running_ratio"}) {
+    EXPECT_TRUE(group.at(key).is_null()) << key;
+  }
+  for (const auto& [key, value] : empty.at("cgroups").as_object()) {
+    EXPECT_EQ(value.is_null(), key != "missed_total") << key;
+  }
+  EXPECT_TRUE(empty.at("limits").at("open_events").is_null());
+  EXPECT_TRUE(empty.at("limits").at("series").is_null());
+  EXPECT_TRUE(empty.at("polls").at("last").is_null());
+  EXPECT_TRUE(empty.at("activity").at("ranked_by").is_null());
+  EXPECT_TRUE(empty.at("activity").at("host").at("cycles_per_second").is_null());
+  EXPECT_TRUE(empty.at("limits").at("open_files").is_null());
+  EXPECT_TRUE(empty.at("configuration").at("file").is_null());
+}
+
+TEST(StatusJsonTest, AStepOfTheWallClockChangesNoDuration) {
+  Status status = full_status();
+  const json::object before = parsed(status);
+  status.now.at -= std::chrono::hours{48};
+
+  const json::object after = parsed(status);
+
+  EXPECT_EQ(before.at("uptime_seconds"), after.at("uptime_seconds"));
+  EXPECT_EQ(after.at("uptime_seconds").as_double(), 3 * 3600);
+  const auto age = [](const json::object& of) {
+    return of.at("polls").at("last").at("age_seconds");
+  };
+  EXPECT_EQ(age(before), age(after));
+}
+
+TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
+  Status status = full_status();
+  status.remarks = {"\u009b31m \u202e"};
+
+  const std::string text = status_json(status);
+
+  EXPECT_NE(text.find("\\u009b31m \\u202e"), std::string::npos);
+  EXPECT_EQ(parsed(status).at("remarks").at(0), "\u009b31m \u202e");
+}
+
+TEST(StatusJsonTest, TellsItsVersion) { EXPECT_EQ(parsed(empty_status()).at("status_version"), 1); }
+
+TEST(StatusJsonTest, UnknownIsNullAndZeroIsZero) {
+  Status status = full_status();
+  Status::BusyCgroup& cgroup = status.use.cgroups[0];
+  cgroup.recent = {0.0, std::nullopt, std::numeric_limits<double>::infinity(), std::nullopt};
+  cgroup.points = {0.0, std::nullopt};
+
+  const json::value busy = parsed(status).at("activity").at("top_cgroups").as_array()[0];
+
+  EXPECT_EQ(busy.at("cpu_seconds_per_second").as_double(), 0);
+  EXPECT_TRUE(busy.at("cycles_per_second").is_null());
+  EXPECT_TRUE(busy.at("instructions_per_second").is_null());
+  EXPECT_EQ(busy.at("points").as_array()[0].as_double(), 0);
+  EXPECT_TRUE(busy.at("points").as_array()[1].is_null());
+}
+
+TEST(StatusJsonTest, RatiosOfAGroupAreThoseOfItsCountsAndTimes) {
+  const json::value group = parsed(full_status()).at("groups").as_array()[0];
+
+  EXPECT_DOUBLE_EQ(group.at("coverage_ratio").as_double(), 0.75);
+  EXPECT_DOUBLE_EQ(group.at("running_ratio").as_double(), 0.632);
+  EXPECT_DOUBLE_EQ(group.at("enabled_seconds").as_double(), 10);
+}
+
+TEST(StatusJsonTest, AnyBytesInANameAreJson) {
+  const std::string name = "/\"\\\n\t\x01<script>\xff\xc3\xa4";
+  Status status = full_status();
+  status.use.cgroups[0].path = name;
+  status.cgroups->left_out_paths = {name};
+  status.configuration.mistakes = {name};
+
+  const json::object object = parsed(status);
+
+  EXPECT_EQ(object.at("activity").at("top_cgroups").as_array()[0].at("cgroup").as_string(),
+            "/\"\\\n\t\x01<script>\uFFFDff\u00e4");
+}
+
+}  // namespace
+}  // namespace pex::daemon

@@ -1,0 +1,285 @@
+#include "daemon/status/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "support/events.h"
+#include "support/planning.h"
+#include "unit/exposition/snapshots.h"
+
+namespace pex::daemon {
+namespace {
+
+using collect::GroupRow;
+using collect::Snapshot;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+
+/// What a program knows that has just planned, and what it will know later on.
+struct World {
+  plan::Plan plan;
+  std::vector<std::string> remarks;
+  history::Activity activity;
+  std::optional<Snapshot> snapshot;
+
+  Known known() const {
+    Known known{.version = "1.2.3",
+                .now = {},
+                .started = {},
+                .plan = plan,
+                .remarks = remarks,
+                .activity = activity,
+                .polled = {},
+                .telemetry_path = "/metrics",
+                .configuration = {},
+                .web_configuration = {},
+                .process = {}};
+    if (snapshot) known.snapshot = &*snapshot;
+    return known;
+  }
+  Status status() const { return make_status(known()); }
+
+  /// Two readings, five seconds apart, of which the later one is the snapshot.
+  void read(const Snapshot& before, Snapshot after) {
+    after.plan = before.plan;
+    activity.add(before, history::Activity::Clock::time_point{});
+    activity.add(after, history::Activity::Clock::time_point{} + seconds{5});
+    snapshot = std::move(after);
+  }
+};
+
+std::vector<std::string> paths_of(const Status& status) {
+  std::vector<std::string> paths;
+  for (const Status::BusyCgroup& cgroup : status.use.cgroups) paths.push_back(cgroup.path);
+  return paths;
+}
+
+/// As discovery would have found them, none of which lingers.
+std::shared_ptr<const collect::TargetSet> present(const std::vector<std::string>& paths) {
+  collect::TargetSet set;
+  for (const std::string& path : paths) {
+    const auto cgroup =
+        std::make_shared<const cgroup::Cgroup>(cgroup::Cgroup{path, set.present + 1, UniqueFd{}});
+    set.cgroups.push_back({++set.present, path, cgroup});
+  }
+  return std::make_shared<const collect::TargetSet>(std::move(set));
+}
+
+std::vector<std::string> numbered_paths(std::size_t number) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < number; ++i) paths.push_back("/" + std::to_string(1000 + i));
+  return paths;
+}
+
+TEST(StatusTest, BeforeTheFirstPollTellsThePlanAndNoNumbers) {
+  World world;
+  world.plan = test::plan_on("", "  - {name: core, events: [cycles], scope: [cpu, cgroup]}");
+
+  const Status status = world.status();
+
+  ASSERT_EQ(status.groups.size(), 2U);
+  EXPECT_EQ(status.groups[0].events[0].metric, "perf_cpu_cycles_total");
+  EXPECT_EQ(status.groups[1].events[0].metric, "perf_cgroup_cycles_total");
+  EXPECT_EQ(status.groups[0].coverage_ratio(), std::nullopt);
+  EXPECT_EQ(status.groups[0].running_ratio(), std::nullopt);
+  EXPECT_FALSE(status.groups[0].targets);
+  EXPECT_FALSE(status.groups[1].targets);
+  EXPECT_FALSE(status.last_poll);
+  EXPECT_FALSE(status.machine);
+  EXPECT_FALSE(status.cgroups);
+  EXPECT_EQ(status.cgroups_missed, 0U) << "of this, nothing is unknown";
+  EXPECT_EQ(status.limits.open_files, std::nullopt);
+  EXPECT_EQ(status.limits.open_events, std::nullopt);
+  EXPECT_EQ(status.limits.series, std::nullopt);
+  EXPECT_THAT(status.use.cgroups, IsEmpty());
+  EXPECT_EQ(status.use.ranked_by, std::nullopt);
+}
+
+TEST(StatusTest, EventsThatAreNotCountedForOneReasonStandTogether) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  kernel.refuse("branches", ENOENT);
+  kernel.refuse("instructions", EACCES);
+  World world;
+  world.plan = test::plan_on("",
+                             "  - {name: core, events: [cycles, instructions], scope: cpu}\n"
+                             "  - {name: more, events: [branches, cycles], scope: cgroup}",
+                             kernel);
+
+  const Status status = world.status();
+
+  ASSERT_EQ(status.not_counted.size(), 2U);
+  EXPECT_THAT(status.not_counted[0].events, ElementsAre("cycles", "branches"));
+  EXPECT_THAT(status.not_counted[0].groups, ElementsAre("core", "more"));
+  EXPECT_EQ(status.not_counted[0].code, ENOENT);
+  EXPECT_EQ(status.not_counted[0].reason, "No such file or directory (ENOENT)");
+  EXPECT_THAT(status.not_counted[0].remedy, HasSubstr("virtual"));
+  EXPECT_THAT(status.not_counted[1].events, ElementsAre("instructions"));
+}
+
+TEST(StatusTest, WhatElseWasRemarkedOnIsARemark) {
+  World world;
+  world.remarks = {"no cgroups are counted: no mounted hierarchy carries perf_event"};
+
+  EXPECT_EQ(world.status().remarks, world.remarks);
+}
+
+TEST(StatusTest, CoverageIsOfCpusAndRunningOfTheTimeThatWasWanted) {
+  collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}});
+  plan.groups[0].shares_pmu = true;
+  World world;
+  world.snapshot = exposition::cpu_snapshot(plan, {0, 1}, {5, 6});
+  for (GroupRow& row : world.snapshot->cpu[0].rows) row.wanted_on = 1;
+  world.snapshot->cpu[0].rows[0].counted_on = 1;
+  world.snapshot->cpu[0].rows[0].times = {.enabled = seconds{3}, .running = seconds{1}};
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.groups[0].targets->rows, 2U);
+  EXPECT_THAT(status.groups[0].coverage_ratio(), Optional(0.5));
+  EXPECT_THAT(status.groups[0].running_ratio(), Optional(0.5));  // and one of 1 s, all of it
+}
+
+TEST(StatusTest, AGroupThatAlwaysHadThePmuHasRunExactlyAllOfTheTime) {
+  World world;
+  world.snapshot =
+      exposition::cpu_snapshot(test::scope_plan({{"core", {"cycles"}}}), {0, 1, 2}, {1, 2, 3});
+  for (GroupRow& row : world.snapshot->cpu[0].rows) {
+    row.times.enabled = row.times.running = std::chrono::nanoseconds{333'333'333'333'333};
+  }
+
+  EXPECT_EQ(world.status().groups[0].running_ratio(), 1.0);
+}
+
+TEST(StatusTest, GroupsThatOnlyServeOthersAreNotTold) {
+  collect::ScopePlan plan = test::scope_plan({{"(clock)", {"cpu-clock"}}, {"core", {"cycles"}}});
+  plan.groups[0].is_published = false;
+  World world;
+  world.snapshot = exposition::cpu_snapshot(plan, {0}, {5, 6});
+
+  const Status status = world.status();
+
+  ASSERT_EQ(status.groups.size(), 1U);
+  EXPECT_EQ(status.groups[0].name, "core");
+}
+
+TEST(StatusTest, TheBusiestComeFirstByCpuTimeAndEqualOnesByPath) {
+  const auto set = present({"/c", "/idle b", "/idle a", "/a"});
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"task-clock", "cycles"}}});
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0, 0, 0, 0, 0}),
+             exposition::cgroup_snapshot(plan, set, {5'000'000'000, 1, 0, 9, 0, 9, 10, 9}));
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.use.ranked_by, history::Activity::Measure::kCpuTime);
+  EXPECT_THAT(paths_of(status), ElementsAre("/c", "/a", "/idle a", "/idle b"));
+  EXPECT_EQ(status.use.cgroups[0].points.size(), status.use.ages.size());
+}
+
+TEST(StatusTest, TheBusiestAreByCyclesWhereCpuTimeIsNotCounted) {
+  const auto set = present({"/a", "/b"});
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles", "instructions"}}});
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0}),
+             exposition::cgroup_snapshot(plan, set, {50, 50, 100, 150}));
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.use.ranked_by, history::Activity::Measure::kCycles);
+  EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
+  EXPECT_THAT(status.use.cgroups[0].recent.instructions_per_cycle, Optional(1.5));
+}
+
+TEST(StatusTest, ACgroupOfWhichNothingIsKnownIsNotAmongTheBusiest) {
+  const auto set = present({"/known", "/starved"});
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
+  Snapshot after = exposition::cgroup_snapshot(plan, set, {5, 0});
+  after.cgroup[0].rows[1].value = GroupRow::Value::kNone;
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0}), after);
+
+  EXPECT_THAT(paths_of(world.status()), ElementsAre("/known"));
+}
+
+TEST(StatusTest, NoMoreThanTheTwentyBusiestAreTold) {
+  const auto set = present(numbered_paths(50));
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
+  std::vector<std::uint64_t> totals;
+  for (std::uint64_t i = 0; i < 50; ++i) totals.push_back(i * 1000);
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, std::vector<std::uint64_t>(50)),
+             exposition::cgroup_snapshot(plan, set, totals));
+
+  const std::vector<std::string> paths = paths_of(world.status());
+
+  ASSERT_EQ(paths.size(), 20U);
+  EXPECT_EQ(paths.front(), "/1049");
+  EXPECT_EQ(paths.back(), "/1030");
+}
+
+TEST(StatusTest, ACgroupThatIsGoneLingersAndLeavesTheTimesOfItsGroups) {
+  collect::TargetSet set = *present({"/here", "/gone"});
+  set.cgroups[1].cgroup = nullptr;
+  set.present = 1;
+  const auto targets = std::make_shared<const collect::TargetSet>(set);
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, targets, {0, 0}),
+             exposition::cgroup_snapshot(plan, targets, {9, 0}));
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.cgroups->counted, 1U);
+  EXPECT_EQ(status.cgroups->lingering, 1U);
+  EXPECT_EQ(status.groups[0].times->enabled, seconds{1});
+  EXPECT_FALSE(status.use.cgroups[0].is_gone);
+  EXPECT_TRUE(status.use.cgroups[1].is_gone);
+}
+
+TEST(StatusTest, OfCgroupsLeftOutThereIsTheNumberOfAllAndAListOfSome) {
+  collect::TargetSet set;
+  cgroup::Discovery::Found found;
+  found.left_out = 1234;
+  found.left_out_paths = {"/a", "/b"};
+  set.found = std::make_shared<const cgroup::Discovery::Found>(found);
+  set.left_out_reason = "max_series";
+  World world;
+  world.snapshot = exposition::cgroup_snapshot(
+      {}, std::make_shared<const collect::TargetSet>(std::move(set)), {});
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.cgroups->left_out, 1234U);
+  EXPECT_EQ(status.cgroups->left_out_by, "max_series");
+  EXPECT_EQ(status.cgroups->left_out_paths, (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(StatusTest, NoLimitIsNamedWhenNothingIsLeftOut) {
+  collect::TargetSet set;
+  set.left_out_reason = "max";
+  World world;
+  world.snapshot = exposition::cgroup_snapshot(
+      {}, std::make_shared<const collect::TargetSet>(std::move(set)), {});
+
+  EXPECT_EQ(world.status().cgroups->left_out_by, "");
+}
+
+TEST(StatusTest, SeriesAreThoseOfTheSnapshot) {
+  World world;
+  world.snapshot =
+      exposition::cpu_snapshot(test::scope_plan({{"core", {"cycles"}}}), {0, 1}, {5, 6});
+
+  EXPECT_EQ(world.status().limits.series, collect::count_series(*world.snapshot));
+}
+
+}  // namespace
+}  // namespace pex::daemon

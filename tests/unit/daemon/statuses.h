@@ -1,0 +1,115 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "daemon/status/status.h"
+
+namespace pex::daemon {
+
+inline constexpr Moment kNow{
+    std::chrono::system_clock::time_point{std::chrono::seconds{1'790'000'000}},
+    std::chrono::steady_clock::time_point{std::chrono::hours{24}}};
+
+/// Nothing but a start: no poll yet, no PMU, no cgroup.
+inline Status empty_status() {
+  Status status;
+  status.version = "1.2.3";
+  status.now = kNow;
+  status.started = kNow;
+  status.interval = std::chrono::seconds{1};
+  status.telemetry_path = "/metrics";
+  status.limits.max_open_events = 65'536;
+  status.limits.max_series = 50'000;
+  status.limits.max_cgroups = 256;
+  status.configuration.in_force_since = status.configuration.last_tried = kNow;
+  return status;
+}
+
+inline Status::Group group_in_turns(Scope scope) {
+  using std::chrono::milliseconds;
+  Status::Group group;
+  group.name = "core";
+  group.scope = scope;
+  if (scope == Scope::kCpu) group.aggregation = Aggregation::kCpu;
+  group.events = {{"cycles", "perf_cpu_cycles_total"},
+                  {"instructions", "perf_cpu_instructions_total"}};
+  group.targets = Status::Targets{.rows = 4, .wanted = 8, .counted = 6};
+  group.shares_pmu = true;
+  group.times = collect::GroupTimes{.enabled = milliseconds{10'000},
+                                    .running = milliseconds{6'320},
+                                    .imputed = milliseconds{150},
+                                    .unmeasured = milliseconds{20}};
+  group.recent_running_ratio = 0.5;
+  return group;
+}
+
+/// The same with what is known from the plan alone.
+inline Status::Group group_before_the_first_poll() {
+  Status::Group group = group_in_turns(Scope::kCpu);
+  group.targets.reset();
+  group.times.reset();
+  group.recent_running_ratio.reset();
+  return group;
+}
+
+inline Status::BusyCgroup busy_cgroup(std::string path) {
+  Status::BusyCgroup cgroup;
+  cgroup.path = std::move(path);
+  cgroup.labels = {{"namespace", "shop"}, {"pod", "web-1"}};
+  cgroup.recent = {0.75, 2.4e9, 3.24e9, 1.35};
+  cgroup.points = {0.5, std::nullopt, 1.0};
+  return cgroup;
+}
+
+/// Has something of everything.
+inline Status full_status() {
+  Status status = empty_status();
+  status.started = kNow - std::chrono::hours{3};
+  status.polls = 10'800;
+  status.overruns = 2;
+  status.last_poll =
+      Status::Poll{std::chrono::microseconds{640}, kNow - std::chrono::milliseconds{400}, 1, 3};
+  status.machine =
+      Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}, {1}, {3}};
+  status.reference = {"msr/aperf/"};
+  status.groups = {group_in_turns(Scope::kCpu), group_in_turns(Scope::kCgroup)};
+  status.groups[1].pmu = "cpu_core";
+  status.not_counted = {{{"branches", "L1-icache-loads"},
+                         {"core", "cache"},
+                         2,
+                         "No such file or directory (ENOENT)",
+                         "remove it"}};
+  status.remarks = {"group 'core' does not fit on the PMU: it is split"};
+  const history::Activity::Seconds step{5};
+  status.use = {std::chrono::seconds{15},
+                std::chrono::seconds{15},
+                {2 * step, step, 0 * step},
+                {},
+                {2.1e9, 2.2e9, 2.3e9},
+                history::Activity::Measure::kCpuTime,
+                {}};
+  status.use.host = {std::nullopt, 2.2e9, 1.1e9, 0.5};
+  status.use.cgroups = {busy_cgroup("/system.slice/web.service")};
+  status.cgroups =
+      Status::Cgroups{.counted = 4,
+                      .waiting = 1,
+                      .lingering = 1,
+                      .left_out = 2,
+                      .unreadable = 1,
+                      .left_out_by = "max",
+                      .left_out_paths = {"/system.slice/x.service", "/system.slice/y.service"}};
+  status.cgroups_missed = 7;
+  status.limits = {35, 1024, 96, 65'536, 512, 50'000, 4};
+  status.configuration.file = "/etc/perf_event_exporter/perf_event_exporter.yaml";
+  status.configuration.mistakes = {"c.yaml:2:3: groups[0].events: there are none"};
+  status.web_configuration.emplace();
+  status.web_configuration->load.file = "/etc/perf_event_exporter/web.yaml";
+  status.web_configuration->load.in_force_since = status.web_configuration->load.last_tried = kNow;
+  status.web_configuration->load.mistakes = {"web.yaml: it would open the server"};
+  status.web_configuration->protections = {{"users", "2 users", true}};
+  status.web_configuration->downgrades = {"rate_limit from 1 request in 1s, burst 5 to no limit"};
+  return status;
+}
+
+}  // namespace pex::daemon

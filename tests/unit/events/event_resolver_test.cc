@@ -1,0 +1,778 @@
+#include "events/event_resolver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/hw_breakpoint.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "events/event_table.h"
+#include "events/symbol_offset.h"
+#include "host/cpu_list.h"
+#include "support/temp_tree.h"
+
+namespace pex::events {
+namespace {
+
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Resolved = Result<std::vector<EventSpec>, Unresolved>;
+
+constexpr const char* kMachines[] = {"intel_client", "intel_hybrid", "intel_server",
+                                     "amd_zen",      "arm_neoverse", "arm_biglittle"};
+constexpr const char* kModes[] = {"", ":u", ":k", ":uk"};
+
+/// Nothing of this machine: neither its sysfs nor the mounts it would find a tracefs in.
+EventResolver resolver_below(const std::string& root) {
+  return *EventResolver::create({.sysfs = root + "/sys", .procfs = root + "/proc", .cgroupfs = {}});
+}
+
+EventResolver resolver_of(const std::string& machine) {
+  return resolver_below(PEX_SOURCE_DIR "/tests/perf/machines/" + machine);
+}
+
+/// Of one event that is spelled well.
+Resolved resolve(const EventResolver& resolver, const std::string& text) {
+  return resolver.resolve(parse_events(text)->events.front());
+}
+
+/// Of one that is one event there, in one instance.
+EventSpec resolved_on(const std::string& machine, const std::string& text) {
+  return resolve(resolver_of(machine), text)->front();
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const EventRow& row : generic_events()) names.emplace_back(row.name);
+  for (const CacheEvent& event : cache_events()) names.push_back(event.name);
+  return names;
+}
+
+bool is_metric_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// The reviewed table. What it calls the parts of an event:
+
+std::string hex(std::uint64_t number) {
+  char digits[16];
+  const auto [end, code] = std::to_chars(digits, digits + sizeof digits, number, 16);
+  return "0x" + std::string(digits, end);
+}
+
+std::string shortest(double number) {
+  char digits[32];
+  const auto [end, code] = std::to_chars(digits, digits + sizeof digits, number);
+  return {digits, end};
+}
+
+std::string words_of(const perf::EventAttributes& attributes) {
+  std::string text = hex(attributes.config);
+  if (attributes.config1 != 0) text += " config1=" + hex(attributes.config1);
+  if (attributes.config2 != 0) text += " config2=" + hex(attributes.config2);
+  if (attributes.config3 != 0) text += " config3=" + hex(attributes.config3);
+  return text;
+}
+
+std::string breakpoint_of(const perf::EventAttributes& attributes) {
+  std::string letters;
+  if (attributes.breakpoint & HW_BREAKPOINT_R) letters += 'r';
+  if (attributes.breakpoint & HW_BREAKPOINT_W) letters += 'w';
+  if (attributes.breakpoint & HW_BREAKPOINT_X) letters += 'x';
+  return letters.empty() ? "" : " breakpoint=" + letters;
+}
+
+std::string flags_of(const perf::EventAttributes& attributes) {
+  std::string names;
+  if (attributes.exclude_user) names += ",user";
+  if (attributes.exclude_kernel) names += ",kernel";
+  if (attributes.exclude_hypervisor) names += ",hv";
+  if (attributes.exclude_idle) names += ",idle";
+  if (attributes.exclude_host) names += ",host";
+  if (attributes.exclude_guest) names += ",guest";
+  return names.empty() ? "" : " exclude=" + names.substr(1);
+}
+
+std::string unit_of(const EventIdentity& identity) {
+  const char* const unit = identity.unit == Unit::kSeconds  ? "seconds"
+                           : identity.unit == Unit::kJoules ? "joules"
+                           : identity.unit == Unit::kBytes  ? "bytes"
+                                                            : "events";
+  return identity.scale == 1 ? unit : std::string(unit) + " x" + shortest(identity.scale);
+}
+
+std::string metric_of(const EventIdentity& identity) {
+  std::string labels;
+  for (const auto& [name, value] : identity.labels) labels += "," + name + "=" + value;
+  return labels.empty() ? identity.metric : identity.metric + "{" + labels.substr(1) + "}";
+}
+
+std::string cpus_of(const PmuCatalogue& pmus, const std::string& pmu) {
+  return pmu.empty() ? "all" : host::format_cpu_list(pmus.find(pmu)->cpus);
+}
+
+std::string lines_of(const EventResolver& resolver, const std::string& begin,
+                     const Resolved& resolved) {
+  if (!resolved) {
+    const Unresolved& why = resolved.error();
+    return begin + (why.on_every_machine ? "mistake@" : "error@") +
+           std::to_string(why.at.characters) + ": " + describe(why.error) + "\n";
+  }
+  std::string lines;
+  for (const EventSpec& spec : *resolved) {
+    for (const auto& [pmu, attributes] : spec.instances) {
+      lines += begin + (pmu.empty() ? "-" : pmu) + " | " + std::to_string(attributes.type) + " | " +
+               words_of(attributes) + breakpoint_of(attributes) +
+               (attributes.probe.empty() ? "" : " probe=" + attributes.probe) +
+               flags_of(attributes) + " | " + unit_of(spec.identity) + " | " +
+               metric_of(spec.identity) + " | " + cpus_of(resolver.pmus(), pmu) +
+               (spec.identity.is_uncore ? " uncore" : "") + "\n";
+    }
+  }
+  return lines;
+}
+
+/// Consecutive lines about one event on one machine.
+struct Case {
+  std::string machine;
+  std::string spelling;
+  std::string lines;  ///< one blank on both sides of a '|'
+  std::string begin() const { return machine + " | " + spelling + " | "; }
+};
+
+std::vector<Case> read_table(const std::string& path) {
+  std::vector<Case> cases;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    std::string joined;
+    const std::vector<std::string_view> cells = split(line, '|');
+    for (const std::string_view cell : cells) {
+      joined += (joined.empty() ? "" : " | ") + std::string(trim(cell));
+    }
+    Case next{std::string(trim(cells[0])), std::string(trim(cells.at(1))), joined + "\n"};
+    if (!cases.empty() && cases.back().begin() == next.begin()) {
+      cases.back().lines += next.lines;
+    } else {
+      cases.push_back(std::move(next));
+    }
+  }
+  return cases;
+}
+
+TEST(EventResolverTest, ResolvesWhatTheReviewedTableSays) {
+  const std::vector<Case> cases = read_table(PEX_SOURCE_DIR "/tests/unit/events/resolved.txt");
+
+  std::set<std::string> machines;
+  for (const Case& row : cases) {
+    const EventResolver resolver = resolver_of(row.machine);
+    const auto parsed = parse_events(row.spelling);
+    ASSERT_TRUE(parsed) << row.spelling << ": " << parsed.error().what;
+
+    EXPECT_EQ(lines_of(resolver, row.begin(), resolver.resolve(parsed->events.front())), row.lines);
+    machines.insert(row.machine);
+  }
+
+  EXPECT_EQ(machines, (std::set<std::string>(std::begin(kMachines), std::end(kMachines))));
+  EXPECT_GE(cases.size(), 130U);
+}
+
+// The generic tables
+
+TEST(EventResolverTest, KnowsEveryNameOfTheTablesOnEveryMachine) {
+  for (const char* machine : kMachines) {
+    const EventResolver resolver = resolver_of(machine);
+    for (const std::string& name : table_names()) {
+      const Resolved events = resolve(resolver, name);
+
+      ASSERT_TRUE(events) << name;
+      for (const EventSpec& event : *events) {
+        EXPECT_EQ(event.identity.name, name);
+        EXPECT_EQ(flags_of(event.instances.front().attributes), "") << name;
+      }
+    }
+  }
+}
+
+TEST(EventResolverTest, KnowsItsOwnSpellingOfModifiers) {
+  const EventResolver resolver = resolver_of("intel_client");
+  for (const std::string& name : table_names()) {
+    for (const char* modes : kModes) {
+      const Resolved events = resolve(resolver, name + modes);
+      if (!events) continue;
+
+      const Resolved again = resolve(resolver, events->front().identity.name);
+
+      ASSERT_TRUE(again) << events->front().identity.name;
+      EXPECT_EQ(events->front().identity.name, name + modes);
+      EXPECT_EQ(again->front().identity.name, events->front().identity.name);
+      EXPECT_EQ(again->front().instances.front().attributes,
+                events->front().instances.front().attributes);
+    }
+  }
+}
+
+TEST(EventResolverTest, GivesEveryEventAndModifierAMetricOfItsOwn) {
+  const EventResolver resolver = resolver_of("intel_client");
+  std::set<std::string> metrics;
+  for (const std::string& name : table_names()) {
+    for (const char* modes : kModes) {
+      const Resolved events = resolve(resolver, name + modes);
+      if (!events) continue;
+
+      const std::string& metric = events->front().identity.metric;
+      EXPECT_TRUE(metrics.insert(metric).second) << metric << " is used twice";
+      EXPECT_TRUE(std::all_of(metric.begin(), metric.end(), is_metric_character)) << metric;
+    }
+  }
+}
+
+TEST(EventResolverTest, HelpsInOneSentence) {
+  for (const char* machine : kMachines) {
+    const EventResolver resolver = resolver_of(machine);
+    std::vector<std::string> names = table_names();
+    for (const ListedEvent& listed : list_events(resolver)) names.push_back(listed.name);
+    for (const std::string& name : names) {
+      for (const char* modes : kModes) {
+        const auto parsed = parse_events(name + modes);
+        if (!parsed) continue;
+        const Resolved events = resolver.resolve(parsed->events.front());
+        if (!events) continue;
+
+        const std::string& help = events->front().identity.help;
+        EXPECT_THAT(help, EndsWith("."));
+        EXPECT_THAT(help, Not(EndsWith("..")));
+        EXPECT_EQ(help.find_first_of("\n\\"), std::string::npos) << help;
+      }
+    }
+  }
+}
+
+TEST(EventResolverTest, ResolvesAliases) {
+  struct Row {
+    const char* alias;
+    const char* name;
+  };
+  const Row rows[] = {
+      {"cpu-cycles", "cycles"},
+      {"branch-instructions", "branches"},
+      {"idle-cycles-frontend", "stalled-cycles-frontend"},
+      {"idle-cycles-backend", "stalled-cycles-backend"},
+      {"faults", "page-faults"},
+      {"cs", "context-switches"},
+      {"migrations", "cpu-migrations"},
+      {"cpu-cycles:u", "cycles:u"},
+  };
+
+  for (const Row& row : rows) {
+    const EventSpec by_alias = resolved_on("intel_client", row.alias);
+    const EventSpec by_name = resolved_on("intel_client", row.name);
+
+    EXPECT_EQ(by_alias.identity.name, row.name);
+    EXPECT_EQ(by_alias.identity.metric, by_name.identity.metric);
+    EXPECT_EQ(by_alias.instances.front().attributes, by_name.instances.front().attributes);
+  }
+}
+
+TEST(EventResolverTest, CountsClocksInSecondsAndNoOtherNameOfTheTables) {
+  for (const std::string& name : table_names()) {
+    const bool is_clock = name == "cpu-clock" || name == "task-clock";
+
+    const EventIdentity identity = resolved_on("intel_client", name).identity;
+
+    EXPECT_EQ(identity.unit, is_clock ? Unit::kSeconds : Unit::kEvents) << name;
+    EXPECT_EQ(identity.scale, is_clock ? 1e-9 : 1) << name;
+  }
+}
+
+TEST(EventResolverTest, KnowsNoCacheOperationThatPerfListDoesNotHave) {
+  const EventResolver resolver = resolver_of("intel_client");
+  for (const char* name :
+       {"L1-icache-stores", "L1-icache-store-misses", "iTLB-stores", "iTLB-prefetches",
+        "iTLB-prefetch-misses", "branch-stores", "branch-prefetches", "L1-dcache-misses"}) {
+    EXPECT_FALSE(resolve(resolver, name)) << name;
+  }
+}
+
+// Modifiers
+
+TEST(EventResolverTest, SaysInNameAndHelpWhatAModifierLeaves) {
+  struct Row {
+    const char* text;
+    const char* name;
+    const char* help;
+  };
+  const Row rows[] = {
+      {"instructions", "instructions", "Instructions retired."},
+      {"instructions:u", "instructions:u", "Instructions retired, in user mode."},
+      {"instructions:k", "instructions:k", "Instructions retired, in the kernel."},
+      {"instructions:uk", "instructions:uk", "Instructions retired, without the hypervisor."},
+      {"instructions:ku", "instructions:uk", "Instructions retired, without the hypervisor."},
+      {"instructions:uh", "instructions:uh", "Instructions retired, without the kernel."},
+      {"instructions:kh", "instructions:kh", "Instructions retired, without user mode."},
+      {"instructions:hku", "instructions", "Instructions retired."},
+      {"instructions:H", "instructions:H", "Instructions retired, outside of virtual machines."},
+      {"instructions:GHppDWe", "instructions", "Instructions retired."},
+      {"LLC-loads:u", "LLC-loads:u", "Loads of the last level cache, in user mode."},
+      {"page-faults:k", "page-faults:k", "Page faults, minor and major, in the kernel."},
+      {"cs:k", "context-switches:k", "Context switches, voluntary and forced, in the kernel."},
+      {"r01c2:u", "r1c2:u", "Event 0x1c2 of the core PMU, in user mode."},
+      {"cpu/event=60/u", "cpu/event=0x3c/u", "Event event=0x3c of the core PMU, in user mode."},
+      {"mem-loads:u", "mem-loads:u", "Event mem-loads of the core PMU, in user mode."},
+      {"sched:sched_switch:k", "sched:sched_switch:k",
+       "Hits of the tracepoint sched:sched_switch, in the kernel."},
+      {"mem:4096:w:u", "mem:0x1000/4:w:u", "Writes to the 4 bytes at 0x1000, in user mode."},
+      {"mem:4096:x", "mem:0x1000/8:x", "Executions of the instruction at 0x1000."},
+  };
+
+  for (const Row& row : rows) {
+    const EventIdentity identity = resolved_on("intel_client", row.text).identity;
+
+    EXPECT_EQ(identity.name, row.name);
+    EXPECT_EQ(identity.help, row.help);
+  }
+}
+
+TEST(EventResolverTest, SaysInNameAndHelpWhatAModifierLeavesThatX86Ignores) {
+  struct Row {
+    const char* text;
+    const char* name;
+    const char* help;
+  };
+  const Row rows[] = {
+      {"instructions:h", "instructions:h", "Instructions retired, in the hypervisor."},
+      {"instructions:IGk", "instructions:kGI",
+       "Instructions retired, in the kernel, inside of virtual machines, while not idle."},
+  };
+
+  for (const Row& row : rows) {
+    const EventIdentity identity = resolved_on("arm_neoverse", row.text).identity;
+
+    EXPECT_EQ(identity.name, row.name);
+    EXPECT_EQ(identity.help, row.help);
+  }
+}
+
+// Nothing is counted there, so nothing is wrong about it.
+TEST(EventResolverTest, LetsPassWhatX86IgnoresWhereNothingCounts) {
+  const test::TempTree tree{{"sys/bus/event_source/devices/software/type", "1\n"}};
+
+  for (const char* text : {"cycles:I", "cycles:h", "LLC-loads:hI", "r1c2:I"}) {
+    EXPECT_TRUE(resolve(resolver_below(tree.root()), text)) << text;
+  }
+}
+
+TEST(EventResolverTest, RefusesModifiersThatWouldNotDoWhatTheySay) {
+  for (const char* text : {"task-clock:u",
+                           "task-clock:k",
+                           "cpu-clock:uk",
+                           "dummy:u",
+                           "bpf-output:u",
+                           "context-switches:u",
+                           "cpu-migrations:u",
+                           "migrations:u",
+                           "cgroup-switches:u",
+                           "context-switches:uh",
+                           "page-faults:H",
+                           "minor-faults:I",
+                           "major-faults:h",
+                           "sched:sched_switch:G",
+                           "mem:0x1000:w:h",
+                           "msr/tsc/u",
+                           "power/energy-pkg/h",
+                           "uncore_cbox_0/clockticks/I",
+                           "i915/rc6-residency/G",
+                           "cycles:I",
+                           "cycles:h",
+                           "LLC-loads:uI",
+                           "r1c2:h",
+                           "cpu/event=0x3c/I",
+                           "mem-loads:h"}) {
+    const Resolved event = resolve(resolver_of("intel_client"), text);
+
+    ASSERT_FALSE(event) << text;
+    EXPECT_TRUE(event.error().on_every_machine) << text;
+    EXPECT_EQ(event.error().error.code, 0);
+    EXPECT_THAT(event.error().error.remedy, ::testing::StartsWith("write '"));
+  }
+}
+
+TEST(EventResolverTest, LetsPassModifiersThatAreAboutSamplesOrTheGroup) {
+  for (const char* text : {"task-clock:D", "dummy:W", "cs:e", "msr/tsc/D", "power/energy-pkg/We",
+                           "task-clock:p", "cs:ukh", "page-faults:HG"}) {
+    EXPECT_TRUE(resolve(resolver_of("intel_client"), text)) << text;
+  }
+}
+
+// Names for what has none in a table
+
+TEST(EventResolverTest, SuggestsTheNearestNameForOneThatIsNotKnown) {
+  struct Row {
+    const char* text;
+    const char* attempted;
+    const char* remedy;
+  };
+  const std::string list = "see 'perf_event_exporter list'; an event of one PMU is written pmu/";
+  const std::string list_xyzzy = list + "xyzzy/";
+  const Row rows[] = {
+      {"cycels", "there is no event 'cycels'", "did you mean 'cycles'?"},
+      {"cycels:u", "there is no event 'cycels'", "did you mean 'cycles'?"},
+      {"LLC-load-miss", "there is no event 'LLC-load-miss'", "did you mean 'LLC-load-misses'?"},
+      {"cpu-cycle", "there is no event 'cpu-cycle'", "did you mean 'cpu-cycles'?"},
+      {"rc6-residency", "there is no event 'rc6-residency'", "write 'i915/rc6-residency/'"},
+      {"xyzzy", "there is no event 'xyzzy'", list_xyzzy.c_str()},
+  };
+
+  for (const Row& row : rows) {
+    const Resolved event = resolve(resolver_of("intel_client"), row.text);
+
+    ASSERT_FALSE(event) << row.text;
+    EXPECT_TRUE(event.error().on_every_machine);
+    EXPECT_EQ(event.error().error, (Error{0, row.attempted, row.remedy}));
+  }
+}
+
+TEST(EventResolverTest, PointsAtTheEventAmongOthers) {
+  const auto parsed = parse_events("cycles, cpu/event=0x3c,umsk=1/, cycels");
+  const EventResolver resolver = resolver_of("intel_client");
+
+  const Resolved term = resolver.resolve(parsed->events[1]);
+  const Resolved name = resolver.resolve(parsed->events[2]);
+
+  EXPECT_EQ(term.error().at.characters, 23U);
+  EXPECT_EQ(name.error().at.characters, 32U);
+}
+
+TEST(EventResolverTest, KeepsAUnitThatIsNoBaseUnitInTheName) {
+  const test::TempTree tree{
+      {"sys/bus/event_source/devices/meter/type", "20\n"},
+      {"sys/bus/event_source/devices/meter/cpumask", "0\n"},
+      {"sys/bus/event_source/devices/meter/format/event", "config:0-7\n"},
+      {"sys/bus/event_source/devices/meter/events/draw", "event=0x1\n"},
+      {"sys/bus/event_source/devices/meter/events/draw.unit", "mWatts\n"},
+      {"sys/bus/event_source/devices/meter/events/draw.scale", "0.5\n"},
+  };
+
+  const Resolved event = resolve(resolver_below(tree.root()), "meter/draw/");
+
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->front().identity.metric, "meter_draw_mwatts");
+  EXPECT_EQ(unit_of(event->front().identity), "events x0.5");
+}
+
+/// Memory channels 0 and 1, of which 0 has an event, and another PMU that has none.
+class ChannelsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { write_event("0", "reads", "event=0x1", "64", "Bytes"); }
+
+  void write_event(const std::string& channel, const std::string& name, const char* terms,
+                   const char* scale, const char* unit) {
+    const std::string event =
+        "sys/bus/event_source/devices/uncore_imc_" + channel + "/events/" + name;
+    tree_.write(event, terms);
+    tree_.write(event + ".scale", scale);
+    tree_.write(event + ".unit", unit);
+  }
+  Resolved resolved(const std::string& text) const {
+    return resolve(resolver_below(tree_.root()), text);
+  }
+
+  test::TempTree tree_{
+      {"sys/bus/event_source/devices/uncore_imc_0/type", "20\n"},
+      {"sys/bus/event_source/devices/uncore_imc_0/cpumask", "0\n"},
+      {"sys/bus/event_source/devices/uncore_imc_0/format/event", "config:0-7\n"},
+      {"sys/bus/event_source/devices/uncore_imc_1/type", "21\n"},
+      {"sys/bus/event_source/devices/uncore_imc_1/cpumask", "0\n"},
+      {"sys/bus/event_source/devices/uncore_imc_1/format/event", "config:0-3\n"},
+      {"sys/bus/event_source/devices/uncore_ha_0/type", "22\n"},
+      {"sys/bus/event_source/devices/uncore_ha_0/cpumask", "0\n"},
+  };
+};
+
+TEST_F(ChannelsTest, AreAnEventTogetherWhenAllOfThemHaveIt) {
+  write_event("1", "reads", "event=0x2", "64", "Bytes");
+
+  const Resolved event = resolved("uncore_imc/reads/");
+
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->front().instances.size(), 2U);
+}
+
+TEST_F(ChannelsTest, AreNoSumWithoutOneOfThem) {
+  for (const char* text : {"uncore_imc/reads/", "uncore_*/reads/"}) {
+    const Resolved event = resolved(text);
+
+    ASSERT_FALSE(event) << text;
+    EXPECT_FALSE(event.error().on_every_machine);
+    EXPECT_EQ(event.error().error,
+              (Error{ENOENT,
+                     "PMU 'uncore_imc_1' has no event 'reads', and the sum over uncore_imc would "
+                     "lack it",
+                     "name the PMUs that have it, as in 'uncore_imc_0/reads/'"}));
+  }
+}
+
+TEST_F(ChannelsTest, AreNoSumWhenOneCannotEncodeTheTerms) {
+  const Resolved event = resolved("uncore_imc/event=0x1f/");
+
+  ASSERT_FALSE(event);
+  EXPECT_EQ(event.error().at.characters, 11U);
+  EXPECT_EQ(event.error().error.attempted,
+            "0x1f is too large for 'event' of PMU 'uncore_imc_1', and the sum over uncore_imc "
+            "would lack it");
+}
+
+TEST_F(ChannelsTest, AreNoSumOfDifferentUnitsOrScales) {
+  struct Row {
+    const char* scale;
+    const char* unit;
+  };
+  for (const Row& row : {Row{"32", "Bytes"}, Row{"64", "MiB"}}) {
+    write_event("1", "reads", "event=0x1", row.scale, row.unit);
+
+    const Resolved event = resolved("uncore_imc/reads/");
+
+    ASSERT_FALSE(event) << row.scale << row.unit;
+    EXPECT_EQ(event.error().error.code, EINVAL);
+    EXPECT_THAT(event.error().error.attempted, HasSubstr("PMU 'uncore_imc_1' counts 'reads' in"));
+  }
+}
+
+TEST_F(ChannelsTest, AreOneEachWhenTheyAreAskedOneByOne) {
+  EXPECT_TRUE(resolved("uncore_imc_0/reads/"));
+  EXPECT_TRUE(resolved("uncore_imc_[0]/reads/"));
+}
+
+TEST_F(ChannelsTest, KeepTheirOwnErrorWhenNoneHasTheEvent) {
+  const Resolved event = resolved("uncore_imc/xyzzy/");
+
+  ASSERT_FALSE(event);
+  EXPECT_EQ(event.error().error.attempted, "PMU 'uncore_imc_0' has no term 'xyzzy'");
+}
+
+TEST(EventResolverTest, SaysWhatItDoesNotUnderstandInAnEventOfSysfs) {
+  const test::TempTree tree{
+      {"sys/bus/event_source/devices/odd/type", "20\n"},
+      {"sys/bus/event_source/devices/odd/format/event", "config:0-7\n"},
+      {"sys/bus/event_source/devices/odd/events/word", "event=many\n"},
+      {"sys/bus/event_source/devices/odd/events/term", "level=1\n"},
+      {"sys/bus/event_source/devices/odd/events/wide", "event=0x100\n"},
+  };
+  const EventResolver resolver = resolver_below(tree.root());
+
+  for (const char* text : {"odd/word/", "odd/term/", "odd/wide/"}) {
+    const Resolved event = resolve(resolver, text);
+
+    ASSERT_FALSE(event) << text;
+    EXPECT_FALSE(event.error().on_every_machine);
+    EXPECT_EQ(event.error().at.characters, 4U);
+  }
+}
+
+TEST(EventResolverTest, ProbesAFunctionAtItsPlaceInTheFile) {
+  const std::string file = "/proc/self/exe";
+
+  const EventSpec event = resolved_on("intel_client", "uprobe:" + file + ":main+0x4");
+  const perf::EventAttributes& attributes = event.instances.front().attributes;
+
+  EXPECT_EQ(attributes.probe, file);
+  EXPECT_EQ(attributes.config2, *symbol_offset(file, "main") + 4);
+  EXPECT_EQ(event.identity.metric, "uprobe_exe_main_0x4");
+  EXPECT_EQ(event.identity.help, "Hits of main+0x4 in /proc/self/exe.");
+}
+
+TEST(EventResolverTest, NeedsNoHardwareCounters) {
+  const test::TempTree tree{{"sys/bus/event_source/devices/software/type", "1\n"}};
+
+  const Resolved event = resolve(resolver_below(tree.root()), "cycles");
+
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->front().instances.front().pmu, "");
+}
+
+TEST(EventResolverTest, SaysWhatAKernelWithoutPerfEventsLacks) {
+  const test::TempTree tree{{"sys/"}};
+
+  const Resolved event = resolve(resolver_below(tree.root()), "msr/tsc/");
+
+  ASSERT_FALSE(event);
+  EXPECT_THAT(event.error().error.remedy, HasSubstr("CONFIG_PERF_EVENTS"));
+}
+
+TEST(EventResolverTest, FailsWhereThePmusCannotBeRead) {
+  const test::TempTree tree{{"sys/bus/event_source", "a file in place of a folder\n"}};
+
+  const Result<EventResolver> resolver =
+      EventResolver::create({.sysfs = tree.path("sys"), .procfs = "", .cgroupfs = {}});
+
+  EXPECT_FALSE(resolver);
+}
+
+TEST(MetricWordTest, IsLowerCaseWithSingleUnderscores) {
+  struct Row {
+    const char* text;
+    const char* word;
+  };
+  const Row rows[] = {
+      {"cycles", "cycles"},
+      {"L1-dcache-loads", "l1_dcache_loads"},
+      {"INST_RETIRED:ANY_P", "inst_retired_any_p"},
+      {"event=0x3c,umask=0x1", "event_0x3c_umask_0x1"},
+      {"a__b--c", "a_b_c"},
+      {"_a_", "a"},
+      {"--", ""},
+      {"", ""},
+      {"caf\xc3\xa9", "caf"},
+      {"2", "2"},
+  };
+
+  for (const Row& row : rows) EXPECT_EQ(metric_word(row.text), row.word);
+}
+
+RC_GTEST_PROP(MetricWordTest, LeavesAWordAsItIs, (const std::string& text)) {
+  const std::string word = metric_word(text);
+
+  RC_ASSERT(metric_word(word) == word);
+  RC_ASSERT(std::all_of(word.begin(), word.end(), is_metric_character));
+  RC_ASSERT(word.find("__") == std::string::npos);
+}
+
+// Terms against the kernel's rule, bit by bit
+
+/// The bits of `value` in the places of the field, found one at a time.
+std::uint64_t placed(const FormatField& field, std::uint64_t value) {
+  std::uint64_t bits = 0;
+  unsigned next = 0;
+  for (const FormatField::BitRange& range : field.ranges) {
+    for (unsigned bit = range.first; bit <= range.last; ++bit) {
+      if ((value >> next++) & 1) bits |= std::uint64_t{1} << bit;
+    }
+  }
+  return bits;
+}
+
+RC_GTEST_PROP(EventResolverTest, FillsTheBitsOfAFieldAndNoOthers, ()) {
+  static const EventResolver resolver = resolver_of("amd_zen");
+  const std::string pmu = *rc::gen::element<std::string>("cpu", "amd_l3", "amd_df");
+  const auto& formats = resolver.pmus().find(pmu)->formats;
+  std::vector<std::string> names;
+  for (const auto& [name, field] : formats) names.push_back(name);
+  const std::string name = *rc::gen::elementOf(names);
+  const FormatField& field = formats.at(name);
+  const auto value = *rc::gen::arbitrary<std::uint64_t>();
+  const auto before = *rc::gen::arbitrary<std::uint64_t>();
+
+  const Resolved event =
+      resolve(resolver, pmu + "/config=" + hex(before) + "," + name + "=" + hex(value) + "/");
+
+  const bool fits = field.width() == 64 || value >> field.width() == 0;
+  RC_ASSERT(event.has_value() == fits);
+  if (!fits) return;
+  RC_ASSERT(event->front().instances.front().attributes.config == (before | placed(field, value)));
+}
+
+// Anything that can be spelled
+
+RC_GTEST_PROP(EventResolverTest, AnswersToAnyText, ()) {
+  static const std::vector<EventResolver> resolvers = [] {
+    std::vector<EventResolver> all;
+    for (const char* machine : kMachines) all.push_back(resolver_of(machine));
+    return all;
+  }();
+  const std::vector<std::string> pieces = {"cycles", "cpu",    "/",       "uncore_imc", "msr",
+                                           "tsc",    "event=", "umask=",  "0x3c",       "1",
+                                           ",",      ":",      "u",       "kH",         "sched",
+                                           "r1c2",   "mem:",   "kprobe:", "cpu_*",      "power",
+                                           "name",   "=",      "config1", "L1-dcache",  "INST",
+                                           "::",     "-"};
+  const auto chosen = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(pieces));
+  std::string text;
+  for (const std::string& piece : chosen) text += piece;
+
+  const auto parsed = parse_events(text);
+  if (!parsed) return;
+  for (const EventResolver& resolver : resolvers) {
+    for (const ParsedEvent& event : parsed->events) {
+      const Resolved resolved = resolver.resolve(event);
+      if (!resolved) {
+        RC_ASSERT(!resolved.error().error.attempted.empty());
+        RC_ASSERT(resolved.error().at.characters < text.size());
+        continue;
+      }
+      RC_ASSERT(!resolved->empty());
+      for (const EventSpec& spec : *resolved) {
+        RC_ASSERT(!spec.instances.empty());
+        RC_ASSERT(!spec.identity.metric.empty());
+      }
+    }
+  }
+}
+
+// list
+
+TEST(ListEventsTest, ListsOnlyWhatCanBePasted) {
+  for (const char* machine : kMachines) {
+    const EventResolver resolver = resolver_of(machine);
+    for (const ListedEvent& listed : list_events(resolver)) {
+      const auto parsed = parse_events(listed.name);
+      ASSERT_TRUE(parsed) << listed.name;
+
+      EXPECT_TRUE(resolver.resolve(parsed->events.front())) << machine << ": " << listed.name;
+      EXPECT_THAT(listed.help, EndsWith("."));
+    }
+  }
+}
+
+TEST(ListEventsTest, ListsEachNameOnceByKind) {
+  const EventResolver resolver = resolver_of("intel_client");
+
+  const std::vector<ListedEvent> listed = list_events(resolver);
+
+  std::set<std::string> names;
+  std::vector<std::string> kinds;
+  for (const ListedEvent& event : listed) {
+    EXPECT_TRUE(names.insert(event.name).second) << event.name;
+    const std::string kind(name_of(event.kind));
+    if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
+  }
+  const std::vector<std::string> order = {"hardware", "software", "cache", "pmu", "tracepoint"};
+  ASSERT_GE(kinds.size(), order.size());
+  EXPECT_TRUE(std::equal(order.begin(), order.end(), kinds.begin()));
+  for (const char* name :
+       {"cycles", "task-clock", "LLC-loads", "cpu/mem-loads/", "power/energy-pkg/",
+        "uncore_cbox_0/clockticks/", "sched:sched_switch"}) {
+    EXPECT_THAT(names, Contains(name));
+  }
+}
+
+TEST(ListEventsTest, LeavesOutLevels) {
+  for (const ListedEvent& event : list_events(resolver_of("intel_client"))) {
+    EXPECT_THAT(event.name, Not(HasSubstr("cpu_thermal_margin")));
+  }
+}
+
+TEST(ListEventsTest, ListsEventsOfBothCorePmusOfAHybridMachine) {
+  std::set<std::string> names;
+  for (const ListedEvent& event : list_events(resolver_of("intel_hybrid"))) {
+    names.insert(event.name);
+  }
+
+  EXPECT_THAT(names, Contains("cpu_core/mem-loads/"));
+  EXPECT_THAT(names, Contains("cpu_atom/mem-loads/"));
+}
+
+}  // namespace
+}  // namespace pex::events

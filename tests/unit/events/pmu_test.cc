@@ -1,0 +1,700 @@
+#include "events/pmu.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "host/cpu_list.h"
+#include "support/temp_tree.h"
+
+namespace pex::events {
+
+void PrintTo(const FormatField& field, std::ostream* out) {
+  *out << "config" << field.word;
+  for (const auto& range : field.ranges) *out << " " << range.first << "-" << range.last;
+}
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kMachines[] = {"intel_client", "intel_hybrid", "intel_server",
+                                     "amd_zen",      "arm_neoverse", "arm_biglittle"};
+
+host::HostRoots below(const std::string& sysfs) { return {.sysfs = sysfs, .cgroupfs = {}}; }
+
+host::HostRoots roots_of(const std::string& machine) {
+  return below(PEX_SOURCE_DIR "/tests/perf/machines/" + machine + "/sys");
+}
+
+/// Of a tree that is known to be readable.
+PmuCatalogue catalogue_of(const host::HostRoots& roots) { return *PmuCatalogue::read(roots); }
+
+std::string names_of(const std::vector<const Pmu*>& pmus) {
+  std::string names;
+  for (const Pmu* pmu : pmus) names += (names.empty() ? "" : " ") + pmu->name;
+  return names;
+}
+
+// Formats
+
+TEST(PmuFormatTest, IsAWordAndItsBits) {
+  struct Row {
+    const char* text;
+    FormatField field;
+  };
+  const Row rows[] = {
+      {"config:0-7", {0, {{0, 7}}}},
+      {"config:0-7,32-35", {0, {{0, 7}, {32, 35}}}},
+      {"config:0-7,32-35,59-60", {0, {{0, 7}, {32, 35}, {59, 60}}}},
+      {"config:5", {0, {{5, 5}}}},
+      {"config1:0-63", {1, {{0, 63}}}},
+      {"config1:1,6-10,44", {1, {{1, 1}, {6, 10}, {44, 44}}}},
+      {"config2:63", {2, {{63, 63}}}},
+      {"config3:0-11", {3, {{0, 11}}}},
+      {"config:32-35,0-7", {0, {{32, 35}, {0, 7}}}},
+  };
+
+  for (const Row& row : rows) {
+    const Result<FormatField> field = parse_format(row.text);
+
+    ASSERT_TRUE(field) << row.text;
+    EXPECT_EQ(*field, row.field) << row.text;
+  }
+}
+
+TEST(PmuFormatTest, IsNothingElse) {
+  const char* const texts[] = {
+      "",          ":",           "config",      "config:",          "config0:0-7",  "config4:0-7",
+      "event:0-7", "config :0-7", "config: 0-7", " config:0-7",      "config:0-7 ",  "config:0-7\n",
+      "config:-",  "config:0-",   "config:-7",   "config:7-0",       "config:0-64",  "config:64",
+      "config:a",  "config:0x7",  "config:+1",   "config:0--7",      "config:0-7-9", "config:0-7,",
+      "config:,0", "config:0,,1", "config:0;1",  "config:0-7,7",     "config:1,1",   "config:0-7:8",
+      "0-7",       "config1",     "CONFIG:0",    "config:4294967296"};
+
+  for (const char* text : texts) {
+    const Result<FormatField> field = parse_format(text);
+
+    ASSERT_FALSE(field) << "'" << text << "'";
+    EXPECT_EQ(field.error().code, EINVAL);
+    EXPECT_THAT(field.error().attempted, HasSubstr("'" + std::string(text) + "'"));
+  }
+}
+
+TEST(PmuFormatTest, PutsTheLowestBitsOfAValueIntoTheFirstRange) {
+  struct Row {
+    const char* format;
+    std::uint64_t value;
+    std::uint64_t bits;
+  };
+  const Row rows[] = {
+      {"config:0-7", 0xc0, 0xc0},
+      {"config:0-7", 0x1c0, 0xc0},
+      {"config:8-15", 0x4f, 0x4f00},
+      {"config:18", 1, 0x40000},
+      {"config:18", 2, 0},
+      {"config:0-7,32-35", 0x3c5, 0x3'0000'00c5},
+      {"config:0-7,32-35", 0xffff, 0xf'0000'00ff},
+      {"config:0-7,32-35,59-60", 0x3fff, 0x1800'000f'0000'00ff},
+      {"config:8-15,32-55", 0x12'3456'78ff, 0x34'5678'0000'ff00},
+      {"config:32-35,0-7", 0x3c5, 0x5'0000'003c},
+      {"config1:0-63", ~std::uint64_t{0}, ~std::uint64_t{0}},
+      {"config:63,0-62", ~std::uint64_t{0}, ~std::uint64_t{0}},
+  };
+
+  for (const Row& row : rows) {
+    const Result<FormatField> field = parse_format(row.format);
+    ASSERT_TRUE(field) << row.format;
+
+    EXPECT_EQ(field->spread(row.value), row.bits) << row.format << " of " << row.value;
+  }
+}
+
+TEST(PmuFormatTest, IsAsWideAsItsRangesTogether) {
+  EXPECT_EQ(parse_format("config:5")->width(), 1u);
+  EXPECT_EQ(parse_format("config:0-7,32-35")->width(), 12u);
+  EXPECT_EQ(parse_format("config1:0-63")->width(), 64u);
+}
+
+/// Ranges that share no bit, in any order.
+rc::Gen<FormatField> formats() {
+  return rc::gen::exec([] {
+    FormatField field{*rc::gen::inRange(0u, 4u), {}};
+    for (unsigned bit = *rc::gen::inRange(0u, 60u); bit < 64;) {
+      const unsigned last = *rc::gen::inRange(bit, 64u);
+      field.ranges.push_back({bit, last});
+      bit = last + 1 + *rc::gen::inRange(0u, 20u);
+    }
+    std::rotate(field.ranges.begin(),
+                field.ranges.begin() + *rc::gen::inRange<std::ptrdiff_t>(0, 3) %
+                                           static_cast<std::ptrdiff_t>(field.ranges.size()),
+                field.ranges.end());
+    return field;
+  });
+}
+
+std::string text_of(const FormatField& field) {
+  std::string text = "config" + (field.word == 0 ? "" : std::to_string(field.word));
+  char separator = ':';
+  for (const auto& [first, last] : field.ranges) {
+    text += std::exchange(separator, ',') + std::to_string(first);
+    if (last != first) text += "-" + std::to_string(last);
+  }
+  return text;
+}
+
+RC_GTEST_PROP(PmuFormatTest, IsReadBackFromItsText, ()) {
+  const FormatField field = *formats();
+
+  const Result<FormatField> parsed = parse_format(text_of(field));
+
+  RC_ASSERT(parsed.has_value());
+  RC_ASSERT(*parsed == field);
+}
+
+RC_GTEST_PROP(PmuFormatTest, PutsEachBitOfAValueWhereTheOrderOfBitsSays, ()) {
+  const FormatField field = *formats();
+  const auto value = *rc::gen::arbitrary<std::uint64_t>();
+  std::vector<unsigned> places;
+  for (const auto& [first, last] : field.ranges) {
+    for (unsigned bit = first; bit <= last; ++bit) places.push_back(bit);
+  }
+
+  std::uint64_t expected = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) expected |= (value >> i & 1) << places[i];
+
+  RC_ASSERT(field.width() == places.size());
+  RC_ASSERT(field.spread(value) == expected);
+}
+
+RC_GTEST_PROP(PmuFormatTest, IsReadOrRefusedWhateverStandsThere, ()) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::weightedOneOf<char>(
+      {{9, rc::gen::element('1', '2', '6', ':', '-', ',')}, {1, rc::gen::arbitrary<char>()}}));
+
+  const Result<FormatField> field = parse_format("config:" + text);
+
+  if (!field) return;
+  RC_ASSERT(field->width() == static_cast<unsigned>(std::popcount(field->spread(~0ull))));
+}
+
+// The machines
+
+TEST(PmuCatalogueTest, KnowsTheKindAndCpusOfEveryPmu) {
+  struct Row {
+    const char* machine;
+    const char* pmu;
+    std::uint32_t type;
+    PmuKind kind;
+    const char* cpus;
+  };
+  const Row rows[] = {
+      {"intel_client", "cpu", 4, PmuKind::kCore, ""},
+      {"intel_client", "power", 8, PmuKind::kUncore, "0"},
+      {"intel_client", "cstate_core", 9, PmuKind::kUncore, "0-3"},
+      {"intel_client", "cstate_pkg", 10, PmuKind::kUncore, "0"},
+      {"intel_client", "msr", 11, PmuKind::kOther, ""},
+      {"intel_client", "uncore_cbox_3", 15, PmuKind::kUncore, "0"},
+      {"intel_client", "uncore_imc", 16, PmuKind::kUncore, "0"},
+      {"intel_client", "i915", 17, PmuKind::kUncore, "0"},
+      {"intel_client", "software", 1, PmuKind::kOther, ""},
+      {"intel_client", "tracepoint", 2, PmuKind::kOther, ""},
+      {"intel_client", "breakpoint", 5, PmuKind::kOther, ""},
+      {"intel_client", "kprobe", 6, PmuKind::kOther, ""},
+      {"intel_client", "uprobe", 7, PmuKind::kOther, ""},
+      {"intel_hybrid", "cpu_core", 4, PmuKind::kCore, "0-15"},
+      {"intel_hybrid", "cpu_atom", 10, PmuKind::kCore, "16-23"},
+      {"intel_hybrid", "power", 8, PmuKind::kUncore, "0"},
+      {"intel_hybrid", "uncore_imc_free_running_1", 13, PmuKind::kUncore, "0"},
+      {"intel_server", "cpu", 4, PmuKind::kCore, ""},
+      {"intel_server", "power", 8, PmuKind::kUncore, "0,16"},
+      {"intel_server", "uncore_imc_7", 17, PmuKind::kUncore, "0,16"},
+      {"intel_server", "uncore_cha_3", 21, PmuKind::kUncore, "0,16"},
+      {"intel_server", "uncore_upi_2", 24, PmuKind::kUncore, "0,16"},
+      {"intel_server", "uncore_iio_free_running_0", 26, PmuKind::kUncore, "0,16"},
+      {"amd_zen", "cpu", 4, PmuKind::kCore, ""},
+      {"amd_zen", "amd_l3", 12, PmuKind::kUncore, "0,8"},
+      {"amd_zen", "amd_df", 11, PmuKind::kUncore, "0"},
+      {"amd_zen", "ibs_op", 10, PmuKind::kOther, ""},
+      {"arm_neoverse", "armv8_pmuv3_0", 8, PmuKind::kCore, "0-3"},
+      {"arm_neoverse", "arm_cmn_0", 9, PmuKind::kUncore, "0"},
+      {"arm_neoverse", "arm_dsu_0", 10, PmuKind::kUncore, "1"},
+      {"arm_biglittle", "armv8_cortex_a53", 7, PmuKind::kCore, "0-3"},
+      {"arm_biglittle", "armv8_cortex_a72", 8, PmuKind::kCore, "4-5"},
+  };
+
+  for (const Row& row : rows) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(row.machine));
+    const Pmu* const pmu = catalogue.find(row.pmu);
+
+    ASSERT_NE(pmu, nullptr) << row.machine << " " << row.pmu;
+    EXPECT_EQ(pmu->type, row.type) << row.machine << " " << row.pmu;
+    EXPECT_EQ(pmu->kind, row.kind) << row.machine << " " << row.pmu;
+    EXPECT_EQ(host::format_cpu_list(pmu->cpus), row.cpus) << row.machine << " " << row.pmu;
+  }
+}
+
+TEST(PmuCatalogueTest, HasThePmusOfAMachineByRisingName) {
+  const PmuCatalogue catalogue = catalogue_of(roots_of("arm_biglittle"));
+
+  std::vector<std::string> names;
+  for (const Pmu& pmu : catalogue.pmus()) names.push_back(pmu.name);
+
+  EXPECT_THAT(names, ElementsAre("armv8_cortex_a53", "armv8_cortex_a72", "breakpoint", "software",
+                                 "tracepoint"));
+}
+
+TEST(PmuCatalogueTest, KnowsTheCorePmusOfEveryMachine) {
+  struct Row {
+    const char* machine;
+    const char* core_pmus;
+  };
+  const Row rows[] = {
+      {"intel_client", "cpu"},           {"intel_hybrid", "cpu_atom cpu_core"},
+      {"intel_server", "cpu"},           {"amd_zen", "cpu"},
+      {"arm_neoverse", "armv8_pmuv3_0"}, {"arm_biglittle", "armv8_cortex_a53 armv8_cortex_a72"},
+  };
+
+  for (const Row& row : rows) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(row.machine));
+
+    EXPECT_EQ(names_of(catalogue.core_pmus()), row.core_pmus) << row.machine;
+  }
+}
+
+TEST(PmuCatalogueTest, FindsExactNamesOnly) {
+  const PmuCatalogue catalogue = catalogue_of(roots_of("intel_server"));
+
+  EXPECT_NE(catalogue.find("uncore_imc_0"), nullptr);
+  EXPECT_EQ(catalogue.find("uncore_imc"), nullptr);
+  EXPECT_EQ(catalogue.find("imc_0"), nullptr);
+  EXPECT_EQ(catalogue.find("uncore_imc_*"), nullptr);
+  EXPECT_EQ(catalogue.find(""), nullptr);
+}
+
+TEST(PmuCatalogueTest, MatchesWhatAnOperatorMeans) {
+  constexpr const char* kImcs =
+      "uncore_imc_0 uncore_imc_1 uncore_imc_2 uncore_imc_3 uncore_imc_4 uncore_imc_5 uncore_imc_6 "
+      "uncore_imc_7";
+  struct Row {
+    const char* machine;
+    const char* pattern;
+    const char* matches;
+  };
+  const Row rows[] = {
+      {"intel_server", "cpu", "cpu"},
+      {"intel_server", "uncore_imc_3", "uncore_imc_3"},
+      {"intel_server", "imc_3", "uncore_imc_3"},
+      {"intel_server", "uncore_imc", kImcs},
+      {"intel_server", "imc", kImcs},
+      {"intel_server", "uncore_imc_*", kImcs},
+      {"intel_server", "uncore_imc_[01]", "uncore_imc_0 uncore_imc_1"},
+      {"intel_server", "uncore_upi_?", "uncore_upi_0 uncore_upi_1 uncore_upi_2"},
+      {"intel_server", "*_upi_0", "uncore_upi_0"},
+      {"intel_server", "uncore_iio", "uncore_iio_0"},
+      {"intel_server", "iio_free_running", "uncore_iio_free_running_0"},
+      {"intel_server", "uncore_iio*", "uncore_iio_0 uncore_iio_free_running_0"},
+      {"intel_server", "imc_*", ""},
+      {"intel_server", "imc_", ""},
+      {"intel_server", "uncore_im", ""},
+      {"intel_server", "uncore", ""},
+      {"intel_server", "uncore_imc_8", ""},
+      {"intel_server", "UNCORE_IMC", ""},
+      {"intel_server", "", ""},
+      {"intel_server", "[", ""},
+      {"intel_client", "imc", "uncore_imc"},
+      {"intel_client", "cbox", "uncore_cbox_0 uncore_cbox_1 uncore_cbox_2 uncore_cbox_3"},
+      {"intel_client", "cstate_*", "cstate_core cstate_pkg"},
+      {"intel_client", "?pu", "cpu"},
+      {"intel_hybrid", "cpu", "cpu_atom cpu_core"},
+      {"intel_hybrid", "?pu", ""},
+      {"intel_client", "cpu", "cpu"},
+      {"arm_biglittle", "cpu", ""},
+      {"intel_hybrid", "cpu_*", "cpu_atom cpu_core"},
+      {"intel_hybrid", "imc_free_running", "uncore_imc_free_running_0 uncore_imc_free_running_1"},
+      {"intel_hybrid", "uncore_imc", ""},
+      {"amd_zen", "amd_l3", "amd_l3"},
+      {"amd_zen", "l3", ""},
+      {"arm_neoverse", "arm_cmn", "arm_cmn_0"},
+      {"arm_neoverse", "armv8_pmuv3", "armv8_pmuv3_0"},
+      {"arm_biglittle", "armv8_*", "armv8_cortex_a53 armv8_cortex_a72"},
+      {"arm_biglittle", "armv8_cortex", ""},
+  };
+
+  for (const Row& row : rows) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(row.machine));
+
+    EXPECT_EQ(names_of(catalogue.matching(row.pattern)), row.matches)
+        << row.machine << " '" << row.pattern << "'";
+  }
+}
+
+TEST(PmuCatalogueTest, KnowsTheFormatsOfEveryMachine) {
+  struct Row {
+    const char* machine;
+    const char* pmu;
+    const char* term;
+    FormatField field;
+  };
+  const Row rows[] = {
+      {"intel_client", "cpu", "event", {0, {{0, 7}}}},
+      {"intel_client", "cpu", "in_tx_cp", {0, {{33, 33}}}},
+      {"intel_client", "cpu", "ldlat", {1, {{0, 15}}}},
+      {"intel_client", "cpu", "offcore_rsp", {1, {{0, 63}}}},
+      {"intel_client", "uprobe", "ref_ctr_offset", {0, {{32, 63}}}},
+      {"intel_hybrid", "cpu_core", "frontend", {1, {{0, 23}}}},
+      {"intel_server", "uncore_cha_0", "umask", {0, {{8, 15}, {32, 55}}}},
+      {"intel_server", "uncore_cha_0", "filter_tid", {1, {{0, 9}}}},
+      {"intel_server", "uncore_iio_0", "thresh", {0, {{24, 35}}}},
+      {"amd_zen", "cpu", "event", {0, {{0, 7}, {32, 35}}}},
+      {"amd_zen", "amd_df", "event", {0, {{0, 7}, {32, 35}, {59, 60}}}},
+      {"amd_zen", "amd_l3", "threadmask", {0, {{56, 57}}}},
+      {"arm_neoverse", "armv8_pmuv3_0", "long", {1, {{0, 0}}}},
+      {"arm_neoverse", "arm_cmn_0", "wp_mask", {2, {{0, 63}}}},
+      {"arm_neoverse", "arm_spe_0", "ts_enable", {0, {{0, 0}}}},  // ends with two line breaks
+      {"arm_neoverse", "arm_spe_0", "inv_event_filter", {3, {{0, 63}}}},
+      {"arm_biglittle", "armv8_cortex_a72", "event", {0, {{0, 15}}}},
+  };
+
+  for (const Row& row : rows) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(row.machine));
+    const Pmu* const pmu = catalogue.find(row.pmu);
+
+    ASSERT_NE(pmu, nullptr) << row.machine << " " << row.pmu;
+    ASSERT_EQ(pmu->formats.count(row.term), 1u) << row.machine << " " << row.pmu << " " << row.term;
+    EXPECT_EQ(pmu->formats.at(row.term), row.field) << row.machine << " " << row.pmu;
+  }
+  EXPECT_EQ(catalogue_of(roots_of("intel_hybrid")).find("cpu_atom")->formats.count("frontend"), 0u);
+}
+
+TEST(PmuCatalogueTest, KnowsTheEventsOfEveryMachineWithWhatOneCountIsWorth) {
+  struct Row {
+    const char* machine;
+    const char* pmu;
+    const char* event;
+    PmuNamedEvent means;
+  };
+  constexpr double kJoules = 0x1p-32;
+  const Row rows[] = {
+      {"intel_client", "cpu", "cpu-cycles", {"event=0x3c", 1, "", false}},
+      {"intel_client", "cpu", "mem-loads", {"event=0xcd,umask=0x1,ldlat=3", 1, "", false}},
+      {"intel_client", "cpu", "topdown-total-slots", {"event=0x3c,umask=0x0,any=1", 2, "", false}},
+      {"intel_client", "power", "energy-psys", {"event=0x05", kJoules, "Joules", false}},
+      {"intel_client", "msr", "cpu_thermal_margin", {"event=0x07", 1, "C", true}},
+      {"intel_client", "uncore_imc", "data_reads", {"event=0x01", 6.103515625e-5, "MiB", false}},
+      {"intel_client", "i915", "rc6-residency", {"config=0x100003", 1, "ns", false}},
+      {"intel_hybrid", "cpu_atom", "topdown-retiring", {"event=0xc2,umask=0x0", 1, "", false}},
+      {"intel_hybrid", "cpu_core", "topdown-retiring", {"event=0x00,umask=0x80", 1, "", false}},
+      {"intel_server",
+       "uncore_imc_5",
+       "cas_count_write",
+       {"event=0x04,umask=0x0c", 6.103515625e-5, "MiB", false}},
+      {"intel_server",
+       "uncore_iio_free_running_0",
+       "bw_in_port1",
+       {"event=0xff,umask=0x21", 3.814697266e-6, "MiB", false}},
+      {"amd_zen", "power", "energy-pkg", {"event=0x02", kJoules, "Joules", false}},
+      {"arm_neoverse", "armv8_pmuv3_0", "cpu_cycles", {"event=0x0011", 1, "", false}},
+      {"arm_neoverse",
+       "arm_cmn_0",
+       "watchpoint_up",
+       {"type=0x7770,eventid=0x0,wp_dev_sel=?,wp_chn_sel=?,wp_grp=?,wp_val=?,wp_mask=?", 1, "",
+        false}},
+      {"arm_biglittle", "armv8_cortex_a72", "inst_spec", {"event=0x001b", 1, "", false}},
+  };
+
+  for (const Row& row : rows) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(row.machine));
+    const Pmu* const pmu = catalogue.find(row.pmu);
+
+    ASSERT_NE(pmu, nullptr) << row.machine << " " << row.pmu;
+    ASSERT_EQ(pmu->events.count(row.event), 1u)
+        << row.machine << " " << row.pmu << " " << row.event;
+    const PmuNamedEvent& event = pmu->events.at(row.event);
+    EXPECT_EQ(event.terms, row.means.terms) << row.machine << " " << row.event;
+    EXPECT_EQ(event.scale, row.means.scale) << row.machine << " " << row.event;
+    EXPECT_EQ(event.unit, row.means.unit) << row.machine << " " << row.event;
+    EXPECT_EQ(event.is_snapshot, row.means.is_snapshot) << row.machine << " " << row.event;
+  }
+}
+
+TEST(PmuCatalogueTest, HasAFormatForEveryTermOfEveryEvent) {
+  for (const char* machine : kMachines) {
+    const PmuCatalogue catalogue = catalogue_of(roots_of(machine));
+    for (const Pmu& pmu : catalogue.pmus()) {
+      for (const auto& [name, event] : pmu.events) {
+        for (const std::string_view term : split(event.terms, ',')) {
+          const std::string key{term.substr(0, term.find('='))};
+          EXPECT_TRUE(key == "config" || pmu.formats.count(key) == 1)
+              << machine << " " << pmu.name << "/" << name << "/: " << key;
+        }
+      }
+    }
+  }
+}
+
+TEST(PmuCatalogueTest, UnderstandsEveryFileOfTheMachines) {
+  namespace fs = std::filesystem;
+  for (const char* machine : kMachines) {
+    const host::HostRoots roots = roots_of(machine);
+    const PmuCatalogue catalogue = catalogue_of(roots);
+    for (const fs::directory_entry& folder : fs::directory_iterator(roots.event_sources())) {
+      const Pmu* const pmu = catalogue.find(folder.path().filename().string());
+      ASSERT_NE(pmu, nullptr) << folder.path();
+      if (!fs::exists(folder.path() / "format")) continue;
+      for (const fs::directory_entry& file : fs::directory_iterator(folder.path() / "format")) {
+        EXPECT_EQ(pmu->formats.count(file.path().filename().string()), 1u) << file.path();
+      }
+    }
+  }
+}
+
+TEST(PmuCatalogueTest, KnowsHowLongAGroupKeepsThePmu) {
+  const PmuCatalogue catalogue = catalogue_of(roots_of("intel_client"));
+
+  EXPECT_EQ(catalogue.find("cpu")->mux_interval_ms, 4u);
+  EXPECT_EQ(catalogue.find("power")->mux_interval_ms, std::nullopt);
+}
+
+// Trees that no machine of ours has
+
+TEST(PmuCatalogueTest, TakesNoFileBesideAnEventForAnEvent) {
+  const test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"},
+                            {"bus/event_source/devices/a/events/x", "event=0x1"},
+                            {"bus/event_source/devices/a/events/x.scale", "0.5"},
+                            {"bus/event_source/devices/a/events/x.unit", "Joules"},
+                            {"bus/event_source/devices/a/events/x.snapshot", "0"},
+                            {"bus/event_source/devices/a/events/x.per-pkg", "1"},
+                            {"bus/event_source/devices/a/events/x.y", "event=0x2\n"}};
+
+  const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+  const auto& events = catalogue.find("a")->events;
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events.at("x").scale, 0.5);
+  EXPECT_EQ(events.at("x").unit, "Joules");
+  EXPECT_FALSE(events.at("x").is_snapshot);
+  EXPECT_EQ(events.at("x.y").terms, "event=0x2");
+}
+
+TEST(PmuCatalogueTest, LeavesOutAPmuThatHasNoType) {
+  const test::TempTree tree{{"bus/event_source/devices/none/"},
+                            {"bus/event_source/devices/empty/type", "\n"},
+                            {"bus/event_source/devices/word/type", "four\n"},
+                            {"bus/event_source/devices/negative/type", "-1\n"},
+                            {"bus/event_source/devices/large/type", "4294967296\n"},
+                            {"bus/event_source/devices/file", "8\n"},
+                            {"bus/event_source/devices/good/type", "4294967295\n"}};
+
+  const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+  ASSERT_EQ(catalogue.pmus().size(), 1u);
+  EXPECT_EQ(catalogue.pmus()[0].name, "good");
+  EXPECT_EQ(catalogue.pmus()[0].type, 4294967295u);
+}
+
+TEST(PmuCatalogueTest, LeavesOutWhatItDoesNotUnderstandAndKeepsTheRest) {
+  const test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"},
+                            {"bus/event_source/devices/a/cpumask", "all\n"},
+                            {"bus/event_source/devices/a/perf_event_mux_interval_ms", "soon\n"},
+                            {"bus/event_source/devices/a/format/new", "config7:0-7\n"},
+                            {"bus/event_source/devices/a/format/folder/"},
+                            {"bus/event_source/devices/a/format/event", "config:0-7\n"},
+                            {"bus/event_source/devices/a/events/empty", "\n"},
+                            {"bus/event_source/devices/a/events/folder/"},
+                            {"bus/event_source/devices/a/events/x", "event=0x1\n"}};
+
+  const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+  const Pmu& pmu = *catalogue.find("a");
+  EXPECT_EQ(pmu.kind, PmuKind::kUncore);
+  EXPECT_THAT(pmu.cpus, IsEmpty());
+  EXPECT_EQ(pmu.mux_interval_ms, std::nullopt);
+  EXPECT_EQ(pmu.formats.size(), 1u);
+  EXPECT_EQ(pmu.events.size(), 1u);
+}
+
+TEST(PmuCatalogueTest, LeavesOutAnEventWhoseScaleIsNone) {
+  for (const char* scale :
+       {"", "\n", "two", "0", "-1", "1,5", "0x10", "1e999", "inf", "nan", " 1", "1 ", "+1", "1e"}) {
+    const test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"},
+                              {"bus/event_source/devices/a/events/x", "event=0x1"},
+                              {"bus/event_source/devices/a/events/x.scale", scale}};
+
+    EXPECT_THAT(catalogue_of(below(tree.root())).find("a")->events, IsEmpty())
+        << "'" << scale << "'";
+  }
+}
+
+TEST(PmuCatalogueTest, ReadsScalesToTheLastDigit) {
+  struct Row {
+    const char* text;
+    double scale;
+  };
+  const Row rows[] = {{"2.3283064365386962890625e-10", 0x1p-32},
+                      {"6.103515625e-5\n", 6.103515625e-5},
+                      {"4", 4},
+                      {"0.1", 0.1},
+                      {"1e-9\n\n", 1e-9}};
+  for (const Row& row : rows) {
+    const test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"},
+                              {"bus/event_source/devices/a/events/x", "event=0x1"},
+                              {"bus/event_source/devices/a/events/x.scale", row.text}};
+
+    EXPECT_EQ(catalogue_of(below(tree.root())).find("a")->events.at("x").scale, row.scale);
+  }
+}
+
+TEST(PmuCatalogueTest, FollowsTheLinksThatSysfsIsMadeOf) {
+  const test::TempTree tree{{"devices/msr/type", "9\n"}, {"bus/event_source/devices/"}};
+  std::filesystem::create_symlink("../../../devices/msr",
+                                  tree.path("bus/event_source/devices/msr"));
+
+  const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+  ASSERT_NE(catalogue.find("msr"), nullptr);
+  EXPECT_EQ(catalogue.find("msr")->type, 9u);
+}
+
+TEST(PmuCatalogueTest, ReadsNoMoreThanABoundedNumberOfEvents) {
+  test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"}};
+  for (int i = 0; i < 4200; ++i) {
+    tree.write("bus/event_source/devices/a/events/e" + std::to_string(i), "event=0x1");
+  }
+
+  const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+  EXPECT_EQ(catalogue.find("a")->events.size(), 4096u);
+}
+
+TEST(PmuCatalogueTest, IsEmptyWhereThereAreNoPmus) {
+  for (const char* sysfs : {"bus/event_source/devices/", "devices/"}) {
+    const test::TempTree tree{{sysfs}};
+
+    const PmuCatalogue catalogue = catalogue_of(below(tree.root()));
+
+    EXPECT_TRUE(catalogue.pmus().empty()) << sysfs;
+    EXPECT_THAT(catalogue.core_pmus(), IsEmpty()) << sysfs;
+  }
+}
+
+TEST(PmuCatalogueTest, NamesTheOptionToSetWhenTheFolderCannotBeRead) {
+  const test::TempTree tree{{"bus/event_source/devices", "not a folder"}};
+
+  const Result<PmuCatalogue> catalogue = PmuCatalogue::read(below(tree.root()));
+
+  ASSERT_FALSE(catalogue);
+  EXPECT_EQ(catalogue.error().code, ENOTDIR);
+  EXPECT_THAT(catalogue.error().attempted, HasSubstr(tree.path("bus/event_source/devices")));
+  EXPECT_THAT(catalogue.error().remedy, HasSubstr("--path.sysfs"));
+}
+
+TEST(PmuCatalogueTest, KnowsThePmusOfThisMachine) {
+  const Result<PmuCatalogue> catalogue = PmuCatalogue::read({});
+
+  ASSERT_TRUE(catalogue) << describe(catalogue.error());
+  ASSERT_NE(catalogue->find("software"), nullptr);
+  EXPECT_EQ(catalogue->find("software")->type, 1u);
+}
+
+// CPUs of now
+
+TEST(ReadPmuCpusTest, AreThoseOfTheFileThatThePmuHas) {
+  struct Row {
+    const char* machine;
+    const char* pmu;
+    const char* cpus;
+  };
+  const Row rows[] = {
+      {"intel_hybrid", "cpu_atom", "16-23"},
+      {"intel_server", "uncore_imc_0", "0,16"},
+      {"arm_neoverse", "arm_dsu_0", "1"},
+      {"arm_biglittle", "armv8_cortex_a72", "4-5"},
+  };
+
+  for (const Row& row : rows) {
+    const Result<std::vector<int>> cpus = read_pmu_cpus(roots_of(row.machine), row.pmu);
+
+    ASSERT_TRUE(cpus) << describe(cpus.error());
+    EXPECT_EQ(host::format_cpu_list(*cpus), row.cpus) << row.machine << " " << row.pmu;
+  }
+}
+
+TEST(ReadPmuCpusTest, AreThoseOfNow) {
+  test::TempTree tree{{"bus/event_source/devices/a/cpumask", "0\n"}};
+  ASSERT_THAT(*read_pmu_cpus(below(tree.root()), "a"), ElementsAre(0));
+
+  tree.write("bus/event_source/devices/a/cpumask", "1\n");
+
+  EXPECT_THAT(*read_pmu_cpus(below(tree.root()), "a"), ElementsAre(1));
+}
+
+TEST(ReadPmuCpusTest, AreRatherThoseOfCpusThanOfCpumask) {
+  const test::TempTree tree{{"bus/event_source/devices/a/cpus", "0-3\n"},
+                            {"bus/event_source/devices/a/cpumask", "0\n"}};
+
+  EXPECT_THAT(*read_pmu_cpus(below(tree.root()), "a"), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(ReadPmuCpusTest, MayBeNone) {
+  const test::TempTree tree{{"bus/event_source/devices/a/cpumask", "\n"}};
+
+  const Result<std::vector<int>> cpus = read_pmu_cpus(below(tree.root()), "a");
+
+  ASSERT_TRUE(cpus) << describe(cpus.error());
+  EXPECT_THAT(*cpus, IsEmpty());
+}
+
+TEST(ReadPmuCpusTest, FailWithTheFileAndARemedyWhenThePmuHasGone) {
+  const test::TempTree tree{{"bus/event_source/devices/"}};
+
+  const Result<std::vector<int>> cpus = read_pmu_cpus(below(tree.root()), "i915");
+
+  ASSERT_FALSE(cpus);
+  EXPECT_EQ(cpus.error().code, ENOENT);
+  EXPECT_THAT(cpus.error().attempted, HasSubstr("'i915'"));
+  EXPECT_THAT(cpus.error().attempted,
+              HasSubstr(tree.path("bus/event_source/devices/i915/cpumask")));
+  EXPECT_THAT(cpus.error().remedy, HasSubstr("load the driver"));
+}
+
+TEST(ReadPmuCpusTest, AreNeverGuessed) {
+  const test::TempTree tree{{"bus/event_source/devices/a/cpus", "all\n"},
+                            {"bus/event_source/devices/a/cpumask", "0\n"}};
+
+  const Result<std::vector<int>> cpus = read_pmu_cpus(below(tree.root()), "a");
+
+  ASSERT_FALSE(cpus);
+  EXPECT_EQ(cpus.error().code, EINVAL);
+  EXPECT_THAT(cpus.error().attempted, HasSubstr(tree.path("bus/event_source/devices/a/cpus")));
+  EXPECT_FALSE(cpus.error().remedy.empty());
+}
+
+TEST(PmuNameTest, LosesItsNumberAndNothingElse) {
+  EXPECT_EQ(without_number("uncore_imc_3"), "uncore_imc");
+  EXPECT_EQ(without_number("uncore_imc_12"), "uncore_imc");
+  EXPECT_EQ(without_number("uncore_imc"), "uncore_imc");
+  EXPECT_EQ(without_number("uncore_imc_"), "uncore_imc_");
+  EXPECT_EQ(without_number("uncore_imc_1a"), "uncore_imc_1a");
+  EXPECT_EQ(without_number("uncore_imc_1_2"), "uncore_imc_1");
+  EXPECT_EQ(without_number("armv8_cortex_a53"), "armv8_cortex_a53");
+  EXPECT_EQ(without_number("amd_l3"), "amd_l3");
+  EXPECT_EQ(without_number("i915"), "i915");
+  EXPECT_EQ(without_number("915"), "915");
+  EXPECT_EQ(without_number("_3"), "_3");
+  EXPECT_EQ(without_number(""), "");
+}
+
+}  // namespace
+}  // namespace pex::events

@@ -1,0 +1,477 @@
+#include "events/symbol_offset.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <rapidcheck/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <initializer_list>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/temp_tree.h"
+
+extern "C" {
+[[gnu::noinline, gnu::used]] int pex_global_function_of_this_test() { return 1; }
+[[gnu::noinline, gnu::used]] static int pex_local_function_of_this_test() { return 2; }
+int pex_variable_of_this_test = 3;
+}
+
+namespace pex::events {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kThisProgram = "/proc/self/exe";
+
+/// By what the kernel mapped where: proc_pid_maps(5). 0 when nothing is mapped there.
+std::uint64_t mapped_offset(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t first = 0;
+    std::uintptr_t end = 0;
+    std::uint64_t offset = 0;
+    char dash = 0;
+    std::string mode;
+    words >> std::hex >> first >> dash >> end >> mode >> offset;
+    if (address >= first && address < end) return address - first + offset;
+  }
+  return 0;
+}
+
+template <typename Function>
+std::uintptr_t address_of(Function* function) {
+  return reinterpret_cast<std::uintptr_t>(function);
+}
+
+// Files made for the test: one segment, one table of symbols
+
+struct Symbol {
+  const char* name;
+  std::uint64_t address;
+  int binding = STB_GLOBAL;
+  int type = STT_FUNC;
+  std::uint16_t section = 1;
+};
+
+constexpr std::uint64_t kSegmentAddress = 0x400000;
+constexpr std::uint64_t kSegmentOffset = 0x200;
+constexpr std::uint64_t kSegmentSize = 0x1000;
+
+/// Header, segment, two tables, then the headers of the sections: nothing, names, symbols.
+struct ElfImage {
+  Elf64_Ehdr header{};
+  Elf64_Phdr segment{};
+  Elf64_Shdr sections[3]{};
+};
+
+void describe_symbols(ElfImage& image, std::size_t names, std::size_t symbols) {
+  image.sections[1].sh_type = SHT_STRTAB;
+  image.sections[1].sh_offset = sizeof image;
+  image.sections[1].sh_size = names;
+  image.sections[2].sh_type = SHT_SYMTAB;
+  image.sections[2].sh_offset = sizeof image + names;
+  image.sections[2].sh_size = symbols * sizeof(Elf64_Sym);
+  image.sections[2].sh_entsize = sizeof(Elf64_Sym);
+  image.sections[2].sh_link = 1;
+}
+
+void describe_file(ElfImage& image) {
+  std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+  image.header.e_ident[EI_CLASS] = ELFCLASS64;
+  image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  image.header.e_ident[EI_VERSION] = EV_CURRENT;
+  image.header.e_type = ET_EXEC;
+  image.header.e_machine = EM_X86_64;
+  image.header.e_version = EV_CURRENT;
+  image.header.e_ehsize = sizeof(Elf64_Ehdr);
+  image.header.e_phoff = offsetof(ElfImage, segment);
+  image.header.e_phentsize = sizeof(Elf64_Phdr);
+  image.header.e_phnum = 1;
+  image.header.e_shoff = offsetof(ElfImage, sections);
+  image.header.e_shentsize = sizeof(Elf64_Shdr);
+  image.header.e_shnum = 3;
+  image.segment.p_type = PT_LOAD;
+  image.segment.p_vaddr = kSegmentAddress;
+  image.segment.p_offset = kSegmentOffset;
+  image.segment.p_filesz = kSegmentSize;
+  image.segment.p_memsz = 2 * kSegmentSize;
+}
+
+template <typename T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// An image of whatever names and symbols.
+std::string elf_of(std::string names, const std::string& table) {
+  names.resize((names.size() + 7) / 8 * 8);
+  ElfImage image;
+  describe_file(image);
+  describe_symbols(image, names.size(), table.size() / sizeof(Elf64_Sym));
+  return bytes_of(image) + names + table;
+}
+
+Elf64_Sym function_at(std::uint64_t address, std::size_t name) {
+  Elf64_Sym entry{};
+  entry.st_name = static_cast<Elf64_Word>(name);
+  entry.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  entry.st_shndx = 1;
+  entry.st_value = address;
+  return entry;
+}
+
+std::string elf_with(std::initializer_list<Symbol> symbols) {
+  std::string names(1, '\0');
+  std::string table = bytes_of(Elf64_Sym{});
+  for (const Symbol& symbol : symbols) {
+    Elf64_Sym entry{};
+    entry.st_name = static_cast<Elf64_Word>(names.size());
+    entry.st_info = static_cast<unsigned char>(ELF64_ST_INFO(symbol.binding, symbol.type));
+    entry.st_shndx = symbol.section;
+    entry.st_value = symbol.address;
+    names += symbol.name + std::string(1, '\0');
+    table += bytes_of(entry);
+  }
+  return elf_of(std::move(names), table);
+}
+
+TEST(SymbolOffsetTest, IsWhereTheKernelMapsAFunctionOfThisProgramFrom) {
+  const Result<std::uint64_t> global =
+      symbol_offset(kThisProgram, "pex_global_function_of_this_test");
+  const Result<std::uint64_t> local =
+      symbol_offset(kThisProgram, "pex_local_function_of_this_test");
+
+  ASSERT_TRUE(global) << describe(global.error());
+  ASSERT_TRUE(local) << describe(local.error());
+  EXPECT_EQ(*global, mapped_offset(address_of(pex_global_function_of_this_test)));
+  EXPECT_EQ(*local, mapped_offset(address_of(pex_local_function_of_this_test)));
+}
+
+TEST(SymbolOffsetTest, FindsWhatAStrippedLibraryExports) {
+  void* const function = ::dlsym(RTLD_DEFAULT, "getaddrinfo");
+  ASSERT_NE(function, nullptr);
+  Dl_info library{};
+  ASSERT_NE(::dladdr(function, &library), 0);
+
+  const Result<std::uint64_t> offset = symbol_offset(library.dli_fname, "getaddrinfo");
+
+  ASSERT_TRUE(offset) << describe(offset.error());
+  EXPECT_EQ(*offset, mapped_offset(address_of(static_cast<char*>(function))));
+}
+
+TEST(SymbolOffsetTest, GoesByTheSegmentThatHoldsTheSymbol) {
+  const test::TempTree tree{{"program", elf_with({{"first", kSegmentAddress},
+                                                  {"inside", kSegmentAddress + 0x123},
+                                                  {"last", kSegmentAddress + kSegmentSize - 1}})}};
+
+  const std::string file = tree.path("program");
+
+  EXPECT_EQ(*symbol_offset(file, "first"), 0x200U);
+  EXPECT_EQ(*symbol_offset(file, "inside"), 0x323U);
+  EXPECT_EQ(*symbol_offset(file, "last"), 0x11ffU);
+}
+
+TEST(SymbolOffsetTest, PrefersTheGlobalOneOfSeveralAndElseTheFirst) {
+  const test::TempTree tree{{"program", elf_with({{"run", kSegmentAddress + 0x10, STB_LOCAL},
+                                                  {"run", kSegmentAddress + 0x20, STB_WEAK},
+                                                  {"run", kSegmentAddress + 0x30},
+                                                  {"aid", kSegmentAddress + 0x40, STB_LOCAL},
+                                                  {"aid", kSegmentAddress + 0x50, STB_LOCAL}})}};
+
+  const Result<std::uint64_t> global = symbol_offset(tree.path("program"), "run");
+  const Result<std::uint64_t> local = symbol_offset(tree.path("program"), "aid");
+
+  EXPECT_EQ(*global, 0x220U);
+  EXPECT_EQ(*local, 0x240U);
+}
+
+TEST(SymbolOffsetTest, FailsForWhatIsNotAFunctionOfTheFile) {
+  const test::TempTree tree{
+      {"program", elf_with({{"called", 0, STB_GLOBAL, STT_FUNC, SHN_UNDEF},
+                            {"variable", kSegmentAddress, STB_GLOBAL, STT_OBJECT},
+                            {"in_memory_only", kSegmentAddress + kSegmentSize},
+                            {"below", kSegmentAddress - 1}})}};
+
+  for (const char* symbol : {"called", "variable", "in_memory_only", "below", "absent", ""}) {
+    const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), symbol);
+
+    ASSERT_FALSE(offset) << symbol;
+    EXPECT_EQ(offset.error().code, ENOENT);
+    EXPECT_THAT(offset.error().attempted, HasSubstr("program"));
+    EXPECT_NE(offset.error().remedy, "");
+  }
+}
+
+TEST(SymbolOffsetTest, SuggestsTheNearestFunction) {
+  const Result<std::uint64_t> offset =
+      symbol_offset(kThisProgram, "pex_global_function_of_this_tset");
+
+  ASSERT_FALSE(offset);
+  EXPECT_EQ(offset.error().remedy, "did you mean 'pex_global_function_of_this_test'?");
+}
+
+TEST(SymbolOffsetTest, SaysThatAFileIsStripped) {
+  const test::TempTree tree{{"program", elf_with({})}};
+
+  const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "main");
+
+  ASSERT_FALSE(offset);
+  EXPECT_THAT(offset.error().remedy, HasSubstr("stripped"));
+}
+
+TEST(SymbolOffsetTest, FailsWithTheErrnoOfWhatIsNoProgram) {
+  const test::TempTree tree{{"folder/"}, {"empty"}, {"script", "#!/bin/sh\n"}};
+  ASSERT_EQ(::mkfifo(tree.path("fifo").c_str(), 0600), 0);
+  struct Row {
+    const char* file;
+    int code;
+  };
+  const Row rows[] = {
+      {"absent", ENOENT}, {"script/main", ENOTDIR}, {"folder", EISDIR},
+      {"empty", ENOEXEC}, {"script", ENOEXEC},      {"fifo", EINVAL},
+  };
+
+  for (const Row& row : rows) {
+    const Result<std::uint64_t> offset = symbol_offset(tree.path(row.file), "main");
+
+    ASSERT_FALSE(offset) << row.file;
+    EXPECT_EQ(offset.error().code, row.code) << row.file;
+    EXPECT_THAT(offset.error().attempted, HasSubstr(row.file));
+    const bool is_there = row.code != ENOENT && row.code != ENOTDIR;
+    EXPECT_EQ(offset.error().remedy, is_there ? "name a program or a shared library" : "");
+  }
+}
+
+TEST(SymbolOffsetTest, FindsANameThatIsTheEndOfAnother) {
+  const std::string names("\0do_exit\0", 9);
+  const test::TempTree tree{
+      {"program",
+       elf_of(names, bytes_of(Elf64_Sym{}) + bytes_of(function_at(kSegmentAddress + 0x10, 1)) +
+                         bytes_of(function_at(kSegmentAddress + 0x20, 4)))}};
+
+  EXPECT_EQ(*symbol_offset(tree.path("program"), "do_exit"), 0x210U);
+  EXPECT_EQ(*symbol_offset(tree.path("program"), "exit"), 0x220U);
+}
+
+TEST(SymbolOffsetTest, FindsNamesWhereverTheBlocksOfTheFileEnd) {
+  for (std::size_t before = 65'500; before < 65'560; ++before) {
+    std::string names(1, '\0');
+    names += std::string(before, 'x') + std::string(1, '\0');
+    const std::size_t place = names.size();
+    names += "wanted_function" + std::string(1, '\0');
+    const test::TempTree tree{
+        {"program", elf_of(names, bytes_of(function_at(kSegmentAddress, place)))}};
+
+    EXPECT_EQ(*symbol_offset(tree.path("program"), "wanted_function"), 0x200U) << before;
+    const Result<std::uint64_t> other = symbol_offset(tree.path("program"), "wanted_functoin");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().remedy, "did you mean 'wanted_function'?") << before;
+  }
+}
+
+TEST(SymbolOffsetTest, ReadsFilesOf32Bits) {
+  struct {
+    Elf32_Ehdr header{};
+    Elf32_Phdr segment{};
+    Elf32_Shdr sections[3]{};
+    Elf32_Sym symbols[2]{};
+    char names[8] = {'\0', 'm', 'a', 'i', 'n', '\0'};
+  } image;
+  const auto offset_of = [&](const void* part) {
+    return static_cast<Elf32_Off>(static_cast<const char*>(part) -
+                                  reinterpret_cast<const char*>(&image));
+  };
+  std::memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+  image.header.e_ident[EI_CLASS] = ELFCLASS32;
+  image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  image.header.e_phoff = offset_of(&image.segment);
+  image.header.e_phentsize = sizeof(Elf32_Phdr);
+  image.header.e_phnum = 1;
+  image.header.e_shoff = offset_of(&image.sections);
+  image.header.e_shentsize = sizeof(Elf32_Shdr);
+  image.header.e_shnum = 3;
+  image.segment.p_type = PT_LOAD;
+  image.segment.p_vaddr = 0x8000;
+  image.segment.p_offset = 0x300;
+  image.segment.p_filesz = 0x100;
+  image.sections[1].sh_type = SHT_STRTAB;
+  image.sections[1].sh_offset = offset_of(&image.names);
+  image.sections[1].sh_size = sizeof image.names;
+  image.sections[2].sh_type = SHT_SYMTAB;
+  image.sections[2].sh_offset = offset_of(&image.symbols);
+  image.sections[2].sh_size = sizeof image.symbols;
+  image.sections[2].sh_entsize = sizeof(Elf32_Sym);
+  image.sections[2].sh_link = 1;
+  image.symbols[1].st_name = 1;
+  image.symbols[1].st_info = ELF32_ST_INFO(STB_GLOBAL, STT_FUNC);
+  image.symbols[1].st_shndx = 1;
+  image.symbols[1].st_value = 0x8042;
+  const test::TempTree tree{{"program", bytes_of(image)}};
+
+  EXPECT_EQ(*symbol_offset(tree.path("program"), "main"), 0x342U);
+}
+
+// Files that were made to do harm
+
+/// The most memory, in kB, of a process of its own that looks for `symbol` in `file`. Without a
+/// file, what such a process takes in any case.
+long peak_memory_of_looking_for(const std::string& symbol, const std::string& file) {
+  ::malloc_trim(0);  // what this process has freed would be used without being counted
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!file.empty()) (void)symbol_offset(file, symbol);
+    ::_exit(0);
+  }
+  int status = 0;
+  rusage used{};
+  EXPECT_EQ(::wait4(child, &status, 0, &used), child);
+  EXPECT_EQ(status, 0);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  if (!file.empty()) {
+    std::cout << "CPU time: " << seconds(used.ru_utime) + seconds(used.ru_stime) << " s\n";
+  }
+  return used.ru_maxrss;
+}
+
+void expect_little_memory_for(const std::string& symbol, const std::string& file) {
+  const long more = peak_memory_of_looking_for(symbol, file) - peak_memory_of_looking_for("", "");
+  std::cout << "memory: " << more << " kB\n";
+  EXPECT_LT(more, 25'000) << "kB";
+}
+
+TEST(SymbolOffsetTest, TakesLittleForManySymbolsThatShareOneLongName) {
+  std::string table;
+  for (int i = 0; i < 20'000; ++i) table += bytes_of(function_at(kSegmentAddress, 1));
+  const std::string names = std::string(1, '\0') + std::string(100'000, 'a');
+  const test::TempTree tree{{"program", elf_of(names, table)}};
+
+  expect_little_memory_for("aaaaaaaaaaaaaaaaab", tree.path("program"));
+}
+
+TEST(SymbolOffsetTest, TakesLittleForMillionsOfNamesThatAreNearlyTheOne) {
+  std::string names(1, '\0');
+  std::string table;
+  for (int i = 0; i < 1'000'000; ++i) {
+    table += bytes_of(function_at(kSegmentAddress, names.size()));
+    names += std::string("almost_the_name_", 17);
+  }
+  for (int i = 0; i < 5'000'000; ++i) names += std::string("y", 2);
+  const test::TempTree tree{{"program", elf_of(names, table)}};
+
+  expect_little_memory_for("almost_the_name_of", tree.path("program"));
+  expect_little_memory_for("y", tree.path("program"));
+}
+
+/// A file of `size` bytes of which nearly all is a hole.
+void make_sparse(const std::string& file, const ElfImage& image, off_t size) {
+  std::ofstream{file} << bytes_of(image);
+  ASSERT_EQ(::truncate(file.c_str(), size), 0) << std::strerror(errno);
+}
+
+constexpr off_t kHuge = off_t{100} << 30;
+
+TEST(SymbolOffsetTest, RefusesTablesThatAreLargerThanThoseOfAnyProgram) {
+  const test::TempTree tree{{"folder/"}};
+  const std::string file = tree.path("program");
+  ElfImage image;
+  describe_file(image);
+  const std::uint64_t rest = kHuge / 4;
+  for (const auto& [names, symbols] :
+       {std::pair{rest, std::uint64_t{1}}, std::pair{64UL, rest / 24}}) {
+    describe_symbols(image, names, symbols);
+    make_sparse(file, image, kHuge);
+
+    expect_little_memory_for("main", file);
+    const Result<std::uint64_t> offset = symbol_offset(file, "main");
+    ASSERT_FALSE(offset);
+    EXPECT_EQ(offset.error().code, EFBIG);
+    EXPECT_THAT(offset.error().remedy, HasSubstr("0x"));
+  }
+}
+
+TEST(SymbolOffsetTest, ReadsABoundedNumberOfSectionsAndSegments) {
+  const test::TempTree tree{{"folder/"}};
+  const std::string file = tree.path("program");
+  ElfImage image;
+  describe_file(image);
+  describe_symbols(image, 64, 1);
+  image.header.e_shnum = 0;
+  image.header.e_phnum = PN_XNUM;
+  image.sections[0].sh_size = std::uint64_t{1} << 30;
+  image.sections[0].sh_info = 0xffff'ffff;
+  image.sections[2].sh_type = SHT_PROGBITS;
+  make_sparse(file, image, kHuge);
+
+  expect_little_memory_for("main", file);
+}
+
+TEST(SymbolOffsetTest, DoesNotBelieveSizesThatPointOutOfTheFile) {
+  struct Row {
+    const char* what;
+    std::function<void(ElfImage&)> change;
+  };
+  const Row rows[] = {
+      {"names end behind the file", [](ElfImage& i) { i.sections[1].sh_size = 1 << 29; }},
+      {"symbols end behind the file", [](ElfImage& i) { i.sections[2].sh_size = 1 << 28; }},
+      {"names begin behind the file", [](ElfImage& i) { i.sections[1].sh_offset = ~0ULL - 8; }},
+      {"symbols begin behind the file", [](ElfImage& i) { i.sections[2].sh_offset = ~0ULL - 8; }},
+      {"entries of one byte", [](ElfImage& i) { i.sections[2].sh_entsize = 1; }},
+      {"entries of no byte", [](ElfImage& i) { i.sections[2].sh_entsize = 0; }},
+      {"compressed names", [](ElfImage& i) { i.sections[1].sh_flags = SHF_COMPRESSED; }},
+      {"compressed symbols", [](ElfImage& i) { i.sections[2].sh_flags = SHF_COMPRESSED; }},
+      {"names in no section", [](ElfImage& i) { i.sections[2].sh_link = 0xffff'ffff; }},
+      {"names in the symbols", [](ElfImage& i) { i.sections[2].sh_link = 2; }},
+      {"sections behind the file", [](ElfImage& i) { i.header.e_shoff = ~0ULL - 8; }},
+      {"segments behind the file", [](ElfImage& i) { i.header.e_phoff = ~0ULL - 8; }},
+  };
+  const std::string names("\0main\0\0", 7);
+  const std::string table = bytes_of(function_at(kSegmentAddress, 1));
+  for (const Row& row : rows) {
+    std::string bytes = elf_of(names, table);
+    ElfImage image;
+    std::memcpy(&image, bytes.data(), sizeof image);
+    row.change(image);
+    bytes.replace(0, sizeof image, bytes_of(image));
+    const test::TempTree tree{{"program", bytes}};
+
+    expect_little_memory_for("other", tree.path("program"));
+    const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "other");
+    ASSERT_FALSE(offset) << row.what;
+    EXPECT_TRUE(offset.error().code == ENOENT || offset.error().code == EFBIG) << row.what;
+  }
+}
+
+RC_GTEST_PROP(SymbolOffsetTest, AnswersToAnyBytes, ()) {
+  std::string image = elf_with({{"main", kSegmentAddress}, {"exit", kSegmentAddress + 0x10}});
+  const auto changes = *rc::gen::container<std::vector<std::pair<std::size_t, char>>>(
+      rc::gen::pair(rc::gen::inRange<std::size_t>(0, image.size()), rc::gen::arbitrary<char>()));
+  for (const auto& [at, byte] : changes) image[at] = byte;
+  image.resize(*rc::gen::inRange<std::size_t>(0, image.size() + 1));
+  const test::TempTree tree{{"program", image}};
+
+  const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "main");
+
+  RC_ASSERT(offset.has_value() || offset.error().code != 0);
+}
+
+}  // namespace
+}  // namespace pex::events

@@ -1,0 +1,335 @@
+#include "history/activity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/events.h"
+#include "unit/exposition/snapshots.h"
+
+namespace pex::history {
+namespace {
+
+using collect::GroupRow;
+using collect::Snapshot;
+using exposition::cgroup_snapshot;
+using exposition::cpu_snapshot;
+using exposition::targets;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Optional;
+using Measure = Activity::Measure;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;  // of a clock, in counts
+
+auto about(double value) { return Optional(DoubleNear(value, 1e-3 * (1 + value))); }
+
+/// An Activity, and the snapshots of one plan with which it is fed.
+class Fed {
+ public:
+  explicit Fed(collect::ScopePlan plan) : scope_(std::move(plan)) {}
+
+  void feed_cgroups(seconds at, std::shared_ptr<const collect::TargetSet> set,
+                    const std::vector<std::uint64_t>& totals) {
+    feed(at, cgroup_snapshot(scope_, std::move(set), totals));
+  }
+  void feed_cpus(seconds at, const std::vector<std::uint64_t>& totals, int cpus = 1) {
+    std::vector<int> numbers;
+    for (int cpu = 0; cpu < cpus; ++cpu) numbers.push_back(cpu);
+    feed(at, cpu_snapshot(scope_, numbers, totals));
+  }
+  void feed(milliseconds at, Snapshot snapshot) {
+    if (!plan_) plan_ = snapshot.plan;
+    snapshot.plan = plan_;
+    activity.add(snapshot, Activity::Clock::time_point{} + seconds{1000} + at);
+  }
+  const collect::ScopePlan& scope() const { return scope_; }
+  void reload() { plan_.reset(); }
+
+  Activity activity;
+
+ private:
+  collect::ScopePlan scope_;
+  std::shared_ptr<const collect::CountingPlan> plan_;
+};
+
+collect::ScopePlan clock_alone() { return test::scope_plan({{"software", {"task-clock"}}}); }
+collect::ScopePlan core() { return test::scope_plan({{"core", {"cycles", "instructions"}}}); }
+
+TEST(ActivityTest, NothingIsKnownBeforeTheSecondPoint) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {7 * kSecond});
+
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cpus, std::nullopt);
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), IsEmpty());
+  EXPECT_THAT(fed.activity.ages(), IsEmpty());
+  EXPECT_EQ(fed.activity.recent(), Activity::Seconds{0});
+}
+
+TEST(ActivityTest, ACgroupUsesAsManyCpusAsItsTaskClockGainsSecondsInASecond) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a", "/b"}), {7 * kSecond, 0});
+  fed.feed_cgroups(seconds{10}, targets({"/a", "/b"}), {22 * kSecond, 0});
+
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(1.5));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/b").cpus, Optional(0.0));
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cycles, std::nullopt);
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/never seen").cpus, std::nullopt);
+}
+
+TEST(ActivityTest, MakesAPointEachFiveSecondsOfPollsThatAreNotQuiteOnTime) {
+  Fed fed{clock_alone()};
+  for (int poll = 0; poll <= 20; ++poll) {
+    const milliseconds late{poll % 2 == 0 ? 0 : -40};
+    fed.feed(seconds{poll} + late, cgroup_snapshot(fed.scope(), targets({"/a"}),
+                                                   {static_cast<std::uint64_t>(poll) * kSecond}));
+  }
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(about(1.008), about(0.992), about(1.008), about(0.992)));
+}
+
+TEST(ActivityTest, KeepsSixtyPointsHoweverLongItRuns) {
+  Fed fed{clock_alone()};
+  for (int point = 0; point <= 200; ++point) {
+    fed.feed_cgroups(seconds{5 * point}, targets({"/a"}),
+                     {static_cast<std::uint64_t>(point) * (point < 150 ? kSecond : 2 * kSecond)});
+  }
+
+  EXPECT_EQ(fed.activity.points_of_cgroup("/a", Measure::kCpuTime).size(), Activity::kPoints);
+  EXPECT_EQ(fed.activity.ages().size(), Activity::kPoints);
+  EXPECT_EQ(fed.activity.ages().front(), seconds{295});
+  EXPECT_EQ(fed.activity.ages().back(), seconds{0});
+  EXPECT_EQ(fed.activity.span(), seconds{300});
+}
+
+TEST(ActivityTest, RecentIsTheLastMinuteAlone) {
+  Fed fed{clock_alone()};
+  std::uint64_t total = 0;
+  for (int point = 0; point <= 24; ++point) {
+    fed.feed_cgroups(seconds{5 * point}, targets({"/a"}), {total});
+    total += point < 12 ? 5 * kSecond : 0;
+  }
+
+  EXPECT_EQ(fed.activity.recent(), seconds{60});
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, Optional(0.0));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime).front(), about(1));
+}
+
+TEST(ActivityTest, RecentIsOnePointWherePollsAreFarApart) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {0});
+  fed.feed_cgroups(seconds{600}, targets({"/a"}), {600 * kSecond});
+  fed.feed_cgroups(seconds{1200}, targets({"/a"}), {900 * kSecond});
+
+  EXPECT_EQ(fed.activity.recent(), seconds{600});
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(0.5));
+}
+
+TEST(ActivityTest, WhatHasNoValueIsUnknownAndNotZero) {
+  Fed fed{core()};
+  Snapshot starved = cgroup_snapshot(fed.scope(), targets({"/a"}), {0, 0});
+  starved.cgroup[0].rows[0].value = GroupRow::Value::kNone;
+  fed.feed(seconds{0}, starved);
+  fed.feed(seconds{5}, starved);
+  fed.feed_cgroups(seconds{10}, targets({"/a"}), {1000, 500});
+  fed.feed_cgroups(seconds{15}, targets({"/a"}), {6000, 9000});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCycles),
+              ElementsAre(std::nullopt, std::nullopt, about(1000)));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cycles, about(1000));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").instructions_per_cycle, about(1.7));
+}
+
+TEST(ActivityTest, InstructionsPerCycleAreUnknownWithoutCycles) {
+  Fed fed{core()};
+  fed.feed_cgroups(seconds{0}, targets({"/idle"}), {1000, 500});
+  fed.feed_cgroups(seconds{5}, targets({"/idle"}), {1000, 500});
+
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/idle").cycles, Optional(0.0));
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/idle").instructions_per_cycle, std::nullopt);
+}
+
+TEST(ActivityTest, TheHostIsTheSumOfItsCpusAndAsGoodAsTheWorst) {
+  Fed fed{core()};
+  fed.feed_cpus(seconds{0}, {0, 0, 0, 0}, 2);
+  fed.feed_cpus(seconds{5}, {5000, 10'000, 10'000, 5000}, 2);
+  EXPECT_THAT(fed.activity.recent_of_host().cycles, about(3000));
+  EXPECT_THAT(fed.activity.recent_of_host().instructions_per_cycle, about(1));
+
+  Snapshot lame = cpu_snapshot(fed.scope(), {0, 1}, {9000, 20'000, 20'000, 9000});
+  lame.cpu[0].rows[1].value = GroupRow::Value::kNone;
+  fed.feed(seconds{10}, lame);
+
+  EXPECT_THAT(fed.activity.points_of_host(Measure::kCycles),
+              ElementsAre(about(3000), std::nullopt));
+}
+
+TEST(ActivityTest, TheClockOfTheHostIsNotTakenForItsUse) {
+  Fed fed{clock_alone()};
+  fed.feed_cpus(seconds{0}, {0});
+  fed.feed_cpus(seconds{5}, {5 * kSecond});
+
+  EXPECT_EQ(fed.activity.recent_of_host().cpus, std::nullopt);
+}
+
+TEST(ActivityTest, TwoKindsOfCpusAreAddedUpAndTheSameEventTwiceIsNot) {
+  collect::ScopePlan plan =
+      test::scope_plan({{"big", {"cycles"}}, {"little", {"cycles"}}, {"again", {"cycles"}}});
+  plan.columns[0].event.labels = {{"pmu", "cpu_core"}};
+  plan.columns[1].event.labels = {{"pmu", "cpu_atom"}};
+  plan.columns[2].event.labels = {{"pmu", "cpu_core"}};
+  Fed fed{plan};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {0, 0, 0});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {5000, 10'000, 5000});
+
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cycles, about(3000));
+}
+
+TEST(ActivityTest, AGroupOfAnotherKindOfCpuDoesNotMakeARowUnknown) {
+  collect::ScopePlan plan = test::scope_plan({{"big", {"cycles"}}, {"little", {"cycles"}}});
+  plan.columns[0].event.labels = {{"pmu", "cpu_core"}};
+  plan.columns[1].event.labels = {{"pmu", "cpu_atom"}};
+  Fed fed{plan};
+  for (const std::uint64_t cycles : {std::uint64_t{0}, std::uint64_t{5000}}) {
+    Snapshot big = cpu_snapshot(fed.scope(), {0}, {cycles, 0});
+    big.cpu[1].rows[0].value = GroupRow::Value::kNotHere;
+    fed.feed(seconds{cycles / 1000}, big);
+  }
+
+  EXPECT_THAT(fed.activity.recent_of_host().cycles, about(1000));
+}
+
+TEST(ActivityTest, RowsOfEachCpuAreOneCgroup) {
+  Fed fed{clock_alone()};
+  for (const std::uint64_t total : {std::uint64_t{0}, 5 * kSecond}) {
+    Snapshot each_cpu =
+        cgroup_snapshot(fed.scope(), targets({"/a", "/a on CPU 1"}), {total, total / 2});
+    each_cpu.targets = targets({"/a"});
+    each_cpu.cgroup_rows = {{0, 0}, {0, 1}};
+    fed.feed(seconds{total / kSecond}, each_cpu);
+  }
+
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(1.5));
+}
+
+TEST(ActivityTest, ForgetsACgroupThatIsGoneAndDoesNotTakeItsNamesakeForIt) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a", "/b"}), {0, 0});
+  fed.feed_cgroups(seconds{5}, targets({"/a", "/b"}), {0, 5 * kSecond});
+  fed.feed_cgroups(seconds{10}, targets({"/a"}), {0});
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/b").cpus, std::nullopt);
+
+  collect::TargetSet namesake;
+  namesake.cgroups = {{3, "/a", nullptr}};  // another series than the first one's
+  fed.feed_cgroups(seconds{15}, std::make_shared<const collect::TargetSet>(namesake), {kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(std::nullopt, std::nullopt, about(0.2)));
+}
+
+TEST(ActivityTest, ACgroupThatIsNewCountsFromItsFirstMoment) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/old"}), {0});
+  fed.feed_cgroups(seconds{5}, targets({"/old"}), {0});
+  fed.feed_cgroups(seconds{10}, targets({"/old", "/brief"}), {0, kSecond / 4});
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/brief").cpus, about(0.05));
+
+  fed.feed_cgroups(seconds{15}, targets({"/old", "/brief"}), {0, kSecond / 4});
+  EXPECT_THAT(fed.activity.points_of_cgroup("/brief", Measure::kCpuTime),
+              ElementsAre(std::nullopt, about(0.05), Optional(0.0)));
+}
+
+TEST(ActivityTest, ACgroupThatIsMadeAnewUnderItsPathContinuesWithItsSeries) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {51 * kSecond});
+  collect::TargetSet anew = *targets({"/a"});
+  anew.cgroups[0].cgroup = std::make_shared<const cgroup::Cgroup>();
+  fed.feed_cgroups(seconds{10}, std::make_shared<const collect::TargetSet>(anew), {53 * kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(about(0.2), about(0.4)));
+}
+
+TEST(ActivityTest, WhatANewCgroupDidWithoutAValueStaysUnknown) {
+  Fed fed{core()};
+  fed.feed_cgroups(seconds{0}, targets({}), {});
+  Snapshot starved = cgroup_snapshot(fed.scope(), targets({"/new"}), {0, 0});
+  starved.cgroup[0].rows[0].value = GroupRow::Value::kNone;
+  fed.feed(seconds{5}, starved);
+  fed.feed_cgroups(seconds{10}, targets({"/new"}), {9000, 500});
+  fed.feed_cgroups(seconds{15}, targets({"/new"}), {10'000, 500});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/new", Measure::kCycles),
+              ElementsAre(std::nullopt, std::nullopt, about(200)));
+}
+
+TEST(ActivityTest, CgroupsThatAreCountedWhenItBeginsHaveNoPointOfTheTimeBefore) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {3600 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {3605 * kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
+}
+
+TEST(ActivityTest, ASumThatHasLostAPartTellsNothing) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {20 * kSecond});
+  fed.feed_cgroups(seconds{10}, targets({"/a"}), {25 * kSecond});
+
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+              ElementsAre(std::nullopt, about(1)));
+}
+
+TEST(ActivityTest, ANewPlanBeginsAnew) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {55 * kSecond});
+  fed.reload();
+  fed.feed_cgroups(seconds{6}, targets({"/a"}), {1});
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cpus, std::nullopt);
+
+  fed.feed_cgroups(seconds{11}, targets({"/a"}), {5 * kSecond});
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
+}
+
+TEST(ActivityTest, TellsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
+  collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}, {"software", {"task-clock"}}});
+  plan.groups[0].shares_pmu = true;
+  Fed fed{plan};
+  for (const int second : {0, 5, 10}) {
+    Snapshot turns = cgroup_snapshot(fed.scope(), targets({"/a", "/b"}), {0, 0, 0, 0});
+    for (GroupRow& row : turns.cgroup[0].rows) {
+      row.times = {.enabled = seconds{second}, .running = milliseconds{second * 250}};
+    }
+    fed.feed(seconds{second}, turns);
+  }
+
+  EXPECT_THAT(fed.activity.recent_running_ratio(Scope::kCgroup, 0), about(0.25));
+  EXPECT_EQ(fed.activity.recent_running_ratio(Scope::kCgroup, 1), std::nullopt);
+  EXPECT_EQ(fed.activity.recent_running_ratio(Scope::kCpu, 0), std::nullopt);
+}
+
+TEST(ActivityTest, TheTimeThatANewCgroupHadThePmuCountsFromItsFirstMoment) {
+  collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}});
+  plan.groups[0].shares_pmu = true;
+  Fed fed{plan};
+  fed.feed_cgroups(seconds{0}, targets({}), {});
+  Snapshot brief = cgroup_snapshot(fed.scope(), targets({"/brief"}), {1000});
+  brief.cgroup[0].rows[0].times = {.enabled = seconds{4}, .running = seconds{1}};
+  fed.feed(seconds{5}, brief);
+
+  EXPECT_THAT(fed.activity.recent_running_ratio(Scope::kCgroup, 0), about(0.25));
+}
+
+}  // namespace
+}  // namespace pex::history

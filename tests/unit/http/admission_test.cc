@@ -1,0 +1,323 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "http/server.h"
+#include "unit/access/certificates.h"
+#include "unit/http/few_descriptors.h"
+#include "unit/http/raw_client.h"
+#include "unit/http/server_fixture.h"
+#include "unit/http/tls_client.h"
+
+namespace pex::http {
+namespace {
+
+constexpr const char* kNeighbour = "127.0.0.2";  // another peer than 127.0.0.1
+constexpr const char* kHalf = "GET /hello HTTP/1.1\r\nHo";
+
+/// The server at its limit of connections.
+class AdmissionTest : public ServerTest {
+ protected:
+  /// With a long time before anybody stands still, unless the test says otherwise.
+  static Limits room_for(std::size_t connections, milliseconds stall_time = std::chrono::hours{1}) {
+    return {.max_connections = connections, .stall_time = stall_time};
+  }
+
+  /// As many as are in use then, each of which has sent `bytes`.
+  std::vector<RawClient> crowd(std::size_t size, const std::string& bytes = kHalf) {
+    std::vector<RawClient> clients;
+    for (std::size_t i = 0; i < size; ++i) {
+      clients.push_back(client());
+      clients.back().send(bytes);
+    }
+    await([&] { return connections() == size; });
+    return clients;
+  }
+
+  RawClient neighbour() { return RawClient{port(), "127.0.0.1", kNeighbour}; }
+
+  std::size_t connections() {
+    std::size_t open = 0;
+    on_loop([&] { open = server_->connections(); });
+    return open;
+  }
+
+  static void await(const std::function<bool()>& condition) {
+    const auto patience = std::chrono::steady_clock::now() + seconds{20};
+    while (!condition() && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+    EXPECT_TRUE(condition());
+  }
+
+  void await_status(unsigned status, const std::string& path) {
+    await([&] { return client().get(path).status == status; });
+  }
+
+  access::AccessSettings tls() const {
+    return {.tls = access::TlsSettings{.certificate = {.text = identity_.certificate()},
+                                       .key = {.text = identity_.key()}}};
+  }
+
+  test::Identity identity_{{.name = "server"}};
+};
+
+TEST_F(AdmissionTest, ClosesAClientThatHasBegunARequestAndStandsStill) {
+  start(room_for(4, kShort));
+  const std::vector<RawClient> half = crowd(4);
+
+  await_status(200, "/hello");
+
+  EXPECT_GE(troubles().stalled_closed, 1u);
+  EXPECT_EQ(troubles().peer_share, 0u);
+}
+
+TEST_F(AdmissionTest, TakesSingleBytesOfARequestForNoProgress) {
+  start(room_for(4, seconds{1}));
+  std::vector<RawClient> dripping = crowd(4);
+
+  await([&] {
+    for (RawClient& each : dripping) each.send("s");
+    return client().get("/hello").status == 200;
+  });
+
+  EXPECT_GE(troubles().stalled_closed, 1u);
+}
+
+TEST_F(AdmissionTest, ClosesAClientThatDoesNotTakeItsAnswer) {
+  start(room_for(4, kShort));
+  std::vector<RawClient> greedy = crowd(4, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
+
+  await_status(200, "/hello");
+
+  EXPECT_GE(troubles().stalled_closed, 1u);
+  EXPECT_TRUE(std::any_of(greedy.begin(), greedy.end(),
+                          [](RawClient& each) { return each.has_error_within(10'000); }));
+}
+
+TEST_F(AdmissionTest, ClosesAClientThatDoesNotEndItsHandshake) {
+  let_in(tls());
+  start(room_for(4, kShort));
+  const std::vector<RawClient> half = crowd(4, "\x16\x03\x01");
+
+  await([&] { return TlsClient{port()}.get("/hello").status == 200; });
+
+  EXPECT_GE(troubles().stalled_closed, 1u);
+}
+
+TEST_F(AdmissionTest, ClosesNobodyWhoWaitsForUsHoweverLongThatTakes) {
+  start(room_for(1, milliseconds{0}));
+  RawClient waiting = client();
+  ask_for_later(waiting);
+
+  EXPECT_EQ(client().get("/hello").status, 503u);
+
+  answer_later();
+  EXPECT_EQ(waiting.read_reply().status, 200u);
+}
+
+TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
+  start(room_for(4));
+  const std::vector<RawClient> crowd = this->crowd(4);
+
+  std::vector<RawClient> neighbours;
+  for (int i = 0; i < 2; ++i) {
+    neighbours.push_back(neighbour());
+    EXPECT_EQ(neighbours.back().get("/hello").status, 200u);
+  }
+  const unsigned beyond_share = neighbour().get("/hello").status;  // 2 of 4 are a share
+
+  EXPECT_EQ(beyond_share, 503u);
+  EXPECT_EQ(troubles().peer_share, 2u);
+  for (RawClient& each : neighbours) EXPECT_EQ(each.get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, TakesAShareFromWhoWaitsForUsOnlyWhereNobodyElseIsThere) {
+  start(room_for(3));
+  RawClient waiting = client();
+  ask_for_later(waiting);
+  const std::vector<RawClient> half = [&] {
+    std::vector<RawClient> clients;
+    for (int i = 0; i < 2; ++i) clients.push_back(client());
+    return clients;
+  }();
+  await([&] { return connections() == 3; });
+
+  EXPECT_EQ(neighbour().get("/hello").status, 200u);
+
+  answer_later();
+  EXPECT_EQ(waiting.read_reply().status, 200u);
+}
+
+TEST_F(AdmissionTest, TakesAShareFromAPeerThatKeepsTheHandlersBusy) {
+  start(room_for(2));
+  RawClient one = client();
+  RawClient two = client();
+  ask_for_later(one);
+  ask_for_later(two);
+
+  EXPECT_EQ(neighbour().get("/hello").status, 200u);
+  EXPECT_EQ(troubles().peer_share, 1u);
+}
+
+TEST_F(AdmissionTest, ServesAllOfOnePeerUpToTheLimit) {
+  start(room_for(64));
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 64; ++i) clients.push_back(client());
+
+  for (RawClient& each : clients) EXPECT_EQ(each.get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, AnswersForARefusedClientWhatNeedsNoLoginAndIsAtHand) {
+  start(room_for(4));
+  const std::vector<RawClient> crowd = this->crowd(4);
+
+  for (int i = 0; i < 50; ++i) {
+    RawClient probe = client();
+    const Reply reply = probe.get("/open");
+    EXPECT_EQ(reply.status, 200u);
+    EXPECT_EQ(reply.body, "open\n");
+    EXPECT_EQ(reply.header("connection"), "close");
+    EXPECT_TRUE(probe.is_closed_without_a_word());
+  }
+  RawClient asks_for_head = client();
+  asks_for_head.send("HEAD /open HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(asks_for_head.read_reply(/*with_body=*/false).status, 200u);
+  EXPECT_TRUE(asks_for_head.is_closed_without_a_word());
+  RawClient posts = client();
+  posts.send("POST /open HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(posts.read_reply().status, 503u);
+  EXPECT_EQ(client().get("/hello").status, 503u);
+  EXPECT_EQ(client().get("/nowhere").status, 503u);
+  EXPECT_EQ(troubles().connection_limit, 54u);
+}
+
+TEST_F(AdmissionTest, AnswersForARefusedClientOverTls) {
+  let_in(tls());
+  Limits limits = room_for(4);
+  limits.refused_timeout = seconds{20};  // however slow the handshakes are here
+  start(limits);
+  const std::vector<RawClient> crowd = this->crowd(4, "\x16");
+
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(TlsClient{port()}.get("/open").body, "open\n");
+  EXPECT_EQ(TlsClient{port()}.get("/hello").status, 503u);
+}
+
+TEST_F(AdmissionTest, KeepsOfManyRefusedClientsTheNewest) {
+  Limits limits = room_for(4);
+  limits.max_refusals = 8;
+  limits.refused_timeout = seconds{20};  // so that none goes for its silence
+  start(limits);
+  const std::vector<RawClient> crowd = this->crowd(4);
+  std::vector<RawClient> silent;
+  for (int i = 0; i < 100; ++i) silent.push_back(client());
+
+  EXPECT_EQ(client().get("/open").status, 200u);
+  EXPECT_LE(connections(), 4u + 8u);
+  EXPECT_EQ(silent.front().read_reply().status, 503u);
+}
+
+TEST_F(AdmissionTest, KeepsNoRefusedClientThatHasItsAnswerAndStaysInThePlaceOfANewOne) {
+  Limits limits = room_for(4);
+  limits.max_refusals = 8;
+  start(limits);
+  const std::vector<RawClient> crowd = this->crowd(4);
+  std::vector<RawClient> staying;
+
+  for (int i = 0; i < 100; ++i) {
+    staying.push_back(client());
+    EXPECT_EQ(staying.back().get("/open").status, 200u);
+  }
+
+  EXPECT_LE(connections(), 4u + 8u);
+}
+
+TEST_F(AdmissionTest, TellsASilentRefusedClientAfterAWhile) {
+  start(room_for(1));
+  const std::vector<RawClient> crowd = this->crowd(1);
+
+  RawClient silent = client();
+  EXPECT_EQ(silent.read_reply().status, 503u);
+  EXPECT_TRUE(silent.is_closed_without_a_word());
+}
+
+TEST_F(AdmissionTest, ClosesFirstWhoHasItsLastAnswerAndDoesNotLeave) {
+  start(room_for(4));
+  std::vector<RawClient> staying = crowd(4, "nonsense\r\n\r\n");
+  for (RawClient& each : staying) ASSERT_EQ(each.read_reply().status, 400u);
+
+  EXPECT_EQ(client().get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, AnswersHealthAndRefusesTheRestWhileDescriptorsAreOut) {
+  start(room_for(512));
+  RawClient earlier = client();
+  ASSERT_EQ(earlier.get("/hello").status, 200u);
+  RawClient probe = RawClient::unconnected();
+  RawClient scraper = RawClient::unconnected();
+  {
+    const FewDescriptors few{0};
+
+    probe.connect_to(port());
+    EXPECT_EQ(probe.get("/open").status, 200u);
+    scraper.connect_to(port());
+    EXPECT_EQ(scraper.get("/hello").status, 503u);
+    EXPECT_EQ(earlier.get("/hello").status, 200u);
+    EXPECT_GE(troubles().accept_error, 2u);
+  }
+
+  EXPECT_EQ(client().get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, ClosesWhoStandsStillForANewClientWhileDescriptorsAreOut) {
+  start(room_for(512, milliseconds{0}));
+  RawClient idle = client();
+  ASSERT_EQ(idle.get("/hello").status, 200u);
+  RawClient scraper = RawClient::unconnected();
+
+  const FewDescriptors few{0};
+  scraper.connect_to(port());
+
+  EXPECT_EQ(scraper.get("/hello").status, 200u);
+  EXPECT_TRUE(idle.is_closed_without_a_word());
+}
+
+TEST_F(AdmissionTest, ClosesNobodyWhileDescriptorsAreOutAndNobodyComes) {
+  start(room_for(512, milliseconds{0}));
+  RawClient first = client();
+  RawClient idle = client();
+  ASSERT_EQ(idle.get("/hello").status, 200u);
+
+  const FewDescriptors few{0};
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(idle.get("/hello").status, 200u);
+
+  EXPECT_EQ(troubles().accept_error, 0u);
+}
+
+TEST_F(AdmissionTest, ReportsTheConnectionLimitAndWhoHasMostConnections) {
+  std::atomic<int> told = 0;
+  on_connection_limit_ = [&] { ++told; };
+  start(room_for(4));
+  const std::vector<RawClient> crowd = this->crowd(4);
+  ASSERT_EQ(told, 0);
+
+  EXPECT_EQ(client().get("/open").status, 200u);
+
+  EXPECT_EQ(told, 1);
+  on_loop([&] {
+    const auto busiest = server_->busiest_peer();
+    ASSERT_TRUE(busiest);
+    EXPECT_EQ(busiest->peer, "127.0.0.1");
+    EXPECT_EQ(busiest->connections, 4u);
+  });
+}
+
+}  // namespace
+}  // namespace pex::http

@@ -1,0 +1,133 @@
+#include "http/fetch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <string>
+
+#include "http/listener.h"
+#include "support/temp_tree.h"
+#include "unit/access/certificates.h"
+#include "unit/http/server_fixture.h"
+
+namespace pex::http {
+namespace {
+
+using test::Identity;
+using testing::HasSubstr;
+
+/// Against a real server in another thread.
+class FetchTest : public ServerTest {
+ protected:
+  std::string here() { return "127.0.0.1:" + std::to_string(port()); }
+};
+
+TEST_F(FetchTest, GetsStatusAndBody) {
+  start();
+
+  const auto fetched = fetch({here()}, "/hello", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_EQ(fetched->status, 200u);
+  EXPECT_EQ(fetched->body, "hello\n");
+}
+
+TEST_F(FetchTest, AnAnswerThatIsNoYesIsAnAnswer) {
+  start();
+
+  const auto fetched = fetch({here()}, "/no-such-path", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_EQ(fetched->status, 404u);
+}
+
+TEST_F(FetchTest, AnAddressWithoutAHostIsThisMachine) {
+  start({}, {.addresses = {":0"}});
+
+  const auto fetched = fetch({":" + std::to_string(port())}, "/hello", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_EQ(fetched->status, 200u);
+}
+
+TEST_F(FetchTest, ReachesAUnixSocket) {
+  test::TempTree tree;
+  const std::string address = "unix:" + tree.path("socket");
+  start({}, {.addresses = {address}});
+
+  const auto fetched = fetch({address}, "/hello", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_EQ(fetched->body, "hello\n");
+}
+
+TEST_F(FetchTest, TakesAnyCertificateOfAServerThatSpeaksTls) {
+  const Identity expired{{.name = "other", .valid_from = -7200, .valid_until = -3600}};
+  let_in({.tls = access::TlsSettings{.certificate = {.text = expired.certificate()},
+                                     .key = {.text = expired.key()}}});
+  start();
+
+  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_EQ(fetched->body, "hello\n");
+}
+
+TEST_F(FetchTest, FailsWithAServerThatDoesNotSpeakTls) {
+  start();
+
+  const auto fetched = fetch({here(), /*tls=*/true}, "/hello", seconds{10});
+
+  ASSERT_FALSE(fetched);
+  EXPECT_THAT(fetched.error().attempted, HasSubstr("over TLS"));
+}
+
+TEST_F(FetchTest, ReadsNoMoreThanItsBound) {
+  start();
+
+  const auto fetched = fetch({here()}, "/big", seconds{10});
+
+  ASSERT_TRUE(fetched) << describe(fetched.error());
+  EXPECT_LE(fetched->body.size(), 64u * 1024);
+  EXPECT_GT(fetched->body.size(), 60u * 1024);
+}
+
+TEST_F(FetchTest, DoesNotWaitLongerThanItsPatience) {
+  const auto silent = open_listener("127.0.0.1:0");  // takes connections, and never answers
+  ASSERT_TRUE(silent) << describe(silent.error());
+  const std::string address = "127.0.0.1:" + std::to_string(silent->port);
+
+  for (const bool tls : {false, true}) {
+    const auto fetched = fetch({address, tls}, "/hello", kShort);
+
+    ASSERT_FALSE(fetched);
+    EXPECT_EQ(fetched.error().code, ETIMEDOUT);
+  }
+}
+
+TEST_F(FetchTest, SaysThatNobodyListens) {
+  std::string address;
+  {
+    const auto gone = open_listener("127.0.0.1:0");
+    ASSERT_TRUE(gone) << describe(gone.error());
+    address = "127.0.0.1:" + std::to_string(gone->port);
+  }
+
+  const auto fetched = fetch({address}, "/hello", seconds{10});
+
+  ASSERT_FALSE(fetched);
+  EXPECT_EQ(fetched.error().code, ECONNREFUSED);
+  EXPECT_THAT(describe(fetched.error()), HasSubstr("ask " + address + " for /hello"));
+}
+
+TEST_F(FetchTest, SaysWhatIsNoAddress) {
+  for (const char* const address : {"nonsense", "unix:", "host:99999", "::1:80"}) {
+    EXPECT_FALSE(fetch({address}, "/hello", seconds{10})) << address;
+  }
+}
+
+}  // namespace
+}  // namespace pex::http

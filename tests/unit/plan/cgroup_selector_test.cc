@@ -1,0 +1,244 @@
+#include "plan/cgroup_selector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+
+namespace pex::plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+/// What an operator has written behind "cgroups:", which starts on line 3.
+config::Cgroups cgroups(const std::string& yaml) {
+  const config::Loaded loaded = config::load_text(
+      "groups: [{name: a, events: [x], scope: cgroup}]\ncgroups:\n" + yaml, "c.yaml");
+  for (const Error& error : loaded.mistakes) ADD_FAILURE() << describe(error);
+  return loaded.config.cgroups;
+}
+
+ChosenCgroups choice(const std::string& yaml) {
+  Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(cgroups(yaml));
+  if (chosen) return *chosen;
+  for (const Error& error : chosen.error()) ADD_FAILURE() << describe(error);
+  return {};
+}
+
+std::vector<std::string> mistakes(const std::string& yaml) {
+  std::vector<std::string> all;
+  const Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(cgroups(yaml));
+  if (chosen) return all;
+  for (const Error& error : chosen.error()) all.push_back(describe(error));
+  return all;
+}
+
+TEST(CgroupChoiceTest, SelectsByPatternsOfBothKinds) {
+  const cgroup::Selection selection =
+      choice("  include: [/a/*, 're:/b/.*']\n  exclude: [/a/x, 're:/b/.*[.]mount']\n").selection;
+
+  EXPECT_TRUE(selection.matches("/a/1"));
+  EXPECT_TRUE(selection.matches("/b/1/2"));
+  EXPECT_FALSE(selection.matches("/a/x"));
+  EXPECT_FALSE(selection.matches("/b/1.mount"));
+}
+
+TEST(CgroupChoiceTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
+  const cgroup::Selection by_default = choice("  max: 1\n").selection;
+  const cgroup::Selection asked = choice("  hierarchy: all\n  helpers: true\n").selection;
+
+  EXPECT_TRUE(by_default.leaves);
+  EXPECT_FALSE(by_default.helpers);
+  EXPECT_FALSE(asked.leaves);
+  EXPECT_TRUE(asked.helpers);
+}
+
+TEST(CgroupChoiceTest, GivesTheLabelsOfTheRules) {
+  const cgroup::LabelRules labels = choice(
+                                        "  labels:\n"
+                                        "    - match: 're:/system[.]slice/(.+)-db[.]service'\n"
+                                        "      set: {team: $1, tier: db}\n"
+                                        "    - {match: /**, set: {team: none}}\n")
+                                        .labels;
+
+  EXPECT_THAT(labels.labels_of("/system.slice/shop-db.service"),
+              ElementsAre(Pair("team", "shop"), Pair("tier", "db")));
+  EXPECT_THAT(labels.labels_of("/a"), ElementsAre(Pair("team", "none")));
+}
+
+TEST(CgroupChoiceTest, TellsAllMistakesInTheOrderOfTheFile) {
+  EXPECT_THAT(
+      mistakes("  labels:\n"
+               "    - match: 're:/(a'\n"
+               "      set: {cgroup: x, team: $}\n"
+               "    - match: 're:/(a)'\n"
+               "      set: {team: $2, tier: $1}\n"
+               "    - match: /a/*\n"
+               "      set: {team: \"$1\"}\n"
+               "  exclude: ['re:/a(?!b)']\n"
+               "  include: [/a, 're:system.slice/.*', /b/]\n"),
+      ElementsAre(
+          "c.yaml:4:14: cgroups.labels[0].match: 're:/(a' is not a regular expression: missing ): "
+          "/(a. Remedy: add a ')', or write \\( for the character",
+          "c.yaml:5:21: cgroups.labels[0].set.cgroup: 'cgroup' is a label of the exporter's own. "
+          "Remedy: give it another name",
+          "c.yaml:5:30: cgroups.labels[0].set.team: '$' holds a '$' that stands for nothing. "
+          "Remedy: write $1 to $9 for a group, $0 for the whole path, $$ for a dollar",
+          "c.yaml:7:19: cgroups.labels[1].set.team: '$2' holds $2, and its pattern has one group. "
+          "Remedy: put what it stands for in parentheses, in a pattern that starts with re:",
+          "c.yaml:9:19: cgroups.labels[2].set.team: '$1' holds $1, and its pattern has no groups. "
+          "Remedy: put what it stands for in parentheses, in a pattern that starts with re:",
+          "c.yaml:10:13: cgroups.exclude[0]: 're:/a(?!b)' is not a regular expression: invalid "
+          "perl "
+          "operator: (?!. Remedy: RE2 cannot look ahead or behind; leave out with 'exclude' "
+          "instead",
+          "c.yaml:11:17: cgroups.include[1]: 're:system.slice/.*' matches no path, as each starts "
+          "with '/'. Remedy: start it with '/', or with '.*/' for any depth",
+          "c.yaml:11:39: cgroups.include[2]: '/b/' matches no path, as no name between slashes is "
+          "empty. Remedy: remove the '/' that is too many"));
+}
+
+TEST(CgroupChoiceTest, KeepsToOneLineWhateverThePatternIs) {
+  config::Cgroups hostile;
+  hostile.include = {{"re:/[\n\x1b" + std::string(1000, 'a'), {"c.yaml", 1, 2, "k"}}};
+
+  const Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(hostile);
+
+  ASSERT_FALSE(chosen);
+  ASSERT_EQ(chosen.error().size(), 1U);
+  EXPECT_EQ(describe(chosen.error().front()),
+            "c.yaml:1:2: k: 're:/[\\n\\x1b" + std::string(53, 'a') +
+                "...' is not a regular expression: missing ]. Remedy: add a ']', or write \\[ for "
+                "the character");
+}
+
+TEST(CgroupChoiceTest, LeavesTheExportersOwnLabelsAlone) {
+  for (const char* label :
+       {"cgroup",    "cpu",          "core",      "die",       "package", "node",
+        "pmu",       "group",        "event",     "domain",    "pod",     "namespace",
+        "container", "container_id", "pod_uid",   "qos_class", "runtime", "unit",
+        "slice",     "machine",      "slurm_job", "le",        "quantile"}) {
+    const std::string name = label;
+    EXPECT_THAT(mistakes("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
+                ElementsAre("c.yaml:3:" + std::to_string(32 + name.size()) +
+                            ": cgroups.labels[0].set." + name + ": '" + name +
+                            "' is a label of the exporter's own. Remedy: give it another name"));
+  }
+  EXPECT_THAT(mistakes("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
+}
+
+const std::string kId(64, 'c');
+const std::string kTask(32, 'd');
+
+TEST(DefaultSelectionTest, TakesServicesContainersAndMachinesOfEveryLayout) {
+  const cgroup::Selection selection = choice("  max: 1\n").selection;
+  const std::string uid = "0f2a1b3c_4d5e_6789_abcd_ef0123456789";
+  const std::string user = "/user.slice/user-1000.slice/user@1000.service";
+  const std::string paths[] = {
+      // systemd
+      "/init.scope",
+      "/system.slice/cron.service",
+      "/system.slice/system-getty.slice/getty@tty1.service",
+      "/a.slice/a-b.slice/a-b-c.slice/web.service",
+      "/system.slice/run-u12.scope",
+      "/user.slice/user-1000.slice/session-3.scope",
+      user,
+      // kubelet, systemd driver
+      "/kubepods.slice/kubepods-pod" + uid + ".slice/cri-containerd-" + kId + ".scope",
+      "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + uid + ".slice/crio-" +
+          kId + ".scope",
+      "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + uid + ".slice/docker-" +
+          kId + ".scope",
+      "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" + uid +
+          ".slice/cri-containerd-" + kId + ".scope",
+      // kubelet, cgroupfs driver
+      "/kubepods/pod" + uid + "/" + kId,
+      "/kubepods/burstable/pod" + uid + "/" + kId,
+      "/kubepods/besteffort/pod" + uid + "/crio-" + kId,
+      // containerd without a slice
+      "/kubepods-burstable-pod" + uid + ".slice:cri-containerd:" + kId,
+      "/system.slice/containerd.service/kubepods-pod" + uid + ".slice:cri-containerd:" + kId,
+      // containers that run containers
+      "/docker/" + kId + "/kubepods/burstable/pod" + uid + "/" + kId,
+      "/system.slice/docker-" + kId + ".scope/kubelet.slice/kubelet-kubepods.slice/x.slice/" +
+          "cri-containerd-" + kId + ".scope",
+      "/docker/" + kId + "/docker/" + kId,
+      // Docker, Podman, nerdctl, Kata
+      "/docker/" + kId,
+      "/system.slice/docker-" + kId + ".scope",
+      "/system.slice/nerdctl-" + kId + ".scope",
+      "/default/" + kId,
+      "/machine.slice/libpod-" + kId + ".scope",
+      "/machine.slice/machine-libpod_pod_" + kId + ".slice/libpod-" + kId + ".scope",
+      "/libpod_parent/libpod-" + kId,
+      user + "/user.slice/libpod-" + kId + ".scope",
+      "/system.slice/web.service/libpod-payload-" + kId,
+      "/kubepods/pod" + uid + "/kata_" + kId,
+      // machines
+      "/machine.slice/machine-qemu\\x2d1\\x2dweb.scope",
+      "/machine.slice/systemd-nspawn@web.service",
+      "/machine.slice/machine-web.scope",
+      "/machine/qemu-1-web.libvirt-qemu",
+      "/machine/shop.partition/qemu-1-web.libvirt-qemu",
+      "/qemu.slice/101.scope",
+      "/lxc/101",
+      "/lxc.payload/web",
+      "/lxc.payload.web",
+      // Slurm
+      "/system.slice/slurmstepd.scope/job_8",
+      "/system.slice/n1_slurmstepd.scope/job_8",
+      "/slurm/uid_1000/job_8",
+      "/slurm_n1/uid_1000/job_8",
+      // ECS
+      "/ecs/" + kTask + "/" + kId,
+      "/ecs/web/" + kTask + "/" + kId,
+      "/ecs/" + kTask + "/" + kTask + "-1234567890",
+      "/ecstasks.slice/ecstasks-" + kTask + ".slice/docker-" + kId + ".scope",
+  };
+
+  for (const std::string& path : paths) EXPECT_TRUE(selection.matches(path)) << path;
+}
+
+TEST(DefaultSelectionTest, TakesNoSlicesPartsOrHelpers) {
+  const cgroup::Selection selection = choice("  max: 1\n").selection;
+  const std::string paths[] = {
+      "/",
+      "/system.slice",
+      "/user.slice/user-1000.slice",
+      "/dev-hugepages.mount",
+      "/system.slice/tmp.mount",
+      "/system.slice/swap.swap",
+      // what a service, session or container does with cgroups of its own
+      "/user.slice/user-1000.slice/user@1000.service/app.slice/firefox.service",
+      "/user.slice/user-1000.slice/user@1000.service/init.scope",
+      "/system.slice/docker-" + kId + ".scope/init.scope",
+      "/lxc.payload.web/system.slice/cron.service",
+      "/machine.slice/libpod-" + kId + ".scope/container",
+      "/machine.slice/systemd-nspawn@web.service/payload",
+      "/machine.slice/machine-qemu\\x2d1\\x2dweb.scope/libvirt/vcpu0",
+      // groups of containers
+      "/kubepods",
+      "/kubepods.slice/kubepods-burstable.slice",
+      "/kubepods/burstable/pod0f2a1b3c-4d5e-6789-abcd-ef0123456789",
+      "/machine.slice/machine-libpod_pod_" + kId + ".slice",
+      "/docker",
+      "/lxc",
+      "/ecs/" + kTask,
+      "/slurm/uid_1000",
+      "/slurm/uid_1000/job_8/step_0",
+      // helpers
+      "/kubepods.slice/kubepods-podx.slice/crio-conmon-" + kId + ".scope",
+      "/machine.slice/libpod-conmon-" + kId + ".scope",
+      "/lxc.monitor.web",
+  };
+
+  for (const std::string& path : paths) EXPECT_FALSE(selection.matches(path)) << path;
+}
+
+}  // namespace
+}  // namespace pex::plan

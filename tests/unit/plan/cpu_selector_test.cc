@@ -1,0 +1,169 @@
+#include "plan/cpu_selector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "plan/load_plan.h"
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::plan {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// CPUs 0 to 7 are online, 2 and 3 isolated.
+class CpuChoiceTest : public testing::Test {
+ protected:
+  Result<LeftOutCpus, std::vector<Error>> choose(const std::string& cpus,
+                                                 const std::string& of_group = "{}") {
+    const config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
+    EXPECT_THAT(loaded.mistakes, IsEmpty());
+    return choose_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
+  }
+
+  static std::string text(const std::string& cpus, const std::string& of_group) {
+    return "cpus: " + cpus +
+           "\ngroups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup], cpus: " + of_group +
+           "}\n  - {name: other, events: [task-clock], scope: cpu}\n";
+  }
+
+  std::vector<std::string> mistakes(const std::string& cpus, const std::string& of_group = "{}") {
+    std::vector<std::string> lines;
+    const auto chosen = choose(cpus, of_group);
+    if (chosen) return lines;
+    for (const Error& error : chosen.error()) lines.push_back(describe(error));
+    return lines;
+  }
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0-7\n"},
+                       {"sys/devices/system/cpu/isolated", "2-3\n"},
+                       {"sys/devices/system/cpu/nohz_full", "(null)\n"},
+                       {"cgroup/cgroup.controllers", ""}};
+  const host::HostRoots roots_{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
+};
+
+TEST_F(CpuChoiceTest, LeavesOutWhatTheKernelKeepsAndWhatIsNamed) {
+  EXPECT_THAT(choose("{exclude: [isolated, nohz_full, \"5,2\"]}")->everywhere,
+              ElementsAre(2, 3, 5));
+  EXPECT_THAT(choose("{exclude: [nohz_full]}")->everywhere, IsEmpty());
+}
+
+TEST_F(CpuChoiceTest, LeavesOutMoreOfAGroup) {
+  const auto left_out = choose("{exclude: [isolated]}", "{exclude: [\"3-4\"]}");
+
+  EXPECT_THAT(left_out->of("core"), ElementsAre(4));
+  EXPECT_THAT(left_out->of("other"), IsEmpty());
+}
+
+TEST_F(CpuChoiceTest, KnowsNoIsolatedCpusWhereTheKernelHasNoSuchFile) {
+  tree_.remove("sys/devices/system/cpu/isolated");
+
+  EXPECT_THAT(choose("{exclude: [isolated]}")->everywhere, IsEmpty());
+}
+
+TEST_F(CpuChoiceTest, MayNameCpusThatAreNotThere) {
+  EXPECT_THAT(choose("{exclude: [\"100-101\"]}")->everywhere, ElementsAre(100, 101));
+}
+
+TEST_F(CpuChoiceTest, RefusesWhatIsNoListWithItsPlace) {
+  EXPECT_THAT(mistakes("{exclude: [\"5-2\"]}"),
+              ElementsAre(HasSubstr("c.yaml:1:18: cpus.exclude[0]: '5-2' is not a list of CPUs")));
+}
+
+TEST_F(CpuChoiceTest, RefusesToLeaveNoCpuWithThePlace) {
+  EXPECT_THAT(mistakes("{exclude: [\"0-7\"]}"),
+              ElementsAre(HasSubstr("c.yaml:1:7: cpus: no CPU is left: 0-7 are online")));
+  EXPECT_THAT(mistakes("{exclude: [isolated]}", "{exclude: [\"0-1,4-7\"]}"),
+              ElementsAre(HasSubstr("c.yaml:3:64: groups[0].cpus: no CPU is left")));
+}
+
+/// LoadedPlan and counted over a scripted kernel.
+class LeftOutCpusTest : public CpuChoiceTest {
+ protected:
+  Result<LoadedPlan, std::vector<Error>> plan(const std::string& cpus,
+                                              const std::string& of_group) {
+    config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
+    return plan_for_machine(std::move(loaded.config), roots_, kernel_);
+  }
+
+  test::ScriptedKernel kernel_;
+};
+
+TEST_F(LeftOutCpusTest, AreNeitherTriedNorCounted) {
+  const auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
+
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(planned->cpus->online, ElementsAre(6, 7));
+  EXPECT_THAT(planned->cpus->left_out, ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(kernel_.opened_groups(), Contains("cpu7 cycles"));
+  EXPECT_THAT(kernel_.opened_groups(), Contains("cpu6 task-clock"));
+  for (const std::string& group : kernel_.opened_groups()) {
+    EXPECT_TRUE(group.starts_with("cpu7 ") || group == "cpu6 task-clock") << group;
+  }
+}
+
+TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
+  const auto all = plan("{}", "{}");
+  const auto one = plan("{exclude: [\"0-6\"]}", "{}");
+  const auto one_of_group = plan("{}", "{exclude: [\"0-6\"]}");
+  const auto events_of_cgroup = [](const LoadedPlan& planned) {
+    return collect::need_of(planned.plan.counting, *planned.cpus).cgroup_events;
+  };
+
+  EXPECT_EQ(8 * events_of_cgroup(*one), events_of_cgroup(*all));
+  EXPECT_LT(events_of_cgroup(*one_of_group), events_of_cgroup(*all));
+}
+
+TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
+  const host::HostRoots roots = roots_;
+  auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
+  test::ScriptedKernel counting_kernel;
+  Result<Counting> counting = start_counting(std::move(*planned), roots, counting_kernel);
+  std::promise<std::shared_ptr<const collect::Snapshot>> polled;
+
+  counting->collector->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });
+  const auto snapshot = polled.get_future().get();
+
+  EXPECT_THAT(
+      counting_kernel.open_groups(),
+      ElementsAre("cpu6 dummy", "cpu6 task-clock", "cpu7 cycles", "cpu7 dummy", "cpu7 task-clock"));
+  const auto& rows = snapshot->rows_of(Aggregation::kCpu);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(snapshot->cpu[0].rows[0].value, collect::GroupRow::Value::kNotHere);
+  EXPECT_EQ(snapshot->cpu[0].rows[1].value, collect::GroupRow::Value::kKnown);
+  EXPECT_FALSE(collect::lacks_coverage(snapshot->cpu[0].rows[0]));
+}
+
+TEST(LeftOutPmuTest, IsNotCountedAndSaysWhy) {
+  test::ScriptedKernel kernel;
+  config::Loaded loaded =
+      config::load_text("groups: [{name: core, events: [cycles], scope: cpu}]\n", "c.yaml");
+  const host::HostRoots roots = test::machine("intel_hybrid");
+  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
+  const std::vector<int> online = *host::online_cpus(roots);
+  std::vector<int> all_atoms = resolver->pmus().find("cpu_atom")->cpus;
+
+  const Plan plan = make_plan(loaded.config, *resolver, kernel, online, nullptr, {all_atoms, {}});
+
+  for (const collect::GroupPlan& group : plan.counting.cpu.groups) EXPECT_NE(group.pmu, "cpu_atom");
+  EXPECT_THAT(test::groups_of(plan.counting.cpu), Contains(HasSubstr("cpu_core")));
+  for (const std::string& group : kernel.opened_groups()) {
+    for (const int atom : all_atoms) {
+      EXPECT_FALSE(group.starts_with("cpu" + std::to_string(atom) + " ")) << group;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pex::plan

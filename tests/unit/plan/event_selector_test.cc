@@ -1,0 +1,613 @@
+#include "plan/event_selector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::plan {
+namespace {
+
+using test::mistakes_of;
+using test::plan_on;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+/// One group of scope cpu with one entry, and perhaps more keys.
+std::string group_of(const std::string& entry, const std::string& keys = {}) {
+  return "  - {name: core, scope: cpu, events: [" + entry + "]" + (keys.empty() ? "" : ", ") +
+         keys + "}";
+}
+
+/// The only event that is published.
+events::EventIdentity published(const Plan& plan) {
+  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
+  return plan.counting.cpu.columns.empty() ? events::EventIdentity{}
+                                           : plan.counting.cpu.columns.front().event;
+}
+
+TEST(EventChoiceTest, SaysWhereInItsTextAMistakeIs) {
+  struct Row {
+    const char* event;
+    const char* mistake;
+  };
+  const Row rows[] = {
+      {"instuctions",
+       "c.yaml:2:39: groups[0].events[0]: there is no event 'instuctions'. Remedy: did you mean "
+       "'instructions'?"},
+      {"'cycles,instuctions'",
+       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,instuctions': there is no "
+       "event 'instuctions'. Remedy: did you mean 'instructions'?"},
+      {"'{cycles,instuctions}:u'",
+       "c.yaml:2:39: groups[0].events[0]: at character 9 of '{cycles,instuctions}:u': there is no "
+       "event 'instuctions'. Remedy: did you mean 'instructions'?"},
+      {"'cycles,,branches'",
+       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,,branches': "},
+      {"'cpu/event=0x3c,umask=/'",
+       "c.yaml:2:39: groups[0].events[0]: at character 22 of 'cpu/event=0x3c,umask=/': a number is "
+       "missing before '/'. Remedy: "},
+      {"'task-clock:u'",
+       "c.yaml:2:39: groups[0].events[0]: 'task-clock:u': the kernel ignores modifiers of this "
+       "event. Remedy: write 'task-clock'"},
+      {"'cycles,page-faults:G'",
+       "c.yaml:2:39: groups[0].events[0]: at character 8 of 'cycles,page-faults:G': "
+       "'page-faults:G': the kernel ignores H, G and I of this event. Remedy: write "
+       "'page-faults'"},
+  };
+
+  for (const Row& row : rows) {
+    const Plan wrong = plan_on("", group_of(row.event));
+
+    EXPECT_THAT(mistakes_of(wrong), ElementsAre(StartsWith(row.mistake))) << row.event;
+  }
+}
+
+TEST(EventChoiceTest, TellsAllThatIsWrong) {
+  const Plan wrong = plan_on("",
+                             "  - {name: core, events: [cycels, 'branches:', cycles], scope: cpu}\n"
+                             "  - {name: more, events: [instuctions], scope: cgroup}");
+
+  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("c.yaml:2:27: groups[0].events[0]"),
+                                              HasSubstr("c.yaml:2:35: groups[0].events[1]"),
+                                              HasSubstr("c.yaml:3:27: groups[1].events[0]")));
+}
+
+TEST(EventChoiceTest, WhatThisMachineDoesNotKnowIsNoMistake) {
+  struct Row {
+    const char* machine;
+    const char* event;
+    const char* name;  ///< under which it is not available
+    const char* why;
+  };
+  const Row rows[] = {
+      {"", "uncore_imc/clockticks/", "uncore_imc/clockticks/",
+       "this machine has no PMU 'uncore_imc'"},
+      {"intel_client", "cpu/bogus/", "cpu/bogus/",
+       "at character 5 of 'cpu/bogus/': PMU 'cpu' has no term 'bogus'"},
+      {"intel_client", "'cycles,cpu/umask=0x100/u'", "cpu/umask=0x100/u",
+       "at character 12 of 'cycles,cpu/umask=0x100/u': 0x100 is too large for 'umask' of PMU "
+       "'cpu'"},
+      {"intel_client", "'sched:nothing'", "sched:nothing", ""},
+      {"arm_biglittle", "'kprobe:do_exit'", "kprobe:do_exit", "this machine has no PMU 'kprobe'"},
+  };
+
+  for (const Row& row : rows) {
+    const Plan lacking = plan_on(row.machine, group_of(row.event));
+
+    EXPECT_THAT(mistakes_of(lacking), IsEmpty()) << row.event;
+    ASSERT_FALSE(lacking.events.empty()) << row.event;
+    EXPECT_EQ(lacking.events.back().event, row.name);
+    EXPECT_FALSE(lacking.events.back().available) << row.event;
+    EXPECT_THAT(lacking.events.back().reason.attempted, StartsWith(row.why));
+  }
+}
+
+TEST(EventChoiceTest, TakesSeveralEventsFromOneText) {
+  const Plan plan = plan_on("", group_of("'cycles:u, instructions', branches"));
+
+  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+              ElementsAre("core: cycles:u, instructions, branches"));
+}
+
+TEST(EventChoiceTest, TakesBracesOnlyAlone) {
+  const Plan alone = plan_on("", group_of("'{cycles,instructions}:k'"));
+  const Plan beside = plan_on("", group_of("'{cycles,instructions}', branches"));
+
+  EXPECT_THAT(test::groups_of(alone.counting.cpu), ElementsAre("core: cycles:k, instructions:k"));
+  EXPECT_THAT(mistakes_of(beside),
+              ElementsAre("c.yaml:2:39: groups[0].events[0]: a group in braces next to other "
+                          "events. Remedy: give it an entry of its own under 'groups'"));
+}
+
+TEST(EventChoiceTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
+  const Plan plan = plan_on(
+      "",
+      "  - {name: g, events: [{event: cycles, name: a}, {event: cycles, name: b}], scope: cpu}\n");
+
+  EXPECT_THAT(
+      test::mistakes_of(plan),
+      ElementsAre("c.yaml:2:5: groups[0]: 'cycles' is in group 'g' twice. Remedy: count it in "
+                  "a group of its own under its other name"));
+}
+
+TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
+  struct Row {
+    const char* events;
+    const char* keys;
+    bool pinned, exclusive;
+  };
+  const Row rows[] = {
+      {"cycles, instructions", "", false, false},    {"cycles, 'instructions:D'", "", true, false},
+      {"'cycles:e', instructions", "", false, true}, {"'{cycles,instructions}:De'", "", true, true},
+      {"'cycles:e'", "pinned: true", true, true},    {"cycles", "exclusive: true", false, true},
+  };
+
+  for (const Row& row : rows) {
+    const Plan plan = plan_on("", group_of(row.events, row.keys));
+
+    ASSERT_EQ(test::groups_of(plan.counting.cpu).size(), 1U) << row.events;
+    EXPECT_EQ(plan.counting.cpu.groups.back().mode.pinned, row.pinned) << row.events;
+    EXPECT_EQ(plan.counting.cpu.groups.back().mode.exclusive, row.exclusive) << row.events;
+    EXPECT_EQ(plan.counting.cpu.columns[0].event.name, "cycles") << row.events;
+  }
+}
+
+TEST(EventChoiceTest, MakesModifiersOfWhatTheGroupExcludes) {
+  struct Row {
+    const char* event;
+    const char* keys;
+    const char* name;
+  };
+  const Row rows[] = {
+      {"cycles", "exclude_kernel: true", "cycles:uh"},
+      {"cycles", "exclude_user: true", "cycles:kh"},
+      {"cycles", "exclude_hypervisor: true", "cycles:uk"},
+      {"cycles", "exclude_user: true, exclude_hypervisor: true", "cycles:k"},
+      {"cycles", "exclude_guest: true", "cycles:H"},
+      {"cycles", "exclude_host: true", "cycles:G"},
+      {"cycles", "exclude_idle: true", "cycles:I"},
+      {"cycles", "exclude_kernel: true, exclude_guest: true, exclude_idle: true", "cycles:uhHI"},
+      {"cycles", "exclude_kernel: false", "cycles"},
+      {"'cycles:u'", "exclude_kernel: true", "cycles:u"},
+      {"'cycles:uk'", "exclude_kernel: true", "cycles:u"},
+      {"'cycles:G'", "exclude_host: true", "cycles:G"},
+      {"page-faults", "exclude_hypervisor: true", "page-faults:uk"},
+  };
+
+  for (const Row& row : rows) {
+    EXPECT_EQ(published(plan_on("", group_of(row.event, row.keys))).name, row.name)
+        << row.event << " with " << row.keys;
+  }
+}
+
+TEST(EventChoiceTest, AnEventThatKnowsNoModesCannotBeInAGroupThatExcludesSome) {
+  const Plan wrong = plan_on("", group_of("task-clock", "exclude_kernel: true"));
+
+  EXPECT_THAT(mistakes_of(wrong),
+              ElementsAre(HasSubstr("Remedy: count it in a group without 'exclude_...'")));
+}
+
+TEST(EventChoiceTest, AWeakEventInAGroupThatIsNotIsAMistake) {
+  const Plan wrong = plan_on("", group_of("'cycles:W'", "weak: false"));
+
+  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'cycles:W' is weak, and its group is not"
+                                                        ". Remedy: remove the W")));
+}
+
+TEST(EventChoiceTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
+  struct Row {
+    const char* event;
+    const char* keys;
+  };
+  const Row rows[] = {{"cycles:k", "exclude_kernel: true"},
+                      {"cycles:uk", "exclude_kernel: true, exclude_user: true"},
+                      {"cycles:H", "exclude_host: true"},
+                      {"cycles:kG", "exclude_guest: true"}};
+
+  for (const Row& row : rows) {
+    const Plan wrong = plan_on("", group_of(std::string("'") + row.event + "'", row.keys));
+
+    EXPECT_THAT(mistakes_of(wrong),
+                ElementsAre("c.yaml:2:39: groups[0].events[0]: '" + std::string(row.event) +
+                            "' counts only what its group excludes. Remedy: remove its modifiers, "
+                            "or count it in another group"));
+  }
+}
+
+TEST(EventChoiceTest, PublishesAnEventAsItIsDescribed) {
+  struct Row {
+    const char* entry;
+    const char* metric;
+    Unit unit;
+    double scale;
+  };
+  const Row rows[] = {
+      {"{event: cycles}", "cycles", Unit::kEvents, 1},
+      {"{event: cycles, name: 'Core Cycles!'}", "core_cycles", Unit::kEvents, 1},
+      {"{event: 'cycles:u', name: mine}", "mine", Unit::kEvents, 1},
+      {"{event: cycles, unit: bytes}", "cycles", Unit::kBytes, 1},
+      {"{event: cycles, unit: bytes, scale: 64}", "cycles", Unit::kBytes, 64},
+      {"{event: cycles, scale: 0.5}", "cycles", Unit::kEvents, 0.5},
+      {"{event: task-clock}", "task_clock", Unit::kSeconds, 1e-9},
+      {"{event: task-clock, unit: seconds}", "task_clock", Unit::kSeconds, 1e-9},
+      {"{event: task-clock, scale: 2}", "task_clock", Unit::kSeconds, 2},
+      {"{event: task-clock, unit: events, scale: 1}", "task_clock", Unit::kEvents, 1},
+      {"{event: power/energy-psys/, unit: joules}", "energy", Unit::kJoules,
+       2.3283064365386962890625e-10},
+  };
+
+  for (const Row& row : rows) {
+    const events::EventIdentity event = published(plan_on("intel_client", group_of(row.entry)));
+
+    EXPECT_EQ(event.metric, row.metric) << row.entry;
+    EXPECT_EQ(event.unit, row.unit) << row.entry;
+    EXPECT_EQ(event.scale, row.scale) << row.entry;
+  }
+}
+
+TEST(EventChoiceTest, PublishesAnEventWithTheHelpThatItWasGiven) {
+  const events::EventIdentity event =
+      published(plan_on("", group_of("{event: cycles, help: What I count}")));
+
+  EXPECT_EQ(event.help, "What I count.");
+  EXPECT_EQ(event.name, "cycles");
+}
+
+TEST(EventChoiceTest, AnotherUnitThanTheKernelsNeedsAScale) {
+  const Plan wrong = plan_on("", group_of("{event: task-clock, unit: bytes}"));
+
+  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'task-clock' is counted in another unit. "
+                                                        "Remedy: leave out the unit, or say")));
+}
+
+TEST(EventChoiceTest, DescribesOneEventAtATime) {
+  for (const char* keys : {"name: x", "help: x", "unit: bytes", "scale: 2", "filter: x"}) {
+    const Plan wrong =
+        plan_on("", group_of("{event: 'cycles,branches', " + std::string(keys) + "}"));
+
+    EXPECT_THAT(mistakes_of(wrong),
+                ElementsAre(HasSubstr("several events cannot share a name, help, unit or filter. "
+                                      "Remedy: give each event an entry of its own")))
+        << keys;
+  }
+}
+
+TEST(EventChoiceTest, FiltersTracepointsAlone) {
+  const Plan right =
+      plan_on("intel_client", group_of("{event: 'sched:sched_switch', filter: prev_prio < 100}"));
+  const Plan wrong = plan_on("", group_of("{event: cycles, filter: prev_prio < 100}"));
+  const Plan not_here = plan_on("", group_of("{event: uncore_x/y/, filter: prev_prio < 100}"));
+
+  (void)published(right);
+  EXPECT_EQ(right.counting.cpu.groups[0].events[0].attributes.filter, "prev_prio < 100");
+  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'cycles' has a filter, and is no "
+                                                        "tracepoint. Remedy: remove the filter")));
+  EXPECT_THAT(mistakes_of(not_here), ElementsAre(HasSubstr("has a filter, and is no tracepoint")));
+}
+
+/// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
+class FilteringKernel final : public perf::PerfKernel {
+ public:
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    if (request.event.filter == "bogus") return Error{EINVAL, {}, {}};
+    return kernel_.open(request);
+  }
+  Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
+  Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    return kernel_.read_group(leader_fd, words);
+  }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+
+ private:
+  test::ScriptedKernel kernel_;
+};
+
+TEST(EventChoiceTest, TriesATracepointWithEachOfItsFilters) {
+  FilteringKernel kernel;
+  const config::Loaded loaded = config::load_text(
+      "groups:\n"
+      "  - name: switches\n"
+      "    events:\n"
+      "      - {event: 'sched:sched_switch', filter: prev_prio < 100, name: urgent}\n"
+      "      - {event: 'sched:sched_switch', filter: bogus, name: others}\n"
+      "    scope: cpu\n",
+      "c.yaml");
+
+  const Plan plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+
+  ASSERT_EQ(plan.events.size(), 2U);
+  EXPECT_TRUE(plan.events[0].available);
+  EXPECT_FALSE(plan.events[1].available);
+  EXPECT_EQ(plan.events[1].reason.code, EINVAL);
+  EXPECT_THAT(plan.events[1].reason.remedy, HasSubstr("filter"));
+}
+
+TEST(EventChoiceTest, CountsNoUncoreEventByCgroup) {
+  for (const char* scope : {"cgroup", "[cpu, cgroup]"}) {
+    const Plan wrong = plan_on("intel_server", std::string("  - {name: memory, events: "
+                                                           "[uncore_imc/clockticks/], scope: ") +
+                                                   scope + "}");
+
+    EXPECT_THAT(mistakes_of(wrong),
+                ElementsAre("c.yaml:2:29: groups[0].events[0]: 'uncore_imc/clockticks/' is counted "
+                            "by a part of the package, which does not know whose work it does: it "
+                            "cannot be counted by cgroup. Remedy: write scope: cpu"));
+  }
+}
+
+TEST(EventChoiceTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
+  const Plan plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
+
+  EXPECT_THAT(mistakes_of(plan),
+              ElementsAre("c.yaml:2:5: groups[0]: 'exporter' stands for the exporter's own metrics "
+                          "in a scrape. Remedy: give the group another name"));
+}
+
+TEST(EventChoiceTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
+  const auto named = [](const std::string& first, const std::string& second) {
+    return mistakes_of(
+        plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
+                        "}, {event: branches, name: " + second + "}]}"));
+  };
+
+  EXPECT_THAT(named("a", "b_created"), IsEmpty());
+  EXPECT_THAT(named("a", "a_created"),
+              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total beside "
+                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
+  EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
+  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's own")));
+}
+
+TEST(EventChoiceTest, NoFamilyIsOfTwoScopes) {
+  const Plan plan =
+      plan_on("intel_server",
+              "  - {name: a, events: [{event: cycles, name: joules, unit: joules, scale: 1}], "
+              "scope: cgroup}\n"
+              "  - {name: b, events: [{event: power/energy-pkg/, name: cgroup_joules}], "
+              "scope: cpu}");
+
+  EXPECT_THAT(mistakes_of(plan),
+              ElementsAre(HasSubstr("with what is counted by cgroup as groups[0].events[0]")));
+}
+
+TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
+  const Plan twice = plan_on("",
+                             "  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n"
+                             "  - {name: more, events: [cpu-cycles], scope: cpu}");
+
+  EXPECT_THAT(mistakes_of(twice),
+              ElementsAre("c.yaml:3:27: groups[1].events[0]: 'cycles' would be a second "
+                          "perf_cpu_cycles_total; the first is groups[0].events[0] in line 2. "
+                          "Remedy: count it in one group only, or give it a name"));
+}
+
+TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
+  struct Row {
+    const char* one;
+    const char* other;
+    std::vector<std::string> families;
+  };
+  const Row rows[] = {
+      {"cpu", "cgroup", {}},
+      {"cpu", "cpu", {"perf_cpu_cycles_total"}},
+      {"cgroup", "cgroup", {"perf_cgroup_cycles_total"}},
+      {"[cpu, cgroup]", "cgroup", {"perf_cgroup_cycles_total"}},
+      {"[cpu, cgroup]", "[cgroup, cpu]", {"perf_cpu_cycles_total", "perf_cgroup_cycles_total"}},
+  };
+
+  for (const Row& row : rows) {
+    const Plan plan =
+        plan_on("", std::string("  - {name: a, events: [cycles], scope: ") + row.one +
+                        "}\n  - {name: b, events: [cycles], scope: " + row.other + "}");
+
+    std::vector<::testing::Matcher<std::string>> mistakes;
+    for (const std::string& family : row.families) mistakes.push_back(HasSubstr(family + ";"));
+    EXPECT_THAT(mistakes_of(plan), ElementsAreArray(mistakes)) << row.one << " and " << row.other;
+  }
+}
+
+TEST(EventChoiceTest, KnowsWhichEventsAreOneSeries) {
+  struct Row {
+    const char* machine;
+    const char* one;
+    const char* other;
+    bool is_one_series;
+  };
+  const Row rows[] = {
+      {"", "cycles", "{event: cycles, name: more}", false},
+      {"", "cycles", "{event: branches, name: cycles}", true},
+      {"", "cycles", "{event: branches, name: Cycles}", true},
+      {"", "cycles", "{event: branches, name: cycles, unit: bytes}", false},
+      {"", "cycles", "'cycles:u'", false},
+      {"", "'cycles:u'", "{event: branches, name: cycles_user}", true},
+      {"", "task-clock", "{event: branches, name: task_clock, unit: seconds}", true},
+      {"intel_hybrid", "cycles", "cpu_core/cycles/", true},
+      {"intel_hybrid", "cpu_atom/cycles/", "cpu_core/cycles/", false},
+      {"intel_client", "power/energy-pkg/", "power/energy-ram/", false},
+      {"intel_client", "power/energy-pkg/", "power/energy-pkg/", true},
+      {"intel_client", "cycles",
+       "{event: uncore_imc/data_reads/, name: cpu_cycles, unit: events, scale: 1}", true},
+      {"intel_client", "cycles",
+       "{event: uncore_imc/data_reads/, name: cycles, unit: events, scale: 1}", false},
+  };
+
+  for (const Row& row : rows) {
+    const Plan plan = plan_on(row.machine, std::string("  - {name: a, events: [") + row.one +
+                                               "], scope: cpu}\n  - {name: b, events: [" +
+                                               row.other + "], scope: cpu}");
+
+    EXPECT_EQ(plan.mistakes.size(), row.is_one_series ? 1U : 0U) << row.one << " and " << row.other;
+  }
+}
+
+TEST(EventChoiceTest, KeepsTheNamesOfItsOwnFamilies) {
+  struct Row {
+    const char* name;
+    const char* unit;
+    const char* family;
+  };
+  const Row rows[] = {
+      {"group_enabled", "seconds", "perf_group_enabled_seconds_total"},
+      {"group_running_seconds", "seconds", "perf_group_running_seconds_total"},
+      {"event_exporter_polls", "events", "perf_event_exporter_polls_total"},
+  };
+
+  for (const Row& row : rows) {
+    const Plan clash =
+        plan_on("intel_client", group_of(std::string("{event: uncore_imc/data_reads/, name: ") +
+                                         row.name + ", unit: " + row.unit + ", scale: 1}"));
+
+    EXPECT_THAT(
+        mistakes_of(clash),
+        ElementsAre("c.yaml:2:47: groups[0].events[0].event: 'uncore_imc/data_reads/' would be "
+                    "a second " +
+                    std::string(row.family) +
+                    "; the first is the exporter's own. Remedy: give it another name"));
+  }
+}
+
+/// As one text: "r0,r1,r2,..."
+std::string many_events(unsigned number) {
+  std::ostringstream events;
+  for (unsigned i = 0; i < number; ++i) events << (i == 0 ? "'r" : ",r") << std::hex << i;
+  return events.str() + "'";
+}
+
+TEST(EventChoiceTest, TakesAsManyEventsIntoAGroupAsOneReadCanHold) {
+  const Plan full = plan_on("", group_of(many_events(64)));
+  const Plan overfull = plan_on("", group_of(many_events(64) + ", branches, cycles"));
+
+  EXPECT_THAT(mistakes_of(full), IsEmpty());
+  EXPECT_EQ(full.counting.cpu.groups.size(), 1U);
+  EXPECT_THAT(mistakes_of(overfull),
+              ElementsAre(HasSubstr("groups[0].events[1]: more than 64 events in one group. "
+                                    "Remedy: make several groups of them")));
+}
+
+TEST(EventChoiceTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
+  const Plan hybrid = plan_on("intel_hybrid", group_of(many_events(64)));
+
+  EXPECT_THAT(mistakes_of(hybrid), IsEmpty());
+  ASSERT_EQ(hybrid.counting.cpu.groups.size(), 2U);
+  EXPECT_EQ(hybrid.counting.cpu.groups[0].events.size(), 64U);
+}
+
+TEST(EventChoiceTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
+  const Plan plan =
+      plan_on("intel_server",
+              group_of("cpu/topdown-retiring/, instructions, cpu/slots/, cpu/topdown-be-bound/"));
+
+  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
+}
+
+TEST(EventChoiceTest, SaysWhereSlotsAreMissing) {
+  const Plan plan =
+      plan_on("intel_server", group_of("cpu/topdown-retiring/, cpu/topdown-be-bound/, cycles"));
+
+  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre("not counted here: cpu/topdown-retiring/, cpu/topdown-be-bound/: c.yaml:2:5: "
+                  "groups[0]: the kernel counts it only behind 'cpu/slots/' in its group: Invalid "
+                  "argument (EINVAL). Remedy: add cpu/slots/ to the group"));
+  EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
+}
+
+TEST(EventChoiceTest, BlamesTheLeaderThatCannotBeCounted) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("type4:0x400", EBUSY);
+  kernel.refuse("type4:0x8000", EINVAL);
+  kernel.refuse("type4:0x8300", EACCES);
+
+  const Plan plan = plan_on(
+      "intel_server", group_of("cpu/slots/, cpu/topdown-retiring/, cpu/topdown-be-bound/"), kernel);
+
+  ASSERT_EQ(plan.events.size(), 3U);
+  EXPECT_TRUE(plan.events[0].available) << "that may pass";
+  EXPECT_TRUE(plan.events[1].available) << "as may what keeps its leader away";
+  EXPECT_EQ(plan.events[2].reason.code, EACCES);
+}
+
+TEST(EventChoiceTest, WantsSlotsOnTheCoresThatHaveThem) {
+  const Plan plan =
+      plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/', cpu_core/slots/, task-clock"));
+  const Plan without = plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/'"));
+
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_THAT(
+      test::groups_of(plan.counting.cpu),
+      ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/, task-clock",
+                  "core on cpu_core: cpu_core/slots/, cpu_*/topdown-retiring/, task-clock"));
+  EXPECT_THAT(left_out_lines(without), ElementsAre(HasSubstr("behind 'cpu_core/slots/'")));
+  EXPECT_THAT(test::groups_of(without.counting.cpu),
+              ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/"));
+}
+
+TEST(EventChoiceTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_unless_behind("type4:0x1cd", "type4:0x8203", ENODATA);
+
+  const Plan plan =
+      plan_on("intel_hybrid",
+              group_of("cpu_core/mem-loads/, instructions, cpu_core/mem-loads-aux/"), kernel);
+
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+              ElementsAre("core on cpu_core: cpu_core/mem-loads-aux/, cpu_core/mem-loads/, "
+                          "instructions",
+                          "core on cpu_atom: instructions"));
+}
+
+TEST(EventChoiceTest, CountsOnCpusWhatIsRefusedInCgroups) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cpu), ElementsAre("core: branches, cycles"));
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre("not counted here: branches: c.yaml:2:5: groups[0]: its PMU counts whole CPUs "
+                  "only, so it cannot be counted by cgroup: Invalid argument (EINVAL). Remedy: "
+                  "write 'scope: cpu' for it"));
+}
+
+TEST(EventChoiceTest, DoesNotCountWhatIsRefusedInTheOnlyScopeOfItsGroup) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EOPNOTSUPP);
+
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: cgroup}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(plan.events, ::testing::SizeIs(2));
+  EXPECT_FALSE(plan.events[0].available);
+}
+
+TEST(EventChoiceTest, TriesNothingInCgroupsForTheScopeCpu) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+
+  const Plan plan = plan_on("", group_of("branches"), kernel);
+
+  EXPECT_THAT(kernel.opened_groups(), ::testing::Each(::testing::StartsWith("cpu0 branches")));
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pex::plan

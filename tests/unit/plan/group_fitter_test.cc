@@ -1,0 +1,505 @@
+#include "plan/group_fitter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::plan {
+namespace {
+
+using test::columns_of;
+using test::groups_of;
+using test::mistakes_of;
+using test::plan_on;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+/// Whatever the layout, a column is the sum of the events of its name.
+void expect_consistent(const collect::ScopePlan& plan) {
+  for (const collect::PublishedEvent& column : plan.columns) {
+    EXPECT_FALSE(column.parts.empty()) << column.event.name;
+    for (const auto& [group, event] : column.parts) {
+      ASSERT_LT(group, plan.groups.size()) << column.event.name;
+      ASSERT_LT(event, plan.groups[group].events.size()) << column.event.name;
+      EXPECT_EQ(plan.groups[group].events[event].name, column.event.name);
+      EXPECT_EQ(plan.groups[group].aggregation, column.aggregation) << column.event.name;
+    }
+  }
+}
+
+TEST(GroupLayoutTest, CountsEachEventWithBothKindsOfCores) {
+  test::ScriptedKernel kernel;
+  const Plan hybrid =
+      plan_on("intel_hybrid",
+              "  - {name: core, events: [cycles, instructions], scope: [cpu, cgroup]}", kernel);
+
+  EXPECT_THAT(groups_of(hybrid.counting.cpu),
+              ElementsAre("core on cpu_atom: cycles, instructions",
+                          "core on cpu_core: cycles, instructions"));
+  EXPECT_THAT(columns_of(hybrid.counting.cpu),
+              ElementsAre("cycles pmu=cpu_atom by cpu: 0.0", "cycles pmu=cpu_core by cpu: 1.0",
+                          "instructions pmu=cpu_atom by cpu: 0.1",
+                          "instructions pmu=cpu_core by cpu: 1.1"));
+  EXPECT_EQ(columns_of(hybrid.counting.cgroup), columns_of(hybrid.counting.cpu));
+  EXPECT_THAT(hybrid.events, SizeIs(4));
+  EXPECT_THAT(hybrid.remarks, IsEmpty());
+}
+
+TEST(GroupLayoutTest, TriesAGroupOnACpuOfItsPmu) {
+  test::ScriptedKernel kernel;
+  (void)plan_on("intel_hybrid", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+
+  EXPECT_GE(kernel.enabled("cpu16 type0:0xa00000000"), 1U);  // cpu_atom
+  EXPECT_GE(kernel.enabled("cpu0 type0:0x400000000"), 1U);   // cpu_core
+}
+
+TEST(GroupLayoutTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
+  const Plan hybrid = plan_on(
+      "arm_biglittle", "  - {name: core, events: [cycles, task-clock], scope: cpu, weak: false}");
+
+  EXPECT_THAT(groups_of(hybrid.counting.cpu),
+              ElementsAre("core on armv8_cortex_a53: cycles, task-clock",
+                          "core on armv8_cortex_a72: cycles, task-clock"));
+  EXPECT_THAT(
+      columns_of(hybrid.counting.cpu),
+      ElementsAre("cycles pmu=armv8_cortex_a53 by cpu: 0.0",
+                  "cycles pmu=armv8_cortex_a72 by cpu: 1.0", "task-clock by cpu: 0.1 + 1.1"));
+}
+
+TEST(GroupLayoutTest, CountsSoftwareOnItsOwnBesideOneKindOfCores) {
+  const Plan plan = plan_on("intel_hybrid",
+                            "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu}");
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("core on cpu_core: cpu_core/cycles/", "core: task-clock"));
+}
+
+TEST(GroupLayoutTest, SumsWhatMemoryChannelsCountByPackage) {
+  const Plan plan = plan_on("intel_server",
+                            "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}");
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("memory on uncore_imc_0: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_1: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_2: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_3: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_4: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_5: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_6: uncore_imc/cas_count_read/",
+                          "memory on uncore_imc_7: uncore_imc/cas_count_read/"));
+  EXPECT_THAT(columns_of(plan.counting.cpu),
+              ElementsAre("uncore_imc/cas_count_read/ by package: 0.0 + 1.0 + 2.0 + 3.0 + 4.0 + "
+                          "5.0 + 6.0 + 7.0"));
+  EXPECT_THAT(plan.events, SizeIs(1));
+}
+
+TEST(GroupLayoutTest, KeepsTheEventsOfOneMemoryChannelTogether) {
+  const Plan plan = plan_on("intel_hybrid",
+                            "  - name: memory\n"
+                            "    events: [uncore_imc_free_running/data_read/,\n"
+                            "             uncore_imc_free_running/data_write/]\n"
+                            "    scope: cpu\n");
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("memory on uncore_imc_free_running_0: "
+                          "uncore_imc_free_running/data_read/, uncore_imc_free_running/data_write/",
+                          "memory on uncore_imc_free_running_1: "
+                          "uncore_imc_free_running/data_read/, "
+                          "uncore_imc_free_running/data_write/"));
+}
+
+TEST(GroupLayoutTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
+  struct Row {
+    const char* event;
+    const char* aggregate;
+    const char* column;
+  };
+  const Row rows[] = {
+      {"cycles", "", "cycles by cpu: 0.0"},
+      {"cycles", ", aggregate: core", "cycles by core: 0.0"},
+      {"cycles", ", aggregate: die", "cycles by die: 0.0"},
+      {"cycles", ", aggregate: host", "cycles by host: 0.0"},
+      {"power/energy-ram/", "", "power/energy-ram/ domain=dram by package: 0.0"},
+      {"power/energy-ram/", ", aggregate: node", "power/energy-ram/ domain=dram by node: 0.0"},
+      {"power/energy-ram/", ", aggregate: cpu", "power/energy-ram/ domain=dram by cpu: 0.0"},
+  };
+
+  for (const Row& row : rows) {
+    const Plan plan = plan_on("intel_server", std::string("  - {name: g, scope: cpu, events: [") +
+                                                  row.event + "]" + row.aggregate + "}");
+
+    EXPECT_THAT(columns_of(plan.counting.cpu), ElementsAre(row.column));
+    expect_consistent(plan.counting.cpu);
+  }
+}
+
+TEST(GroupLayoutTest, SplitsAGroupAcrossPmusWhenItIsWeak) {
+  const Plan plan =
+      plan_on("intel_server",
+              "  - {name: mixed, events: [cycles, power/energy-pkg/, task-clock], scope: cpu}");
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("mixed: cycles, task-clock", "mixed on power: power/energy-pkg/"));
+  EXPECT_THAT(columns_of(plan.counting.cpu),
+              ElementsAre("cycles by cpu: 0.0", "power/energy-pkg/ domain=package by package: 1.0",
+                          "task-clock by cpu: 0.1"));
+}
+
+TEST(GroupLayoutTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
+  const Plan plan = plan_on("intel_server",
+                            "  - name: mixed\n"
+                            "    events: [cycles, power/energy-pkg/]\n"
+                            "    scope: cpu\n"
+                            "    weak: false\n");
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(plan.counting.cpu.columns, IsEmpty());
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre("nothing is counted here: cycles, power/energy-pkg/: events of several "
+                          "PMUs cannot be one group: those of every CPU, power. Remedy: put them "
+                          "into groups of their own, or allow the split with weak: true"));
+}
+
+TEST(GroupLayoutTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(3, EINVAL);
+  const Plan plan = plan_on("",
+                            "  - {name: first, events: [bus-cycles], scope: cpu}\n"
+                            "  - name: large\n"
+                            "    events: [cycles, instructions, branches, branch-misses,\n"
+                            "             cache-references, cache-misses, ref-cycles]\n"
+                            "    scope: [cpu, cgroup]\n",
+                            kernel);
+
+  EXPECT_THAT(
+      groups_of(plan.counting.cpu),
+      ElementsAre("first: bus-cycles", "large: cycles, instructions, branches",
+                  "large/2: branch-misses, cache-references, cache-misses", "large/3: ref-cycles"));
+  EXPECT_THAT(
+      groups_of(plan.counting.cgroup),
+      ElementsAre("large: cycles, instructions, branches",
+                  "large/2: branch-misses, cache-references, cache-misses", "large/3: ref-cycles"));
+  expect_consistent(plan.counting.cpu);
+  expect_consistent(plan.counting.cgroup);
+  ASSERT_THAT(plan.remarks, SizeIs(1));
+  EXPECT_EQ(describe(plan.remarks[0]),
+            "group 'large' does not fit on the PMU at once, so it is counted as {cycles, "
+            "instructions, branches} {branch-misses, cache-references, cache-misses} {ref-cycles}. "
+            "Remedy: make groups of what belongs together, as what is in different pieces is "
+            "counted at different moments");
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+}
+
+TEST(GroupLayoutTest, SplitsAWeakGroupThatNeverHasATurn) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(2);
+  const Plan plan = plan_on(
+      "", "  - {name: large, events: [cycles, instructions, branches], scope: cpu}", kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("large: cycles, instructions", "large/2: branches"));
+  EXPECT_THAT(describe(plan.remarks.at(0)),
+              StartsWith("group 'large' does not fit on the PMU at once, so it is counted as "
+                         "{cycles, instructions} {branches}. Remedy: "));
+}
+
+TEST(GroupLayoutTest, SplitsAHybridGroupOnEachPmu) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+  const Plan plan = plan_on("intel_hybrid",
+                            "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("core on cpu_atom: cycles", "core/2 on cpu_atom: instructions",
+                          "core on cpu_core: cycles", "core/2 on cpu_core: instructions"));
+  expect_consistent(plan.counting.cpu);
+  ASSERT_THAT(plan.remarks, SizeIs(2));
+  EXPECT_THAT(plan.remarks[1].attempted, StartsWith("group 'core' on cpu_core does not fit"));
+}
+
+TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, EINVAL);
+  const Plan plan = plan_on(
+      "",
+      "  - {name: large, events: [cycles, instructions, branches], scope: cpu, weak: false}\n"
+      "  - {name: small, events: [bus-cycles, ref-cycles], scope: cpu, weak: false}",
+      kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("small: bus-cycles, ref-cycles"));
+  EXPECT_THAT(plan.remarks, IsEmpty());
+  EXPECT_TRUE(plan.events[3].available);
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre(StartsWith("not counted here: cycles, instructions, branches: group "
+                             "'large' does not fit on the PMU with its 3 events. Remedy: ")));
+}
+
+TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakAndNeverHasATurn) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+  const Plan plan = plan_on(
+      "", "  - {name: large, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(StartsWith("nothing is counted here: cycles, instructions: group 'large' "
+                                     "does not fit on the PMU with its 2 events. Remedy: ")));
+}
+
+TEST(GroupLayoutTest, DropsAHybridGroupAsAWhole) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cpu16 type0:0xa00000001", EINVAL);  // instructions of cpu_atom
+  kernel.refuse_groups_larger_than(1, EINVAL);
+  const Plan plan =
+      plan_on("intel_hybrid",
+              "  - {name: core, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  for (const EventAvailability& event : plan.events) EXPECT_FALSE(event.available) << event.event;
+}
+
+TEST(GroupLayoutTest, KeepsASingleEventThatHadNoTurnAndSaysSo) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(0);
+  const Plan plan = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles"));
+  EXPECT_TRUE(plan.events[0].available);
+  ASSERT_THAT(plan.remarks, SizeIs(1));
+  EXPECT_THAT(
+      describe(plan.remarks[0]),
+      StartsWith("in group 'core', these had no turn on the PMU even alone: cycles. Remedy: "));
+}
+
+TEST(GroupLayoutTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, ENOSPC);
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(
+      left_out_lines(plan),
+      ElementsAre(HasSubstr("group 'core' needs more slots than there are: No space left on "
+                            "device (ENOSPC). Remedy: ")));
+}
+
+TEST(GroupLayoutTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EMFILE);
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}", kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+  EXPECT_THAT(plan.remarks, IsEmpty());
+}
+
+TEST(GroupLayoutTest, GivesEveryPieceTheModeOfItsGroup) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+  const Plan plan = plan_on(
+      "", "  - {name: core, events: [cycles, branches], scope: cpu, exclusive: true}", kernel);
+
+  ASSERT_THAT(plan.counting.cpu.groups, SizeIs(2));
+  for (const collect::GroupPlan& group : plan.counting.cpu.groups) {
+    EXPECT_TRUE(group.mode.exclusive);
+  }
+}
+
+TEST(GroupLayoutTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+  const Plan plan =
+      plan_on("", "  - {name: core, events: ['cycles:D', branches], scope: cpu}", kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(StartsWith("nothing is counted here: cycles, branches: pinned group "
+                                     "'core' has no place on the PMU. Remedy: ")));
+}
+
+TEST(GroupLayoutTest, FindsThatPinnedGroupsDoNotFitTogether) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(3);
+  const Plan plan =
+      plan_on("",
+              "  - {name: first, events: [cycles, branches], scope: cpu, pinned: true}\n"
+              "  - {name: second, events: [instructions, bus-cycles], scope: cpu, pinned: true}",
+              kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("first: cycles, branches"));
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(HasSubstr("pinned group 'second' has no place on the PMU. Remedy: ")));
+}
+
+TEST(GroupLayoutTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(3);
+  const Plan plan = plan_on(
+      "", "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup], pinned: true}",
+      kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(HasSubstr("pinned group 'core' has no place on the PMU for its cgroups "
+                                    "next to that for the CPUs. Remedy: ")));
+}
+
+TEST(GroupLayoutTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(3);
+  const Plan plan = plan_on("",
+                            "  - {name: shared, events: [cycles, branches], scope: cpu}\n"
+                            "  - {name: mine, events: [instructions, bus-cycles], scope: cpu, "
+                            "pinned: true}",
+                            kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("shared: cycles", "shared/2: branches",
+                                                        "mine: instructions, bus-cycles"));
+}
+
+TEST(GroupLayoutTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+  const config::Loaded loaded = config::load_text(
+      "groups:\n"
+      "  - {name: pinned, events: [cycles, branches], scope: cpu, pinned: true}\n"
+      "  - {name: large, events: [instructions, bus-cycles], scope: cpu}\n",
+      "c.yaml");
+  const Plan in_force;
+  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));
+}
+
+/// The plan that a reload of the same configuration makes, where the trials go another way because
+/// our own counters are in the way.
+Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
+              void (*beside)(test::ScriptedKernel&)) {
+  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+  test::ScriptedKernel at_start;
+  before(at_start);
+  const Plan in_force = test::plan_of(loaded.config, test::machine(""), at_start);
+  test::ScriptedKernel later;
+  beside(later);
+  return test::plan_of(loaded.config, test::machine(""), later, &in_force);
+}
+
+TEST(GroupLayoutTest, CutsAGroupAsItIsInForceWhereATrialBesideItTellsNothing) {
+  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
+  const Plan plan =
+      reloaded("  - {name: core, events: [cycles, branches], scope: cpu}\n", starve, starve);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
+  EXPECT_THAT(plan.remarks, SizeIs(1));
+}
+
+TEST(GroupLayoutTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu}\n", [](test::ScriptedKernel&) {},
+      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+}
+
+TEST(GroupLayoutTest, LeavesOutWhatIsLeftOutInForceWhereATrialBesideItTellsNothing) {
+  const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n", starve, starve);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
+}
+
+TEST(GroupLayoutTest, JoinsAGroupThatWasSplitOnceItFits) {
+  const Plan plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
+      [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
+      [](test::ScriptedKernel&) {});
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+}
+
+TEST(GroupLayoutTest, LeavesNothingOpen) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, EINVAL);
+  kernel.starve_groups_larger_than(1);
+  (void)plan_on("intel_hybrid",
+                "  - {name: core, events: [cycles, instructions, branches], scope: cpu}", kernel);
+
+  EXPECT_EQ(kernel.still_open(), 0U);
+}
+
+constexpr const char* kTopDownInBadOrder =
+    "  - name: topdown\n"
+    "    events: [cpu/topdown-be-bound/, instructions, cpu/topdown-retiring/, branches, "
+    "cpu/slots/]\n"
+    "    scope: [cpu, cgroup]\n";
+
+TEST(GroupLayoutTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
+                          "instructions, branches"));
+  EXPECT_THAT(columns_of(plan.counting.cpu),
+              ElementsAre("cpu/topdown-be-bound/ by cpu: 0.1", "instructions by cpu: 0.3",
+                          "cpu/topdown-retiring/ by cpu: 0.2", "branches by cpu: 0.4",
+                          "cpu/slots/ by cpu: 0.0"));
+  EXPECT_EQ(columns_of(plan.counting.cgroup), columns_of(plan.counting.cpu));
+  expect_consistent(plan.counting.cpu);
+  EXPECT_THAT(plan.remarks, IsEmpty());
+}
+
+TEST(GroupLayoutTest, NeverCutsTopDownEventsFromTheirSlots) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(2, EINVAL);
+
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
+                          "instructions",
+                          "topdown/2: branches"));
+  EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  expect_consistent(plan.counting.cpu);
+}
+
+TEST(GroupLayoutTest, CutsEverythingElseFromTopDownEvents) {
+  test::ScriptedKernel kernel;
+  kernel.starve_groups_larger_than(1);
+
+  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu),
+              ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/",
+                          "topdown/2: instructions", "topdown/3: branches"));
+}
+
+TEST(GroupLayoutTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+
+  const Plan plan = plan_on("intel_hybrid",
+                            "  - {name: loads, scope: cpu, events: [cpu_core/mem-loads/, "
+                            "cpu_core/mem-loads-aux/]}\n",
+                            kernel);
+
+  EXPECT_TRUE(plan.counting.cpu.empty());
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("counted together only")));
+}
+
+}  // namespace
+}  // namespace pex::plan

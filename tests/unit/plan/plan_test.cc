@@ -1,0 +1,291 @@
+#include "plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::plan {
+namespace {
+
+using test::groups_of;
+using test::mistakes_of;
+using test::plan_on;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TEST(PlanTest, AGroupOfBothScopesIsCountedInBoth) {
+  const Plan both =
+      plan_on("", "  - {name: core, events: [cycles, cpu-clock], scope: [cpu, cgroup]}");
+
+  EXPECT_THAT(groups_of(both.counting.cpu), ElementsAre("core: cycles, cpu-clock"));
+  EXPECT_THAT(groups_of(both.counting.cgroup), ElementsAre("core: cycles, cpu-clock"));
+  EXPECT_TRUE(both.events[0].cpu_scope);
+  EXPECT_TRUE(both.events[0].cgroup_scope);
+}
+
+TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
+  config::Config config;
+  config.cgroups.max = 1;
+  config.limits.max_open_events = 2;
+  config.limits.max_series = 3;
+  config.limits.opens_per_second = 4;
+  config.limits.max_cgroup_directories = 5;
+  config.cgroups.include = {{"/a/*"}, {"/b"}};
+  config.cgroups.exclude = {{"/c"}};
+  config.cgroups.per_cpu = true;
+  test::ScriptedKernel kernel;
+
+  const Plan plan = test::plan_of(config, test::machine(""), kernel);
+
+  EXPECT_EQ(plan.budget.max_cgroups, 1U);
+  EXPECT_EQ(plan.budget.max_open_events, 2U);
+  EXPECT_EQ(plan.budget.max_series, 3U);
+  EXPECT_EQ(plan.budget.opens_per_second, 4U);
+  EXPECT_EQ(plan.budget.max_directories, 5U);
+  EXPECT_EQ(plan.cgroups.selection.include.size(), 2U);
+  EXPECT_EQ(plan.cgroups.selection.exclude.front().text(), "/c");
+  EXPECT_TRUE(plan.counting.cgroup_per_cpu);
+}
+
+TEST(PlanTest, APatternThatCannotBeReadIsAMistakeBesideThoseOfEvents) {
+  config::Config config = config::load_text(
+                              "groups:\n"
+                              "  - {name: g, events: [no-such-event], scope: cpu}\n"
+                              "cgroups: {include: ['re:(']}\n",
+                              "c.yaml")
+                              .config;
+  test::ScriptedKernel kernel;
+
+  const Plan plan = test::plan_of(config, test::machine(""), kernel);
+
+  ASSERT_EQ(plan.mistakes.size(), 2U);
+  EXPECT_TRUE(describe(plan.mistakes[0]).starts_with("c.yaml:2:"));
+  EXPECT_TRUE(describe(plan.mistakes[1]).starts_with("c.yaml:3:"));
+}
+
+TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("branches", ENOENT);
+  const Plan partial =
+      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
+
+  EXPECT_THAT(groups_of(partial.counting.cpu), ElementsAre("core: cycles, instructions"));
+  EXPECT_FALSE(partial.events[1].available);
+  EXPECT_EQ(partial.events[1].reason.code, ENOENT);
+}
+
+TEST(PlanTest, OfTenEventsNineAreCountedWhenThisMachineDoesNotHaveOne) {
+  const Plan nine =
+      plan_on("intel_client",
+              "  - name: core\n"
+              "    events: [cycles, instructions, branches, cache-misses, task-clock,\n"
+              "             page-faults, context-switches, msr/tsc/,\n"
+              "             'sched:sched_switch', uncore_upi/clockticks/]\n"
+              "    scope: cpu\n");
+
+  EXPECT_THAT(mistakes_of(nine), IsEmpty());
+  ASSERT_EQ(nine.counting.cpu.columns.size(), 9U);
+  ASSERT_EQ(nine.events.size(), 10U);
+  EXPECT_EQ(nine.events[9].event, "uncore_upi/clockticks/");
+  EXPECT_FALSE(nine.events[9].available);
+  EXPECT_EQ(nine.events[9].reason.attempted, "this machine has no PMU 'uncore_upi'");
+}
+
+TEST(PlanTest, AGroupWithoutEventsIsLeftOut) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  const Plan none = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+
+  EXPECT_TRUE(none.counting.cpu.empty());
+  EXPECT_TRUE(none.counting.cpu.columns.empty());
+  EXPECT_TRUE(none.mistakes.empty());
+}
+
+TEST(PlanTest, WhatIsMissingForAMomentIsLeftToThePolls) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", EMFILE);
+  const Plan later = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+
+  EXPECT_TRUE(later.events[0].available);
+  EXPECT_THAT(groups_of(later.counting.cpu), ElementsAre("core: cycles"));
+}
+
+TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
+  test::ScriptedKernel kernel;
+  (void)plan_on("", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+
+  EXPECT_EQ(kernel.opened(), 4U);  // each on its own, and both as a group
+  EXPECT_EQ(kernel.still_open(), 0U);
+}
+
+TEST(PlanTest, TheSameEventInTwoScopesIsNoMistake) {
+  const Plan split = plan_on("",
+                             "  - {name: host, events: [cycles], scope: cpu}\n"
+                             "  - {name: services, events: [cycles], scope: cgroup}");
+
+  EXPECT_THAT(mistakes_of(split), IsEmpty());
+}
+
+TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+  const Plan half =
+      plan_on("",
+              "  - {name: large, events: [cycles, branches], scope: cpu, weak: false}\n"
+              "  - {name: small, events: [cycles], scope: cgroup}",
+              kernel);
+
+  const auto available = availability(half);
+
+  EXPECT_EQ(available.size(), 3U);
+  EXPECT_FALSE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_FALSE(available.at({"branches", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_groups_larger_than(1, EINVAL);
+  const Plan half =
+      plan_on("",
+              "  - {name: large, events: [cycles, branches], scope: [cpu, cgroup], weak: false}\n"
+              "  - {name: small, events: [{event: cycles, name: more}], scope: cgroup}",
+              kernel);
+
+  EXPECT_THAT(mistakes_of(half), IsEmpty());
+  EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsToldOfBothKindsOfCores) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("type0:0xa00000001", ENOENT);  // instructions of cpu_atom, whose type is 10
+  const Plan hybrid = plan_on(
+      "intel_hybrid", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+
+  const auto available = availability(hybrid);
+
+  EXPECT_EQ(available.size(), 4U);
+  EXPECT_TRUE(available.at({"cycles on cpu_atom", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"cycles on cpu_core", Scope::kCpu}));
+  EXPECT_FALSE(available.at({"instructions on cpu_atom", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"instructions on cpu_core", Scope::kCpu}));
+}
+
+TEST(LeftOutLinesTest, WhatTheKernelSaysOfManyEventsIsOneLine) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  kernel.refuse("branches", ENOENT);
+  kernel.refuse("instructions", EACCES);
+  const Plan none =
+      plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
+
+  EXPECT_THAT(
+      left_out_lines(none),
+      ElementsAre(
+          StartsWith(
+              "nothing is counted here: cycles, branches: No such file or directory (ENOENT)"),
+          StartsWith("nothing is counted here: instructions: Permission denied (EACCES)")));
+}
+
+TEST(LeftOutLinesTest, DoNotSayNothingWhenSomethingIsCounted) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  const Plan some =
+      plan_on("", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
+
+  EXPECT_THAT(left_out_lines(some), ElementsAre(StartsWith("not counted here: cycles: ")));
+}
+
+TEST(LeftOutLinesTest, SayWhatThisMachineLacks) {
+  const Plan some = plan_on("intel_client",
+                            "  - {name: core, events: [cycles, uncore_upi/event=1/], scope: cpu}");
+
+  EXPECT_THAT(left_out_lines(some),
+              ElementsAre(AllOf(StartsWith("not counted here: uncore_upi/event=0x1/: this machine "
+                                           "has no PMU 'uncore_upi': No such file or directory "
+                                           "(ENOENT). Remedy: "),
+                                HasSubstr("uncore_imc"))));
+}
+
+TEST(LeftOutLinesTest, NameAnEventOfTwoGroupsOnce) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  const Plan some = plan_on("",
+                            "  - {name: host, events: [cycles, branches], scope: cpu}\n"
+                            "  - {name: services, events: [cycles], scope: cgroup}",
+                            kernel);
+
+  EXPECT_THAT(left_out_lines(some), ElementsAre(StartsWith("not counted here: cycles: No such")));
+}
+
+TEST(PlanTest, EveryShippedFileCanBeCountedOnEveryMachine) {
+  for (const char* machine : {"", "intel_client", "intel_hybrid", "intel_server", "amd_zen",
+                              "arm_neoverse", "arm_biglittle"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(PEX_SOURCE_DIR "/config")) {
+      if (entry.path().extension() != ".yaml" || entry.path().stem() == "web") continue;
+      test::ScriptedKernel kernel;
+      const config::Loaded shipped = config::load_file(entry.path());
+
+      const Plan planned = test::plan_of(shipped.config, test::machine(machine), kernel);
+
+      EXPECT_TRUE(shipped.mistakes.empty()) << entry.path();
+      EXPECT_THAT(mistakes_of(planned), IsEmpty()) << entry.path() << " on " << machine;
+      EXPECT_FALSE(planned.events.empty()) << entry.path() << " on " << machine;
+      if (entry.path().stem() == "probes") continue;  // the machines have hardly any tracepoint
+      EXPECT_FALSE(planned.counting.cpu.empty() && planned.counting.cgroup.empty())
+          << entry.path() << " on " << machine;
+    }
+  }
+}
+
+TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("branches", EINVAL);
+  const Plan plan =
+      plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
+
+  const auto available = availability(plan);
+
+  EXPECT_EQ(available.size(), 4U);
+  EXPECT_TRUE(available.at({"branches", Scope::kCpu}));
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}));
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("branches", ENOENT);
+  const config::Loaded loaded = config::load_text(
+      "groups: [{name: core, events: [branches, cycles], scope: [cpu, cgroup]}]", "c.yaml");
+  const Plan plan = test::plan_of(loaded.config, {"/nonexistent", "/nonexistent", {}}, kernel);
+
+  const auto available = availability(plan);
+
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup})) << "not even on CPUs";
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_FALSE(available.contains({"cycles", Scope::kCgroup}));
+}
+
+TEST(AvailabilityTest, IsNotToldWhereTheRootOfTheCgroupsIsWhatFails) {
+  test::ScriptedKernel kernel;
+  kernel.refuse_in_cgroups("cycles", EBADF);
+  const Plan plan = plan_on("", "  - {name: core, events: [cycles], scope: cgroup}", kernel);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
+  EXPECT_THAT(availability(plan), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pex::plan

@@ -1,0 +1,250 @@
+#include "plan/reference_selector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "support/events.h"
+#include "support/planning.h"
+#include "support/scripted_kernel.h"
+
+namespace pex::plan {
+namespace {
+
+using test::plan_on;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Everything that is opened: "a: cycles, instructions", those that are not published in brackets,
+/// and what a group's reference and clock are, by their index.
+std::vector<std::string> opened(const collect::ScopePlan& plan) {
+  std::vector<std::string> groups;
+  for (const collect::GroupPlan& group : plan.groups) {
+    std::string text = group.name;
+    if (group.mode.pinned) text += " pinned";
+    if (!group.pmu.empty()) text += " on " + group.pmu;
+    for (const perf::CounterSpec& event : group.events) {
+      text += (&event == group.events.data() ? ": " : ", ") + event.name;
+    }
+    const collect::AuxiliaryCounters& auxiliary = group.auxiliary;
+    if (auxiliary.reference) {
+      text += "; reference " + std::to_string(*auxiliary.reference) + " as " +
+              std::to_string(auxiliary.reference_always->group) + "." +
+              std::to_string(auxiliary.reference_always->event);
+    }
+    if (auxiliary.clock) text += "; clock " + std::to_string(*auxiliary.clock);
+    if (auxiliary.always_on) text += "; beside " + std::to_string(*auxiliary.always_on);
+    groups.push_back(text);
+  }
+  return groups;
+}
+
+constexpr const char* kTwoGroups =
+    "  - {name: a, events: [cycles, instructions], scope: cpu}\n"
+    "  - {name: b, events: [branches], scope: cpu}\n";
+
+/// Registers that move, as in a kernel where they are counted.
+test::ScriptedKernel& with_free_reference(test::ScriptedKernel& kernel) {
+  kernel.only_tried(true);
+  return kernel;
+}
+
+TEST(ReferenceChoiceTest, TakesTheFreeReferenceWhereItMoves) {
+  test::ScriptedKernel kernel;
+  const Plan plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+
+  EXPECT_THAT(opened(plan.counting.cpu),
+              ElementsAre("(clock): cpu-clock, msr/aperf/",
+                          "a: cycles, instructions, msr/aperf/; reference 2 as 0.1; beside 0",
+                          "b: branches, msr/aperf/; reference 1 as 0.1; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, LeavesARegisterThatStandsStill) {
+  test::ScriptedKernel kernel;
+  const Plan plan = plan_on("amd_zen", kTwoGroups, kernel);
+
+  EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
+}
+
+TEST(ReferenceChoiceTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
+  test::ScriptedKernel kernel;
+  const Plan plan = plan_on("amd_zen",
+                            "  - {name: a, events: [cycles], scope: cgroup}\n"
+                            "  - {name: soft, events: [page-faults], scope: cgroup}\n",
+                            with_free_reference(kernel));
+
+  EXPECT_THAT(opened(plan.counting.cgroup),
+              ElementsAre("(clock): cpu-clock, msr/aperf/",
+                          "a: cycles, msr/aperf/, cpu-clock; reference 1 as 0.1; clock 2; beside 0",
+                          "soft: page-faults"));
+}
+
+TEST(ReferenceChoiceTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
+  test::ScriptedKernel kernel;
+  const Plan plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
+
+  EXPECT_THAT(opened(plan.counting.cgroup),
+              ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
+  test::ScriptedKernel kernel;
+  const Plan plan = plan_on("",
+                            "  - {name: a, events: [cycles], scope: cgroup}\n"
+                            "  - {name: b, events: [branches], scope: cgroup}\n",
+                            kernel);
+
+  EXPECT_THAT(opened(plan.counting.cgroup),
+              ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0",
+                          "b: branches, cpu-clock; clock 1; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, HasAClockBesideAPinnedGroupAndNoReferenceInIt) {
+  test::ScriptedKernel kernel;
+  const Plan plan =
+      plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, pinned: true}\n",
+              with_free_reference(kernel));
+
+  EXPECT_THAT(opened(plan.counting.cpu),
+              ElementsAre("(clock): cpu-clock", "a pinned: cycles; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
+  test::ScriptedKernel kernel;
+  const Plan plan =
+      plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, estimator: time}\n",
+              with_free_reference(kernel));
+
+  EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles"));
+}
+
+TEST(ReferenceChoiceTest, TakesNoCyclesWhereNobodyTakesTurns) {
+  test::ScriptedKernel kernel;
+  kernel.share_counters(8);
+  const Plan plan = plan_on("", kTwoGroups, kernel);
+
+  EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
+}
+
+TEST(ReferenceChoiceTest, TakesNoCyclesThatCostTimeOnThePmu) {
+  test::ScriptedKernel kernel;
+  kernel.share_counters(2);  // three are wanted
+  const Plan plan = plan_on("", kTwoGroups, kernel);
+
+  EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
+}
+
+TEST(ReferenceChoiceTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
+  test::ScriptedKernel kernel;
+  kernel.share_counters(3);
+  const Plan plan =
+      plan_on("",
+              "  - {name: a, events: [instructions], scope: cpu, estimator: reference}\n"
+              "  - {name: b, events: [branches, cache-misses], scope: cpu}\n",
+              kernel);
+
+  EXPECT_THAT(opened(plan.counting.cpu),
+              ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
+                          "a: instructions, cycles; reference 1 as 1.0; beside 0",
+                          "b: branches, cache-misses; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, SaysThatThereIsNoReferenceForAGroupThatAsked) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", ENOENT);
+  const Plan plan =
+      plan_on("", "  - {name: a, events: [branches], scope: cpu, estimator: reference}\n", kernel);
+
+  ASSERT_EQ(plan.remarks.size(), 1U);
+  EXPECT_THAT(plan.remarks[0].attempted, HasSubstr("group 'a' is scaled by time"));
+  EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: branches"));
+}
+
+TEST(ReferenceChoiceTest, SaysThatAGroupOfSoftwareHasNoUseForOne) {
+  const Plan plan =
+      plan_on("", "  - {name: a, events: [page-faults], scope: cpu, estimator: reference}\n");
+
+  ASSERT_EQ(plan.remarks.size(), 1U);
+  EXPECT_THAT(plan.remarks[0].attempted, HasSubstr("has no use for a reference"));
+}
+
+TEST(ReferenceChoiceTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cycles", EBUSY);
+  const Plan plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+
+  EXPECT_EQ(plan.reference.cost, Reference::Cost::kFree);
+}
+
+TEST(ReferenceChoiceTest, TakesAGroupThatIsNotCountedNowForNoneThatTakesTurns) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("cache-misses", EBUSY);
+  const Plan plan = plan_on("",
+                            "  - {name: a, events: [cache-misses], scope: cpu}\n"
+                            "  - {name: b, events: [cycles], scope: cpu}\n",
+                            kernel);
+
+  EXPECT_EQ(plan.reference.cost, Reference::Cost::kNone);
+}
+
+TEST(ReferenceChoiceTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
+  test::ScriptedKernel kernel;
+  kernel.share_counters(2);  // not enough for another look
+  const config::Loaded loaded = config::load_text(std::string("groups:\n") + kTwoGroups, "c.yaml");
+  Plan in_force;
+  in_force.reference = {Reference::Cost::kCounter, {{"", test::counter("cycles")}}, false};
+
+  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+
+  EXPECT_THAT(opened(plan.counting.cpu),
+              ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
+                          "a: cycles, instructions; reference 0 as 1.0; beside 0",
+                          "b: branches; beside 0"));
+}
+
+TEST(ReferenceChoiceTest, HasAClockBesideWhatIsPinnedOnPackagesToo) {
+  const Plan plan = plan_on(
+      "intel_server",
+      "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu, pinned: true}\n");
+
+  EXPECT_EQ(plan.counting.cpu.groups.front().name, "(clock)");
+  EXPECT_EQ(plan.counting.cpu.groups.back().auxiliary.always_on, 0U);
+}
+
+TEST(ReferenceChoiceTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
+  config::Group by_itself;
+  by_itself.cgroup_scope = true;
+  config::Group asks = by_itself;
+  asks.estimator = config::Estimator::kReference;
+  const Result<events::PmuCatalogue> pmus = events::PmuCatalogue::read(test::machine(""));
+  const collect::GroupPlan group = test::scope_plan({{"a", {"cycles"}}}).groups[0];
+  collect::GroupPlan in_turns = group;
+  in_turns.shares_pmu = true;
+  const Reference cycles{Reference::Cost::kCounter, {{"", test::counter("cycles")}}, true};
+
+  EXPECT_TRUE(takes_reference(in_turns, by_itself, cycles, Scope::kCpu, *pmus));
+  EXPECT_FALSE(takes_reference(in_turns, by_itself, cycles, Scope::kCgroup, *pmus));
+  EXPECT_TRUE(takes_reference(in_turns, asks, cycles, Scope::kCgroup, *pmus));
+}
+
+TEST(ReferenceChoiceTest, LeavesSoftwareAndPackagesAlone) {
+  test::ScriptedKernel kernel;
+  const Plan plan =
+      plan_on("intel_server",
+              "  - {name: soft, events: [page-faults, msr/tsc/], scope: cpu}\n"
+              "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}\n",
+              with_free_reference(kernel));
+
+  for (const collect::GroupPlan& group : plan.counting.cpu.groups) {
+    EXPECT_TRUE(group.is_published) << group.name;
+    EXPECT_EQ(group.auxiliary_events, 0U) << group.name;
+    EXPECT_EQ(group.shares_pmu, group.name == "memory");
+  }
+}
+
+}  // namespace
+}  // namespace pex::plan
