@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent / "real"))
+sys.path.insert(0, str(HERE.parent / "kernel"))
 import openmetrics  # noqa: E402
 import reference_parsers  # noqa: E402
 import text_format  # noqa: E402

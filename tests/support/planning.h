@@ -13,10 +13,10 @@
 
 namespace pex::test {
 
-/// A machine of tests/perf/machines; "" is one that has nothing but the kernel's own events. All
-/// have cgroups.
+/// A machine of tests/unit/events/machines; "" is one that has nothing but the kernel's own events.
+/// All have cgroups.
 inline host::HostRoots machine(const std::string& name) {
-  const std::string machines = PEX_SOURCE_DIR "/tests/perf/machines/";
+  const std::string machines = PEX_SOURCE_DIR "/tests/unit/events/machines/";
   return {name.empty() ? "/nonexistent" : machines + name + "/sys", "/nonexistent",
           machines + "cgroup"};
 }

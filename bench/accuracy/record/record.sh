@@ -4,7 +4,7 @@
 #   record.sh [SCOPE LOAD KERNEL]...      all that ../recordings holds, unless given
 #
 # KERNEL: 6.1 or 6.12, Debian's newest of that series, or 6.12-mistimed, the last with wrong times of
-# cgroup groups (tests/vm/run.sh calls them so as well).
+# cgroup groups (tests/kernel/vm/run.sh calls them so as well).
 #
 # Each recording is one boot of an emulated arm64 machine with one CPU, in which QEMU counts every
 # instruction; recorder.cc is all that runs there. Virtual time: neither how busy this machine is nor
@@ -35,12 +35,12 @@ fi
 
 mkdir -p "$made"
 aarch64-linux-gnu-g++ -static -std=c++20 -O2 -I "$root/tests" -o "$made/recorder" "$here/recorder.cc"
-"$root/tests/vm/initramfs.sh" / "$made/initramfs.gz" "$made/recorder:init"
+"$root/tests/kernel/vm/initramfs.sh" / "$made/initramfs.gz" "$made/recorder:init"
 
 image_of() {  # KERNEL
   local most=''
   [[ $1 != 6.12-mistimed ]] || most=6.12.114
-  "$root/tests/vm/fetch.sh" kernel "$root/build/vm/kernels/$1" "${1%-mistimed}" "$most"
+  "$root/tests/kernel/vm/fetch.sh" kernel "$root/build/vm/kernels/$1" "${1%-mistimed}" "$most"
 }
 
 record() {  # SCOPE LOAD KERNEL

@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vm/guest/counter.h"
+#include "kernel/vm/guest/counter.h"
 
 namespace {
 

@@ -41,7 +41,7 @@ EventResolver resolver_below(const std::string& root) {
 }
 
 EventResolver resolver_of(const std::string& machine) {
-  return resolver_below(PEX_SOURCE_DIR "/tests/perf/machines/" + machine);
+  return resolver_below(PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine);
 }
 
 /// Of one event that is spelled well.

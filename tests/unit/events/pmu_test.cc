@@ -36,7 +36,7 @@ constexpr const char* kMachines[] = {"intel_client", "intel_hybrid", "intel_serv
 host::HostRoots below(const std::string& sysfs) { return {.sysfs = sysfs, .cgroupfs = {}}; }
 
 host::HostRoots roots_of(const std::string& machine) {
-  return below(PEX_SOURCE_DIR "/tests/perf/machines/" + machine + "/sys");
+  return below(PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine + "/sys");
 }
 
 /// Of a tree that is known to be readable.

@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 
 PmuCatalogue pmus_of(const std::string& machine) {
-  const std::string sys = PEX_SOURCE_DIR "/tests/perf/machines/" + machine + "/sys";
+  const std::string sys = PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine + "/sys";
   Result<PmuCatalogue> pmus = PmuCatalogue::read({sys, "/nonexistent", {}});
   EXPECT_TRUE(pmus);
   return std::move(*pmus);

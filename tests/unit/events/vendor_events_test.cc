@@ -32,7 +32,8 @@ class VendorEventsTest : public ::testing::Test {
 
   static std::vector<EventSpec> resolve(const std::string& machine, const std::string& text) {
     const EventResolver resolver = *EventResolver::create(
-        {.sysfs = PEX_SOURCE_DIR "/tests/perf/machines/" + machine + "/sys", .cgroupfs = {}});
+        {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/" + machine + "/sys",
+         .cgroupfs = {}});
     return *resolver.resolve(parse_events(text)->events.front());
   }
 };
@@ -204,7 +205,7 @@ TEST_F(VendorEventsInUnitsTest, AreRefusedWhenNothingTellsTheUnit) {
 
 TEST_F(VendorEventsTest, AreNoneThatAnX86CoreIgnoresTheModifierOf) {
   const EventResolver resolver = *EventResolver::create(
-      {.sysfs = PEX_SOURCE_DIR "/tests/perf/machines/intel_client/sys", .cgroupfs = {}});
+      {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/intel_client/sys", .cgroupfs = {}});
 
   const auto event = resolver.resolve(parse_events("INST_RETIRED:ANY_P:h")->events.front());
 
@@ -213,7 +214,7 @@ TEST_F(VendorEventsTest, AreNoneThatAnX86CoreIgnoresTheModifierOf) {
 
 TEST(VendorEventsOfNoCpuTest, AreNotHereRatherThanMistakes) {
   const EventResolver resolver = *EventResolver::create(
-      {.sysfs = PEX_SOURCE_DIR "/tests/perf/machines/intel_client/sys", .cgroupfs = {}});
+      {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/intel_client/sys", .cgroupfs = {}});
 
   const auto event = resolver.resolve(parse_events("Cycles")->events.front());
 

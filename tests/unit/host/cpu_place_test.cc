@@ -20,7 +20,7 @@ namespace {
 HostRoots below(const std::string& sysfs) { return {.sysfs = sysfs, .cgroupfs = {}}; }
 
 HostRoots machine(const std::string& name) {
-  return below(PEX_SOURCE_DIR "/tests/perf/machines/" + name + "/sys");
+  return below(PEX_SOURCE_DIR "/tests/unit/events/machines/" + name + "/sys");
 }
 
 TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuSays) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/collector.h"
 #include "config/load.h"
 #include "plan/load_plan.h"
 #include "support/planning.h"
@@ -127,12 +128,13 @@ TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
 
 TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
   const host::HostRoots roots = roots_;
-  auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
+  const auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
   test::ScriptedKernel counting_kernel;
-  Result<Counting> counting = start_counting(std::move(*planned), roots, counting_kernel);
+  const auto collector =
+      collect::Collector::create(counting_kernel, track_targets(*planned, roots, std::nullopt), {});
   std::promise<std::shared_ptr<const collect::Snapshot>> polled;
 
-  counting->collector->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });
+  (*collector)->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });
   const auto snapshot = polled.get_future().get();
 
   EXPECT_THAT(

@@ -1,0 +1,149 @@
+"""The Dockerfile, built by buildah from a base that is made here; and what the image is like.
+
+    build_test.py BINARY_DIR DAEMON WORKLOAD
+
+The base is Debian 12 as this machine's own apt has it, with how it gets there (proxies and the like),
+so that the Dockerfile needs to know nothing of that. The image stays in the storage of BINARY_DIR.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+import containers  # also finds the harness
+import harness
+
+sys.path.append(f"{containers.SOURCE}/tests/delivery/systemd")
+import debian
+
+# The rooms whose tests run while the image is built. Those of all rooms run beside this test, and
+# compiling them takes minutes: PEX_IMAGE_TESTS=all does it here as well.
+TESTS = os.environ.get("PEX_IMAGE_TESTS", "base_test host_test config_test")
+REVISION = "0123456789abcdef"
+MINUTE = 60
+
+storage = None
+
+
+def make_base():
+    """Imports what the Dockerfile begins with."""
+    archive = f"{storage.directory}/base.tar"
+    settings = f"{storage.directory}/apt.conf"
+    containers.write(settings, apt_settings())
+    debian.bootstrap(archive, [], "--variant=minbase",
+                     f"--customize-hook=copy-in {settings} /etc/apt/apt.conf.d",
+                     env=storage.environment, timeout=10 * MINUTE)
+    storage.podman("import", "--change", 'CMD ["bash"]', archive, containers.BASE)
+    os.unlink(archive)
+
+
+def apt_settings():
+    """How apt of this machine gets at its mirrors."""
+    dump = subprocess.run(["apt-config", "dump", "Acquire"], check=True, capture_output=True,
+                          text=True).stdout
+    return "".join(f"{line}\n" for line in dump.splitlines() if "Detect" not in line)
+
+
+def share_compile_cache():
+    """Lets what the Dockerfile keeps of compiling be that of this machine, where it has any."""
+    if not shutil.which("ccache"):
+        return
+    mine = storage.run("ccache", "--get-config=cache_dir").stdout.strip()
+    parent = f"{storage.environment['TMPDIR']}/buildah-cache"
+    os.makedirs(parent, exist_ok=True)
+    os.makedirs(mine, exist_ok=True)
+    if not os.path.lexists(f"{parent}/ccache"):
+        os.symlink(mine, f"{parent}/ccache")
+
+
+def build():
+    started = time.monotonic()
+    built = storage.buildah(
+        "build", "--pull-never", "--network=host", "--isolation=chroot", "--format=docker",
+        "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=REVISION={REVISION}",
+        f"--tag={containers.IMAGE}", containers.SOURCE, timeout=45 * MINUTE, check=False)
+    print(f"buildah took {time.monotonic() - started:.0f} s", file=sys.stderr)
+    containers.write(f"{storage.directory}/build.log", built.stdout + built.stderr)
+    if built.returncode != 0:
+        raise AssertionError(f"the build failed:\n{(built.stdout + built.stderr)[-6000:]}")
+    return built.stdout
+
+
+def setUpModule():
+    containers.require_engine("mmdebstrap")
+    unittest.enterModuleContext(storage)
+    if not storage.has_image(containers.BASE):
+        make_base()
+    share_compile_cache()
+
+
+class ImageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        build()
+        cls.image = storage.inspect("image", containers.IMAGE)
+        cls.config = cls.image["Config"]
+        cls.root = storage.podman("image", "mount", containers.IMAGE).stdout.strip()
+        cls.addClassCleanup(storage.podman, "image", "unmount", containers.IMAGE)
+
+    def version(self):
+        project = harness.read_text(f"{containers.SOURCE}/CMakeLists.txt")
+        return re.search(r"^\s+VERSION (\S+)$", project, re.MULTILINE)[1]
+
+    def test_the_tests_of_the_dockerfile_ran(self):
+        log = harness.read_text(f"{storage.directory}/build.log")
+        passed = re.search(r"^100% tests passed, 0 tests failed out of \d+$", log, re.MULTILINE)
+        passed_before = re.search(r"STEP [^\n]* ctest [^\n]*\n--> Using cache", log)
+        self.assertTrue(passed or passed_before, log[-3000:])
+
+    def test_it_runs_the_program_as_a_user_that_is_not_root(self):
+        self.assertEqual(self.config["User"], "65534:65534")
+        self.assertEqual(self.config["Entrypoint"], ["/usr/bin/perf_event_exporter"])
+        self.assertEqual(list(self.config["ExposedPorts"]), ["10173/tcp"])
+        self.assertEqual(self.image["Healthcheck"]["Test"],
+                         ["CMD", "/usr/bin/perf_event_exporter", "health"])
+
+    def test_its_labels_say_what_it_is(self):
+        labels = {name.removeprefix("org.opencontainers.image."): value
+                  for name, value in self.config["Labels"].items()}
+        self.assertEqual(labels["title"], "perf_event_exporter")
+        self.assertEqual(labels["licenses"], "Apache-2.0")
+        self.assertEqual(labels["version"], self.version())
+        self.assertEqual(labels["revision"], REVISION)
+        self.assertTrue(labels["description"])
+
+    def test_the_program_is_hardened(self):
+        harness.require(shutil.which("hardening-check"), "hardening-check is not installed (devscripts)")
+        said = subprocess.run(["hardening-check", "--nocfprotection",
+                               f"{self.root}/usr/bin/perf_event_exporter"],
+                              check=False, capture_output=True, text=True).stdout
+        for protection in ("Position Independent Executable", "Stack protected",
+                           "Fortify Source functions", "Read-only relocations",
+                           "Immediate binding", "Stack clash protection"):
+            self.assertRegex(said, f"{protection}: yes")
+
+    def test_the_program_may_be_permitted_to_count(self):
+        capability = subprocess.run(["getcap", f"{self.root}/usr/bin/perf_event_exporter"],
+                                    check=True, capture_output=True, text=True).stdout
+        self.assertRegex(capability, r" cap_perfmon=p\n\Z")
+
+    def test_the_configuration_is_where_it_is_on_a_host(self):
+        shipped = harness.read_text(f"{containers.SOURCE}/config/perf_event_exporter.yaml")
+        path = "etc/perf_event_exporter/perf_event_exporter.yaml"
+        self.assertEqual(harness.read_text(f"{self.root}/{path}"), shipped)
+
+    def test_nothing_of_the_build_is_in_it(self):
+        for name in ("usr/bin/g++", "usr/bin/cmake", "usr/include/boost", "source", "image",
+                     "usr/sbin/setcap"):
+            self.assertFalse(os.path.exists(f"{self.root}/{name}"), name)
+        base = storage.inspect("image", containers.BASE)["Size"]
+        self.assertLess(self.image["Size"] - base, 40e6)
+
+
+if __name__ == "__main__":
+    storage = containers.storage_in(sys.argv.pop(1))
+    harness.main()

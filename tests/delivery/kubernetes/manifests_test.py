@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+"""The manifests of packaging/kubernetes, rendered: types, sense, and that the daemon understands what
+they tell it. No cluster is needed. And that each check notices what it is there for.
+
+    manifests_test.py DAEMON WORK_DIRECTORY [TEST...]
+"""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
+import harness  # noqa: E402
+import manifests  # noqa: E402
+import rules  # noqa: E402
+from manifests import SOURCE, configuration_of, of_kind, the  # noqa: E402
+
+#   what is rendered      with components; every part is in one of these
+COMPOSITIONS = [
+    ("base", ()),
+    ("overlays/default", ()),
+    ("overlays/minimal", ()),
+    ("overlays/pod-names", ()),
+    ("base", ("namespace", "pod-monitor", "seccomp-localhost")),
+    ("overlays/pod-names", ("pod-monitor",)),
+    ("overlays/minimal", ("seccomp-localhost",)),
+]
+OLD = "this kubectl knows no components; one of 1.21 or later does"
+GUIDE = SOURCE / "docs" / "kubernetes.md"
+
+reader = None
+kustomize = None
+rendered = {}  # of COMPOSITIONS -> YAML, objects
+
+
+def main():
+    global reader, kustomize
+    harness.daemon_binary, work = map(os.path.abspath, sys.argv[1:3])
+    try:
+        reader, kustomize = manifests.Reader(work), manifests.Kustomize(work)
+    except manifests.Missing as reason:
+        print(f"SKIPPED: kubernetes.manifests: {reason}")
+        sys.exit(harness.SKIPPED)
+    render_all()
+    result = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2, exit=False).result
+    for reason, tests in Counter(reason for _, reason in result.skipped).items():
+        print(f"SKIPPED: kubernetes.manifests: {tests} of {result.testsRun} tests: {reason}")
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+def render_all():
+    for resource, components in COMPOSITIONS:
+        if kustomize.knows_components() or (resource, components) == ("base", ()):
+            text = kustomize.render(resource, components)
+            rendered[" + ".join([resource, *components])] = text, reader.objects(text)
+
+
+def require_components():
+    harness.require(kustomize.knows_components(), OLD)
+
+
+class Manifests(unittest.TestCase):
+    def test_every_part_is_rendered(self):
+        require_components()
+        parts = {str(each.parent.relative_to(manifests.KUBERNETES))
+                 for each in manifests.KUBERNETES.rglob("kustomization.yaml")}
+        used = {part for resource, components in COMPOSITIONS
+                for part in [resource, *(f"components/{each}" for each in components)]}
+
+        self.assertEqual(parts, used)
+
+    def test_they_have_no_unknown_field_and_no_wrong_type(self):
+        texts = [text for text, _ in rendered.values()]
+        for name, mistakes in zip(rendered, reader.mistakes(texts)):
+            with self.subTest(name):
+                self.assertEqual(mistakes, [])
+
+    def test_they_make_sense(self):
+        for name, (_, objects) in rendered.items():
+            for rule in rules.RULES:
+                with self.subTest(name, rule=rule.__name__):
+                    self.assertEqual(list(rule(objects)), [])
+
+    def test_version_is_that_of_the_project(self):
+        version = re.search(r"^ *VERSION (\S+)$", (SOURCE / "CMakeLists.txt").read_text(), re.M)[1]
+        for name, (_, objects) in rendered.items():
+            with self.subTest(name):
+                self.assertEqual(versions_in(objects), {version})
+                self.assertEqual(rules.exporter(objects)["image"], f"perf_event_exporter:{version}")
+
+    def test_an_operator_can_name_image_and_namespace(self):
+        require_components()
+
+        objects = reader.objects(kustomize.render_own({
+            "resources": ["overlays/default"], "namespace": "monitoring",
+            "images": [{"name": "perf_event_exporter", "newName": "images.example/pex", "newTag": "2"}]}))
+
+        self.assertEqual(rules.exporter(objects)["image"], "images.example/pex:2")
+        self.assertEqual(the(objects, "Namespace")["metadata"]["name"], "monitoring")
+        self.assertEqual(list(rules.all_are_in_the_same_namespace(objects)), [])
+
+    def test_the_kustomization_of_the_guide_renders(self):
+        require_components()
+        kustomization, generator = (reader.objects(block)[0] for block in yaml_in_guide()
+                                    if "kind: Kustomization" in block or "configMapGenerator" in block)
+        image = kustomization["images"][0]
+        for key in ("resources", "components"):
+            kustomization[key] = [each.removeprefix("perf_event_exporter/packaging/kubernetes/")
+                                  for each in kustomization[key]]
+        for each in generator["configMapGenerator"]:  # with text in place of a file
+            each["literals"] = [f"{file}=groups: []" for file in each.pop("files")]
+
+        objects = reader.objects(kustomize.render_own({**kustomization, **generator}))
+
+        for rule in rules.RULES:
+            with self.subTest(rule.__name__):
+                self.assertEqual(list(rule(objects)), [])
+        self.assertEqual(rules.exporter(objects)["image"], f"{image['newName']}:{image['newTag']}")
+        self.assertEqual(configuration_of(objects), "groups: []")
+        self.assertTrue(of_kind(objects, "PodMonitor"))
+
+    def test_the_seccomp_profile_that_is_named_is_the_one_that_is_shipped(self):
+        require_components()
+        profile = json.loads((SOURCE / "packaging/container/seccomp.json").read_text())
+        allowed = {name for each in profile["syscalls"] if each["action"] == "SCMP_ACT_ALLOW"
+                   for name in each["names"]}
+        _, objects = rendered["overlays/minimal + seccomp-localhost"]
+
+        chosen = rules.pod(objects)["securityContext"]["seccompProfile"]
+
+        self.assertIn("perf_event_open", allowed)
+        self.assertEqual(chosen, {"type": "Localhost",
+                                  "localhostProfile": "profiles/perf_event_exporter.json"})
+        self.assertIn("/var/lib/kubelet/seccomp/" + chosen["localhostProfile"], GUIDE.read_text())
+
+
+def yaml_in_guide():
+    return map(textwrap.dedent, re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.S))
+
+
+def versions_in(objects):
+    labels = [each["metadata"].get("labels", {}) for each in objects]
+    labels.append(rules.template(objects)["metadata"]["labels"])
+    return {each["app.kubernetes.io/version"] for each in labels
+            if "app.kubernetes.io/version" in each}
+
+
+def configurations():
+    """Those that differ, by the last composition that has it."""
+    names = {configuration_of(objects): name for name, (_, objects) in rendered.items()}
+    return {name: config for config, name in names.items()}
+
+
+def run_daemon(*args):
+    return subprocess.run([harness.daemon_binary, *args], text=True, capture_output=True)
+
+
+class Configurations(unittest.TestCase):
+    """What the daemon makes of its options and of the files in the ConfigMaps."""
+
+    def parsed(self, name):
+        """The configuration of one composition, as an object."""
+        return reader.objects(configuration_of(rendered[name][1]))[0]
+
+    def test_options_are_those_of_the_daemon(self):
+        known = set(re.findall(r"^  +(--[a-z.-]+)", run_daemon("--help").stdout, re.M))
+        for name, (_, objects) in rendered.items():
+            with self.subTest(name):
+                given = {each.partition("=")[0] for each in rules.exporter(objects)["args"]}
+                self.assertLessEqual(given, known)
+
+    def test_the_port_is_the_daemons_default(self):
+        default = int(re.search(r"--web.listen-address .*?\[:(\d+)\]", run_daemon("--help").stdout,
+                                re.S)[1])
+        for name, (_, objects) in rendered.items():
+            with self.subTest(name):
+                self.assertEqual(rules.named_ports(objects), {"metrics": default})
+
+    def test_they_have_no_mistakes(self):
+        for name, config in configurations().items():
+            with self.subTest(name):
+                self.assertEqual(mistakes_in(config), [])
+
+    def test_probed_and_scraped_paths_are_served(self):
+        _, objects = rendered.get("overlays/pod-names + pod-monitor", rendered["base"])
+        paths = [rules.exporter(objects)[probe]["httpGet"]["path"]
+                 for probe in ("livenessProbe", "readinessProbe")]
+        paths += [endpoint["path"] for each in of_kind(objects, "PodMonitor")
+                  for endpoint in each["spec"]["podMetricsEndpoints"]]
+
+        with harness.Daemon(configuration_of(objects)) as daemon:
+            answers = {path: daemon.get(path)[0] for path in paths}
+
+        self.assertEqual(answers, dict.fromkeys(paths, 200))
+
+    def test_names_of_pods_are_read_where_they_are_mounted(self):
+        require_components()
+        _, objects = rendered["overlays/pod-names"]
+        kubernetes = self.parsed("overlays/pod-names")["kubernetes"]
+
+        mounts = {each["mountPath"]: each["name"] for each in rules.exporter(objects)["volumeMounts"]}
+        volumes = {each["name"]: each for each in rules.pod(objects)["volumes"]}
+
+        self.assertEqual(kubernetes["metadata"], "log_links")
+        self.assertEqual(volumes[mounts[kubernetes["log_links"]]]["hostPath"]["path"],
+                         "/var/log/containers")
+
+    def test_pod_names_counts_what_the_default_counts(self):
+        require_components()
+        with_names = self.parsed("overlays/pod-names")
+
+        del with_names["kubernetes"]
+
+        self.assertEqual(with_names, self.parsed("overlays/default"))
+
+    def test_minimal_counts_fewer_events(self):
+        require_components()
+        minimal, default = (
+            {event for group in self.parsed(name)["groups"] for event in group["events"]}
+            for name in ("overlays/minimal", "overlays/default"))
+
+        self.assertLessEqual(2 * len(minimal), len(default))
+        self.assertLess(minimal, default)
+
+    def test_a_scrape_within_the_limit_of_series_is_within_that_of_samples(self):
+        require_components()
+        shipped = (SOURCE / "config/perf_event_exporter.yaml").read_text()
+        default = int(re.search(r"^  max_series: (\d+)", shipped, re.M)[1])
+        for name, (_, objects) in rendered.items():
+            for monitor in of_kind(objects, "PodMonitor"):
+                limits = self.parsed(name).get("limits", {})
+                self.assertGreater(monitor["spec"]["sampleLimit"],
+                                   limits.get("max_series", default) * 1.1)
+
+
+def mistakes_in(config):
+    """What the daemon says against a file wherever it runs. Events that this machine lacks are no
+    mistakes."""
+    with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
+        path = f"{scratch}/config.yaml"
+        Path(path).write_text(config, encoding="utf-8")
+        told = run_daemon("--config.check", f"--config.file={path}")
+    text = told.stdout + told.stderr
+    found = [line for line in text.splitlines() if line.startswith(f"{path}:")]
+    return found if found or "\nvalid: " in text else [text]
+
+
+ID = "0123456789abcdef" * 4
+POD = "8d1c5a52_0a6a_4b0e_9a3e_7f1f5a1c2b3d"
+NODE = {  # cgroup -> whether it is selected
+    "/kubepods.slice": False,
+    f"/kubepods.slice/kubepods-pod{POD}.slice": False,
+    f"/kubepods.slice/kubepods-pod{POD}.slice/cri-containerd-{ID}.scope": True,
+    f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{POD}.slice/crio-{ID}.scope": True,
+    f"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod{POD}.slice/crio-conmon-{ID}.scope":
+        False,
+    f"/kubepods/besteffort/pod{POD.replace('_', '-')}/{ID}": True,
+    f"/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod{POD}.slice/cri-containerd-{ID}.scope":
+        True,
+    f"/system.slice/containerd.service/kubepods-burstable-pod{POD}.slice:cri-containerd:{ID}": True,
+    "/system.slice/kubelet.service": True,
+    "/user.slice/user-0.slice/session-1.scope": False,
+}
+
+
+class Selection(unittest.TestCase):
+    def setUp(self):
+        harness.require_events("task-clock")  # where nothing can be counted, nothing is selected
+
+    def selected(self, config):
+        with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
+            for path in NODE:
+                os.makedirs(f"{scratch}/cgroup{path}")
+            Path(f"{scratch}/config.yaml").write_text(config, encoding="utf-8")
+            told = run_daemon("cgroups", f"--config.file={scratch}/config.yaml",
+                              f"--path.cgroupfs={scratch}/cgroup")
+        return {line.split()[1] for line in told.stdout.splitlines() if line.startswith("counted ")}
+
+    def test_containers_of_pods_are_selected_under_every_driver(self):
+        containers = {path for path, wanted in NODE.items() if wanted and "kubepods" in path}
+        for name, config in configurations().items():
+            with self.subTest(name):
+                self.assertLessEqual(containers, self.selected(config))
+
+    def test_base_selects_services_of_the_node_as_well_and_nothing_else(self):
+        _, objects = rendered["base"]
+
+        self.assertEqual(self.selected(configuration_of(objects)),
+                         {path for path, wanted in NODE.items() if wanted})
+
+
+# --------------------------------------------------------------------------------------------------
+# That the checks can fail
+
+
+def pod(objects):
+    return rules.pod(objects)
+
+
+def exporter(objects):
+    return rules.exporter(objects)
+
+
+def endpoint(objects):
+    return the(objects, "PodMonitor")["spec"]["podMetricsEndpoints"][0]
+
+
+def metadata(objects, kind):
+    return the(objects, kind)["metadata"]
+
+
+#    rule that has to complain                        after this was done to the objects
+BROKEN = {
+    "names_are_dns_labels": lambda all: metadata(all, "Service").update(name="perf_event_exporter"),
+    "port_names_are_short": lambda all: exporter(all)["ports"][0].update(name="prometheus-metrics"),
+    "label_values_are_short":
+        lambda all: metadata(all, "Service")["labels"].update(component="a" * 64),
+    "all_have_the_recommended_labels":
+        lambda all: metadata(all, "Service")["labels"].pop("app.kubernetes.io/part-of"),
+    "selectors_find_the_pods":
+        lambda all: the(all, "Service")["spec"]["selector"].update({"app.kubernetes.io/name": "x"}),
+    "selectors_outlive_a_version":
+        lambda all: rules.daemon_set(all)["selector"]["matchLabels"].update(
+            {"app.kubernetes.io/version": "1"}),
+    "ports_are_those_of_the_container": lambda all: endpoint(all).update(port="http"),
+    "mounts_have_volumes_and_volumes_mounts": lambda all: pod(all)["volumes"].pop(),
+    "mount_paths_are_used_once":
+        lambda all: [each.update(mountPath="/host") for each in exporter(all)["volumeMounts"]],
+    "config_maps_are_there": lambda all: metadata(all, "ConfigMap").update(name="other"),
+    "the_configuration_is_where_the_option_says":
+        lambda all: the(all, "ConfigMap").update(data={"other.yaml": ""}),
+    "a_changed_configuration_is_rolled_out":
+        lambda all: metadata(all, "ConfigMap").update(name="perf-event-exporter"),
+    "the_hosts_sysfs_is_where_the_option_says":
+        lambda all: exporter(all).update(
+            args=[each.replace("/host/sys", "/sys") for each in exporter(all)["args"]]),
+    "the_service_account_is_there": lambda all: pod(all).update(serviceAccountName="default"),
+    "all_are_in_the_same_namespace": lambda all: metadata(all, "Service").update(namespace="other"),
+    "the_namespace_admits_the_pods":
+        lambda all: metadata(all, "Namespace")["labels"].update(
+            {"pod-security.kubernetes.io/enforce": "baseline"}),
+    "nothing_of_the_host_but_its_files": lambda all: pod(all).update(hostPID=True),
+    "user_namespaces_stay_off": lambda all: pod(all).update(hostUsers=False),
+    "host_paths_are_few_and_read_only":
+        lambda all: exporter(all)["volumeMounts"][-1].pop("readOnly"),
+    "no_token_is_mounted": lambda all: pod(all).pop("automountServiceAccountToken"),
+    "the_user_is_not_root": lambda all: pod(all)["securityContext"].update(runAsUser=0),
+    "containers_have_one_capability_and_no_more":
+        lambda all: exporter(all)["securityContext"]["capabilities"]["add"].append("SYS_ADMIN"),
+    "seccomp_is_on":
+        lambda all: pod(all)["securityContext"].update(seccompProfile={"type": "Unconfined"}),
+    "memory_has_a_limit_and_time_has_none":
+        lambda all: exporter(all)["resources"]["limits"].update(cpu="1"),
+    "it_runs_on_every_node": lambda all: pod(all)["tolerations"].clear(),
+    "a_rollout_leaves_most_nodes_counted":
+        lambda all: rules.daemon_set(all)["updateStrategy"]["rollingUpdate"].update(
+            maxUnavailable="100%"),
+    "each_node_is_scraped_by_itself": lambda all: the(all, "Service")["spec"].pop("clusterIP"),
+    "labels_of_what_is_counted_are_kept": lambda all: endpoint(all).update(honorLabels=False),
+    "instances_are_nodes": lambda all: endpoint(all)["relabelings"].pop(0),
+}
+
+#    what the type check has to say                             after this replacement in the YAML
+MISTYPED = {
+    "readOnlyRootFileSystem: unknown field of V1SecurityContext":
+        ("readOnlyRootFilesystem", "readOnlyRootFileSystem"),
+    'containerPort: is "10173", wants number': ("containerPort: 10173", 'containerPort: "10173"'),
+    "version: is 1, wants string": ("app.kubernetes.io/version: 0.1.0", "app.kubernetes.io/version: 1"),
+    "drop: is no list": ("drop:\n            - ALL", "drop: ALL"),
+    "samplelimit: unknown field of PodMonitorSpec": ("sampleLimit:", "samplelimit:"),
+    'honorLabels: is "yes", wants boolean': ("honorLabels: true", 'honorLabels: "yes"'),
+    "no type is known for v1 Servise": ("kind: Service\n", "kind: Servise\n"),
+    "Map keys must be unique": ("clusterIP: None", "clusterIP: None\n  clusterIP: None"),
+}
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        require_components()
+        self.text, self.objects = rendered["base + namespace + pod-monitor + seccomp-localhost"]
+
+    def test_each_rule_complains_of_what_it_is_for(self):
+        self.assertEqual([rule.__name__ for rule in rules.RULES], list(BROKEN))
+        for rule in rules.RULES:
+            with self.subTest(rule.__name__):
+                broken = copy.deepcopy(self.objects)
+                BROKEN[rule.__name__](broken)
+                self.assertNotEqual(list(rule(broken)), [])
+
+    def test_misspelt_fields_and_wrong_types_are_noticed(self):
+        found = reader.mistakes([self.text.replace(*each) for each in MISTYPED.values()])
+
+        for complaint, mistakes in zip(MISTYPED, found):
+            with self.subTest(complaint):
+                self.assertIn(complaint, "\n".join(mistakes))
+
+    def test_a_mistake_in_a_configuration_is_noticed(self):
+        found = mistakes_in(configuration_of(self.objects).replace("max:", "maximum:"))
+
+        self.assertEqual(len(found), 1)
+        self.assertIn("cgroups.maximum: unknown key", found[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""The dashboards: what types do not tell of Grafana's model, and that each query has data.
+
+A Prometheus with the rules scrapes, once a second,
+  live      the daemon on this kernel, with the shipped configuration and a busy cgroup
+  emulated  what it counted on the PMU of an emulated arm64 machine (emulated.gz, made by record.py)
+  scripted  what it publishes over the scripted kernel of end-to-end tests, for what neither can
+            count: numbers that are made up, under names and labels that are not
+and a made-up kube-state-metrics, which knows the containers of the last two. docs/monitoring.md
+says of each panel with which of these its queries have data; the test holds it to that, and prints
+what it saw.
+"""
+
+import collections
+import json
+import math
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+import urllib.parse
+import urllib.request
+
+import mixin
+import replay
+from replay import harness
+
+sys.path.insert(0, f"{mixin.root}/tests/kernel")
+from prometheus_test import Prometheus
+
+EVENTS = ["task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults"]
+SCRAPES = 8
+# In their order: where one has data, those behind it are not needed.
+SOURCES = ["live", "emulated", "scripted"]
+CASES = {"scripted": "every_kind_of_event_of_a_server",
+         "scripted_2": "multiplexed_with_a_reference",
+         "scripted_3": "event_missing_and_open_refused"}
+INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES)}
+VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "job": ".*",
+             "cgroup": ".*", "top": "10", "peak": "100"}
+
+
+def substituted(expression, **more):
+    values = {**VARIABLES, **more}
+    return re.sub(r"\$([a-z_]\w*)", lambda name: values[name[1]], expression)  # "$1" is not one
+
+
+def kube_state_metrics(*recordings):
+    """Made up: each container of the recordings is in a pod of its own, of one DaemonSet."""
+    ids = sorted({dict(labels)["container_id"] for recording in recordings
+                  for _, labels in recording.scrapes[0] if "container_id" in dict(labels)})
+    lines = []
+    for number, container in enumerate(ids):
+        pod = f'namespace="shop",pod="web-{number}"'
+        lines += [f'kube_pod_container_info{{{pod},container="app",'
+                  f'container_id="containerd://{container}"}} 1',
+                  f'kube_pod_owner{{{pod},owner_kind="DaemonSet",owner_name="web"}} 1']
+    return "\n".join(lines) + "\n"
+
+
+class Scraping(Prometheus):
+    """A Prometheus that evaluates the rules of packaging/prometheus each second."""
+
+    def __init__(self, targets, rules):
+        super().__init__(json.dumps({  # which is YAML
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": rules,
+            "scrape_configs": [
+                {"job_name": job, "static_configs": [
+                    {"targets": [address], "labels": {"instance": instance}}
+                    for instance, address in instances.items()]}
+                for job, instances in targets.items()]}))
+
+    def api(self, path, **parameters):
+        url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
+        with urllib.request.urlopen(url, timeout=harness.PATIENCE) as answer:
+            return json.load(answer)["data"]
+
+    def has_data(self, expression):
+        return any(math.isfinite(value) for value in self.query(expression).values())
+
+
+def rules_that_do_not_wait(folder):
+    """Copies of the rules, all evaluated equally often, over seconds in place of minutes."""
+    for path in mixin.RULE_FILES:
+        copy = f"{folder}/{path.rpartition('/')[2]}"
+        with open(copy, "w", encoding="utf-8") as file:
+            text = re.sub(r"(?m)^    interval: .*\n", "", mixin.read_text(path))
+            file.write(text.replace("[5m]", "[6s]"))
+        yield copy
+
+
+def shipped_configuration(pattern):
+    """With `pattern` among the cgroups that are counted."""
+    text = mixin.read_text(f"{mixin.root}/config/perf_event_exporter.yaml")
+    changed = text.replace("\n  include:\n", f'\n  include:\n    - "{pattern}"\n')
+    assert changed != text
+    return changed
+
+
+def documented():
+    """Dashboard's title -> {panel's title: sources} in docs/monitoring.md."""
+    manual = mixin.read_text(f"{mixin.root}/docs/monitoring.md")
+    found = {}
+    sections = re.findall(r"^### (perf_event_exporter / .+)\n((?:.*\n)*?)(?=#|\Z)", manual, re.M)
+    for title, table in sections:
+        rows = re.findall(r"^\| (?!panel|---)([^|]+?) \|.*\| ([a-z, ]+) \|$", table, re.M)
+        found[title] = [(panel, sources.split(", ")) for panel, sources in rows]
+    return found
+
+
+class ModelTest(unittest.TestCase):
+    def setUp(self):
+        self.dashboards = mixin.dashboards()
+
+    def test_there_are_four_that_can_be_told_apart_for_good(self):
+        titles = {each["uid"]: each["title"] for each in self.dashboards.values()}
+        self.assertEqual(titles, {
+            "perf-event-exporter-node": "perf_event_exporter / Node",
+            "perf-event-exporter-cgroups": "perf_event_exporter / Services and containers",
+            "perf-event-exporter-memory": "perf_event_exporter / Memory and energy",
+            "perf-event-exporter-health": "perf_event_exporter / Exporter health"})
+
+    def test_each_leads_to_the_others(self):
+        for dashboard in self.dashboards.values():
+            links = [link for link in dashboard["links"] if link["type"] == "dashboards"]
+            self.assertEqual([link["tags"] for link in links], [dashboard["tags"]])
+            self.assertTrue(links[0]["keepTime"] and links[0]["includeVars"])
+
+    def test_panels_have_ids_titles_descriptions_and_units(self):
+        for file, dashboard in self.dashboards.items():
+            ids = [panel["id"] for panel in dashboard["panels"]]
+            self.assertEqual(len(ids), len(set(ids)), file)
+            titles = [panel["title"] for panel in mixin.panels(dashboard)]
+            self.assertTrue(all(titles))
+            for panel in mixin.panels(dashboard):
+                with self.subTest(dashboard=file, panel=panel["title"]):
+                    self.assertRegex(panel["description"], r"\.$")
+                    self.assertTrue(panel["fieldConfig"]["defaults"]["unit"])
+                    self.assertTrue(panel["targets"])
+
+    def test_panels_do_not_overlap_and_fit(self):
+        for file, dashboard in self.dashboards.items():
+            taken = collections.Counter(
+                (x, y) for panel in dashboard["panels"] for place in [panel["gridPos"]]
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"]))
+            self.assertEqual({place for place, times in taken.items() if times > 1}, set(), file)
+            self.assertLess(max(x for x, _ in taken), 24, file)
+
+    def test_the_source_of_data_is_chosen_by_who_looks(self):
+        chosen = {"type": "prometheus", "uid": "${datasource}"}
+        for dashboard in self.dashboards.values():
+            variables = {each["name"]: each for each in dashboard["templating"]["list"]}
+            self.assertEqual((variables["datasource"]["type"], variables["datasource"]["query"]),
+                             ("datasource", "prometheus"))
+            for each in [*mixin.panels(dashboard), *(target for panel in mixin.panels(dashboard)
+                                                     for target in panel["targets"]),
+                         *(each for each in variables.values() if each["type"] == "query")]:
+                self.assertEqual(each["datasource"], chosen)
+
+    def test_queries_use_variables_that_there_are_and_the_selection(self):
+        for file, dashboard in self.dashboards.items():
+            names = {each["name"] for each in dashboard["templating"]["list"]}
+            for panel in mixin.panels(dashboard):
+                for target in panel["targets"]:
+                    with self.subTest(dashboard=file, panel=panel["title"], query=target["expr"]):
+                        used = set(re.findall(r"\$([a-z_]\w*)", target["expr"]))
+                        self.assertLessEqual(used, names | {"__rate_interval", "__range"})
+                        self.assertLessEqual({"job", "instance"}, used)
+                        self.assertNotRegex(target["expr"], r"\[\d+[smhd]\]")
+
+    def test_the_manual_has_each_panel_in_its_order(self):
+        self.assertEqual(
+            {title: [panel for panel, _ in rows] for title, rows in documented().items()},
+            {dashboard["title"]: [panel["title"] for panel in mixin.panels(dashboard)]
+             for dashboard in self.dashboards.values()})
+
+
+class QueriesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        harness.require(shutil.which("prometheus"), "prometheus is not installed")
+        harness.require_events(*EVENTS)
+        harness.require_cpus(0)
+        tree = cls.enterClassContext(harness.CgroupTree("monitoring"))
+        busy = tree.make("busy")
+        daemon = cls.enterClassContext(harness.Daemon(shipped_configuration(tree.pattern)))
+        cls.enterClassContext(harness.busy_loop(tree, busy, cpu=0))
+        recordings = {"emulated": replay.emulated(),
+                      **{instance: replay.scripted(case) for instance, case in CASES.items()}}
+        servers = {name: cls.enterClassContext(replay.Replay(recording))
+                   for name, recording in recordings.items()}
+        names = cls.enterClassContext(
+            replay.Replay(replay.fixed(kube_state_metrics(*recordings.values()))))
+        rules = rules_that_do_not_wait(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.prometheus = cls.enterClassContext(Scraping({
+            "perf_event_exporter": {"live": daemon.address,
+                                    **{name: server.address for name, server in servers.items()}},
+            "kube-state-metrics": {"kube-state-metrics": names.address},
+        }, list(rules)))
+        harness.until(f"{SCRAPES} scrapes of everything", lambda: cls.prometheus.scalar(
+            "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
+
+    def test_each_panel_has_the_data_that_the_manual_says(self):
+        manual = documented()
+        for dashboard in mixin.dashboards().values():
+            print(f"\n{dashboard['title']}")
+            for panel, (title, sources) in zip(mixin.panels(dashboard), manual[dashboard["title"]]):
+                with self.subTest(dashboard=dashboard["title"], panel=title):
+                    self.assertLessEqual(set(sources), set(SOURCES))
+                    needed = [self.first_with_data(target["expr"], sources)
+                              for target in panel["targets"]]
+                    print(f"  {panel['title']:<50} {', '.join(needed)}")
+                    self.assertEqual(set(needed), set(sources), "no query needs one of these")
+
+    def first_with_data(self, expression, sources):
+        """Rules and topk may be a second behind: what is not there yet is awaited."""
+        def has_data(source):
+            return self.prometheus.has_data(substituted(expression, instance=INSTANCES[source]))
+
+        def found():
+            return next(filter(has_data, (each for each in SOURCES if each in sources)), None)
+
+        return harness.until(f"data of {sources} for\n{expression}", found, patience=8, pause=0.5)
+
+    def test_each_variable_has_values(self):
+        for dashboard in mixin.dashboards().values():
+            for variable in dashboard["templating"]["list"]:
+                if variable["type"] != "query":
+                    continue
+                with self.subTest(dashboard=dashboard["title"], variable=variable["name"]):
+                    asked = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"])
+                    series = self.prometheus.api(
+                        "series", **{"match[]": substituted(asked[1], instance=".*")})
+                    self.assertGreater(len({each[asked[2]] for each in series}), 0)
+
+    def test_each_recording_rule_has_data(self):
+        for name in mixin.names_of("record"):
+            with self.subTest(record=name):
+                harness.until(f"a value of {name}", lambda n=name: self.prometheus.has_data(n),
+                              patience=8)
+
+    def test_no_rule_fails(self):
+        def evaluated():
+            rules = [rule for group in self.prometheus.api("rules")["groups"]
+                     for rule in group["rules"]]
+            return rules if all(rule["health"] != "unknown" for rule in rules) else None
+
+        rules = harness.until("all rules to be evaluated", evaluated)
+
+        self.assertEqual({rule["name"] for rule in rules},
+                         set(mixin.names_of("record") + mixin.names_of("alert")))
+        self.assertEqual([rule for rule in rules if rule["health"] != "ok"], [])
+
+
+if __name__ == "__main__":
+    harness.main()

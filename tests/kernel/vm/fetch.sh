@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Fetches Debian 12 packages for arm64 and unpacks them below a directory. Needs no root, and leaves
+# apt and dpkg of this machine alone: they have an architecture, lists and a cache of their own here.
+#
+#   fetch.sh sysroot DIR            what packaging/packages/vm-sysroot.txt lists, with dependencies
+#   fetch.sh kernel DIR SERIES [MAX]
+#                                   the newest cloud kernel of SERIES (6.1, 6.12), at most MAX; prints
+#                                   the path of its image. Fails with 3 when there is none.
+#
+# What is there already is not fetched again. DIR/.. is also where apt works, in `apt`.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+what=$1
+dir=$(realpath -m "$2")
+readonly root what dir
+readonly apt=$dir/../apt
+
+say() { printf 'fetch: %s\n' "$*" >&2; }
+
+# --- an apt of our own ----------------------------------------------------------------------------
+
+private_apt_get() { apt-get -q=2 -c "$apt/apt.conf" "$@" >&2; }
+
+prepare_apt() {
+  mkdir -p "$apt"/{lists,cache/archives}/partial
+  : >"$apt/status"  # nothing is installed
+  # Proxies and the like are this machine's; what is said here comes after them.
+  cat >"$apt/apt.conf" <<CONF
+APT::Architecture "arm64";
+#clear APT::Architectures;
+APT::Architectures { "arm64"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+Dir::State "$apt";
+Dir::State::status "$apt/status";
+Dir::State::lists "$apt/lists";
+Dir::Cache "$apt/cache";
+Dir::Etc::sourcelist "$apt/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+CONF
+  sources >"$apt/sources.list"
+  if [[ ! -s $apt/sources.list ]]; then
+    say "apt of this machine has no source for Debian 12 (bookworm)"
+    return 1
+  fi
+  private_apt_get update
+}
+
+# Debian 12 as this machine has it from its mirrors.
+sources() {
+  local targets
+  targets=$(index_targets)
+  if [[ -z $targets ]]; then  # it was never asked to `update`
+    mkdir -p "$apt/machine-lists/partial"
+    apt-get -q=2 -o "Dir::State::lists=$apt/machine-lists" update >&2
+    targets=$(index_targets -o "Dir::State::lists=$apt/machine-lists")
+  fi
+  awk '$2 ~ /^bookworm/ && $3 == "main" && $4 == "Debian" {
+    print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, $2, $3 }' \
+    <<<"$targets" | sort -u
+}
+
+index_targets() {  # APT_OPTIONS...
+  apt-get "$@" indextargets --format "\$(REPO_URI) \$(RELEASE) \$(COMPONENT) \$(ORIGIN)" \
+    'Created-By: Packages'
+}
+
+# --- what is fetched ------------------------------------------------------------------------------
+
+list_of_sysroot() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$root/packaging/packages/vm-sysroot.txt"; }
+
+fetch_sysroot() {
+  local -r stamp=$dir/.holds
+  if [[ -e $stamp ]] && list_of_sysroot | cmp -s - "$stamp"; then
+    return
+  fi
+  say "Debian 12 for arm64: libraries and headers (about 400 MB unpacked)"
+  prepare_apt
+  rm -rf "$dir" "$apt"/cache/archives/*.deb
+  mkdir -p "$dir"
+  list_of_sysroot | xargs apt-get -q=2 -c "$apt/apt.conf" --download-only -y install >&2
+  local deb
+  for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$dir"; done
+  rm -f "$apt"/cache/archives/*.deb
+  make_links_relative
+  list_of_sysroot >"$stamp"
+}
+
+# -dev packages hold absolute links (libz.so -> /lib/...), which would lead out of the sysroot.
+make_links_relative() {
+  local link target
+  find "$dir"/{usr/,}lib -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
+    target=$(readlink "$link")
+    [[ ! -e $dir$target ]] || ln -sfr "$dir$target" "$link"
+  done
+}
+
+fetch_kernel() {  # SERIES [MAX]
+  local -r series=$1 max=${2:-}
+  if ! compgen -G "$dir/boot/vmlinuz-*" >/dev/null; then
+    prepare_apt
+    local package
+    package=$(newest_kernel "$series" "$max")
+    if [[ -z $package ]]; then
+      say "this mirror has no kernel $series${max:+ up to $max}"
+      return 3
+    fi
+    say "$package"
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    (cd "$apt/cache" && rm -f ./*.deb && private_apt_get download "$package")
+    dpkg-deb --fsys-tarfile "$apt"/cache/*.deb | tar -x -C "$dir" --wildcards './boot/vmlinuz-*'
+    rm -f "$apt"/cache/*.deb
+  fi
+  echo "$dir"/boot/vmlinuz-*
+}
+
+# The unsigned image differs from the signed one by nothing but the signature.
+newest_kernel() {  # SERIES MAX
+  apt-cache -c "$apt/apt.conf" pkgnames linux-image- |
+    sed -nE "s/^(linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb12)?-cloud-arm64-unsigned)\$/\2 \1/p" |
+    sort -V |
+    awk -v max="${2:-}" '{ split($1, is, /[.-]/); split(max, at_most, ".") }
+      max == "" || is[3] + 0 <= at_most[3] + 0 { newest = $2 } END { if (newest) print newest }'
+}
+
+case $what in
+  sysroot) fetch_sysroot ;;
+  kernel) fetch_kernel "${@:3}" ;;
+  *) exit 2 ;;
+esac

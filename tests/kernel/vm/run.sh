@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The daemon on hardware counters: cross-builds it for arm64, boots it in emulated machines that have a
+# PMU, and judges there what it serves. `./dev vm-test` installs what this needs.
+#
+#   run.sh [PART_OF_A_TEST'S_NAME...]
+#
+# Works in build/vm, where libraries, kernels and objects stay for the next time. Ends with 77, and a
+# line that says why, where it cannot run.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+readonly here root
+readonly work=$root/build/vm
+readonly sysroot=$work/sysroot
+
+build_guest_programs() {
+  local source program
+  mkdir -p "$work/guest"
+  for source in "$here"/guest/*.cc; do
+    program=$work/guest/$(basename "$source" .cc)
+    [[ $program -nt $source && $program -nt $here/guest/counter.h ]] ||
+      aarch64-linux-gnu-g++ -std=c++20 -O2 -static -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast \
+        -Werror -I "$root/tests" -o "$program" "$source"
+  done
+}
+
+pack() {
+  "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
+    "$work"/guest/{work,hold,rotation} "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" \
+    "$here/guest:guest"
+  [[ -e $work/perf.cpio.gz && $work/perf.cpio.gz -nt $sysroot/.holds ]] ||
+    "$here/initramfs.sh" "$sysroot" "$work/perf.cpio.gz" "$sysroot/usr/bin/perf"
+}
+
+mkdir -p "$work"
+exec 9>"$work/.lock"
+flock 9  # one at a time
+"$here/prepare.sh" vm
+build_guest_programs
+pack
+printf '\n=== [%3d s] vm: run\n' "$SECONDS"
+export PYTHONPYCACHEPREFIX=$root/build/pycache
+python3 "$here/pmu_test.py" "$work" "$@"
