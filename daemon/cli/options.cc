@@ -66,7 +66,7 @@ bool is_path_of_its_own(const std::string& path) {
     return byte == 0x7f || (byte >= 0 && byte <= ' ') || byte == '?' || byte == '#';
   });
   return is_sendable && path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
-         !path.starts_with("/api/");
+         !path.starts_with("/api/") && !path.starts_with("/page.");
 }
 
 constexpr const char* kFooter =

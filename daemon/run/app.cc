@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "daemon/cli/version.h"
 #include "daemon/run/poll_schedule.h"
-#include "daemon/status/human_format.h"
+#include "daemon/run/human_format.h"
 #include "exposition/renderer.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
@@ -249,7 +249,7 @@ std::string App::counts() const {
 
 std::string App::status() const {
   const std::string refused =
-      load_.mistakes.empty() ? "" : "configuration not reloaded: see the log; ";
+      load_.errors.empty() ? "" : "configuration not reloaded: see the log; ";
   return refused + counts() + "; " + std::to_string(polled_.last.open_events) +
          " counters, last poll " + duration_text(polled_.last.duration);
 }
@@ -266,11 +266,11 @@ Status App::full_status() {
                       .now = Moment::now(),
                       .started = started_,
                       .plan = counting_.plan,
-                      .remarks = counting_.remarks,
+                      .warnings = counting_.remarks,
                       .snapshot = snapshot_.get(),
                       .polled_at = last_poll_,
                       .activity = activity_,
-                      .polled = polled_,
+                      .counters = polled_,
                       .interval = counting_.interval,
                       .telemetry_path = options_.telemetry_path,
                       .configuration = load_,
@@ -373,8 +373,8 @@ void App::end_reload(const Reloader::Outcome& outcome) {
   log_.error("configuration not reloaded: the one before stays in force");
   self_metrics_.set_config_loaded(false);
   load_.last_tried = Moment::now();
-  load_.mistakes.clear();
-  for (const Error& mistake : outcome.error()) load_.mistakes.push_back(describe(mistake));
+  load_.errors.clear();
+  for (const Error& mistake : outcome.error()) load_.errors.push_back(describe(mistake));
   if (snapshot_) service_manager_.ready(status());  // else the first poll will say it
 }
 

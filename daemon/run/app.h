@@ -106,7 +106,7 @@ class App {
   exposition::SelfMetrics self_metrics_;
   std::shared_ptr<const collect::Snapshot> snapshot_;  ///< null before the first poll
   history::Activity activity_;
-  Polled polled_;
+  PollCounters polled_;
   ConfigurationLoad load_;
   const Moment started_ = Moment::now();
 

@@ -1,7 +1,7 @@
 #include "daemon/status/status.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "exposition/metric_names.h"
 
@@ -52,7 +52,8 @@ void add_counts(const Snapshot& snapshot, std::size_t index, Status::Group& grou
   if (group.scope == Scope::kCgroup) group.targets->rows = snapshot.targets->present;
 }
 
-void add_groups(const Known& known, const collect::ScopePlan& plan, Scope scope, Status& status) {
+void add_groups(const StatusInputs& inputs, const collect::ScopePlan& plan, Scope scope,
+                Status& status) {
   for (std::size_t index = 0; index < plan.groups.size(); ++index) {
     const collect::GroupPlan& planned = plan.groups[index];
     if (!planned.is_published) continue;
@@ -64,15 +65,15 @@ void add_groups(const Known& known, const collect::ScopePlan& plan, Scope scope,
     group.events = events_of(plan, scope, index);
     group.shares_pmu = planned.shares_pmu;
     group.is_pinned = planned.mode.pinned;
-    if (known.snapshot != nullptr) add_counts(*known.snapshot, index, group);
-    group.recent_running_ratio = known.activity.recent_running_ratio(scope, index);
+    if (inputs.snapshot != nullptr) add_counts(*inputs.snapshot, index, group);
+    group.recent_running_ratio = inputs.activity.recent_running_ratio(scope, index);
     status.groups.push_back(std::move(group));
   }
 }
 
 /// Of the snapshot, as long as there is one: after a reload it is still that of the plan before.
-const collect::CountingPlan& plan_of(const Known& known) {
-  return known.snapshot == nullptr ? known.plan.counting : *known.snapshot->plan;
+const collect::CountingPlan& plan_of(const StatusInputs& inputs) {
+  return inputs.snapshot == nullptr ? inputs.plan.counting : *inputs.snapshot->plan;
 }
 
 void add_once(const std::string& text, std::vector<std::string>& texts) {
@@ -177,15 +178,31 @@ void add_busiest(const Snapshot& snapshot, const history::Activity& activity, St
   }
 }
 
-Status::Use use_of(const Known& known) {
+Status::Use use_of(const StatusInputs& inputs) {
   Status::Use use;
-  use.recent = known.activity.recent();
-  use.span = known.activity.span();
-  use.ages = known.activity.ages();
-  use.host = known.activity.recent_of_host();
-  use.host_cycles = known.activity.points_of_host(Measure::kCycles);
-  if (known.snapshot != nullptr) add_busiest(*known.snapshot, known.activity, use);
+  use.recent = inputs.activity.recent();
+  use.span = inputs.activity.span();
+  use.ages = inputs.activity.ages();
+  use.host = inputs.activity.recent_of_host();
+  use.host_cycles = inputs.activity.points_of_host(Measure::kCycles);
+  if (inputs.snapshot != nullptr) add_busiest(*inputs.snapshot, inputs.activity, use);
   return use;
+}
+
+/// Which setting each of collect::kCgroupBounds is. Memory is the kernel's, and has none.
+struct BoundEntry {
+  std::string_view bound;
+  std::string_view setting;
+};
+constexpr BoundEntry kBounds[] = {{"max", "cgroups.max"},
+                                  {"max_open_events", "limits.max_open_events"},
+                                  {"max_series", "limits.max_series"},
+                                  {"open_files", "LimitNOFILE="}};
+
+std::string_view setting_of(std::string_view bound) {
+  const auto entry = std::find_if(std::begin(kBounds), std::end(kBounds),
+                                  [&](const BoundEntry& each) { return each.bound == bound; });
+  return entry == std::end(kBounds) ? "" : entry->setting;
 }
 
 Status::Cgroups cgroups_of(const collect::TargetSet& targets,
@@ -199,35 +216,36 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets,
   cgroups.unreadable = targets.found->unreadable.size();
   if (cgroups.left_out == 0) return cgroups;
   cgroups.left_out_by = targets.left_out_reason;
+  cgroups.left_out_setting = setting_of(targets.left_out_reason);
   cgroups.left_out_paths = targets.found->left_out_paths;
   return cgroups;
 }
 
-Status::Limits limits_of(const Known& known) {
+Status::Limits limits_of(const StatusInputs& inputs) {
   Status::Limits limits;
-  if (known.process) {
-    limits.open_files = known.process->open_fds;
-    limits.max_open_files = known.process->max_fds;
+  if (inputs.process) {
+    limits.open_files = inputs.process->open_fds;
+    limits.max_open_files = inputs.process->max_fds;
   }
-  if (known.snapshot != nullptr) {
-    limits.open_events = known.polled.last.open_events;
-    limits.series = collect::count_series(*known.snapshot);
+  if (inputs.snapshot != nullptr) {
+    limits.open_events = inputs.counters.last.open_events;
+    limits.series = collect::count_series(*inputs.snapshot);
   }
-  limits.max_open_events = known.plan.budget.max_open_events;
-  limits.max_series = known.plan.budget.max_series;
-  limits.max_cgroups = known.plan.budget.max_cgroups;
+  limits.max_open_events = inputs.plan.budget.max_open_events;
+  limits.max_series = inputs.plan.budget.max_series;
+  limits.max_cgroups = inputs.plan.budget.max_cgroups;
   return limits;
 }
 
-void add_snapshot(const Known& known, Status& status) {
-  const Snapshot& snapshot = *known.snapshot;
+void add_snapshot(const StatusInputs& inputs, Status& status) {
+  const Snapshot& snapshot = *inputs.snapshot;
   status.last_poll =
-      Status::Poll{known.polled.last.duration, Moment{snapshot.taken, known.polled_at},
-                   known.polled.last.groups_off_pmu, known.polled.last.targets_in_turns};
+      Status::Poll{inputs.counters.last.duration, Moment{snapshot.taken, inputs.polled_at},
+                   inputs.counters.last.groups_off_pmu, inputs.counters.last.targets_in_turns};
   const collect::MachineCpus& cpus = *snapshot.targets->cpus;
-  status.machine =
-      Status::Machine{online_of(cpus), pmus_of(cpus), known.polled.last.late_cpus, cpus.left_out};
-  status.cgroups = cgroups_of(*snapshot.targets, known.polled.last);
+  status.machine = Status::Machine{online_of(cpus), pmus_of(cpus), inputs.counters.last.late_cpus,
+                                   cpus.left_out};
+  status.cgroups = cgroups_of(*snapshot.targets, inputs.counters.last);
 }
 
 }  // namespace
@@ -242,26 +260,26 @@ std::optional<double> Status::Group::running_ratio() const {
   return static_cast<double>(times->running.count()) / static_cast<double>(times->enabled.count());
 }
 
-Status make_status(const Known& known) {
+Status make_status(const StatusInputs& inputs) {
   Status status;
-  status.version = known.version;
-  status.now = known.now;
-  status.started = known.started;
-  status.interval = known.interval;
-  status.polls = known.polled.polls;
-  status.overruns = known.polled.overruns;
-  status.reference = reference_of(known.plan);
-  add_groups(known, plan_of(known).cpu, Scope::kCpu, status);
-  add_groups(known, plan_of(known).cgroup, Scope::kCgroup, status);
-  status.not_counted = not_counted(known.plan);
-  status.remarks.assign(known.remarks.begin(), known.remarks.end());
-  status.use = use_of(known);
-  if (known.snapshot != nullptr) add_snapshot(known, status);
-  status.cgroups_missed = known.polled.cgroups_missed;
-  status.limits = limits_of(known);
-  status.configuration = known.configuration;
-  status.web_configuration = known.web_configuration;
-  status.telemetry_path = known.telemetry_path;
+  status.version = inputs.version;
+  status.now = inputs.now;
+  status.started = inputs.started;
+  status.interval = inputs.interval;
+  status.polls = inputs.counters.polls;
+  status.overruns = inputs.counters.overruns;
+  status.reference = reference_of(inputs.plan);
+  add_groups(inputs, plan_of(inputs).cpu, Scope::kCpu, status);
+  add_groups(inputs, plan_of(inputs).cgroup, Scope::kCgroup, status);
+  status.not_counted = not_counted(inputs.plan);
+  status.warnings.assign(inputs.warnings.begin(), inputs.warnings.end());
+  status.use = use_of(inputs);
+  if (inputs.snapshot != nullptr) add_snapshot(inputs, status);
+  status.cgroups_missed = inputs.counters.cgroups_missed;
+  status.limits = limits_of(inputs);
+  status.configuration = inputs.configuration;
+  status.web_configuration = inputs.web_configuration;
+  status.telemetry_path = inputs.telemetry_path;
   return status;
 }
 

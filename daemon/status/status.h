@@ -24,7 +24,7 @@ struct ConfigurationLoad {
   std::string file;  ///< empty: the embedded default
   Moment in_force_since;
   Moment last_tried;
-  std::vector<std::string> mistakes;  ///< of the last try; none when it succeeded
+  std::vector<std::string> errors;  ///< of the last try; none when it succeeded
 };
 
 /// The web configuration in force, which is not what stands in the file after a load that failed.
@@ -34,8 +34,8 @@ struct WebConfigurationLoad {
   std::vector<std::string> downgrades;               ///< that the load in force has brought
 };
 
-/// What has become of the polls since the start, whatever was counted meanwhile.
-struct Polled {
+/// How polls went since the start, over all reloads.
+struct PollCounters {
   collect::PollReport::State last;
   std::uint64_t polls = 0;
   std::uint64_t overruns = 0;
@@ -43,16 +43,16 @@ struct Polled {
 };
 
 /// What the running program knows, from which its status is made.
-struct Known {
+struct StatusInputs {
   std::string version;
   Moment now;
   Moment started;
   const plan::Plan& plan;
-  std::span<const std::string> remarks;                  ///< Counting::remarks
+  std::span<const std::string> warnings;                 ///< beside those of the plan
   const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
   std::chrono::steady_clock::time_point polled_at = {};  ///< when it came
   const history::Activity& activity;
-  Polled polled;
+  PollCounters counters;
   std::chrono::nanoseconds interval{};
   std::string telemetry_path;
   ConfigurationLoad configuration;
@@ -60,8 +60,8 @@ struct Known {
   std::optional<host::SelfProcess> process;
 };
 
-/// All that the status page and its JSON tell, and nothing about how. What is not known is nothing,
-/// never 0. Texts are as the kernel and the operator gave them: any bytes.
+/// All that the status has to say, and nothing about how. What is not known is nothing, never 0.
+/// Texts are as the kernel and the operator gave them: any bytes.
 struct Status {
   struct Event {
     std::string name;    ///< "cycles"
@@ -141,12 +141,8 @@ struct Status {
     std::size_t unreadable = 0;
     collect::PollReport::CgroupDirectories directories = {};
 
-    /// Directories of the tree, with all below them.
-    std::size_t not_followed() const {
-      return directories.beyond_limit + directories.path_too_long;
-    }
-
     std::string left_out_by;                  ///< name of the limit; empty: none
+    std::string_view left_out_setting;        ///< that raises it; empty: none
     std::vector<std::string> left_out_paths;  ///< of Discovery::Found
   };
 
@@ -164,7 +160,7 @@ struct Status {
     std::chrono::nanoseconds duration{};
     Moment taken;
     std::size_t groups_off_pmu = 0;
-    std::size_t targets_in_turns = 0;
+    std::size_t targets_rotated = 0;  ///< whose groups the exporter enables one after the other
   };
 
   static constexpr std::size_t kMaxBusy = 20;
@@ -180,7 +176,7 @@ struct Status {
   std::vector<std::string> reference;  ///< what counts are scaled by; empty: time alone
   std::vector<Group> groups;
   std::vector<NotCounted> not_counted;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   Use use;
   std::optional<Cgroups> cgroups;    ///< nothing before the first poll
   std::uint64_t cgroups_missed = 0;  ///< since the start
@@ -190,6 +186,6 @@ struct Status {
   std::string telemetry_path;
 };
 
-Status make_status(const Known& known);
+Status make_status(const StatusInputs& inputs);
 
 }  // namespace pex::daemon

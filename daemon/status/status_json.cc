@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/utf8.h"
-#include "daemon/status/status_links.h"
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
 
@@ -45,9 +44,22 @@ json::array texts(const std::vector<std::string>& list) {
   return array;
 }
 
+/// To six digits: a point is a float, and further ones would be noise. Multiplied or divided by a
+/// power of ten that is exact, so that it is the double of these digits.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int shift = 5 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  if (std::abs(shift) > 22) return value;
+  const double power = std::pow(10, std::abs(shift));
+  return shift > 0 ? std::round(value * power) / power : std::round(value / power) * power;
+}
+
 json::array numbers(const history::Activity::Points& points) {
   json::array array;
-  for (const std::optional<double>& point : points) array.push_back(number(point));
+  array.reserve(points.size());
+  for (const std::optional<double>& point : points) {
+    array.push_back(number(point ? std::optional(rounded(*point)) : std::nullopt));
+  }
   return array;
 }
 
@@ -67,14 +79,14 @@ json::array pmus(const std::vector<Status::Pmu>& list) {
 }
 
 json::object machine(const Status& status) {
-  json::object object{{"online_cpus", nullptr},
-                      {"cpus_online", nullptr},
-                      {"late_cpus", nullptr},
-                      {"left_out_cpus", nullptr},
-                      {"pmus", nullptr}};
+  json::object object{{"online_cpus", nullptr},   {"cpus_online", nullptr},
+                      {"cpus_counted", nullptr},  {"late_cpus", nullptr},
+                      {"left_out_cpus", nullptr}, {"pmus", nullptr}};
   if (status.machine) {
     object["online_cpus"] = host::format_cpu_list(status.machine->online_cpus);
     object["cpus_online"] = status.machine->online_cpus.size();
+    object["cpus_counted"] =
+        status.machine->online_cpus.size() - status.machine->left_out_cpus.size();
     object["late_cpus"] = host::format_cpu_list(status.machine->late_cpus);
     object["left_out_cpus"] = host::format_cpu_list(status.machine->left_out_cpus);
     object["pmus"] = pmus(status.machine->pmus);
@@ -193,6 +205,7 @@ json::object cgroups(const Status& status) {
           {"lingering", count(of, &Cgroups::lingering)},
           {"left_out", count(of, &Cgroups::left_out)},
           {"left_out_by", of ? text_or_null(of->left_out_by) : json::value()},
+          {"left_out_setting", of ? text_or_null(of->left_out_setting) : json::value()},
           {"left_out_paths", of ? json::value(texts(of->left_out_paths)) : json::value()},
           {"unreadable", count(of, &Cgroups::unreadable)},
           {"directories", of ? directories(of->directories) : json::value()},
@@ -213,7 +226,7 @@ json::value last_poll(const Status& status) {
                       {"age_seconds", seconds(status.now - poll.taken)},
                       {"duration_seconds", seconds(poll.duration)},
                       {"groups_off_pmu", poll.groups_off_pmu},
-                      {"targets_in_turns", poll.targets_in_turns}};
+                      {"targets_in_turns", poll.targets_rotated}};
 }
 
 json::object polls(const Status& status) {
@@ -227,8 +240,8 @@ json::object configuration(const ConfigurationLoad& load) {
   return {{"file", text_or_null(load.file)},
           {"in_force_since_timestamp_seconds", timestamp(load.in_force_since.at)},
           {"last_load_timestamp_seconds", timestamp(load.last_tried.at)},
-          {"last_load_successful", load.mistakes.empty()},
-          {"mistakes", texts(load.mistakes)}};
+          {"last_load_successful", load.errors.empty()},
+          {"mistakes", texts(load.errors)}};
 }
 
 json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
@@ -245,9 +258,10 @@ json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
 }
 
 json::object links(const Status& status) {
-  json::object object;
-  for (const Link& link : links_of(status)) object[link.key] = text(link.path);
-  return object;
+  return {{"metrics", text(status.telemetry_path)},
+          {"status", "/api/v1/status"},
+          {"healthy", "/-/healthy"},
+          {"ready", "/-/ready"}};
 }
 
 }  // namespace
@@ -262,7 +276,7 @@ std::string status_json(const Status& status) {
                             {"machine", machine(status)},
                             {"groups", groups(status)},
                             {"not_counted", not_counted(status)},
-                            {"remarks", texts(status.remarks)},
+                            {"remarks", texts(status.warnings)},
                             {"activity", activity(status.use)},
                             {"cgroups", cgroups(status)},
                             {"limits", limits(status.limits)},

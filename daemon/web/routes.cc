@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "collect/budget.h"
+#include "daemon/status/page_files.h"
 #include "daemon/status/status_json.h"
-#include "daemon/status/status_page.h"
 #include "daemon/web/scrape_query.h"
 #include "host/self_process.h"
 #include "http/answer.h"
@@ -25,18 +25,20 @@ constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
 constexpr exposition::Format kFormats[] = {exposition::Format::kOpenMetrics,
                                            exposition::Format::kText};
 
-http::Response response_of(const char* content_type, std::string text) {
+http::Response response_of(std::string content_type, std::string text) {
   http::Response response;
-  response.content_type = content_type;
+  response.content_type = std::move(content_type);
   response.body = std::make_shared<const std::string>(std::move(text));
   response.headers = {{"Cache-Control", "no-store"}};
   return response;
 }
 
-http::Response page_of(const Status& status) {
-  http::Response response = response_of("text/html; charset=utf-8", status_page(status));
-  response.headers.push_back({"Content-Security-Policy", content_security_policy()});
-  return response;
+/// Always the same answer, of which every client gets the same bytes.
+http::Route page_route(const PageFile& file) {
+  http::Response response = response_of(std::string(file.content_type), std::string(file.content));
+  response.headers.emplace_back("Content-Security-Policy", kPagePolicy);
+  return http::immediate(std::string(file.path),
+                         [response](const http::Request&) { return response; });
 }
 
 http::Response yes_or_not(bool is_so, const char* yes, const char* no) {
@@ -159,7 +161,7 @@ Result<void, std::vector<Error>> WebServer::load_access() {
 void WebServer::on_access_adopted(const std::vector<std::string>& downgrades) {
   self_metrics_.set_web_config_loaded(true);
   load_->load.in_force_since = load_->load.last_tried = Moment::now();
-  load_->load.mistakes.clear();
+  load_->load.errors.clear();
   load_->protections = config::states_of(access_.in_force());
   load_->downgrades = downgrades;
 }
@@ -181,14 +183,13 @@ void WebServer::on_access_reload(const AccessReload::Reload& reload) {
   }
   self_metrics_.set_web_config_loaded(false);
   load_->load.last_tried = Moment::now();
-  load_->load.mistakes = std::move(downgrades);
-  for (const Error& mistake : reload.mistakes) load_->load.mistakes.push_back(describe(mistake));
+  load_->load.errors = std::move(downgrades);
+  for (const Error& mistake : reload.mistakes) load_->load.errors.push_back(describe(mistake));
   log_.error("web configuration not reloaded: the one before stays in force");
 }
 
 std::vector<http::Route> WebServer::routes() {
   std::vector<http::Route> routes = {
-      http::immediate("/", [this](const http::Request&) { return page_of(source_.status()); }),
       http::immediate("/api/v1/status",
                       [this](const http::Request&) {
                         return response_of("application/json", status_json(source_.status()));
@@ -206,6 +207,7 @@ std::vector<http::Route> WebServer::routes() {
         return yes_or_not(source_.is_ready(), "ready\n",
                           "not ready: the first poll has not ended\n");
       }))};
+  for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
   if (options_.lifecycle) routes.push_back(reload());
   return routes;
 }

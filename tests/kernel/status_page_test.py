@@ -8,6 +8,7 @@ A and AA are tried as well; our own checks of contrast and keyboard run in any c
 
 import base64
 import contextlib
+import copy
 import json
 import os
 import re
@@ -15,17 +16,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
 
 import harness
+import web
 
 SOFTWARE = ["task-clock", "context-switches", "minor-faults"]
 TAB = "\ue004"  # of WebDriver's table of keys
 WIDE, NARROW = 1280, 400  # CSS pixels
 HEIGHT = 900
+FILES = {"/": "text/html; charset=utf-8", "/page.css": "text/css; charset=utf-8",
+         "/page.js": "text/javascript; charset=utf-8"}
+STATUS = "/api/v1/status"
+
+# As the exporter writes them, which daemon_test (StatusJsonTest) sees to: one of a start before the
+# first poll, and one that has something of everything.
+STATUSES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/daemon/statuses")
 
 # As far as the name of a cgroup may hold it: all but '/', NUL and line breaks.
 # With what is shown of a name that cannot be shown as it is.
@@ -35,6 +43,7 @@ HOSTILE = {
     "\"' onmouseover=\"alert(3)": None,
     "&lt;b&gt;&amp;": None,
     "a tab\tand\x1ba bell\x07": "a tab\u2409and\u241ba bell\u2407",
+    "gnp.\u202etxt.exe": "gnp.\\u202etxt.exe",
     os.fsdecode(b"broken \xff\xfe utf-8"): "broken \ufffdff\ufffdfe utf-8",
     "a" * 200: None,
 }
@@ -42,6 +51,31 @@ HOSTILE = {
 
 class DriverError(AssertionError):
     """What the driver answered instead of doing it."""
+
+
+class Front(web.Server):
+    """A reverse proxy that serves `daemon` below a path of its own, and remembers what was asked of
+    it beside that. `instead` is answered in place of the daemon: a status and a text, by path."""
+
+    PREFIX = "/node-17/exporter"
+
+    def __init__(self, daemon):
+        super().__init__(self._pass_on)
+        self.daemon = daemon
+        self.instead = {}
+        self.astray = []
+        self.url = f"http://{self.address}{self.PREFIX}/"
+
+    def _pass_on(self, path, _):
+        if not path.startswith(self.PREFIX):
+            self.astray.append(path)
+            return 404, {}, b""
+        path = path.removeprefix(self.PREFIX)
+        if path in self.instead:
+            code, text = self.instead[path]
+            return code, {"Content-Type": "application/json"}, text.encode()
+        answer = web.ask_once(self.daemon.address, path)
+        return answer.status, answer.headers, answer.body
 
 
 class Browser:
@@ -196,13 +230,44 @@ const style = getComputedStyle(document.activeElement);
 return [all.indexOf(document.activeElement), style.outlineStyle !== 'none'];
 """
 
+# Parts of tables that do not tell what they are, also where a style displays them as something else.
+WITHOUT_ROLE = """
+const roles = {TABLE: 'table', THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TD: 'cell'};
+const scopes = {col: 'columnheader', row: 'rowheader'};
+return [...document.querySelectorAll('table, table *')]
+    .filter(e => roles[e.tagName] || e.tagName === 'TH')
+    .filter(e => e.getAttribute('role') !== (roles[e.tagName] ?? scopes[e.getAttribute('scope')]))
+    .map(e => e.outerHTML.slice(0, 80));
+"""
+
+EMPTY_ATTRIBUTES = """
+return [...document.querySelectorAll('body, body *')].flatMap(e => [...e.attributes])
+    .filter(a => a.value.trim() === '' && a.name !== 'open')
+    .map(a => `${a.ownerElement.outerHTML.slice(0, 80)}: ${a.name}`);
+"""
+
+LINKS_TO_NOTHING = """
+return [...document.querySelectorAll('a[href^="#"]')].map(e => e.getAttribute('href'))
+    .filter(href => !document.getElementById(href.slice(1)));
+"""
+
+# Of the first row of a table, and of all lists of facts: names and what is shown of them.
+CELLS = """
+return Object.fromEntries([...document.querySelectorAll(`#${arguments[0]} tbody tr:first-child td`)]
+    .map(e => [e.dataset.label, e.innerText]));
+"""
+FACTS = """
+return Object.fromEntries([...document.querySelectorAll('main dt')]
+    .map(e => [e.innerText, e.nextElementSibling.innerText]));
+"""
+
 # What stands out of the page on the right, for whoever has to find out why.
 TOO_WIDE = """
 const page = document.scrollingElement;
 if (page.scrollWidth <= innerWidth) return [];
-return [...document.querySelectorAll('body *')]
+return [`${page.scrollWidth} pixels`, ...[...document.querySelectorAll('body *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth)
-    .map(e => `${e.tagName} ${e.className} ${e.textContent.slice(0, 40)}`);
+    .map(e => `${e.tagName} ${e.className} ${e.textContent.slice(0, 40)}`)];
 """
 
 
@@ -230,7 +295,25 @@ def group(name, events, scope):
     return f"  - {{name: {name}, events: [{', '.join(events)}], scope: {scope}}}"
 
 
-class StatusPageTest(unittest.TestCase):
+def status_of(name):
+    return json.loads(harness.read_text(f"{STATUSES}/{name}.json"))
+
+
+def with_texts(value, text, key=""):
+    """The same status with `text` for each text in it, but for those the exporter alone chooses."""
+    if isinstance(value, dict):
+        return {key: with_texts(each, text, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [with_texts(each, text, key) for each in value]
+    chosen_by_us = key in ("scope", "aggregate", "ranked_by")
+    return text if isinstance(value, str) and not chosen_by_us else value
+
+
+def path_of(svg, style):
+    return re.search(f'class="{style}" d="([^"]*)"', svg)[1]
+
+
+class BrowserTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         for program in ("chromium", "chromedriver"):
@@ -241,26 +324,45 @@ class StatusPageTest(unittest.TestCase):
             print("NOT CHECKED by axe-core, which is not installed: only by our own checks of "
                   "contrast, keyboard and width", file=sys.stderr, flush=True)
 
+        cls.browser = cls.enterClassContext(Browser())
+
     def setUp(self):
-        self.browser = self.enterContext(Browser())
+        self.browser.open("about:blank")  # the page of the test before asks no more
+        self.browser.complaints()
+        self.browser.set_width(WIDE)
 
     def start(self, config):
         return self.enterContext(harness.Daemon(config))
 
     def open(self, daemon):
         self.browser.open(f"http://{daemon.address}/")
+        self.await_status()
+
+    def await_status(self):
+        harness.until("a page that shows the status",
+                      lambda: self.browser.run("return !!document.querySelector('main .notices')"))
 
     def status(self, daemon):
         code, text = daemon.get("/api/v1/status")
         self.assertEqual(code, 200)
         return json.loads(text)
 
+    def await_report(self, pattern):
+        """`pattern` in what is read out to whoever cannot see it."""
+        harness.until(f"a report like {pattern}", lambda: re.search(pattern, self.browser.run(
+            "return document.querySelector('[role=status]').innerText")))
+
     def text(self):
         return self.browser.run("return document.body.innerText")
 
     def check(self, name):
         """What must be true of the page whatever it shows: in both schemes, wide and narrow."""
-        self.assertEqual(self.browser.run("return document.title"), "Perf Event Exporter")
+        here = self.browser.run("return location.href").removeprefix("http://").rstrip("/")
+        self.assertEqual(self.browser.run("return document.title"),
+                         f"{here} \u2013 Perf Event Exporter")
+        self.assertEqual(self.browser.run(WITHOUT_ROLE), [])
+        self.assertEqual(self.browser.run(EMPTY_ATTRIBUTES), [])
+        self.assertEqual(self.browser.run(LINKS_TO_NOTHING), [])
         for scheme in ("light", "dark"):
             self.browser.set_scheme(scheme)
             for width in (WIDE, NARROW):
@@ -273,13 +375,16 @@ class StatusPageTest(unittest.TestCase):
         self.check_keyboard()
         self.assertEqual(self.browser.complaints(), [])
 
-    def check_as_seen(self):
-        self.assertEqual(self.browser.run(TOO_WIDE), [])
-        texts, low = self.browser.run(LOW_CONTRAST)
-        self.assertGreater(texts, 20)
-        self.assertEqual(low, [])
+    def check_as_seen(self, texts=20):
+        self.check_contrast_and_width(texts)
         if self.axe:
             self.check_with_axe()
+
+    def check_contrast_and_width(self, texts):
+        self.assertEqual(self.browser.run(TOO_WIDE), [])
+        seen, low = self.browser.run(LOW_CONTRAST)
+        self.assertGreater(seen, texts)
+        self.assertEqual(low, [])
 
     def check_with_axe(self):
         self.browser.run(self.axe)
@@ -303,6 +408,10 @@ class StatusPageTest(unittest.TestCase):
                 self.assertTrue(is_visible, f"focus on link {index} cannot be seen")
                 reached.add(index)
         self.assertEqual(reached, set(range(wanted)))
+
+
+class StatusPageTest(BrowserTest):
+    """What a real exporter has to say."""
 
     def busy_daemon(self):
         """Two cgroups, one of them busy, an event that is missing, and a cgroup too many."""
@@ -388,22 +497,278 @@ class StatusPageTest(unittest.TestCase):
         daemon = self.start(harness.config_of(events=SOFTWARE, scope="cpu"))
         self.open(daemon)
         daemon.terminate()
-        harness.until("a line that it is not reached", lambda: re.search(
-            r"^Not reached since \d", self.browser.run(
-                "return document.getElementById('reach').textContent")))
+        self.await_report(r"^Not reached since \d.*: no connection\.$")
         self.assertIn("What is counted", self.text())
         self.browser.save("not-reached")
 
-    def test_works_without_scripts(self):
+    def set_scripts(self, may_run):
+        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=not may_run)
+
+    def test_without_scripts_says_so_and_where_the_status_is(self):
         daemon = self.start(harness.config_of(events=SOFTWARE, scope="cpu"))
-        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
-        self.open(daemon)
-        text = self.text()
-        self.assertIn("What is counted", text)
-        self.assertIn("load it again", text)
-        self.assertNotIn("Refreshes itself", text)
+        self.set_scripts(False)
+        self.addCleanup(self.set_scripts, True)
+        self.browser.open(f"http://{daemon.address}/")
+        harness.until("what to do without scripts", lambda: "with JavaScript, which is off"
+                      in self.text())
+        self.assertNotIn("Refreshes itself", self.text())
+        self.assertEqual(self.browser.run("return document.querySelector('main a').href"),
+                         f"http://{daemon.address}{STATUS}")
+        self.check_contrast_and_width(texts=5)
         self.browser.save("no-script")
         self.assertEqual(self.browser.complaints(), [])
+
+
+class PageTest(BrowserTest):
+    """The page of a real exporter, which is given other statuses to draw."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        daemon = cls.enterClassContext(
+            harness.Daemon(harness.config_of(events=SOFTWARE, scope="cpu")))
+        cls.front = cls.enterClassContext(Front(daemon))
+
+    def setUp(self):
+        super().setUp()
+        self.front.instead.clear()
+
+    def draw(self, status):
+        self.front.instead[STATUS] = (200, json.dumps(status))
+        self.browser.open(self.front.url)
+        self.await_status()
+
+    def test_works_below_a_path_of_a_proxy(self):
+        self.browser.open(self.front.url)
+        self.await_status()
+        links = self.browser.run("return [...document.querySelectorAll('nav a')].map(e => e.href)")
+        self.assertEqual(len(links), 4)
+        for link in links:
+            with urllib.request.urlopen(link) as answer:
+                self.assertEqual(answer.status, 200)
+        self.assertEqual(self.front.astray, [])
+        self.check("proxied")
+
+    def test_says_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
+        self.front.instead[STATUS] = (503, "not now")
+        self.browser.open(self.front.url)
+        self.await_report(r"^The status cannot be fetched: it answered 503 .*\. Tried again")
+        self.check_as_seen(texts=5)
+        self.browser.save("no-status")
+        self.browser.complaints()  # that it was answered 503
+        self.front.instead[STATUS] = (200, "<html>")
+        self.await_report(r"its answer is not JSON")
+        self.front.instead[STATUS] = (200, '{"version": "1.2.3"}')
+        self.await_report(r"^The status cannot be drawn: ")
+        del self.front.instead[STATUS]
+        self.await_report("^$")
+        self.assertIn("What is counted", self.text())
+        self.assertEqual(self.browser.complaints(), [])
+
+    def test_is_loaded_again_with_another_version_of_the_exporter(self):
+        status = status_of("full")
+        self.draw(status)
+        self.browser.run("window.isOld = true")
+        self.front.instead[STATUS] = (200, json.dumps({**status, "version": "9.9.9"}))
+        harness.until("another page", lambda: not self.browser.run("return window.isOld"))
+        self.await_status()
+        self.assertIn("9.9.9 on ", self.text())
+
+    def test_shows_all_that_there_is_to_say(self):
+        self.draw(status_of("full"))
+        text = self.text()
+        for expected in (
+                "Counting 2 events on 3 CPUs, 2 events in each of 4 cgroups.",
+                "Not reloaded: the last configuration has errors",
+                "Not reloaded: the last web configuration is not adopted",
+                "Late: CPU 1", "Less protected:", "Not counted: 2 events", "Left out: 2 cgroups",
+                "Not followed: 3 directories", "Warned: 1 warning", "Off the PMU: 1 pinned group",
+                "shop / web-1", "0-3; left out: 3", "No such file or directory (ENOENT)",
+                "remove it", "group 'core' does not fit on the PMU: it is split",
+                "2 match and are not counted, because of cgroups.max.",
+                "c.yaml:2:3: groups[0].events: there are none",
+                "web.yaml: it would open the server",
+                "rate_limit from 1 request in 1s, burst 5 to no limit", "on cpu_core"):
+            self.assertIn(expected, text)
+        facts = self.browser.run(FACTS)
+        for name, value in {"users": "2 users", "Uptime": "3\u00a0h", "Series": "512",
+                            "IPC of the host": "0.500", "Interval": "1\u00a0s",
+                            "PMU cpu_core": "on CPU 0-1", "Scaled up by": "msr/aperf/",
+                            "Directories not followed": "3", "Missed since the start": "7",
+                            "Targets rotated by the exporter": "3"}.items():
+            self.assertEqual(facts[name], value, name)
+        on_pmu = self.browser.run(CELLS, "groups")
+        self.assertEqual(on_pmu["Targets"], "6 of 8")
+        for expected in ("50.0\u00a0%", "63.2\u00a0% since it was loaded",
+                         "150\u00a0ms filled from history, 20.0\u00a0ms in no count"):
+            self.assertIn(expected, on_pmu["On the PMU"])
+        busy = self.browser.run(CELLS, "busiest")
+        self.assertEqual([busy[key] for key in ("CPUs", "Peak", "IPC", "Cycles/s")],
+                         ["0.750", "1.00", "1.35", "2.40\u00a0G"])
+        limit = self.browser.run(CELLS, "limits")
+        self.assertEqual([limit[key] for key in ("Now", "At most", "Used")],
+                         ["35", "1\u202f024", "3.4\u00a0%"])
+        self.check("full")
+
+    def test_before_the_first_poll_says_that_there_are_no_numbers_yet(self):
+        self.draw(status_of("starting"))
+        text = self.text()
+        for expected in ("The first poll has not ended yet.", "Nothing has been read yet."):
+            self.assertIn(expected, text)
+        facts = self.browser.run(FACTS)
+        self.assertEqual(facts["Last poll"], "none yet")
+        for name in ("CPUs online", "Cgroups counted", "Series", "Counted", "Waiting to be opened",
+                     "Gone, and lingering", "Left out", "Unreadable", "Directories not followed"):
+            self.assertEqual(facts[name], "unknown", name)
+        self.assertEqual(self.browser.run(
+            "return [...document.querySelectorAll('#limits td[data-label=Now]')]"
+            ".map(e => e.innerText)"), ["unknown"] * 4)
+        self.assertEqual(self.browser.run(CELLS, "groups")["Targets"], "unknown")
+        self.assertFalse(self.browser.run("return document.getElementById('web-configuration')"))
+        self.check("starting")
+
+    def test_says_unknown_where_a_value_is_and_that_there_is_none_where_there_is_none(self):
+        status = status_of("full")
+        busy = status["activity"]["top_cgroups"]
+        busy.append(copy.deepcopy(busy[0]))
+        busy[0]["instructions_per_cycle"] = None
+        busy[0]["cycles_per_second"] = 0
+        status["groups"][0].update(targets_wanted=0, targets_counted=0, coverage_ratio=None)
+        status["limits"]["open_files"] = None
+        self.draw(status)
+        cells = self.browser.run(CELLS, "busiest")
+        self.assertEqual([cells["IPC"], cells["Cycles/s"]], ["unknown", "0"])
+        self.assertEqual(self.browser.run(CELLS, "groups")["Targets"], "none")
+        cells = self.browser.run(CELLS, "limits")
+        self.assertEqual([cells["Now"], cells["Used"]], ["unknown", "unknown"])
+        for each in busy:
+            each["instructions_per_cycle"] = each["cycles_per_second"] = None
+        self.draw(status)
+        self.assertEqual(set(self.browser.run(CELLS, "busiest")), {"CPUs", "Last 15\u00a0s", "Peak"})
+        self.assertIn("Instructions per cycle are not known.", self.text())
+
+    def test_says_of_a_group_that_never_loses_the_pmu_that_it_does_not(self):
+        status = status_of("full")
+        group = status["groups"][0]
+        group.update(running_ratio=1, recent_running_ratio=1)
+        self.draw(status)
+        self.assertIn("always on the PMU", self.browser.run(CELLS, "groups")["On the PMU"])
+        group["shares_pmu"] = False
+        self.draw(status)
+        self.assertEqual(self.browser.run(CELLS, "groups")["On the PMU"], "always counting")
+
+    def test_says_so_where_nothing_is_counted(self):
+        status = status_of("full")
+        status["groups"] = status["activity"]["top_cgroups"] = []
+        status["cgroups"].update(counted=0, lingering=0)
+        self.draw(status)
+        for expected in ("Nothing is counted.", "No cgroup is counted.", "(ENOENT)", "remove it"):
+            self.assertIn(expected, self.text())
+
+    def test_takes_no_text_for_markup_wherever_it_is(self):
+        status = status_of("full")
+        hostile = "/a<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\n"
+        before = json.dumps(status)
+        self.draw(with_texts(status, hostile))
+        self.assertGreater(self.browser.run(
+            "return document.body.innerText.split('<script>alert(1)').length"), 20)
+        self.assertEqual(self.browser.run("return document.querySelectorAll("
+                                          "'main script, img, main [src], [onerror]').length"), 0)
+        self.assertEqual(self.browser.run("return document.querySelectorAll('script').length"), 1)
+        self.assertTrue(all(href.startswith("http://127.0.0.1:") for href in self.browser.run(
+            "return [...document.querySelectorAll('a')].map(e => e.href)")))
+        self.assertNotIn("\u202e", self.text())
+        self.assertEqual(json.dumps(status), before)
+        self.check("hostile-everywhere")
+
+    def test_its_policy_refuses_markup_from_strings_and_scripts_in_the_page(self):
+        self.draw(status_of("full"))
+        for sink in ("document.body.innerHTML = '<b>x</b>'", "document.write('x')",
+                     "document.body.insertAdjacentHTML('beforeend', '<b>x</b>')"):
+            self.assertEqual(self.browser.run(f"try {{ {sink}; return '' }} "
+                                              "catch (error) { return error.name }"), "TypeError")
+        self.browser.run("const script = document.createElement('div');"
+                         "script.setAttribute('style', 'color: red'); document.body.append(script);"
+                         "const inline = document.createElement('script');"
+                         "try { inline.text = 'window.hasRun = true'; document.body.append(inline) }"
+                         "catch { }")
+        self.assertFalse(self.browser.run("return window.hasRun"))
+        self.assertEqual(self.browser.run(
+            "return getComputedStyle(document.body.lastElementChild).color === 'rgb(255, 0, 0)'"),
+            False)
+        self.assertTrue(self.browser.complaints())
+
+    def test_its_files_have_its_headers(self):
+        with urllib.request.urlopen(self.front.url) as page:
+            policy = page.headers["Content-Security-Policy"]
+        for part in ("default-src 'none'", "script-src 'self'", "style-src 'self'",
+                     "require-trusted-types-for 'script'", "frame-ancestors 'none'"):
+            self.assertIn(part, policy.split("; "))
+        self.assertNotIn("unsafe", policy)
+        for path, content_type in FILES.items():
+            with urllib.request.urlopen(self.front.url.rstrip("/") + path) as answer:
+                self.assertEqual(answer.headers["Content-Type"], content_type)
+                self.assertEqual(answer.headers["Content-Security-Policy"], policy)
+                self.assertEqual(answer.headers["Cache-Control"], "no-store")
+                self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+
+    def call(self, *calls):
+        """What functions of the page return, each a name and arguments; drawings as their HTML."""
+        return self.browser.run_async("""
+            const [calls, done] = arguments;
+            import(new URL('page.js', location)).then(page => done(calls.map(([name, ...args]) => {
+              const result = page[name](...args);
+              return result.outerHTML ?? result;
+            })));""", calls)
+
+    def test_numbers_are_readable(self):
+        self.draw(status_of("full"))
+        expected = {
+            ("figure", 0): "0", ("figure", 0.0001): "under 0.001", ("figure", 0.0042): "0.004",
+            ("figure", 1.3456): "1.35", ("figure", 24.06): "24.1", ("figure", 999.4): "999",
+            ("figure", 999.9): "1.00 k", ("figure", 3.214e9): "3.21 G", ("figure", -5): "\u22125.00",
+            ("figure", 1e30): "1000000000000 E",
+            ("percent", 1): "100 %", ("percent", 0.99999): "99.9 %", ("percent", 0.632): "63.2 %",
+            ("percent", 0.00001): "under 0.1 %", ("percent", 0): "0 %",
+            ("duration", 640e-6): "640 \u00b5s", ("duration", 3214e-6): "3.21 ms",
+            ("duration", 1.25): "1.25 s", ("duration", 42): "42 s", ("duration", 245): "4 min 5 s",
+            ("duration", 3 * 3600): "3 h", ("duration", 9 * 86400 + 6 * 3600 + 59): "9 d 6 h",
+            ("setting", 5): "5 s", ("setting", 0.2): "200 ms", ("setting", 1.5): "1.5 s",
+            ("age", 0.4): "under 1 s", ("age", 1.999): "1 s",
+            ("count", 1234567): "1\u202f234\u202f567", ("count", 123): "123",
+            ("utc", 1790000000): "2026-09-21 14:13:20 UTC",
+            ("shown", "a\n\t\x1b\x7f\u009b\u202e"): "a\u240a\u2409\u241b\u2421\\u009b\\u202e"}
+        for call, result in zip(expected, self.call(*map(list, expected))):
+            with self.subTest(call):
+                self.assertEqual(result.replace("\u00a0", " "), expected[call])
+
+    def test_a_sparkline_stays_in_its_box_has_gaps_and_is_read_out(self):
+        def activity(*ages, span=15):
+            return {"point_ages_seconds": ages, "span_seconds": span}
+
+        self.draw(status_of("full"))
+        wild, two, gap, words, unknown, none = self.call(
+            ["sparkline", "CPUs", [0, 1e300, -5, 1e-300, 3], activity(99999, 300, 5, 0, -7)],
+            ["sparkline", "CPUs", [2, 1], activity(5, 0)],
+            ["sparkline", "CPUs", [1, None, 1], activity(10, 5, 0)],
+            ["sparkline", "CPUs used", [0.5, 2, 1], activity(10, 5, 0)],
+            ["sparkline", "CPUs used", [1, None], activity(5, 0, span=10)],
+            ["sparkline", "CPUs used", [], activity(span=0)])
+        for path in (path_of(wild, "line"), path_of(wild, "area")):
+            numbers = [float(number) for number in re.findall(r"-?[0-9.]+", path)]
+            self.assertTrue(numbers)
+            for x, y in zip(numbers[::2], numbers[1::2]):
+                self.assertTrue(0 <= x <= 120 and 0 <= y <= 24, path)
+        self.assertEqual(path_of(two, "line"), "M116.1 2.0L116.1 2.0L118.0 12.0")
+        self.assertRegex(path_of(gap, "line"), r"^M[^M]*M[^M]*$")
+        self.assertNotIn("22.0", path_of(gap, "line"))
+        self.assertIn('aria-label="CPUs used over the last 15\u00a0s: now 1.00, at most 2.00"',
+                      words.replace("&nbsp;", "\u00a0"))
+        self.assertIn("now unknown, at most 1.00", unknown)
+        self.assertIn("CPUs used: unknown", none)
+        full, empty = self.call(["bar", 7], ["bar", -1])
+        self.assertIn('width="100.0"', full)
+        self.assertIn('width="0.0"', empty)
 
 
 if __name__ == "__main__":

@@ -153,10 +153,10 @@ class Server:
     """An HTTP server of ours on a loopback port, for as long as it is entered."""
 
     def __init__(self, answer, tls=None):
-        """`answer` takes the request's headers, and returns status, headers and body."""
+        """`answer` takes the request's path and headers, and returns status, headers and body."""
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                status, headers, body = answer(self.headers)
+                status, headers, body = answer(self.path, self.headers)
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
@@ -196,7 +196,7 @@ class Relay(Server):
         self.accept = accept
         self.passed = []  # of each scrape, the headers PASSED
 
-    def _pass_on(self, asked):
+    def _pass_on(self, _, asked):
         headers = {**self.daemon.headers, "Accept": self.accept or asked["Accept"],
                    "Accept-Encoding": asked["Accept-Encoding"]}
         answer = ask_once(self.daemon.address, headers=headers, tls=self.daemon.tls)

@@ -413,7 +413,7 @@ class TlsTest(CertificateTest):
         old = web.speaking_only_tls_1_1(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
         old.load_cert_chain(self.server.certificate, self.server.key)
         client = web.speaking_only_tls_1_1(self.authority.context())
-        with web.Server(lambda _: (200, {}, b"old"), tls=old) as control:
+        with web.Server(lambda *_: (200, {}, b"old"), tls=old) as control:
             with contextlib.closing(web.connection_to(control.address, client)) as connection:
                 connection.connect()
                 self.assertEqual(connection.sock.version(), "TLSv1.1")
@@ -566,7 +566,7 @@ class DowngradeTest(WebTest):
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
         self.assertFalse(status["last_load_successful"])
         self.assertIn({"protection": "users", "state": "1 user"}, status["protections"])
-        self.assertIn("is not adopted", daemon.get("/")[1])
+        self.assertIn("is not adopted", status["mistakes"][0])
 
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)
@@ -581,7 +581,8 @@ class DowngradeTest(WebTest):
         self.assertEqual(
             daemon.scrape().value(self.downgrades, protection="users", outcome="adopted"), 1)
         self.assertEqual(len(daemon.lines("warn")), 1)
-        self.assertIn("protects less", daemon.get("/")[1])
+        status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
+        self.assertIn("protects less", status["downgrades"][0])
 
     def test_a_refused_file_does_not_make_a_health_check_fail(self):
         harness.require(shutil.which("openssl"), "openssl is not installed")
@@ -962,7 +963,7 @@ class PrometheusTest(unittest.TestCase):
         old = web.speaking_only_tls_1_1(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
         old.load_cert_chain(cls.server.certificate, cls.server.key)
         old_server = cls.enterClassContext(web.Server(
-            lambda _: (200, {"Content-Type": web.TEXT}, b"# TYPE a gauge\na 1\n"), tls=old))
+            lambda *_: (200, {"Content-Type": web.TEXT}, b"# TYPE a gauge\na 1\n"), tls=old))
         # It takes OpenMetrics always, and does not tell what it got.
         cls.text = cls.enterClassContext(web.Relay(cls.daemon, accept="text/plain;version=0.0.4"))
         cls.openmetrics = cls.enterClassContext(web.Relay(cls.daemon))

@@ -169,7 +169,7 @@ TEST_F(ReloadTest, IsPlannedWhileTheLoopServes) {
 
   EXPECT_THAT(get("/-/healthy"), HasSubstr("healthy"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_cpu_cycles_total"));
-  EXPECT_THAT(get("/"), HasSubstr("200 OK"));
+  EXPECT_THAT(get("/api/v1/status"), HasSubstr("200 OK"));
   kernel_.let_go();
   EXPECT_THAT(reloaded.get(), AllOf(HasSubstr("200 OK"), HasSubstr("configuration reloaded")));
 }

@@ -88,6 +88,7 @@ TEST(OptionsTest, AnUnknownLevelIsRefused) {
 TEST(OptionsTest, TheMetricsCannotTakeThePathOfAnotherPage) {
   EXPECT_THAT(complaint({"--web.telemetry-path=/"}), HasSubstr("Remedy"));
   EXPECT_THAT(complaint({"--web.telemetry-path=/-/ready"}), HasSubstr("Remedy"));
+  EXPECT_THAT(complaint({"--web.telemetry-path=/page.js"}), HasSubstr("Remedy"));
   EXPECT_THAT(complaint({"--web.telemetry-path=metrics"}), HasSubstr("Remedy"));
 }
 

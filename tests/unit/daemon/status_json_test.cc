@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "unit/daemon/statuses.h"
 
@@ -91,9 +93,7 @@ void expect_same_keys(const json::object& one, const json::object& other, const 
 }
 
 TEST(StatusJsonTest, HasTheSameKeysWhetherAnythingIsKnownOrNot) {
-  Status starting = empty_status();
-  starting.groups = {group_before_the_first_poll()};
-  const json::object empty = parsed(starting);
+  const json::object empty = parsed(starting_status());
   const json::object full = parsed(full_status());
 
   expect_same_keys(empty, full, "");
@@ -102,11 +102,10 @@ TEST(StatusJsonTest, HasTheSameKeysWhetherAnythingIsKnownOrNot) {
 }
 
 TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
-  Status starting = empty_status();
-  starting.groups = {group_before_the_first_poll()};
-  const json::object empty = parsed(starting);
+  const json::object empty = parsed(starting_status());
 
-  for (const char* key : {"online_cpus", "cpus_online", "late_cpus", "left_out_cpus", "pmus"}) {
+  for (const char* key :
+       {"online_cpus", "cpus_online", "cpus_counted", "late_cpus", "left_out_cpus", "pmus"}) {
     EXPECT_TRUE(empty.at("machine").at(key).is_null()) << key;
   }
   const json::value& group = empty.at("groups").as_array()[0];
@@ -143,12 +142,66 @@ TEST(StatusJsonTest, AStepOfTheWallClockChangesNoDuration) {
 
 TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
   Status status = full_status();
-  status.remarks = {"\u009b31m \u202e"};
+  status.warnings = {"\u009b31m \u202e"};
 
   const std::string text = status_json(status);
 
   EXPECT_NE(text.find("\\u009b31m \\u202e"), std::string::npos);
   EXPECT_EQ(parsed(status).at("remarks").at(0), "\u009b31m \u202e");
+}
+
+/// For whoever compares two of them.
+std::string with_a_line_for_each_key(std::string text) {
+  for (std::size_t at = 0; (at = text.find(",\"", at)) != text.npos; ++at)
+    text.insert(at + 1, "\n");
+  return text;
+}
+
+/// Statuses that the test of the page in a browser draws (tests/kernel/status_page_test.py), so
+/// that the page is tested with what is really written. PEX_UPDATE_STATUSES=1 writes them anew.
+class DrawnStatusTest : public ::testing::TestWithParam<std::pair<const char*, Status (*)()>> {};
+
+TEST_P(DrawnStatusTest, IsWhatIsWritten) {
+  const auto& [name, status] = GetParam();
+  const std::string path = PEX_SOURCE_DIR "/tests/unit/daemon/statuses/" + std::string(name);
+  const std::string written = status_json(status());
+  if (std::getenv("PEX_UPDATE_STATUSES") != nullptr) {
+    std::ofstream{path} << with_a_line_for_each_key(written);
+  }
+  std::ifstream file{path};
+  const std::string drawn{std::istreambuf_iterator<char>(file), {}};
+
+  EXPECT_EQ(json::parse(drawn), json::parse(written))
+      << path << " is of another format. Remedy: run this with PEX_UPDATE_STATUSES=1, and look at "
+      << "what has changed";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DrawnStatusTest,
+                         ::testing::Values(std::pair("starting.json", &starting_status),
+                                           std::pair("full.json", &full_status)));
+
+TEST(StatusJsonTest, PointsHaveSixDigits) {
+  Status status = full_status();
+  status.use.cgroups[0].points = {0.13680584728717804, 2'212'345'678.0, 1e-9};
+
+  const json::value busy = parsed(status).at("activity").at("top_cgroups").as_array()[0];
+
+  EXPECT_EQ(busy.at("points"), (json::array{0.136806, 2'212'350'000.0, 1e-9}));
+}
+
+TEST(StatusJsonTest, TellsWhichSettingLeavesCgroupsOut) {
+  EXPECT_EQ(parsed(full_status()).at("cgroups").at("left_out_setting"), "cgroups.max");
+
+  Status status = full_status();
+  status.cgroups->left_out_setting = {};
+  EXPECT_TRUE(parsed(status).at("cgroups").at("left_out_setting").is_null());
+}
+
+TEST(StatusJsonTest, CpusThatAreLeftOutAreNotCounted) {
+  const json::value machine = parsed(full_status()).at("machine");
+
+  EXPECT_EQ(machine.at("cpus_online"), 4);
+  EXPECT_EQ(machine.at("cpus_counted"), 3);
 }
 
 TEST(StatusJsonTest, TellsItsVersion) { EXPECT_EQ(parsed(empty_status()).at("status_version"), 1); }
@@ -181,7 +234,7 @@ TEST(StatusJsonTest, AnyBytesInANameAreJson) {
   Status status = full_status();
   status.use.cgroups[0].path = name;
   status.cgroups->left_out_paths = {name};
-  status.configuration.mistakes = {name};
+  status.configuration.errors = {name};
 
   const json::object object = parsed(status);
 

@@ -26,26 +26,26 @@ using ::testing::Optional;
 /// What a program knows that has just planned, and what it will know later on.
 struct World {
   plan::Plan plan;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   history::Activity activity;
   std::optional<Snapshot> snapshot;
 
-  Known known() const {
-    Known known{.version = "1.2.3",
-                .now = {},
-                .started = {},
-                .plan = plan,
-                .remarks = remarks,
-                .activity = activity,
-                .polled = {},
-                .telemetry_path = "/metrics",
-                .configuration = {},
-                .web_configuration = {},
-                .process = {}};
-    if (snapshot) known.snapshot = &*snapshot;
-    return known;
+  StatusInputs inputs() const {
+    StatusInputs inputs{.version = "1.2.3",
+                        .now = {},
+                        .started = {},
+                        .plan = plan,
+                        .warnings = warnings,
+                        .activity = activity,
+                        .counters = {},
+                        .telemetry_path = "/metrics",
+                        .configuration = {},
+                        .web_configuration = {},
+                        .process = {}};
+    if (snapshot) inputs.snapshot = &*snapshot;
+    return inputs;
   }
-  Status status() const { return make_status(known()); }
+  Status status() const { return make_status(inputs()); }
 
   /// Two readings, five seconds apart, of which the later one is the snapshot.
   void read(const Snapshot& before, Snapshot after) {
@@ -127,9 +127,9 @@ TEST(StatusTest, EventsThatAreNotCountedForOneReasonStandTogether) {
 
 TEST(StatusTest, WhatElseWasRemarkedOnIsARemark) {
   World world;
-  world.remarks = {"no cgroups are counted: no mounted hierarchy carries perf_event"};
+  world.warnings = {"no cgroups are counted: no mounted hierarchy carries perf_event"};
 
-  EXPECT_EQ(world.status().remarks, world.remarks);
+  EXPECT_EQ(world.status().warnings, world.warnings);
 }
 
 TEST(StatusTest, CoverageIsOfCpusAndRunningOfTheTimeThatWasWanted) {
@@ -260,6 +260,7 @@ TEST(StatusTest, OfCgroupsLeftOutThereIsTheNumberOfAllAndAListOfSome) {
 
   EXPECT_EQ(status.cgroups->left_out, 1234U);
   EXPECT_EQ(status.cgroups->left_out_by, "max_series");
+  EXPECT_EQ(status.cgroups->left_out_setting, "limits.max_series");
   EXPECT_EQ(status.cgroups->left_out_paths, (std::vector<std::string>{"/a", "/b"}));
 }
 

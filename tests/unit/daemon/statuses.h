@@ -62,6 +62,13 @@ inline Status::BusyCgroup busy_cgroup(std::string path) {
   return cgroup;
 }
 
+/// A start whose first poll has not ended: only the plan is known.
+inline Status starting_status() {
+  Status status = empty_status();
+  status.groups = {group_before_the_first_poll()};
+  return status;
+}
+
 /// Has something of everything.
 inline Status full_status() {
   Status status = empty_status();
@@ -80,7 +87,7 @@ inline Status full_status() {
                          2,
                          "No such file or directory (ENOENT)",
                          "remove it"}};
-  status.remarks = {"group 'core' does not fit on the PMU: it is split"};
+  status.warnings = {"group 'core' does not fit on the PMU: it is split"};
   const history::Activity::Seconds step{5};
   status.use = {std::chrono::seconds{15},
                 std::chrono::seconds{15},
@@ -97,16 +104,18 @@ inline Status full_status() {
                       .lingering = 1,
                       .left_out = 2,
                       .unreadable = 1,
+                      .directories = {.followed = 83, .beyond_limit = 2, .path_too_long = 1},
                       .left_out_by = "max",
+                      .left_out_setting = "cgroups.max",
                       .left_out_paths = {"/system.slice/x.service", "/system.slice/y.service"}};
   status.cgroups_missed = 7;
   status.limits = {35, 1024, 96, 65'536, 512, 50'000, 4};
   status.configuration.file = "/etc/perf_event_exporter/perf_event_exporter.yaml";
-  status.configuration.mistakes = {"c.yaml:2:3: groups[0].events: there are none"};
+  status.configuration.errors = {"c.yaml:2:3: groups[0].events: there are none"};
   status.web_configuration.emplace();
   status.web_configuration->load.file = "/etc/perf_event_exporter/web.yaml";
   status.web_configuration->load.in_force_since = status.web_configuration->load.last_tried = kNow;
-  status.web_configuration->load.mistakes = {"web.yaml: it would open the server"};
+  status.web_configuration->load.errors = {"web.yaml: it would open the server"};
   status.web_configuration->protections = {{"users", "2 users", true}};
   status.web_configuration->downgrades = {"rate_limit from 1 request in 1s, burst 5 to no limit"};
   return status;

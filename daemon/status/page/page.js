@@ -1,0 +1,624 @@
+// Draws the status of the exporter, api/v1/status, and draws it again every few seconds.
+// docs/status-api.md tells what its keys mean; null stands for what is not known.
+//
+// Names of cgroups, events and files come from outside. element() makes text and attribute values
+// of them and never markup, and the policy of the page has the browser refuse markup from strings.
+
+const period = 5000; // ms from one refresh to the next
+const wholeWindow = 300; // s that a sparkline is wide: as many points as the exporter keeps
+
+// -------------------------------------------------------------------------------------------------
+// Numbers as a person reads them, whatever the locale
+
+const space = "\u00a0"; // does not break
+const thinSpace = "\u202f"; // narrow, and does not break
+
+const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const unitsOfTime = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+/** At least as many decimals as make three digits, of a value below 1000. */
+const threeDigits = (value) =>
+  value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3);
+
+/** Three digits, and a prefix of the SI from 1000 on: "0", "0.004", "1.35", "24.1", "3.21 G". */
+export function figure(value) {
+  if (value < 0) return "\u2212" + figure(-value);
+  if (value === 0) return "0";
+  if (value < 0.0005) return `under${space}0.001`;
+  const prefix = prefixes.find(([worth]) => value >= worth * 0.9995);
+  return prefix ? threeDigits(value / prefix[0]) + space + prefix[1] : threeDigits(value);
+}
+
+/** Every digit, in groups of three: "65 536". */
+export const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, thinSpace);
+
+/** "63.2 %". Only all is "100 %", and only nothing is "0 %". */
+export function percent(ratio) {
+  const text = (number) => `${number}${space}%`;
+  if (ratio === 0) return text("0");
+  if (ratio >= 1) return text((ratio * 100).toFixed(0));
+  if (ratio >= 0.9995) return text("99.9");
+  return ratio < 0.001 ? `under${space}${text("0.1")}` : text((ratio * 100).toFixed(1));
+}
+
+/** From a minute on, the largest unit, and the next one when there is any of it. */
+function twoUnits(seconds) {
+  const largest = unitsOfTime.findIndex(([worth]) => seconds >= worth);
+  if (largest < 0) return `0${space}s`;
+  const parts = unitsOfTime.slice(largest, largest + 2).map(([worth, symbol]) => {
+    const number = Math.floor(seconds / worth);
+    seconds -= number * worth;
+    return number ? number + space + symbol : "";
+  });
+  return parts.filter(Boolean).join(" ");
+}
+
+/** "640 µs", "3.21 ms", "1.25 s", "42 s", "4 min 5 s", "3 h 4 min", "9 d 6 h". */
+export function duration(seconds) {
+  if (seconds <= 0) return `0${space}s`;
+  if (seconds < 1e-3) return `${threeDigits(seconds * 1e6)}${space}µs`;
+  if (seconds < 0.9995) return `${threeDigits(seconds * 1e3)}${space}ms`;
+  return seconds < 9.995 ? `${threeDigits(seconds)}${space}s` : twoUnits(Math.round(seconds));
+}
+
+/** A duration that somebody has set: "5 s", "1.5 s". */
+export const setting = (seconds) =>
+  duration(seconds).replace(/\.0+(?=\u00a0)|(\.\d*[1-9])0+(?=\u00a0)/, "$1");
+
+/** How long ago something was, in whole seconds. */
+export const age = (seconds) =>
+  seconds < 1 ? `under 1${space}s` : twoUnits(Math.floor(seconds));
+
+const iso = (timestamp) => `${new Date(timestamp * 1000).toISOString().slice(0, 19)}Z`;
+
+/** "2026-01-31 09:05:07 UTC" */
+export const utc = (timestamp) => iso(timestamp).replace("T", " ").replace("Z", " UTC");
+
+const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+
+// -------------------------------------------------------------------------------------------------
+// Elements
+
+const drawings = new Set(["svg", "path", "rect", "circle", "title"]);
+
+/**
+ * Text with a visible sign in place of each character that does more than stand in its line:
+ * control characters, and those that change the direction of text, by which a name is shown as
+ * another one. These are the characters that printable() of base/utf8.h escapes.
+ */
+export const shown = (text) => text
+  .replace(/[\x00-\x1f\x7f]/g, (control) => control === "\x7f"
+    ? "\u2421" : String.fromCharCode(0x2400 + control.charCodeAt(0)))
+  .replace(/[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (format) => `\\u${format.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Strings among the attributes and the content are text, whatever is in them. */
+function element(name, attributes, ...content) {
+  const made = drawings.has(name)
+    ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value) made.setAttribute(key, shown(value));
+  }
+  for (const each of content.flat(Infinity)) {
+    if (each) made.append(typeof each === "string" ? shown(each) : each);
+  }
+  return made;
+}
+
+const unknown = (why = "unknown") => element("span", { class: "unknown" }, why);
+
+/** `value` as `format` has it; null is unknown. */
+const known = (value, format = count) => (value === null ? unknown() : format(value));
+
+const separated = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [node]));
+
+/** May be broken into lines after its slashes. */
+const path = (text) => text.split(/(?<=[^]\/)(?=[^])/)
+  .flatMap((part, i) => (i ? [element("wbr", {}), part] : [part]));
+
+/** Names of events. A short one is not broken into lines. */
+const codes = (names) => separated(names.map((name) =>
+  element("code", { class: name.length <= 32 ? "whole" : "" }, name)));
+
+const section = (id, title, ...content) =>
+  element("section", { id, "aria-labelledby": `${id}-title` },
+    element("h2", { id: `${id}-title` }, title), content);
+
+const facts = (list) => element("dl", { class: "facts" },
+  list.map(([name, ...value]) => [element("dt", {}, name), element("dd", {}, value)]));
+
+const lines = (list) => list.length > 0 &&
+  element("ul", { class: "list" }, list.map((line) => element("li", {}, line)));
+
+/**
+ * A column has a title, a class, and where the screen is narrow a label before each cell. The first
+ * cell of a row is its title. All parts tell their roles (WAI-ARIA 1.2): a browser forgets what is
+ * a row or a cell where a style displays it as something else, and the one for narrow screens does.
+ */
+function table(caption, columns, rows) {
+  const row = (cells) => element("tr", { role: "row" }, cells);
+  const title = ({ title, style }) =>
+    element("th", { scope: "col", role: "columnheader", class: style }, title);
+  const cell = (content, i) => {
+    const { title, style, label = title } = columns[i];
+    if (i === 0) return element("th", { scope: "row", role: "rowheader", class: style }, content);
+    return element("td", { role: "cell", class: style, "data-label": label },
+      element("div", {}, content));
+  };
+  return element("table", { role: "table" }, caption && element("caption", {}, caption),
+    element("thead", { role: "rowgroup" }, row(columns.map(title))),
+    element("tbody", { role: "rowgroup" }, rows.map((cells) => row(cells.map(cell)))));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Drawings
+
+/** A bar that is filled up to `ratio`. It says nothing by itself: the number stands next to it. */
+export function bar(ratio, style = "") {
+  const width = (100 * Math.min(Math.max(ratio, 0), 1)).toFixed(1);
+  return element("svg", { class: style ? `bar ${style}` : "bar", viewBox: "0 0 100 6",
+    preserveAspectRatio: "none", "aria-hidden": "true" },
+    element("rect", { class: "track", width: "100", height: "6" }),
+    element("rect", { class: "fill", width, height: "6" }));
+}
+
+/** The highest one; null when none is known. */
+const peak = (points) =>
+  points.reduce((most, point) => (point === null || point < most ? most : point), null);
+
+const box = { width: 120, height: 24, margin: 2 }; // half a stroke, and some air
+
+/** Points that are known without a gap, as lists of places. */
+function runs(points, ages, span, highest) {
+  const clamped = (ratio) => Math.min(Math.max(ratio || 0, 0), 1);
+  const place = (value, age) => [
+    box.margin + (box.width - 2 * box.margin) * (1 - clamped(age / Math.max(span, wholeWindow))),
+    box.height - box.margin - (box.height - 2 * box.margin) * clamped(value / highest)];
+  const found = [];
+  points.forEach((point, i) => {
+    if (point === null) return;
+    if (i === 0 || points[i - 1] === null) found.push([]);
+    found.at(-1).push(place(point, ages[i]).map((coordinate) => coordinate.toFixed(1)));
+  });
+  return found;
+}
+
+/** Of one place, a line without length, which its round ends make a dot. */
+const line = (run) => `M${[run[0], ...run].map((place) => place.join(" ")).join("L")}`;
+const area = (run) => {
+  const bottom = box.height - box.margin;
+  return `${line(run)}L${run.at(-1)[0]} ${bottom}L${run[0][0]} ${bottom}Z`;
+};
+
+/**
+ * A small line of `points`. Its right end is now, its height that of the highest point; what is not
+ * known is a gap. `what` is read out, with what it is now and has been at most: "CPUs used".
+ */
+export function sparkline(what, points, { point_ages_seconds: ages, span_seconds: span }) {
+  const highest = peak(points);
+  const label = highest === null ? `${what}: unknown` : `${what} over the last ${duration(span)}: ` +
+    `now ${points.at(-1) === null ? "unknown" : figure(points.at(-1))}, at most ${figure(highest)}`;
+  const drawn = runs(points, ages, span, highest);
+  const [x, y] = points.at(-1) == null ? [] : drawn.at(-1).at(-1);
+  return element("svg", { class: "spark", viewBox: `0 0 ${box.width} ${box.height}`,
+    width: `${box.width}`, height: `${box.height}`, role: "img", "aria-label": label },
+    element("title", {}, label),
+    element("path", { class: "base", d: `M0 23.5H${box.width}` }),
+    element("path", { class: "area", d: drawn.map(area).join("") }),
+    element("path", { class: "line", d: drawn.map(line).join("") }),
+    x && element("circle", { class: "now", cx: x, cy: y, r: "1.8" }));
+}
+
+// -------------------------------------------------------------------------------------------------
+// What is right and what is not, in a line each
+
+const notice = (style, word, ...text) =>
+  element("li", {}, element("strong", { class: style }, word), " ", text);
+
+const link = (id, text) => element("a", { id: `to-${id}`, href: `#${id}` }, text);
+
+const sum = (list) => list.reduce((total, each) => total + each.events.length, 0);
+
+function countingNotice({ groups, machine, cgroups }) {
+  const onCpus = sum(groups.filter((group) => group.scope === "cpu"));
+  const inCgroups = sum(groups.filter((group) => group.scope === "cgroup"));
+  if (onCpus + inCgroups === 0) {
+    return notice("bad", "Nothing is counted.",
+      "No configured event can be counted on this machine.");
+  }
+  if (machine.cpus_counted === null || cgroups.counted === null) {
+    return notice("soft", "Starting.", "The first poll has not ended yet.");
+  }
+  const texts = [];
+  if (onCpus) texts.push(`${plural(onCpus, "event")} on ${plural(machine.cpus_counted, "CPU")}`);
+  if (inCgroups) {
+    texts.push(`${plural(inCgroups, "event")} in each ` + (cgroups.counted === 0
+      ? "cgroup, of which there is none" : `of ${plural(cgroups.counted, "cgroup")}`));
+  }
+  return notice("good", "Counting", `${texts.join(", ")}.`);
+}
+
+const directoriesNotFollowed = ({ directories }) =>
+  (directories ? directories.beyond_limit + directories.path_too_long : null);
+
+function notices(status) {
+  const { configuration, web_configuration: web, cgroups, machine, polls, remarks } = status;
+  const notCounted = sum(status.not_counted);
+  const notFollowed = directoriesNotFollowed(cgroups);
+  const offPmu = polls.last?.groups_off_pmu;
+  return element("ul", { class: "notices" },
+    countingNotice(status),
+    !configuration.last_load_successful && notice("bad", "Not reloaded:", "the last ",
+      link("configuration", "configuration"), " has errors, and the previous one stays in force."),
+    web && !web.last_load_successful && notice("bad", "Not reloaded:", "the last ",
+      link("web-configuration", "web configuration"),
+      " is not adopted, and the previous one stays in force."),
+    machine.late_cpus && notice("bad", "Late:",
+      `CPU ${machine.late_cpus} gave no answer in time, so an earlier poll is shown for it.`),
+    web?.downgrades.length > 0 && notice("warn", "Less protected:", "the last change of the ",
+      link("web-configuration", "web configuration"), " lowered a protection."),
+    notCounted > 0 && notice("warn", "Not counted:",
+      link("not-counted", plural(notCounted, "event")), " of the configuration."),
+    cgroups.left_out > 0 && notice("warn", "Left out:",
+      link("left-out", plural(cgroups.left_out, "cgroup")), " because of a limit."),
+    notFollowed > 0 && notice("warn", "Not followed:",
+      plural(notFollowed, "directory", "directories"),
+      " of cgroups, beyond the limit or with paths that are too long."),
+    remarks.length > 0 && notice("warn", "Warned:",
+      link("remarks", plural(remarks.length, "warning")), " about the configuration."),
+    offPmu > 0 && notice("warn", "Off the PMU:",
+      plural(offPmu, "pinned group"), " without the place that was asked for."));
+}
+
+// -------------------------------------------------------------------------------------------------
+// The few numbers to look at first
+
+const tile = (title, value, ...note) => element("div", {},
+  element("dt", {}, title), element("dd", {}, value), element("dd", { class: "note" }, note));
+
+const ipc = () => element("abbr", { title: "instructions per cycle" }, "IPC");
+
+function pollTile({ polls: { last, interval_seconds: interval } }) {
+  const every = `every ${setting(interval)}`;
+  if (!last) return tile("Last poll", unknown("none yet"), every);
+  return tile("Last poll took", duration(last.duration_seconds),
+    `${age(last.age_seconds)} ago, ${every}`);
+}
+
+function cpusTile({ cpus_online: online, online_cpus: list, left_out_cpus: leftOut }) {
+  if (online === null) return tile("CPUs online", unknown());
+  return tile("CPUs online", count(online), list, leftOut && `; left out: ${leftOut}`);
+}
+
+function cgroupsTile({ counted, left_out: leftOut, waiting }) {
+  if (counted === null) return tile("Cgroups counted", unknown());
+  return tile("Cgroups counted", count(counted), `${count(leftOut)} left out`,
+    waiting > 0 && `, ${count(waiting)} waiting`);
+}
+
+function hostTile({ activity }) {
+  const { instructions_per_cycle: value, cycles_per_second: cycles, points } = activity.host;
+  return tile([ipc(), " of the host"], known(value, figure),
+    cycles === null ? "cycles unknown" : `${figure(cycles)} cycles/s`,
+    peak(points) !== null && sparkline("Cycles per second of the host", points, activity));
+}
+
+const figures = (status) => element("dl", { class: "figures" },
+  tile("Uptime", age(status.uptime_seconds), `since ${utc(status.start_timestamp_seconds)}`),
+  pollTile(status),
+  cpusTile(status.machine),
+  cgroupsTile(status.cgroups),
+  tile("Series", known(status.limits.series), `of ${count(status.limits.series_limit)}`),
+  hostTile(status));
+
+// -------------------------------------------------------------------------------------------------
+// Cgroups
+
+function whyNoneIsBusy({ cgroups, activity }) {
+  if (cgroups.counted === null) return "Nothing has been read yet.";
+  if (cgroups.counted + cgroups.lingering === 0) return "No cgroup is counted.";
+  if (activity.point_ages_seconds.length === 0) {
+    return "Rates are known from the second reading on.";
+  }
+  return "Cgroups can be compared by task-clock or cycles, and neither is known of them.";
+}
+
+/** What Kubernetes or an operator calls it, and its path; ids are left to the metrics. */
+function cgroupTitle({ cgroup, labels, gone }) {
+  const names = ["namespace", "pod", "container"].map((name) => labels[name]).filter(Boolean);
+  const isNamed = names.length > 0;
+  return [isNamed && element("span", { class: "name" }, names.join(" / ")),
+    element(isNamed ? "small" : "span", { class: "path" }, path(cgroup)),
+    gone && [" ", unknown("gone")]];
+}
+
+function busiestCaption({ activity, cgroups }, byTime, hasRatio) {
+  const shownOf = cgroups.counted === null ? "" :
+    ` Shown are ${count(activity.top_cgroups.length)} of ` +
+    `${count(cgroups.counted + cgroups.lingering)}.`;
+  return (byTime ? "By CPU time, in CPU seconds per second"
+    : "By cycles per second, as their CPU time is not counted") +
+    `, over the last ${age(Math.round(activity.recent_seconds))}.${shownOf}` +
+    (hasRatio ? "" : " Instructions per cycle are not known.");
+}
+
+/** No column of which nothing is known. */
+function busiest(status) {
+  const { activity } = status;
+  const cgroups = activity.top_cgroups;
+  const title = "Busiest cgroups";
+  if (cgroups.length === 0) {
+    return section("busiest", title, element("p", {}, whyNoneIsBusy(status)));
+  }
+  const byTime = activity.ranked_by === "cpu_seconds_per_second";
+  const isKnown = (key) => cgroups.some((cgroup) => cgroup[key] !== null);
+  const rate = (title, key) => ({ title, style: "n", of: (cgroup) => known(cgroup[key], figure) });
+  const columns = [
+    { title: "Cgroup", style: "cgroup", of: cgroupTitle },
+    byTime ? rate("CPUs", "cpu_seconds_per_second") : rate("Cycles/s", "cycles_per_second"),
+    { title: `Last ${age(Math.round(activity.span_seconds))}`, style: "spark-cell",
+      of: ({ points }) =>
+        sparkline(byTime ? "CPUs used" : "Cycles per second", points, activity) },
+    { title: "Peak", style: "n", of: ({ points }) => known(peak(points), figure) },
+    isKnown("instructions_per_cycle") &&
+      { ...rate(ipc(), "instructions_per_cycle"), label: "IPC" },
+    byTime && isKnown("cycles_per_second") && rate("Cycles/s", "cycles_per_second"),
+  ].filter(Boolean);
+  return section("busiest", title,
+    table(busiestCaption(status, byTime, isKnown("instructions_per_cycle")), columns,
+      cgroups.map((cgroup) => columns.map((column) => column.of(cgroup)))));
+}
+
+function leftOut({ cgroups }) {
+  const { left_out: number, left_out_paths: paths, left_out_setting: setting } = cgroups;
+  if (!number) return null;
+  return section("left-out", "Cgroups left out",
+    element("p", {}, number === 1 ? "1 matches and is" : `${count(number)} match and are`,
+      " not counted, because of ", element("code", {}, setting ?? cgroups.left_out_by), "."),
+    element("details", { id: "left-out-paths" },
+      element("summary", { id: "left-out-summary" },
+        number > paths.length ? `The first ${count(paths.length)}` : "Their paths"),
+      element("ul", { class: "list" },
+        paths.map((each) => element("li", { class: "path" }, path(each))))));
+}
+
+const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
+  ["Counted", known(cgroups.counted)],
+  ["Waiting to be opened", known(cgroups.waiting)],
+  ["Gone, and lingering", known(cgroups.lingering)],
+  ["Left out", known(cgroups.left_out)],
+  ["Unreadable", known(cgroups.unreadable)],
+  ["Directories not followed", known(directoriesNotFollowed(cgroups))],
+  ["Missed since the start", count(cgroups.missed_total)]]));
+
+// -------------------------------------------------------------------------------------------------
+// What is counted, and what is not
+
+const places = { cpu: "each CPU", core: "each core", die: "each die", package: "each package",
+  node: "each NUMA node", host: "the host" };
+
+function targets({ coverage_ratio: coverage, targets_counted: counted, targets_wanted: wanted }) {
+  if (counted === null) return unknown();
+  if (coverage === null) return element("span", { class: "soft" }, "none");
+  const text = `${count(counted)} of ${count(wanted)}`;
+  return [bar(coverage), coverage < 1 ? element("span", { class: "warn" }, text) : text];
+}
+
+/** How much of the time that it wanted the PMU it had it: lately, where that is known. */
+function timeOnPmu(group) {
+  const { running_ratio: all, recent_running_ratio: recent } = group;
+  if (!group.shares_pmu) return "always counting";
+  if (all === null) return unknown();
+  const ratio = recent ?? all;
+  const isAlways = all === 1 && ratio === 1;
+  const lost = [[group.imputed_seconds, "filled from history"],
+    [group.unmeasured_seconds, "in no count"]]
+    .filter(([seconds]) => seconds > 0).map(([seconds, what]) => `${duration(seconds)} ${what}`);
+  const below = (text) => text && element("small", { class: "below" }, text);
+  return [bar(ratio), isAlways ? "always on the PMU" : percent(ratio),
+    below(recent !== null && !isAlways && `${percent(all)} since it was loaded`),
+    below(lost.join(", "))];
+}
+
+function counted({ groups }) {
+  if (groups.length === 0) return null;
+  const columns = [{ title: "Group", style: "whole" }, { title: "Counted on", style: "whole" },
+    { title: "Events" }, { title: "Targets", style: "whole" },
+    { title: "Time on the PMU", label: "On the PMU", style: "whole" }];
+  const note = (text) => element("small", {}, text);
+  const row = (group) => [
+    [group.group, group.pmu && note(`on ${group.pmu}`), group.pinned && note("pinned")],
+    places[group.aggregate] ?? "each cgroup",
+    codes(group.events.map(({ event }) => event)),
+    targets(group), timeOnPmu(group)];
+  return section("groups", "What is counted",
+    table("A target is a CPU, or a cgroup on a CPU. Groups that do not fit on the PMU together are " +
+      "multiplexed, and their counts are scaled up.", columns, groups.map(row)));
+}
+
+function notCounted({ not_counted: reasons }) {
+  if (reasons.length === 0) return null;
+  const columns = [{ title: "Events", style: "events" }, { title: "Why" }, { title: "What to do" }];
+  const row = ({ events, groups, reason, remedy }) => [
+    [codes(events), element("small", {}, `of ${groups.join(", ")}`)], reason,
+    remedy ?? element("span", { class: "soft" }, "nothing known")];
+  return section("not-counted", "What is not counted, and why",
+    table("", columns, reasons.map(row)));
+}
+
+const warnings = ({ remarks }) =>
+  remarks.length > 0 && section("remarks", "Warnings", lines(remarks));
+
+// -------------------------------------------------------------------------------------------------
+// Limits, polls, configuration
+
+const nearLimit = 0.9; // of a limit: where it is time to raise it
+
+function limitRow([name, setBy, used, limit]) {
+  const title = [name, " ", element("small", {}, setBy)];
+  if (used === null || !limit) return [title, known(used), known(limit), unknown()];
+  const ratio = used / limit;
+  const style = ratio >= nearLimit ? "warn" : "";
+  return [title, count(used), count(limit),
+    [bar(ratio, style), element("span", { class: style }, percent(ratio))]];
+}
+
+function limits({ limits: of, cgroups }) {
+  const columns = [{ title: "What" }, { title: "Now", style: "n" },
+    { title: "At most", style: "n" }, { title: "Used", style: "whole" }];
+  return section("limits", "Limits", table("", columns, [
+    ["Descriptors", "of this process", of.open_files, of.open_files_limit],
+    ["Open events", "limits.max_open_events", of.open_events, of.open_events_limit],
+    ["Series", "limits.max_series", of.series, of.series_limit],
+    ["Cgroups", "cgroups.max", cgroups.counted, of.cgroups_limit]].map(limitRow)));
+}
+
+/** An instant, and how long before `now` it was. */
+const instant = (timestamp, now) => [
+  element("time", { datetime: iso(timestamp) }, utc(timestamp)), `, ${age(now - timestamp)} ago`];
+
+function lastPoll({ polls: { last, interval_seconds: interval } }) {
+  if (!last) return [["Last poll", unknown("none yet")]];
+  const share = percent(last.duration_seconds / interval);
+  return [
+    ["Last poll", element("time", { datetime: iso(last.timestamp_seconds) },
+      utc(last.timestamp_seconds)), `, ${age(last.age_seconds)} ago`],
+    ["It took", `${duration(last.duration_seconds)}, ${share} of the interval`],
+    ["Pinned groups off the PMU", count(last.groups_off_pmu)],
+    ["Targets rotated by the exporter", count(last.targets_in_turns)]];
+}
+
+function polls(status) {
+  const { polls: of, machine } = status;
+  const pmus = (machine.pmus ?? []).map(({ name, cpus }) =>
+    [["PMU ", element("code", {}, name)], cpus ? `on CPU ${cpus}` : "on no CPU"]);
+  const reference = machine.reference_events;
+  return section("polls", "Polls", facts([
+    ["Interval", setting(of.interval_seconds)],
+    ...lastPoll(status),
+    ["Polls since the start", count(of.polls_total)],
+    ["Skipped, as one was late", count(of.overruns_total)],
+    ...pmus,
+    ["Scaled up by", reference.length ? codes(reference) : "time on the PMU"]]));
+}
+
+const load = (of, now) => [
+  ["File", of.file === null ? "the embedded default" : element("code", {}, path(of.file))],
+  ["In force since", instant(of.in_force_since_timestamp_seconds, now)],
+  ["Last load", of.last_load_successful ? element("span", { class: "good" }, "succeeded")
+    : element("strong", { class: "bad" }, "failed"),
+    ", ", instant(of.last_load_timestamp_seconds, now)]];
+
+const configuration = ({ configuration: of, timestamp_seconds: now }) =>
+  section("configuration", "Configuration", facts(load(of, now)), lines(of.mistakes));
+
+const webConfiguration = ({ web_configuration: of, timestamp_seconds: now }) =>
+  of && section("web-configuration", "Web configuration",
+    facts([...load(of, now), ...of.protections.map(({ protection, state }) =>
+      [element("code", {}, protection), state])]),
+    lines(of.mistakes), lines(of.downgrades));
+
+// -------------------------------------------------------------------------------------------------
+// The page
+
+const titlesOfLinks = { metrics: "Metrics", status: "Status as JSON", healthy: "Healthy",
+  ready: "Ready" };
+
+/** Which exporter this is, for whoever has several open. */
+const here = `${location.host}${location.pathname}`.replace(/\/$/, "");
+
+/** Relative, so that they hold behind a proxy that serves this page below a path of its own. */
+const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
+  element("li", {}, element("a", { id: `link-${key}`, href: `.${status.links[key]}` }, title)));
+
+const body = (status) => element("main", {},
+  notices(status), figures(status), busiest(status), counted(status), notCounted(status),
+  warnings(status), leftOut(status),
+  element("div", { class: "pair" },
+    element("div", { class: "column" }, limits(status), polls(status)),
+    element("div", { class: "column" }, cgroupFacts(status), configuration(status),
+      webConfiguration(status))),
+  element("p", { class: "as-of" },
+    `As of ${utc(status.timestamp_seconds)}. Refreshes itself every ${setting(period / 1000)}.`));
+
+/** What is focused or unfolded is found again by its id, and the page does not scroll. */
+function replace(old, fresh) {
+  const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+  for (const { id } of old.querySelectorAll("details[open]")) {
+    const same = fresh.querySelector(`#${id}`);
+    if (same) same.open = true;
+  }
+  const { scrollX, scrollY } = window;
+  old.replaceWith(fresh);
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  window.scrollTo(scrollX, scrollY);
+}
+
+function draw(status) {
+  const list = element("ul", { id: "links" }, links(status));
+  const main = body(status);
+  document.title = `${here} \u2013 Perf Event Exporter`;
+  document.getElementById("version").textContent = shown(`${status.version} on ${here}`);
+  replace(document.getElementById("links"), list);
+  replace(document.querySelector("main"), main);
+}
+
+async function fetchStatus() {
+  const answer = await fetch("api/v1/status", {
+    cache: "no-store", signal: AbortSignal.timeout(period) });
+  if (!answer.ok) throw new Error(`it answered ${answer.status} ${answer.statusText}`.trim());
+  return answer.json();
+}
+
+const reasons = { TypeError: "no connection", TimeoutError: `no answer within ${period / 1000} s`,
+  SyntaxError: "its answer is not JSON" };
+
+let drawn = null; // version of the exporter that the page shows
+let reached = null; // when it was reached last
+
+/** Once for as long as it stays the same: it is read out. */
+function report(text) {
+  const note = document.getElementById("reach");
+  if (note.textContent !== text) note.textContent = text;
+}
+
+function reportNotReached(error) {
+  const why = shown(reasons[error.name] ?? error.message);
+  report(reached ? `Not reached since ${reached.toLocaleTimeString()}: ${why}.`
+    : `The status cannot be fetched: ${why}. Tried again every ${setting(period / 1000)}.`);
+}
+
+/** An exporter of another version may have another page. */
+function show(status) {
+  if (drawn !== null && status.version !== drawn) return location.reload();
+  draw(status);
+  drawn = status.version;
+  reached = new Date();
+  report("");
+}
+
+async function refresh() {
+  let status;
+  try {
+    status = await fetchStatus();
+  } catch (error) {
+    return reportNotReached(error);
+  }
+  try {
+    show(status);
+  } catch (error) {
+    report(`The status cannot be drawn: ${error.message}.`);
+  }
+}
+
+/** A hidden page is not refreshed, nor one in which text is selected: that would undo it. */
+const isLeftAlone = () => document.hidden || getSelection().type === "Range";
+
+async function refreshForever() {
+  if (!isLeftAlone()) await refresh();
+  setTimeout(refreshForever, period);
+}
+
+document.addEventListener("visibilitychange", () => { if (!isLeftAlone()) refresh(); });
+await refresh();
+setTimeout(refreshForever, period);
