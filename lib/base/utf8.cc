@@ -52,6 +52,13 @@ void add_byte(char c, std::string& text) {
   ((text += kReplacement) += kHex[byte_of(c) >> 4]) += kHex[byte_of(c) & 0xF];
 }
 
+/// How many bytes from the first on are ASCII that stands in its line: most of any text.
+std::size_t plain_bytes(std::string_view bytes) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
+  const auto end = std::find_if_not(bytes.begin(), bytes.end(), is_plain);
+  return static_cast<std::size_t>(end - bytes.begin());
+}
+
 }  // namespace
 
 Character first_character(std::string_view text) {
@@ -89,7 +96,11 @@ std::string as_utf8(std::string_view bytes) {
 std::string printable(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());
-  while (!bytes.empty()) {
+  while (true) {
+    const std::size_t plain = plain_bytes(bytes);
+    text += bytes.substr(0, plain);
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) return text;
     const Character character = first_character(bytes);
     if (character.bytes == 0) {
       add_byte(bytes.front(), text);
@@ -101,7 +112,6 @@ std::string printable(std::string_view bytes) {
     }
     bytes.remove_prefix(std::max<std::size_t>(character.bytes, 1));
   }
-  return text;
 }
 
 }  // namespace pex
