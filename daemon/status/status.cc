@@ -11,7 +11,7 @@ namespace {
 using collect::GroupRow;
 using collect::GroupTable;
 using collect::Snapshot;
-using Measure = history::Activity::Measure;
+using Measure = history::Measure;
 
 /// What is published of one group, each event once.
 std::vector<Status::Event> events_of(const collect::ScopePlan& plan, Scope scope,

@@ -128,9 +128,8 @@ struct Status {
     std::vector<history::Activity::Seconds> ages;
     history::Rates host;
     history::Activity::Points host_cycles;
-    std::optional<history::Activity::Measure>
-        ranked_by;                    ///< nothing when no cgroup can be compared
-    std::vector<BusyCgroup> cgroups;  ///< the busiest, at most kMaxBusy
+    std::optional<history::Measure> ranked_by;  ///< nothing when no cgroup can be compared
+    std::vector<BusyCgroup> cgroups;            ///< the busiest, at most kMaxBusy
   };
 
   struct Cgroups {

@@ -160,10 +160,9 @@ void add_rates(const history::Rates& of, json::object& object) {
 }
 
 /// The key of a rate that cgroups can be ranked by.
-json::value ranked_by(std::optional<history::Activity::Measure> measure) {
+json::value ranked_by(std::optional<history::Measure> measure) {
   if (!measure) return {};
-  return *measure == history::Activity::Measure::kCpuTime ? "cpu_seconds_per_second"
-                                                          : "cycles_per_second";
+  return *measure == history::Measure::kCpuTime ? "cpu_seconds_per_second" : "cycles_per_second";
 }
 
 json::array busiest(const std::vector<Status::BusyCgroup>& list) {

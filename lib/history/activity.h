@@ -14,6 +14,7 @@
 
 #include "base/scope.h"
 #include "collect/snapshot.h"
+#include "history/reading.h"
 
 namespace pex::history {
 
@@ -29,8 +30,11 @@ struct Rates {
 /// What cgroups and the host have done in the last minutes: the increments between snapshots, at
 /// most one each kSpacing, and the last kPoints of them. What a cgroup did before the first
 /// snapshot that has it belongs to the point of that snapshot. For people to look at: whoever needs
-/// exact values has the totals. Takes about a kilobyte for a cgroup, and forgets it with its
-/// series. A new plan counts anew, so it begins anew. Not thread-safe.
+/// exact values has the totals. A new plan counts from zero, so it starts again. Not thread-safe.
+///
+/// Memory is bounded by the cgroups that have series, whatever the number of CPUs and however long
+/// it runs: at most 1 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
+/// paths of 100 bytes take at most 2.5 MB, and half a megabyte more while a snapshot is read.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
@@ -39,9 +43,6 @@ class Activity {
   static constexpr std::chrono::seconds kSpacing{5};
   static constexpr std::size_t kPoints = 60;
   static constexpr std::chrono::seconds kRecent{60};
-
-  enum class Measure { kCpuTime, kCycles, kInstructions };
-  static constexpr std::size_t kMeasures = 3;
 
   /// A poll has ended just `now`. Cheap unless the last point is kSpacing old.
   void add(const collect::Snapshot& snapshot, Clock::time_point now);
@@ -67,41 +68,29 @@ class Activity {
 
  private:
   static constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-  using Totals = std::array<std::optional<double>, kMeasures>;
   using Point = std::array<float, kMeasures>;  ///< per second
   static constexpr Point kUnknownPoint{kUnknown, kUnknown, kUnknown};
 
-  /// Seconds a group wanted the PMU, and had it.
-  struct Turns {
-    double enabled = 0;
-    double running = 0;
-  };
-  /// Of all groups of a scope; only those that can lose the PMU are followed.
-  using TurnsOfGroups = std::vector<Turns>;
-
   /// The whole host, or one cgroup.
   struct Track {
-    std::uint64_t series = 0;
-    Totals totals;        ///< when the newest point ended
-    TurnsOfGroups turns;  ///< then, in total
-    std::vector<Point> points = std::vector<Point>(kPoints, kUnknownPoint);  ///< a ring
+    Reading reading;                                       ///< when the newest point ended
+    std::array<Point, kPoints> points = unknown_points();  ///< a ring
     bool is_current = false;
   };
-  struct Reading {
-    std::uint64_t series = 0;
-    Totals totals;
-    TurnsOfGroups turns;
-  };
 
-  static Reading read_host(const collect::Snapshot& snapshot);
-  static std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot);
+  static constexpr std::array<Point, kPoints> unknown_points() {
+    std::array<Point, kPoints> points{};
+    points.fill(kUnknownPoint);
+    return points;
+  }
   bool is_due(Clock::time_point now);
   void start(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
   static Track track_from_zero(const Reading& reading);
   void advance(Track& track, Reading reading, Scope scope);
-  void fill_point(Track& track, const Reading& reading, Scope scope);
+  void fill_point(Track& track, const Reading& reading);
+  void add_pmu_times(const PmuTimes& before, const PmuTimes& now, Scope scope);
   std::size_t slot(std::size_t age) const;  ///< of a ring; the newest has age 0
   std::size_t recent_points() const;
   Rates recent_of(const Track& track) const;
@@ -116,13 +105,13 @@ class Activity {
   std::shared_ptr<const collect::CountingPlan> plan_;
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
   Clock::time_point due_;
-  std::deque<End> ends_;  ///< of the points; at most kPoints, the newest last
-  std::size_t made_ = 0;  ///< points ever made of this plan
+  std::deque<End> ends_;         ///< of the points; at most kPoints, the newest last
+  std::size_t points_made_ = 0;  ///< points ever made of this plan
   Track host_;
   std::unordered_map<std::string, Track> cgroups_;  ///< by path
   /// By Scope a ring: in that point.
-  std::array<std::vector<TurnsOfGroups>, 2> turns_ = {std::vector<TurnsOfGroups>(kPoints),
-                                                      std::vector<TurnsOfGroups>(kPoints)};
+  std::array<std::vector<PmuTimes>, 2> pmu_times_ = {std::vector<PmuTimes>(kPoints),
+                                                     std::vector<PmuTimes>(kPoints)};
 };
 
 }  // namespace pex::history

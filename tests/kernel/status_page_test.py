@@ -230,7 +230,7 @@ const style = getComputedStyle(document.activeElement);
 return [all.indexOf(document.activeElement), style.outlineStyle !== 'none'];
 """
 
-# Parts of tables that do not tell what they are, also where a style displays them as something else.
+# Parts of tables that do not state their role, also where a style displays them as something else.
 WITHOUT_ROLE = """
 const roles = {TABLE: 'table', THEAD: 'rowgroup', TBODY: 'rowgroup', TR: 'row', TD: 'cell'};
 const scopes = {col: 'columnheader', row: 'rowheader'};
@@ -547,7 +547,9 @@ class PageTest(BrowserTest):
             with urllib.request.urlopen(link) as answer:
                 self.assertEqual(answer.status, 200)
         self.assertEqual(self.front.astray, [])
-        self.check("proxied")
+        self.assertEqual(self.browser.run(
+            "return getComputedStyle(document.querySelector('.figures')).display"), "grid")
+        self.assertEqual(self.browser.complaints(), [])
 
     def test_says_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
         self.front.instead[STATUS] = (503, "not now")

@@ -180,7 +180,7 @@ TEST(StatusTest, TheBusiestComeFirstByCpuTimeAndEqualOnesByPath) {
 
   const Status status = world.status();
 
-  EXPECT_EQ(status.use.ranked_by, history::Activity::Measure::kCpuTime);
+  EXPECT_EQ(status.use.ranked_by, history::Measure::kCpuTime);
   EXPECT_THAT(paths_of(status), ElementsAre("/c", "/a", "/idle a", "/idle b"));
   EXPECT_EQ(status.use.cgroups[0].points.size(), status.use.ages.size());
 }
@@ -194,7 +194,7 @@ TEST(StatusTest, TheBusiestAreByCyclesWhereCpuTimeIsNotCounted) {
 
   const Status status = world.status();
 
-  EXPECT_EQ(status.use.ranked_by, history::Activity::Measure::kCycles);
+  EXPECT_EQ(status.use.ranked_by, history::Measure::kCycles);
   EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
   EXPECT_THAT(status.use.cgroups[0].recent.instructions_per_cycle, Optional(1.5));
 }

@@ -94,7 +94,7 @@ inline Status full_status() {
                 {2 * step, step, 0 * step},
                 {},
                 {2.1e9, 2.2e9, 2.3e9},
-                history::Activity::Measure::kCpuTime,
+                history::Measure::kCpuTime,
                 {}};
   status.use.host = {std::nullopt, 2.2e9, 1.1e9, 0.5};
   status.use.cgroups = {busy_cgroup("/system.slice/web.service")};

@@ -25,7 +25,6 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
-using Measure = Activity::Measure;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;  // of a clock, in counts
 
