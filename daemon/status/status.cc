@@ -35,7 +35,7 @@ void add_row(const GroupRow& row, Status::Group& group) {
   group.times->add(row.times);
 }
 
-/// A cgroup that is gone lingers with its times, which are no news.
+/// A cgroup that is gone lingers with its last times, which say nothing about now.
 bool is_there(const Snapshot& snapshot, Scope scope, std::size_t row) {
   if (scope == Scope::kCpu) return true;
   return snapshot.targets->cgroups[snapshot.cgroup_rows[row].target].cgroup != nullptr;

@@ -48,7 +48,7 @@ struct StatusInputs {
   Moment now;
   Moment started;
   const plan::Plan& plan;
-  std::span<const std::string> warnings;                 ///< beside those of the plan
+  std::span<const std::string> warnings;                 ///< what else the load had to report
   const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
   std::chrono::steady_clock::time_point polled_at = {};  ///< when it came
   const history::Activity& activity;

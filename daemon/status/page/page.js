@@ -1,5 +1,5 @@
 // Draws the status of the exporter, api/v1/status, and draws it again every few seconds.
-// docs/status-api.md tells what its keys mean; null stands for what is not known.
+// docs/status-api.md documents its keys; null stands for what is not known.
 //
 // Names of cgroups, events and files come from outside. element() makes text and attribute values
 // of them and never markup, and the policy of the page has the browser refuse markup from strings.
@@ -132,7 +132,7 @@ const lines = (list) => list.length > 0 &&
 
 /**
  * A column has a title, a class, and where the screen is narrow a label before each cell. The first
- * cell of a row is its title. All parts tell their roles (WAI-ARIA 1.2): a browser forgets what is
+ * cell of a row is its title. All parts state their roles (WAI-ARIA 1.2): a browser forgets what is
  * a row or a cell where a style displays it as something else, and the one for narrow screens does.
  */
 function table(caption, columns, rows) {
@@ -404,7 +404,7 @@ function targets({ coverage_ratio: coverage, targets_counted: counted, targets_w
   return [bar(coverage), coverage < 1 ? element("span", { class: "warn" }, text) : text];
 }
 
-/** How much of the time that it wanted the PMU it had it: lately, where that is known. */
+/** The part of the time it wanted the PMU that it had it, recently where that is known. */
 function timeOnPmu(group) {
   const { running_ratio: all, recent_running_ratio: recent } = group;
   if (!group.shares_pmu) return "always counting";

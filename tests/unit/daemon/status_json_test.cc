@@ -158,7 +158,7 @@ std::string with_a_line_for_each_key(std::string text) {
 }
 
 /// Statuses that the test of the page in a browser draws (tests/kernel/status_page_test.py), so
-/// that the page is tested with what is really written. PEX_UPDATE_STATUSES=1 writes them anew.
+/// that the page is tested with what is really written. PEX_UPDATE_STATUSES=1 writes them again.
 class DrawnStatusTest : public ::testing::TestWithParam<std::pair<const char*, Status (*)()>> {};
 
 TEST_P(DrawnStatusTest, IsWhatIsWritten) {
@@ -189,7 +189,7 @@ TEST(StatusJsonTest, PointsHaveSixDigits) {
   EXPECT_EQ(busy.at("points"), (json::array{0.136806, 2'212'350'000.0, 1e-9}));
 }
 
-TEST(StatusJsonTest, TellsWhichSettingLeavesCgroupsOut) {
+TEST(StatusJsonTest, NamesTheSettingThatLeavesCgroupsOut) {
   EXPECT_EQ(parsed(full_status()).at("cgroups").at("left_out_setting"), "cgroups.max");
 
   Status status = full_status();
@@ -204,7 +204,7 @@ TEST(StatusJsonTest, CpusThatAreLeftOutAreNotCounted) {
   EXPECT_EQ(machine.at("cpus_counted"), 3);
 }
 
-TEST(StatusJsonTest, TellsItsVersion) { EXPECT_EQ(parsed(empty_status()).at("status_version"), 1); }
+TEST(StatusJsonTest, HasItsVersion) { EXPECT_EQ(parsed(empty_status()).at("status_version"), 1); }
 
 TEST(StatusJsonTest, UnknownIsNullAndZeroIsZero) {
   Status status = full_status();

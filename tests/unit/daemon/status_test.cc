@@ -79,7 +79,7 @@ std::vector<std::string> numbered_paths(std::size_t number) {
   return paths;
 }
 
-TEST(StatusTest, BeforeTheFirstPollTellsThePlanAndNoNumbers) {
+TEST(StatusTest, BeforeTheFirstPollThereIsThePlanAndNoNumbers) {
   World world;
   world.plan = test::plan_on("", "  - {name: core, events: [cycles], scope: [cpu, cgroup]}");
 
@@ -159,7 +159,7 @@ TEST(StatusTest, AGroupThatAlwaysHadThePmuHasRunExactlyAllOfTheTime) {
   EXPECT_EQ(world.status().groups[0].running_ratio(), 1.0);
 }
 
-TEST(StatusTest, GroupsThatOnlyServeOthersAreNotTold) {
+TEST(StatusTest, GroupsThatOnlyServeOthersAreNotShown) {
   collect::ScopePlan plan = test::scope_plan({{"(clock)", {"cpu-clock"}}, {"core", {"cycles"}}});
   plan.groups[0].is_published = false;
   World world;
@@ -210,7 +210,7 @@ TEST(StatusTest, ACgroupOfWhichNothingIsKnownIsNotAmongTheBusiest) {
   EXPECT_THAT(paths_of(world.status()), ElementsAre("/known"));
 }
 
-TEST(StatusTest, NoMoreThanTheTwentyBusiestAreTold) {
+TEST(StatusTest, NoMoreThanTheTwentyBusiestAreShown) {
   const auto set = present(numbered_paths(50));
   const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
   std::vector<std::uint64_t> totals;

@@ -26,7 +26,7 @@ inline Status empty_status() {
   return status;
 }
 
-inline Status::Group group_in_turns(Scope scope) {
+inline Status::Group multiplexed_group(Scope scope) {
   using std::chrono::milliseconds;
   Status::Group group;
   group.name = "core";
@@ -46,7 +46,7 @@ inline Status::Group group_in_turns(Scope scope) {
 
 /// The same with what is known from the plan alone.
 inline Status::Group group_before_the_first_poll() {
-  Status::Group group = group_in_turns(Scope::kCpu);
+  Status::Group group = multiplexed_group(Scope::kCpu);
   group.targets.reset();
   group.times.reset();
   group.recent_running_ratio.reset();
@@ -80,7 +80,7 @@ inline Status full_status() {
   status.machine =
       Status::Machine{{0, 1, 2, 3}, {{"cpu_core", {0, 1}}, {"cpu_atom", {2, 3}}}, {1}, {3}};
   status.reference = {"msr/aperf/"};
-  status.groups = {group_in_turns(Scope::kCpu), group_in_turns(Scope::kCgroup)};
+  status.groups = {multiplexed_group(Scope::kCpu), multiplexed_group(Scope::kCgroup)};
   status.groups[1].pmu = "cpu_core";
   status.not_counted = {{{"branches", "L1-icache-loads"},
                          {"core", "cache"},

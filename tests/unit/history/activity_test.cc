@@ -246,13 +246,14 @@ TEST(ActivityTest, ACgroupThatIsNewCountsFromItsFirstMoment) {
               ElementsAre(std::nullopt, about(0.05), Optional(0.0)));
 }
 
-TEST(ActivityTest, ACgroupThatIsMadeAnewUnderItsPathContinuesWithItsSeries) {
+TEST(ActivityTest, ACgroupThatIsMadeAgainUnderItsPathContinuesWithItsSeries) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {51 * kSecond});
-  collect::TargetSet anew = *targets({"/a"});
-  anew.cgroups[0].cgroup = std::make_shared<const cgroup::Cgroup>();
-  fed.feed_cgroups(seconds{10}, std::make_shared<const collect::TargetSet>(anew), {53 * kSecond});
+  collect::TargetSet made_again = *targets({"/a"});
+  made_again.cgroups[0].cgroup = std::make_shared<const cgroup::Cgroup>();
+  fed.feed_cgroups(seconds{10}, std::make_shared<const collect::TargetSet>(made_again),
+                   {53 * kSecond});
 
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
               ElementsAre(about(0.2), about(0.4)));
@@ -279,7 +280,7 @@ TEST(ActivityTest, CgroupsThatAreCountedWhenItBeginsHaveNoPointOfTheTimeBefore) 
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
 }
 
-TEST(ActivityTest, ASumThatHasLostAPartTellsNothing) {
+TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {20 * kSecond});
@@ -289,7 +290,7 @@ TEST(ActivityTest, ASumThatHasLostAPartTellsNothing) {
               ElementsAre(std::nullopt, about(1)));
 }
 
-TEST(ActivityTest, ANewPlanBeginsAnew) {
+TEST(ActivityTest, ANewPlanStartsAgain) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {55 * kSecond});
@@ -301,16 +302,16 @@ TEST(ActivityTest, ANewPlanBeginsAnew) {
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
 }
 
-TEST(ActivityTest, TellsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
+TEST(ActivityTest, KnowsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
   collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}, {"software", {"task-clock"}}});
   plan.groups[0].shares_pmu = true;
   Fed fed{plan};
   for (const int second : {0, 5, 10}) {
-    Snapshot turns = cgroup_snapshot(fed.scope(), targets({"/a", "/b"}), {0, 0, 0, 0});
-    for (GroupRow& row : turns.cgroup[0].rows) {
+    Snapshot multiplexed = cgroup_snapshot(fed.scope(), targets({"/a", "/b"}), {0, 0, 0, 0});
+    for (GroupRow& row : multiplexed.cgroup[0].rows) {
       row.times = {.enabled = seconds{second}, .running = milliseconds{second * 250}};
     }
-    fed.feed(seconds{second}, turns);
+    fed.feed(seconds{second}, multiplexed);
   }
 
   EXPECT_THAT(fed.activity.recent_running_ratio(Scope::kCgroup, 0), about(0.25));
