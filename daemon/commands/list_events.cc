@@ -41,10 +41,7 @@ struct Line {
   std::string leader = {};       ///< without which in its group it is not; empty: none
 };
 
-bool is_tried(const events::ListedEvent& event) {
-  using Kind = events::ListedEvent::Kind;
-  return event.kind != Kind::kTracepoint && event.kind != Kind::kVendor;
-}
+bool is_tried(const events::ListedEvent& event) { return !event.is_one_of_thousands; }
 
 /// Also by the full name of a vendor's event, "skl::INST_RETIRED:ANY".
 bool matches(const std::string& glob, const events::ListedEvent& event) {
@@ -101,7 +98,7 @@ void print_table(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     const bool is_known = line.tried || line.refused;
     std::cout << column(printable(line.listed.name), kNameColumn)
-              << column(std::string(events::name_of(line.listed.kind)), kKindColumn)
+              << column(std::string(line.listed.kind), kKindColumn)
               << column(line.listed.pmu.empty() ? "-" : printable(line.listed.pmu), kPmuColumn)
               << column(line.cpus, kCpusColumn)
               << column(
@@ -113,7 +110,7 @@ void print_table(const std::vector<Line>& lines) {
 
 json::object to_json(const Line& line) {
   json::object object{{"event", line.listed.name},
-                      {"kind", events::name_of(line.listed.kind)},
+                      {"kind", line.listed.kind},
                       {"pmu", line.listed.pmu},
                       {"cpus", line.cpus},
                       {"description", line.listed.help}};

@@ -10,16 +10,7 @@ namespace pex::daemon {
 namespace {
 
 /// The event that counts nothing, and takes no counter for it.
-std::vector<perf::CounterSpec> dummy_event() {
-  for (const events::EventRow& row : events::generic_events()) {
-    if (row.name != "dummy") continue;
-    perf::CounterSpec dummy{std::string(row.name), {}};
-    dummy.attributes.type = row.type;
-    dummy.attributes.config = row.config;
-    return {dummy};
-  }
-  return {};
-}
+std::vector<perf::CounterSpec> dummy_event() { return {events::generic_counter("dummy")}; }
 
 std::map<int, Error> refusals(perf::PerfKernel& kernel, const Result<std::vector<int>>& online) {
   std::map<int, Error> refused;

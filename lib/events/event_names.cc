@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/lookup.h"
+
 namespace pex::events {
 namespace {
 
@@ -56,18 +58,18 @@ std::string metric_word(std::string_view text) {
 }
 
 Worth worth_of(std::string_view sysfs_unit, double sysfs_scale) {
-  for (const SysfsUnit& row : kUnits) {
-    if (sysfs_unit == row.word) return {row.unit, sysfs_scale * row.factor, {}};
+  if (const SysfsUnit* known = lookup(kUnits, &SysfsUnit::word, sysfs_unit)) {
+    return {known->unit, sysfs_scale * known->factor, {}};
   }
   const std::string word = metric_word(sysfs_unit);
   return {Unit::kEvents, sysfs_scale, word.empty() ? "" : "_" + word};
 }
 
 const BetterName* better_name(std::string_view pmu, std::string_view event) {
-  for (const BetterName& row : kBetterNames) {
-    if (pmu == row.pmu && event == row.event) return &row;
-  }
-  return nullptr;
+  const auto is_it = [&](const BetterName& entry) {
+    return entry.pmu == pmu && entry.event == event;
+  };
+  return lookup(kBetterNames, is_it, true);
 }
 
 std::string hexadecimal(std::uint64_t number) {

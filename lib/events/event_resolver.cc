@@ -1,25 +1,34 @@
 #include "events/event_resolver.h"
 
 #include "base/text.h"
-#include "events/event_draft.h"
+#include "events/kinds.h"
 
 namespace pex::events {
 namespace {
 
 /// The canonical spelling: without aliases, and without modifiers that change no counter.
 std::string name_of(ParsedEvent event, const Modifiers& modifiers) {
-  if (auto* named = std::get_if<NamedEvent>(&event.kind)) named->name = canonical_name(named->name);
+  const Kind& kind = kind_of(event.kind);
+  if (kind.canonicalize != nullptr) kind.canonicalize(event.kind);
   event.modifiers = modifiers;
-  return spelling(event);
+  return kind.spell(event);
 }
 
 }  // namespace
 
-Unresolved mistake(TextOffset at, std::string what, std::string remedy) {
+std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
+                                          const perf::EventAttributes& attributes) {
+  EventIdentity identity;
+  identity.metric = std::move(metric);
+  identity.help = std::move(help);
+  return {Resolution{{identity, {{"", attributes}}}, ModifierSupport::kUserKernel}};
+}
+
+Unresolved invalid(TextOffset at, std::string what, std::string remedy) {
   return {true, at, Error{0, std::move(what), std::move(remedy)}};
 }
 
-Unresolved not_here(TextOffset at, int code, std::string what, std::string remedy) {
+Unresolved unavailable(TextOffset at, int code, std::string what, std::string remedy) {
   return {false, at, Error{code, std::move(what), std::move(remedy)}};
 }
 
@@ -36,21 +45,20 @@ Result<EventResolver> EventResolver::create(const host::HostRoots& roots) {
 }
 
 Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEvent& event) const {
-  const Machine machine{roots_, pmus_};
-  Drafts drafts = std::visit(
-      [&](const auto& kind) -> Drafts { return draft(machine, kind, event.at); }, event.kind);
-  if (!drafts) return drafts.error();
+  Resolved resolved = kind_of(event.kind).resolve({roots_, pmus_}, event);
+  if (!resolved) return resolved.error();
 
   const Modifiers modifiers = effective(event.modifiers);
   std::vector<EventSpec> specs;
-  for (Draft& drafted : *drafts) {
-    drafted.spec.identity.name = name_of(event, modifiers);
-    if (const auto refusal = refusal_of(modifiers, on_machine(pmus_, drafted.modifiers))) {
-      return mistake(event.at, "'" + drafted.spec.identity.name + "'" + std::string(*refusal),
+  for (Resolution& resolution : *resolved) {
+    EventSpec& spec = resolution.spec;
+    spec.identity.name = name_of(event, modifiers);
+    if (const auto refusal = refusal_of(modifiers, on_machine(pmus_, resolution.modifiers))) {
+      return invalid(event.at, "'" + spec.identity.name + "'" + std::string(*refusal),
                      "write '" + name_of(event, {}) + "'");
     }
-    apply(modifiers, drafted.spec);
-    specs.push_back(std::move(drafted.spec));
+    apply(modifiers, spec);
+    specs.push_back(std::move(spec));
   }
   return specs;
 }
@@ -69,6 +77,14 @@ std::optional<perf::CounterSpec> counter_on(const EventResolver& resolver, std::
     }
   }
   return {};
+}
+
+std::vector<ListedEvent> list_events(const EventResolver& resolver) {
+  std::vector<ListedEvent> listed;
+  for (const Kind* kind : kKinds) {
+    if (kind->list != nullptr) kind->list({resolver.roots(), resolver.pmus()}, listed);
+  }
+  return listed;
 }
 
 }  // namespace pex::events

@@ -55,15 +55,12 @@ std::string metric_word(std::string_view text);
 
 /// One thing that can be counted here by name, for `list`.
 struct ListedEvent {
-  enum class Kind { kHardware, kSoftware, kCache, kPmu, kTracepoint, kVendor };
-  Kind kind = Kind::kHardware;
-  std::string name;  ///< as it can be pasted into a configuration
-  std::string pmu;   ///< which knows it; empty for those of the generic tables
+  std::string_view kind;  ///< "hardware", "software", "cache", "pmu", "tracepoint", "vendor"
+  std::string name;       ///< as it can be pasted into a configuration
+  std::string pmu;        ///< which knows it; empty for those of the generic tables
   std::string help;
+  bool is_one_of_thousands = false;  ///< too many to try each
 };
-
-/// "hardware", "tracepoint"
-std::string_view name_of(ListedEvent::Kind kind);
 
 /// Every event that has a name on this machine: those of the tables, of the PMUs, of tracefs as far
 /// as it can be read, and of libpfm4 for this CPU. By kind, then in the order of their source. PMUs

@@ -1,6 +1,6 @@
 #include "events/event_syntax.h"
 
-#include "events/event_kinds.h"
+#include "events/kinds.h"
 #include "events/modifier_letters.h"
 #include "events/text_cursor.h"
 
@@ -18,16 +18,11 @@ constexpr const char* kWriteInsideBraces =
     "put modifiers behind the events they are for, inside the braces; a group has the keys "
     "'pinned', 'weak' and 'exclusive'";
 
-Parsed read_event_of_its_kind(TextCursor& in, ParsedEvent& event) {
+Parsed parse_event_of_its_kind(TextCursor& in, ParsedEvent& event) {
   const std::string_view word = in.before(kWordEnds);
   const std::string_view behind = in.rest().substr(word.size());
-  if (behind.starts_with('/')) return read_pmu_event(in, event);
-  if (word.empty()) return missing(in, "an event", kWriteEvent);
-  if (is_breakpoint(word)) return read_breakpoint(in, event);
-  if (is_probe(word)) return read_probe(in, event);
-  if (is_raw(word)) return read_raw_event(in, event);
-  if (is_vendor_name(word, behind) && !is_in_tables(word)) return read_vendor_event(in, event);
-  return read_named_event(in, event);
+  if (word.empty() && !behind.starts_with('/')) return missing(in, "an event", kWriteEvent);
+  return kind_of(word, behind).parse(in, event);
 }
 
 void skip_blanks(TextCursor& in) {
@@ -35,44 +30,44 @@ void skip_blanks(TextCursor& in) {
 }
 
 /// One, with the blanks around it.
-Parsed read_event(TextCursor& in, ParsedEvent& event) {
+Parsed parse_event(TextCursor& in, ParsedEvent& event) {
   skip_blanks(in);
   if (in.peek() == '{') return misplaced(in);
   event.at = in.here();
-  if (Parsed read = read_event_of_its_kind(in, event); !read) return read;
+  if (Parsed parsed = parse_event_of_its_kind(in, event); !parsed) return parsed;
   const TextCursor behind = in;
   skip_blanks(in);
   return in.at_end() || is_one_of(",{}", in.peek()) ? Parsed{} : misplaced(behind);
 }
 
-Parsed read_events(TextCursor& in, std::vector<ParsedEvent>& events) {
+Parsed parse_all(TextCursor& in, std::vector<ParsedEvent>& events) {
   do {
-    if (Parsed read = read_event(in, events.emplace_back()); !read) return read;
+    if (Parsed parsed = parse_event(in, events.emplace_back()); !parsed) return parsed;
   } while (in.take(","));
   return {};
 }
 
 /// What stands behind the braces, up to the end.
-Parsed read_braces_modifiers(TextCursor& in, std::vector<ParsedEvent>& events) {
+Parsed parse_modifiers_of_braces(TextCursor& in, std::vector<ParsedEvent>& events) {
   const TextCursor start = in;
   Modifiers modifiers;
-  if (Parsed read = read_modifiers(in, modifiers); !read) return read;
+  if (Parsed parsed = parse_modifiers(in, modifiers); !parsed) return parsed;
   if (!in.at_end()) return misplaced(in, kWriteBehindBraces);
   for (ParsedEvent& event : events) {
-    if (!takes(event.kind, modifiers)) {
-      return mistake(start, quoted(spelling(event)) + " does not take these modifiers",
-                     kWriteInsideBraces);
+    if (!kind_of(event.kind).takes(modifiers)) {
+      return syntax_error(start, quoted(spelling(event)) + " does not take these modifiers",
+                          kWriteInsideBraces);
     }
     event.modifiers = combined(event.modifiers, modifiers);
   }
   return {};
 }
 
-Parsed read_list(TextCursor& in, ParsedEvents& list) {
+Parsed parse_list(TextCursor& in, ParsedEvents& list) {
   list.in_braces = in.take("{");
-  if (Parsed read = read_events(in, list.events); !read) return read;
+  if (Parsed parsed = parse_all(in, list.events); !parsed) return parsed;
   if (list.in_braces && in.at_end()) return missing(in, "the closing '}'", kWriteOneGroup);
-  if (list.in_braces && in.take("}")) return read_braces_modifiers(in, list.events);
+  if (list.in_braces && in.take("}")) return parse_modifiers_of_braces(in, list.events);
   return in.at_end() ? Parsed{} : misplaced(in);
 }
 
@@ -90,7 +85,7 @@ Parsed check_ends(std::string_view text) {
   return SyntaxError{{blank}, "a blank cannot stand here", "leave it out"};
 }
 
-/// What no event may have in it, so that no reader needs to care.
+/// What no event may have in it, so that no kind needs to care.
 Parsed check_characters(std::string_view text) {
   if (text.size() > kMaxEventText) {
     return SyntaxError{{kMaxEventText},
@@ -100,7 +95,8 @@ Parsed check_characters(std::string_view text) {
   TextCursor in(text);
   in.take_while(is_printable);
   if (in.at_end()) return check_ends(text);
-  return mistake(in, "the character " + number_of(in.peek()) + " is not printable", kWriteAscii);
+  return syntax_error(in, "the character " + number_of(in.peek()) + " is not printable",
+                      kWriteAscii);
 }
 
 /// As numbers become hexadecimal, an event may have a longer spelling than was written.
@@ -114,11 +110,13 @@ Parsed check_spellings(const std::vector<ParsedEvent>& events) {
 
 }  // namespace
 
+std::string spelling(const ParsedEvent& event) { return kind_of(event.kind).spell(event); }
+
 Result<ParsedEvents, SyntaxError> parse_events(std::string_view text) {
   if (Parsed checked = check_characters(text); !checked) return checked.error();
   TextCursor in(text);
   ParsedEvents list;
-  if (Parsed read = read_list(in, list); !read) return read.error();
+  if (Parsed parsed = parse_list(in, list); !parsed) return parsed.error();
   if (Parsed checked = check_spellings(list.events); !checked) return checked.error();
   return list;
 }

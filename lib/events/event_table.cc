@@ -2,9 +2,10 @@
 
 #include <linux/perf_event.h>
 
-#include <algorithm>
 #include <array>
 #include <cassert>
+
+#include "base/lookup.h"
 
 namespace pex::events {
 namespace {
@@ -22,28 +23,28 @@ constexpr Filter KERNEL = Filter::kAlwaysKernel;
 // clang-format off
 constexpr std::array kGeneric = {
     //       name                       alias                    type config                               metric                     unit filter  help
-    EventRow{"cycles",                  "cpu-cycles",              HW, PERF_COUNT_HW_CPU_CYCLES,              "cycles",                  N,  UK,     "Core clock cycles while not halted."},
-    EventRow{"instructions",            "",                        HW, PERF_COUNT_HW_INSTRUCTIONS,            "instructions",            N,  UK,     "Instructions retired."},
-    EventRow{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  UK,     "Accesses to a cache, usually of the last level."},
-    EventRow{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  UK,     "Accesses that missed a cache, usually of the last level."},
-    EventRow{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  UK,     "Branch instructions retired."},
-    EventRow{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were predicted wrongly."},
-    EventRow{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  UK,     "Bus cycles."},
-    EventRow{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
-    EventRow{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},
-    EventRow{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  UK,     "Cycles of a clock that does not follow frequency changes."},
-    EventRow{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "Time of the CPU's own high-resolution clock."},
-    EventRow{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time of the tasks of a cgroup; for a whole CPU elapsed time, idle or not."},
-    EventRow{"page-faults",             "faults",                  SW, PERF_COUNT_SW_PAGE_FAULTS,             "page_faults",             N,  UK,     "Page faults, minor and major."},
-    EventRow{"context-switches",        "cs",                      SW, PERF_COUNT_SW_CONTEXT_SWITCHES,        "context_switches",        N,  KERNEL, "Context switches, voluntary and forced."},
-    EventRow{"cpu-migrations",          "migrations",              SW, PERF_COUNT_SW_CPU_MIGRATIONS,          "migrations",              N,  KERNEL, "Tasks that moved to another CPU."},
-    EventRow{"minor-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MIN,         "minor_faults",            N,  UK,     "Page faults served without I/O."},
-    EventRow{"major-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MAJ,         "major_faults",            N,  UK,     "Page faults that had to wait for I/O."},
-    EventRow{"alignment-faults",        "",                        SW, PERF_COUNT_SW_ALIGNMENT_FAULTS,        "alignment_faults",        N,  UK,     "Unaligned accesses that the kernel had to fix up."},
-    EventRow{"emulation-faults",        "",                        SW, PERF_COUNT_SW_EMULATION_FAULTS,        "emulation_faults",        N,  UK,     "Instructions that the kernel had to emulate."},
-    EventRow{"dummy",                   "",                        SW, PERF_COUNT_SW_DUMMY,                   "dummy",                   N,  NO,     "Nothing; a placeholder that never counts."},
-    EventRow{"bpf-output",              "",                        SW, PERF_COUNT_SW_BPF_OUTPUT,              "bpf_output",              N,  NO,     "Records that BPF programs wrote to perf buffers."},
-    EventRow{"cgroup-switches",         "",                        SW, PERF_COUNT_SW_CGROUP_SWITCHES,         "cgroup_switches",         N,  KERNEL, "Context switches between tasks of different cgroups."},
+    GenericEvent{"cycles",                  "cpu-cycles",              HW, PERF_COUNT_HW_CPU_CYCLES,              "cycles",                  N,  UK,     "Core clock cycles while not halted."},
+    GenericEvent{"instructions",            "",                        HW, PERF_COUNT_HW_INSTRUCTIONS,            "instructions",            N,  UK,     "Instructions retired."},
+    GenericEvent{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  UK,     "Accesses to a cache, usually of the last level."},
+    GenericEvent{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  UK,     "Accesses that missed a cache, usually of the last level."},
+    GenericEvent{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  UK,     "Branch instructions retired."},
+    GenericEvent{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were predicted wrongly."},
+    GenericEvent{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  UK,     "Bus cycles."},
+    GenericEvent{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
+    GenericEvent{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},
+    GenericEvent{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  UK,     "Cycles of a clock that does not follow frequency changes."},
+    GenericEvent{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "Time of the CPU's own high-resolution clock."},
+    GenericEvent{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time of the tasks of a cgroup; for a whole CPU elapsed time, idle or not."},
+    GenericEvent{"page-faults",             "faults",                  SW, PERF_COUNT_SW_PAGE_FAULTS,             "page_faults",             N,  UK,     "Page faults, minor and major."},
+    GenericEvent{"context-switches",        "cs",                      SW, PERF_COUNT_SW_CONTEXT_SWITCHES,        "context_switches",        N,  KERNEL, "Context switches, voluntary and forced."},
+    GenericEvent{"cpu-migrations",          "migrations",              SW, PERF_COUNT_SW_CPU_MIGRATIONS,          "migrations",              N,  KERNEL, "Tasks that moved to another CPU."},
+    GenericEvent{"minor-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MIN,         "minor_faults",            N,  UK,     "Page faults served without I/O."},
+    GenericEvent{"major-faults",            "",                        SW, PERF_COUNT_SW_PAGE_FAULTS_MAJ,         "major_faults",            N,  UK,     "Page faults that had to wait for I/O."},
+    GenericEvent{"alignment-faults",        "",                        SW, PERF_COUNT_SW_ALIGNMENT_FAULTS,        "alignment_faults",        N,  UK,     "Unaligned accesses that the kernel had to fix up."},
+    GenericEvent{"emulation-faults",        "",                        SW, PERF_COUNT_SW_EMULATION_FAULTS,        "emulation_faults",        N,  UK,     "Instructions that the kernel had to emulate."},
+    GenericEvent{"dummy",                   "",                        SW, PERF_COUNT_SW_DUMMY,                   "dummy",                   N,  NO,     "Nothing; a placeholder that never counts."},
+    GenericEvent{"bpf-output",              "",                        SW, PERF_COUNT_SW_BPF_OUTPUT,              "bpf_output",              N,  NO,     "Records that BPF programs wrote to perf buffers."},
+    GenericEvent{"cgroup-switches",         "",                        SW, PERF_COUNT_SW_CGROUP_SWITCHES,         "cgroup_switches",         N,  KERNEL, "Context switches between tasks of different cgroups."},
 };
 
 struct Cache {
@@ -118,18 +119,31 @@ std::vector<CacheEvent> make_cache_events() {
 
 }  // namespace
 
-std::span<const EventRow> generic_events() { return kGeneric; }
+std::span<const GenericEvent> generic_events() { return kGeneric; }
+
+const GenericEvent* find_generic_event(std::string_view name) {
+  const GenericEvent* named = lookup(kGeneric, &GenericEvent::name, name);
+  const bool can_be_alias = !name.empty();  // most have none
+  return named == nullptr && can_be_alias ? lookup(kGeneric, &GenericEvent::alias, name) : named;
+}
 
 perf::CounterSpec generic_counter(std::string_view name) {
-  const auto row = std::find_if(kGeneric.begin(), kGeneric.end(),
-                                [&](const EventRow& event) { return event.name == name; });
-  assert(row != kGeneric.end());
-  return {std::string(name), {row->type, row->config}};
+  const GenericEvent* event = lookup(kGeneric, &GenericEvent::name, name);
+  assert(event != nullptr);
+  return {std::string(name), {event->type, event->config}};
 }
 
 const std::vector<CacheEvent>& cache_events() {
   static const std::vector<CacheEvent> events = make_cache_events();
   return events;
+}
+
+const CacheEvent* find_cache_event(std::string_view name) {
+  return lookup(cache_events(), &CacheEvent::name, name);
+}
+
+bool is_table_name(std::string_view word) {
+  return find_generic_event(word) != nullptr || find_cache_event(word) != nullptr;
 }
 
 }  // namespace pex::events

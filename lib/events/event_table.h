@@ -19,7 +19,7 @@ enum class Filter {
 };
 
 /// One event of the kernel's generic table (include/uapi/linux/perf_event.h).
-struct EventRow {
+struct GenericEvent {
   std::string_view name;   ///< as `perf list` spells it
   std::string_view alias;  ///< its other spelling there, or empty
   std::uint32_t type;      ///< PERF_TYPE_*
@@ -31,7 +31,10 @@ struct EventRow {
 };
 
 /// The generic hardware and the software events.
-std::span<const EventRow> generic_events();
+std::span<const GenericEvent> generic_events();
+
+/// By its name or alias; null for what the table does not have.
+const GenericEvent* find_generic_event(std::string_view name);
 
 /// What is asked of the kernel for the generic event `name`, which the table has.
 perf::CounterSpec generic_counter(std::string_view name);
@@ -45,5 +48,11 @@ struct CacheEvent {
 
 /// All of them, made from three tables: caches, operations, results.
 const std::vector<CacheEvent>& cache_events();
+
+/// Null for what is none.
+const CacheEvent* find_cache_event(std::string_view name);
+
+/// True for names and aliases of generic events, and names of cache events.
+bool is_table_name(std::string_view word);
 
 }  // namespace pex::events

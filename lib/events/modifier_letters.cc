@@ -1,10 +1,11 @@
 #include "events/modifier_letters.h"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
+
+#include "base/lookup.h"
 
 namespace pex::events {
 namespace {
@@ -27,11 +28,9 @@ std::string add_letter(char letter, Modifiers& modifiers) {
   if (letter == 'p') {
     return ++modifiers.precise > kMaxPs ? "'p' stands more than three times" : "";
   }
-  for (const auto& [known, flag] : kModifierLetters) {
-    if (letter != known) continue;
-    return std::exchange(modifiers.*flag, true) ? quoted(letter) + " stands twice" : "";
-  }
-  return quoted(letter) + " is not a modifier";
+  const ModifierLetter* known = lookup(kModifierLetters, &ModifierLetter::letter, letter);
+  if (known == nullptr) return quoted(letter) + " is not a modifier";
+  return std::exchange(modifiers.*known->flag, true) ? quoted(letter) + " stands twice" : "";
 }
 
 void copy(std::span<const Flag> flags, const Modifiers& from, Modifiers& to) {
@@ -47,32 +46,47 @@ void copy_unless_given(std::span<const Flag> flags, const Modifiers& braces, Mod
 }  // namespace
 
 bool is_modifier(char c) {
-  return c == 'p' || std::any_of(std::begin(kModifierLetters), std::end(kModifierLetters),
-                                 [c](const ModifierLetter& row) { return row.letter == c; });
+  return c == 'p' || lookup(kModifierLetters, &ModifierLetter::letter, c) != nullptr;
 }
 
-Parsed read_letters(TextCursor& in, Modifiers& modifiers, const char* remedy) {
+Parsed parse_letters(TextCursor& in, Modifiers& modifiers, const char* remedy) {
   const std::string_view letters = in.before(kLettersEnd);
   if (letters.empty()) return missing(in, "a modifier", remedy);
   for (const char letter : letters) {
     std::string why = add_letter(letter, modifiers);
-    if (!why.empty()) return mistake(in, std::move(why), remedy);
+    if (!why.empty()) return syntax_error(in, std::move(why), remedy);
     in.skip(1);
   }
   return {};
 }
 
-Parsed read_modifiers(TextCursor& in, Modifiers& modifiers) {
-  return in.take(":") ? read_letters(in, modifiers) : Parsed{};
+Parsed parse_modifiers(TextCursor& in, Modifiers& modifiers) {
+  return in.take(":") ? parse_letters(in, modifiers) : Parsed{};
 }
 
-bool takes(const EventKind& kind, const Modifiers& braces) {
-  if (std::holds_alternative<Probe>(kind)) return braces == Modifiers{};
-  if (!std::holds_alternative<VendorEvent>(kind)) return true;
-  Modifiers modes;
-  copy(kModes, braces, modes);
-  return braces == modes;
+std::string letters_of(const Modifiers& modifiers) {
+  std::string text;
+  for (const auto& [letter, flag] : kModifierLetters) {
+    if (letter == 'P') text.append(modifiers.precise, 'p');
+    if (modifiers.*flag) text += letter;
+  }
+  return text;
 }
+
+std::string behind_colon(const Modifiers& modifiers) {
+  const std::string text = letters_of(modifiers);
+  return text.empty() ? text : ":" + text;
+}
+
+bool any_modifiers(const Modifiers&) { return true; }
+
+bool only_modes(const Modifiers& modifiers) {
+  Modifiers modes;
+  copy(kModes, modifiers, modes);
+  return modifiers == modes;
+}
+
+bool no_modifiers(const Modifiers& modifiers) { return modifiers == Modifiers{}; }
 
 Modifiers combined(Modifiers own, const Modifiers& braces) {
   copy_unless_given(kModes, braces, own);

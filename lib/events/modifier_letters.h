@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "events/event_syntax.h"
 #include "events/text_cursor.h"
 
@@ -8,13 +10,21 @@ namespace pex::events {
 bool is_modifier(char c);
 
 /// "uk": at least one letter, each of which is added to `modifiers`.
-Parsed read_letters(TextCursor& in, Modifiers& modifiers, const char* remedy = kWriteModifiers);
+Parsed parse_letters(TextCursor& in, Modifiers& modifiers, const char* remedy = kWriteModifiers);
 
 /// ":uk", or nothing.
-Parsed read_modifiers(TextCursor& in, Modifiers& modifiers);
+Parsed parse_modifiers(TextCursor& in, Modifiers& modifiers);
 
-/// From braces an event gets only what could also be written behind it.
-bool takes(const EventKind& kind, const Modifiers& braces);
+/// "uk", in the order of the canonical spelling.
+std::string letters_of(const Modifiers& modifiers);
+/// ":uk", or nothing.
+std::string behind_colon(const Modifiers& modifiers);
+
+// What a kind of event takes of the modifiers behind braces: only what could be written behind the
+// event itself.
+bool any_modifiers(const Modifiers& modifiers);
+bool only_modes(const Modifiers& modifiers);
+bool no_modifiers(const Modifiers& modifiers);
 
 /// Those of an event itself, with those behind the braces around it.
 Modifiers combined(Modifiers own, const Modifiers& braces);

@@ -63,16 +63,16 @@ bool is_given(const NamedAmong& named, const std::string& term) {
 Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::string& term,
                                            std::string_view text) {
   if (text == "?") {
-    return mistake(named.event.at, named.what() + " leaves '" + term + "' for you to choose",
+    return invalid(named.event.at, named.what() + " leaves '" + term + "' for you to choose",
                    "write '" + named.event.name + "," + term + "=NUMBER'");
   }
   const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   const auto number = is_hexadecimal ? parse_number(text.substr(2), 16) : parse_number(text, 10);
   if (number) return *number;
-  return not_here(named.event.at, EINVAL,
-                  named.what() + " has the value '" + std::string(text) + "' for '" + term +
-                      "', which is no number",
-                  "write its terms in place of its name");
+  return unavailable(named.event.at, EINVAL,
+                     named.what() + " has the value '" + std::string(text) + "' for '" + term +
+                         "', which is no number",
+                     "write its terms in place of its name");
 }
 
 /// The terms that the event stands for, but for those that the user gives a value of his own.
@@ -95,15 +95,15 @@ Result<std::vector<Term>, Unresolved> terms_of(const NamedAmong& named) {
 Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encoded) {
   const auto& [pmu, event, given] = named;
   if (encoded.named != nullptr) {  // the bits of both would be those of a third
-    return not_here(event.at, EINVAL,
-                    "'" + event.name + "' is a second event; one event of a PMU at a time",
-                    "write '" + pmu.name + "/" + encoded.name + "/' and '" + pmu.name + "/" +
-                        event.name + "/'");
+    return unavailable(event.at, EINVAL,
+                       "'" + event.name + "' is a second event; one event of a PMU at a time",
+                       "write '" + pmu.name + "/" + encoded.name + "/' and '" + pmu.name + "/" +
+                           event.name + "/'");
   }
   encoded.named = &pmu.events.at(event.name);
   encoded.name = event.name;
   if (!encoded.named->is_snapshot) return {};
-  return mistake(event.at, named.what() + " is a level, not a count",
+  return invalid(event.at, named.what() + " is a level, not a count",
                  "remove it: only what grows can be a counter");
 }
 
@@ -139,21 +139,21 @@ Result<void, Unresolved> set_field(const Pmu& pmu, const Term& term, Words& word
   const std::string what = "PMU '" + pmu.name + "'";
   const auto found = pmu.formats.find(term.name);
   if (found == pmu.formats.end()) {
-    return not_here(term.at, ENOENT, what + " has no term '" + term.name + "'",
-                    known_by(pmu, term.name));
+    return unavailable(term.at, ENOENT, what + " has no term '" + term.name + "'",
+                       known_by(pmu, term.name));
   }
   const FormatField& field = found->second;
   const unsigned width = field.width();
   const std::uint64_t largest = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
   if (!term.value && width > 1) {
-    return not_here(term.at, EINVAL, what + " has no event '" + term.name + "', only a term",
-                    "write '" + term.name + "=NUMBER', " + hexadecimal(largest) + " at most");
+    return unavailable(term.at, EINVAL, what + " has no event '" + term.name + "', only a term",
+                       "write '" + term.name + "=NUMBER', " + hexadecimal(largest) + " at most");
   }
   const std::uint64_t value = term.value.value_or(1);
   if (value > largest) {
-    return not_here(term.at, EINVAL,
-                    hexadecimal(value) + " is too large for '" + term.name + "' of " + what,
-                    "it takes " + hexadecimal(largest) + " at most");
+    return unavailable(term.at, EINVAL,
+                       hexadecimal(value) + " is too large for '" + term.name + "' of " + what,
+                       "it takes " + hexadecimal(largest) + " at most");
   }
   words[field.word] |= field.spread(value);
   return {};

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "events/event_draft.h"
+#include "events/resolution.h"
 
 namespace pex::events {
 

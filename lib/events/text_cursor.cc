@@ -30,17 +30,17 @@ unsigned digit_value(char c) {
   return kNoDigit;
 }
 
-Parsed read_digits(TextCursor& in, unsigned base, std::uint64_t& number, const char* remedy) {
-  constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+Parsed parse_digits(TextCursor& in, unsigned base, std::uint64_t& number, const char* remedy) {
+  constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
   if (!is_letter_or_digit(in.peek())) return missing(in, "a number", remedy);
   for (number = 0; is_letter_or_digit(in.peek()); in.skip(1)) {
     const unsigned digit = digit_value(in.peek());
     if (digit >= base) {
       const char* const kind = base == 16 ? " is not a hexadecimal digit" : " is not a digit";
-      return mistake(in, quoted(in.peek()) + kind, remedy);
+      return syntax_error(in, quoted(in.peek()) + kind, remedy);
     }
-    if (number > (kMost - digit) / base) {
-      return mistake(in, "the number does not fit into 64 bits", remedy);
+    if (number > (kMax - digit) / base) {
+      return syntax_error(in, "the number does not fit into 64 bits", remedy);
     }
     number = number * base + digit;
   }
@@ -78,18 +78,18 @@ std::string quoted(std::string_view text) {
 
 std::string quoted(char c) { return c == ' ' ? "a blank" : quoted(std::string_view(&c, 1)); }
 
-SyntaxError mistake(const TextCursor& in, std::string what, const char* remedy) {
+SyntaxError syntax_error(const TextCursor& in, std::string what, const char* remedy) {
   return {in.here(), std::move(what), remedy};
 }
 
 SyntaxError missing(const TextCursor& in, std::string what, const char* remedy) {
   what += " is missing";
   if (!in.at_event_end()) what += " before " + quoted(in.peek());
-  return mistake(in, std::move(what), remedy);
+  return syntax_error(in, std::move(what), remedy);
 }
 
 SyntaxError misplaced(const TextCursor& in, const char* remedy) {
-  return mistake(in, quoted(in.peek()) + " cannot stand here", remedy);
+  return syntax_error(in, quoted(in.peek()) + " cannot stand here", remedy);
 }
 
 SyntaxError misplaced(const TextCursor& in) {
@@ -99,12 +99,12 @@ SyntaxError misplaced(const TextCursor& in) {
   return misplaced(in, kWriteList);
 }
 
-Parsed read_number(TextCursor& in, std::uint64_t& number, const char* remedy) {
-  return read_digits(in, in.take("0x") ? 16 : 10, number, remedy);
+Parsed parse_number(TextCursor& in, std::uint64_t& number, const char* remedy) {
+  return parse_digits(in, in.take("0x") ? 16 : 10, number, remedy);
 }
 
-Parsed read_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy) {
-  return read_digits(in, 16, number, remedy);
+Parsed parse_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy) {
+  return parse_digits(in, 16, number, remedy);
 }
 
 }  // namespace pex::events

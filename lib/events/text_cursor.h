@@ -10,7 +10,7 @@
 
 namespace pex::events {
 
-/// Done, or the mistake in the text that was met first.
+/// Done, or the first error in the text.
 using Parsed = Result<void, SyntaxError>;
 
 inline constexpr std::string_view kEventEnds = ",{} ";    // whatever kind of event it is
@@ -68,7 +68,7 @@ class TextCursor {
 std::string quoted(std::string_view text);
 std::string quoted(char c);
 
-SyntaxError mistake(const TextCursor& in, std::string what, const char* remedy);
+SyntaxError syntax_error(const TextCursor& in, std::string what, const char* remedy);
 /// `what` should come next, and does not.
 SyntaxError missing(const TextCursor& in, std::string what, const char* remedy);
 /// The next character is none that can follow.
@@ -77,8 +77,8 @@ SyntaxError misplaced(const TextCursor& in, const char* remedy);
 SyntaxError misplaced(const TextCursor& in);
 
 /// 60, or 0x3c. With either, letters and digits up to another character belong to the number.
-Parsed read_number(TextCursor& in, std::uint64_t& number, const char* remedy);
+Parsed parse_number(TextCursor& in, std::uint64_t& number, const char* remedy);
 /// 3c
-Parsed read_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy);
+Parsed parse_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy);
 
 }  // namespace pex::events

@@ -20,7 +20,7 @@ namespace {
 /// Of the events of the tables, whatever their modifiers.
 std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names_of_tables() {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> names;
-  for (const events::EventRow& row : events::generic_events()) {
+  for (const events::GenericEvent& row : events::generic_events()) {
     names.try_emplace({row.type, row.config}, row.name);
   }
   for (const events::CacheEvent& event : events::cache_events()) {

@@ -56,7 +56,7 @@ EventSpec resolved_on(const std::string& machine, const std::string& text) {
 
 std::vector<std::string> table_names() {
   std::vector<std::string> names;
-  for (const EventRow& row : generic_events()) names.emplace_back(row.name);
+  for (const GenericEvent& row : generic_events()) names.emplace_back(row.name);
   for (const CacheEvent& event : cache_events()) names.push_back(event.name);
   return names;
 }
@@ -745,7 +745,7 @@ TEST(ListEventsTest, ListsEachNameOnceByKind) {
   std::vector<std::string> kinds;
   for (const ListedEvent& event : listed) {
     EXPECT_TRUE(names.insert(event.name).second) << event.name;
-    const std::string kind(name_of(event.kind));
+    const std::string kind(event.kind);
     if (kinds.empty() || kinds.back() != kind) kinds.push_back(kind);
   }
   const std::vector<std::string> order = {"hardware", "software", "cache", "pmu", "tracepoint"};

@@ -207,7 +207,7 @@ TEST(SpellingTest, IsCanonical) {
 // A table must not get a name that reads as something else, such as a raw number.
 TEST(ParseEventsTest, TakesEveryNameOfTheTablesForAName) {
   std::vector<std::string> names;
-  for (const EventRow& row : generic_events()) {
+  for (const GenericEvent& row : generic_events()) {
     names.emplace_back(row.name);
     if (!row.alias.empty()) names.emplace_back(row.alias);
   }

@@ -1,0 +1,144 @@
+#include <linux/perf_event.h>
+
+#include <string>
+#include <utility>
+
+#include "events/core_pmu.h"
+#include "events/event_names.h"
+#include "events/event_table.h"
+#include "events/kinds.h"
+#include "events/modifier_letters.h"
+#include "events/pmu_sum.h"
+
+// "cycles:u", "L1-dcache-load-misses", "mem-loads": a name of the kernel's tables, or of an event
+// of the core PMU. What no other kind recognizes is taken for one.
+
+namespace pex::events {
+namespace {
+
+constexpr const char* kWriteBehindColon =
+    "write a modifier, as in 'cycles:u', or a tracepoint, as in 'sched:sched_switch'";
+
+bool recognizes(std::string_view, std::string_view) { return true; }
+
+Parsed parse(TextCursor& in, ParsedEvent& event) {
+  const std::string name(in.take_while(is_name_character));
+  event.kind = NamedEvent{name};
+  if (in.at_event_end()) return {};
+  if (!in.take(":")) return misplaced(in);
+  if (!is_table_name(name) && in.before(kWordEnds).empty()) {
+    return missing(in, "a modifier or the name of a tracepoint", kWriteBehindColon);
+  }
+  return parse_letters(in, event.modifiers);
+}
+
+std::string spell(const ParsedEvent& event) {
+  return std::get<NamedEvent>(event.kind).name + behind_colon(event.modifiers);
+}
+
+void canonicalize(EventKind& event) {
+  std::string& name = std::get<NamedEvent>(event).name;
+  if (const GenericEvent* generic = find_generic_event(name)) name = generic->name;
+}
+
+ModifierSupport support_of(Filter filter) {
+  switch (filter) {
+    case Filter::kHonoured:
+      return ModifierSupport::kUserKernel;
+    case Filter::kIgnored:
+      return ModifierSupport::kIgnored;
+    case Filter::kAlwaysKernel:
+      return ModifierSupport::kAlwaysKernel;
+  }
+  return ModifierSupport::kIgnored;
+}
+
+std::vector<Resolution> resolve_software(const GenericEvent& event) {
+  perf::EventAttributes attributes;
+  attributes.type = event.type;
+  attributes.config = event.config;
+  std::vector<Resolution> resolved =
+      counted_by_kernel(std::string(event.metric), std::string(event.help), attributes);
+  resolved.front().modifiers = support_of(event.filter);
+  EventIdentity& identity = resolved.front().spec.identity;
+  identity.unit = event.unit;
+  if (event.unit == Unit::kSeconds) identity.scale = 1e-9;
+  return resolved;
+}
+
+std::vector<std::string> names_without_pmu(const PmuCatalogue& pmus) {
+  std::vector<std::string> names;
+  for (const GenericEvent& event : generic_events()) {
+    names.emplace_back(event.name);
+    if (!event.alias.empty()) names.emplace_back(event.alias);
+  }
+  for (const CacheEvent& event : cache_events()) names.push_back(event.name);
+  for (const Pmu* pmu : pmus.core_pmus()) {
+    for (const auto& [name, event] : pmu->events) names.push_back(name);
+  }
+  return names;
+}
+
+Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset at) {
+  std::string remedy =
+      "see 'perf_event_exporter list'; an event of one PMU is written pmu/" + name + "/";
+  for (const Pmu& pmu : pmus.pmus()) {
+    if (!pmu.events.contains(name)) continue;
+    remedy = "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'";
+    break;
+  }
+  return invalid(at, "there is no event '" + name + "'",
+                 did_you_mean(name, names_without_pmu(pmus), remedy));
+}
+
+/// "mem-loads", which the core PMUs name themselves.
+Resolved resolve_on_core_pmus(const Machine& machine, const std::string& name, TextOffset at) {
+  std::vector<const Pmu*> knowing = machine.pmus.core_pmus();
+  std::erase_if(knowing, [&](const Pmu* pmu) { return !pmu->events.contains(name); });
+  if (knowing.empty()) return unknown(machine.pmus, name, at);
+  return resolve_on(machine, knowing, PmuEvent{{}, {Term{name, {}, at}}, {}}, at);
+}
+
+Resolved resolve(const Machine& machine, const ParsedEvent& event) {
+  const std::string& name = std::get<NamedEvent>(event.kind).name;
+  if (const GenericEvent* generic = find_generic_event(name)) {
+    if (generic->type == PERF_TYPE_SOFTWARE) return resolve_software(*generic);
+    return counted_by_core_pmus(machine, {generic->type, generic->config},
+                                std::string(generic->metric), generic->help);
+  }
+  if (const CacheEvent* cache = find_cache_event(name)) {
+    return counted_by_core_pmus(machine, {PERF_TYPE_HW_CACHE, cache->config}, metric_word(name),
+                                cache->help);
+  }
+  return resolve_on_core_pmus(machine, name, event.at);
+}
+
+void list_generic(std::uint32_t type, std::string_view kind, std::vector<ListedEvent>& listed) {
+  for (const GenericEvent& event : generic_events()) {
+    if (event.type != type) continue;
+    listed.push_back({kind, std::string(event.name), {}, std::string(event.help), false});
+  }
+}
+
+void list(const Machine&, std::vector<ListedEvent>& listed) {
+  list_generic(PERF_TYPE_HARDWARE, "hardware", listed);
+  list_generic(PERF_TYPE_SOFTWARE, "software", listed);
+  for (const CacheEvent& event : cache_events()) {
+    listed.push_back({"cache", event.name, {}, event.help, false});
+  }
+}
+
+}  // namespace
+
+constinit const Kind kNamedEvents{
+    .holds = holds<NamedEvent>,
+    .recognizes = recognizes,
+    .parse = parse,
+    .takes = any_modifiers,
+    .spell = spell,
+    .canonicalize = canonicalize,
+    .resolve = resolve,
+    .list = list,
+};
+
+}  // namespace pex::events

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/lookup.h"
+#include "base/text.h"
+#include "events/event_names.h"
+#include "events/kinds.h"
+#include "events/modifier_letters.h"
+#include "events/pmu_sum.h"
+#include "events/pmu_terms.h"
+
+// "cpu/event=0x3c,name=foo/u": terms that say what the PMUs whose name matches count.
+
+namespace pex::events {
+namespace {
+
+constexpr const char* kWriteOnce = "write it once";
+constexpr const char* kWriteNumber = "write a number of at most 64 bits, for example 60 or 0x3c";
+constexpr const char* kWriteGivenName = "write it as in 'cpu/event=0x3c,name=halted/'";
+
+/// Terms that perf gives a meaning of its own that is not about counting.
+struct ForeignTerm {
+  std::string_view name;
+  const char* subject;
+  const char* remedy;
+};
+constexpr const char* kSampling = "sampling";
+constexpr const char* kOutput = "what perf prints";
+constexpr const char* kLeaveOut = "leave it out: events are counted here, and not sampled";
+constexpr ForeignTerm kForeignTerms[] = {
+    {"period", kSampling, kLeaveOut},
+    {"freq", kSampling, kLeaveOut},
+    {"time", kSampling, kLeaveOut},
+    {"call-graph", kSampling, kLeaveOut},
+    {"stack-size", kSampling, kLeaveOut},
+    {"max-stack", kSampling, kLeaveOut},
+    {"branch_type", kSampling, kLeaveOut},
+    {"nr", kSampling, kLeaveOut},
+    {"max-nr", kSampling, kLeaveOut},
+    {"inherit", kSampling, kLeaveOut},
+    {"no-inherit", kSampling, kLeaveOut},
+    {"overwrite", kSampling, kLeaveOut},
+    {"no-overwrite", kSampling, kLeaveOut},
+    {"driver-config", kSampling, kLeaveOut},
+    {"aux-output", kSampling, kLeaveOut},
+    {"aux-action", kSampling, kLeaveOut},
+    {"aux-sample-size", kSampling, kLeaveOut},
+    {"percore", kOutput, "leave it out; 'aggregate: core' of the group adds the CPUs of a core up"},
+    {"metric-id", kOutput, "leave it out; the term 'name' gives an event its name"},
+};
+
+/// Whatever the word is.
+bool recognizes(std::string_view, std::string_view behind) { return behind.starts_with('/'); }
+
+bool is_term_character(char c) { return is_name_character(c) || c == '.'; }
+bool is_pmu_character(char c) { return is_term_character(c) || is_one_of("*?[]", c); }
+
+/// "=foo" of "name=foo", or "='a b'".
+Parsed parse_given_name(TextCursor& in, std::string& name) {
+  if (!in.take("=")) return missing(in, "the value of 'name'", kWriteGivenName);
+  const bool has_quotes = in.take("'");
+  const TextCursor start = in;
+  name = in.take_while(has_quotes ? [](char c) { return c != '\''; } : is_term_character);
+  if (name.empty()) return missing(start, "a name", kWriteGivenName);
+  if (has_quotes && !in.take("'")) return missing(in, "the closing quote", kWriteGivenName);
+  return {};
+}
+
+SyntaxError no_term(const TextCursor& in) {
+  if (in.at_end()) return missing(in, "the closing '/'", kWriteTerms);
+  if (is_one_of("/,", in.peek())) return missing(in, "a term", kWriteTerms);
+  return misplaced(in, kWriteTerms);
+}
+
+bool has_term(const PmuEvent& event, std::string_view name) {
+  if (name == "name") return !event.given_name.empty();
+  return std::any_of(event.terms.begin(), event.terms.end(),
+                     [name](const Term& term) { return term.name == name; });
+}
+
+Parsed check_term(const TextCursor& at, std::string_view name, const PmuEvent& event) {
+  if (name.empty()) return no_term(at);
+  if (const ForeignTerm* foreign = lookup(kForeignTerms, &ForeignTerm::name, name)) {
+    return syntax_error(at, "the term " + quoted(name) + " is about " + foreign->subject,
+                        foreign->remedy);
+  }
+  if (!has_term(event, name)) return {};
+  return syntax_error(at, "the term " + quoted(name) + " stands twice", kWriteOnce);
+}
+
+Parsed parse_term(TextCursor& in, PmuEvent& event) {
+  const TextCursor start = in;
+  const std::string_view name = in.take_while(is_term_character);
+  if (Parsed checked = check_term(start, name, event); !checked) return checked;
+  if (name == "name") return parse_given_name(in, event.given_name);
+  Term& term = event.terms.emplace_back(Term{std::string(name), {}, start.here()});
+  return in.take("=") ? parse_number(in, term.value.emplace(), kWriteNumber) : Parsed{};
+}
+
+/// With the '/' behind them.
+Parsed parse_terms(TextCursor& in, PmuEvent& event) {
+  if (in.take("/")) return {};  // perf takes "cpu//" for config=0
+  do {
+    if (Parsed parsed = parse_term(in, event); !parsed) return parsed;
+  } while (in.take(","));
+  return in.take("/") ? Parsed{} : no_term(in);
+}
+
+Parsed parse(TextCursor& in, ParsedEvent& event) {
+  PmuEvent& pmu_event = event.kind.emplace<PmuEvent>();
+  pmu_event.pmu = in.take_while(is_pmu_character);
+  if (in.peek() != '/') return misplaced(in);
+  if (pmu_event.pmu.empty()) return missing(in, "the name of a PMU", kWriteTerms);
+  in.skip(1);
+  if (Parsed parsed = parse_terms(in, pmu_event); !parsed) return parsed;
+  const bool has_modifiers = in.take(":") || !in.at_event_end();
+  return has_modifiers ? parse_letters(in, event.modifiers) : Parsed{};
+}
+
+/// With quotes around it where it has characters that need them.
+std::string quoted_name(const std::string& name) {
+  return all_are(name, is_term_character) ? name : "'" + name + "'";
+}
+
+std::string spell(const ParsedEvent& event) {
+  const auto& pmu_event = std::get<PmuEvent>(event.kind);
+  std::string terms = text_of(pmu_event.terms);
+  if (!pmu_event.given_name.empty()) {
+    terms += (terms.empty() ? "" : ",") + ("name=" + quoted_name(pmu_event.given_name));
+  }
+  return pmu_event.pmu + "/" + terms + "/" + letters_of(event.modifiers);
+}
+
+/// What an operator may have meant: not the PMUs that every kernel is made of.
+std::set<std::string> names_of_hardware(const PmuCatalogue& pmus) {
+  static constexpr std::string_view kOfTheKernel[] = {"breakpoint", "kprobe", "software",
+                                                      "tracepoint", "uprobe"};
+  std::set<std::string> names;
+  for (const Pmu& pmu : pmus.pmus()) {
+    if (std::find(std::begin(kOfTheKernel), std::end(kOfTheKernel), pmu.name) ==
+        std::end(kOfTheKernel)) {
+      names.emplace(without_number(pmu.name));
+    }
+  }
+  return names;
+}
+
+Unresolved no_such_pmu(const PmuCatalogue& pmus, const std::string& pattern, TextOffset at) {
+  const std::set<std::string> names = names_of_hardware(pmus);
+  std::string all = pmus.pmus().empty()
+                        ? "use a kernel with CONFIG_PERF_EVENTS"
+                        : "load its driver, if the hardware has one and this is no virtual machine";
+  const char* separator = "; the PMUs here are ";
+  for (const std::string& name : names) {
+    all.append(std::exchange(separator, ", ")).append(name);
+  }
+  return unavailable(at, ENOENT, "this machine has no PMU '" + pattern + "'",
+                     did_you_mean(pattern, {names.begin(), names.end()}, all));
+}
+
+Resolved resolve(const Machine& machine, const ParsedEvent& event) {
+  const auto& pmu_event = std::get<PmuEvent>(event.kind);
+  const std::vector<const Pmu*> pmus = machine.pmus.matching(pmu_event.pmu);
+  if (pmus.empty()) return no_such_pmu(machine.pmus, pmu_event.pmu, event.at);
+  return resolve_on(machine, pmus, pmu_event, event.at);
+}
+
+/// "pmu/name/"; with what its '?' leave to choose, "pmu/name,chip=0x0/".
+std::string listed_name(const std::string& pmu, const std::string& name,
+                        const PmuNamedEvent& event) {
+  std::string text = pmu;
+  text.append("/").append(name);
+  for (const std::string_view term : split(event.terms, ',')) {
+    if (!term.ends_with("=?")) continue;
+    text.append(",").append(term.substr(0, term.size() - 1)).append("0x0");
+  }
+  return text.append("/");
+}
+
+std::string listed_help(const PmuNamedEvent& event) {
+  const bool leaves_values = event.terms.find("=?") != std::string::npos;
+  return "Short for " + event.terms + (event.unit.empty() ? "" : ", in " + event.unit) +
+         (leaves_values ? "; put your values in place of 0x0." : ".");
+}
+
+/// True when one spelling means all PMUs of the family; else their sum is refused.
+bool all_of_family_have(const PmuCatalogue& pmus, std::string_view family, const std::string& name,
+                        const PmuNamedEvent& event) {
+  return std::all_of(pmus.pmus().begin(), pmus.pmus().end(), [&](const Pmu& pmu) {
+    if (family_of(pmu) != family) return true;
+    const auto own = pmu.events.find(name);
+    return own != pmu.events.end() && own->second.unit == event.unit &&
+           own->second.scale == event.scale;
+  });
+}
+
+void list(const Machine& machine, std::vector<ListedEvent>& listed) {
+  std::set<std::string> seen;
+  for (const Pmu& pmu : machine.pmus.pmus()) {
+    const std::string_view family = family_of(pmu);
+    for (const auto& [name, event] : pmu.events) {
+      const std::string who(all_of_family_have(machine.pmus, family, name, event) ? family
+                                                                                  : pmu.name);
+      const std::string text = listed_name(who, name, event);
+      if (event.is_snapshot || !seen.insert(text).second) continue;
+      listed.push_back({"pmu", text, who, listed_help(event), false});
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Kind kPmuEvents{
+    .holds = holds<PmuEvent>,
+    .recognizes = recognizes,
+    .parse = parse,
+    .takes = any_modifiers,
+    .spell = spell,
+    .canonicalize = nullptr,
+    .resolve = resolve,
+    .list = list,
+};
+
+}  // namespace pex::events

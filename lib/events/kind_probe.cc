@@ -1,0 +1,182 @@
+#include <cerrno>
+#include <string>
+
+#include "base/lookup.h"
+#include "events/event_names.h"
+#include "events/kinds.h"
+#include "events/modifier_letters.h"
+#include "events/symbol_offset.h"
+
+// "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a place in the code of the kernel or of a
+// file.
+
+namespace pex::events {
+namespace {
+
+constexpr const char* kWriteKernelProbe =
+    "write the name of a function in the kernel, as in 'kprobe:do_sys_openat2'";
+constexpr const char* kWriteUserProbe =
+    "write an absolute path, and a function or an offset in that file, as in "
+    "'uprobe:/usr/bin/bash:readline' or 'uprobe:/usr/bin/bash:0x1234'";
+constexpr const char* kWriteEntryProbe =
+    "leave the offset out, or count the instruction there with 'kprobe:' or 'uprobe:'";
+constexpr const char* kWriteNoModifiers = "leave ':' and what follows out";
+
+struct WordEntry {
+  std::string_view word;
+  bool in_kernel;
+  bool at_return;
+  std::string_view pmu;
+  std::string_view option;  ///< of the kernel's configuration
+};
+constexpr WordEntry kWords[] = {{"kprobe", true, false, "kprobe", "CONFIG_KPROBE_EVENTS"},
+                                {"kretprobe", true, true, "kprobe", "CONFIG_KPROBE_EVENTS"},
+                                {"uprobe", false, false, "uprobe", "CONFIG_UPROBE_EVENTS"},
+                                {"uretprobe", false, true, "uprobe", "CONFIG_UPROBE_EVENTS"}};
+
+const WordEntry& entry_of(const Probe& probe) {
+  const auto is_of_it = [&](const WordEntry& entry) {
+    return entry.in_kernel == probe.in_kernel && entry.at_return == probe.at_return;
+  };
+  return *lookup(kWords, is_of_it, true);
+}
+
+/// "kprobe/retprobe=1/" is an event of the PMU.
+bool recognizes(std::string_view word, std::string_view behind) {
+  return lookup(kWords, &WordEntry::word, word) != nullptr && !behind.starts_with('/');
+}
+
+const char* how_to_write(const Probe& probe) {
+  return probe.in_kernel ? kWriteKernelProbe : kWriteUserProbe;
+}
+
+/// Compilers put '.' and '$' into names of functions, symbol versions have '@', methods in Go the
+/// rest.
+bool is_symbol_character(char c) {
+  return is_letter_or_digit(c) || c == '_' || is_one_of(".$@()*[]", c);
+}
+
+/// "/bin/a:main:u", which would else be the function u of a file "/bin/a:main".
+bool has_modifiers(std::string_view file, std::string_view place) {
+  const std::size_t colon = file.rfind(':');
+  return !place.empty() && all_are(place, is_modifier) && colon != std::string_view::npos &&
+         file.find('/', colon) == std::string_view::npos;
+}
+
+SyntaxError probe_has_modifiers(const TextCursor& in) {
+  return syntax_error(in, "a probe takes no modifiers", kWriteNoModifiers);
+}
+
+/// With the ':' behind it.
+Parsed parse_file(TextCursor& in, std::string& file) {
+  const std::string_view text = in.before(kEventEnds);
+  if (!text.starts_with('/')) return missing(in, "an absolute path", kWriteUserProbe);
+  const std::size_t colon = text.rfind(':');
+  file = text.substr(0, colon);
+  in.skip(file.size());
+  if (colon == std::string_view::npos) {
+    return missing(in, "':' with a place in the file", kWriteUserProbe);
+  }
+  if (has_modifiers(file, text.substr(colon + 1))) return probe_has_modifiers(in);
+  in.skip(1);
+  return {};
+}
+
+Parsed parse_offset(TextCursor& in, Probe& probe) {
+  const TextCursor start = in;
+  if (Parsed number = parse_number(in, probe.offset, how_to_write(probe)); !number) return number;
+  const bool is_behind_entry = !probe.symbol.empty() && probe.offset != 0;
+  if (!probe.at_return || !is_behind_entry) return {};
+  return syntax_error(start, "a probe of a function's return takes no offset", kWriteEntryProbe);
+}
+
+Parsed parse_place(TextCursor& in, Probe& probe) {
+  if (is_digit(in.peek()) && !probe.in_kernel) return parse_offset(in, probe);
+  if (is_digit(in.peek()) || !is_symbol_character(in.peek())) {
+    return missing(in, "the name of a function", how_to_write(probe));
+  }
+  probe.symbol = in.take_while(is_symbol_character);
+  return in.take("+") ? parse_offset(in, probe) : Parsed{};
+}
+
+Parsed parse(TextCursor& in, ParsedEvent& event) {
+  const WordEntry& entry = *lookup(kWords, &WordEntry::word, in.before(kWordEnds));
+  Probe& probe = event.kind.emplace<Probe>(Probe{entry.in_kernel, entry.at_return, {}, {}, 0});
+  in.take(entry.word);
+  if (!in.take(":")) return missing(in, "':' with a function", how_to_write(probe));
+  Parsed file = probe.in_kernel ? Parsed{} : parse_file(in, probe.file);
+  if (!file) return file;
+  if (Parsed place = parse_place(in, probe); !place) return place;
+  return in.peek() == ':' ? probe_has_modifiers(in) : Parsed{};
+}
+
+/// "do_exit+0x10", "0x1234"
+std::string place_of(const Probe& probe) {
+  if (probe.symbol.empty()) return hexadecimal(probe.offset);
+  return probe.symbol + (probe.offset != 0 ? "+" + hexadecimal(probe.offset) : "");
+}
+
+std::string spell(const ParsedEvent& event) {
+  const auto& probe = std::get<Probe>(event.kind);
+  const std::string file = probe.in_kernel ? "" : probe.file + ":";
+  return std::string(entry_of(probe).word) + ":" + file + place_of(probe);
+}
+
+/// Type and the bit for a return, which are the kernel's to choose.
+Result<perf::EventAttributes, Unresolved> attributes_of(const Machine& machine, const Probe& probe,
+                                                        TextOffset at) {
+  const WordEntry& entry = entry_of(probe);
+  const std::string name(entry.pmu);
+  const Pmu* pmu = machine.pmus.find(name);
+  if (pmu == nullptr) {
+    return unavailable(at, ENOENT, "this machine has no PMU '" + name + "'",
+                       "use a kernel that is built with " + std::string(entry.option));
+  }
+  perf::EventAttributes attributes;
+  attributes.type = pmu->type;
+  if (!probe.at_return) return attributes;
+  const auto format = pmu->formats.find("retprobe");
+  if (format == pmu->formats.end() || format->second.word != 0) {
+    return unavailable(at, ENOENT, "the PMU '" + name + "' of this machine knows no returns", {});
+  }
+  attributes.config = format->second.spread(1);
+  return attributes;
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string help_of(const Probe& probe) {
+  const std::string place = place_of(probe) + (probe.in_kernel ? "" : " in " + probe.file);
+  return (probe.at_return ? "Returns from " : "Hits of ") + place + ".";
+}
+
+Resolved resolve(const Machine& machine, const ParsedEvent& event) {
+  const auto& probe = std::get<Probe>(event.kind);
+  Result<perf::EventAttributes, Unresolved> attributes = attributes_of(machine, probe, event.at);
+  if (!attributes) return attributes.error();
+  attributes->probe = probe.in_kernel ? probe.symbol : probe.file;
+  attributes->config2 = probe.offset;
+  if (!probe.in_kernel && !probe.symbol.empty()) {
+    const Result<std::uint64_t> begin = symbol_offset(probe.file, probe.symbol);
+    if (!begin) return Unresolved{false, event.at, begin.error()};
+    attributes->config2 += *begin;
+  }
+  const std::string file = probe.in_kernel ? "" : file_name(probe.file) + "_";
+  const std::string metric = std::string(entry_of(probe).word) + "_" + file + place_of(probe);
+  return counted_by_kernel(metric_word(metric), help_of(probe), *attributes);
+}
+
+}  // namespace
+
+constinit const Kind kProbes{
+    .holds = holds<Probe>,
+    .recognizes = recognizes,
+    .parse = parse,
+    .takes = no_modifiers,
+    .spell = spell,
+    .canonicalize = nullptr,
+    .resolve = resolve,
+    .list = nullptr,
+};
+
+}  // namespace pex::events

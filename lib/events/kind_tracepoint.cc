@@ -1,0 +1,78 @@
+#include <linux/perf_event.h>
+
+#include <string>
+
+#include "events/event_names.h"
+#include "events/event_table.h"
+#include "events/kinds.h"
+#include "events/modifier_letters.h"
+#include "host/tracing.h"
+
+// "sched:sched_switch:u"
+
+namespace pex::events {
+namespace {
+
+constexpr const char* kWriteTracepoint = "name one tracepoint, for example 'sched:sched_switch'";
+
+/// "word:rest" is an event with modifiers where the rest can be modifiers, else a tracepoint. A
+/// system may have a '-' in its name: "xhci-hcd".
+bool recognizes(std::string_view word, std::string_view behind) {
+  if (!behind.starts_with(':') || is_table_name(word)) return false;
+  const std::string_view name = TextCursor(behind.substr(1)).before(kWordEnds);
+  return !name.empty() && !all_are(name, is_modifier);
+}
+
+Parsed parse(TextCursor& in, ParsedEvent& event) {
+  const std::string system(in.take_while(is_name_character));
+  if (!in.take(":")) return misplaced(in);
+  event.kind = Tracepoint{system, std::string(in.take_while(is_name_character))};
+  if (!in.at_event_end() && in.peek() != ':') {
+    return syntax_error(in, "the name of a tracepoint has no " + quoted(in.peek()),
+                        kWriteTracepoint);
+  }
+  return parse_modifiers(in, event.modifiers);
+}
+
+std::string name_of(const Tracepoint& event) { return event.system + ":" + event.name; }
+
+std::string spell(const ParsedEvent& event) {
+  return name_of(std::get<Tracepoint>(event.kind)) + behind_colon(event.modifiers);
+}
+
+std::string help_of(const std::string& name) { return "Hits of the tracepoint " + name + "."; }
+
+Resolved resolve(const Machine& machine, const ParsedEvent& event) {
+  const auto& tracepoint = std::get<Tracepoint>(event.kind);
+  const Result<std::uint64_t> id =
+      host::tracepoint_id(machine.roots, tracepoint.system, tracepoint.name);
+  if (!id) return Unresolved{false, event.at, id.error()};
+  perf::EventAttributes attributes;
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.config = *id;
+  const std::string name = name_of(tracepoint);
+  return counted_by_kernel(metric_word(name), help_of(name), attributes);
+}
+
+void list(const Machine& machine, std::vector<ListedEvent>& listed) {
+  const auto names = host::list_tracepoints(machine.roots);
+  if (!names) return;  // whoever asks for one of them learns why
+  for (const std::string& name : *names) {
+    listed.push_back({"tracepoint", name, {}, help_of(name), true});
+  }
+}
+
+}  // namespace
+
+constinit const Kind kTracepoints{
+    .holds = holds<Tracepoint>,
+    .recognizes = recognizes,
+    .parse = parse,
+    .takes = any_modifiers,
+    .spell = spell,
+    .canonicalize = nullptr,
+    .resolve = resolve,
+    .list = list,
+};
+
+}  // namespace pex::events

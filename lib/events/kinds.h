@@ -1,0 +1,76 @@
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/lookup.h"
+#include "events/event_resolver.h"
+#include "events/event_syntax.h"
+#include "events/resolution.h"
+#include "events/text_cursor.h"
+
+namespace pex::events {
+
+/// All that there is to know of one kind of event. Each kind has a file of its own, kind_*.cc, an
+/// alternative of EventKind and an entry of kKinds, and is known nowhere else.
+struct Kind {
+  /// Whether the event is of this kind. The other functions that get an event get one that is.
+  bool (*holds)(const EventKind& event);
+
+  /// By its beginning: `word` is the first word, up to one of kWordEnds, `behind` the rest.
+  bool (*recognizes)(std::string_view word, std::string_view behind);
+
+  /// What stands at the cursor, its modifiers too. Whether it ends where an event can end is for
+  /// the caller to see. `event` is worth nothing after an error.
+  Parsed (*parse)(TextCursor& in, ParsedEvent& event);
+
+  /// Whether the event could have these modifiers, which stand behind braces, itself.
+  bool (*takes)(const Modifiers& modifiers);
+
+  std::string (*spell)(const ParsedEvent& event);
+
+  /// Replaces an alias by what it is an alias of. Null for a kind without aliases.
+  void (*canonicalize)(EventKind& event);
+
+  /// All but modifiers and name.
+  Resolved (*resolve)(const Machine& machine, const ParsedEvent& event);
+
+  /// Adds those that have a name on this machine. Null for a kind that has no names.
+  void (*list)(const Machine& machine, std::vector<ListedEvent>& listed);
+};
+
+template <typename Event>
+bool holds(const EventKind& event) {
+  return std::holds_alternative<Event>(event);
+}
+
+extern const Kind kNamedEvents;
+extern const Kind kPmuEvents;
+extern const Kind kTracepoints;
+extern const Kind kVendorEvents;
+extern const Kind kRawEvents;
+extern const Kind kProbes;
+extern const Kind kBreakpoints;
+
+/// From the most general kind to the most particular: of those that recognize a text the last one
+/// is its kind. They are listed in this order.
+inline constexpr const Kind* kKinds[] = {
+    &kNamedEvents, &kPmuEvents, &kTracepoints, &kVendorEvents, &kRawEvents, &kProbes, &kBreakpoints,
+};
+
+/// Of a parsed event.
+inline const Kind& kind_of(const EventKind& event) {
+  const auto holds_it = [&](const Kind* kind) { return kind->holds(event); };
+  return **lookup(kKinds, holds_it, true);
+}
+
+/// Of an event that begins with `word`, which `behind` follows.
+inline const Kind& kind_of(std::string_view word, std::string_view behind) {
+  const auto recognizes = [&](const Kind* kind) { return kind->recognizes(word, behind); };
+  return **std::find_if(std::rbegin(kKinds), std::rend(kKinds), recognizes);  // one takes all
+}
+
+}  // namespace pex::events

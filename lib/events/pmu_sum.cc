@@ -1,0 +1,174 @@
+#include "events/pmu_sum.h"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/lookup.h"
+#include "events/core_pmu.h"
+#include "events/event_names.h"
+#include "events/pmu_terms.h"
+
+namespace pex::events {
+namespace {
+
+/// The event on one PMU.
+struct OnPmu {
+  const Pmu* pmu = nullptr;
+  EncodedTerms encoded;
+};
+
+/// "cpu_core/cycles/": a generic name in place of terms, which perf allows of core PMUs.
+std::optional<CoreEvent> generic_event(const Pmu& pmu, const std::vector<Term>& terms) {
+  const bool is_name = terms.size() == 1 && !terms.front().value;
+  if (pmu.kind != PmuKind::kCore || !is_name || pmu.events.contains(terms.front().name)) return {};
+  return find_core_event(terms.front().name);
+}
+
+Result<OnPmu, Unresolved> encode_on(const Pmu& pmu, const PmuEvent& event) {
+  if (const auto generic = generic_event(pmu, event.terms)) {
+    return OnPmu{&pmu, {attributes_on(pmu, *generic), nullptr, {}}};
+  }
+  Result<EncodedTerms, Unresolved> encoded = encode_terms(pmu, event.terms);
+  if (!encoded) return encoded.error();
+  return OnPmu{&pmu, std::move(*encoded)};
+}
+
+/// Where it was asked in vain.
+struct Failure {
+  const Pmu* pmu = nullptr;
+  Unresolved why;
+};
+
+/// What the PMUs of one family answered.
+struct Family {
+  std::string_view name;
+  std::vector<OnPmu> found;
+  std::vector<Failure> failed;
+};
+
+std::string metric_of(const Pmu& pmu, const PmuEvent& event) {
+  if (!event.given_name.empty()) return metric_word(event.given_name);
+  const std::string text = text_of(event.terms);
+  if (pmu.kind == PmuKind::kCore && !text.empty()) return metric_word(text);
+  return metric_word(std::string(family_of(pmu)) + "_" + text);
+}
+
+/// The same for all core PMUs of a hybrid machine, whose series are of one metric.
+std::string help_of(const Pmu& pmu, const PmuEvent& event) {
+  const std::string where =
+      pmu.kind == PmuKind::kCore ? "the core PMU" : "PMU " + std::string(family_of(pmu));
+  return "Event " + text_of(event.terms) + " of " + where + ".";
+}
+
+EventIdentity identity_of(const OnPmu& on, const PmuEvent& event, bool is_hybrid) {
+  EventIdentity identity;
+  identity.metric = metric_of(*on.pmu, event);
+  identity.help = help_of(*on.pmu, event);
+  if (on.encoded.named != nullptr) use_worth(*on.encoded.named, identity);
+  if (is_hybrid && on.pmu->kind == PmuKind::kCore) identity.labels = {{"pmu", on.pmu->name}};
+  identity.is_uncore = on.pmu->kind == PmuKind::kUncore;
+  const bool is_event_alone = event.given_name.empty() && event.terms.size() == 1;
+  if (is_event_alone) use_better_name(*on.pmu, on.encoded.name, identity);
+  return identity;
+}
+
+/// Empty where every CPU has it: then no list of CPUs needs to be asked.
+std::string pmu_of_instance(const Pmu& pmu, bool is_hybrid) {
+  const bool is_on_some_cpus =
+      pmu.kind == PmuKind::kUncore || (pmu.kind == PmuKind::kCore && is_hybrid);
+  return is_on_some_cpus ? pmu.name : "";
+}
+
+Resolution resolution_of(const Family& family, const PmuEvent& event, bool is_hybrid) {
+  const OnPmu& first = family.found.front();
+  Resolution resolution{
+      {identity_of(first, event, is_hybrid), {}},
+      first.pmu->kind == PmuKind::kCore ? ModifierSupport::kAll : ModifierSupport::kWholePmu};
+  for (const OnPmu& on : family.found) {
+    resolution.spec.instances.push_back(
+        {pmu_of_instance(*on.pmu, is_hybrid), on.encoded.attributes});
+  }
+  return resolution;
+}
+
+std::vector<Family> ask(const std::vector<const Pmu*>& pmus, const PmuEvent& event) {
+  std::vector<Family> families;
+  for (const Pmu* pmu : pmus) {
+    Family* family = lookup(families, &Family::name, family_of(*pmu));
+    if (family == nullptr) family = &families.emplace_back(Family{family_of(*pmu), {}, {}});
+    Result<OnPmu, Unresolved> on = encode_on(*pmu, event);
+    if (on) {
+      family->found.push_back(*std::move(on));
+    } else {
+      family->failed.push_back({pmu, on.error()});
+    }
+  }
+  return families;
+}
+
+std::string as_of(const Pmu& pmu, const PmuEvent& event) {
+  return "as in '" + pmu.name + "/" + text_of(event.terms) + "/'";
+}
+
+Unresolved lacking(const Family& family, const PmuEvent& event) {
+  const OnPmu& first = family.found.front();
+  const auto& [pmu, why] = family.failed.front();
+  const bool has_no_such_event =
+      first.encoded.named != nullptr && !pmu->events.contains(first.encoded.name);
+  const std::string what = has_no_such_event
+                               ? "PMU '" + pmu->name + "' has no event '" + first.encoded.name + "'"
+                               : why.error.attempted;
+  return unavailable(why.at, why.error.code != 0 ? why.error.code : EINVAL,
+                     what + ", and the sum over " + std::string(family.name) + " would lack it",
+                     "name the PMUs that have it, " + as_of(*first.pmu, event));
+}
+
+bool are_worth_the_same(const OnPmu& one, const OnPmu& other) {
+  static const PmuNamedEvent kNoName;  // the worth of what has none
+  const PmuNamedEvent& a = one.encoded.named != nullptr ? *one.encoded.named : kNoName;
+  const PmuNamedEvent& b = other.encoded.named != nullptr ? *other.encoded.named : kNoName;
+  return a.unit == b.unit && a.scale == b.scale;
+}
+
+/// A sum that lacks a PMU, or adds what is worth something else, would pass for that of them all.
+std::optional<Unresolved> why_no_sum(const Family& family, const PmuEvent& event, TextOffset at) {
+  if (!family.failed.empty()) return lacking(family, event);
+  const OnPmu& first = family.found.front();
+  for (const OnPmu& on : family.found) {
+    if (are_worth_the_same(first, on)) continue;
+    return unavailable(at, EINVAL,
+                       "PMU '" + on.pmu->name + "' counts '" + text_of(event.terms) +
+                           "' in another unit than PMU '" + first.pmu->name +
+                           "', and they have no sum",
+                       "name PMUs of one unit, " + as_of(*first.pmu, event));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view family_of(const Pmu& pmu) {
+  return pmu.kind == PmuKind::kCore ? std::string_view(pmu.name) : without_number(pmu.name);
+}
+
+Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
+                    const PmuEvent& event, TextOffset at) {
+  if (!event.given_name.empty() && metric_word(event.given_name).empty()) {
+    return invalid(at, "the name '" + event.given_name + "' has no letter or digit",
+                   "name it with letters, digits and '_'");
+  }
+  const std::vector<Family> families = ask(pmus, event);
+  std::vector<Resolution> resolutions;
+  for (const Family& family : families) {
+    if (family.found.empty())
+      continue;  // of a pattern over several families, not all need to have it
+    if (const auto why = why_no_sum(family, event, at)) return *why;
+    resolutions.push_back(resolution_of(family, event, machine.is_hybrid()));
+  }
+  if (resolutions.empty()) return families.front().failed.front().why;
+  return resolutions;
+}
+
+}  // namespace pex::events

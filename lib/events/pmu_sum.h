@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "events/resolution.h"
+
+namespace pex::events {
+
+/// PMUs of one family share the work of one kind, such as memory channels, and their counts are
+/// added. The core PMUs of a hybrid machine are different things.
+std::string_view family_of(const Pmu& pmu);
+
+/// The event on these PMUs, of which there is at least one: each is asked what the terms mean to
+/// it, and those of one family become one event.
+Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
+                    const PmuEvent& event, TextOffset at);
+
+}  // namespace pex::events

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "events/event_modifiers.h"
+#include "events/event_resolver.h"
+#include "events/event_spec.h"
+#include "events/event_syntax.h"
+#include "events/pmu.h"
+#include "host/roots.h"
+
+namespace pex::events {
+
+/// What an event is on this machine, before its modifiers: all but `identity.name`, which is the
+/// spelling.
+struct Resolution {
+  EventSpec spec;
+  ModifierSupport modifiers = ModifierSupport::kAll;
+};
+using Resolved = Result<std::vector<Resolution>, Unresolved>;
+
+/// What is asked.
+struct Machine {
+  const host::HostRoots& roots;
+  const PmuCatalogue& pmus;
+  bool is_hybrid() const { return pmus.core_pmus().size() > 1; }
+};
+
+/// Of an event that the kernel itself counts, on every CPU.
+std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
+                                          const perf::EventAttributes& attributes);
+
+/// What no machine would understand.
+Unresolved invalid(TextOffset at, std::string what, std::string remedy);
+/// Something that this machine lacks.
+Unresolved unavailable(TextOffset at, int code, std::string what, std::string remedy);
+/// "did you mean 'x'?" when something is near `word`, else `otherwise`.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                         const std::string& otherwise);
+
+}  // namespace pex::events
