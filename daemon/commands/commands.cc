@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "daemon/cli/table_text.h"
+#include "daemon/cli/words.h"
 #include "daemon/run/app.h"
 #include "daemon/run/counting_session.h"
 #include "daemon/web/access_reload.h"
@@ -25,7 +26,7 @@ ExitStatus failed(Log& log, const std::vector<Error>& errors) {
 }
 
 void tell(const std::vector<Error>& mistakes) {
-  for (const Error& mistake : mistakes) std::cerr << printable(describe(mistake)) << '\n';
+  for (const Error& mistake : mistakes) std::cerr << printable(worded(mistake)) << '\n';
 }
 
 /// Also that its certificates can be used.
@@ -143,7 +144,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
       plan::load_and_plan(options.config_file, options.roots, kernel);
   if (!planned) tell(planned.error());
   if (!planned || !web) return kFailed;
-  std::vector<std::string> remarks;
+  std::vector<Error> remarks = planned->plan.remarks;
   const auto hierarchy = hierarchy_for(*planned, options.roots, kernel, remarks);
   if (!hierarchy) {
     tell({hierarchy.error()});
@@ -159,11 +160,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
               << yes_or_no(event.available, event.reason) << '\n';
     available += event.available ? 1 : 0;
   }
-  for (const std::string& line : left_out_lines(planned->plan))
+  for (const std::string& line : left_out_lines(planned->plan, program_words))
     std::cout << '\n' << printable(line) << '\n';
-  for (const Error& remark : planned->plan.remarks)
-    std::cout << '\n' << printable(describe(remark)) << '\n';
-  for (const std::string& remark : remarks) std::cout << '\n' << printable(remark) << '\n';
+  for (const Error& remark : remarks) std::cout << '\n' << printable(worded(remark)) << '\n';
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
   const collect::Budget& budget = planned->plan.budget;
@@ -172,7 +171,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   std::cout << "\nvalid: " << available << " of " << events << " events can be counted here; "
             << need_line(need, budget) << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);
-  if (!fits) std::cout << printable(describe(fits.error())) << '\n';
+  if (!fits) std::cout << printable(worded(fits.error())) << '\n';
 
   const bool adapts = options.config_file.empty() && available > 0;
   if (available < events && !adapts) {

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "config/web_config.h"
 #include "daemon/cli/version.h"
+#include "daemon/cli/words.h"
 #include "host/init_process.h"
 #include "http/fetch.h"
 
@@ -53,7 +54,7 @@ bool is_this_program(std::string_view argument) {
 }
 
 ExitStatus tell(const Error& error) {
-  std::cerr << kProgram << ": " << printable(describe(error)) << '\n';
+  std::cerr << kProgram << ": " << printable(worded(error)) << '\n';
   return kFailed;
 }
 

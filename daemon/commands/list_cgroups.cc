@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "daemon/cli/table_text.h"
+#include "daemon/cli/words.h"
 #include "daemon/run/counting_session.h"
 #include "exposition/labels.h"
 #include "plan/cgroup_tree.h"
@@ -39,7 +40,7 @@ void print(const collect::TargetSet& targets, const std::vector<std::string>& le
     print("counted", target.path, labels_of(*target.description));
   }
   for (const std::string& path : left_out) print("left out", path, "");
-  for (const Error& why : targets.found->unreadable) std::cout << printable(describe(why)) << '\n';
+  for (const Error& why : targets.found->unreadable) std::cout << printable(worded(why)) << '\n';
 }
 
 }  // namespace
@@ -53,14 +54,14 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
       plan::load_and_plan(options.config_file, options.roots, kernel);
   if (!planned) return failed(planned.error());
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
-  std::vector<std::string> remarks;
+  std::vector<Error> remarks;
   const Result<std::optional<cgroup::Hierarchy>> hierarchy =
       find_hierarchy_for(*planned, options.roots, remarks);
   if (!hierarchy) return failed({hierarchy.error()});
   if (*hierarchy && !planned->cpus->online.empty()) {
     const Result<> is_one =
         plan::check_tree(**hierarchy, options.roots, kernel, planned->cpus->online.front());
-    if (!is_one) remarks.push_back(describe(is_one.error()));
+    if (!is_one) remarks.push_back(is_one.error());
   }
   collect::TargetTracker tracker = track_targets(*planned, options.roots, *hierarchy);
 
@@ -68,10 +69,11 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   print(*targets, tracker.left_out());
   if (targets->cgroups.empty() && remarks.empty()) {
-    remarks.push_back("none of the cgroups that are there now is selected by cgroups.include");
+    remarks.push_back(
+        {0, "none of the cgroups that are there now is selected by cgroups.include", {}});
   }
-  for (const auto& [cause, failure] : report.failures) remarks.push_back(describe(failure.first));
-  for (const std::string& remark : remarks) std::cout << '\n' << printable(remark) << '\n';
+  for (const auto& [cause, failure] : report.failures) remarks.push_back(failure.first);
+  for (const Error& remark : remarks) std::cout << '\n' << printable(worded(remark)) << '\n';
   return std::cout << std::flush ? kOk : kFailed;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/utf8.h"
 #include "daemon/cli/table_text.h"
+#include "daemon/cli/words.h"
 #include "events/event_resolver.h"
 #include "events/event_syntax.h"
 #include "events/required_leader.h"
@@ -116,7 +117,7 @@ json::object to_json(const Line& line) {
                       {"description", line.listed.help}};
   object["available"] = line.tried || line.refused ? json::value(!line.refused) : json::value();
   if (!line.leader.empty()) object["leader"] = line.leader;
-  if (line.refused) object["reason"] = describe(*line.refused);
+  if (line.refused) object["reason"] = worded(*line.refused);
   if (line.spec) {
     const perf::EventAttributes& attributes = line.spec->instances.front().attributes;
     object["type"] = attributes.type;

@@ -8,6 +8,7 @@
 #include "cgroup/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "collect/budget.h"
+#include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "plan/cgroup_tree.h"
 
@@ -95,12 +96,13 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
   cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection,
                               plan::tree_limits(here.planned->plan.budget, here.options.roots)};
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
-  if (!update) return no_cgroups(here, could_not(update.error()), update.error().remedy);
+  if (!update) return no_cgroups(here, could_not(update.error()), worded(update.error().remedy));
   const cgroup::Discovery::Found& found = **update;
   const std::size_t matching = found.cgroups.size() + found.left_out;
   what += "; " + number(matching) + " to count now";
   if (const std::optional<Error> refused = refusal_in(here, found)) {
-    return no_cgroups(here, what + ": could not " + without_remedy(*refused), refused->remedy);
+    return no_cgroups(here, what + ": could not " + without_remedy(*refused),
+                      worded(refused->remedy));
   }
   if (matching == 0) {
     return {State::kNote, "cgroups", what, "no series of cgroups, until one appears that matches",
@@ -139,7 +141,7 @@ const char* told_by(const CheckInputs& here, const Error& reason) {
 Findings check_cgroups(const CheckInputs& here) {
   const auto hierarchy = cgroup::find_hierarchy(here.options.roots);
   if (!hierarchy) {
-    return {no_cgroups(here, could_not(hierarchy.error()), hierarchy.error().remedy)};
+    return {no_cgroups(here, could_not(hierarchy.error()), worded(hierarchy.error().remedy))};
   }
   if (!*hierarchy) {
     return {no_cgroups(here, "no mounted hierarchy carries perf_event",
@@ -151,7 +153,8 @@ Findings check_cgroups(const CheckInputs& here) {
   if (here.online && !here.online->empty()) {
     const Result<> is_one =
         plan::check_tree(tree, here.options.roots, here.kernel, here.online->front());
-    if (!is_one) return {no_cgroups(here, could_not(is_one.error()), is_one.error().remedy)};
+    if (!is_one)
+      return {no_cgroups(here, could_not(is_one.error()), worded(is_one.error().remedy))};
   }
   if (!here.counts_cgroups()) return {good("cgroups", what)};
   return {matching_cgroups(here, tree, what)};
@@ -168,7 +171,7 @@ Findings check_open_files(const CheckInputs& here) {
   const std::string what = limit + "; " + needed(need, here.self.files.hard);
   if (const Result<> fits = collect::check_cpu_groups(budget_of(here), need); !fits) {
     return {{State::kBad, kSubject, limit + "; " + without_remedy(fits.error()),
-             "the exporter does not start", fits.error().remedy}};
+             "the exporter does not start", worded(fits.error().remedy)}};
   }
   if (need.cgroup_events == 0) return {good(kSubject, what)};
   const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need);
@@ -184,7 +187,7 @@ Findings check_configuration(const CheckInputs& here) {
   constexpr const char* kSubject = "configuration";
   Findings findings;
   const auto add = [&](State state, const Error& error, const std::string& consequence) {
-    findings.push_back({state, kSubject, without_remedy(error), consequence, error.remedy});
+    findings.push_back({state, kSubject, without_remedy(error), consequence, worded(error.remedy)});
   };
   if (!here.planned) {
     for (const Error& mistake : here.planned.error()) {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/free_counters.h"
 #include "events/event_syntax.h"
@@ -75,7 +76,7 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
 Findings check_cpus(const CheckInputs& here) {
   if (here.online) return {good("CPUs", host::format_cpu_list(*here.online) + " online")};
   const Error& error = here.online.error();
-  return {{State::kBad, "CPUs", could_not(error), "nothing can be counted", error.remedy}};
+  return {{State::kBad, "CPUs", could_not(error), "nothing can be counted", worded(error.remedy)}};
 }
 
 Findings check_tracefs(const CheckInputs& here) {
@@ -85,13 +86,13 @@ Findings check_tracefs(const CheckInputs& here) {
   return {{needed ? State::kBad : State::kNote, "tracefs", could_not(error),
            needed ? "the tracepoints of the configuration cannot be counted"
                   : "tracepoints could not be counted; the configuration has none",
-           error.remedy}};
+           worded(error.remedy)}};
 }
 
 Findings check_pmus(const CheckInputs& here) {
   if (!here.resolver) {
     const Error& error = here.resolver.error();
-    return {{State::kBad, "PMUs", could_not(error), "no event is known", error.remedy}};
+    return {{State::kBad, "PMUs", could_not(error), "no event is known", worded(error.remedy)}};
   }
   const std::span<const events::Pmu> pmus = here.resolver->pmus().pmus();
   if (pmus.empty()) {

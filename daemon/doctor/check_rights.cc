@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "host/permissions.h"
 
@@ -82,7 +83,7 @@ std::string remedy_for(const Error& refusal, const Rights& own) {
   for (const RefusalEntry& row : kRefusals) {
     if (row.code == refusal.code && row.applies(own)) return row.remedy;
   }
-  return refusal.remedy;
+  return worded(refusal.remedy);
 }
 
 /// The ways from what this process has to CAP_PERFMON. What is permitted has been taken into use at

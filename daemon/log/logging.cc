@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/utf8.h"
+#include "daemon/cli/words.h"
 #include "daemon/log/journal.h"
 #include "daemon/log/outbox.h"
 #include "daemon/log/stderr_text.h"
@@ -196,10 +197,10 @@ void Log::error(std::string_view message, const LogFields& fields) {
 }
 
 void Log::warn(const Error& error, LogFields fields) {
-  write(LogLevel::kWarn, describe(error), with_errno(std::move(fields), error));
+  write(LogLevel::kWarn, worded(error), with_errno(std::move(fields), error));
 }
 void Log::error(const Error& error, LogFields fields) {
-  write(LogLevel::kError, describe(error), with_errno(std::move(fields), error));
+  write(LogLevel::kError, worded(error), with_errno(std::move(fields), error));
 }
 
 bool LogThrottle::passes(const std::string& message, Clock::time_point now) {

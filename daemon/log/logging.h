@@ -40,7 +40,7 @@ class Log {
   void warn(std::string_view message, const LogFields& fields = {});
   void error(std::string_view message, const LogFields& fields = {});
 
-  /// describe(error), with its errno as the last field.
+  /// worded(error), with its errno as the last field.
   void warn(const Error& error, LogFields fields = {});
   void error(const Error& error, LogFields fields = {});
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/cli/version.h"
+#include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
 #include "daemon/run/human_format.h"
 #include "exposition/renderer.h"
@@ -374,7 +375,7 @@ void App::end_reload(const Reloader::Outcome& outcome) {
   self_metrics_.set_config_loaded(false);
   load_.last_tried = Moment::now();
   load_.errors.clear();
-  for (const Error& mistake : outcome.error()) load_.errors.push_back(describe(mistake));
+  for (const Error& mistake : outcome.error()) load_.errors.push_back(worded(mistake));
   if (snapshot_) service_manager_.ready(status());  // else the first poll will say it
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
 
 namespace pex::daemon {
@@ -42,10 +43,11 @@ Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots&
   counting.created = planned.config.openmetrics.created;
   counting.linger = planned.config.cgroups.linger;
   counting.kubernetes = planned.config.kubernetes;
-  for (const Error& remark : planned.plan.remarks) counting.remarks.push_back(describe(remark));
+  std::vector<Error> remarks = planned.plan.remarks;
   Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      hierarchy_for(planned, roots, kernel, counting.remarks);
+      hierarchy_for(planned, roots, kernel, remarks);
   if (!hierarchy) return hierarchy.error();
+  for (const Error& remark : remarks) counting.remarks.push_back(worded(remark));
 
   counting.hierarchy = std::move(*hierarchy);
   counting.plan = planned.plan;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "daemon/cli/words.h"
 #include "exposition/metric_names.h"
 
 namespace pex::daemon {
@@ -84,7 +85,7 @@ std::vector<Status::NotCounted> not_counted(const plan::Plan& plan) {
   std::vector<Status::NotCounted> reasons;
   for (const auto& [reason, events, groups] : by_reason(plan)) {
     reasons.push_back({events, groups, reason.code,
-                       describe(Error{reason.code, reason.attempted, {}}), reason.remedy});
+                       describe(Error{reason.code, reason.attempted, {}}), worded(reason.remedy)});
   }
   return reasons;
 }

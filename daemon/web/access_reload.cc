@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/web_config.h"
+#include "daemon/cli/words.h"
 #include "daemon/web/exposed_file.h"
 
 namespace pex::daemon {
@@ -93,10 +94,10 @@ bool holds_secrets(const WebConfig& config) {
 void remark_if_exposed(const std::string& what, const std::string& file,
                        std::vector<std::string>& remarks) {
   if (!is_readable_by_all(file)) return;
-  remarks.push_back(describe({0, what + " '" + file + "' can be read by every user of this machine",
-                              "chmod o-r " + file +
-                                  "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an "
-                                  "'fsGroup'"}));
+  remarks.push_back(worded({0, what + " '" + file + "' can be read by every user of this machine",
+                            "chmod o-r " + file +
+                                "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an "
+                                "'fsGroup'"}));
 }
 
 std::vector<std::string> remarks_on(const std::string& file, WebConfig& config) {
@@ -114,7 +115,7 @@ bool opens_any(const std::vector<config::Downgrade>& downgrades) {
 }
 
 std::string needless_downgrade_flag(const std::string& file) {
-  return describe(
+  return worded(
       {0,
        "the web configuration '" + file +
            "' contains 'allow_downgrade: true', although it removes no protection",
@@ -122,11 +123,11 @@ std::string needless_downgrade_flag(const std::string& file) {
 }
 
 std::string no_protection_warning(const std::string& file) {
-  return describe({0,
-                   "the web configuration '" + file +
-                       "' has neither TLS nor users: anyone who can connect to this server can "
-                       "read all metrics over plain HTTP",
-                   "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
+  return worded({0,
+                 "the web configuration '" + file +
+                     "' has neither TLS nor users: anyone who can connect to this server can "
+                     "read all metrics over plain HTTP",
+                 "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collect/budget.h"
+#include "daemon/cli/words.h"
 #include "daemon/status/page_files.h"
 #include "daemon/status/status_json.h"
 #include "daemon/web/scrape_query.h"
@@ -48,7 +49,7 @@ http::Response yes_or_not(bool is_so, const char* yes, const char* no) {
 http::Response outcome_of(const Result<void, std::vector<Error>>& reloaded) {
   if (reloaded) return plain_text(200, "configuration reloaded\n");
   std::string text = "the configuration is not reloaded\n";
-  for (const Error& mistake : reloaded.error()) text += describe(mistake) + "\n";
+  for (const Error& mistake : reloaded.error()) text += worded(mistake) + "\n";
   return plain_text(500, std::move(text));
 }
 
@@ -184,7 +185,7 @@ void WebServer::on_access_reload(const AccessReload::Reload& reload) {
   self_metrics_.set_web_config_loaded(false);
   load_->load.last_tried = Moment::now();
   load_->load.errors = std::move(downgrades);
-  for (const Error& mistake : reload.mistakes) load_->load.errors.push_back(describe(mistake));
+  for (const Error& mistake : reload.mistakes) load_->load.errors.push_back(worded(mistake));
   log_.error("web configuration not reloaded: the one before stays in force");
 }
 
@@ -227,7 +228,7 @@ http::Route WebServer::reload() {
 void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
   const Result<exposition::Selection> selection = selection_of(request.query, source_.groups());
   if (!selection) {
-    return respond(plain_text(400, "400 Bad Request: " + describe(selection.error()) + "\n"));
+    return respond(plain_text(400, "400 Bad Request: " + worded(selection.error()) + "\n"));
   }
   const exposition::Format format = kFormats[http::best_offer(request.accept, kOffers)];
   scrapes_.answer({format, *selection, created_}, request.takes_gzip, std::move(respond));

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "base/result.h"
+#include "daemon/cli/words.h"
 #include "markdown.h"
 #include "perf/open_remedy.h"
 #include "sections.h"
@@ -10,8 +11,8 @@ namespace pex::docs {
 std::string remedy_table() {
   std::string text = table_head({"error", "the kernel's words", "of", "remedy"});
   for (const perf::OpenRemedy& row : perf::open_remedies()) {
-    text +=
-        table_row({code(errno_name(row.code)), strerrordesc_np(row.code), row.about, row.remedy});
+    text += table_row({code(errno_name(row.code)), strerrordesc_np(row.code),
+                       perf::name_of(row.subject), daemon::worded(row.remedy)});
   }
   return text;
 }

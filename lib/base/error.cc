@@ -9,7 +9,7 @@ std::string errno_name(int code) {
   return name != nullptr ? name : "errno " + std::to_string(code);
 }
 
-std::string describe(const Error& error) {
+std::string describe(const Error& error, ProgramWords words) {
   std::string line = error.attempted;
   if (error.code != 0) {
     const char* text = ::strerrordesc_np(error.code);
@@ -17,7 +17,7 @@ std::string describe(const Error& error) {
     line +=
         std::string(text != nullptr ? text : "Unknown error") + " (" + errno_name(error.code) + ")";
   }
-  if (!error.remedy.empty()) line += ". Remedy: " + error.remedy;
+  if (!error.remedy.empty()) line += ". Remedy: " + error.remedy.text(words);
   return line;
 }
 

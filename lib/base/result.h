@@ -4,20 +4,22 @@
 #include <utility>
 #include <variant>
 
+#include "base/remedy.h"
+
 namespace pex {
 
 /// Why something could not be done, in the three parts an operator needs.
 struct Error {
   int code = 0;           ///< errno, or 0 when no system call is behind it
   std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
-  std::string remedy;     ///< what to change; empty when there is nothing to advise
+  Remedy remedy;          ///< what to change; empty when there is nothing to advise
 
   bool operator==(const Error&) const = default;
 };
 
 /// One line: "attempted: Permission denied (EACCES). Remedy: remedy." The parts that are empty or
-/// zero are left out. Made of Error alone, so that every part of the program says it in one way.
-std::string describe(const Error& error);
+/// zero are left out. `words` are those of the program for what the library cannot name.
+std::string describe(const Error& error, ProgramWords words = library_words);
 
 /// "EACCES"; "errno 4095" for a number that has no name.
 std::string errno_name(int code);

@@ -107,8 +107,9 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) {
     const int code = errno;
     return Error{code, "open cgroup directory '" + directory + "'",
-                 wants_descriptor(code) ? "raise LimitNOFILE= in the unit, or ulimit -n"
-                                        : "let the exporter's user read it, or exclude it"};
+                 wants_descriptor(code)
+                     ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
+                     : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
   }
   cgroup->id = status.st_ino;
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};

@@ -48,7 +48,8 @@ Result<Hierarchy> hierarchy_at(const std::string& directory) {
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!opened) {
     return Error{errno, "open cgroup directory '" + directory + "'",
-                 "say with --path.cgroupfs where the hierarchy that carries perf_event is mounted"};
+                 "say with " + ProgramTerm::kCgroupfs +
+                     " where the hierarchy that carries perf_event is mounted"};
   }
   const bool v2 = ::faccessat(opened.get(), "cgroup.controllers", F_OK, 0) == 0;
   return Hierarchy{directory, v2 ? Hierarchy::Version::kV2 : Hierarchy::Version::kV1};

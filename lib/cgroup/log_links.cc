@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/directory.h"
+#include "base/lookup.h"
 
 namespace pex::cgroup {
 namespace {
@@ -45,23 +46,23 @@ bool is_dns_name(std::string_view text) {
   return is_dns_label(text);
 }
 
-struct Remedy {
+struct RemedyEntry {
   int code;
-  const char* text;
-};
-constexpr Remedy kRemedies[] = {
-    {ENOENT,
-     "mount the node's /var/log/containers read-only and name its place in kubernetes.log_links, "
-     "or write 'none' in kubernetes.metadata"},
-    {ENOTDIR, "name the directory that holds the links in kubernetes.log_links"},
-    {EACCES, "let the exporter's user read the directory and enter those above it"},
-    {EMFILE, "raise LimitNOFILE= in the unit"},
+  Remedy remedy;
 };
 
-std::string remedy_for(int code) {
-  const auto row = std::find_if(std::begin(kRemedies), std::end(kRemedies),
-                                [&](const Remedy& each) { return each.code == code; });
-  return row != std::end(kRemedies) ? row->text : "";
+Remedy remedy_for(int code) {
+  static const RemedyEntry kRemedies[] = {
+      {ENOENT,
+       "mount the node's /var/log/containers read-only and name its place in "
+       "kubernetes.log_links, or write 'none' in kubernetes.metadata"},
+      {ENOTDIR, "name the directory that holds the links in kubernetes.log_links"},
+      {EACCES,
+       "let " + ProgramTerm::kProgram + "'s user read the directory and enter those above it"},
+      {EMFILE, "raise " + ProgramTerm::kOpenFileLimit},
+  };
+  const RemedyEntry* entry = lookup(kRemedies, &RemedyEntry::code, code);
+  return entry != nullptr ? entry->remedy : Remedy();
 }
 
 }  // namespace

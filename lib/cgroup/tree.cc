@@ -68,8 +68,9 @@ bool is_too_long(const std::string& path) {
 
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "'",
-               wants_descriptor(code) ? "raise LimitNOFILE= in the unit, or ulimit -n"
-                                      : "let the exporter's user read it, or exclude it"};
+               wants_descriptor(code)
+                   ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
+                   : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ Result<> Tree::enter_root(Look& look) {
     return Error{
         0,
         "not looking for new cgroups in '" + root_ + "': another file system is mounted there now",
-        "unmount it, or mount the cgroup file system again and reload the exporter"};
+        "unmount it, or mount the cgroup file system again and reload " + ProgramTerm::kProgram};
   }
   device_ = status.st_dev;
   return enter("", look);

@@ -163,7 +163,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
     std::size_t allowed;  ///< 0: not known
     std::size_t used;
     std::size_t each;
-    const char* remedy;
+    Remedy remedy;
   };
   const std::size_t open_files = budget.open_files();
   const Row rows[] = {
@@ -173,7 +173,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
       {"max_series", "series", budget.max_series, need.cpu_series, need.cgroup_series,
        "raise limits.max_series"},
       {"open_files", "file descriptors", open_files, reserved_files(open_files) + need.cpu_events,
-       need.cgroup_files(), "raise LimitNOFILE= in the unit, or ulimit -n"},
+       need.cgroup_files(), "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
       {"memory", "memory", 0, 0, 0, "free some"},
   };
   const auto number = [](std::size_t n) { return std::to_string(n); };
@@ -188,7 +188,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   } else {  // there should have been room
     text += std::string(": the kernel gives no more ") + row.what;
   }
-  return Error{0, text, std::string(row.remedy) + ", or select fewer in cgroups.include"};
+  return Error{0, text, row.remedy + ", or select fewer in cgroups.include"};
 }
 
 Result<> check_cpu_groups(const Budget& budget, const Need& need) {
@@ -196,7 +196,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
     const char* what;
     std::size_t needed;
     std::size_t bound;
-    const char* remedy;
+    Remedy remedy;
   };
   const std::size_t open_files = budget.open_files();
   const Row rows[] = {
@@ -205,7 +205,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
       {"series", need.cpu_series, budget.max_series,
        "raise limits.max_series, or count fewer events"},
       {"open files", need.cpu_events + reserved_files(open_files), open_files,
-       "raise LimitNOFILE= in the unit, or count fewer events"},
+       "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},
   };
   for (const Row& row : rows) {
     if (row.needed <= row.bound) continue;

@@ -159,8 +159,9 @@ Result<std::unique_ptr<Collector>> Collector::create(perf::PerfKernel& kernel,
   try {
     collector->leading_ = std::thread([of = collector.get()] { of->serve(); });
   } catch (const std::system_error& refused) {
-    return Error{refused.code().value(), "start the thread that leads the polls",
-                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+    return Error{
+        refused.code().value(), "start the thread that leads the polls",
+        "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
   }
   ::pthread_setname_np(collector->leading_.native_handle(), "polls");
   return collector;
@@ -270,9 +271,9 @@ Result<> Collector::start_thread(Worker& worker) {
   try {
     worker.thread = std::thread([of = *owner] { of->serve(); });
   } catch (const std::system_error& refused) {
-    return Error{refused.code().value(),
-                 "start the worker thread of CPU " + std::to_string(worker.cpu),
-                 "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
+    return Error{
+        refused.code().value(), "start the worker thread of CPU " + std::to_string(worker.cpu),
+        "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
   }
   worker.has_thread = true;
   ::pthread_setname_np(worker.thread.native_handle(), ("cpu" + std::to_string(worker.cpu)).c_str());

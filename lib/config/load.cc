@@ -113,7 +113,7 @@ void read_config(const yaml::Node& root, const std::string& file, Config& config
   read_map<Config>(value, kConfigKeys, config);
 }
 
-constexpr yaml::FileKind kFile = {"configuration", "--config.file"};
+constexpr yaml::FileKind kFile = {"configuration", ProgramTerm::kConfigFile};
 
 }  // namespace
 

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr yaml::FileKind kFile = {"web configuration", "--web.config.file"};
+constexpr yaml::FileKind kFile = {"web configuration", ProgramTerm::kWebConfigFile};
 constexpr yaml::DurationRange kInterval = {0s, 1h};
 constexpr yaml::NumberRange kBurst = {0, 1'000'000};
 constexpr std::size_t kMaxHeaderBytes = 4096;

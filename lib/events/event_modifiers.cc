@@ -61,7 +61,7 @@ constexpr Refusal kRefusals[] = {
     {ModifierSupport::kUserKernel, beyond_modes, kOnlyUserAndKernel},
 };
 
-/// Told from what sysfs says and not from how we were built, as --path.sysfs may be of another
+/// From sysfs and not from how we were built, as the sysfs may be that of another
 /// machine: no other architecture's core PMU has both of these formats.
 bool is_of_x86(const Pmu& core) {
   return core.formats.contains("umask") && core.formats.contains("inv");

@@ -24,18 +24,18 @@ std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
   return {Resolution{{identity, {{"", attributes}}}, ModifierSupport::kUserKernel}};
 }
 
-Unresolved invalid(TextOffset at, std::string what, std::string remedy) {
+Unresolved invalid(TextOffset at, std::string what, Remedy remedy) {
   return {true, at, Error{0, std::move(what), std::move(remedy)}};
 }
 
-Unresolved unavailable(TextOffset at, int code, std::string what, std::string remedy) {
+Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy) {
   return {false, at, Error{code, std::move(what), std::move(remedy)}};
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
-                         const std::string& otherwise) {
+Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                    const Remedy& otherwise) {
   const std::optional<std::string> meant = nearest(word, known);
-  return meant ? "did you mean '" + *meant + "'?" : otherwise;
+  return meant ? Remedy("did you mean '" + *meant + "'?") : otherwise;
 }
 
 Result<EventResolver> EventResolver::create(const host::HostRoots& roots) {

@@ -80,8 +80,8 @@ std::vector<std::string> names_without_pmu(const PmuCatalogue& pmus) {
 }
 
 Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset at) {
-  std::string remedy =
-      "see 'perf_event_exporter list'; an event of one PMU is written pmu/" + name + "/";
+  Remedy remedy =
+      "see " + ProgramTerm::kEventList + "; an event of one PMU is written pmu/" + name + "/";
   for (const Pmu& pmu : pmus.pmus()) {
     if (!pmu.events.contains(name)) continue;
     remedy = "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'";

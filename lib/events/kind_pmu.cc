@@ -13,7 +13,7 @@
 #include "events/pmu_sum.h"
 #include "events/pmu_terms.h"
 
-// "cpu/event=0x3c,name=foo/u": terms that say what the PMUs whose name matches count.
+// "cpu/event=0x3c,name=foo/u": what the PMUs whose name matches are to count.
 
 namespace pex::events {
 namespace {

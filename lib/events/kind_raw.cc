@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxDigits = 16;
 constexpr const char* kWriteRaw = "write 'r' and 1 to 16 hexadecimal digits, for example 'r01c2'";
 
-/// Such as "r01g2", too: it is a slip rather than a name. "r1/x/" is an event of a PMU.
+/// "r01g2" as well: it is a misspelled number, not a name. "r1/x/" is an event of a PMU.
 bool recognizes(std::string_view word, std::string_view behind) {
   if (word.size() < 2 || word[0] != 'r' || behind.starts_with('/')) return false;
   const std::string_view number = word.substr(1);

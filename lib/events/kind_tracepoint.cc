@@ -56,7 +56,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
 
 void list(const Machine& machine, std::vector<ListedEvent>& listed) {
   const auto names = host::list_tracepoints(machine.roots);
-  if (!names) return;  // whoever asks for one of them learns why
+  if (!names) return;  // resolving one of them gives the reason
   for (const std::string& name : *names) {
     listed.push_back({"tracepoint", name, {}, help_of(name), true});
   }

@@ -100,7 +100,7 @@ const std::string* event_with_unit(const Pmu& pmu) {
 }
 
 /// libpfm4 knows no units. Sysfs has those of the PMU's own events, of which this may be one; where
-/// it is none, and some have a unit, nothing tells what a count is worth.
+/// it is none, and some have a unit, the worth of a count is unknown.
 Result<void, Unresolved> use_unit_of(const Pmu& pmu, const VendorEncoding& encoding,
                                      const std::string& name, TextOffset at,
                                      EventIdentity& identity) {
@@ -140,13 +140,14 @@ bool are_worth_the_same(const EventIdentity& one, const EventIdentity& other) {
 }
 
 Unresolved no_sum(const std::string& name, const Pmu& pmu, TextOffset at) {
-  return unavailable(at, EINVAL,
-                     "PMU '" + pmu.name + "' counts '" + name +
-                         "' in another unit than others of its kind, and they have no sum",
-                     "write the events of single PMUs, as 'perf_event_exporter list' shows them");
+  return unavailable(
+      at, EINVAL,
+      "PMU '" + pmu.name + "' counts '" + name +
+          "' in another unit than others of its kind, and they have no sum",
+      "write the events of single PMUs, as " + ProgramTerm::kEventList + " shows them");
 }
 
-std::string remedy_for(const VendorEvent& event, const Error& error) {
+Remedy remedy_for(const VendorEvent& event, const Error& error) {
   std::vector<std::string> names;
   for (const GenericEvent& generic : generic_events()) names.emplace_back(generic.name);
   for (const CacheEvent& cache : cache_events()) names.push_back(cache.name);

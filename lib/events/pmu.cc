@@ -110,7 +110,7 @@ std::map<std::string, FormatField> read_formats(const std::string& folder) {
   return formats;
 }
 
-/// A list that is not one leaves the PMU without CPUs; who opens its events is told by
+/// A list that is not one leaves the PMU without CPUs; opening its events then fails in
 /// read_pmu_cpus.
 void read_where_it_counts(const std::string& folder, Pmu& pmu) {
   const std::optional<std::string> cpus = value_in(folder + "/cpus");
@@ -170,7 +170,7 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
   if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
   if (!names) {
     return Error{names.error().code, "read the PMUs in '" + folder + "'",
-                 "say with --path.sysfs where sysfs is mounted"};
+                 "say with " + ProgramTerm::kSysfs + " where sysfs is mounted"};
   }
   for (const std::string& name : *names) {
     if (std::optional<Pmu> pmu = read_pmu(path_of(folder, name), name)) {
@@ -232,13 +232,15 @@ Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::
     file = folder + "/cpumask";
     text = read_small_file(file, kMaxValue);
   }
-  const auto failed = [&](int code, const char* remedy) {
-    return Error{code, "read the CPUs of the PMU '" + pmu + "' from '" + file + "'", remedy};
+  const auto failed = [&](int code, Remedy remedy) {
+    return Error{code, "read the CPUs of the PMU '" + pmu + "' from '" + file + "'",
+                 std::move(remedy)};
   };
   if (!text) {
     const int code = text.error().code;
     return failed(code, code == ENOENT ? "load the driver of this PMU again, or remove its events"
-                                       : "let the exporter's user read it, or remove its events");
+                                       : "let " + ProgramTerm::kProgram +
+                                             "'s user read it, or remove its events");
   }
   Result<std::vector<int>> cpus = host::parse_cpu_list(without_final_newlines(*std::move(text)));
   if (!cpus) return failed(EINVAL, "remove the events of this PMU: no list of CPUs stands there");

@@ -30,7 +30,7 @@ std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
   return parse_number(name.substr(1), 16);
 }
 
-std::string known_by(const Pmu& pmu, const std::string& word) {
+Remedy known_by(const Pmu& pmu, const std::string& word) {
   std::vector<std::string> known(kWords.begin(), kWords.end());
   for (const auto& [name, format] : pmu.formats) known.push_back(name);
   for (const auto& [name, event] : pmu.events) known.push_back(name);

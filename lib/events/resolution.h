@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/remedy.h"
 #include "base/result.h"
 #include "events/event_modifiers.h"
 #include "events/event_resolver.h"
@@ -34,11 +35,11 @@ std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
                                           const perf::EventAttributes& attributes);
 
 /// What no machine would understand.
-Unresolved invalid(TextOffset at, std::string what, std::string remedy);
+Unresolved invalid(TextOffset at, std::string what, Remedy remedy);
 /// Something that this machine lacks.
-Unresolved unavailable(TextOffset at, int code, std::string what, std::string remedy);
+Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy);
 /// "did you mean 'x'?" when something is near `word`, else `otherwise`.
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& known,
-                         const std::string& otherwise);
+Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known,
+                    const Remedy& otherwise);
 
 }  // namespace pex::events

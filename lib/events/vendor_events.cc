@@ -93,7 +93,7 @@ Error unknown(const std::string& name, pfm_err_t outcome) {
   const std::optional<std::string> meant = nearest(name.substr(name.rfind("::") + 1), names);
   return Error{ENOENT,
                "libpfm4 finds no '" + name + "' on this CPU (" + ::pfm_strerror(outcome) + ")",
-               meant ? "did you mean '" + *meant + "'?" : "see 'perf_event_exporter list'"};
+               meant ? Remedy("did you mean '" + *meant + "'?") : "see " + ProgramTerm::kEventList};
 }
 
 /// One name for each unit mask, or the event alone when it has none.

@@ -62,7 +62,9 @@ Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
     const int code = text.error().code;
     const bool wrong_place = code == ENOENT || code == ENOTDIR;
     return Error{code, "read the mount table '" + roots.mounts() + "'",
-                 wrong_place ? "mount procfs there, or say with --path.procfs where it is" : ""};
+                 wrong_place
+                     ? "mount procfs there, or say with " + ProgramTerm::kProcfs + " where it is"
+                     : Remedy()};
   }
   return parse_mounts(*text);
 }

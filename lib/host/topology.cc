@@ -15,7 +15,9 @@ Result<std::vector<int>> OnlineCpus::read() {
     file_.reset();
     const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
     return Error{code, "read the online CPUs from '" + path_ + "'",
-                 wrong_place ? "mount sysfs there, or say with --path.sysfs where it is" : ""};
+                 wrong_place
+                     ? "mount sysfs there, or say with " + ProgramTerm::kSysfs + " where it is"
+                     : Remedy()};
   };
   if (!file_) {
     Result<UniqueFd> opened = open_regular_file(path_);

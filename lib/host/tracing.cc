@@ -26,17 +26,25 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxTracepoints = 65'536;
 
 constexpr const char* kHowToMount = "mount -t tracefs tracefs /sys/kernel/tracing";
-constexpr const char* kHowToRead =
-    "grant CAP_DAC_READ_SEARCH to the service: tracefs is readable by root only; or mount it with "
-    "the options mode=0750 and gid= of the exporter's group";
 constexpr const char* kHowToUnlock =
     "none while the kernel is locked down in mode 'confidentiality' (kernel_lockdown(7))";
-constexpr const char* kHowToFind =
-    "load the kernel module that has it, or choose one of those that 'list' shows";
+
+Remedy how_to_read() {
+  return "grant CAP_DAC_READ_SEARCH to " + ProgramTerm::kService +
+         ": tracefs is readable by root only; or mount it with the options mode=0750 and gid= of " +
+         ProgramTerm::kProgram + "'s group";
+}
+
+Remedy how_to_find() {
+  return "load the kernel module that has it, or choose one of those that " +
+         ProgramTerm::kTracepointList + " shows";
+}
 
 Error unreadable(int code, const std::string& what) {
-  const char* const remedy = code == EACCES ? kHowToRead : code == EPERM ? kHowToUnlock : "";
-  return Error{code, "read " + what, remedy};
+  return Error{code, "read " + what,
+               code == EACCES  ? how_to_read()
+               : code == EPERM ? kHowToUnlock
+                               : Remedy()};
 }
 
 bool means_absent(int code) { return code == ENOENT || code == ENOTDIR; }
@@ -66,7 +74,7 @@ bool can_be_a_name(std::string_view name) {
 Error no_such_tracepoint(const std::string& tracepoint, const std::vector<std::string>& known) {
   const std::optional<std::string> meant = nearest(tracepoint, known);
   return Error{ENOENT, "find the tracepoint '" + tracepoint + "'",
-               meant ? "did you mean '" + *meant + "'?" : kHowToFind};
+               meant ? "did you mean '" + *meant + "'?" : how_to_find()};
 }
 
 std::string spelled(std::string_view system, std::string_view name) {

@@ -32,8 +32,6 @@ using boost::system::error_code;
 using Target = asio::generic::stream_protocol::endpoint;
 
 constexpr std::size_t kMostBytes = 64 * 1024;
-constexpr const char* kRemedy =
-    "start it; or give the --web.listen-address and --web.config.file that it was started with";
 
 Result<std::vector<Target>, std::string> targets_of(const std::string& address) {
   if (address.starts_with(kUnix)) {
@@ -117,12 +115,17 @@ std::optional<Fetched> parse(std::string_view answer) {
                  std::string{answer.substr(end + kEndOfHead.size())}};
 }
 
+Remedy remedy() {
+  return "start it; or give the " + ProgramTerm::kListenAddress + " and " +
+         ProgramTerm::kWebConfigFile + " that it was started with";
+}
+
 /// An errno where there is one behind it; else the text of whoever refused, such as OpenSSL.
 Error failure(const error_code& error, const std::string& attempted) {
   if (error.category() == boost::system::system_category()) {
-    return {error.value(), attempted, kRemedy};
+    return {error.value(), attempted, remedy()};
   }
-  return {0, attempted + ": " + error.message(), kRemedy};
+  return {0, attempted + ": " + error.message(), remedy()};
 }
 
 }  // namespace
@@ -132,7 +135,7 @@ Result<Fetched> fetch(const Destination& destination, const std::string& path,
   const std::string attempted = std::string{"ask "} + destination.address + " for " + path +
                                 (destination.tls ? " over TLS" : "");
   const auto targets = targets_of(destination.address);
-  if (!targets) return Error{0, attempted + ": " + targets.error(), kRemedy};
+  if (!targets) return Error{0, attempted + ": " + targets.error(), remedy()};
 
   const std::string request = request_for(path);
   std::string answer;
@@ -144,10 +147,10 @@ Result<Fetched> fetch(const Destination& destination, const std::string& path,
                  [&thrown](std::exception_ptr exception) { thrown = std::move(exception); });
   loop.run_for(patience);
   if (thrown) return Error{0, attempted + ": out of memory, or OpenSSL is unusable", {}};
-  if (!outcome) return Error{ETIMEDOUT, attempted, kRemedy};
+  if (!outcome) return Error{ETIMEDOUT, attempted, remedy()};
   if (*outcome) return failure(*outcome, attempted);
   std::optional<Fetched> fetched = parse(answer);
-  if (!fetched) return Error{0, attempted + ": the answer is not HTTP", kRemedy};
+  if (!fetched) return Error{0, attempted + ": the answer is not HTTP", remedy()};
   return *std::move(fetched);
 }
 

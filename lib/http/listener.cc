@@ -11,38 +11,44 @@
 #include <utility>
 #include <vector>
 
+#include "base/lookup.h"
 #include "http/address.h"
 
 namespace pex::http {
 namespace {
 
-struct Remedy {
+struct RemedyEntry {
   int code;
-  const char* text;
+  Remedy remedy;
 };
-constexpr Remedy kListenRemedies[] = {
-    {EADDRINUSE, "another program has this port: choose another with --web.listen-address"},
-    {EACCES,
-     "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one with --web.listen-address"},
-    {EADDRNOTAVAIL,
-     "this machine does not have this address: choose one of its own with --web.listen-address"},
-    {EAFNOSUPPORT,
-     "this machine has no IPv6: choose an IPv4 address with --web.listen-address; a service of "
-     "systemd may have no network of its own: choose the address in its .socket unit"},
-    {EMFILE, "raise LimitNOFILE= in the unit"},
-};
-constexpr const char* kSpellingRemedy =
-    "write host:port, :port, [IPv6]:port or unix:/path in --web.listen-address, for example "
-    "127.0.0.1:10173";
-constexpr const char* kNameRemedy =
-    "use a name that this machine can resolve, or an IP address, in --web.listen-address";
 constexpr const char* kInheritedRemedy =
     "let the .socket unit have ListenStream= with a port or a path, and Accept=no";
 
-std::string remedy_for(int code) {
-  const auto row = std::find_if(std::begin(kListenRemedies), std::end(kListenRemedies),
-                                [&](const Remedy& each) { return each.code == code; });
-  return row != std::end(kListenRemedies) ? row->text : "";
+Remedy spelling_remedy() {
+  return "write host:port, :port, [IPv6]:port or unix:/path in " + ProgramTerm::kListenAddress +
+         ", for example 127.0.0.1:10173";
+}
+
+Remedy name_remedy() {
+  return "use a name that this machine can resolve, or an IP address, in " +
+         ProgramTerm::kListenAddress;
+}
+
+Remedy remedy_for(int code) {
+  constexpr auto kAddress = ProgramTerm::kListenAddress;
+  static const RemedyEntry kRemedies[] = {
+      {EADDRINUSE, "another program has this port: choose another with " + kAddress},
+      {EACCES, "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
+      {EADDRNOTAVAIL,
+       "this machine does not have this address: choose one of its own with " + kAddress},
+      {EAFNOSUPPORT,
+       "this machine has no IPv6: choose an IPv4 address with " + kAddress +
+           "; a service of systemd may have no network of its own: choose the address in its "
+           ".socket unit"},
+      {EMFILE, "raise " + ProgramTerm::kOpenFileLimit},
+  };
+  const RemedyEntry* entry = lookup(kRemedies, &RemedyEntry::code, code);
+  return entry != nullptr ? entry->remedy : Remedy();
 }
 
 Endpoint any_v6(std::uint16_t port) {
@@ -116,9 +122,9 @@ bool family_is_missing(int code) { return code == EAFNOSUPPORT || code == EADDRN
 
 Result<ListeningSocket> open_tcp(const std::string& address) {
   const auto wanted = parse_address(address);
-  if (!wanted) return Error{0, "'" + address + "' is no listen address", kSpellingRemedy};
+  if (!wanted) return Error{0, "'" + address + "' is no listen address", spelling_remedy()};
   const auto endpoints = endpoints_of(*wanted);
-  if (!endpoints) return Error{0, "listen on " + address + ": " + endpoints.error(), kNameRemedy};
+  if (!endpoints) return Error{0, "listen on " + address + ": " + endpoints.error(), name_remedy()};
 
   int code = 0;
   for (const Endpoint& endpoint : *endpoints) {

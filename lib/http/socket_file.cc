@@ -13,15 +13,13 @@
 namespace pex::http {
 namespace {
 
-constexpr const char* kPathRemedy =
-    "write unix: and an absolute path of at most 107 bytes in --web.listen-address";
-constexpr const char* kNoSocketRemedy =
-    "a file that is no socket is there: remove it, or name another path in --web.listen-address";
-constexpr const char* kInUseRemedy =
-    "another program listens there: name another path in --web.listen-address";
-constexpr const char* kDirectoryRemedy =
-    "name a path in --web.listen-address whose directory is there and can be written by this "
-    "program, for example below RuntimeDirectory= of the unit";
+constexpr auto kAddress = ProgramTerm::kListenAddress;
+
+Remedy directory_remedy() {
+  return "name a path in " + kAddress +
+         " whose directory is there and can be written by this program, for example below " +
+         ProgramTerm::kSocketDirectory;
+}
 
 std::optional<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -47,10 +45,14 @@ bool is_deserted(const sockaddr_un& address) {
 Result<> clear(const sockaddr_un& address, const std::string& attempted) {
   struct stat status {};
   if (::lstat(address.sun_path, &status) == 0 && !S_ISSOCK(status.st_mode)) {
-    return Error{EADDRINUSE, attempted, kNoSocketRemedy};
+    return Error{
+        EADDRINUSE, attempted,
+        "a file that is no socket is there: remove it, or name another path in " + kAddress};
   }
-  if (!is_deserted(address)) return Error{EADDRINUSE, attempted, kInUseRemedy};
-  if (::unlink(address.sun_path) != 0) return Error{errno, attempted, kDirectoryRemedy};
+  if (!is_deserted(address))
+    return Error{EADDRINUSE, attempted,
+                 "another program listens there: name another path in " + kAddress};
+  if (::unlink(address.sun_path) != 0) return Error{errno, attempted, directory_remedy()};
   return {};
 }
 
@@ -67,7 +69,9 @@ SocketFile& SocketFile::operator=(SocketFile&& other) noexcept {
 Result<SocketFile> SocketFile::bind(const UniqueFd& socket, const std::string& path) {
   const std::string attempted = "listen on unix:" + path;
   const auto address = address_of(path);
-  if (!address) return Error{0, "'unix:" + path + "' is no listen address", kPathRemedy};
+  if (!address)
+    return Error{0, "'unix:" + path + "' is no listen address",
+                 "write unix: and an absolute path of at most 107 bytes in " + kAddress};
   bool is_bound = bind_to(socket, *address);
   if (!is_bound && errno == EADDRINUSE) {
     if (auto cleared = clear(*address, attempted); !cleared) return cleared.error();
@@ -75,7 +79,7 @@ Result<SocketFile> SocketFile::bind(const UniqueFd& socket, const std::string& p
   }
   struct stat status {};
   if (!is_bound || ::lstat(path.c_str(), &status) != 0) {
-    return Error{errno, attempted, kDirectoryRemedy};
+    return Error{errno, attempted, directory_remedy()};
   }
   return SocketFile{path, status.st_dev, status.st_ino};
 }

@@ -72,7 +72,7 @@ Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
     return OpenFailure{
         event,
         Error{code, std::string(verb) + " event '" + events[event].name + "' " + describe(place),
-              std::string(open_remedy(code, request))}};
+              open_remedy(code, request)}};
   };
 
   for (std::size_t event = 0; event < events.size(); ++event) {
@@ -147,8 +147,8 @@ Result<> CounterGroup::read_off_pmu(PerfKernel& kernel, GroupReading& reading) c
     return read(kernel, reading);
   }
   const Result<> done = read_by(1, kernel, reading);
-  const bool is_told = reading.state == GroupReading::State::kCounting;
-  return !done || is_told ? done : read_one_by_one(kernel, reading);
+  const bool is_counting = reading.state == GroupReading::State::kCounting;
+  return !done || is_counting ? done : read_one_by_one(kernel, reading);
 }
 
 Result<> CounterGroup::enable(PerfKernel& kernel) const {

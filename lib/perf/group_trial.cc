@@ -8,7 +8,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Nothing while it cannot be told: the group has not wanted the PMU yet.
+/// Nothing while it is unknown: the group has not wanted the PMU yet.
 std::optional<bool> has_had_a_turn(PerfKernel& kernel, const CounterGroup& group) {
   GroupReading reading;
   if (!group.read(kernel, reading)) return true;  // a read that fails is for the polls to report

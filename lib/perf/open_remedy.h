@@ -1,8 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string_view>
-#include <vector>
 
+#include "base/remedy.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::perf {
@@ -10,14 +11,29 @@ namespace pex::perf {
 /// What an operator can change when opening `request` failed with `code`; empty when there is
 /// nothing to advise. The same errno means different things for different requests: one table
 /// (open_remedy.cc) holds them all.
-std::string_view open_remedy(int code, const CounterRequest& request);
+const Remedy& open_remedy(int code, const CounterRequest& request);
 
-/// A row of that table, for the documents; the first one that fits is the answer.
-struct OpenRemedy {
-  int code;                ///< an errno
-  std::string_view about;  ///< which requests, in Markdown; empty: all others
-  std::string_view remedy;
+/// Which requests an entry is about.
+enum class RemedySubject {
+  kAny,
+  kUprobe,
+  kBreakpoint,
+  kTracepoint,
+  kPmuEvent,
+  kCgroupEvent,
+  kFiltered,
+  kConfig3
 };
-std::vector<OpenRemedy> open_remedies();
+
+/// For the documents, in Markdown: "scope `cgroup`"; empty: all others.
+std::string_view name_of(RemedySubject subject);
+
+/// An entry of that table; the first one that fits is the answer.
+struct OpenRemedy {
+  int code;  ///< an errno
+  RemedySubject subject;
+  Remedy remedy;
+};
+std::span<const OpenRemedy> open_remedies();
 
 }  // namespace pex::perf

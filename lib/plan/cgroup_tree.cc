@@ -24,14 +24,14 @@ constexpr RefusalEntry kRefusals[] = {
     {ENOENT, "it is a cgroup hierarchy, but not the one that carries perf_event"},
 };
 
-std::string remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
+Remedy remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
   const auto mounts = host::read_mounts(roots);
   const auto found = mounts ? cgroup::choose_hierarchy(*mounts) : std::nullopt;
   if (!found || found->mount == tree.mount) {
-    return "mount cgroup2, or the version 1 hierarchy of perf_event, and name its mount with "
-           "--path.cgroupfs";
+    return "mount cgroup2, or the version 1 hierarchy of perf_event, and name its mount with " +
+           ProgramTerm::kCgroupfs;
   }
-  return "set --path.cgroupfs to '" + found->mount + "', or leave it out";
+  return "set " + ProgramTerm::kCgroupfs + " to '" + found->mount + "', or leave it out";
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ std::vector<ChosenGroup> EventSelector::choose(const config::Group& group,
 }
 
 void EventSelector::add_mistake(const yaml::Position& at, const std::string& what,
-                                const std::string& remedy) {
+                                const Remedy& remedy) {
   plan_.mistakes.push_back(yaml::mistake(at, what, remedy));
 }
 

@@ -44,7 +44,7 @@ class EventSelector {
 
  private:
   using Refusals = std::vector<std::optional<Error>>;  ///< one for each event
-  void add_mistake(const yaml::Position& at, const std::string& what, const std::string& remedy);
+  void add_mistake(const yaml::Position& at, const std::string& what, const Remedy& remedy);
   void add_entry(const config::EventEntry& entry, ChosenGroup& chosen);
   void add_event(const config::EventEntry& entry, events::ParsedEvent event, ChosenGroup& chosen);
   void add_unresolved(const config::EventEntry& entry, const events::ParsedEvent& event,

@@ -60,8 +60,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
     Result<perf::OpenCounter> counter = kernel.open(request);
     if (!counter) {
       const int code = counter.error().code;
-      return Error{code, "open event '" + each->name + "'",
-                   std::string(perf::open_remedy(code, request))};
+      return Error{code, "open event '" + each->name + "'", perf::open_remedy(code, request)};
     }
     first = std::move(counter->fd);
     request.leader_fd = first.get();

@@ -23,17 +23,17 @@ std::string name_of(const ChosenGroup& chosen, const plan::GroupPart& part) {
 Error does_not_fit(const std::string& group, const perf::Trial& trial, std::size_t events,
                    std::size_t together) {
   if (events > 1 && events == together) {
-    return Error{0,
-                 group + " does not fit on the PMU with its " + std::to_string(events) +
-                     " events, which are counted together only",
-                 "put fewer events in it; 'perf_event_exporter doctor' tells how many counters are "
-                 "free"};
+    return Error{
+        0,
+        group + " does not fit on the PMU with its " + std::to_string(events) +
+            " events, which are counted together only",
+        "put fewer events in it; " + ProgramTerm::kDoctor + " tells how many counters are free"};
   }
   if (events == 1) {
     return trial.failure ? Error{trial.failure->error.code, {}, trial.failure->error.remedy}
                          : Error{0, group + " has no turn on the PMU",
-                                 "stop what holds its counters: 'perf_event_exporter doctor' tells "
-                                 "how many are free"};
+                                 "stop what holds its counters: " + ProgramTerm::kDoctor +
+                                     " tells how many are free"};
   }
   return Error{0, group + " does not fit on the PMU with its " + std::to_string(events) + " events",
                "put fewer events in one group, or allow the split with weak: true"};
@@ -43,8 +43,9 @@ Error has_no_place(const std::string& group, int copy) {
   return Error{0,
                "pinned " + group + " has no place on the PMU" +
                    (copy == 0 ? "" : " for its cgroups next to that for the CPUs"),
-               "'perf_event_exporter doctor' tells how many counters are free; pin fewer events" +
-                   std::string(copy == 0 ? "" : ", or count them in one scope")};
+               Remedy(ProgramTerm::kDoctor) +
+                   " tells how many counters are free; pin fewer events" +
+                   (copy == 0 ? "" : ", or count them in one scope")};
 }
 
 }  // namespace
@@ -267,8 +268,8 @@ void GroupFitter::say_split(const std::string& name, const Counters& events,
   if (!without_turn.empty()) {
     plan_.remarks.push_back(
         Error{0, "in " + name + ", these had no turn on the PMU even alone: " + without_turn,
-              "none if the PMU cannot count them; else stop what holds its counters: "
-              "'perf_event_exporter doctor' tells how many are free"});
+              "none if the PMU cannot count them; else stop what holds its counters: " +
+                  ProgramTerm::kDoctor + " tells how many are free"});
   }
 }
 

@@ -54,20 +54,20 @@ Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
 
 Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& planned,
                                                             const host::HostRoots& roots,
-                                                            std::vector<std::string>& remarks) {
+                                                            std::vector<Error>& remarks) {
   const Plan& plan = planned.plan;
   std::optional<cgroup::Hierarchy> none;
   if (plan.counting.cgroup.empty()) return none;
   if (plan.cgroups.selection.include.empty()) {
-    remarks.push_back(describe(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
-                                     "list some, or leave the key out for the default"}));
+    remarks.push_back(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
+                            "list some, or leave the key out for the default"});
     return none;
   }
   Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
   if (hierarchy && !*hierarchy) {
     remarks.push_back(
-        describe(Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-                       "mount cgroup2, or say with --path.cgroupfs where it is"}));
+        Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
+              "mount cgroup2, or say with " + ProgramTerm::kCgroupfs + " where it is"});
   }
   return hierarchy;
 }
@@ -75,13 +75,13 @@ Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& pl
 Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const LoadedPlan& planned,
                                                        const host::HostRoots& roots,
                                                        perf::PerfKernel& kernel,
-                                                       std::vector<std::string>& remarks) {
+                                                       std::vector<Error>& remarks) {
   Result<std::optional<cgroup::Hierarchy>> hierarchy = find_hierarchy_for(planned, roots, remarks);
   if (!hierarchy || !*hierarchy || planned.cpus->online.empty()) return hierarchy;
   const Result<> is_one = check_tree(**hierarchy, roots, kernel, planned.cpus->online.front());
   if (is_one) return hierarchy;
   if (!roots.cgroupfs.empty()) return is_one.error();
-  remarks.push_back(describe(is_one.error()));
+  remarks.push_back(is_one.error());
   return std::optional<cgroup::Hierarchy>{};
 }
 

@@ -44,14 +44,14 @@ Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
 /// machine's tree.
 Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& planned,
                                                             const host::HostRoots& roots,
-                                                            std::vector<std::string>& remarks);
+                                                            std::vector<Error>& remarks);
 
 /// The same, where the kernel counts (cgroup_tree.h). Fails where it does not and --path.cgroupfs
 /// names the directory; one that was found by itself is a remark, as CPUs can be counted.
 Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const LoadedPlan& planned,
                                                        const host::HostRoots& roots,
                                                        perf::PerfKernel& kernel,
-                                                       std::vector<std::string>& remarks);
+                                                       std::vector<Error>& remarks);
 
 /// What is going to be followed of the machine.
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,

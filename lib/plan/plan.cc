@@ -136,9 +136,9 @@ std::vector<Error> left_out(const Plan& plan) {
   return errors;
 }
 
-std::vector<std::string> left_out_lines(const Plan& plan) {
+std::vector<std::string> left_out_lines(const Plan& plan, ProgramWords words) {
   std::vector<std::string> lines;
-  for (const Error& reason : left_out(plan)) lines.push_back(describe(reason));
+  for (const Error& reason : left_out(plan)) lines.push_back(describe(reason, words));
   return lines;
 }
 

@@ -86,6 +86,6 @@ std::vector<LeftOut> by_reason(const Plan& plan);
 std::vector<Error> left_out(const Plan& plan);
 
 /// The same, each as one line.
-std::vector<std::string> left_out_lines(const Plan& plan);
+std::vector<std::string> left_out_lines(const Plan& plan, ProgramWords words = library_words);
 
 }  // namespace pex::plan

@@ -25,11 +25,11 @@ std::string about_size(const FileKind& kind) {
   return "a " + std::string(kind.noun) + " is 1 MiB at most; is this the right file?";
 }
 
-std::string remedy_for(int code, const FileKind& kind) {
+Remedy remedy_for(int code, const FileKind& kind) {
   if (code == EFBIG) return about_size(kind);
   for (const FileRemedy& row : kFileRemedies) {
     if (row.code != code) continue;
-    return std::string(row.remedy) + std::string(row.names_option ? kind.option : "");
+    return row.names_option ? Remedy(row.remedy) + kind.option : Remedy(row.remedy);
   }
   return "check the file and the disk it is on";
 }

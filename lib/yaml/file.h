@@ -16,8 +16,8 @@ inline constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
 
 /// A kind of file, as messages have it.
 struct FileKind {
-  std::string_view noun;    ///< "configuration"
-  std::string_view option;  ///< by which one is named: "--config.file"
+  std::string_view noun;  ///< "configuration"
+  ProgramTerm option;     ///< by which one is named
 };
 
 /// The whole file. What stands in the way of reading it is one mistake, which names it.

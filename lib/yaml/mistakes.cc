@@ -5,7 +5,7 @@
 
 namespace pex::yaml {
 
-Error mistake(const Position& position, const std::string& what, const std::string& remedy) {
+Error mistake(const Position& position, const std::string& what, const Remedy& remedy) {
   std::string said = position.file + ":";
   if (position.line > 0) {
     said += std::to_string(position.line) + ":" + std::to_string(position.column) + ":";
@@ -14,7 +14,7 @@ Error mistake(const Position& position, const std::string& what, const std::stri
   return Error{0, said + " " + what, remedy};
 }
 
-void Mistakes::add(const Position& at, const std::string& what, const std::string& remedy) {
+void Mistakes::add(const Position& at, const std::string& what, const Remedy& remedy) {
   if (list_.size() < kMost) {
     list_.push_back({at, mistake(at, what, remedy)});
   } else {

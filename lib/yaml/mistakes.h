@@ -10,7 +10,7 @@
 namespace pex::yaml {
 
 /// A mistake at `position`, in the form of all of them.
-Error mistake(const Position& position, const std::string& what, const std::string& remedy);
+Error mistake(const Position& position, const std::string& what, const Remedy& remedy);
 
 /// The mistakes found so far. They are bounded, so that a wrong file cannot fill a log: the first
 /// 100 are kept, and one more says that there are others.
@@ -18,7 +18,7 @@ class Mistakes {
  public:
   static constexpr std::size_t kMost = 100;
 
-  void add(const Position& at, const std::string& what, const std::string& remedy);
+  void add(const Position& at, const std::string& what, const Remedy& remedy);
   /// In the order of the file, whatever order it was read in.
   std::vector<Error> all() &&;
 

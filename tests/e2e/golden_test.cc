@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "daemon/cli/words.h"
 #include "daemon/run/app.h"
 #include "e2e/script.h"
 #include "exposition/collectable.h"
@@ -220,11 +221,11 @@ Recording play(const fs::path& directory) {
     daemon::App app{loop, options, kernel, log};
     kernel.only_tried(true);
     if (const auto started = app.start(); !started) {
-      return {describe(started.error().front()) + "\n", {}};
+      return {daemon::worded(started.error().front()) + "\n", {}};
     }
     kernel.only_tried(false);
     if (const auto listening = app.listen(); !listening) {
-      return {describe(listening.error().front()), {}};
+      return {daemon::worded(listening.error().front()), {}};
     }
     LoopThread thread{loop};
     std::string previous;

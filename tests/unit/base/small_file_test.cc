@@ -76,7 +76,7 @@ void expect_refused(const std::string& path, const std::string& kind) {
   ASSERT_FALSE(text) << path;
   EXPECT_EQ(text.error().code, EINVAL);
   EXPECT_EQ(text.error().attempted, "read the configuration '" + path + "', which is " + kind);
-  EXPECT_THAT(text.error().remedy, testing::HasSubstr("regular file"));
+  EXPECT_THAT(text.error().remedy.text(), testing::HasSubstr("regular file"));
   const Result<UniqueFd> opened = open_regular_file(path);
   ASSERT_FALSE(opened) << path;
   EXPECT_EQ(opened.error().code, EINVAL);

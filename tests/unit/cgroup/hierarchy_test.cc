@@ -190,7 +190,7 @@ TEST(FindHierarchyTest, NamesTheOptionWhenTheGivenTreeIsNotThere) {
     ASSERT_FALSE(hierarchy) << row.given;
     EXPECT_EQ(hierarchy.error().code, row.code);
     EXPECT_THAT(hierarchy.error().attempted, HasSubstr(tree.path(row.given)));
-    EXPECT_THAT(hierarchy.error().remedy, HasSubstr("--path.cgroupfs"));
+    EXPECT_THAT(hierarchy.error().remedy.text(), HasSubstr("HostRoots"));
   }
 }
 

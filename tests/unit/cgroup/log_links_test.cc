@@ -380,7 +380,7 @@ TEST(LogLinksTest, SaysWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInASeco
   ASSERT_FALSE(updated);
   EXPECT_EQ(updated.error().code, ENOENT);
   EXPECT_EQ(updated.error().attempted, "read the directory '" + tree.path("links") + "'");
-  EXPECT_THAT(updated.error().remedy, HasSubstr("mount the node's /var/log/containers"));
+  EXPECT_THAT(updated.error().remedy.text(), HasSubstr("mount the node's /var/log/containers"));
 
   tree.write("links/" + link_of("web_shop_nginx", 1), "");
   EXPECT_THAT(outcome(links.update(kStart + 999ms)), HasSubstr("ENOENT"));
@@ -512,7 +512,7 @@ TEST(LogLinksTest, OutlivesALackOfDescriptors) {
     const Result<bool> updated = links.update(kStart + 60s);
     ASSERT_FALSE(updated);
     EXPECT_EQ(updated.error().code, EMFILE);
-    EXPECT_EQ(updated.error().remedy, "raise LimitNOFILE= in the unit");
+    EXPECT_EQ(updated.error().remedy, "raise " + ProgramTerm::kOpenFileLimit);
   }
 
   EXPECT_EQ(names_of(links, 1), "a/b/c");

@@ -193,7 +193,7 @@ TEST(BoundTest, IsExplainedInNumbers) {
 
   EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 500)),
             "count more than 12 of 500 cgroups: all take 7142 file descriptors, and 320 are "
-            "allowed. Remedy: raise LimitNOFILE= in the unit, or ulimit -n, or select fewer in "
+            "allowed. Remedy: raise RLIMIT_NOFILE, or ulimit -n, or select fewer in "
             "cgroups.include");
   EXPECT_EQ(
       describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),

@@ -921,7 +921,7 @@ TEST_F(FileMistakesTest, AMissingFileIsNamed) {
   EXPECT_THAT(messages(loaded),
               ElementsAre("read the configuration '" + path +
                           "': No such file or directory (ENOENT). Remedy: create the file, or "
-                          "name another one with --config.file"));
+                          "name another one with the configuration file"));
   EXPECT_EQ(loaded.mistakes[0].code, ENOENT);
 }
 
@@ -940,7 +940,7 @@ TEST_F(FileMistakesTest, AFileUsedAsADirectoryIsNamed) {
   EXPECT_THAT(messages(load_file(path)),
               ElementsAre("read the configuration '" + path +
                           "': Not a directory (ENOTDIR). Remedy: a part of this path is a file; "
-                          "correct --config.file"));
+                          "correct the configuration file"));
 }
 
 TEST_F(FileMistakesTest, AFileOf10MegabytesIsTooLarge) {

@@ -880,7 +880,7 @@ TEST(WebConfigFileTest, ThatIsMissingIsNamedWithItsOption) {
   EXPECT_THAT(messages(loaded),
               ElementsAre("read the web configuration '" + path +
                           "': No such file or directory (ENOENT). Remedy: create the file, or name "
-                          "another one with --web.config.file"));
+                          "another one with the web configuration file"));
   EXPECT_EQ(loaded.mistakes[0].code, ENOENT);
 }
 

@@ -406,7 +406,7 @@ TEST(EventResolverTest, RefusesModifiersThatWouldNotDoWhatTheySay) {
     ASSERT_FALSE(event) << text;
     EXPECT_TRUE(event.error().on_every_machine) << text;
     EXPECT_EQ(event.error().error.code, 0);
-    EXPECT_THAT(event.error().error.remedy, ::testing::StartsWith("write '"));
+    EXPECT_THAT(event.error().error.remedy.text(), ::testing::StartsWith("write '"));
   }
 }
 
@@ -425,7 +425,7 @@ TEST(EventResolverTest, SuggestsTheNearestNameForOneThatIsNotKnown) {
     const char* attempted;
     const char* remedy;
   };
-  const std::string list = "see 'perf_event_exporter list'; an event of one PMU is written pmu/";
+  const std::string list = "see list_events(); an event of one PMU is written pmu/";
   const std::string list_xyzzy = list + "xyzzy/";
   const Row rows[] = {
       {"cycels", "there is no event 'cycels'", "did you mean 'cycles'?"},
@@ -441,7 +441,7 @@ TEST(EventResolverTest, SuggestsTheNearestNameForOneThatIsNotKnown) {
 
     ASSERT_FALSE(event) << row.text;
     EXPECT_TRUE(event.error().on_every_machine);
-    EXPECT_EQ(event.error().error, (Error{0, row.attempted, row.remedy}));
+    EXPECT_EQ(describe(event.error().error), describe(Error{0, row.attempted, row.remedy}));
   }
 }
 
@@ -609,7 +609,7 @@ TEST(EventResolverTest, SaysWhatAKernelWithoutPerfEventsLacks) {
   const Resolved event = resolve(resolver_below(tree.root()), "msr/tsc/");
 
   ASSERT_FALSE(event);
-  EXPECT_THAT(event.error().error.remedy, HasSubstr("CONFIG_PERF_EVENTS"));
+  EXPECT_THAT(event.error().error.remedy.text(), HasSubstr("CONFIG_PERF_EVENTS"));
 }
 
 TEST(EventResolverTest, FailsWhereThePmusCannotBeRead) {

@@ -233,7 +233,7 @@ TEST(SymbolOffsetTest, SaysThatAFileIsStripped) {
   const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "main");
 
   ASSERT_FALSE(offset);
-  EXPECT_THAT(offset.error().remedy, HasSubstr("stripped"));
+  EXPECT_THAT(offset.error().remedy.text(), HasSubstr("stripped"));
 }
 
 TEST(SymbolOffsetTest, FailsWithTheErrnoOfWhatIsNoProgram) {
@@ -404,7 +404,7 @@ TEST(SymbolOffsetTest, RefusesTablesThatAreLargerThanThoseOfAnyProgram) {
     const Result<std::uint64_t> offset = symbol_offset(file, "main");
     ASSERT_FALSE(offset);
     EXPECT_EQ(offset.error().code, EFBIG);
-    EXPECT_THAT(offset.error().remedy, HasSubstr("0x"));
+    EXPECT_THAT(offset.error().remedy.text(), HasSubstr("0x"));
   }
 }
 

@@ -109,7 +109,7 @@ TEST(ReadMountsTest, NamesTheOptionToSetWhenThereIsNoTable) {
   ASSERT_FALSE(mounts);
   EXPECT_EQ(mounts.error().code, ENOENT);
   EXPECT_THAT(mounts.error().attempted, HasSubstr(tree.path("proc/self/mountinfo")));
-  EXPECT_THAT(mounts.error().remedy, HasSubstr("--path.procfs"));
+  EXPECT_THAT(mounts.error().remedy.text(), HasSubstr("HostRoots"));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(OnlineCpusTest, NameTheOptionToSetWhenTheFileIsNotThere) {
   ASSERT_FALSE(cpus);
   EXPECT_EQ(cpus.error().code, ENOENT);
   EXPECT_THAT(cpus.error().attempted, HasSubstr(tree.path("sys/devices/system/cpu/online")));
-  EXPECT_THAT(cpus.error().remedy, HasSubstr("--path.sysfs"));
+  EXPECT_THAT(cpus.error().remedy.text(), HasSubstr("HostRoots"));
 }
 
 TEST(OnlineCpusTest, AreNotWaitedForWhereAFifoIsInThePlaceOfTheFile) {
@@ -60,7 +60,7 @@ TEST(OnlineCpusTest, AreNeverNoneAndNeverGuessed) {
 
     ASSERT_FALSE(cpus) << "'" << content << "'";
     EXPECT_EQ(cpus.error().code, EINVAL);
-    EXPECT_THAT(cpus.error().remedy, HasSubstr("--path.sysfs"));
+    EXPECT_THAT(cpus.error().remedy.text(), HasSubstr("HostRoots"));
   }
 }
 

@@ -96,7 +96,7 @@ TEST(FindTracingTest, NamesTheCapabilityWhenOnlyRootMayRead) {
   ASSERT_FALSE(tracing);
   EXPECT_EQ(tracing.error().code, EACCES);
   EXPECT_THAT(tracing.error().attempted, HasSubstr(tree.path("sys/kernel/tracing")));
-  EXPECT_THAT(tracing.error().remedy, HasSubstr("CAP_DAC_READ_SEARCH"));
+  EXPECT_THAT(tracing.error().remedy.text(), HasSubstr("CAP_DAC_READ_SEARCH"));
 }
 
 TEST(FindTracingTest, PrefersWhatCanBeReadToWhatComesFirst) {
@@ -143,7 +143,7 @@ TEST(TracepointIdTest, IsAbsentWithAnAdviceWhenNoNameIsNear) {
 
   ASSERT_FALSE(id);
   EXPECT_EQ(id.error().code, ENOENT);
-  EXPECT_THAT(id.error().remedy, HasSubstr("load the kernel module"));
+  EXPECT_THAT(id.error().remedy.text(), HasSubstr("load the kernel module"));
 }
 
 TEST(TracepointIdTest, IsNeverReadFromElsewhere) {
@@ -196,7 +196,7 @@ TEST(TracepointIdTest, TellsThatItMayNotBeRead) {
   ASSERT_FALSE(id);
   EXPECT_EQ(id.error().code, EACCES);
   EXPECT_THAT(id.error().attempted, HasSubstr("sched:sched_switch"));
-  EXPECT_THAT(id.error().remedy, HasSubstr("CAP_DAC_READ_SEARCH"));
+  EXPECT_THAT(id.error().remedy.text(), HasSubstr("CAP_DAC_READ_SEARCH"));
 }
 
 TEST(ListTracepointsTest, NamesEveryFolderWithANumberInOrder) {

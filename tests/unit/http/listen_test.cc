@@ -92,13 +92,13 @@ TEST(ListenTest, NamesThePortThatAnotherProgramHas) {
   EXPECT_EQ(complaint_about(address),
             "listen on " + address +
                 ": Address already in use (EADDRINUSE). Remedy: another program has this port: "
-                "choose another with --web.listen-address");
+                "choose another with the listen address");
 }
 
 TEST(ListenTest, NamesTheAddressThatThisMachineDoesNotHave) {
   EXPECT_EQ(complaint_about("192.0.2.1:0"),
             "listen on 192.0.2.1:0: Cannot assign requested address (EADDRNOTAVAIL). Remedy: this "
-            "machine does not have this address: choose one of its own with --web.listen-address");
+            "machine does not have this address: choose one of its own with the listen address");
 }
 
 TEST(ListenTest, NamesTheCapabilityThatALowPortNeeds) {
@@ -110,7 +110,7 @@ TEST(ListenTest, NamesTheCapabilityThatALowPortNeeds) {
   if (complaint == "none") GTEST_SKIP() << "low ports are free for all here: NOT tested";
   EXPECT_EQ(complaint,
             "listen on 127.0.0.1:1: Permission denied (EACCES). Remedy: ports below 1024 need "
-            "CAP_NET_BIND_SERVICE: choose a higher one with --web.listen-address");
+            "CAP_NET_BIND_SERVICE: choose a higher one with the listen address");
 }
 
 TEST(ListenTest, RefusesNamesThatDoNotResolve) {
@@ -119,7 +119,7 @@ TEST(ListenTest, RefusesNamesThatDoNotResolve) {
   const std::string complaint = complaint_about(address);
 
   EXPECT_TRUE(complaint.starts_with("listen on " + address + ": ")) << complaint;
-  EXPECT_TRUE(complaint.ends_with("in --web.listen-address")) << complaint;
+  EXPECT_TRUE(complaint.ends_with("in the listen address")) << complaint;
 }
 
 TEST(ListenTest, RefusesBadSpellings) {
@@ -154,7 +154,7 @@ TEST(ListenTest, RefusesBadSpellings) {
         complaint_about(spelling),
         "'" + spelling +
             "' is no listen address. Remedy: write host:port, :port, [IPv6]:port or unix:/path in "
-            "--web.listen-address, for example 127.0.0.1:10173");
+            "the listen address, for example 127.0.0.1:10173");
   }
 }
 
@@ -222,12 +222,12 @@ TEST(ListenTest, TellsWhatIsInTheWayOfASocketFile) {
 
   EXPECT_EQ(complaint_about("unix:" + tree.path("socket")),
             "listen on unix:" + tree.path("socket") + in_use +
-                "another program listens there: name another path in --web.listen-address");
+                "another program listens there: name another path in the listen address");
   for (const char* const name : {"file", "directory"}) {
     EXPECT_EQ(complaint_about("unix:" + tree.path(name)),
               "listen on unix:" + tree.path(name) + in_use +
                   "a file that is no socket is there: remove it, or name another path in "
-                  "--web.listen-address");
+                  "the listen address");
     EXPECT_TRUE(is_there(tree.path(name)));
   }
   EXPECT_TRUE(RawClient{tree.path("socket")}.is_connected());
@@ -242,7 +242,7 @@ TEST(ListenTest, RefusesPathsThatNoSocketCanHave) {
     EXPECT_EQ(complaint_about("unix:" + path),
               "'unix:" + path +
                   "' is no listen address. Remedy: write unix: and an absolute path of at most 107 "
-                  "bytes in --web.listen-address");
+                  "bytes in the listen address");
   }
   EXPECT_TRUE(complaint_about(missing).starts_with(
       "listen on " + missing + ": No such file or directory (ENOENT). Remedy: name a path"))

@@ -269,7 +269,7 @@ TEST(CounterGroupTest, SaysWhatFailedOnWhatAndWhatToDo) {
   EXPECT_EQ(group.error().event, 0u);
   EXPECT_EQ(describe(group.error().error),
             "open event 'cycles' for cgroup '/system.slice/web.service' on CPU 3: Permission "
-            "denied (EACCES). Remedy: grant CAP_PERFMON to the service, or set "
+            "denied (EACCES). Remedy: grant CAP_PERFMON to this program, or set "
             "kernel.perf_event_paranoid to 0 or lower; where it is 3 or more (Debian's default) "
             "set it to 2, as CAP_PERFMON alone is not enough there");
 }
@@ -281,7 +281,7 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
   const auto group = CounterGroup::open(kernel, Events{kTaskClock, kCycles}, {3, -1, {}}, {});
 
   ASSERT_FALSE(group);
-  EXPECT_THAT(group.error().error.remedy,
+  EXPECT_THAT(group.error().error.remedy.text(),
               StartsWith("none on this machine, which has no such hardware counter"));
 }
 

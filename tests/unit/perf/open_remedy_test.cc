@@ -52,12 +52,12 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {EINVAL, software, "combination of event and modifiers"},
       {EINVAL, filtered, "the filter"},
       {EACCES, filtered, "CAP_PERFMON"},
-      {EMFILE, software, "LimitNOFILE="},
+      {EMFILE, software, "RLIMIT_NOFILE"},
       {ENFILE, software, "fs.file-max"},
       {ENODEV, software, "offline"},
       {EBUSY, hardware, "exclusively"},
       {ENOSPC, hardware, "slots"},
-      {EBADF, software_in_cgroup, "--path.cgroupfs"},
+      {EBADF, software_in_cgroup, "HostRoots"},
       {ENOMEM, software, "memory"},
       {E2BIG, with_config3, "Linux 6.3"},
       {E2BIG, hardware, "fewer events in one group"},
@@ -67,7 +67,7 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   };
 
   for (const Row& row : rows) {
-    EXPECT_THAT(std::string(open_remedy(row.code, row.asked)), HasSubstr(row.part));
+    EXPECT_THAT(open_remedy(row.code, row.asked).text(), HasSubstr(row.part));
   }
 }
 

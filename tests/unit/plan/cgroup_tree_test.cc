@@ -43,7 +43,7 @@ TEST_F(CgroupTreeTest, IsRefusedWhereItIsNoCgroupFileSystem) {
   EXPECT_EQ(refused.error().attempted,
             "count cgroups in '" + host_.path("cg") + "': it is not in a cgroup file system");
   EXPECT_EQ(refused.error().remedy,
-            "set --path.cgroupfs to '/sys/fs/cgroup/unified', or leave it out");
+            "set " + ProgramTerm::kCgroupfs + " to '/sys/fs/cgroup/unified', or leave it out");
 }
 
 TEST_F(CgroupTreeTest, IsRefusedWhereTheHierarchyIsThatOfOtherControllers) {
@@ -65,7 +65,7 @@ TEST_F(CgroupTreeTest, WithoutAnyHierarchyNamesNoneToBeUsed) {
   host_.write("proc/self/mountinfo", "");
   kernel_.refuse("cpu0 / dummy", EBADF);
 
-  EXPECT_THAT(checked().error().remedy, HasSubstr("mount cgroup2"));
+  EXPECT_THAT(checked().error().remedy.text(), HasSubstr("mount cgroup2"));
 }
 
 TEST(TreeLimitsTest, AreTheDirectoriesOfTheConfigurationAndHalfOfTheInotifyWatchesOfAUser) {

@@ -330,7 +330,7 @@ TEST(EventChoiceTest, TriesATracepointWithEachOfItsFilters) {
   EXPECT_TRUE(plan.events[0].available);
   EXPECT_FALSE(plan.events[1].available);
   EXPECT_EQ(plan.events[1].reason.code, EINVAL);
-  EXPECT_THAT(plan.events[1].reason.remedy, HasSubstr("filter"));
+  EXPECT_THAT(plan.events[1].reason.remedy.text(), HasSubstr("filter"));
 }
 
 TEST(EventChoiceTest, CountsNoUncoreEventByCgroup) {

@@ -1,0 +1,32 @@
+#include "daemon/cli/words.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+
+namespace pex::daemon {
+namespace {
+
+TEST(WordsTest, NameTheFlagsAndTheUnitOfTheExporter) {
+  const Error error{ENOENT, "read '/x'", "say with " + ProgramTerm::kSysfs + " where it is"};
+
+  EXPECT_EQ(worded(error),
+            "read '/x': No such file or directory (ENOENT). Remedy: say with --path.sysfs where "
+            "it is");
+  EXPECT_EQ(worded("raise " + ProgramTerm::kOpenFileLimit), "raise LimitNOFILE= in the unit");
+}
+
+TEST(WordsTest, AreOtherOnesForEachTerm) {
+  constexpr int kTerms = static_cast<int>(ProgramTerm::kAdminRegained) + 1;  // it is the last
+  std::set<std::string_view> words;
+
+  for (int term = 0; term < kTerms; ++term) {
+    words.insert(program_words(static_cast<ProgramTerm>(term)));
+  }
+
+  EXPECT_EQ(words.size(), kTerms);
+}
+
+}  // namespace
+}  // namespace pex::daemon
