@@ -1,0 +1,47 @@
+"""Each header of the installed library can be used: it needs no header that is not installed."""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+import packages
+from packages import run
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+LIST = "public_headers of lib/CMakeLists.txt"
+
+
+class HeadersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        prefix = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="pex-headers-"))
+        run("cmake", "--install", packages.arguments[0], "--prefix", prefix, "--component",
+            "development")
+        cls.top = pathlib.Path(prefix, "include/perf_event_exporter")
+        cls.headers = sorted(str(path.relative_to(cls.top)) for path in cls.top.rglob("*.h"))
+
+    def test_what_a_header_includes_is_installed(self):
+        self.assertTrue(self.headers)
+        for header in self.headers:
+            for needed in INCLUDE.findall((self.top / header).read_text(encoding="utf-8")):
+                with self.subTest(header=header, needs=needed):
+                    self.assertIn(needed, self.headers, f"add it to {LIST}")
+
+    def compile_alone(self, header):
+        run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", self.top,
+            "-x", "c++", "-", input=f'#include "{header}"\n')
+
+    @packages.needs("c++")
+    def test_each_header_compiles_alone(self):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            compiled = {header: pool.submit(self.compile_alone, header) for header in self.headers}
+        for header, outcome in compiled.items():
+            with self.subTest(header):
+                outcome.result()
+
+
+if __name__ == "__main__":
+    packages.main("BUILD_DIR")
