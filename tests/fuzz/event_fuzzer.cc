@@ -19,7 +19,7 @@ bool is_printable(std::string_view text) {
   return true;
 }
 
-void require_that_it_points(const events::SyntaxError& error, std::string_view text) {
+void require_that_it_points(const pex::events::SyntaxError& error, std::string_view text) {
   require(error.at.characters <= text.size());
   require(!error.what.empty() && !error.remedy.empty());
   require(is_printable(error.what));
@@ -33,17 +33,17 @@ void require_that_it_points(const events::SyntaxError& error, std::string_view t
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
 
-  const auto parsed = events::parse_events(text);
+  const auto parsed = pex::events::parse_events(text);
 
   if (!parsed) {
     require_that_it_points(parsed.error(), text);
     return 0;
   }
   require(!parsed->events.empty());
-  for (const events::ParsedEvent& event : parsed->events) {
-    const auto again = events::parse_events(events::spelling(event));
+  for (const pex::events::ParsedEvent& event : parsed->events) {
+    const auto again = pex::events::parse_events(pex::events::spelling(event));
     require(again.has_value());
-    require(*again == events::ParsedEvents{{event}, false});
+    require(*again == pex::events::ParsedEvents{{event}, false});
   }
   return 0;
 }
