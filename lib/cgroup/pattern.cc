@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace pex::cgroup {
 namespace {
 
 constexpr std::string_view kExpressionMark = "re:";
-constexpr std::string_view kAllBelow = "/**";
+constexpr std::string_view kAnyComponents = "**";
 
 /// For the compiled program and the states met while matching. Beyond it compilation fails, and
 /// matching becomes slower, but stays linear.
@@ -45,8 +48,8 @@ constexpr ExpressionRemedy kExpressionRemedies[] = {
 };
 
 std::string remedy_for(re2::RE2::ErrorCode code) {
-  for (const ExpressionRemedy& row : kExpressionRemedies) {
-    if (row.code == code) return std::string(row.remedy);
+  for (const ExpressionRemedy& entry : kExpressionRemedies) {
+    if (entry.code == code) return std::string(entry.remedy);
   }
   return "see the syntax of RE2";
 }
@@ -69,40 +72,128 @@ re2::RE2::Options options() {
 
 re2::StringPiece piece(std::string_view text) { return {text.data(), text.size()}; }
 
-/// `path` with each byte that is not UTF-8, which RE2 would match with nothing, as one character:
-/// ASCII's SUB, which stands for a wrong one. All bytes stay where they are.
-std::string as_characters(std::string_view path) {
-  constexpr char kSubstitute = '\x1a';
-  std::string text(path);
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t bytes = first_character(path.substr(at)).bytes;
-    if (bytes == 0) text[at] = kSubstitute;
-    at += std::max<std::size_t>(bytes, 1);
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// A path as RE2 can match it: a byte that is not UTF-8, which RE2 would match with nothing, is
+/// replaced by one character, ASCII's SUB. All bytes stay where they are.
+class Subject {
+ public:
+  explicit Subject(std::string_view path) : text_(path) {
+    if (is_ascii(path)) return;
+    constexpr char kSubstitute = '\x1a';
+    replaced_ = path;
+    for (std::size_t at = 0; at < path.size();) {
+      const std::size_t bytes = first_character(path.substr(at)).bytes;
+      if (bytes == 0) replaced_[at] = kSubstitute;
+      at += std::max<std::size_t>(bytes, 1);
+    }
+    text_ = replaced_;
   }
-  return text;
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string replaced_;
+  std::string_view text_;
+};
+
+bool matches(const re2::RE2& expression, re2::RE2::Anchor anchor, std::string_view path) {
+  const Subject subject{path};
+  return expression.Match(piece(subject.text()), 0, path.size(), anchor, nullptr, 0);
 }
 
 std::string with_slash(std::string_view path) {
   return std::string(path) + (path.ends_with('/') ? "" : "/");
 }
 
+/// What one component of a glob means as an expression.
+std::string component_expression(std::string_view glob) {
+  if (glob.find_first_not_of('*') == glob.npos) return "[^/]+";  // no component is empty
+  std::string expression;
+  while (!glob.empty()) {
+    const std::size_t literal = std::min(glob.find_first_of("*?"), glob.size());
+    expression += re2::RE2::QuoteMeta(piece(glob.substr(0, literal)));
+    glob.remove_prefix(literal);
+    if (glob.empty()) break;
+    expression += glob.front() == '*' ? "[^/]*" : "[^/]";
+    const std::size_t rest = glob.front() == '*' ? glob.find_first_not_of('*') : 1;
+    glob.remove_prefix(std::min(rest, glob.size()));
+  }
+  return expression;
+}
+
+/// The paths that a glob matches, from their beginning as far as that decides. As no component is
+/// empty, "/.*" is any number of them.
+std::string whole_expression(std::span<const std::string_view> glob) {
+  std::string expression = "^";
+  for (std::size_t i = 0; i < glob.size(); ++i) {
+    if (glob[i] != kAnyComponents) {
+      expression += "/" + component_expression(glob[i]);
+    } else if (i + 1 < glob.size()) {
+      expression += "(?:/.*)?";
+    } else {
+      return expression + "/.";
+    }
+  }
+  return expression + R"(\z)";
+}
+
+/// The paths below which a glob may match something: those that its first components match, fewer
+/// than it has, and all that a "**" may stand for. "/a/*/b" gives "^/(?:\z|a(?:\z|/[^/]+\z))".
+std::string above_expression(std::span<const std::string_view> glob) {
+  std::string expression = "^/";
+  std::string end;
+  for (std::size_t i = 0; i + 1 < glob.size() && glob[i] != kAnyComponents; ++i) {
+    expression += (i == 0 ? R"((?:\z|)" : R"((?:\z|/)") + component_expression(glob[i]);
+    end += ')';
+  }
+  const bool is_root = end.empty();
+  const bool any_follow = std::find(glob.begin(), glob.end(), kAnyComponents) != glob.end();
+  if (!any_follow) return expression + R"(\z)" + end;
+  return is_root ? expression : expression + R"((?:\z|/))" + end;
+}
+
 }  // namespace
 
-struct Pattern::Expression {
-  explicit Expression(std::string_view text) : compiled(piece(text), options()) {
-    is_bounded = compiled.ok() && compiled.PossibleMatchRange(&first, &last, kMaxKnown);
+/// What a pattern is compiled to.
+struct Pattern::Compiled {
+  explicit Compiled(std::string_view expression)
+      : whole(piece(expression), options()), anchor(re2::RE2::ANCHOR_BOTH) {
+    is_bounded = whole.ok() && whole.PossibleMatchRange(&first, &last, kMaxKnown);
+  }
+
+  explicit Compiled(std::span<const std::string_view> glob)
+      : whole(whole_expression(glob), options()),
+        anchor(re2::RE2::ANCHOR_START),
+        above(std::make_unique<re2::RE2>(above_expression(glob), options())),
+        ends_with_any(glob.back() == kAnyComponents) {}
+
+  const re2::RE2* failed() const {
+    if (!whole.ok()) return &whole;
+    return above && !above->ok() ? above.get() : nullptr;
   }
 
   bool may_match_below(std::string_view path) const {
+    if (above) return cgroup::matches(*above, anchor, path);
     if (!is_bounded) return true;
-    const std::string start = with_slash(as_characters(path));
+    const std::string start = with_slash(Subject{path}.text());
     return last > start && first.compare(0, start.size(), start) <= 0;
   }
 
-  re2::RE2 compiled;
-  bool is_bounded = false;
-  std::string first;  ///< no match is less than this, as bytes
-  std::string last;   ///< or greater than this
+  bool matches(std::string_view path) const { return cgroup::matches(whole, anchor, path); }
+
+  re2::RE2 whole;
+  re2::RE2::Anchor anchor;          ///< a glob's expressions say where the path has to end
+  std::unique_ptr<re2::RE2> above;  ///< of a glob: what has something below that may match
+  bool ends_with_any = false;       ///< a glob that ends with "/**"
+  bool is_bounded = false;          ///< of an expression, as are the next two
+  std::string first;                ///< no match is less than this, as bytes
+  std::string last;                 ///< or greater than this
 };
 
 Result<Pattern> Pattern::parse(std::string_view text) {
@@ -117,24 +208,22 @@ Result<Pattern> Pattern::parse_glob(std::string_view text) {
     return Error{0, "matches no path, as no name between slashes is empty",
                  "remove the '/' that is too many"};
   }
-  Pattern pattern(text);
-  pattern.glob_.emplace(pattern.text_);
-  if (text.ends_with(kAllBelow)) {
-    text.remove_suffix(kAllBelow.size());
-    pattern.tops_.emplace(std::string(text));
+  auto compiled = text == "/" ? std::make_shared<const Compiled>(text)
+                              : std::make_shared<const Compiled>(split(text.substr(1), '/'));
+  if (const re2::RE2* failed = compiled->failed()) {
+    return Error{0, "cannot be compiled: " + message_of(*failed), "write a shorter one, in UTF-8"};
   }
-  return pattern;
+  return Pattern{text, std::move(compiled)};
 }
 
 Result<Pattern> Pattern::parse_expression(std::string_view text) {
-  const auto expression = std::make_shared<const Expression>(text.substr(kExpressionMark.size()));
-  const re2::RE2& compiled = expression->compiled;
-  if (!compiled.ok()) {
-    return Error{0, "is not a regular expression: " + message_of(compiled),
-                 remedy_for(compiled.error_code())};
+  auto compiled = std::make_shared<const Compiled>(text.substr(kExpressionMark.size()));
+  const re2::RE2& whole = compiled->whole;
+  if (!whole.ok()) {
+    return Error{0, "is not a regular expression: " + message_of(whole),
+                 remedy_for(whole.error_code())};
   }
-  Pattern pattern(text);
-  pattern.expression_ = expression;
+  Pattern pattern{text, std::move(compiled)};
   if (!pattern.may_match_below("/") && !pattern.matches("/")) {
     return Error{0, "matches no path, as each starts with '/'",
                  "start it with '/', or with '.*/' for any depth"};
@@ -142,40 +231,34 @@ Result<Pattern> Pattern::parse_expression(std::string_view text) {
   return pattern;
 }
 
-bool Pattern::matches(std::string_view path) const {
-  if (glob_) return glob_->matches(path);
-  return re2::RE2::FullMatch(as_characters(path), expression_->compiled);
-}
+bool Pattern::matches(std::string_view path) const { return compiled_->matches(path); }
 
 bool Pattern::may_match_below(std::string_view path) const {
-  return glob_ ? glob_->may_match_below(path) : expression_->may_match_below(path);
+  return compiled_->may_match_below(path);
 }
 
+/// What "/a/**" matches of the children of a directory, it matches of everything below it.
 bool Pattern::matches_all_below(std::string_view path) const {
-  return tops_ && (tops_->matches(path) || glob_->matches(path));
+  return compiled_->ends_with_any && matches(with_slash(path) + "child");
 }
 
 std::optional<std::vector<std::string>> Pattern::capture(std::string_view path) const {
-  if (glob_) {
-    if (!glob_->matches(path)) return {};
-    return std::vector{std::string(path)};
-  }
-  const std::string text = as_characters(path);
+  if (!matches(path)) return {};
+  if (groups() == 0) return std::vector{std::string(path)};
+  const Subject subject{path};
   std::vector<re2::StringPiece> found(groups() + 1);
-  if (!expression_->compiled.Match(text, 0, text.size(), re2::RE2::ANCHOR_BOTH, found.data(),
-                                   static_cast<int>(found.size()))) {
-    return {};
-  }
+  compiled_->whole.Match(piece(subject.text()), 0, path.size(), compiled_->anchor, found.data(),
+                         static_cast<int>(found.size()));
   std::vector<std::string> captured;
   for (const re2::StringPiece& group : found) {
-    const std::size_t start = group.empty() ? 0 : group.data() - text.data();
+    const std::size_t start = group.empty() ? 0 : group.data() - subject.text().data();
     captured.emplace_back(path.substr(start, group.size()));  // the bytes as they are
   }
   return captured;
 }
 
 std::size_t Pattern::groups() const {
-  return glob_ ? 0 : static_cast<std::size_t>(expression_->compiled.NumberOfCapturingGroups());
+  return static_cast<std::size_t>(compiled_->whole.NumberOfCapturingGroups());
 }
 
 }  // namespace pex::cgroup

@@ -5,20 +5,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/glob.h"
 
 namespace pex::cgroup {
 
-/// What paths of cgroups below their mount, "/system.slice/cron.service", are compared with. Either
-/// a glob (glob.h), or after "re:" a regular expression in the syntax of RE2, which has to match
-/// the whole path: "re:/system\.slice/(web|db)-.+\.service". To an expression a path is UTF-8; each
-/// byte that is not part of it is one character, which '.' matches and no letter does. '.' matches
-/// '/' as well.
+/// A pattern for paths of cgroups below their mount, such as "/system.slice/cron.service". It has
+/// to match the whole path. Without a prefix it is a glob:
+///   *    any characters within one component       ?   one character within a component
+///   **   as a whole component: any number of components; at the end at least one
+/// After "re:" it is a regular expression in the syntax of RE2:
+/// "re:/system\.slice/(web|db)-.+\.service". There '.' matches '/' as well.
 ///
-/// An expression takes time linear in the length of the path. Copies share it.
+/// Paths are matched as UTF-8. A byte that is not part of a UTF-8 character is one character, which
+/// '?' and '.' match and no letter does.
+///
+/// Matching takes time linear in the length of the path. Copies share the compiled expressions.
 class Pattern {
  public:
   /// The Error says what is wrong with the text and what to do, without naming the text. A pattern
@@ -28,12 +32,12 @@ class Pattern {
   /// Here as below, `path` starts with '/' and does not end with it, except for the root.
   bool matches(std::string_view path) const;
 
-  /// False when nothing below `path` can match, so that it need not be watched. Of an expression
-  /// this is known by the first and the last text it matches: nothing below "/b" with "re:/a/.*",
-  /// but with "re:/(a|c)/.*" there may be, and with "re:.*/a" everywhere.
+  /// False when nothing below `path` can match, so that it need not be watched. For a glob this is
+  /// exact. For an expression it follows from the first and the last text that match: nothing below
+  /// "/b" matches "re:/a/.*", but below "/b" something may match "re:/(a|c)/.*".
   bool may_match_below(std::string_view path) const;
 
-  /// True when everything below `path` matches for certain: known of globs that end with "/**".
+  /// True when everything below `path` matches for certain: known for globs that end with "/**".
   bool matches_all_below(std::string_view path) const;
 
   /// The path, then what each group in parentheses has matched; empty for one that took no part.
@@ -50,16 +54,15 @@ class Pattern {
   bool operator==(const Pattern& other) const { return text_ == other.text_; }
 
  private:
-  struct Expression;
+  struct Compiled;
 
-  explicit Pattern(std::string_view text) : text_(text) {}
+  Pattern(std::string_view text, std::shared_ptr<const Compiled> compiled)
+      : text_(text), compiled_(std::move(compiled)) {}
   static Result<Pattern> parse_glob(std::string_view text);
   static Result<Pattern> parse_expression(std::string_view text);
 
   std::string text_;
-  std::optional<Glob> glob_;                      ///< this or an expression
-  std::optional<Glob> tops_;                      ///< of a glob "X/**" the glob "X"
-  std::shared_ptr<const Expression> expression_;  ///< null where there is a glob
+  std::shared_ptr<const Compiled> compiled_;
 };
 
 }  // namespace pex::cgroup
