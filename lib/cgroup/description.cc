@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cgroup/naming.h"
+#include "cgroup/path_info.h"
 
 namespace pex::cgroup {
 namespace {
@@ -34,14 +34,14 @@ Result<bool> Describer::update(Clock::time_point now) {
 
 std::shared_ptr<const Description> Describer::describe(
     const std::string& path, const std::shared_ptr<const Description>& before) const {
-  const Naming naming = naming_of(path);
+  const PathInfo info = parse_path(path);
   Description now;
-  now.container_id = naming.container_id;
-  for (const NameLabel& row : kNameLabels) {
-    add(row.is_identity ? now.identity : now.information, row.label, naming.*row.part);
+  now.container_id = info.container_id;
+  for (const PathLabel& each : kPathLabels) {
+    add(each.is_identity ? now.identity : now.information, each.label, info.*each.field);
   }
   for (Label& label : rules_.labels_of(path)) now.identity.push_back(std::move(label));
-  if (const PodContainer* pod = pods_ ? pods_->find(naming.container_id) : nullptr) {
+  if (const PodContainer* pod = pods_ ? pods_->find(info.container_id) : nullptr) {
     add(now.information, "pod", pod->pod);
     add(now.information, "namespace", pod->namespace_);
     add(now.information, "container", pod->container);

@@ -21,8 +21,8 @@ struct Description {
   bool operator==(const Description&) const = default;
 };
 
-/// Describes cgroups by what their paths say (naming.h), by the operator's rules, and by the names
-/// that Kubernetes gives containers where `pods` tells them. Not thread-safe.
+/// Describes cgroups by what their paths say (path_info.h), by the operator's rules, and by the
+/// names that Kubernetes gives containers where `pods` tells them. Not thread-safe.
 class Describer {
  public:
   using Clock = std::chrono::steady_clock;

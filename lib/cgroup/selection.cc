@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cgroup/naming.h"
+#include "cgroup/path_info.h"
 
 namespace pex::cgroup {
 namespace {
@@ -16,7 +16,7 @@ bool any_matches(const std::vector<Pattern>& patterns, std::string_view path) {
 
 bool Selection::matches(std::string_view path) const {
   return !any_matches(exclude, path) && any_matches(include, path) &&
-         (helpers || !naming_of(path).is_helper);
+         (helpers || !parse_path(path).is_helper);
 }
 
 bool Selection::may_match_below(std::string_view path) const {

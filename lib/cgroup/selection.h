@@ -12,7 +12,7 @@ namespace pex::cgroup {
 struct Selection {
   std::vector<Pattern> include;
   std::vector<Pattern> exclude;
-  bool helpers = false;  ///< also those that only serve a container (naming.h, is_helper)
+  bool helpers = false;  ///< also those that only serve a container (path_info.h, is_helper)
   /// Of those that match only the innermost: one below which another matches is not wanted. Applied
   /// by Discovery, which sees all of them.
   bool leaves = true;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cgroup/naming.h"
+#include "cgroup/path_info.h"
 #include "yaml/mistakes.h"
 #include "yaml/plain_text.h"
 
@@ -15,7 +15,7 @@ namespace pex::plan {
 namespace {
 
 /// Labels that series have from us, from Kubernetes or from Prometheus, beside those that the path
-/// of a cgroup gives (cgroup/naming.h). One name cannot stand twice on a series.
+/// of a cgroup gives (cgroup/path_info.h). One name cannot stand twice on a series.
 constexpr std::string_view kOwnLabels[] = {
     "cgroup", "cpu",    "core", "die",       "package",   "node", "pmu",      "group",
     "event",  "domain", "pod",  "namespace", "container", "le",   "quantile",
@@ -23,8 +23,8 @@ constexpr std::string_view kOwnLabels[] = {
 
 bool is_ours(std::string_view label) {
   return std::find(std::begin(kOwnLabels), std::end(kOwnLabels), label) != std::end(kOwnLabels) ||
-         std::any_of(std::begin(cgroup::kNameLabels), std::end(cgroup::kNameLabels),
-                     [label](const cgroup::NameLabel& row) { return row.label == label; });
+         std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels),
+                     [label](const cgroup::PathLabel& each) { return each.label == label; });
 }
 
 /// `error` says of `text` what is wrong with it, and does not name it.

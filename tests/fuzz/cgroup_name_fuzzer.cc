@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "cgroup/naming.h"
+#include "cgroup/path_info.h"
 
 namespace {
 
-using pex::cgroup::Naming;
-using pex::cgroup::naming_of;
+using pex::cgroup::parse_path;
+using pex::cgroup::PathInfo;
 
 /// Not assert: it must hold in an optimized build too.
 void require(bool holds) {
@@ -42,46 +42,46 @@ bool occurs(std::string_view text, std::string_view path) {
   return path.find(text) != std::string_view::npos;
 }
 
-void require_that_ids_occur(const Naming& naming, std::string_view path) {
-  require(occurs(naming.container_id, path));
-  require(occurs(naming.uid, path));
-  require(occurs(naming.session, path));
-  require(occurs(naming.slurm_job, path));
-  require(occurs(naming.ecs_task.substr(0, 8), path));
-  require(occurs(naming.pod_uid.substr(0, 8), path));
+void require_that_ids_occur(const PathInfo& info, std::string_view path) {
+  require(occurs(info.container_id, path));
+  require(occurs(info.uid, path));
+  require(occurs(info.session, path));
+  require(occurs(info.slurm_job, path));
+  require(occurs(info.ecs_task.substr(0, 8), path));
+  require(occurs(info.pod_uid.substr(0, 8), path));
 }
 
-void require_that_parts_fit(const Naming& naming) {
-  require(naming.container_id.empty() || naming.container_id.size() >= 34);
-  require(naming.container_id.empty() || naming.machine.empty());
-  require(naming.pod_uid.empty() == naming.qos_class.empty());
-  require(naming.session.empty() || !naming.uid.empty());
-  require(naming.slurm_step.empty() || !naming.slurm_job.empty());
+void require_that_parts_fit(const PathInfo& info) {
+  require(info.container_id.empty() || info.container_id.size() >= 34);
+  require(info.container_id.empty() || info.machine.empty());
+  require(info.pod_uid.empty() == info.qos_class.empty());
+  require(info.session.empty() || !info.uid.empty());
+  require(info.slurm_step.empty() || !info.slurm_job.empty());
 }
 
-bool tells_of_workload(const Naming& naming) {
-  Naming units;
-  units.unit = naming.unit;
-  units.slice = naming.slice;
-  units.uid = naming.uid;
-  units.session = naming.session;
-  return naming != units;
+bool has_workload(const PathInfo& info) {
+  PathInfo units;
+  units.unit = info.unit;
+  units.slice = info.slice;
+  units.uid = info.uid;
+  units.session = info.session;
+  return info != units;
 }
 
 }  // namespace
 
-/// Any bytes have a naming whose ids are of the path; inside of a container it is the same, or that
-/// of the container.
+/// Any bytes have a PathInfo whose ids are of the path; inside of a container it is the same, or
+/// that of the container.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string path = path_of({reinterpret_cast<const char*>(data), size});
 
-  const Naming naming = naming_of(path);
+  const PathInfo info = parse_path(path);
 
-  require_that_ids_occur(naming, path);
-  require_that_parts_fit(naming);
-  require(naming_of(path + "/") == naming);
-  require(naming_of("//" + path) == naming);
-  const Naming nested = naming_of("/docker/" + std::string(kOuter) + "/below/" + path);
-  require(nested == naming || (nested.container_id == kOuter && !tells_of_workload(naming)));
+  require_that_ids_occur(info, path);
+  require_that_parts_fit(info);
+  require(parse_path(path + "/") == info);
+  require(parse_path("//" + path) == info);
+  const PathInfo nested = parse_path("/docker/" + std::string(kOuter) + "/below/" + path);
+  require(nested == info || (nested.container_id == kOuter && !has_workload(info)));
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "cgroup/naming.h"
+#include "cgroup/path_info.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -38,27 +38,27 @@ std::string expand(std::string text) {
   return text;
 }
 
-/// `container_id=... runtime=... helper`: what is not empty, in the order of kNameLabels.
-std::string told(const Naming& naming) {
+/// `container_id=... runtime=... helper`: what is not empty, in the order of kPathLabels.
+std::string text_of(const PathInfo& info) {
   std::string text;
   const auto append = [&text](std::string_view word) {
     if (!text.empty()) text += ' ';
     text += word;
   };
-  for (const NameLabel& each : kNameLabels) {
-    const std::string& value = naming.*each.part;
+  for (const PathLabel& each : kPathLabels) {
+    const std::string& value = info.*each.field;
     if (!value.empty()) append(std::string(each.label) + '=' + value);
   }
-  if (naming.is_helper) append("helper");
+  if (info.is_helper) append("helper");
   return text;
 }
 
-std::string told_by(std::string_view path) { return told(naming_of(path)); }
+std::string parsed(std::string_view path) { return text_of(parse_path(path)); }
 
 struct Layout {
   const char* name;
   const char* path;
-  const char* told;
+  const char* info;
 };
 
 std::ostream& operator<<(std::ostream& out, const Layout& layout) { return out << layout.path; }
@@ -332,65 +332,63 @@ const std::vector<Layout> kLayouts = {
 };
 // clang-format on
 
-class NamingLayout : public testing::TestWithParam<Layout> {};
+class PathLayout : public testing::TestWithParam<Layout> {};
 
-TEST_P(NamingLayout, IsRead) {
-  EXPECT_EQ(told_by(expand(GetParam().path)), expand(GetParam().told));
-}
+TEST_P(PathLayout, IsRead) { EXPECT_EQ(parsed(expand(GetParam().path)), expand(GetParam().info)); }
 
-INSTANTIATE_TEST_SUITE_P(, NamingLayout, testing::ValuesIn(kLayouts),
+INSTANTIATE_TEST_SUITE_P(, PathLayout, testing::ValuesIn(kLayouts),
                          [](const auto& layout) { return layout.param.name; });
 
-TEST(NamingTest, DecodesEscapesOfUnits) {
-  EXPECT_EQ(naming_of("/a\\x2db\\x2D.service").unit, "a-b-.service");
-  EXPECT_EQ(naming_of("/a\\x5cx2d.service").unit, "a\\x2d.service") << "once, not twice";
-  EXPECT_EQ(naming_of("/\\x0a\\xff.scope").unit, "\n\xFF.scope");
+TEST(PathInfoTest, DecodesEscapesOfUnits) {
+  EXPECT_EQ(parse_path("/a\\x2db\\x2D.service").unit, "a-b-.service");
+  EXPECT_EQ(parse_path("/a\\x5cx2d.service").unit, "a\\x2d.service") << "once, not twice";
+  EXPECT_EQ(parse_path("/\\x0a\\xff.scope").unit, "\n\xFF.scope");
 }
 
-TEST(NamingTest, LeavesWhatIsNoEscapeAsItIs) {
+TEST(PathInfoTest, LeavesWhatIsNoEscapeAsItIs) {
   for (const char* unit : {"a\\.service", "a\\x2.service", "a\\xzz.service", "a\\n.service"}) {
-    EXPECT_EQ(naming_of(unit).unit, unit);
+    EXPECT_EQ(parse_path(unit).unit, unit);
   }
-  EXPECT_EQ(naming_of("a\\x00.service").unit, "a\\x00.service") << "no name holds a byte 0";
+  EXPECT_EQ(parse_path("a\\x00.service").unit, "a\\x00.service") << "no name holds a byte 0";
 }
 
-TEST(NamingTest, TakesNamesThatAreNotText) {
+TEST(PathInfoTest, TakesNamesThatAreNotText) {
   const std::string name("a\xFF\xC3\0\x01\x7F\n\"b", 9);
 
-  EXPECT_EQ(naming_of("/system.slice/" + name + ".service").unit, name + ".service");
-  EXPECT_EQ(naming_of("/lxc.payload." + name).machine, name);
-  EXPECT_EQ(told_by("/" + name), "");
+  EXPECT_EQ(parse_path("/system.slice/" + name + ".service").unit, name + ".service");
+  EXPECT_EQ(parse_path("/lxc.payload." + name).machine, name);
+  EXPECT_EQ(parsed("/" + name), "");
 }
 
-TEST(NamingTest, IgnoresEmptyComponents) {
+TEST(PathInfoTest, IgnoresEmptyComponents) {
   const std::string path = expand("//kubepods///burstable//pod<uid>//<A>//");
 
-  EXPECT_EQ(naming_of(path), naming_of(expand("/kubepods/burstable/pod<uid>/<A>")));
+  EXPECT_EQ(parse_path(path), parse_path(expand("/kubepods/burstable/pod<uid>/<A>")));
 }
 
-TEST(NamingTest, DoesNotNeedASlashAtTheStart) {
-  EXPECT_EQ(naming_of(expand("docker/<A>")), naming_of(expand("/docker/<A>")));
+TEST(PathInfoTest, DoesNotNeedASlashAtTheStart) {
+  EXPECT_EQ(parse_path(expand("docker/<A>")), parse_path(expand("/docker/<A>")));
 }
 
-TEST(NamingTest, PublishesEveryPartAsOneLabel) {
-  Naming naming;
-  for (const NameLabel& each : kNameLabels) {
-    EXPECT_EQ(naming.*each.part, "") << each.label << " is the part of another label as well";
-    naming.*each.part = each.label;
+TEST(PathInfoTest, PublishesEveryFieldAsOneLabel) {
+  PathInfo info;
+  for (const PathLabel& each : kPathLabels) {
+    EXPECT_EQ(info.*each.field, "") << each.label << " is the field of another label as well";
+    info.*each.field = each.label;
   }
 
-  EXPECT_EQ(naming.container_id, "container_id");
-  EXPECT_EQ(naming.pod_uid, "pod_uid");
-  EXPECT_EQ(naming.qos_class, "qos_class");
-  EXPECT_EQ(naming.runtime, "runtime");
-  EXPECT_EQ(naming.unit, "unit");
-  EXPECT_EQ(naming.slice, "slice");
-  EXPECT_EQ(naming.machine, "machine");
-  EXPECT_EQ(naming.uid, "uid");
-  EXPECT_EQ(naming.session, "session");
-  EXPECT_EQ(naming.slurm_job, "slurm_job");
-  EXPECT_EQ(naming.slurm_step, "slurm_step");
-  EXPECT_EQ(naming.ecs_task, "ecs_task");
+  EXPECT_EQ(info.container_id, "container_id");
+  EXPECT_EQ(info.pod_uid, "pod_uid");
+  EXPECT_EQ(info.qos_class, "qos_class");
+  EXPECT_EQ(info.runtime, "runtime");
+  EXPECT_EQ(info.unit, "unit");
+  EXPECT_EQ(info.slice, "slice");
+  EXPECT_EQ(info.machine, "machine");
+  EXPECT_EQ(info.uid, "uid");
+  EXPECT_EQ(info.session, "session");
+  EXPECT_EQ(info.slurm_job, "slurm_job");
+  EXPECT_EQ(info.slurm_step, "slurm_step");
+  EXPECT_EQ(info.ecs_task, "ecs_task");
 }
 
 std::string repeated(std::string_view text, int times) {
@@ -400,55 +398,55 @@ std::string repeated(std::string_view text, int times) {
 }
 
 // With any step that is quadratic these would take minutes.
-TEST(NamingTest, TakesLinearTimeOnHostilePaths) {
+TEST(PathInfoTest, TakesLinearTimeOnHostilePaths) {
   constexpr int kTimes = 200'000;
   const auto start = std::chrono::steady_clock::now();
 
-  EXPECT_EQ(told_by(repeated("/", kTimes)), "");
-  EXPECT_EQ(told_by(repeated("/a", kTimes)), "");
-  EXPECT_EQ(told_by(repeated("lxc/", kTimes)), "runtime=lxc machine=lxc");
-  EXPECT_EQ(naming_of(repeated("\\x2d", kTimes) + ".slice").slice.size(), kTimes + 6U);
-  EXPECT_EQ(naming_of(repeated("kubepods-pod", kTimes) + ".slice").pod_uid, "");
-  EXPECT_EQ(naming_of(repeated("a.slice:", kTimes)).slice, "a.slice");
-  EXPECT_EQ(naming_of(repeated(expand("/docker/<A>"), kTimes / 10)).runtime, "docker");
+  EXPECT_EQ(parsed(repeated("/", kTimes)), "");
+  EXPECT_EQ(parsed(repeated("/a", kTimes)), "");
+  EXPECT_EQ(parsed(repeated("lxc/", kTimes)), "runtime=lxc machine=lxc");
+  EXPECT_EQ(parse_path(repeated("\\x2d", kTimes) + ".slice").slice.size(), kTimes + 6U);
+  EXPECT_EQ(parse_path(repeated("kubepods-pod", kTimes) + ".slice").pod_uid, "");
+  EXPECT_EQ(parse_path(repeated("a.slice:", kTimes)).slice, "a.slice");
+  EXPECT_EQ(parse_path(repeated(expand("/docker/<A>"), kTimes / 10)).runtime, "docker");
 
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
-bool tells_of_workload(const Naming& naming) {
-  Naming units;
-  units.unit = naming.unit;
-  units.slice = naming.slice;
-  units.uid = naming.uid;
-  units.session = naming.session;
-  return naming != units;
+bool has_workload(const PathInfo& info) {
+  PathInfo units;
+  units.unit = info.unit;
+  units.slice = info.slice;
+  units.uid = info.uid;
+  units.session = info.session;
+  return info != units;
 }
 
-TEST(NamingTest, IsTheSameBelowAnyDirectory) {
+TEST(PathInfoTest, IsTheSameBelowAnyDirectory) {
   for (const Layout& layout : kLayouts) {
     const std::string path = expand(layout.path);
-    EXPECT_EQ(told_by("/some/where" + path), told_by(path)) << path;
+    EXPECT_EQ(parsed("/some/where" + path), parsed(path)) << path;
   }
 }
 
-TEST(NamingTest, IsTheSameInsideOfAContainer) {
+TEST(PathInfoTest, IsTheSameInsideOfAContainer) {
   const std::string outer = expand("/system.slice/docker-<B>.scope");
   for (const Layout& layout : kLayouts) {
     const std::string path = expand(layout.path);
-    if (tells_of_workload(naming_of(path))) {
-      EXPECT_EQ(told_by(outer + path), told_by(path)) << path;
+    if (has_workload(parse_path(path))) {
+      EXPECT_EQ(parsed(outer + path), parsed(path)) << path;
     }
   }
 }
 
-TEST(NamingTest, TellsTheOuterContainerWithUnitsInsideOfIt) {
+TEST(PathInfoTest, KeepsTheOuterContainerForUnitsInsideOfIt) {
   const std::string outer = expand("/user.slice/user-7.slice/session-1.scope/docker/<B>");
   for (const Layout& layout : kLayouts) {
-    Naming expected = naming_of(expand(layout.path));
-    if (tells_of_workload(expected) || (expected.unit + expected.slice).empty()) continue;
+    PathInfo expected = parse_path(expand(layout.path));
+    if (has_workload(expected) || (expected.unit + expected.slice).empty()) continue;
     expected.container_id = expand("<B>");
     expected.runtime = "docker";
-    EXPECT_EQ(told_by(outer + expand(layout.path)), told(expected)) << layout.path;
+    EXPECT_EQ(parsed(outer + expand(layout.path)), text_of(expected)) << layout.path;
   }
 }
 
@@ -471,53 +469,53 @@ bool is_lower_hex(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-RC_GTEST_PROP(NamingProperty, AnIdIsFoundInThePath, ()) {
+RC_GTEST_PROP(PathInfoProperty, AnIdIsFoundInThePath, ()) {
   const std::string path = *rc::gen::exec(any_path);
 
-  const Naming naming = naming_of(path);
+  const PathInfo info = parse_path(path);
 
-  for (const std::string& id : {naming.container_id, naming.uid, naming.session, naming.slurm_job,
-                                naming.ecs_task.substr(0, 8), naming.pod_uid.substr(0, 8)}) {
+  for (const std::string& id : {info.container_id, info.uid, info.session, info.slurm_job,
+                                info.ecs_task.substr(0, 8), info.pod_uid.substr(0, 8)}) {
     RC_ASSERT(path.find(id) != std::string::npos);
   }
-  RC_ASSERT(naming.container_id.empty() || naming.container_id.size() >= 34);
-  RC_ASSERT(is_lower_hex(naming.container_id.substr(0, 32)));
+  RC_ASSERT(info.container_id.empty() || info.container_id.size() >= 34);
+  RC_ASSERT(is_lower_hex(info.container_id.substr(0, 32)));
 }
 
-RC_GTEST_PROP(NamingProperty, PartsComeTogether, ()) {
-  const Naming naming = naming_of(*rc::gen::exec(any_path));
+RC_GTEST_PROP(PathInfoProperty, PartsComeTogether, ()) {
+  const PathInfo info = parse_path(*rc::gen::exec(any_path));
 
-  RC_ASSERT(naming.pod_uid.empty() == naming.qos_class.empty());
-  RC_ASSERT(naming.slurm_step.empty() || !naming.slurm_job.empty());
-  RC_ASSERT(naming.session.empty() || !naming.uid.empty());
-  RC_ASSERT(naming.container_id.empty() || naming.machine.empty());
+  RC_ASSERT(info.pod_uid.empty() == info.qos_class.empty());
+  RC_ASSERT(info.slurm_step.empty() || !info.slurm_job.empty());
+  RC_ASSERT(info.session.empty() || !info.uid.empty());
+  RC_ASSERT(info.container_id.empty() || info.machine.empty());
 }
 
-RC_GTEST_PROP(NamingProperty, NothingIsLongerThanThePath, ()) {
+RC_GTEST_PROP(PathInfoProperty, NothingIsLongerThanThePath, ()) {
   const std::string path = *rc::gen::exec(any_path);
 
-  const Naming naming = naming_of(path);
+  const PathInfo info = parse_path(path);
 
-  for (const NameLabel& each : kNameLabels) {
-    if (each.part == &Naming::runtime || each.part == &Naming::qos_class) continue;
-    RC_ASSERT((naming.*each.part).size() <= path.size());
+  for (const PathLabel& each : kPathLabels) {
+    if (each.field == &PathInfo::runtime || each.field == &PathInfo::qos_class) continue;
+    RC_ASSERT((info.*each.field).size() <= path.size());
   }
 }
 
-RC_GTEST_PROP(NamingProperty, AnOuterContainerIsForgottenOrTold, ()) {
+RC_GTEST_PROP(PathInfoProperty, AnOuterContainerIsForgottenOrKept, ()) {
   const std::string path = *rc::gen::exec(any_path);
   const std::string outer = expand("<B>");
 
-  const Naming nested = naming_of("/docker/" + outer + "/below/" + path);
+  const PathInfo nested = parse_path("/docker/" + outer + "/below/" + path);
 
-  const Naming alone = naming_of(path);
-  RC_ASSERT(nested == alone || (nested.container_id == outer && !tells_of_workload(alone)));
+  const PathInfo alone = parse_path(path);
+  RC_ASSERT(nested == alone || (nested.container_id == outer && !has_workload(alone)));
 }
 
-RC_GTEST_PROP(NamingProperty, ALaterSlashChangesNothing, ()) {
+RC_GTEST_PROP(PathInfoProperty, ALaterSlashChangesNothing, ()) {
   const std::string path = *rc::gen::exec(any_path);
 
-  RC_ASSERT(naming_of(path + "/") == naming_of(path));
+  RC_ASSERT(parse_path(path + "/") == parse_path(path));
 }
 
 }  // namespace

@@ -1,0 +1,153 @@
+#include "cgroup/path_info.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cgroup/naming_rules.h"
+#include "cgroup/systemd_escape.h"
+
+namespace pex::cgroup {
+namespace {
+
+constexpr std::string_view kSlice = ".slice";
+/// The other units that have processes, and so cgroups: systemd.resource-control(5).
+constexpr std::string_view kUnits[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+
+using Fields = std::span<std::string PathInfo::*const>;
+/// Fields that the nearest service manager decides: the host's, a user's, a container's.
+constexpr std::string PathInfo::*kUnitFields[] = {&PathInfo::unit, &PathInfo::slice, &PathInfo::uid,
+                                                  &PathInfo::session};
+constexpr std::string PathInfo::*kWorkloadFields[] = {
+    &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
+    &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
+
+/// From where `own` starts in the name of a slice, which starts with those of the slices it is in
+/// (systemd.slice(5)): "kubelet-kubepods-pod1" in a kubelet with a --cgroup-root of its own.
+std::string_view without_outer_slices(std::string_view name, std::string_view own) {
+  const std::size_t at = name.rfind(own);
+  const bool starts_there = at != std::string_view::npos && (at == 0 || name[at - 1] == '-');
+  return starts_there ? name.substr(at) : name;
+}
+
+std::optional<ParsedName> parse_name(const NamingRule& rule, std::string_view component) {
+  if (!component.ends_with(rule.suffix)) return {};
+  component.remove_suffix(rule.suffix.size());
+  if (rule.suffix == kSlice) component = without_outer_slices(component, rule.prefix);
+  if (!component.starts_with(rule.prefix)) return {};
+  return rule.name(component.substr(rule.prefix.size()));
+}
+
+struct Match {
+  const NamingRule* rule;
+  ParsedName name;
+};
+
+std::optional<Match> first_match(Place above, std::string_view component) {
+  for (const NamingRule& rule : naming_rules()) {
+    if (rule.above != above) continue;
+    if (std::optional<ParsedName> name = parse_name(rule, component)) {
+      return Match{&rule, *std::move(name)};
+    }
+  }
+  return {};
+}
+
+std::optional<Match> match(Place above, std::string_view component) {
+  std::optional<Match> found = first_match(above, component);
+  return found || above == Place::kAny ? found : first_match(Place::kAny, component);
+}
+
+/// Goes down a path, from component to component.
+class PathParser {
+ public:
+  void enter(std::string_view component);
+  PathInfo info() && { return std::move(info_); }
+
+ private:
+  void begin(Begins what);
+  void set_unit(std::string_view component);
+  void apply(const Match& match);
+  void leave_outer_units();
+  void clear(Fields fields);
+
+  PathInfo info_;
+  Place place_ = Place::kAny;
+  bool is_in_container_ = false;
+  bool are_units_outer_ = false;  ///< known from around the container; none inside of it yet
+};
+
+void PathParser::enter(std::string_view component) {
+  const std::optional<Match> found = match(place_, component);
+  if (found) begin(found->rule->begins);
+  set_unit(component);
+  if (found) apply(*found);
+  place_ = found ? found->rule->place : Place::kAny;
+}
+
+void PathParser::begin(Begins what) {
+  if (what == Begins::kNothing) return;
+  leave_outer_units();
+  if (is_in_container_) clear(kWorkloadFields);
+  info_.runtime.clear();
+  info_.is_helper = false;
+  is_in_container_ = what == Begins::kContainer;
+}
+
+/// Inside of a container a unit, or another container, is not one of the units around it.
+void PathParser::leave_outer_units() {
+  if (are_units_outer_) clear(kUnitFields);
+  are_units_outer_ = false;
+}
+
+void PathParser::set_unit(std::string_view component) {
+  const auto has_suffix = [component](std::string_view suffix) {
+    return component.size() > suffix.size() && component.ends_with(suffix);
+  };
+  const bool is_slice = has_suffix(kSlice);
+  if (!is_slice && std::none_of(std::begin(kUnits), std::end(kUnits), has_suffix)) return;
+  leave_outer_units();
+  (is_slice ? info_.slice : info_.unit) = systemd_unescape(component);
+}
+
+void PathParser::apply(const Match& match) {
+  const NamingRule& rule = *match.rule;
+  if (rule.fixed.field != nullptr) info_.*rule.fixed.field = rule.fixed.value;
+  if (rule.field != nullptr) info_.*rule.field = match.name.value;
+  if (!match.name.ecs_task.empty()) info_.ecs_task = match.name.ecs_task;
+  info_.is_helper |= rule.is_helper;
+  if (rule.begins == Begins::kContainer) are_units_outer_ = true;
+}
+
+void PathParser::clear(Fields fields) {
+  for (std::string PathInfo::*const field : fields) (info_.*field).clear();
+}
+
+/// Where systemd was to make "docker-ID.scope" in "a.slice", but the runtime made a directory
+/// itself, its name is that of the request, "a.slice:docker:ID" (the cgroupsPath of runc): two
+/// components in one. The slice may be missing.
+std::size_t end_of_requested_slice(std::string_view component) {
+  const std::size_t colon = component.find(':');
+  const bool is_request = colon != std::string_view::npos &&
+                          (colon == 0 || component.substr(0, colon).ends_with(kSlice));
+  return is_request ? colon : component.size();
+}
+
+}  // namespace
+
+PathInfo parse_path(std::string_view path) {
+  PathParser parser;
+  while (!path.empty()) {
+    const std::string_view component = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(component.size() + 1, path.size()));
+    const std::size_t slice_end = end_of_requested_slice(component);
+    if (slice_end > 0) parser.enter(component.substr(0, slice_end));
+    if (slice_end < component.size()) parser.enter(component.substr(slice_end + 1));
+  }
+  return std::move(parser).info();
+}
+
+}  // namespace pex::cgroup
