@@ -70,7 +70,7 @@ Finding no_cgroups(const CheckInputs& here, std::string what, std::string remedy
 }
 
 /// One of the cgroups stands for all: what keeps it from being counted is about the tree.
-std::optional<Error> refusal_in(const CheckInputs& here, const cgroup::Discovery::Found& found) {
+std::optional<Error> refusal_in(const CheckInputs& here, const cgroup::DiscoveryResult& found) {
   for (const auto& cgroup : found.cgroups) {
     return refusal_at(here.kernel,
                       {here.planned->cpus->online.front(), cgroup->directory.get(), cgroup->path});
@@ -97,7 +97,7 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
                               plan::tree_limits(here.planned->plan.budget, here.options.roots)};
   const auto update = discovery.update(/*capacity=*/1, cgroup::Discovery::Clock::now());
   if (!update) return no_cgroups(here, could_not(update.error()), worded(update.error().remedy));
-  const cgroup::Discovery::Found& found = **update;
+  const cgroup::DiscoveryResult& found = **update;
   const std::size_t matching = found.cgroups.size() + found.left_out;
   what += "; " + number(matching) + " to count now";
   if (const std::optional<Error> refused = refusal_in(here, found)) {

@@ -142,7 +142,7 @@ struct Status {
 
     std::string left_out_by;                  ///< name of the limit; empty: none
     std::string_view left_out_setting;        ///< that raises it; empty: none
-    std::vector<std::string> left_out_paths;  ///< of Discovery::Found
+    std::vector<std::string> left_out_paths;  ///< of DiscoveryResult
   };
 
   struct Limits {

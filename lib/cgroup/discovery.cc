@@ -27,29 +27,29 @@ Discovery::Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limi
       tree_(hierarchy_.mount, std::move(selection), limits),
       left_out_(hierarchy_) {}
 
-Result<std::shared_ptr<const Discovery::Found>> Discovery::update(std::size_t capacity,
-                                                                  Clock::time_point now) {
+Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(std::size_t capacity,
+                                                                 Clock::time_point now) {
   const Result<bool> changed = tree_.update(now);
   if (!changed) return changed.error();
-  learn_uses(left_out_.refresh(now));
+  update_uses(left_out_.refresh(now));
   const bool is_as_before = !*changed && capacity == capacity_ && !try_again_;
-  if (found_ && is_as_before && !may_exchange(now)) return found_;
+  if (result_ && is_as_before && !may_exchange(now)) return result_;
 
   try_again_ = false;
   capacity_ = capacity;
-  auto found = std::make_shared<const Found>(choose(capacity, now));
-  if (!found_ || *found != *found_) found_ = std::move(found);
-  return found_;
+  auto result = std::make_shared<const DiscoveryResult>(choose(capacity, now));
+  if (!result_ || *result != *result_) result_ = std::move(result);
+  return result_;
 }
 
-bool Discovery::is_wanted(const std::string& path) const {
+bool Discovery::is_selected(const std::string& path) const {
   const Tree::Directories& directories = tree_.directories();
   const auto place = directories.find(path);
   return place != directories.end() && place->second.is_selected &&
          !(tree_.selection().leaves && has_selected_below(directories, path));
 }
 
-/// What changes at a path decides, of leaves, on all that it is inside of as well.
+/// Where only leaves are selected, a change at a path may change all directories above it as well.
 void Discovery::follow_tree() {
   std::set<std::string> above;
   for (const std::string& path : tree_.take_changed_paths()) {
@@ -62,19 +62,19 @@ void Discovery::follow_tree() {
   }
   for (const std::string& path : above) {
     const bool is_known = held_.contains(path) || left_out_.contains(path);
-    if (is_known != is_wanted(path)) reconsider(path);
+    if (is_known != is_selected(path)) reconsider(path);
   }
 }
 
-/// A directory may have come, gone or been made anew at `path`.
+/// A directory may have appeared, disappeared or been made again at `path`.
 void Discovery::reconsider(const std::string& path) {
   refused_.erase(path);
-  const bool wanted = is_wanted(path);
+  const bool selected = is_selected(path);
   if (const auto held = held_.find(path); held != held_.end()) {
-    if (wanted && held->second->id == tree_.directories().at(path).inode) return;
+    if (selected && held->second->id == tree_.directories().at(path).inode) return;
     held_.erase(held);
   }
-  if (wanted) {
+  if (selected) {
     leave_out(path);
   } else {
     drop(path);
@@ -94,7 +94,7 @@ void Discovery::drop(const std::string& path) {
   shares_.remove(path);
 }
 
-void Discovery::learn_uses(const std::vector<LeftOut::Use>& uses) {
+void Discovery::update_uses(const std::vector<LeftOut::Use>& uses) {
   for (const auto& [path, microseconds] : uses) shares_.wait(path, microseconds);
 }
 
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   if (!cgroup->directory || ::fstat(cgroup->directory.get(), &status) != 0) {
     const int code = errno;
     return Error{code, "open cgroup directory '" + directory + "'",
-                 wants_descriptor(code)
+                 lacks_descriptors(code)
                      ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
                      : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
   }
@@ -115,9 +115,9 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-/// Of those that are left out. One that cannot be held costs the others nothing, and least of all
-/// their room.
-bool Discovery::take(const std::string& path, Found& found) {
+/// Holds one of those that are left out. One that cannot be held costs the others nothing, and
+/// least of all their room.
+bool Discovery::try_hold(const std::string& path, DiscoveryResult& result) {
   drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
   if (cgroup) {
@@ -130,9 +130,9 @@ bool Discovery::take(const std::string& path, Found& found) {
     return false;
   }
   refused_.insert(path);
-  if (tree_.unreadable().contains(path)) return false;  // that has been said
-  try_again_ = try_again_ || wants_descriptor(cgroup.error().code);
-  found.unreadable.push_back(std::move(cgroup.error()));
+  if (tree_.unreadable().contains(path)) return false;  // that has been reported
+  try_again_ = try_again_ || lacks_descriptors(cgroup.error().code);
+  result.unreadable.push_back(std::move(cgroup.error()));
   return false;
 }
 
@@ -144,11 +144,11 @@ void Discovery::drop_surplus(std::size_t capacity) {
   }
 }
 
-void Discovery::fill_room(std::size_t capacity, Found& found) {
+void Discovery::fill_room(std::size_t capacity, DiscoveryResult& result) {
   while (held_.size() < capacity) {
     const std::optional<std::string> next = shares_.next();
     if (!next) return;
-    take(*next, found);
+    try_hold(*next, result);
   }
 }
 
@@ -156,11 +156,11 @@ bool Discovery::may_exchange(Clock::time_point now) {
   return !shares_.is_fair() && exchanges_.allows(now);
 }
 
-/// Who comes is held before the other one is let go, as it may turn out that he cannot be.
-void Discovery::exchange(Clock::time_point now, Found& found) {
+/// The new one is held before the other one is released, as holding it may fail.
+void Discovery::exchange(Clock::time_point now, DiscoveryResult& result) {
   while (may_exchange(now)) {
     const FairShares::Exchange fairer = *shares_.exchange();
-    if (!take(fairer.to, found)) continue;
+    if (!try_hold(fairer.to, result)) continue;
     exchanges_.take(1, now);
     held_.erase(fairer.from);
     leave_out(fairer.from);
@@ -169,24 +169,24 @@ void Discovery::exchange(Clock::time_point now, Found& found) {
   }
 }
 
-Discovery::Found Discovery::choose(std::size_t capacity, Clock::time_point now) {
-  Found found;
-  for (const auto& [path, why] : tree_.unreadable()) found.unreadable.push_back(why);
+DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
+  DiscoveryResult result;
+  for (const auto& [path, why] : tree_.unreadable()) result.unreadable.push_back(why);
   for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
   follow_tree();
   drop_surplus(capacity);
-  const bool is_first = found_ == nullptr;  // takes long in any case, and finds the busiest
+  const bool is_first = result_ == nullptr;  // takes long in any case, and finds the busiest
   const bool has_choice = capacity < held_.size() + left_out_.size();
   if (has_choice && (held_.size() < capacity || may_exchange(now))) {
-    learn_uses(left_out_.read_unknown(is_first ? left_out_.size() : LeftOut::kMaxReads));
+    update_uses(left_out_.read_unknown(is_first ? left_out_.size() : LeftOut::kMaxReads));
   }
-  fill_room(capacity, found);
-  exchange(now, found);
+  fill_room(capacity, result);
+  exchange(now, result);
   count_newly_left_out();
-  for (const auto& [path, cgroup] : held_) found.cgroups.push_back(cgroup);
-  found.left_out = left_out_.size();
-  found.left_out_paths = left_out_.paths(kMaxPaths);
-  return found;
+  for (const auto& [path, cgroup] : held_) result.cgroups.push_back(cgroup);
+  result.left_out = left_out_.size();
+  result.left_out_paths = left_out_.paths(DiscoveryResult::kMaxPaths);
+  return result;
 }
 
 void Discovery::count_newly_left_out() {
@@ -195,7 +195,7 @@ void Discovery::count_newly_left_out() {
   }
 }
 
-void Discovery::let_go(const std::string& path) {
+void Discovery::release(const std::string& path) {
   if (held_.erase(path) == 0) return;
   leave_out(path);
   try_again_ = true;

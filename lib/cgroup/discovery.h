@@ -20,27 +20,27 @@
 
 namespace pex::cgroup {
 
-/// Which cgroups are there to be counted: those of the tree that are selected, as many as there is
+/// The cgroups that can be counted. A cgroup is the same object in two results as long as it is the
+/// same in the kernel.
+struct DiscoveryResult {
+  /// There can be thousands; a list shows some of them.
+  static constexpr std::size_t kMaxPaths = 200;
+
+  std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
+  std::size_t left_out = 0;                 ///< selected as well, but more than `capacity`
+  std::vector<std::string> left_out_paths;  ///< the first of them by path, at most kMaxPaths
+  std::vector<Error> unreadable;            ///< a directory each, left out with all below it
+
+  bool operator==(const DiscoveryResult&) const = default;
+};
+
+/// Finds the cgroups that can be counted: those of the tree that are selected, as many as there is
 /// room for, each held by its directory. Not thread-safe.
 class Discovery {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What there is. A cgroup is the same object in two results as long as it is the same in the
-  /// kernel.
-  struct Found {
-    std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-    std::size_t left_out = 0;                 ///< selected as well, but more than `capacity`
-    std::vector<std::string> left_out_paths;  ///< the first of them by path, at most kMaxPaths
-    std::vector<Error> unreadable;            ///< a directory each, left out with all below it
-
-    bool operator==(const Found&) const = default;
-  };
-
-  /// There can be thousands, and who looks at a list wants some.
-  static constexpr std::size_t kMaxPaths = 200;
-
-  /// Those that gave way to others, since they were told last.
+  /// Cgroups that gave way to others, since the last call of take_gave_way().
   struct GaveWay {
     std::size_t cgroups = 0;
     std::string rich;  ///< the directory that had more than its share, the last time
@@ -58,13 +58,14 @@ class Discovery {
   /// many, the room is divided fairly among the subtrees of each directory (fair_shares.h). Within
   /// a share those already held stay; then come those whose tasks have used most CPU time
   /// (left_out.h), then the first by path. One that is held gives way only where another subtree
-  /// has at least two less than its own and wants more. Costs the time of what has changed and of
-  /// what is held, however many are left out. Fails when the tree as a whole cannot be read; then
-  /// what was found last still holds.
-  Result<std::shared_ptr<const Found>> update(std::size_t capacity, Clock::time_point now);
+  /// has at least two less than its own and wants more. The cost grows with what has changed and
+  /// with what is held, and not with what is left out. Fails when the tree as a whole cannot be
+  /// read; then the last result still holds.
+  Result<std::shared_ptr<const DiscoveryResult>> update(std::size_t capacity,
+                                                        Clock::time_point now);
 
   /// It is not to be counted for now: another one may have its room at the next update.
-  void let_go(const std::string& path);
+  void release(const std::string& path);
 
   /// Selected ones that were gone before they could be held, since the last call (Tree).
   std::uint64_t take_missed() { return tree_.take_missed(); }
@@ -87,25 +88,25 @@ class Discovery {
  private:
   using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
-  bool is_wanted(const std::string& path) const;
+  bool is_selected(const std::string& path) const;
   void follow_tree();
   void reconsider(const std::string& path);
   void leave_out(const std::string& path);
   void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);
-  void learn_uses(const std::vector<LeftOut::Use>& uses);
-  void fill_room(std::size_t capacity, Found& found);
-  void exchange(Clock::time_point now, Found& found);
+  void update_uses(const std::vector<LeftOut::Use>& uses);
+  void fill_room(std::size_t capacity, DiscoveryResult& result);
+  void exchange(Clock::time_point now, DiscoveryResult& result);
   bool may_exchange(Clock::time_point now);
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
-  bool take(const std::string& path, Found& found);
-  Found choose(std::size_t capacity, Clock::time_point now);
+  bool try_hold(const std::string& path, DiscoveryResult& result);
+  DiscoveryResult choose(std::size_t capacity, Clock::time_point now);
   void count_newly_left_out();
 
   Hierarchy hierarchy_;
   Tree tree_;
-  std::shared_ptr<const Found> found_;
-  // Each that is wanted is in one of these.
+  std::shared_ptr<const DiscoveryResult> result_;
+  // Each selected one is in one of these.
   Held held_;
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
@@ -116,7 +117,7 @@ class Discovery {
   std::uint64_t newly_left_out_ = 0;
   GaveWay gave_way_;
   std::size_t capacity_ = 0;
-  bool try_again_ = false;  ///< choose anew even if nothing changes
+  bool try_again_ = false;  ///< choose again even if nothing changes
 };
 
 }  // namespace pex::cgroup

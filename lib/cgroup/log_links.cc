@@ -91,8 +91,8 @@ std::optional<LogLink> parse_log_link(std::string_view file_name) {
                  {std::string(pod), std::string(namespace_name), std::string(container)}};
 }
 
-LogLinks::LogLinks(std::string directory, std::size_t most_entries)
-    : directory_(std::move(directory)), most_entries_(most_entries) {}
+LogLinks::LogLinks(std::string directory, std::size_t max_entries)
+    : directory_(std::move(directory)), max_entries_(max_entries) {}
 
 /// Reports first, as a listing overrules them. Those that come while it is made are applied to it
 /// by the next call, all in their order: whatever it has seen of them already, the end is the same.
@@ -105,7 +105,7 @@ Result<bool> LogLinks::update(Clock::time_point now) {
     changed |= list();
     listed_ = now;
   }
-  if (trouble_) return *trouble_;
+  if (error_) return *error_;
   return changed;
 }
 
@@ -150,8 +150,8 @@ bool LogLinks::take(const inotify_event& report) {
 
 bool LogLinks::add(LogLink link) {
   if (links_.contains(link)) return false;
-  if (links_.size() >= most_entries_) {
-    trouble_ = too_many();
+  if (links_.size() >= max_entries_) {
+    error_ = too_many();
     return false;
   }
   return links_.insert(std::move(link)).second;
@@ -159,18 +159,18 @@ bool LogLinks::add(LogLink link) {
 
 bool LogLinks::list() {
   watch();  // first: what changes while it is being listed is then reported
-  const auto names = list_directory(directory_, most_entries_ + 1);
+  const auto names = list_directory(directory_, max_entries_ + 1);
   list_soon_ = watch_ < 0 || !names;
   if (!names) {
     const Error& error = names.error();
-    trouble_ = Error{error.code, error.attempted, remedy_for(error.code)};
+    error_ = Error{error.code, error.attempted, remedy_for(error.code)};
     return false;
   }
-  trouble_.reset();
-  if (names->size() > most_entries_) trouble_ = too_many();
+  error_.reset();
+  if (names->size() > max_entries_) error_ = too_many();
 
   Links found;
-  for (const std::string& name : std::span(*names).first(std::min(names->size(), most_entries_))) {
+  for (const std::string& name : std::span(*names).first(std::min(names->size(), max_entries_))) {
     if (std::optional<LogLink> link = parse_log_link(name)) found.insert(*std::move(link));
   }
   if (found == links_) return false;
@@ -191,7 +191,7 @@ void LogLinks::watch() {
 Error LogLinks::too_many() const {
   return Error{0,
                "know all containers of '" + directory_ + "', which has more than " +
-                   std::to_string(most_entries_) + " entries",
+                   std::to_string(max_entries_) + " entries",
                "remove what does not belong there"};
 }
 

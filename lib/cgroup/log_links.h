@@ -51,7 +51,7 @@ class LogLinks {
   /// Far beyond any node's (the kubelet takes 110 pods unless told otherwise), yet a bound.
   static constexpr std::size_t kMaxEntries = 100'000;
 
-  explicit LogLinks(std::string directory, std::size_t most_entries = kMaxEntries);
+  explicit LogLinks(std::string directory, std::size_t max_entries = kMaxEntries);
 
   /// Brings it up to date; true when what is known may have changed. Takes what inotify(7) reported
   /// since the last call, and allocates nothing when that is nothing. Lists the directory the first
@@ -62,7 +62,7 @@ class LogLinks {
   /// - the directory cannot be read (ENOENT: there is none). What was known stays known. It is
   /// tried
   ///   again once a second.
-  /// - it has more entries than `most_entries`, of whichever form (code 0). The containers of that
+  /// - it has more entries than `max_entries`, of whichever form (code 0). The containers of that
   ///   many are known, whichever the kernel told first, and may have changed with this call. It is
   ///   counted anew once a minute.
   Result<bool> update(Clock::time_point now);
@@ -90,11 +90,11 @@ class LogLinks {
   Error too_many() const;
 
   std::string directory_;
-  std::size_t most_entries_;
+  std::size_t max_entries_;
   UniqueFd inotify_;
   int watch_ = -1;  ///< negative: none, so that only listing tells
   Links links_;
-  std::optional<Error> trouble_;
+  std::optional<Error> error_;
   std::optional<Clock::time_point> listed_;
   bool list_soon_ = false;  ///< reports do not tell all: in a second rather than in a minute
 };

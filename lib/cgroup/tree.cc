@@ -15,8 +15,8 @@
 namespace pex::cgroup {
 namespace {
 
-/// The watch tells of every change; this bounds the damage should it ever not.
-constexpr std::chrono::minutes kLookAnyway{1};
+/// inotify reports every change; this bounds the damage should it ever not.
+constexpr std::chrono::minutes kReconcileAnyway{1};
 
 using Stream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
@@ -68,57 +68,57 @@ bool is_too_long(const std::string& path) {
 
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "'",
-               wants_descriptor(code)
+               lacks_descriptors(code)
                    ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
                    : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
 }
 
 }  // namespace
 
-bool wants_descriptor(int code) { return code == EMFILE || code == ENFILE; }
+bool lacks_descriptors(int code) { return code == EMFILE || code == ENFILE; }
 
 Tree::Tree(std::string root, Selection selection, Limits limits)
     : root_(std::move(root)),
       selection_(std::move(selection)),
       limits_(limits),
       watch_(limits.watches),
-      looks_(kLooksPerSecond, static_cast<double>(limits.directories)) {}
+      visits_(kVisitsPerSecond, static_cast<double>(limits.directories)) {}
 
 Result<bool> Tree::update(Clock::time_point now) {
   const TreeWatch::Changes changes = watch_.take(now);
   for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
   overflowed_ = overflowed_ || changes.were_lost;
-  if (changes.are_unknown) missed_.clear();  // the end of some of them may never be told
-  if (changes.are_unknown || now - looked_at_ >= kLookAnyway) looked_ = false;
-  if (!looked_ && looks_.allows(now)) {
-    if (const Result<> looked = look_everywhere(now); !looked) return looked.error();
+  if (changes.are_unknown) missed_.clear();  // the removal of some of them may never be reported
+  if (changes.are_unknown || now - reconciled_at_ >= kReconcileAnyway) is_reconciled_ = false;
+  if (!is_reconciled_ && visits_.allows(now)) {
+    if (const Result<> reconciled = reconcile(now); !reconciled) return reconciled.error();
   }
   return std::exchange(changed_, false);
 }
 
 /// Until it has succeeded, the next call tries again.
-Result<> Tree::look_everywhere(Clock::time_point now) {
+Result<> Tree::reconcile(Clock::time_point now) {
   watch_.start_over();
-  Look look;
-  const Result<> entered = enter_root(look);
-  looks_.take(static_cast<double>(look.visited), now);
+  Walk walk;
+  const Result<> entered = enter_root(walk);
+  visits_.take(static_cast<double>(walk.visited), now);
   if (!entered) {
     restore_places();
     return entered.error();
   }
   if (watch_.finish()) missed_.clear();
-  looked_ = true;
-  looked_at_ = now;
-  changed_ = changed_ || look.found != known_ || look.unreadable != unreadable_;
-  replace_known(std::move(look.found));
-  unreadable_ = std::move(look.unreadable);
-  skipped_in_ = std::move(look.skipped);
+  is_reconciled_ = true;
+  reconciled_at_ = now;
+  changed_ = changed_ || walk.found != known_ || walk.unreadable != unreadable_;
+  replace_known(std::move(walk.found));
+  unreadable_ = std::move(walk.unreadable);
+  skipped_in_ = std::move(walk.skipped);
   return {};
 }
 
 /// When another file system was mounted over the tree, or it was unmounted, its cgroups may all
 /// still exist.
-Result<> Tree::enter_root(Look& look) {
+Result<> Tree::enter_root(Walk& walk) {
   struct stat status {};
   if (::stat(root_.c_str(), &status) != 0) return cannot_read(errno, root_);
   if (device_.value_or(status.st_dev) != status.st_dev) {
@@ -128,7 +128,7 @@ Result<> Tree::enter_root(Look& look) {
         "unmount it, or mount the cgroup file system again and reload " + ProgramTerm::kProgram};
   }
   device_ = status.st_dev;
-  return enter("", look);
+  return enter("", walk);
 }
 
 /// Both are in the order of paths.
@@ -148,7 +148,7 @@ void Tree::replace_known(Directories now) {
   known_ = std::move(now);
 }
 
-/// As if what was found by a look that failed had never been.
+/// Undoes what a walk that failed has found.
 void Tree::restore_places() {
   places_ = {};
   for (const auto& [path, directory] : known_) places_.hold(path);
@@ -181,37 +181,38 @@ bool Tree::apply(const TreeWatch::Change& change) {
   return change.kind == TreeWatch::Change::Kind::kCame ? came(path) : went(path);
 }
 
-/// By the time this is told it may have been found in its parent, and be gone again. Then it is
-/// known until that is told, too.
+/// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
+/// is known until that is reported, too.
 bool Tree::came(const std::string& path) {
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
   if (!inode) {
-    if (known == known_.end() && !missed_.contains(path)) miss(path);
+    if (known == known_.end() && !missed_.contains(path)) mark_missed(path);
     return false;
   }
   if (known != known_.end() && known->second.inode == *inode) return false;
   const std::string parent = parent_of(path);
   if (!parent.empty() && !known_.contains(parent)) return false;  // it has given way meanwhile
   const bool was_known = erase(path);
-  Look look;
-  if (!visit(path, *inode, look)) looked_ = false;  // all is looked at next time
-  for (const std::string& gone : look.gave_way) erase(gone);
-  const bool is_new = !look.found.empty() || !look.unreadable.empty() || !look.gave_way.empty();
-  for (const auto& [found, directory] : look.found) changed_paths_.push_back(found);
-  known_.merge(look.found);
-  unreadable_.merge(look.unreadable);
-  for (const auto& [directory, skipped] : look.skipped) add_skipped(directory, skipped);
+  Walk walk;
+  if (!visit(path, *inode, walk)) is_reconciled_ = false;  // the next update walks the whole tree
+  for (const std::string& gone : walk.gave_way) erase(gone);
+  const bool is_new = !walk.found.empty() || !walk.unreadable.empty() || !walk.gave_way.empty();
+  for (const auto& [found, directory] : walk.found) changed_paths_.push_back(found);
+  known_.merge(walk.found);
+  unreadable_.merge(walk.unreadable);
+  for (const auto& [directory, skipped] : walk.skipped) add_skipped(directory, skipped);
   return was_known || is_new;
 }
 
-void Tree::add_skipped(const std::string& directory, const LeftThere& more) {
-  LeftThere& there = skipped_in_[directory];
+void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
+  SkipCounts& there = skipped_in_[directory];
   there.beyond_limit += more.beyond_limit;
   there.path_too_long += more.path_too_long;
 }
 
-/// A directory that is there although it went is another one: the one that went was never seen.
+/// A directory that is there although it was removed is another one: the removed one was never
+/// seen.
 bool Tree::went(const std::string& path) {
   if (missed_.erase(path) > 0) return false;
   const auto known = known_.find(path);
@@ -236,14 +237,14 @@ bool Tree::was_skipped(const std::string& path) {
   return true;
 }
 
-void Tree::miss(const std::string& path) {
+void Tree::mark_missed(const std::string& path) {
   missed_.insert(path);
   missed_count_ += selection_.matches(path) ? 1 : 0;
 }
 
 void Tree::forget(const std::string& path) {
   changed_ = erase(path) || changed_;
-  miss(path);
+  mark_missed(path);
 }
 
 bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
@@ -272,9 +273,9 @@ bool Tree::erase(const std::string& path) {
   return erase_from(known_, went) || was_unreadable;
 }
 
-/// A directory that has vanished meanwhile is no failure: it is what we came to learn. One whose
-/// owner keeps it to himself must not cost the others.
-Result<> Tree::enter(const std::string& path, Look& look) {
+/// A directory that has vanished meanwhile is no failure: it is simply gone. One that may not be
+/// read must not affect the others.
+Result<> Tree::enter(const std::string& path, Walk& walk) {
   watch_.add(root_ + path, path);
   const Result<std::vector<Child>, int> children = children_of(root_ + path);
   if (!children) {
@@ -282,54 +283,54 @@ Result<> Tree::enter(const std::string& path, Look& look) {
     if (!path.empty() && code == ENOENT) return {};
     Error why = cannot_read(code, root_ + path);
     if (path.empty() || !may_be_left_out(code)) return why;
-    look.unreadable.emplace(path, std::move(why));
+    walk.unreadable.emplace(path, std::move(why));
     return {};
   }
   for (const Child& child : *children) {
-    Result<> visited = visit(path + "/" + child.name, child.inode, look);
+    Result<> visited = visit(path + "/" + child.name, child.inode, walk);
     if (!visited) return visited;
   }
   return {};
 }
 
-Result<> Tree::visit(const std::string& path, std::uint64_t inode, Look& look) {
+Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
   const bool is_selected = selection_.matches(path);
   const bool is_entered = selection_.may_match_below(path);
   if (!is_selected && !is_entered) return {};
-  ++look.visited;
+  ++walk.visited;
   if (is_too_long(path)) {
-    ++look.skipped[parent_of(path)].path_too_long;
+    ++walk.skipped[parent_of(path)].path_too_long;
     return {};
   }
-  if (!has_place(path, look)) {
-    ++look.skipped[parent_of(path)].beyond_limit;
+  if (!has_place(path, walk)) {
+    ++walk.skipped[parent_of(path)].beyond_limit;
     return {};
   }
-  look.found.emplace(path, Directory{inode, is_selected});
-  return is_entered ? enter(path, look) : Result<>{};
+  walk.found.emplace(path, Directory{inode, is_selected});
+  return is_entered ? enter(path, walk) : Result<>{};
 }
 
-/// Those that are known keep their places, or series would come and go with each look.
-bool Tree::has_place(const std::string& path, Look& look) {
-  if (look.gave_way.contains(path)) return false;
+/// Those that are known keep their places, or series would come and go with each walk.
+bool Tree::has_place(const std::string& path, Walk& walk) {
+  if (walk.gave_way.contains(path)) return false;
   if (known_.contains(path)) return true;
   if (places_.held() >= limits_.directories) {
     const std::optional<std::string> other = places_.gives_way_to(path);
     if (!other) return false;
-    give_way(*other, look);
+    give_way(*other, walk);
   }
   places_.hold(path);
   return true;
 }
 
-/// What has been looked at is counted now, all else when its turn comes.
-void Tree::give_way(const std::string& path, Look& look) {
+/// What this walk has visited is counted now, all else when the walk gets there.
+void Tree::give_way(const std::string& path, Walk& walk) {
   places_.remove(path);
   watch_.remove(path);
-  look.unreadable.erase(path);
-  look.skipped.erase(path);
-  look.gave_way.insert(path);
-  if (look.found.erase(path) > 0 || looked_) ++look.skipped[parent_of(path)].beyond_limit;
+  walk.unreadable.erase(path);
+  walk.skipped.erase(path);
+  walk.gave_way.insert(path);
+  if (walk.found.erase(path) > 0 || is_reconciled_) ++walk.skipped[parent_of(path)].beyond_limit;
 }
 
 }  // namespace pex::cgroup

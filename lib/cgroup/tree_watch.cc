@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR;
 
-/// Of a directory that is gone, or that nobody could list either: there is nothing to be told.
+/// Of a directory that is gone, or that nobody could list either: there is nothing to report.
 bool needs_no_watch(int code) { return code == ENOENT || code == EACCES || code == ENAMETOOLONG; }
 
 }  // namespace
 
-TreeWatch::TreeWatch(std::size_t most)
-    : most_(most), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
+TreeWatch::TreeWatch(std::size_t max_watches)
+    : max_watches_(max_watches), inotify_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 void TreeWatch::add(const std::string& directory, const std::string& path) {
   if (!inotify_) return;
@@ -42,7 +42,7 @@ void TreeWatch::add(const std::string& directory, const std::string& path) {
 }
 
 bool TreeWatch::has_room_for(const std::string& path) {
-  if (watches_.size() < most_ || watches_.contains(path)) return true;
+  if (watches_.size() < max_watches_ || watches_.contains(path)) return true;
   const std::optional<std::string> other = places_.gives_way_to(path);
   if (!other) return false;
   remove(*other);
@@ -100,7 +100,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
   for (const char* at = buffer; at < buffer + size; at += sizeof event + event.len, ++events) {
     std::memcpy(&event, at, sizeof event);
     if ((event.mask & IN_Q_OVERFLOW) != 0) changes.were_lost = lost_ends_ = true;
-    // A tree that is unmounted has to be looked at as well.
+    // A tree that is unmounted has to be walked as well.
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) changes.are_unknown = true;
     const auto watched = paths_.find(event.wd);
     if (watched == paths_.end()) continue;

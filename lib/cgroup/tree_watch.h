@@ -13,13 +13,14 @@
 
 namespace pex::cgroup {
 
-/// Tells which directories have come or gone since it was last asked, by inotify(7). Of more than
-/// `most` directories it watches that many, divided fairly over the tree (fair_shares.h).
+/// Reports which directories have appeared or disappeared since the last call, by inotify(7). Of
+/// more than `max_watches` directories it watches that many, divided fairly over the tree
+/// (fair_shares.h).
 class TreeWatch {
  public:
   using Clock = Pace::Clock;
 
-  /// One directory in a watched one. By the time it is told, it may be gone again, or back.
+  /// One directory in a watched one. By the time it is reported, it may be gone again, or back.
   struct Change {
     enum class Kind { kCame, kWent };
     Kind kind = Kind::kCame;
@@ -28,7 +29,7 @@ class TreeWatch {
   };
   struct Changes {
     std::vector<Change> each;  ///< in their order
-    bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: look
+    bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: walk
     bool were_lost = false;    ///< the queue overflowed
   };
 
@@ -37,13 +38,13 @@ class TreeWatch {
   static constexpr double kEventsAtOnce = 32'768;
   static constexpr double kEventsPerSecond = 5'000;
 
-  explicit TreeWatch(std::size_t most = std::numeric_limits<std::size_t>::max());
+  explicit TreeWatch(std::size_t max_watches = std::numeric_limits<std::size_t>::max());
 
   /// Reports on the children of `directory` as on those of `path`; watching it again is harmless.
   /// To miss nothing, watch first and list afterwards. A removed directory is forgotten by itself.
   void add(const std::string& directory, const std::string& path);
 
-  /// Nobody wants to hear of it any more.
+  /// It is not to be watched any more.
   void remove(const std::string& path);
   /// It is gone. A watch ends by itself; one that was not watched is no longer counted as such.
   void went(const std::string& path) { unwatched_.erase(path); }
@@ -77,7 +78,7 @@ class TreeWatch {
   void forget(const std::string& path);
   bool read_some(Clock::time_point now, Changes& changes);
 
-  std::size_t most_;
+  std::size_t max_watches_;
   UniqueFd inotify_;
   std::unordered_map<int, std::string> paths_;  ///< by watch descriptor
   std::unordered_map<std::string, Watch> watches_;

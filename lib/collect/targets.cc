@@ -6,7 +6,7 @@
 namespace pex::collect {
 namespace {
 
-using Found = cgroup::Discovery::Found;
+using Found = cgroup::DiscoveryResult;
 
 constexpr std::string_view kUnwatched =
     "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is read each "
@@ -106,7 +106,7 @@ void TargetTracker::make_room(std::size_t capacity) {
   const std::size_t surplus = held - std::min(held, capacity);
   const WaitingLine::Cgroups& waiting = waiting_.cgroups();
   for (std::size_t i = 0; i < std::min(surplus, waiting.size()); ++i) {
-    cgroups_.discovery->let_go(waiting[waiting.size() - 1 - i]->path);
+    cgroups_.discovery->release(waiting[waiting.size() - 1 - i]->path);
   }
 }
 
@@ -258,8 +258,8 @@ void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
 
 void TargetTracker::set_aside(const std::map<std::string, int>& short_of, Clock::time_point now) {
   if (short_of.empty() || !cgroups_.discovery) return;
-  for (const auto& [path, code] : short_of) cgroups_.discovery->let_go(path);
-  for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->let_go(cgroup->path);
+  for (const auto& [path, code] : short_of) cgroups_.discovery->release(path);
+  for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->release(cgroup->path);
   const std::size_t fitting = current_->present - std::min(current_->present, short_of.size());
   shortage_.met(bound_met_by(short_of.begin()->second), fitting, now);
 }

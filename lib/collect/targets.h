@@ -37,8 +37,8 @@ struct TargetSet {
   std::vector<CgroupTarget> cgroups;  ///< by rising `series`
   std::size_t present = 0;            ///< of them still exist
   std::size_t waiting = 0;            ///< cgroups whose turn to be opened is still to come
-  std::shared_ptr<const cgroup::Discovery::Found> found =  ///< what they were chosen from; not null
-      std::make_shared<const cgroup::Discovery::Found>();
+  std::shared_ptr<const cgroup::DiscoveryResult> found =  ///< what they were chosen from; not null
+      std::make_shared<const cgroup::DiscoveryResult>();
   std::string_view left_out_reason;                  ///< see Capacity::bound
   std::chrono::system_clock::time_point since = {};  ///< when the CPUs' series began, at 0
 };
@@ -76,7 +76,7 @@ class TargetTracker {
   int descriptor() const;
 
  private:
-  using Found = cgroup::Discovery::Found;
+  using Found = cgroup::DiscoveryResult;
 
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   Capacity capacity(Clock::time_point now);

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Found = Discovery::Found;
+using Found = DiscoveryResult;
 using Update = Result<std::shared_ptr<const Found>>;
 
 constexpr std::size_t kPlenty = 100;
@@ -530,7 +530,7 @@ TEST(DiscoveryChoiceTest, OfMoreThanSomebodyWouldReadItListsTheFirstAndCountsAll
   const auto found = must_update(discovery, 1);
 
   EXPECT_EQ(found->left_out, 299U);
-  ASSERT_EQ(found->left_out_paths.size(), Discovery::kMaxPaths);
+  ASSERT_EQ(found->left_out_paths.size(), DiscoveryResult::kMaxPaths);
   EXPECT_EQ(found->left_out_paths.front(), "/1001");
   EXPECT_EQ(found->left_out_paths.back(), "/1200");
   EXPECT_EQ(discovery.left_out().size(), 299U);
@@ -723,7 +723,7 @@ TEST(DiscoveryTest, GivesTheRoomOfTheOneThatIsLetGoToAnother) {
   tree.write("b/cpu.stat", kUse9);
   ASSERT_THAT(paths(*must_update(discovery, 1)), ElementsAre("/a"));
 
-  discovery.let_go("/a");
+  discovery.release("/a");
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
@@ -735,7 +735,7 @@ TEST(DiscoveryTest, LeavesOutTheOneThatIsLetGoWhereThereIsLessRoom) {
   Discovery discovery{{tree.root()}, selection({"/*"})};
   must_update(discovery, 2);
 
-  discovery.let_go("/a");
+  discovery.release("/a");
   const auto found = must_update(discovery, 1);
 
   EXPECT_THAT(paths(*found), ElementsAre("/b"));
@@ -747,7 +747,7 @@ TEST(DiscoveryTest, TakesTheOneThatIsLetGoBackWhereNobodyElseWantsItsRoom) {
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const auto before = must_update(discovery);
 
-  discovery.let_go("/a");
+  discovery.release("/a");
   const auto after = must_update(discovery);
 
   EXPECT_THAT(paths(*after), ElementsAre("/a", "/b"));
@@ -760,8 +760,8 @@ TEST(DiscoveryTest, DoesNotMindToLetGoWhatItDoesNotHold) {
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const auto before = must_update(discovery, 1);
 
-  discovery.let_go("/b");
-  discovery.let_go("/absent");
+  discovery.release("/b");
+  discovery.release("/absent");
 
   EXPECT_EQ(must_update(discovery, 1), before);
 }

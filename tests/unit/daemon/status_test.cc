@@ -247,10 +247,10 @@ TEST(StatusTest, ACgroupThatIsGoneLingersAndLeavesTheTimesOfItsGroups) {
 
 TEST(StatusTest, OfCgroupsLeftOutThereIsTheNumberOfAllAndAListOfSome) {
   collect::TargetSet set;
-  cgroup::Discovery::Found found;
+  cgroup::DiscoveryResult found;
   found.left_out = 1234;
   found.left_out_paths = {"/a", "/b"};
-  set.found = std::make_shared<const cgroup::Discovery::Found>(found);
+  set.found = std::make_shared<const cgroup::DiscoveryResult>(found);
   set.left_out_reason = "max_series";
   World world;
   world.snapshot = exposition::cgroup_snapshot(

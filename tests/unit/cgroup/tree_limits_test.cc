@@ -1,0 +1,159 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cgroup/tree.h"
+#include "watched_tree.h"
+
+namespace pex::cgroup {
+namespace {
+
+using namespace std::chrono_literals;
+using Directories = Tree::Directories;
+
+class TreeLimitsTest : public TreeTest {
+ protected:
+  Tree limited(std::size_t directories, std::size_t watches = 1000) {
+    Tree tree{host_.root(), selection({"/**"}), Tree::Limits{directories, watches}};
+    must_update(tree);
+    return tree;
+  }
+  void make(const std::string& directory, int children) {
+    for (int i = 10; i < 10 + children; ++i) host_.make(directory + "/" + std::to_string(i));
+  }
+  static std::size_t known_below(const Tree& tree, const std::string& directory) {
+    std::size_t known = 0;
+    for (const auto& [path, each] : tree.directories()) {
+      known += path.starts_with(directory + "/") ? 1 : 0;
+    }
+    return known;
+  }
+};
+
+TEST_F(TreeLimitsTest, OfTheManyOfOneTenantAsManyAreKnownAsOthersLeave) {
+  make("a", 30);
+  make("b", 3);
+
+  Tree tree = limited(20);
+
+  EXPECT_EQ(known_below(tree, "/b"), 3U);
+  EXPECT_EQ(known_below(tree, "/a"), 15U);
+  EXPECT_EQ(tree.directories().size(), 20U);
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{15, 0, "/a", {}}));
+}
+
+TEST_F(TreeLimitsTest, OneThatComesLaterIsKnownAndOneOfTheLargestTenantGivesWay) {
+  make("a", 30);
+  Tree tree = limited(20);
+  ASSERT_EQ(known_below(tree, "/a"), 19U);
+  (void)tree.take_changed_paths();
+
+  host_.make("b/x");
+  EXPECT_TRUE(must_update(tree));
+
+  EXPECT_EQ(tree.directories().count("/b/x"), 1U);
+  EXPECT_EQ(known_below(tree, "/a"), 17U);
+  EXPECT_EQ(tree.skipped(), (Tree::Skipped{13, 0, "/a", {}}));
+  EXPECT_THAT(tree.take_changed_paths(), testing::SizeIs(4));
+  host_.make("b/x/y");  // is followed
+  EXPECT_TRUE(must_update(tree));
+  EXPECT_EQ(tree.directories().count("/b/x/y"), 1U);
+}
+
+TEST_F(TreeLimitsTest, MoreOfOneTenantChangesNothingForAnother) {
+  host_.make("b/x");
+  make("a", 17);
+  Tree tree = limited(20);
+  const Directories before = tree.directories();
+
+  make("a", 40);
+  make("a/10", 40);
+
+  EXPECT_FALSE(must_update(tree));
+  EXPECT_EQ(known_below(tree, "/b"), 1U);
+  EXPECT_EQ(tree.directories(), before);
+  must_update(tree, kStart + kMinute);
+  EXPECT_EQ(tree.directories(), before);
+}
+
+TEST_F(TreeLimitsTest, ThoseThatAreKnownStayKnownWhenTheWholeTreeIsWalked) {
+  make("b", 10);
+  Tree tree = limited(11);
+  make("a", 30);
+  must_update(tree);
+  const Directories before = tree.directories();
+  ASSERT_EQ(known_below(tree, "/a"), 4U);
+
+  for (int minutes = 1; minutes < 4; ++minutes) {
+    EXPECT_FALSE(must_update(tree, kStart + minutes * kMinute));
+    EXPECT_EQ(tree.directories(), before);
+  }
+}
+
+TEST_F(TreeLimitsTest, WhereThereIsRoomAgainTheNextWalkFindsTheOthers) {
+  make("a", 5);
+  Tree tree = limited(4);
+  ASSERT_EQ(tree.skipped().beyond_limit, 2U);
+
+  host_.remove("a/10");
+  host_.remove("a/11");
+  must_update(tree);
+  must_update(tree, kStart + kMinute);
+
+  EXPECT_EQ(tree.directories().size(), 4U);
+  EXPECT_EQ(tree.skipped(), Tree::Skipped{});
+  EXPECT_EQ(tree.take_missed(), 0U);
+}
+
+TEST_F(TreeLimitsTest, WhatComesAndGoesBeyondTheLimitLeavesNothingBehind) {
+  make("a", 5);
+  Tree tree = limited(4);
+  for (int round = 0; round < 5; ++round) {
+    host_.make("a/x/y");
+    must_update(tree);
+    EXPECT_EQ(tree.skipped(), (Tree::Skipped{3, 0, "/a", {}}));
+    host_.remove("a/x");
+    must_update(tree);
+    EXPECT_EQ(tree.skipped(), (Tree::Skipped{2, 0, "/a", {}}));
+  }
+  EXPECT_EQ(tree.take_missed(), 0U);
+}
+
+TEST_F(TreeLimitsTest, WhatIsNotWatchedIsFoundWithinAMinute) {
+  make("a", 30);
+  host_.make("b/x");
+  Tree tree = limited(1000, 10);
+  EXPECT_EQ(tree.watched(), 10U);
+  EXPECT_GT(tree.unwatched(), 0U);
+  EXPECT_TRUE(tree.is_watched());
+  EXPECT_EQ(tree.directories().size(), 33U);
+
+  host_.make("b/x/y");  // watched, as its tenant has few
+  EXPECT_TRUE(must_update(tree));
+  for (int i = 10; i < 40; ++i) host_.make("a/" + std::to_string(i) + "/z");
+  must_update(tree);
+  EXPECT_LT(tree.directories().size(), 64U);
+  must_update(tree, kStart + kMinute);
+
+  EXPECT_EQ(tree.directories().size(), 64U);
+  EXPECT_EQ(tree.watched(), 10U);
+}
+
+TEST_F(TreeLimitsTest, WhereNothingIsWatchedSoManyDirectoriesAreVisitedInASecond) {
+  make("a", 99);
+  Tree tree = limited(100);
+  const int most = most_queued();
+  if (most > 200'000) GTEST_SKIP() << "inotify queues " << most << " changes, too many to overflow";
+  // The first walk took all of what may be visited at once.
+  overflow(most, host_);
+  host_.make("b");
+
+  must_update(tree, kStart);
+  EXPECT_EQ(tree.directories().count("/b"), 0U);
+  must_update(tree, kStart + 10ms);
+  EXPECT_EQ(tree.directories().count("/b"), 1U);
+}
+
+}  // namespace
+}  // namespace pex::cgroup
