@@ -16,6 +16,8 @@
 #include "daemon/run/counting_session.h"
 #include "daemon/web/access_reload.h"
 #include "host/cpu_list.h"
+#include "plan/availability.h"
+#include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
 namespace {
@@ -144,10 +146,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
       plan::load_and_plan(options.config_file, options.roots, kernel);
   if (!planned) tell(planned.error());
   if (!planned || !web) return kFailed;
-  std::vector<Error> remarks = planned->plan.remarks;
-  const auto hierarchy = hierarchy_for(*planned, options.roots, kernel, remarks);
-  if (!hierarchy) {
-    tell({hierarchy.error()});
+  const Result<plan::CgroupTree> tree = find_counted_tree(*planned, options.roots, kernel);
+  if (!tree) {
+    tell({tree.error()});
     return kFailed;
   }
   std::size_t available = 0;
@@ -162,7 +163,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   }
   for (const std::string& line : left_out_lines(planned->plan, program_words))
     std::cout << '\n' << printable(line) << '\n';
-  for (const Error& remark : remarks) std::cout << '\n' << printable(worded(remark)) << '\n';
+  for (const auto* warnings : {&planned->plan.warnings, &tree->warnings}) {
+    for (const Error& warning : *warnings) std::cout << '\n' << printable(worded(warning)) << '\n';
+  }
   const std::size_t events = planned->plan.events.size();
   const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
   const collect::Budget& budget = planned->plan.budget;

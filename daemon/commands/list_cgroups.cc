@@ -55,15 +55,15 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   if (!planned) return failed(planned.error());
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
   std::vector<Error> remarks;
-  const Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      find_hierarchy_for(*planned, options.roots, remarks);
-  if (!hierarchy) return failed({hierarchy.error()});
-  if (*hierarchy && !planned->cpus->online.empty()) {
+  const Result<plan::CgroupTree> tree = find_cgroup_tree(*planned, options.roots);
+  if (!tree) return failed({tree.error()});
+  for (const Error& warning : tree->warnings) remarks.push_back(warning);
+  if (tree->hierarchy && !planned->cpus->online.empty()) {
     const Result<> is_one =
-        plan::check_tree(**hierarchy, options.roots, kernel, planned->cpus->online.front());
+        plan::check_tree(*tree->hierarchy, options.roots, kernel, planned->cpus->online.front());
     if (!is_one) remarks.push_back(is_one.error());
   }
-  collect::TargetTracker tracker = track_targets(*planned, options.roots, *hierarchy);
+  collect::TargetTracker tracker = track_targets(*planned, options.roots, tree->hierarchy);
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);

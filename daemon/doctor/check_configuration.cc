@@ -10,6 +10,7 @@
 #include "collect/budget.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
+#include "plan/availability.h"
 #include "plan/cgroup_tree.h"
 
 // What the configuration needs of the machine, and gets.
@@ -205,8 +206,9 @@ Findings check_configuration(const CheckInputs& here) {
     add(adapts ? State::kNote : State::kBad, reason, available);
   }
   if (findings.empty()) findings.push_back(good(kSubject, available));
-  for (const Error& remark : plan.remarks) {
-    add(State::kNote, remark, "estimates from turns on the PMU; without a turn there is no series");
+  for (const Error& warning : plan.warnings) {
+    add(State::kNote, warning,
+        "estimates from turns on the PMU; without a turn there is no series");
   }
   return findings;
 }

@@ -8,11 +8,12 @@
 #include "base/text.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
-#include "daemon/run/poll_schedule.h"
 #include "daemon/run/human_format.h"
+#include "daemon/run/poll_schedule.h"
 #include "exposition/renderer.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
+#include "plan/availability.h"
 
 namespace pex::daemon {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
+#include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
 namespace {
@@ -43,13 +44,12 @@ Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots&
   counting.created = planned.config.openmetrics.created;
   counting.linger = planned.config.cgroups.linger;
   counting.kubernetes = planned.config.kubernetes;
-  std::vector<Error> remarks = planned.plan.remarks;
-  Result<std::optional<cgroup::Hierarchy>> hierarchy =
-      hierarchy_for(planned, roots, kernel, remarks);
-  if (!hierarchy) return hierarchy.error();
-  for (const Error& remark : remarks) counting.remarks.push_back(worded(remark));
-
-  counting.hierarchy = std::move(*hierarchy);
+  Result<plan::CgroupTree> tree = find_counted_tree(planned, roots, kernel);
+  if (!tree) return tree.error();
+  for (const auto* warnings : {&planned.plan.warnings, &tree->warnings}) {
+    for (const Error& warning : *warnings) counting.remarks.push_back(worded(warning));
+  }
+  counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(

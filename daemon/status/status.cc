@@ -5,6 +5,7 @@
 
 #include "daemon/cli/words.h"
 #include "exposition/metric_names.h"
+#include "plan/availability.h"
 
 namespace pex::daemon {
 namespace {

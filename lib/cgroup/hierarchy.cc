@@ -44,7 +44,8 @@ std::string accounting(const std::vector<host::Mount>& mounts) {
 }
 
 /// Every v2 directory has this file, no v1 directory does.
-Result<Hierarchy> hierarchy_at(const std::string& directory) {
+Result<Hierarchy> hierarchy_at(const host::HostRoots& roots) {
+  const std::string& directory = roots.cgroupfs;
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!opened) {
     return Error{errno, "open cgroup directory '" + directory + "'",
@@ -74,7 +75,7 @@ std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts
 
 Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots) {
   if (!roots.cgroupfs.empty()) {
-    Result<Hierarchy> given = hierarchy_at(roots.cgroupfs);
+    Result<Hierarchy> given = hierarchy_at(roots);
     if (!given) return given.error();
     return std::optional<Hierarchy>{std::move(*given)};
   }

@@ -51,31 +51,27 @@ class ScopeBuilder {
   ScopeBuilder(Scope scope, const Reference& reference, const events::PmuCatalogue& pmus)
       : scope_(scope), reference_(reference), pmus_(pmus) {}
 
-  collect::ScopePlan build(std::span<const LaidOut> groups) {
-    each_group(groups, [this](const auto& group, const auto& configured) {
-      count(group, takes_reference(group, configured, reference_, scope_, pmus_));
+  collect::ScopePlan build(std::span<const PlannedGroup> groups) {
+    each_group(groups, [this](const auto& group, config::Estimator estimator) {
+      count(group, takes_reference(group, estimator, reference_, scope_, pmus_));
     });
     if (needs_clock()) clock_ = add_clock();
-    each_group(groups, [this](const auto& group, const auto& configured) {
-      const bool takes = takes_reference(group, configured, reference_, scope_, pmus_);
+    each_group(groups, [this](const auto& group, config::Estimator estimator) {
+      const bool takes = takes_reference(group, estimator, reference_, scope_, pmus_);
       if (takes && reference_.cost == Reference::Cost::kCounter) add_pinned_reference(group);
     });
-    for (const LaidOut& of : groups) {
-      if (is_in_scope(of)) append(of);
+    for (const PlannedGroup& group : groups) {
+      if (group.is_in(scope_)) append(group);
     }
     return std::move(plan_);
   }
 
  private:
-  bool is_in_scope(const LaidOut& of) const {
-    return scope_ == Scope::kCpu ? of.group->cpu_scope : of.group->cgroup_scope;
-  }
-
   template <typename Step>
-  void each_group(std::span<const LaidOut> groups, Step step) {
-    for (const LaidOut& of : groups) {
-      if (!is_in_scope(of)) continue;
-      for (const collect::GroupPlan& group : of.layout.groups) step(group, *of.group);
+  void each_group(std::span<const PlannedGroup> groups, Step step) {
+    for (const PlannedGroup& planned : groups) {
+      if (!planned.is_in(scope_)) continue;
+      for (const collect::GroupPlan& group : planned.counted.groups) step(group, planned.estimator);
     }
   }
 
@@ -133,23 +129,23 @@ class ScopeBuilder {
     return {};
   }
 
-  void append(const LaidOut& of) {
+  void append(const PlannedGroup& planned) {
     const std::size_t first = plan_.groups.size();
-    for (collect::GroupPlan group : of.layout.groups) {
-      add_witnesses(group, *of.group);
+    for (collect::GroupPlan group : planned.counted.groups) {
+      add_witnesses(group, planned.estimator);
       plan_.groups.push_back(std::move(group));
     }
-    for (collect::PublishedEvent column : of.layout.columns) {
+    for (collect::PublishedEvent column : planned.counted.columns) {
       for (collect::EventAt& part : column.parts) part.group += first;
       plan_.columns.push_back(std::move(column));
     }
   }
 
-  void add_witnesses(collect::GroupPlan& group, const config::Group& configured) const {
+  void add_witnesses(collect::GroupPlan& group, config::Estimator estimator) const {
     if (!group.shares_pmu) return;
     group.auxiliary.always_on = clock_;
     if (!counts_on_cores(group, pmus_)) return;
-    if (group.takes_turns() && takes_reference(group, configured, reference_, scope_, pmus_)) {
+    if (group.takes_turns() && takes_reference(group, estimator, reference_, scope_, pmus_)) {
       group.auxiliary.reference = add_member(group, *counter_for(reference_, group.pmu));
       group.auxiliary.reference_always = reference_at(group.pmu);
     }
@@ -171,22 +167,22 @@ class ScopeBuilder {
 
 }  // namespace
 
-bool may_have_reference(const collect::GroupPlan& group, const config::Group& configured,
+bool may_have_reference(const collect::GroupPlan& group, config::Estimator estimator,
                         const events::PmuCatalogue& pmus) {
-  return configured.estimator != config::Estimator::kTime && group.takes_turns() &&
+  return estimator != config::Estimator::kTime && group.takes_turns() &&
          counts_on_cores(group, pmus);
 }
 
-bool takes_reference(const collect::GroupPlan& group, const config::Group& configured,
+bool takes_reference(const collect::GroupPlan& group, config::Estimator estimator,
                      const Reference& reference, Scope scope, const events::PmuCatalogue& pmus) {
   const perf::CounterSpec* counter = counter_for(reference, group.pmu);
-  if (counter == nullptr || !may_have_reference(group, configured, pmus)) return false;
-  const bool asked = configured.estimator == config::Estimator::kReference;
+  if (counter == nullptr || !may_have_reference(group, estimator, pmus)) return false;
+  const bool asked = estimator == config::Estimator::kReference;
   if (reference.cost == Reference::Cost::kCounter && scope == Scope::kCgroup) return asked;
   return reference.joins_all || asked || index_of(group, *counter).has_value();
 }
 
-collect::ScopePlan with_auxiliary_counters(std::span<const LaidOut> groups, Scope scope,
+collect::ScopePlan with_auxiliary_counters(std::span<const PlannedGroup> groups, Scope scope,
                                            const Reference& reference,
                                            const events::PmuCatalogue& pmus) {
   return ScopeBuilder{scope, reference, pmus}.build(groups);

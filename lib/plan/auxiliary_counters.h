@@ -7,16 +7,10 @@
 #include "collect/counting_plan.h"
 #include "config/config.h"
 #include "events/pmu.h"
-#include "exposition/metric_names.h"
 #include "perf/counter_group.h"
+#include "plan/planned_group.h"
 
 namespace pex::plan {
-
-/// One configured group as it was laid out.
-struct LaidOut {
-  const config::Group* group = nullptr;
-  collect::ScopePlan layout;
-};
 
 /// An activity that is counted all the time, and once more in groups that take turns.
 struct Reference {
@@ -36,14 +30,14 @@ struct Reference {
 
 /// Whether a reference says anything of `group`: it counts on cores, takes turns, and is not to be
 /// scaled by time alone.
-bool may_have_reference(const collect::GroupPlan& group, const config::Group& configured,
+bool may_have_reference(const collect::GroupPlan& group, config::Estimator estimator,
                         const events::PmuCatalogue& pmus);
 
 /// Whether `group` gets a member that counts `reference`. Cycles are not put into every cgroup,
 /// unless asked for: each would hold a counter while its tasks run, and so would each cgroup above
 /// it that is selected. The clock of a cgroup only runs while it is busy, so that time is nearly as
 /// good.
-bool takes_reference(const collect::GroupPlan& group, const config::Group& configured,
+bool takes_reference(const collect::GroupPlan& group, config::Estimator estimator,
                      const Reference& reference, Scope scope, const events::PmuCatalogue& pmus);
 
 /// The last step of planning: all `groups` of one scope, and what is opened to tell how well they
@@ -52,7 +46,7 @@ bool takes_reference(const collect::GroupPlan& group, const config::Group& confi
 ///   PMU:
 ///     the clock of the target, and a free reference; or a pinned one of cycles
 ///   - in hardware groups that take turns, the same reference, and in all those of cgroups a clock
-collect::ScopePlan with_auxiliary_counters(std::span<const LaidOut> groups, Scope scope,
+collect::ScopePlan with_auxiliary_counters(std::span<const PlannedGroup> groups, Scope scope,
                                            const Reference& reference,
                                            const events::PmuCatalogue& pmus);
 

@@ -87,17 +87,17 @@ std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRu
 
 }  // namespace
 
-Result<ChosenCgroups, std::vector<Error>> choose_cgroups(const config::Cgroups& cgroups) {
+Result<SelectedCgroups, std::vector<Error>> select_cgroups(const config::Cgroups& cgroups) {
   yaml::Mistakes mistakes;
-  ChosenCgroups choice;
-  choice.selection.include = patterns_of(cgroups.include, mistakes);
-  choice.selection.exclude = patterns_of(cgroups.exclude, mistakes);
-  choice.selection.helpers = cgroups.helpers;
-  choice.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
-  choice.labels = cgroup::LabelRules(rules_of(cgroups.labels, mistakes));
+  SelectedCgroups selected;
+  selected.selection.include = patterns_of(cgroups.include, mistakes);
+  selected.selection.exclude = patterns_of(cgroups.exclude, mistakes);
+  selected.selection.helpers = cgroups.helpers;
+  selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
+  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, mistakes));
   std::vector<Error> all = std::move(mistakes).all();
   if (!all.empty()) return all;
-  return choice;
+  return selected;
 }
 
 }  // namespace pex::plan

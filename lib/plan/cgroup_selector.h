@@ -10,15 +10,15 @@
 namespace pex::plan {
 
 /// Which cgroups are counted, and what the operator's rules call them.
-struct ChosenCgroups {
+struct SelectedCgroups {
   cgroup::Selection selection;
   cgroup::LabelRules labels;
 
-  bool operator==(const ChosenCgroups&) const = default;
+  bool operator==(const SelectedCgroups&) const = default;
 };
 
-/// From text to patterns and rules. The errors are all mistakes that can be told with no machine at
-/// hand, each with its place, in the order of the file (config/load.h).
-Result<ChosenCgroups, std::vector<Error>> choose_cgroups(const config::Cgroups& cgroups);
+/// From text to patterns and rules. Needs no machine. Fails with everything that is wrong, each
+/// with its place, in the order of the file (config/load.h).
+Result<SelectedCgroups, std::vector<Error>> select_cgroups(const config::Cgroups& cgroups);
 
 }  // namespace pex::plan

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "base/unique_fd.h"
 #include "events/event_table.h"
@@ -14,7 +15,7 @@
 namespace pex::plan {
 namespace {
 
-/// What css_tryget_online_from_dir() (Linux, kernel/cgroup/cgroup.c) says of a directory.
+/// What css_tryget_online_from_dir() (Linux, kernel/cgroup/cgroup.c) returns for a directory.
 struct RefusalEntry {
   int code;
   const char* what;
@@ -34,18 +35,46 @@ Remedy remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
   return "set " + ProgramTerm::kCgroupfs + " to '" + found->mount + "', or leave it out";
 }
 
+Result<CgroupTree> without_tree(Error why) { return CgroupTree{{}, {std::move(why)}}; }
+
 }  // namespace
+
+Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostRoots& roots) {
+  const Plan& plan = planned.plan;
+  if (plan.counting.cgroup.empty()) return CgroupTree{};
+  if (plan.cgroups.selection.include.empty()) {
+    return without_tree({0, "no cgroups are counted: 'cgroups.include' is empty",
+                         "list some, or leave the key out for the default"});
+  }
+  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
+  if (!hierarchy) return hierarchy.error();
+  if (!*hierarchy) {
+    return without_tree({0, "no cgroups are counted: no mounted hierarchy carries perf_event",
+                         "mount cgroup2, or say with " + ProgramTerm::kCgroupfs + " where it is"});
+  }
+  return CgroupTree{std::move(*hierarchy), {}};
+}
+
+Result<CgroupTree> find_counted_tree(const LoadedPlan& planned, const host::HostRoots& roots,
+                                     perf::PerfKernel& kernel) {
+  Result<CgroupTree> tree = find_cgroup_tree(planned, roots);
+  if (!tree || !tree->hierarchy || planned.cpus->online.empty()) return tree;
+  const Result<> counts = check_tree(*tree->hierarchy, roots, kernel, planned.cpus->online.front());
+  if (counts) return tree;
+  if (!roots.cgroupfs.empty()) return counts.error();
+  return without_tree(counts.error());
+}
 
 Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
                     perf::PerfKernel& kernel, int cpu) {
   const UniqueFd root{::open(tree.mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!root) return {};  // who is going to read it says why it cannot be
+  if (!root) return {};  // reading it will report why
   const Result<> tried =
       try_event(kernel, events::generic_counter("dummy"), {cpu, root.get(), "/"});
   if (tried) return {};
-  for (const RefusalEntry& row : kRefusals) {
-    if (row.code != tried.error().code) continue;
-    return Error{row.code, "count cgroups in '" + tree.mount + "': " + row.what,
+  for (const RefusalEntry& entry : kRefusals) {
+    if (entry.code != tried.error().code) continue;
+    return Error{entry.code, "count cgroups in '" + tree.mount + "': " + entry.what,
                  remedy(tree, roots)};
   }
   return {};

@@ -20,13 +20,13 @@ std::vector<int> merged(const std::vector<int>& one, const std::vector<int>& oth
 }
 
 /// Finds what the entries of a file stand for on this machine.
-class CpuChoice {
+class CpuSelector {
  public:
-  CpuChoice(const host::HostRoots& roots, const std::vector<int>& online)
+  CpuSelector(const host::HostRoots& roots, const std::vector<int>& online)
       : roots_(roots), online_(online) {}
 
   /// Those of `cpus`, which leaves out some where `before` are left out already.
-  std::vector<int> choose(const config::Cpus& cpus, const std::vector<int>& before) {
+  std::vector<int> select(const config::Cpus& cpus, const std::vector<int>& before) {
     std::vector<int> all;
     for (const config::CpuEntry& entry : cpus.exclude) all = merged(all, cpus_of(entry));
     if (!all.empty() && without(online_, merged(before, all)).empty()) {
@@ -81,17 +81,17 @@ const std::vector<int>& LeftOutCpus::of(const std::string& group) const {
   return found == of_groups.end() ? kNone : found->second;
 }
 
-Result<LeftOutCpus, std::vector<Error>> choose_cpus(const config::Config& config,
+Result<LeftOutCpus, std::vector<Error>> select_cpus(const config::Config& config,
                                                     const host::HostRoots& roots,
                                                     const std::vector<int>& online) {
-  CpuChoice choice{roots, online};
+  CpuSelector selector{roots, online};
   LeftOutCpus left_out;
-  left_out.everywhere = choice.choose(config.cpus, {});
+  left_out.everywhere = selector.select(config.cpus, {});
   for (const config::Group& group : config.groups) {
-    std::vector<int> of_group = choice.choose(group.cpus, left_out.everywhere);
+    std::vector<int> of_group = selector.select(group.cpus, left_out.everywhere);
     if (!of_group.empty()) left_out.of_groups[group.name] = std::move(of_group);
   }
-  std::vector<Error> mistakes = std::move(choice).mistakes();
+  std::vector<Error> mistakes = std::move(selector).mistakes();
   if (!mistakes.empty()) return mistakes;
   return left_out;
 }

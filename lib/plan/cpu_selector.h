@@ -15,7 +15,7 @@ namespace pex::plan {
 struct LeftOutCpus {
   std::vector<int> everywhere;
   std::map<std::string, std::vector<int>>
-      of_groups;  ///< beside those; by name, where there are any
+      of_groups;  ///< next to those; by name, where there are any
 
   /// Those of a group: no others, and those left out everywhere are not among them.
   const std::vector<int>& of(const std::string& group) const;
@@ -23,7 +23,7 @@ struct LeftOutCpus {
 
 /// Fails with everything that is wrong: lists that are none, and what would leave no CPU of
 /// `online`.
-Result<LeftOutCpus, std::vector<Error>> choose_cpus(const config::Config& config,
+Result<LeftOutCpus, std::vector<Error>> select_cpus(const config::Config& config,
                                                     const host::HostRoots& roots,
                                                     const std::vector<int>& online);
 

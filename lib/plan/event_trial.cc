@@ -68,14 +68,14 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
   return {};
 }
 
-EventTrial EventTrials::of(std::span<const events::EventSpec> group, std::size_t event,
+EventTrial EventTrials::of(const events::EventSpec& event, std::span<const events::EventSpec> group,
                            bool in_cgroup, const std::vector<int>& left_out_cpus) {
   EventTrial trial;
   trial.tried_in_cgroup = in_cgroup && root_cgroup();
   const auto is_left_out = [&](const events::EventInstance& instance) {
-    return cpus_.leave_out(instance.pmu, left_out_cpus);
+    return machine_.probe_cpus.leave_out(instance.pmu, left_out_cpus);
   };
-  const std::vector<events::EventInstance>& instances = group[event].instances;
+  const std::vector<events::EventInstance>& instances = event.instances;
   if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
     trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
                           "leave out fewer with 'cpus.exclude'"};
@@ -83,8 +83,8 @@ EventTrial EventTrials::of(std::span<const events::EventSpec> group, std::size_t
   }
   for (const events::EventInstance& instance : instances) {
     if (is_left_out(instance)) continue;
-    const perf::CounterSpec counter{group[event].identity.name, instance.attributes};
-    const int cpu = cpus_.of(instance.pmu, left_out_cpus);
+    const perf::CounterSpec counter{event.identity.name, instance.attributes};
+    const int cpu = machine_.probe_cpus.of(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;
     try_on_cpu(counter, cpu, group, trial, leader);
     if (trial.refused) return trial;
@@ -99,15 +99,15 @@ EventTrial EventTrials::of(std::span<const events::EventSpec> group, std::size_t
 void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
                              std::span<const events::EventSpec> group, EventTrial& trial,
                              std::optional<perf::CounterSpec>& leader) {
-  Result<> tried = try_event(kernel_, event, {cpu, -1, {}});
-  const auto needed = events::required_leader(resolver_.pmus(), event.attributes);
+  Result<> tried = try_event(machine_.kernel, event, {cpu, -1, {}});
+  const auto needed = events::required_leader(machine_.pmus(), event.attributes);
   if (!tried && needed && needed->refusal == tried.error().code) {
     leader = find_leader(*needed, group);
     if (!leader) {
       trial.refused = lacks_leader(*needed);
       return;
     }
-    tried = try_event(kernel_, event, {cpu, -1, {}}, &*leader);
+    tried = try_event(machine_.kernel, event, {cpu, -1, {}}, &*leader);
   }
   if (!tried && is_lasting(tried.error().code)) {
     trial.refused = Error{tried.error().code, {}, tried.error().remedy};
@@ -118,7 +118,7 @@ void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
 /// cgroup (perf_event_open, kernel/events/core.c); with others, what is the matter with the cgroup.
 void EventTrials::try_in_cgroup(const perf::CounterSpec& event, int cpu,
                                 const perf::CounterSpec* leader, EventTrial& trial) {
-  const Result<> tried = try_event(kernel_, event, {cpu, root_cgroup().get(), "/"}, leader);
+  const Result<> tried = try_event(machine_.kernel, event, {cpu, root_cgroup().get(), "/"}, leader);
   if (tried) return;
   const int code = tried.error().code;
   if (code != EINVAL && code != EOPNOTSUPP) {
@@ -131,7 +131,7 @@ void EventTrials::try_in_cgroup(const perf::CounterSpec& event, int cpu,
 }
 
 const UniqueFd& EventTrials::root_cgroup() {
-  if (!root_cgroup_) root_cgroup_ = open_root_cgroup(resolver_.roots());
+  if (!root_cgroup_) root_cgroup_ = open_root_cgroup(machine_.resolver.roots());
   return *root_cgroup_;
 }
 

@@ -1,17 +1,15 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "events/event_resolver.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
-#include "plan/probe_cpus.h"
+#include "plan/machine.h"
 
 namespace pex::plan {
 
@@ -36,15 +34,13 @@ struct EventTrial {
 /// the cgroup.
 class EventTrials {
  public:
-  /// All outlive it.
-  EventTrials(const events::EventResolver& resolver, perf::PerfKernel& kernel,
-              const ProbeCpus& cpus)
-      : resolver_(resolver), kernel_(kernel), cpus_(cpus) {}
+  /// `machine` outlives it.
+  explicit EventTrials(const Machine& machine) : machine_(machine) {}
 
   /// Of one event of `group`. All its instances are tried: a sum without one would be too small.
-  /// On no CPU of `left_out_cpus`, beside those that all groups leave out.
-  EventTrial of(std::span<const events::EventSpec> group, std::size_t event, bool in_cgroup,
-                const std::vector<int>& left_out_cpus);
+  /// On no CPU of `left_out_cpus`, next to those that all groups leave out.
+  EventTrial of(const events::EventSpec& event, std::span<const events::EventSpec> group,
+                bool in_cgroup, const std::vector<int>& left_out_cpus);
 
  private:
   void try_on_cpu(const perf::CounterSpec& event, int cpu, std::span<const events::EventSpec> group,
@@ -53,9 +49,7 @@ class EventTrials {
                      EventTrial& trial);
   const UniqueFd& root_cgroup();
 
-  const events::EventResolver& resolver_;
-  perf::PerfKernel& kernel_;
-  const ProbeCpus& cpus_;
+  const Machine& machine_;
   std::optional<UniqueFd> root_cgroup_;  ///< once it was needed; empty when it cannot be opened
 };
 

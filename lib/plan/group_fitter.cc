@@ -3,234 +3,298 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
+#include "base/aggregation.h"
 #include "events/required_leader.h"
 #include "plan/event_trial.h"
+#include "plan/group_parts.h"
 
 namespace pex::plan {
 namespace {
+
+using Counters = std::vector<perf::CounterSpec>;
+using Pieces = std::vector<perf::Piece>;
 
 /// What an uncore PMU counts is of its package; which CPU reads it means nothing.
 Aggregation aggregation_of(const config::Group& group, bool is_uncore) {
   return group.aggregate.value_or(is_uncore ? Aggregation::kPackage : Aggregation::kCpu);
 }
 
-std::string name_of(const ChosenGroup& chosen, const plan::GroupPart& part) {
-  return "group '" + chosen.group.name + "'" + (part.pmu.empty() ? "" : " on " + part.pmu);
+/// The part of a group that one kernel group could hold.
+struct Part {
+  const SelectedGroup& group;
+  std::string pmu;                         ///< empty: on all CPUs
+  std::vector<GroupPart::Member> members;  ///< in the order in which they are opened
+  Counters counters;                       ///< of the members
+
+  std::string name() const {
+    return "group '" + group.group.name + "'" + (pmu.empty() ? "" : " on " + pmu);
+  }
+  GroupIdentity identity() const { return {pmu, group.mode, counters}; }
+  bool is_uncore(std::size_t member) const {
+    return group.events[members[member].event].identity.is_uncore;
+  }
+};
+
+Counters counters_of(const SelectedGroup& group, const std::vector<GroupPart::Member>& members) {
+  Counters counters;
+  for (const auto& [event, instance] : members) {
+    const events::EventSpec& spec = group.events[event];
+    counters.push_back({spec.identity.name, spec.instances[instance].attributes});
+  }
+  return counters;
 }
 
-/// Of a group that is not to be split.
-Error does_not_fit(const std::string& group, const perf::Trial& trial, std::size_t events,
-                   std::size_t together) {
+/// Members in the order in which the kernel opens them; columns stay in that of the configuration.
+Part part_of(const SelectedGroup& group, const GroupPart& members,
+             const events::PmuCatalogue& pmus) {
+  Part part{group, members.pmu, {}, {}};
+  const Counters as_configured = counters_of(group, members.members);
+  for (const std::size_t member : events::leaders_first(pmus, as_configured).order) {
+    part.members.push_back(members.members[member]);
+  }
+  part.counters = counters_of(group, part.members);
+  return part;
+}
+
+/// `remedy`, and how to learn what is free.
+Remedy with_doctor(Remedy remedy) {
+  return std::move(remedy) + "; " + ProgramTerm::kDoctor + " tells how many counters are free";
+}
+
+/// Of a group that is not to be split. `together` of its first events are never cut apart.
+Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t together) {
+  const std::size_t events = part.counters.size();
+  const std::string what =
+      part.name() + " does not fit on the PMU with its " + std::to_string(events) + " events";
   if (events > 1 && events == together) {
-    return Error{
-        0,
-        group + " does not fit on the PMU with its " + std::to_string(events) +
-            " events, which are counted together only",
-        "put fewer events in it; " + ProgramTerm::kDoctor + " tells how many counters are free"};
+    return Error{0, what + ", which are counted together only",
+                 with_doctor("put fewer events in it")};
   }
-  if (events == 1) {
-    return trial.failure ? Error{trial.failure->error.code, {}, trial.failure->error.remedy}
-                         : Error{0, group + " has no turn on the PMU",
-                                 "stop what holds its counters: " + ProgramTerm::kDoctor +
-                                     " tells how many are free"};
+  if (events > 1) {
+    return Error{0, what, "put fewer events in one group, or allow the split with weak: true"};
   }
-  return Error{0, group + " does not fit on the PMU with its " + std::to_string(events) + " events",
-               "put fewer events in one group, or allow the split with weak: true"};
+  if (trial.failure) {
+    return Error{trial.failure->error.code, {}, trial.failure->error.remedy};
+  }
+  return Error{0, part.name() + " has no turn on the PMU",
+               with_doctor("stop what holds its counters")};
 }
 
-Error has_no_place(const std::string& group, int copy) {
-  return Error{0,
-               "pinned " + group + " has no place on the PMU" +
-                   (copy == 0 ? "" : " for its cgroups next to that for the CPUs"),
-               Remedy(ProgramTerm::kDoctor) +
-                   " tells how many counters are free; pin fewer events" +
-                   (copy == 0 ? "" : ", or count them in one scope")};
+Error has_no_place(const Part& part, int copy) {
+  const bool is_second = copy > 0;
+  return Error{
+      0,
+      "pinned " + part.name() + " has no place on the PMU" +
+          (is_second ? " for its cgroups next to that for the CPUs" : ""),
+      with_doctor(is_second ? "pin fewer events, or count them in one scope" : "pin fewer events")};
 }
 
-}  // namespace
-
-GroupFitter::GroupFitter(const events::PmuCatalogue& pmus, perf::PerfKernel& kernel,
-                         const ProbeCpus& cpus, const Plan* in_force, Plan& plan)
-    : pmus_(pmus), kernel_(kernel), cpus_(cpus), in_force_(in_force), plan_(plan) {
-  for (const events::Pmu* pmu : pmus.core_pmus()) core_pmus_.push_back(pmu->name);
-}
-
-collect::ScopePlan GroupFitter::lay_out(const ChosenGroup& chosen) {
-  collect::ScopePlan layout;
-  for (const events::EventSpec& event : chosen.events) {
-    layout.columns.push_back(
-        {event.identity, aggregation_of(chosen.group, event.identity.is_uncore), {}});
-  }
-  const auto held = static_cast<std::ptrdiff_t>(pinned_.size());
-  for (plan::GroupPart& part : parts_of(chosen)) {
-    if (cpus_.leave_out(part.pmu, chosen.left_out_cpus)) continue;
-    put_leaders_first(chosen, part);
-    if (add_part(chosen, part, layout)) continue;
-    pinned_.erase(pinned_.begin() + held, pinned_.end());
-    return {};  // a part of a group would not be the group
-  }
-  std::erase_if(layout.columns,
-                [](const collect::PublishedEvent& column) { return column.parts.empty(); });
-  return layout;
-}
-
-/// Kernel groups that hold what was written as one. That a hybrid machine has two kinds of cores is
-/// no split: each CPU has all events.
-std::vector<plan::GroupPart> GroupFitter::parts_of(const ChosenGroup& chosen) {
-  std::vector<plan::GroupPart> parts = plan::parts_by_pmu(chosen.events, core_pmus_);
-  const auto is_core = [&](const plan::GroupPart& part) {
-    return std::find(core_pmus_.begin(), core_pmus_.end(), part.pmu) != core_pmus_.end();
-  };
-  const bool across_pmus = parts.size() > 1 && !std::all_of(parts.begin(), parts.end(), is_core);
-  if (!across_pmus || chosen.group.weak) return parts;
-  std::string pmus;
-  for (const plan::GroupPart& part : parts) {
-    pmus += (pmus.empty() ? "" : ", ") + (part.pmu.empty() ? "those of every CPU" : part.pmu);
-  }
-  drop(chosen, Error{0, "events of several PMUs cannot be one group: " + pmus,
-                     "put them into groups of their own, or allow the split with weak: true"});
-  return {};
-}
-
-GroupFitter::Counters GroupFitter::counters_of(const ChosenGroup& chosen,
-                                               const plan::GroupPart& part) {
-  Counters events;
-  for (const auto& [event, instance] : part.members) {
-    const events::EventSpec& spec = chosen.events[event];
-    events.push_back({spec.identity.name, spec.instances[instance].attributes});
-  }
-  return events;
-}
-
-/// In the order in which the kernel opens them; columns stay in that of the configuration.
-void GroupFitter::put_leaders_first(const ChosenGroup& chosen, plan::GroupPart& part) const {
-  std::vector<plan::GroupPart::Member> ordered;
-  for (const std::size_t member : events::leaders_first(pmus_, counters_of(chosen, part)).order) {
-    ordered.push_back(part.members[member]);
-  }
-  part.members = std::move(ordered);
-}
-
-/// False when it had to be dropped.
-bool GroupFitter::add_part(const ChosenGroup& chosen, const plan::GroupPart& part,
-                           collect::ScopePlan& layout) {
-  Counters events = counters_of(chosen, part);
+/// What is wrong with the pieces that a part had to be cut into.
+std::vector<Error> split_warnings(const Part& part, const Pieces& pieces) {
+  std::string list;
+  std::string never_counted;
   std::size_t next = 0;
-  std::size_t number = 0;
-  const std::optional<std::vector<perf::Piece>> pieces = pieces_of(chosen, part, events);
-  if (!pieces) return false;
-  for (const perf::Piece& piece : *pieces) {
-    collect::GroupPlan planned;
-    planned.name = chosen.group.name + (++number == 1 ? "" : "/" + std::to_string(number));
-    planned.pmu = part.pmu;
-    planned.left_out_cpus = chosen.left_out_cpus;
-    planned.mode = chosen.mode;
-    set_pmu(planned, part, std::span(events).subspan(next, piece.events));
-    planned.aggregation =
-        aggregation_of(chosen.group, chosen.events[part.members[next].event].identity.is_uncore);
+  for (const perf::Piece& piece : pieces) {
+    list += list.empty() ? "{" : " {";
     for (std::size_t i = 0; i < piece.events; ++i, ++next) {
-      layout.columns[part.members[next].event].parts.push_back({layout.groups.size(), i});
-      planned.events.push_back(std::move(events[next]));
+      const std::string& event = part.counters[next].name;
+      list += (i == 0 ? "" : ", ") + event;
+      if (!piece.counts) never_counted += (never_counted.empty() ? "" : ", ") + event;
     }
-    layout.groups.push_back(std::move(planned));
+    list += '}';
   }
-  return true;
+  std::vector<Error> warnings;
+  if (pieces.size() > 1) {
+    warnings.push_back(
+        Error{0, part.name() + " does not fit on the PMU at once, so it is counted as " + list,
+              "make groups of what belongs together, as what is in different pieces is counted at "
+              "different moments"});
+  }
+  if (!never_counted.empty()) {
+    warnings.push_back(Error{
+        0, "in " + part.name() + ", these had no turn on the PMU even alone: " + never_counted,
+        with_doctor("none if the PMU cannot count them; else stop what holds its counters")});
+  }
+  return warnings;
 }
 
 /// Whether the group can lose the PMU, and for how long at a time.
-void GroupFitter::set_pmu(collect::GroupPlan& planned, const plan::GroupPart& part,
-                          std::span<const perf::CounterSpec> events) const {
-  for (const perf::CounterSpec& event : events) {
-    if (pmus_.always_counts(event.attributes.type)) continue;
+void set_pmu(collect::GroupPlan& planned, const events::PmuCatalogue& pmus) {
+  for (const perf::CounterSpec& event : planned.events) {
+    if (pmus.always_counts(event.attributes.type)) continue;
     planned.shares_pmu = true;
     const events::Pmu* pmu =
-        part.pmu.empty() ? pmus_.counting(event.attributes.type) : pmus_.find(part.pmu);
+        planned.pmu.empty() ? pmus.counting(event.attributes.type) : pmus.find(planned.pmu);
     if (pmu != nullptr && pmu->mux_interval_ms.value_or(0) > 0) {
       planned.slot = std::chrono::milliseconds{*pmu->mux_interval_ms};
     }
   }
 }
 
-/// The pieces in which the part fits on the PMU; nothing when it must be dropped, which then has
-/// been said.
-std::optional<std::vector<perf::Piece>> GroupFitter::pieces_of(const ChosenGroup& chosen,
-                                                               const plan::GroupPart& part,
-                                                               const Counters& events) {
-  std::optional<std::vector<perf::Piece>> pieces =
-      pieces_by_trial(chosen, part, events, in_force(chosen, part, events));
-  FittingGroup tried{chosen.group.name, part.pmu, chosen.mode, events, {}};
-  if (pieces) {
-    say_split(name_of(chosen, part), events, *pieces);
-    tried.pieces = *pieces;
-  } else {
-    tried.left_out = plan_.events[chosen.availability.front()].reason;
+/// One kernel group for each piece, and what of it is published as which event.
+void add_pieces(const Part& part, const Pieces& pieces, const events::PmuCatalogue& pmus,
+                collect::ScopePlan& plan) {
+  std::size_t next = 0;
+  std::size_t number = 0;
+  for (const perf::Piece& piece : pieces) {
+    collect::GroupPlan planned;
+    planned.name = part.group.group.name + (++number == 1 ? "" : "/" + std::to_string(number));
+    planned.pmu = part.pmu;
+    planned.left_out_cpus = part.group.left_out_cpus;
+    planned.mode = part.group.mode;
+    planned.aggregation = aggregation_of(part.group.group, part.is_uncore(next));
+    for (std::size_t i = 0; i < piece.events; ++i, ++next) {
+      plan.columns[part.members[next].event].parts.push_back({plan.groups.size(), i});
+      planned.events.push_back(part.counters[next]);
+    }
+    set_pmu(planned, pmus);
+    plan.groups.push_back(std::move(planned));
   }
-  plan_.fitting.push_back(std::move(tried));
+}
+
+/// Asks the kernel how groups fit. Pinned ones stay open until the end: what they take is taken
+/// from the others, and from each other.
+class GroupFitter {
+ public:
+  GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force);
+
+  /// Groups and columns of either scope. Fails when it has to be dropped.
+  Result<collect::ScopePlan> fit(const SelectedGroup& group);
+
+  std::vector<GroupFit> take_fits() { return std::move(fits_); }
+  std::vector<Error> take_warnings() { return std::move(warnings_); }
+
+ private:
+  Result<std::vector<GroupPart>> parts_of(const SelectedGroup& group) const;
+  Result<Pieces> fit_part(const Part& part);
+  const GroupFit* in_force(const Part& part) const;
+  Result<Pieces> try_pieces(const Part& part, const GroupFit* in_force);
+  Result<Pieces> try_pinned(const Part& part);
+  perf::Place place_of(const Part& part) const;
+  bool passes(const perf::Trial& trial) const;
+
+  const Machine& machine_;
+  const std::vector<GroupFit>* in_force_;
+  std::vector<std::string> core_pmus_;
+  std::vector<perf::CounterGroup> pinned_;  ///< on the CPUs where they were tried
+  std::vector<GroupFit> fits_;
+  std::vector<Error> warnings_;
+};
+
+GroupFitter::GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force)
+    : machine_(machine), in_force_(in_force) {
+  for (const events::Pmu* pmu : machine.pmus().core_pmus()) core_pmus_.push_back(pmu->name);
+}
+
+Result<collect::ScopePlan> GroupFitter::fit(const SelectedGroup& group) {
+  collect::ScopePlan plan;
+  for (const events::EventSpec& event : group.events) {
+    plan.columns.push_back(
+        {event.identity, aggregation_of(group.group, event.identity.is_uncore), {}});
+  }
+  const Result<std::vector<GroupPart>> parts = parts_of(group);
+  if (!parts) return parts.error();
+  const auto held = static_cast<std::ptrdiff_t>(pinned_.size());
+  for (const GroupPart& members : *parts) {
+    if (machine_.probe_cpus.leave_out(members.pmu, group.left_out_cpus)) continue;
+    const Part part = part_of(group, members, machine_.pmus());
+    const Result<Pieces> pieces = fit_part(part);
+    if (!pieces) {  // a part of a group would not be the group
+      pinned_.erase(pinned_.begin() + held, pinned_.end());
+      return pieces.error();
+    }
+    add_pieces(part, *pieces, machine_.pmus(), plan);
+  }
+  std::erase_if(plan.columns, [](const auto& column) { return column.parts.empty(); });
+  return plan;
+}
+
+/// Kernel groups that hold what was written as one. That a hybrid machine has two kinds of cores is
+/// no split: each CPU has all events.
+Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group) const {
+  std::vector<GroupPart> parts = parts_by_pmu(group.events, core_pmus_);
+  const auto is_core = [&](const GroupPart& part) {
+    return std::find(core_pmus_.begin(), core_pmus_.end(), part.pmu) != core_pmus_.end();
+  };
+  const bool across_pmus = parts.size() > 1 && !std::all_of(parts.begin(), parts.end(), is_core);
+  if (!across_pmus || group.group.weak) return parts;
+  std::string pmus;
+  for (const GroupPart& part : parts) {
+    pmus += (pmus.empty() ? "" : ", ") + (part.pmu.empty() ? "those of every CPU" : part.pmu);
+  }
+  return Error{0, "events of several PMUs cannot be one group: " + pmus,
+               "put them into groups of their own, or allow the split with weak: true"};
+}
+
+/// The pieces in which the part fits on the PMU. Fails when the group must be dropped.
+Result<Pieces> GroupFitter::fit_part(const Part& part) {
+  Result<Pieces> pieces = try_pieces(part, in_force(part));
+  GroupFit fit{part.group.group.name, part.identity(), {}};
+  if (pieces) {
+    for (Error& warning : split_warnings(part, *pieces)) {
+      warnings_.push_back(std::move(warning));
+    }
+    fit.pieces = *pieces;
+  } else {
+    fit.dropped = pieces.error();
+  }
+  fits_.push_back(std::move(fit));
   return pieces;
 }
 
 /// The same group in force; null when there is none. Its counters are closed before its
-/// successor's are opened, so what fitted then fits again, whatever a trial beside them says.
-const FittingGroup* GroupFitter::in_force(const ChosenGroup& chosen, const plan::GroupPart& part,
-                                          const Counters& events) const {
+/// successor's are opened, so what fitted then fits again, whatever a trial next to them shows.
+const GroupFit* GroupFitter::in_force(const Part& part) const {
   if (in_force_ == nullptr) return nullptr;
-  const auto same = [&](const FittingGroup& group) {
-    return group.name == chosen.group.name && group.pmu == part.pmu && group.mode == chosen.mode &&
-           group.events == events;
-  };
-  const auto found = std::find_if(in_force_->fitting.begin(), in_force_->fitting.end(), same);
-  return found == in_force_->fitting.end() ? nullptr : &*found;
+  const GroupIdentity identity = part.identity();
+  const auto found = std::find_if(in_force_->begin(), in_force_->end(), [&](const GroupFit& fit) {
+    return fit.name == part.group.group.name && fit.identity == identity;
+  });
+  return found == in_force_->end() ? nullptr : &*found;
 }
 
-std::optional<std::vector<perf::Piece>> GroupFitter::pieces_by_trial(const ChosenGroup& chosen,
-                                                                     const plan::GroupPart& part,
-                                                                     const Counters& events,
-                                                                     const FittingGroup* in_force) {
-  const std::vector<perf::Piece> whole = {{events.size(), true}};
-  if (chosen.mode.pinned) {
-    if (in_force != nullptr && !in_force->pieces.empty()) return in_force->pieces;
-    if (!takes_its_place(chosen, part, events)) return {};
-    return whole;
-  }
-  const perf::Place place{cpus_.of(part.pmu, chosen.left_out_cpus), -1, {}};
-  const perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
+Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_force) {
+  const bool fitted = in_force != nullptr && !in_force->pieces.empty();
+  const perf::GroupMode mode = part.group.mode;
+  if (mode.pinned) return fitted ? in_force->pieces : try_pinned(part);
+
+  const Pieces whole = {{part.counters.size(), true}};
+  const perf::Place place = place_of(part);
+  const perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
-  if (in_force != nullptr && !in_force->pieces.empty()) return in_force->pieces;
-  if (in_force != nullptr) {
-    drop(chosen, in_force->left_out);
-    return {};
-  }
+  if (fitted) return in_force->pieces;
+  if (in_force != nullptr) return in_force->dropped;
   if (passes(trial)) return whole;
-  const std::string name = name_of(chosen, part);
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
-    drop(chosen,
-         Error{ENOSPC, name + " needs more slots than there are", trial.failure->error.remedy});
-    return {};
+    return Error{ENOSPC, part.name() + " needs more slots than there are",
+                 trial.failure->error.remedy};
   }
-  const std::size_t together = events::leaders_first(pmus_, events).together;
-  if (!chosen.group.weak || (trial.failure && events.size() == together)) {
-    drop(chosen, does_not_fit(name, trial, events.size(), together));
-    return {};
+  const std::size_t together = events::leaders_first(machine_.pmus(), part.counters).together;
+  if (!part.group.group.weak || (trial.failure && part.counters.size() == together)) {
+    return does_not_fit(part, trial, together);
   }
-  return perf::split_to_fit(kernel_, events, place, chosen.mode, together);
+  return perf::split_to_fit(machine_.kernel, part.counters, place, mode, together);
 }
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
 /// scope cgroup it takes the counters once more, next to those for the CPU.
-bool GroupFitter::takes_its_place(const ChosenGroup& chosen, const plan::GroupPart& part,
-                                  const Counters& events) {
-  const perf::Place place{cpus_.of(part.pmu, chosen.left_out_cpus), -1, {}};
-  const int copies = chosen.group.cpu_scope && chosen.group.cgroup_scope ? 2 : 1;
+Result<Pieces> GroupFitter::try_pinned(const Part& part) {
+  const config::Group& group = part.group.group;
+  const int copies = group.cpu_scope && group.cgroup_scope ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
-    perf::Trial trial = perf::try_group(kernel_, events, place, chosen.mode);
-    if (!passes(trial)) {
-      drop(chosen, has_no_place(name_of(chosen, part), copy));
-      return false;
-    }
+    perf::Trial trial =
+        perf::try_group(machine_.kernel, part.counters, place_of(part), part.group.mode);
+    if (!passes(trial)) return has_no_place(part, copy);
     if (trial.group) pinned_.push_back(std::move(*trial.group));
   }
-  return true;
+  return Pieces{{part.counters.size(), true}};
+}
+
+perf::Place GroupFitter::place_of(const Part& part) const {
+  return {machine_.probe_cpus.of(part.pmu, part.group.left_out_cpus), -1, {}};
 }
 
 /// What may be different by the time the group is opened for good is left to the polls.
@@ -246,38 +310,33 @@ bool GroupFitter::passes(const perf::Trial& trial) const {
   return false;
 }
 
-void GroupFitter::say_split(const std::string& name, const Counters& events,
-                            const std::vector<perf::Piece>& pieces) {
-  std::string list;
-  std::string without_turn;
-  std::size_t next = 0;
-  for (const perf::Piece& piece : pieces) {
-    list += list.empty() ? "{" : " {";
-    for (std::size_t i = 0; i < piece.events; ++i, ++next) {
-      list += (i == 0 ? "" : ", ") + events[next].name;
-      if (!piece.counts) without_turn += (without_turn.empty() ? "" : ", ") + events[next].name;
-    }
-    list += '}';
-  }
-  if (pieces.size() > 1) {
-    plan_.remarks.push_back(
-        Error{0, name + " does not fit on the PMU at once, so it is counted as " + list,
-              "make groups of what belongs together, as what is in different pieces is counted at "
-              "different moments"});
-  }
-  if (!without_turn.empty()) {
-    plan_.remarks.push_back(
-        Error{0, "in " + name + ", these had no turn on the PMU even alone: " + without_turn,
-              "none if the PMU cannot count them; else stop what holds its counters: " +
-                  ProgramTerm::kDoctor + " tells how many are free"});
-  }
-}
+}  // namespace
 
-void GroupFitter::drop(const ChosenGroup& chosen, const Error& reason) {
-  for (const std::size_t index : chosen.availability) {
-    plan_.events[index].available = false;
-    plan_.events[index].reason = reason;
+FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& machine,
+                        const std::vector<GroupFit>* in_force) {
+  GroupFitter fitter{machine, in_force};
+  FittedGroups fitted;
+  std::vector<std::optional<PlannedGroup>> plans(groups.size());
+  for (const bool pinned : {true, false}) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].mode.pinned != pinned) continue;
+      const config::Group& group = groups[i].group;
+      Result<collect::ScopePlan> plan = fitter.fit(groups[i]);
+      if (plan) {
+        plans[i] = {group.name, group.cpu_scope, group.cgroup_scope, group.estimator,
+                    std::move(*plan)};
+      } else {
+        fitted.dropped.push_back(
+            {group.name, group.cpu_scope, group.cgroup_scope, std::move(plan.error())});
+      }
+    }
   }
+  for (std::optional<PlannedGroup>& plan : plans) {
+    if (plan) fitted.plans.push_back(std::move(*plan));
+  }
+  fitted.fits = fitter.take_fits();
+  fitted.warnings = fitter.take_warnings();
+  return fitted;
 }
 
 }  // namespace pex::plan

@@ -26,16 +26,18 @@ Result<LoadedPlan, std::vector<Error>> plan_for_machine(config::Config config,
   if (!online) return std::vector{online.error()};
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
   if (!resolver) return std::vector{resolver.error()};
-  const Result<LeftOutCpus, std::vector<Error>> left_out = choose_cpus(config, roots, *online);
+  Result<LeftOutCpus, std::vector<Error>> left_out = select_cpus(config, roots, *online);
   if (!left_out) return left_out.error();
-  Plan plan = make_plan(config, *resolver, kernel, *online, in_force, *left_out);
-  if (!plan.mistakes.empty()) return std::move(plan.mistakes);
+  const Machine machine{*resolver, kernel, *online, std::move(*left_out)};
+  Result<Plan, std::vector<Error>> plan = make_plan(config, machine, in_force);
+  if (!plan) return plan.error();
 
   std::vector<Error> failures;
-  collect::CpuTracker tracker{roots, collect::pmus_of(plan.counting), plan.counting.left_out_cpus};
+  const collect::CountingPlan& counting = plan->counting;
+  collect::CpuTracker tracker{roots, collect::pmus_of(counting), counting.left_out_cpus};
   std::shared_ptr<const collect::MachineCpus> cpus = tracker.update(failures);
   if (!failures.empty()) return failures;
-  return LoadedPlan{std::move(config), std::move(plan), std::move(cpus)};
+  return LoadedPlan{std::move(config), std::move(*plan), std::move(cpus)};
 }
 
 config::Loaded load_config(const std::string& file) {
@@ -50,39 +52,6 @@ Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
   config::Loaded loaded = load_config(file);
   if (!loaded.mistakes.empty()) return std::move(loaded.mistakes);
   return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
-}
-
-Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& planned,
-                                                            const host::HostRoots& roots,
-                                                            std::vector<Error>& remarks) {
-  const Plan& plan = planned.plan;
-  std::optional<cgroup::Hierarchy> none;
-  if (plan.counting.cgroup.empty()) return none;
-  if (plan.cgroups.selection.include.empty()) {
-    remarks.push_back(Error{0, "no cgroups are counted: 'cgroups.include' is empty",
-                            "list some, or leave the key out for the default"});
-    return none;
-  }
-  Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
-  if (hierarchy && !*hierarchy) {
-    remarks.push_back(
-        Error{0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-              "mount cgroup2, or say with " + ProgramTerm::kCgroupfs + " where it is"});
-  }
-  return hierarchy;
-}
-
-Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const LoadedPlan& planned,
-                                                       const host::HostRoots& roots,
-                                                       perf::PerfKernel& kernel,
-                                                       std::vector<Error>& remarks) {
-  Result<std::optional<cgroup::Hierarchy>> hierarchy = find_hierarchy_for(planned, roots, remarks);
-  if (!hierarchy || !*hierarchy || planned.cpus->online.empty()) return hierarchy;
-  const Result<> is_one = check_tree(**hierarchy, roots, kernel, planned.cpus->online.front());
-  if (is_one) return hierarchy;
-  if (!roots.cgroupfs.empty()) return is_one.error();
-  remarks.push_back(is_one.error());
-  return std::optional<cgroup::Hierarchy>{};
 }
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,

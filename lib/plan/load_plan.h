@@ -39,21 +39,8 @@ Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
                                                      perf::PerfKernel& kernel,
                                                      const Plan* in_force = nullptr);
 
-/// Where cgroups are to be counted, if any; that none are is a remark. Fails when the machine
-/// cannot be read. Whether the kernel counts there is not asked: it may be a copy of another
-/// machine's tree.
-Result<std::optional<cgroup::Hierarchy>> find_hierarchy_for(const LoadedPlan& planned,
-                                                            const host::HostRoots& roots,
-                                                            std::vector<Error>& remarks);
-
-/// The same, where the kernel counts (cgroup_tree.h). Fails where it does not and --path.cgroupfs
-/// names the directory; one that was found by itself is a remark, as CPUs can be counted.
-Result<std::optional<cgroup::Hierarchy>> hierarchy_for(const LoadedPlan& planned,
-                                                       const host::HostRoots& roots,
-                                                       perf::PerfKernel& kernel,
-                                                       std::vector<Error>& remarks);
-
-/// What is going to be followed of the machine.
+/// What a collector follows: the CPUs of the machine, and the cgroups of `hierarchy`
+/// (find_cgroup_tree()).
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy);
 

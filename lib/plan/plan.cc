@@ -1,13 +1,10 @@
 #include "plan/plan.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <iterator>
+#include <string>
+#include <utility>
 
-#include "plan/auxiliary_counters.h"
 #include "plan/event_selector.h"
-#include "plan/group_fitter.h"
-#include "plan/probe_cpus.h"
 #include "plan/reference_selector.h"
 
 namespace pex::plan {
@@ -21,125 +18,91 @@ collect::Budget budget_of(const config::Config& config) {
           .max_directories = config.limits.max_cgroup_directories};
 }
 
-/// A group that asked for a reference and has none is scaled by time, which has to be said.
-void remark_on_missing(const Reference& reference, const std::vector<LaidOut>& groups,
-                       const events::PmuCatalogue& pmus, Plan& plan) {
-  for (const LaidOut& of : groups) {
-    if (of.group->estimator != config::Estimator::kReference) continue;
-    const auto has_one = [&](const collect::GroupPlan& group) {
-      return takes_reference(group, *of.group, reference, Scope::kCpu, pmus);
+/// What no machine could count, in the order of the steps that found it.
+std::vector<Error> errors_of(const SelectedEvents& events,
+                             const Result<SelectedCgroups, std::vector<Error>>& cgroups) {
+  std::vector<Error> errors = events.errors;
+  if (!cgroups) errors.insert(errors.end(), cgroups.error().begin(), cgroups.error().end());
+  return errors;
+}
+
+/// The events of a dropped group are not available, for the reason why it was dropped.
+std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,
+                                               const std::vector<DroppedGroup>& dropped) {
+  for (const DroppedGroup& group : dropped) {
+    for (EventAvailability& event : events) {
+      const bool is_member = event.group == group.name && event.cpu_scope == group.cpu_scope &&
+                             event.cgroup_scope == group.cgroup_scope;
+      if (!is_member || !event.available) continue;
+      event.available = false;
+      event.reason = group.reason;
+    }
+  }
+  return events;
+}
+
+/// A group that asked for a reference and has none is scaled by time, which has to be reported.
+std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
+                                      const Reference& reference,
+                                      const events::PmuCatalogue& pmus) {
+  std::vector<Error> warnings;
+  for (const PlannedGroup& group : groups) {
+    if (group.estimator != config::Estimator::kReference) continue;
+    const std::vector<collect::GroupPlan>& parts = group.counted.groups;
+    const auto has_one = [&](const collect::GroupPlan& part) {
+      return takes_reference(part, group.estimator, reference, Scope::kCpu, pmus);
     };
-    const std::vector<collect::GroupPlan>& parts = of.layout.groups;
-    if (std::all_of(parts.begin(), parts.end(), has_one)) continue;  // or left out, which was said
+    if (std::all_of(parts.begin(), parts.end(), has_one)) continue;
     const bool never_scaled = std::none_of(parts.begin(), parts.end(),
-                                           [](const auto& group) { return group.takes_turns(); });
-    plan.remarks.push_back(
+                                           [](const auto& part) { return part.takes_turns(); });
+    warnings.push_back(
         never_scaled
-            ? Error{0,
-                    "group '" + of.group->name + "' has no use for a reference: it always counts",
+            ? Error{0, "group '" + group.name + "' has no use for a reference: it always counts",
                     "remove its 'estimator'"}
-            : Error{0, "group '" + of.group->name + "' is scaled by time, as it has no reference",
+            : Error{0, "group '" + group.name + "' is scaled by time, as it has no reference",
                     "leave a counter free for cycles, with fewer events in each group; none where "
                     "the CPU does not count them, and for what is not counted by CPUs"});
   }
+  return warnings;
 }
 
-void add_once(const std::string& text, std::vector<std::string>& texts) {
-  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+collect::CountingPlan counting_plan(const config::Config& config, const Machine& machine,
+                                    const std::vector<PlannedGroup>& groups,
+                                    const Reference& reference) {
+  collect::CountingPlan counting;
+  counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine.pmus());
+  counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine.pmus());
+  counting.evidence = {config.evidence.variance, config.evidence.reference};
+  counting.cgroup_per_cpu = config.cgroups.per_cpu;
+  counting.left_out_cpus = machine.left_out_cpus.everywhere;
+  return counting;
 }
 
 }  // namespace
 
-Plan make_plan(const config::Config& config, const events::EventResolver& resolver,
-               perf::PerfKernel& kernel, const std::vector<int>& online, const Plan* in_force,
-               const LeftOutCpus& left_out) {
+Result<Plan, std::vector<Error>> make_plan(const config::Config& config, const Machine& machine,
+                                           const Plan* in_force) {
+  Result<SelectedCgroups, std::vector<Error>> cgroups = select_cgroups(config.cgroups);
+  SelectedEvents selected = select_events(config, machine);
+  std::vector<Error> errors = errors_of(selected, cgroups);
+  if (!errors.empty()) return errors;  // nothing will be counted, so no group need be tried
+
+  FittedGroups fitted =
+      fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);
+  Reference reference =
+      select_reference(fitted.plans, machine, in_force == nullptr ? nullptr : &in_force->reference);
+  for (Error& warning : missing_references(fitted.plans, reference, machine.pmus())) {
+    fitted.warnings.push_back(std::move(warning));
+  }
   Plan plan;
+  plan.counting = counting_plan(config, machine, fitted.plans, reference);
+  plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config);
-  Result<ChosenCgroups, std::vector<Error>> cgroups = choose_cgroups(config.cgroups);
-
-  const ProbeCpus cpus{resolver.pmus(), without(online, left_out.everywhere), left_out.everywhere};
-  EventSelector choice{resolver, kernel, cpus, plan};
-  std::vector<ChosenGroup> groups;
-  for (const config::Group& group : config.groups) {
-    for (ChosenGroup& chosen : choice.choose(group, left_out.of(group.name))) {
-      groups.push_back(std::move(chosen));
-    }
-  }
-  if (cgroups) {
-    plan.cgroups = std::move(*cgroups);
-  } else {
-    plan.mistakes.insert(plan.mistakes.end(), cgroups.error().begin(), cgroups.error().end());
-  }
-  if (!plan.mistakes.empty()) return plan;  // nothing will be counted, so nothing need be tried
-
-  GroupFitter layout{resolver.pmus(), kernel, cpus, in_force, plan};
-  std::vector<LaidOut> laid_out(groups.size());
-  for (const bool pinned : {true, false}) {
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      if (groups[i].mode.pinned == pinned) {
-        laid_out[i] = {&groups[i].group, layout.lay_out(groups[i])};
-      }
-    }
-  }
-  layout.release_pinned();
-
-  plan.reference = choose_reference(resolver, kernel, cpus, laid_out,
-                                    in_force == nullptr ? nullptr : &in_force->reference);
-  remark_on_missing(plan.reference, laid_out, resolver.pmus(), plan);
-  plan.counting.cpu =
-      with_auxiliary_counters(laid_out, Scope::kCpu, plan.reference, resolver.pmus());
-  plan.counting.cgroup =
-      with_auxiliary_counters(laid_out, Scope::kCgroup, plan.reference, resolver.pmus());
-  plan.counting.evidence = {config.evidence.variance, config.evidence.reference};
-  plan.counting.cgroup_per_cpu = config.cgroups.per_cpu;
-  plan.counting.left_out_cpus = left_out.everywhere;
+  plan.events = without_dropped(std::move(selected.events), fitted.dropped);
+  plan.fits = std::move(fitted.fits);
+  plan.reference = std::move(reference);
+  plan.warnings = std::move(fitted.warnings);
   return plan;
-}
-
-std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
-  std::map<std::pair<std::string, Scope>, bool> everywhere;
-  const auto add = [&](const EventAvailability& event, Scope scope) {
-    if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
-    bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
-    available = available && event.available;
-  };
-  for (const EventAvailability& event : plan.events) {
-    if (event.cpu_scope) add(event, Scope::kCpu);
-    if (event.cgroup_scope) add(event, Scope::kCgroup);
-  }
-  return everywhere;
-}
-
-std::vector<LeftOut> by_reason(const Plan& plan) {
-  std::vector<LeftOut> reasons;
-  for (const EventAvailability& event : plan.events) {
-    if (event.available) continue;
-    auto same = std::find_if(reasons.begin(), reasons.end(),
-                             [&](const LeftOut& other) { return other.reason == event.reason; });
-    if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}, {}});
-    add_once(event.event, same->events);
-    add_once(event.group, same->groups);
-  }
-  return reasons;
-}
-
-std::vector<Error> left_out(const Plan& plan) {
-  const bool nothing = plan.counting.cpu.empty() && plan.counting.cgroup.empty();
-  const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
-  std::vector<Error> errors;
-  for (const auto& [error, events, groups] : by_reason(plan)) {
-    std::string list;
-    for (const std::string& event : events) list += (list.empty() ? "" : ", ") + event;
-    const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;
-    errors.push_back(Error{error.code, std::string(what).append(list).append(why), error.remedy});
-  }
-  return errors;
-}
-
-std::vector<std::string> left_out_lines(const Plan& plan, ProgramWords words) {
-  std::vector<std::string> lines;
-  for (const Error& reason : left_out(plan)) lines.push_back(describe(reason, words));
-  return lines;
 }
 
 }  // namespace pex::plan

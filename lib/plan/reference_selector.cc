@@ -19,13 +19,12 @@ constexpr const char* kCycles = "cycles";
 /// Finds the reference by trial on the CPUs where events are tried.
 class ReferenceSelector {
  public:
-  ReferenceSelector(const events::EventResolver& resolver, perf::PerfKernel& kernel,
-                    const ProbeCpus& cpus, std::span<const LaidOut> groups)
-      : resolver_(resolver), kernel_(kernel), cpus_(cpus), groups_(groups) {}
+  ReferenceSelector(std::span<const PlannedGroup> groups, const Machine& machine)
+      : groups_(groups), machine_(machine) {}
 
-  Reference choose(const Reference* in_force) {
-    if (!any([this](const auto& group, const auto& configured) {
-          return may_have_reference(group, configured, resolver_.pmus());
+  Reference select(const Reference* in_force) {
+    if (!any([this](const auto& group, config::Estimator estimator) {
+          return may_have_reference(group, estimator, machine_.pmus());
         })) {
       return {};
     }
@@ -41,25 +40,28 @@ class ReferenceSelector {
 
   template <typename Predicate>
   bool any(Predicate is_so) const {
-    return std::any_of(groups_.begin(), groups_.end(), [&](const LaidOut& of) {
-      return std::any_of(of.layout.groups.begin(), of.layout.groups.end(),
-                         [&](const auto& group) { return is_so(group, *of.group); });
+    return std::any_of(groups_.begin(), groups_.end(), [&](const PlannedGroup& planned) {
+      const std::vector<collect::GroupPlan>& groups = planned.counted.groups;
+      return std::any_of(groups.begin(), groups.end(),
+                         [&](const auto& group) { return is_so(group, planned.estimator); });
     });
   }
 
   /// It must move: guests may read the register as 0. And it must join a hardware group.
   std::optional<Reference> free_reference() {
     const std::optional<perf::CounterSpec> counter =
-        events::counter_on(resolver_, kFreeReference, "");
+        events::counter_on(machine_.resolver, kFreeReference, "");
     if (!counter) return {};
-    for (const LaidOut& of : groups_) {
-      for (const collect::GroupPlan& group : of.layout.groups) {
-        if (!may_have_reference(group, *of.group, resolver_.pmus())) continue;
+    for (const PlannedGroup& planned : groups_) {
+      for (const collect::GroupPlan& group : planned.counted.groups) {
+        if (!may_have_reference(group, planned.estimator, machine_.pmus())) continue;
         std::vector<perf::CounterSpec> members = {group.events.front(), *counter};
-        const perf::Trial trial = perf::try_group(
-            kernel_, members, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}}, {});
+        const perf::Trial trial =
+            perf::try_group(machine_.kernel, members,
+                            {machine_.probe_cpus.of(group.pmu, group.left_out_cpus), -1, {}}, {});
         perf::GroupReading reading;
-        if (!trial.group || !trial.group->read(kernel_, reading)) continue;  // ask another group
+        if (!trial.group || !trial.group->read(machine_.kernel, reading))
+          continue;  // ask another group
         const bool moves = reading.counts.size() == members.size() && reading.counts.back() > 0;
         if (!moves) return {};
         return Reference{Reference::Cost::kFree, {{"", *counter}}, true};
@@ -72,10 +74,10 @@ class ReferenceSelector {
   Reference cycles_of_all_cores() const {
     Reference reference{Reference::Cost::kCounter, {}, true};
     std::vector<std::string> kinds;
-    for (const events::Pmu* core : resolver_.pmus().core_pmus()) kinds.push_back(core->name);
+    for (const events::Pmu* core : machine_.pmus().core_pmus()) kinds.push_back(core->name);
     if (kinds.size() < 2) kinds = {""};
     for (const std::string& pmu : kinds) {
-      if (const auto cycles = events::counter_on(resolver_, kCycles, pmu)) {
+      if (const auto cycles = events::counter_on(machine_.resolver, kCycles, pmu)) {
         reference.counters.push_back({pmu, *cycles});
       }
     }
@@ -84,8 +86,8 @@ class ReferenceSelector {
 
   /// In all groups, or else where it is counted already; when that costs no group time on the PMU.
   Reference affordable(Reference cycles) {
-    const bool asked = any([](const auto& group, const auto& configured) {
-      return group.takes_turns() && configured.estimator == config::Estimator::kReference;
+    const bool asked = any([](const auto& group, config::Estimator estimator) {
+      return group.takes_turns() && estimator == config::Estimator::kReference;
     });
     if (!may_take_turns() && !asked) return {};
     const Shares alone = shares({});
@@ -104,10 +106,10 @@ class ReferenceSelector {
   /// Whether two groups of ours want the same PMU.
   bool may_take_turns() const {
     std::map<std::string, int> wanted;
-    for (const LaidOut& of : groups_) {
-      const int copies = (of.group->cpu_scope ? 1 : 0) + (of.group->cgroup_scope ? 1 : 0);
-      for (const collect::GroupPlan& group : of.layout.groups) {
-        const bool counts = may_have_reference(group, *of.group, resolver_.pmus());
+    for (const PlannedGroup& planned : groups_) {
+      const int copies = planned.scopes();
+      for (const collect::GroupPlan& group : planned.counted.groups) {
+        const bool counts = may_have_reference(group, planned.estimator, machine_.pmus());
         if (counts || group.mode.pinned) wanted[group.pmu] += copies;
       }
     }
@@ -136,12 +138,12 @@ class ReferenceSelector {
     for (const bool pinned : {true, false}) {
       for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
         const collect::ScopePlan plan =
-            with_auxiliary_counters(groups_, scope, reference, resolver_.pmus());
+            with_auxiliary_counters(groups_, scope, reference, machine_.pmus());
         for (const collect::GroupPlan& group : plan.groups) {
           if (group.mode.pinned != pinned || !group.shares_pmu) continue;
           Result<perf::CounterGroup, perf::OpenFailure> open = perf::CounterGroup::open(
-              kernel_, group.events, {cpus_.of(group.pmu, group.left_out_cpus), -1, {}},
-              group.mode);
+              machine_.kernel, group.events,
+              {machine_.probe_cpus.of(group.pmu, group.left_out_cpus), -1, {}}, group.mode);
           if (!group.is_published) {
             if (open) beside.push_back(std::move(*open));
           } else {
@@ -161,9 +163,9 @@ class ReferenceSelector {
   std::chrono::nanoseconds several_rounds() const {
     constexpr int kRounds = 5;
     std::chrono::nanoseconds round{};
-    for (const LaidOut& of : groups_) {
-      const int copies = (of.group->cpu_scope ? 1 : 0) + (of.group->cgroup_scope ? 1 : 0);
-      for (const collect::GroupPlan& group : of.layout.groups) {
+    for (const PlannedGroup& planned : groups_) {
+      const int copies = planned.scopes();
+      for (const collect::GroupPlan& group : planned.counted.groups) {
         if (group.takes_turns()) round += copies * group.slot;
       }
     }
@@ -172,7 +174,7 @@ class ReferenceSelector {
 
   double share_of(const perf::CounterGroup& group) const {
     perf::GroupReading reading;
-    const bool has_times = group.read(kernel_, reading) &&
+    const bool has_times = group.read(machine_.kernel, reading) &&
                            reading.state == perf::GroupReading::State::kCounting &&
                            reading.time_enabled.count() > 0;
     if (!has_times) return 0;
@@ -182,18 +184,15 @@ class ReferenceSelector {
 
   static constexpr double kAllTheTime = 0.99;
   static constexpr std::chrono::nanoseconds kMaxTrial = std::chrono::milliseconds{500};
-  const events::EventResolver& resolver_;
-  perf::PerfKernel& kernel_;
-  const ProbeCpus& cpus_;
-  std::span<const LaidOut> groups_;
+  std::span<const PlannedGroup> groups_;
+  const Machine& machine_;
 };
 
 }  // namespace
 
-Reference choose_reference(const events::EventResolver& resolver, perf::PerfKernel& kernel,
-                           const ProbeCpus& cpus, std::span<const LaidOut> groups,
+Reference select_reference(std::span<const PlannedGroup> groups, const Machine& machine,
                            const Reference* in_force) {
-  return ReferenceSelector{resolver, kernel, cpus, groups}.choose(in_force);
+  return ReferenceSelector{groups, machine}.select(in_force);
 }
 
 }  // namespace pex::plan

@@ -2,10 +2,8 @@
 
 #include <span>
 
-#include "events/event_resolver.h"
-#include "perf/perf_kernel.h"
 #include "plan/auxiliary_counters.h"
-#include "plan/probe_cpus.h"
+#include "plan/machine.h"
 
 namespace pex::plan {
 
@@ -20,8 +18,7 @@ inline constexpr const char* kFreeReference = "msr/aperf/";
 /// Finding the price of cycles takes up to three trials of half a second, and counters from whoever
 /// counts meanwhile. So a reload, beside counters of our own, tries it not at all: with `in_force`,
 /// the reference of the plan before, that is kept where none is free.
-Reference choose_reference(const events::EventResolver& resolver, perf::PerfKernel& kernel,
-                           const ProbeCpus& cpus, std::span<const LaidOut> groups,
+Reference select_reference(std::span<const PlannedGroup> groups, const Machine& machine,
                            const Reference* in_force = nullptr);
 
 }  // namespace pex::plan

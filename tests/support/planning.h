@@ -21,25 +21,31 @@ inline host::HostRoots machine(const std::string& name) {
           machines + "cgroup"};
 }
 
-inline plan::Plan plan_of(const config::Config& config, const host::HostRoots& roots,
-                          perf::PerfKernel& kernel, const plan::Plan* in_force = nullptr) {
+/// A plan, or why there is none: then the rest is empty.
+struct PlanOrErrors : plan::Plan {
+  std::vector<Error> errors;
+};
+
+inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots& roots,
+                            perf::PerfKernel& kernel, const plan::Plan* in_force = nullptr) {
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
   const Result<std::vector<int>> online = host::online_cpus(roots);
-  return plan::make_plan(config, *resolver, kernel, online ? *online : std::vector{0}, in_force);
+  const plan::Machine machine{*resolver, kernel, online ? *online : std::vector{0}};
+  Result<plan::Plan, std::vector<Error>> plan = plan::make_plan(config, machine, in_force);
+  if (!plan) return {{}, std::move(plan.error())};
+  return {std::move(*plan), {}};
 }
 
 /// Of a configuration "c.yaml" whose second line is the first one of `groups`.
-inline plan::Plan plan_on(const std::string& machine_name, const std::string& groups,
-                          ScriptedKernel& kernel) {
+inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& groups,
+                            ScriptedKernel& kernel) {
   config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
   if (loaded.mistakes.empty()) return plan_of(loaded.config, machine(machine_name), kernel);
-  plan::Plan plan;
-  plan.mistakes = std::move(loaded.mistakes);
-  return plan;
+  return {{}, std::move(loaded.mistakes)};
 }
 
 /// The same with a kernel that refuses nothing.
-inline plan::Plan plan_on(const std::string& machine_name, const std::string& groups) {
+inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& groups) {
   ScriptedKernel kernel{machine("").cgroupfs};
   return plan_on(machine_name, groups, kernel);
 }
@@ -79,11 +85,11 @@ inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
   return columns;
 }
 
-/// One line for each mistake.
-inline std::vector<std::string> mistakes_of(const plan::Plan& plan) {
-  std::vector<std::string> mistakes;
-  for (const Error& mistake : plan.mistakes) mistakes.push_back(describe(mistake));
-  return mistakes;
+/// One line for each error.
+inline std::vector<std::string> errors_of(const PlanOrErrors& plan) {
+  std::vector<std::string> errors;
+  for (const Error& error : plan.errors) errors.push_back(describe(error));
+  return errors;
 }
 
 }  // namespace pex::test

@@ -23,8 +23,8 @@ config::Cgroups cgroups(const std::string& yaml) {
   return loaded.config.cgroups;
 }
 
-ChosenCgroups choice(const std::string& yaml) {
-  Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(cgroups(yaml));
+SelectedCgroups choice(const std::string& yaml) {
+  Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(cgroups(yaml));
   if (chosen) return *chosen;
   for (const Error& error : chosen.error()) ADD_FAILURE() << describe(error);
   return {};
@@ -32,13 +32,13 @@ ChosenCgroups choice(const std::string& yaml) {
 
 std::vector<std::string> mistakes(const std::string& yaml) {
   std::vector<std::string> all;
-  const Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(cgroups(yaml));
+  const Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(cgroups(yaml));
   if (chosen) return all;
   for (const Error& error : chosen.error()) all.push_back(describe(error));
   return all;
 }
 
-TEST(CgroupChoiceTest, SelectsByPatternsOfBothKinds) {
+TEST(CgroupSelectorTest, SelectsByPatternsOfBothKinds) {
   const cgroup::Selection selection =
       choice("  include: [/a/*, 're:/b/.*']\n  exclude: [/a/x, 're:/b/.*[.]mount']\n").selection;
 
@@ -48,7 +48,7 @@ TEST(CgroupChoiceTest, SelectsByPatternsOfBothKinds) {
   EXPECT_FALSE(selection.matches("/b/1.mount"));
 }
 
-TEST(CgroupChoiceTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
+TEST(CgroupSelectorTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
   const cgroup::Selection by_default = choice("  max: 1\n").selection;
   const cgroup::Selection asked = choice("  hierarchy: all\n  helpers: true\n").selection;
 
@@ -58,7 +58,7 @@ TEST(CgroupChoiceTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
   EXPECT_TRUE(asked.helpers);
 }
 
-TEST(CgroupChoiceTest, GivesTheLabelsOfTheRules) {
+TEST(CgroupSelectorTest, GivesTheLabelsOfTheRules) {
   const cgroup::LabelRules labels = choice(
                                         "  labels:\n"
                                         "    - match: 're:/system[.]slice/(.+)-db[.]service'\n"
@@ -71,7 +71,7 @@ TEST(CgroupChoiceTest, GivesTheLabelsOfTheRules) {
   EXPECT_THAT(labels.labels_of("/a"), ElementsAre(Pair("team", "none")));
 }
 
-TEST(CgroupChoiceTest, TellsAllMistakesInTheOrderOfTheFile) {
+TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
   EXPECT_THAT(
       mistakes("  labels:\n"
                "    - match: 're:/(a'\n"
@@ -103,11 +103,11 @@ TEST(CgroupChoiceTest, TellsAllMistakesInTheOrderOfTheFile) {
           "empty. Remedy: remove the '/' that is too many"));
 }
 
-TEST(CgroupChoiceTest, KeepsToOneLineWhateverThePatternIs) {
+TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
   config::Cgroups hostile;
   hostile.include = {{"re:/[\n\x1b" + std::string(1000, 'a'), {"c.yaml", 1, 2, "k"}}};
 
-  const Result<ChosenCgroups, std::vector<Error>> chosen = choose_cgroups(hostile);
+  const Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(hostile);
 
   ASSERT_FALSE(chosen);
   ASSERT_EQ(chosen.error().size(), 1U);
@@ -117,7 +117,7 @@ TEST(CgroupChoiceTest, KeepsToOneLineWhateverThePatternIs) {
                 "the character");
 }
 
-TEST(CgroupChoiceTest, LeavesTheExportersOwnLabelsAlone) {
+TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
   for (const char* label :
        {"cgroup",    "cpu",          "core",      "die",       "package", "node",
         "pmu",       "group",        "event",     "domain",    "pod",     "namespace",

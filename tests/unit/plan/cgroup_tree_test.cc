@@ -43,7 +43,7 @@ TEST_F(CgroupTreeTest, IsRefusedWhereItIsNoCgroupFileSystem) {
   EXPECT_EQ(refused.error().attempted,
             "count cgroups in '" + host_.path("cg") + "': it is not in a cgroup file system");
   EXPECT_EQ(refused.error().remedy,
-            "set " + ProgramTerm::kCgroupfs + " to '/sys/fs/cgroup/unified', or leave it out");
+            "set HostRoots::cgroupfs to '/sys/fs/cgroup/unified', or leave it out");
 }
 
 TEST_F(CgroupTreeTest, IsRefusedWhereTheHierarchyIsThatOfOtherControllers) {

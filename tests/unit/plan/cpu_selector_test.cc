@@ -10,6 +10,7 @@
 
 #include "collect/collector.h"
 #include "config/load.h"
+#include "plan/availability.h"
 #include "plan/load_plan.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
@@ -24,13 +25,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// CPUs 0 to 7 are online, 2 and 3 isolated.
-class CpuChoiceTest : public testing::Test {
+class CpuSelectorTest : public testing::Test {
  protected:
   Result<LeftOutCpus, std::vector<Error>> choose(const std::string& cpus,
                                                  const std::string& of_group = "{}") {
     const config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
     EXPECT_THAT(loaded.mistakes, IsEmpty());
-    return choose_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
+    return select_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
   }
 
   static std::string text(const std::string& cpus, const std::string& of_group) {
@@ -54,35 +55,35 @@ class CpuChoiceTest : public testing::Test {
   const host::HostRoots roots_{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
 };
 
-TEST_F(CpuChoiceTest, LeavesOutWhatTheKernelKeepsAndWhatIsNamed) {
+TEST_F(CpuSelectorTest, LeavesOutWhatTheKernelKeepsAndWhatIsNamed) {
   EXPECT_THAT(choose("{exclude: [isolated, nohz_full, \"5,2\"]}")->everywhere,
               ElementsAre(2, 3, 5));
   EXPECT_THAT(choose("{exclude: [nohz_full]}")->everywhere, IsEmpty());
 }
 
-TEST_F(CpuChoiceTest, LeavesOutMoreOfAGroup) {
+TEST_F(CpuSelectorTest, LeavesOutMoreOfAGroup) {
   const auto left_out = choose("{exclude: [isolated]}", "{exclude: [\"3-4\"]}");
 
   EXPECT_THAT(left_out->of("core"), ElementsAre(4));
   EXPECT_THAT(left_out->of("other"), IsEmpty());
 }
 
-TEST_F(CpuChoiceTest, KnowsNoIsolatedCpusWhereTheKernelHasNoSuchFile) {
+TEST_F(CpuSelectorTest, KnowsNoIsolatedCpusWhereTheKernelHasNoSuchFile) {
   tree_.remove("sys/devices/system/cpu/isolated");
 
   EXPECT_THAT(choose("{exclude: [isolated]}")->everywhere, IsEmpty());
 }
 
-TEST_F(CpuChoiceTest, MayNameCpusThatAreNotThere) {
+TEST_F(CpuSelectorTest, MayNameCpusThatAreNotThere) {
   EXPECT_THAT(choose("{exclude: [\"100-101\"]}")->everywhere, ElementsAre(100, 101));
 }
 
-TEST_F(CpuChoiceTest, RefusesWhatIsNoListWithItsPlace) {
+TEST_F(CpuSelectorTest, RefusesWhatIsNoListWithItsPlace) {
   EXPECT_THAT(mistakes("{exclude: [\"5-2\"]}"),
               ElementsAre(HasSubstr("c.yaml:1:18: cpus.exclude[0]: '5-2' is not a list of CPUs")));
 }
 
-TEST_F(CpuChoiceTest, RefusesToLeaveNoCpuWithThePlace) {
+TEST_F(CpuSelectorTest, RefusesToLeaveNoCpuWithThePlace) {
   EXPECT_THAT(mistakes("{exclude: [\"0-7\"]}"),
               ElementsAre(HasSubstr("c.yaml:1:7: cpus: no CPU is left: 0-7 are online")));
   EXPECT_THAT(mistakes("{exclude: [isolated]}", "{exclude: [\"0-1,4-7\"]}"),
@@ -90,7 +91,7 @@ TEST_F(CpuChoiceTest, RefusesToLeaveNoCpuWithThePlace) {
 }
 
 /// LoadedPlan and counted over a scripted kernel.
-class LeftOutCpusTest : public CpuChoiceTest {
+class LeftOutCpusTest : public CpuSelectorTest {
  protected:
   Result<LoadedPlan, std::vector<Error>> plan(const std::string& cpus,
                                               const std::string& of_group) {
@@ -127,11 +128,10 @@ TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
 }
 
 TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
-  const host::HostRoots roots = roots_;
   const auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
   test::ScriptedKernel counting_kernel;
   const auto collector =
-      collect::Collector::create(counting_kernel, track_targets(*planned, roots, std::nullopt), {});
+      collect::Collector::create(counting_kernel, track_targets(*planned, roots_, {}), {});
   std::promise<std::shared_ptr<const collect::Snapshot>> polled;
 
   (*collector)->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });
@@ -156,7 +156,8 @@ TEST(LeftOutPmuTest, IsNotCountedAndSaysWhy) {
   const std::vector<int> online = *host::online_cpus(roots);
   std::vector<int> all_atoms = resolver->pmus().find("cpu_atom")->cpus;
 
-  const Plan plan = make_plan(loaded.config, *resolver, kernel, online, nullptr, {all_atoms, {}});
+  const Machine machine{*resolver, kernel, online, {all_atoms, {}}};
+  const Plan plan = *make_plan(loaded.config, machine);
 
   for (const collect::GroupPlan& group : plan.counting.cpu.groups) EXPECT_NE(group.pmu, "cpu_atom");
   EXPECT_THAT(test::groups_of(plan.counting.cpu), Contains(HasSubstr("cpu_core")));

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "plan/availability.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
 namespace pex::plan {
 namespace {
 
-using test::mistakes_of;
+using test::errors_of;
 using test::plan_on;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
@@ -29,14 +30,14 @@ std::string group_of(const std::string& entry, const std::string& keys = {}) {
 }
 
 /// The only event that is published.
-events::EventIdentity published(const Plan& plan) {
-  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+events::EventIdentity published(const test::PlanOrErrors& plan) {
+  EXPECT_THAT(errors_of(plan), IsEmpty());
   EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
   return plan.counting.cpu.columns.empty() ? events::EventIdentity{}
                                            : plan.counting.cpu.columns.front().event;
 }
 
-TEST(EventChoiceTest, SaysWhereInItsTextAMistakeIs) {
+TEST(EventSelectorTest, SaysWhereInItsTextAMistakeIs) {
   struct Row {
     const char* event;
     const char* mistake;
@@ -66,23 +67,23 @@ TEST(EventChoiceTest, SaysWhereInItsTextAMistakeIs) {
   };
 
   for (const Row& row : rows) {
-    const Plan wrong = plan_on("", group_of(row.event));
+    const auto wrong = plan_on("", group_of(row.event));
 
-    EXPECT_THAT(mistakes_of(wrong), ElementsAre(StartsWith(row.mistake))) << row.event;
+    EXPECT_THAT(errors_of(wrong), ElementsAre(StartsWith(row.mistake))) << row.event;
   }
 }
 
-TEST(EventChoiceTest, TellsAllThatIsWrong) {
-  const Plan wrong = plan_on("",
+TEST(EventSelectorTest, TellsAllThatIsWrong) {
+  const auto wrong = plan_on("",
                              "  - {name: core, events: [cycels, 'branches:', cycles], scope: cpu}\n"
                              "  - {name: more, events: [instuctions], scope: cgroup}");
 
-  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("c.yaml:2:27: groups[0].events[0]"),
-                                              HasSubstr("c.yaml:2:35: groups[0].events[1]"),
-                                              HasSubstr("c.yaml:3:27: groups[1].events[0]")));
+  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("c.yaml:2:27: groups[0].events[0]"),
+                                            HasSubstr("c.yaml:2:35: groups[0].events[1]"),
+                                            HasSubstr("c.yaml:3:27: groups[1].events[0]")));
 }
 
-TEST(EventChoiceTest, WhatThisMachineDoesNotKnowIsNoMistake) {
+TEST(EventSelectorTest, WhatThisMachineDoesNotKnowIsNoMistake) {
   struct Row {
     const char* machine;
     const char* event;
@@ -102,9 +103,9 @@ TEST(EventChoiceTest, WhatThisMachineDoesNotKnowIsNoMistake) {
   };
 
   for (const Row& row : rows) {
-    const Plan lacking = plan_on(row.machine, group_of(row.event));
+    const auto lacking = plan_on(row.machine, group_of(row.event));
 
-    EXPECT_THAT(mistakes_of(lacking), IsEmpty()) << row.event;
+    EXPECT_THAT(errors_of(lacking), IsEmpty()) << row.event;
     ASSERT_FALSE(lacking.events.empty()) << row.event;
     EXPECT_EQ(lacking.events.back().event, row.name);
     EXPECT_FALSE(lacking.events.back().available) << row.event;
@@ -112,35 +113,35 @@ TEST(EventChoiceTest, WhatThisMachineDoesNotKnowIsNoMistake) {
   }
 }
 
-TEST(EventChoiceTest, TakesSeveralEventsFromOneText) {
-  const Plan plan = plan_on("", group_of("'cycles:u, instructions', branches"));
+TEST(EventSelectorTest, TakesSeveralEventsFromOneText) {
+  const auto plan = plan_on("", group_of("'cycles:u, instructions', branches"));
 
   EXPECT_THAT(test::groups_of(plan.counting.cpu),
               ElementsAre("core: cycles:u, instructions, branches"));
 }
 
-TEST(EventChoiceTest, TakesBracesOnlyAlone) {
-  const Plan alone = plan_on("", group_of("'{cycles,instructions}:k'"));
-  const Plan beside = plan_on("", group_of("'{cycles,instructions}', branches"));
+TEST(EventSelectorTest, TakesBracesOnlyAlone) {
+  const auto alone = plan_on("", group_of("'{cycles,instructions}:k'"));
+  const auto beside = plan_on("", group_of("'{cycles,instructions}', branches"));
 
   EXPECT_THAT(test::groups_of(alone.counting.cpu), ElementsAre("core: cycles:k, instructions:k"));
-  EXPECT_THAT(mistakes_of(beside),
+  EXPECT_THAT(errors_of(beside),
               ElementsAre("c.yaml:2:39: groups[0].events[0]: a group in braces next to other "
                           "events. Remedy: give it an entry of its own under 'groups'"));
 }
 
-TEST(EventChoiceTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
-  const Plan plan = plan_on(
+TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
+  const auto plan = plan_on(
       "",
       "  - {name: g, events: [{event: cycles, name: a}, {event: cycles, name: b}], scope: cpu}\n");
 
   EXPECT_THAT(
-      test::mistakes_of(plan),
+      test::errors_of(plan),
       ElementsAre("c.yaml:2:5: groups[0]: 'cycles' is in group 'g' twice. Remedy: count it in "
                   "a group of its own under its other name"));
 }
 
-TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
+TEST(EventSelectorTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   struct Row {
     const char* events;
     const char* keys;
@@ -153,7 +154,7 @@ TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   };
 
   for (const Row& row : rows) {
-    const Plan plan = plan_on("", group_of(row.events, row.keys));
+    const auto plan = plan_on("", group_of(row.events, row.keys));
 
     ASSERT_EQ(test::groups_of(plan.counting.cpu).size(), 1U) << row.events;
     EXPECT_EQ(plan.counting.cpu.groups.back().mode.pinned, row.pinned) << row.events;
@@ -162,7 +163,7 @@ TEST(EventChoiceTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   }
 }
 
-TEST(EventChoiceTest, MakesModifiersOfWhatTheGroupExcludes) {
+TEST(EventSelectorTest, MakesModifiersOfWhatTheGroupExcludes) {
   struct Row {
     const char* event;
     const char* keys;
@@ -190,21 +191,21 @@ TEST(EventChoiceTest, MakesModifiersOfWhatTheGroupExcludes) {
   }
 }
 
-TEST(EventChoiceTest, AnEventThatKnowsNoModesCannotBeInAGroupThatExcludesSome) {
-  const Plan wrong = plan_on("", group_of("task-clock", "exclude_kernel: true"));
+TEST(EventSelectorTest, AnEventThatKnowsNoModesCannotBeInAGroupThatExcludesSome) {
+  const auto wrong = plan_on("", group_of("task-clock", "exclude_kernel: true"));
 
-  EXPECT_THAT(mistakes_of(wrong),
+  EXPECT_THAT(errors_of(wrong),
               ElementsAre(HasSubstr("Remedy: count it in a group without 'exclude_...'")));
 }
 
-TEST(EventChoiceTest, AWeakEventInAGroupThatIsNotIsAMistake) {
-  const Plan wrong = plan_on("", group_of("'cycles:W'", "weak: false"));
+TEST(EventSelectorTest, AWeakEventInAGroupThatIsNotIsAMistake) {
+  const auto wrong = plan_on("", group_of("'cycles:W'", "weak: false"));
 
-  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'cycles:W' is weak, and its group is not"
-                                                        ". Remedy: remove the W")));
+  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'cycles:W' is weak, and its group is not"
+                                                      ". Remedy: remove the W")));
 }
 
-TEST(EventChoiceTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
+TEST(EventSelectorTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
   struct Row {
     const char* event;
     const char* keys;
@@ -215,16 +216,16 @@ TEST(EventChoiceTest, RefusesAnEventOfWhichItsGroupExcludesEverything) {
                       {"cycles:kG", "exclude_guest: true"}};
 
   for (const Row& row : rows) {
-    const Plan wrong = plan_on("", group_of(std::string("'") + row.event + "'", row.keys));
+    const auto wrong = plan_on("", group_of(std::string("'") + row.event + "'", row.keys));
 
-    EXPECT_THAT(mistakes_of(wrong),
+    EXPECT_THAT(errors_of(wrong),
                 ElementsAre("c.yaml:2:39: groups[0].events[0]: '" + std::string(row.event) +
                             "' counts only what its group excludes. Remedy: remove its modifiers, "
                             "or count it in another group"));
   }
 }
 
-TEST(EventChoiceTest, PublishesAnEventAsItIsDescribed) {
+TEST(EventSelectorTest, PublishesAnEventAsItIsDescribed) {
   struct Row {
     const char* entry;
     const char* metric;
@@ -255,7 +256,7 @@ TEST(EventChoiceTest, PublishesAnEventAsItIsDescribed) {
   }
 }
 
-TEST(EventChoiceTest, PublishesAnEventWithTheHelpThatItWasGiven) {
+TEST(EventSelectorTest, PublishesAnEventWithTheHelpThatItWasGiven) {
   const events::EventIdentity event =
       published(plan_on("", group_of("{event: cycles, help: What I count}")));
 
@@ -263,36 +264,36 @@ TEST(EventChoiceTest, PublishesAnEventWithTheHelpThatItWasGiven) {
   EXPECT_EQ(event.name, "cycles");
 }
 
-TEST(EventChoiceTest, AnotherUnitThanTheKernelsNeedsAScale) {
-  const Plan wrong = plan_on("", group_of("{event: task-clock, unit: bytes}"));
+TEST(EventSelectorTest, AnotherUnitThanTheKernelsNeedsAScale) {
+  const auto wrong = plan_on("", group_of("{event: task-clock, unit: bytes}"));
 
-  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'task-clock' is counted in another unit. "
-                                                        "Remedy: leave out the unit, or say")));
+  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'task-clock' is counted in another unit. "
+                                                      "Remedy: leave out the unit, or say")));
 }
 
-TEST(EventChoiceTest, DescribesOneEventAtATime) {
+TEST(EventSelectorTest, DescribesOneEventAtATime) {
   for (const char* keys : {"name: x", "help: x", "unit: bytes", "scale: 2", "filter: x"}) {
-    const Plan wrong =
+    const auto wrong =
         plan_on("", group_of("{event: 'cycles,branches', " + std::string(keys) + "}"));
 
-    EXPECT_THAT(mistakes_of(wrong),
+    EXPECT_THAT(errors_of(wrong),
                 ElementsAre(HasSubstr("several events cannot share a name, help, unit or filter. "
                                       "Remedy: give each event an entry of its own")))
         << keys;
   }
 }
 
-TEST(EventChoiceTest, FiltersTracepointsAlone) {
-  const Plan right =
+TEST(EventSelectorTest, FiltersTracepointsAlone) {
+  const auto right =
       plan_on("intel_client", group_of("{event: 'sched:sched_switch', filter: prev_prio < 100}"));
-  const Plan wrong = plan_on("", group_of("{event: cycles, filter: prev_prio < 100}"));
-  const Plan not_here = plan_on("", group_of("{event: uncore_x/y/, filter: prev_prio < 100}"));
+  const auto wrong = plan_on("", group_of("{event: cycles, filter: prev_prio < 100}"));
+  const auto not_here = plan_on("", group_of("{event: uncore_x/y/, filter: prev_prio < 100}"));
 
   (void)published(right);
   EXPECT_EQ(right.counting.cpu.groups[0].events[0].attributes.filter, "prev_prio < 100");
-  EXPECT_THAT(mistakes_of(wrong), ElementsAre(HasSubstr("'cycles' has a filter, and is no "
-                                                        "tracepoint. Remedy: remove the filter")));
-  EXPECT_THAT(mistakes_of(not_here), ElementsAre(HasSubstr("has a filter, and is no tracepoint")));
+  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'cycles' has a filter, and is no "
+                                                      "tracepoint. Remedy: remove the filter")));
+  EXPECT_THAT(errors_of(not_here), ElementsAre(HasSubstr("has a filter, and is no tracepoint")));
 }
 
 /// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
@@ -313,7 +314,7 @@ class FilteringKernel final : public perf::PerfKernel {
   test::ScriptedKernel kernel_;
 };
 
-TEST(EventChoiceTest, TriesATracepointWithEachOfItsFilters) {
+TEST(EventSelectorTest, TriesATracepointWithEachOfItsFilters) {
   FilteringKernel kernel;
   const config::Loaded loaded = config::load_text(
       "groups:\n"
@@ -324,7 +325,7 @@ TEST(EventChoiceTest, TriesATracepointWithEachOfItsFilters) {
       "    scope: cpu\n",
       "c.yaml");
 
-  const Plan plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
+  const auto plan = test::plan_of(loaded.config, test::machine("intel_client"), kernel);
 
   ASSERT_EQ(plan.events.size(), 2U);
   EXPECT_TRUE(plan.events[0].available);
@@ -333,30 +334,30 @@ TEST(EventChoiceTest, TriesATracepointWithEachOfItsFilters) {
   EXPECT_THAT(plan.events[1].reason.remedy.text(), HasSubstr("filter"));
 }
 
-TEST(EventChoiceTest, CountsNoUncoreEventByCgroup) {
+TEST(EventSelectorTest, CountsNoUncoreEventByCgroup) {
   for (const char* scope : {"cgroup", "[cpu, cgroup]"}) {
-    const Plan wrong = plan_on("intel_server", std::string("  - {name: memory, events: "
+    const auto wrong = plan_on("intel_server", std::string("  - {name: memory, events: "
                                                            "[uncore_imc/clockticks/], scope: ") +
                                                    scope + "}");
 
-    EXPECT_THAT(mistakes_of(wrong),
+    EXPECT_THAT(errors_of(wrong),
                 ElementsAre("c.yaml:2:29: groups[0].events[0]: 'uncore_imc/clockticks/' is counted "
                             "by a part of the package, which does not know whose work it does: it "
                             "cannot be counted by cgroup. Remedy: write scope: cpu"));
   }
 }
 
-TEST(EventChoiceTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
-  const Plan plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
+TEST(EventSelectorTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
+  const auto plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
 
-  EXPECT_THAT(mistakes_of(plan),
+  EXPECT_THAT(errors_of(plan),
               ElementsAre("c.yaml:2:5: groups[0]: 'exporter' stands for the exporter's own metrics "
                           "in a scrape. Remedy: give the group another name"));
 }
 
-TEST(EventChoiceTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
+TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
   const auto named = [](const std::string& first, const std::string& second) {
-    return mistakes_of(
+    return errors_of(
         plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
                         "}, {event: branches, name: " + second + "}]}"));
   };
@@ -369,30 +370,30 @@ TEST(EventChoiceTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
   EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's own")));
 }
 
-TEST(EventChoiceTest, NoFamilyIsOfTwoScopes) {
-  const Plan plan =
+TEST(EventSelectorTest, NoFamilyIsOfTwoScopes) {
+  const auto plan =
       plan_on("intel_server",
               "  - {name: a, events: [{event: cycles, name: joules, unit: joules, scale: 1}], "
               "scope: cgroup}\n"
               "  - {name: b, events: [{event: power/energy-pkg/, name: cgroup_joules}], "
               "scope: cpu}");
 
-  EXPECT_THAT(mistakes_of(plan),
+  EXPECT_THAT(errors_of(plan),
               ElementsAre(HasSubstr("with what is counted by cgroup as groups[0].events[0]")));
 }
 
-TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
-  const Plan twice = plan_on("",
+TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
+  const auto twice = plan_on("",
                              "  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n"
                              "  - {name: more, events: [cpu-cycles], scope: cpu}");
 
-  EXPECT_THAT(mistakes_of(twice),
+  EXPECT_THAT(errors_of(twice),
               ElementsAre("c.yaml:3:27: groups[1].events[0]: 'cycles' would be a second "
                           "perf_cpu_cycles_total; the first is groups[0].events[0] in line 2. "
                           "Remedy: count it in one group only, or give it a name"));
 }
 
-TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
+TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
   struct Row {
     const char* one;
     const char* other;
@@ -407,17 +408,17 @@ TEST(EventChoiceTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
   };
 
   for (const Row& row : rows) {
-    const Plan plan =
+    const auto plan =
         plan_on("", std::string("  - {name: a, events: [cycles], scope: ") + row.one +
                         "}\n  - {name: b, events: [cycles], scope: " + row.other + "}");
 
     std::vector<::testing::Matcher<std::string>> mistakes;
     for (const std::string& family : row.families) mistakes.push_back(HasSubstr(family + ";"));
-    EXPECT_THAT(mistakes_of(plan), ElementsAreArray(mistakes)) << row.one << " and " << row.other;
+    EXPECT_THAT(errors_of(plan), ElementsAreArray(mistakes)) << row.one << " and " << row.other;
   }
 }
 
-TEST(EventChoiceTest, KnowsWhichEventsAreOneSeries) {
+TEST(EventSelectorTest, KnowsWhichEventsAreOneSeries) {
   struct Row {
     const char* machine;
     const char* one;
@@ -443,15 +444,15 @@ TEST(EventChoiceTest, KnowsWhichEventsAreOneSeries) {
   };
 
   for (const Row& row : rows) {
-    const Plan plan = plan_on(row.machine, std::string("  - {name: a, events: [") + row.one +
+    const auto plan = plan_on(row.machine, std::string("  - {name: a, events: [") + row.one +
                                                "], scope: cpu}\n  - {name: b, events: [" +
                                                row.other + "], scope: cpu}");
 
-    EXPECT_EQ(plan.mistakes.size(), row.is_one_series ? 1U : 0U) << row.one << " and " << row.other;
+    EXPECT_EQ(plan.errors.size(), row.is_one_series ? 1U : 0U) << row.one << " and " << row.other;
   }
 }
 
-TEST(EventChoiceTest, KeepsTheNamesOfItsOwnFamilies) {
+TEST(EventSelectorTest, KeepsTheNamesOfItsOwnFamilies) {
   struct Row {
     const char* name;
     const char* unit;
@@ -464,12 +465,12 @@ TEST(EventChoiceTest, KeepsTheNamesOfItsOwnFamilies) {
   };
 
   for (const Row& row : rows) {
-    const Plan clash =
+    const auto clash =
         plan_on("intel_client", group_of(std::string("{event: uncore_imc/data_reads/, name: ") +
                                          row.name + ", unit: " + row.unit + ", scale: 1}"));
 
     EXPECT_THAT(
-        mistakes_of(clash),
+        errors_of(clash),
         ElementsAre("c.yaml:2:47: groups[0].events[0].event: 'uncore_imc/data_reads/' would be "
                     "a second " +
                     std::string(row.family) +
@@ -484,40 +485,40 @@ std::string many_events(unsigned number) {
   return events.str() + "'";
 }
 
-TEST(EventChoiceTest, TakesAsManyEventsIntoAGroupAsOneReadCanHold) {
-  const Plan full = plan_on("", group_of(many_events(64)));
-  const Plan overfull = plan_on("", group_of(many_events(64) + ", branches, cycles"));
+TEST(EventSelectorTest, TakesAsManyEventsIntoAGroupAsOneReadCanHold) {
+  const auto full = plan_on("", group_of(many_events(64)));
+  const auto overfull = plan_on("", group_of(many_events(64) + ", branches, cycles"));
 
-  EXPECT_THAT(mistakes_of(full), IsEmpty());
+  EXPECT_THAT(errors_of(full), IsEmpty());
   EXPECT_EQ(full.counting.cpu.groups.size(), 1U);
-  EXPECT_THAT(mistakes_of(overfull),
+  EXPECT_THAT(errors_of(overfull),
               ElementsAre(HasSubstr("groups[0].events[1]: more than 64 events in one group. "
                                     "Remedy: make several groups of them")));
 }
 
-TEST(EventChoiceTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
-  const Plan hybrid = plan_on("intel_hybrid", group_of(many_events(64)));
+TEST(EventSelectorTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
+  const auto hybrid = plan_on("intel_hybrid", group_of(many_events(64)));
 
-  EXPECT_THAT(mistakes_of(hybrid), IsEmpty());
+  EXPECT_THAT(errors_of(hybrid), IsEmpty());
   ASSERT_EQ(hybrid.counting.cpu.groups.size(), 2U);
   EXPECT_EQ(hybrid.counting.cpu.groups[0].events.size(), 64U);
 }
 
-TEST(EventChoiceTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
-  const Plan plan =
+TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
+  const auto plan =
       plan_on("intel_server",
               group_of("cpu/topdown-retiring/, instructions, cpu/slots/, cpu/topdown-be-bound/"));
 
-  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(errors_of(plan), IsEmpty());
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
 }
 
-TEST(EventChoiceTest, SaysWhereSlotsAreMissing) {
-  const Plan plan =
+TEST(EventSelectorTest, SaysWhereSlotsAreMissing) {
+  const auto plan =
       plan_on("intel_server", group_of("cpu/topdown-retiring/, cpu/topdown-be-bound/, cycles"));
 
-  EXPECT_THAT(mistakes_of(plan), IsEmpty());
+  EXPECT_THAT(errors_of(plan), IsEmpty());
   EXPECT_THAT(
       left_out_lines(plan),
       ElementsAre("not counted here: cpu/topdown-retiring/, cpu/topdown-be-bound/: c.yaml:2:5: "
@@ -526,13 +527,13 @@ TEST(EventChoiceTest, SaysWhereSlotsAreMissing) {
   EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
 }
 
-TEST(EventChoiceTest, BlamesTheLeaderThatCannotBeCounted) {
+TEST(EventSelectorTest, BlamesTheLeaderThatCannotBeCounted) {
   test::ScriptedKernel kernel;
   kernel.refuse("type4:0x400", EBUSY);
   kernel.refuse("type4:0x8000", EINVAL);
   kernel.refuse("type4:0x8300", EACCES);
 
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "intel_server", group_of("cpu/slots/, cpu/topdown-retiring/, cpu/topdown-be-bound/"), kernel);
 
   ASSERT_EQ(plan.events.size(), 3U);
@@ -541,10 +542,10 @@ TEST(EventChoiceTest, BlamesTheLeaderThatCannotBeCounted) {
   EXPECT_EQ(plan.events[2].reason.code, EACCES);
 }
 
-TEST(EventChoiceTest, WantsSlotsOnTheCoresThatHaveThem) {
-  const Plan plan =
+TEST(EventSelectorTest, WantsSlotsOnTheCoresThatHaveThem) {
+  const auto plan =
       plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/', cpu_core/slots/, task-clock"));
-  const Plan without = plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/'"));
+  const auto without = plan_on("intel_hybrid", group_of("'cpu_*/topdown-retiring/'"));
 
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
   EXPECT_THAT(
@@ -556,11 +557,11 @@ TEST(EventChoiceTest, WantsSlotsOnTheCoresThatHaveThem) {
               ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/"));
 }
 
-TEST(EventChoiceTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
+TEST(EventSelectorTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
   test::ScriptedKernel kernel;
   kernel.refuse_unless_behind("type4:0x1cd", "type4:0x8203", ENODATA);
 
-  const Plan plan =
+  const auto plan =
       plan_on("intel_hybrid",
               group_of("cpu_core/mem-loads/, instructions, cpu_core/mem-loads-aux/"), kernel);
 
@@ -571,11 +572,11 @@ TEST(EventChoiceTest, TriesLoadsByLatencyBehindTheirAuxiliaryEvent) {
                           "core on cpu_atom: instructions"));
 }
 
-TEST(EventChoiceTest, CountsOnCpusWhatIsRefusedInCgroups) {
+TEST(EventSelectorTest, CountsOnCpusWhatIsRefusedInCgroups) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("branches", EINVAL);
 
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
 
   EXPECT_THAT(test::groups_of(plan.counting.cpu), ElementsAre("core: branches, cycles"));
@@ -587,11 +588,11 @@ TEST(EventChoiceTest, CountsOnCpusWhatIsRefusedInCgroups) {
                   "write 'scope: cpu' for it"));
 }
 
-TEST(EventChoiceTest, DoesNotCountWhatIsRefusedInTheOnlyScopeOfItsGroup) {
+TEST(EventSelectorTest, DoesNotCountWhatIsRefusedInTheOnlyScopeOfItsGroup) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("branches", EOPNOTSUPP);
 
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: [branches, cycles], scope: cgroup}", kernel);
 
   EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
@@ -599,11 +600,11 @@ TEST(EventChoiceTest, DoesNotCountWhatIsRefusedInTheOnlyScopeOfItsGroup) {
   EXPECT_FALSE(plan.events[0].available);
 }
 
-TEST(EventChoiceTest, TriesNothingInCgroupsForTheScopeCpu) {
+TEST(EventSelectorTest, TriesNothingInCgroupsForTheScopeCpu) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("branches", EINVAL);
 
-  const Plan plan = plan_on("", group_of("branches"), kernel);
+  const auto plan = plan_on("", group_of("branches"), kernel);
 
   EXPECT_THAT(kernel.opened_groups(), ::testing::Each(::testing::StartsWith("cpu0 branches")));
   EXPECT_THAT(left_out_lines(plan), IsEmpty());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/availability.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
@@ -14,8 +15,8 @@ namespace pex::plan {
 namespace {
 
 using test::columns_of;
+using test::errors_of;
 using test::groups_of;
-using test::mistakes_of;
 using test::plan_on;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -37,9 +38,9 @@ void expect_consistent(const collect::ScopePlan& plan) {
   }
 }
 
-TEST(GroupLayoutTest, CountsEachEventWithBothKindsOfCores) {
+TEST(GroupFitterTest, CountsEachEventWithBothKindsOfCores) {
   test::ScriptedKernel kernel;
-  const Plan hybrid =
+  const auto hybrid =
       plan_on("intel_hybrid",
               "  - {name: core, events: [cycles, instructions], scope: [cpu, cgroup]}", kernel);
 
@@ -52,10 +53,10 @@ TEST(GroupLayoutTest, CountsEachEventWithBothKindsOfCores) {
                           "instructions pmu=cpu_core by cpu: 1.1"));
   EXPECT_EQ(columns_of(hybrid.counting.cgroup), columns_of(hybrid.counting.cpu));
   EXPECT_THAT(hybrid.events, SizeIs(4));
-  EXPECT_THAT(hybrid.remarks, IsEmpty());
+  EXPECT_THAT(hybrid.warnings, IsEmpty());
 }
 
-TEST(GroupLayoutTest, TriesAGroupOnACpuOfItsPmu) {
+TEST(GroupFitterTest, TriesAGroupOnACpuOfItsPmu) {
   test::ScriptedKernel kernel;
   (void)plan_on("intel_hybrid", "  - {name: core, events: [cycles], scope: cpu}", kernel);
 
@@ -63,8 +64,8 @@ TEST(GroupLayoutTest, TriesAGroupOnACpuOfItsPmu) {
   EXPECT_GE(kernel.enabled("cpu0 type0:0x400000000"), 1U);   // cpu_core
 }
 
-TEST(GroupLayoutTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
-  const Plan hybrid = plan_on(
+TEST(GroupFitterTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
+  const auto hybrid = plan_on(
       "arm_biglittle", "  - {name: core, events: [cycles, task-clock], scope: cpu, weak: false}");
 
   EXPECT_THAT(groups_of(hybrid.counting.cpu),
@@ -76,16 +77,16 @@ TEST(GroupLayoutTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
                   "cycles pmu=armv8_cortex_a72 by cpu: 1.0", "task-clock by cpu: 0.1 + 1.1"));
 }
 
-TEST(GroupLayoutTest, CountsSoftwareOnItsOwnBesideOneKindOfCores) {
-  const Plan plan = plan_on("intel_hybrid",
+TEST(GroupFitterTest, CountsSoftwareOnItsOwnBesideOneKindOfCores) {
+  const auto plan = plan_on("intel_hybrid",
                             "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu}");
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("core on cpu_core: cpu_core/cycles/", "core: task-clock"));
 }
 
-TEST(GroupLayoutTest, SumsWhatMemoryChannelsCountByPackage) {
-  const Plan plan = plan_on("intel_server",
+TEST(GroupFitterTest, SumsWhatMemoryChannelsCountByPackage) {
+  const auto plan = plan_on("intel_server",
                             "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}");
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
@@ -103,8 +104,8 @@ TEST(GroupLayoutTest, SumsWhatMemoryChannelsCountByPackage) {
   EXPECT_THAT(plan.events, SizeIs(1));
 }
 
-TEST(GroupLayoutTest, KeepsTheEventsOfOneMemoryChannelTogether) {
-  const Plan plan = plan_on("intel_hybrid",
+TEST(GroupFitterTest, KeepsTheEventsOfOneMemoryChannelTogether) {
+  const auto plan = plan_on("intel_hybrid",
                             "  - name: memory\n"
                             "    events: [uncore_imc_free_running/data_read/,\n"
                             "             uncore_imc_free_running/data_write/]\n"
@@ -118,7 +119,7 @@ TEST(GroupLayoutTest, KeepsTheEventsOfOneMemoryChannelTogether) {
                           "uncore_imc_free_running/data_write/"));
 }
 
-TEST(GroupLayoutTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
+TEST(GroupFitterTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
   struct Row {
     const char* event;
     const char* aggregate;
@@ -135,7 +136,7 @@ TEST(GroupLayoutTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
   };
 
   for (const Row& row : rows) {
-    const Plan plan = plan_on("intel_server", std::string("  - {name: g, scope: cpu, events: [") +
+    const auto plan = plan_on("intel_server", std::string("  - {name: g, scope: cpu, events: [") +
                                                   row.event + "]" + row.aggregate + "}");
 
     EXPECT_THAT(columns_of(plan.counting.cpu), ElementsAre(row.column));
@@ -143,8 +144,8 @@ TEST(GroupLayoutTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
   }
 }
 
-TEST(GroupLayoutTest, SplitsAGroupAcrossPmusWhenItIsWeak) {
-  const Plan plan =
+TEST(GroupFitterTest, SplitsAGroupAcrossPmusWhenItIsWeak) {
+  const auto plan =
       plan_on("intel_server",
               "  - {name: mixed, events: [cycles, power/energy-pkg/, task-clock], scope: cpu}");
 
@@ -155,8 +156,8 @@ TEST(GroupLayoutTest, SplitsAGroupAcrossPmusWhenItIsWeak) {
                           "task-clock by cpu: 0.1"));
 }
 
-TEST(GroupLayoutTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
-  const Plan plan = plan_on("intel_server",
+TEST(GroupFitterTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
+  const auto plan = plan_on("intel_server",
                             "  - name: mixed\n"
                             "    events: [cycles, power/energy-pkg/]\n"
                             "    scope: cpu\n"
@@ -170,10 +171,10 @@ TEST(GroupLayoutTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
                           "into groups of their own, or allow the split with weak: true"));
 }
 
-TEST(GroupLayoutTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
+TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(3, EINVAL);
-  const Plan plan = plan_on("",
+  const auto plan = plan_on("",
                             "  - {name: first, events: [bus-cycles], scope: cpu}\n"
                             "  - name: large\n"
                             "    events: [cycles, instructions, branches, branch-misses,\n"
@@ -191,8 +192,8 @@ TEST(GroupLayoutTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
                   "large/2: branch-misses, cache-references, cache-misses", "large/3: ref-cycles"));
   expect_consistent(plan.counting.cpu);
   expect_consistent(plan.counting.cgroup);
-  ASSERT_THAT(plan.remarks, SizeIs(1));
-  EXPECT_EQ(describe(plan.remarks[0]),
+  ASSERT_THAT(plan.warnings, SizeIs(1));
+  EXPECT_EQ(describe(plan.warnings[0]),
             "group 'large' does not fit on the PMU at once, so it is counted as {cycles, "
             "instructions, branches} {branch-misses, cache-references, cache-misses} {ref-cycles}. "
             "Remedy: make groups of what belongs together, as what is in different pieces is "
@@ -200,44 +201,44 @@ TEST(GroupLayoutTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
 }
 
-TEST(GroupLayoutTest, SplitsAWeakGroupThatNeverHasATurn) {
+TEST(GroupFitterTest, SplitsAWeakGroupThatNeverHasATurn) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "", "  - {name: large, events: [cycles, instructions, branches], scope: cpu}", kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("large: cycles, instructions", "large/2: branches"));
-  EXPECT_THAT(describe(plan.remarks.at(0)),
+  EXPECT_THAT(describe(plan.warnings.at(0)),
               StartsWith("group 'large' does not fit on the PMU at once, so it is counted as "
                          "{cycles, instructions} {branches}. Remedy: "));
 }
 
-TEST(GroupLayoutTest, SplitsAHybridGroupOnEachPmu) {
+TEST(GroupFitterTest, SplitsAHybridGroupOnEachPmu) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
-  const Plan plan = plan_on("intel_hybrid",
+  const auto plan = plan_on("intel_hybrid",
                             "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("core on cpu_atom: cycles", "core/2 on cpu_atom: instructions",
                           "core on cpu_core: cycles", "core/2 on cpu_core: instructions"));
   expect_consistent(plan.counting.cpu);
-  ASSERT_THAT(plan.remarks, SizeIs(2));
-  EXPECT_THAT(plan.remarks[1].attempted, StartsWith("group 'core' on cpu_core does not fit"));
+  ASSERT_THAT(plan.warnings, SizeIs(2));
+  EXPECT_THAT(plan.warnings[1].attempted, StartsWith("group 'core' on cpu_core does not fit"));
 }
 
-TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
+TEST(GroupFitterTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "",
       "  - {name: large, events: [cycles, instructions, branches], scope: cpu, weak: false}\n"
       "  - {name: small, events: [bus-cycles, ref-cycles], scope: cpu, weak: false}",
       kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("small: bus-cycles, ref-cycles"));
-  EXPECT_THAT(plan.remarks, IsEmpty());
+  EXPECT_THAT(plan.warnings, IsEmpty());
   EXPECT_TRUE(plan.events[3].available);
   EXPECT_THAT(
       left_out_lines(plan),
@@ -245,10 +246,10 @@ TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
                              "'large' does not fit on the PMU with its 3 events. Remedy: ")));
 }
 
-TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakAndNeverHasATurn) {
+TEST(GroupFitterTest, DropsAGroupThatIsNotWeakAndNeverHasATurn) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "", "  - {name: large, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
@@ -257,11 +258,11 @@ TEST(GroupLayoutTest, DropsAGroupThatIsNotWeakAndNeverHasATurn) {
                                      "does not fit on the PMU with its 2 events. Remedy: ")));
 }
 
-TEST(GroupLayoutTest, DropsAHybridGroupAsAWhole) {
+TEST(GroupFitterTest, DropsAHybridGroupAsAWhole) {
   test::ScriptedKernel kernel;
   kernel.refuse("cpu16 type0:0xa00000001", EINVAL);  // instructions of cpu_atom
   kernel.refuse_groups_larger_than(1, EINVAL);
-  const Plan plan =
+  const auto plan =
       plan_on("intel_hybrid",
               "  - {name: core, events: [cycles, instructions], scope: cpu, weak: false}", kernel);
 
@@ -269,23 +270,23 @@ TEST(GroupLayoutTest, DropsAHybridGroupAsAWhole) {
   for (const EventAvailability& event : plan.events) EXPECT_FALSE(event.available) << event.event;
 }
 
-TEST(GroupLayoutTest, KeepsASingleEventThatHadNoTurnAndSaysSo) {
+TEST(GroupFitterTest, KeepsASingleEventThatHadNoTurnAndSaysSo) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(0);
-  const Plan plan = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  const auto plan = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles"));
   EXPECT_TRUE(plan.events[0].available);
-  ASSERT_THAT(plan.remarks, SizeIs(1));
+  ASSERT_THAT(plan.warnings, SizeIs(1));
   EXPECT_THAT(
-      describe(plan.remarks[0]),
+      describe(plan.warnings[0]),
       StartsWith("in group 'core', these had no turn on the PMU even alone: cycles. Remedy: "));
 }
 
-TEST(GroupLayoutTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
+TEST(GroupFitterTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, ENOSPC);
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
@@ -295,20 +296,20 @@ TEST(GroupLayoutTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
                             "device (ENOSPC). Remedy: ")));
 }
 
-TEST(GroupLayoutTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
+TEST(GroupFitterTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EMFILE);
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}", kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
-  EXPECT_THAT(plan.remarks, IsEmpty());
+  EXPECT_THAT(plan.warnings, IsEmpty());
 }
 
-TEST(GroupLayoutTest, GivesEveryPieceTheModeOfItsGroup) {
+TEST(GroupFitterTest, GivesEveryPieceTheModeOfItsGroup) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "", "  - {name: core, events: [cycles, branches], scope: cpu, exclusive: true}", kernel);
 
   ASSERT_THAT(plan.counting.cpu.groups, SizeIs(2));
@@ -317,10 +318,10 @@ TEST(GroupLayoutTest, GivesEveryPieceTheModeOfItsGroup) {
   }
 }
 
-TEST(GroupLayoutTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
+TEST(GroupFitterTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: ['cycles:D', branches], scope: cpu}", kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
@@ -329,10 +330,10 @@ TEST(GroupLayoutTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
                                      "'core' has no place on the PMU. Remedy: ")));
 }
 
-TEST(GroupLayoutTest, FindsThatPinnedGroupsDoNotFitTogether) {
+TEST(GroupFitterTest, FindsThatPinnedGroupsDoNotFitTogether) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(3);
-  const Plan plan =
+  const auto plan =
       plan_on("",
               "  - {name: first, events: [cycles, branches], scope: cpu, pinned: true}\n"
               "  - {name: second, events: [instructions, bus-cycles], scope: cpu, pinned: true}",
@@ -343,10 +344,10 @@ TEST(GroupLayoutTest, FindsThatPinnedGroupsDoNotFitTogether) {
               ElementsAre(HasSubstr("pinned group 'second' has no place on the PMU. Remedy: ")));
 }
 
-TEST(GroupLayoutTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
+TEST(GroupFitterTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(3);
-  const Plan plan = plan_on(
+  const auto plan = plan_on(
       "", "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup], pinned: true}",
       kernel);
 
@@ -356,10 +357,10 @@ TEST(GroupLayoutTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
                                     "next to that for the CPUs. Remedy: ")));
 }
 
-TEST(GroupLayoutTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
+TEST(GroupFitterTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(3);
-  const Plan plan = plan_on("",
+  const auto plan = plan_on("",
                             "  - {name: shared, events: [cycles, branches], scope: cpu}\n"
                             "  - {name: mine, events: [instructions, bus-cycles], scope: cpu, "
                             "pinned: true}",
@@ -369,7 +370,7 @@ TEST(GroupLayoutTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
                                                         "mine: instructions, bus-cycles"));
 }
 
-TEST(GroupLayoutTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
+TEST(GroupFitterTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
   const config::Loaded loaded = config::load_text(
@@ -378,7 +379,7 @@ TEST(GroupLayoutTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
       "  - {name: large, events: [instructions, bus-cycles], scope: cpu}\n",
       "c.yaml");
   const Plan in_force;
-  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));
@@ -391,40 +392,40 @@ Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
   const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
   test::ScriptedKernel at_start;
   before(at_start);
-  const Plan in_force = test::plan_of(loaded.config, test::machine(""), at_start);
+  const auto in_force = test::plan_of(loaded.config, test::machine(""), at_start);
   test::ScriptedKernel later;
   beside(later);
   return test::plan_of(loaded.config, test::machine(""), later, &in_force);
 }
 
-TEST(GroupLayoutTest, CutsAGroupAsItIsInForceWhereATrialBesideItTellsNothing) {
+TEST(GroupFitterTest, CutsAGroupAsItIsInForceWhereATrialBesideItTellsNothing) {
   const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
-  const Plan plan =
+  const auto plan =
       reloaded("  - {name: core, events: [cycles, branches], scope: cpu}\n", starve, starve);
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
-  EXPECT_THAT(plan.remarks, SizeIs(1));
+  EXPECT_THAT(plan.warnings, SizeIs(1));
 }
 
-TEST(GroupLayoutTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
-  const Plan plan = reloaded(
+TEST(GroupFitterTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
+  const auto plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu}\n", [](test::ScriptedKernel&) {},
       [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
 }
 
-TEST(GroupLayoutTest, LeavesOutWhatIsLeftOutInForceWhereATrialBesideItTellsNothing) {
+TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialBesideItTellsNothing) {
   const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
-  const Plan plan = reloaded(
+  const auto plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n", starve, starve);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
 }
 
-TEST(GroupLayoutTest, JoinsAGroupThatWasSplitOnceItFits) {
-  const Plan plan = reloaded(
+TEST(GroupFitterTest, JoinsAGroupThatWasSplitOnceItFits) {
+  const auto plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu}\n",
       [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
       [](test::ScriptedKernel&) {});
@@ -432,7 +433,7 @@ TEST(GroupLayoutTest, JoinsAGroupThatWasSplitOnceItFits) {
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
 }
 
-TEST(GroupLayoutTest, LeavesNothingOpen) {
+TEST(GroupFitterTest, LeavesNothingOpen) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);
   kernel.starve_groups_larger_than(1);
@@ -448,8 +449,8 @@ constexpr const char* kTopDownInBadOrder =
     "cpu/slots/]\n"
     "    scope: [cpu, cgroup]\n";
 
-TEST(GroupLayoutTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
-  const Plan plan = plan_on("intel_server", kTopDownInBadOrder);
+TEST(GroupFitterTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
+  const auto plan = plan_on("intel_server", kTopDownInBadOrder);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
@@ -460,14 +461,14 @@ TEST(GroupLayoutTest, OpensSlotsFirstAndPublishesInTheOrderOfTheConfiguration) {
                           "cpu/slots/ by cpu: 0.0"));
   EXPECT_EQ(columns_of(plan.counting.cgroup), columns_of(plan.counting.cpu));
   expect_consistent(plan.counting.cpu);
-  EXPECT_THAT(plan.remarks, IsEmpty());
+  EXPECT_THAT(plan.warnings, IsEmpty());
 }
 
-TEST(GroupLayoutTest, NeverCutsTopDownEventsFromTheirSlots) {
+TEST(GroupFitterTest, NeverCutsTopDownEventsFromTheirSlots) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);
 
-  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+  const auto plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/, "
@@ -477,22 +478,22 @@ TEST(GroupLayoutTest, NeverCutsTopDownEventsFromTheirSlots) {
   expect_consistent(plan.counting.cpu);
 }
 
-TEST(GroupLayoutTest, CutsEverythingElseFromTopDownEvents) {
+TEST(GroupFitterTest, CutsEverythingElseFromTopDownEvents) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
 
-  const Plan plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
+  const auto plan = plan_on("intel_server", kTopDownInBadOrder, kernel);
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("topdown: cpu/slots/, cpu/topdown-be-bound/, cpu/topdown-retiring/",
                           "topdown/2: instructions", "topdown/3: branches"));
 }
 
-TEST(GroupLayoutTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
+TEST(GroupFitterTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
 
-  const Plan plan = plan_on("intel_hybrid",
+  const auto plan = plan_on("intel_hybrid",
                             "  - {name: loads, scope: cpu, events: [cpu_core/mem-loads/, "
                             "cpu_core/mem-loads-aux/]}\n",
                             kernel);

@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "plan/availability.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
 namespace pex::plan {
 namespace {
 
+using test::errors_of;
 using test::groups_of;
-using test::mistakes_of;
 using test::plan_on;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
@@ -24,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 TEST(PlanTest, AGroupOfBothScopesIsCountedInBoth) {
-  const Plan both =
+  const auto both =
       plan_on("", "  - {name: core, events: [cycles, cpu-clock], scope: [cpu, cgroup]}");
 
   EXPECT_THAT(groups_of(both.counting.cpu), ElementsAre("core: cycles, cpu-clock"));
@@ -45,7 +46,7 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   config.cgroups.per_cpu = true;
   test::ScriptedKernel kernel;
 
-  const Plan plan = test::plan_of(config, test::machine(""), kernel);
+  const auto plan = test::plan_of(config, test::machine(""), kernel);
 
   EXPECT_EQ(plan.budget.max_cgroups, 1U);
   EXPECT_EQ(plan.budget.max_open_events, 2U);
@@ -66,17 +67,17 @@ TEST(PlanTest, APatternThatCannotBeReadIsAMistakeBesideThoseOfEvents) {
                               .config;
   test::ScriptedKernel kernel;
 
-  const Plan plan = test::plan_of(config, test::machine(""), kernel);
+  const auto plan = test::plan_of(config, test::machine(""), kernel);
 
-  ASSERT_EQ(plan.mistakes.size(), 2U);
-  EXPECT_TRUE(describe(plan.mistakes[0]).starts_with("c.yaml:2:"));
-  EXPECT_TRUE(describe(plan.mistakes[1]).starts_with("c.yaml:3:"));
+  ASSERT_EQ(plan.errors.size(), 2U);
+  EXPECT_TRUE(describe(plan.errors[0]).starts_with("c.yaml:2:"));
+  EXPECT_TRUE(describe(plan.errors[1]).starts_with("c.yaml:3:"));
 }
 
 TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {
   test::ScriptedKernel kernel;
   kernel.refuse("branches", ENOENT);
-  const Plan partial =
+  const auto partial =
       plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
 
   EXPECT_THAT(groups_of(partial.counting.cpu), ElementsAre("core: cycles, instructions"));
@@ -85,7 +86,7 @@ TEST(PlanTest, AMissingEventCostsItsGroupThatEventAlone) {
 }
 
 TEST(PlanTest, OfTenEventsNineAreCountedWhenThisMachineDoesNotHaveOne) {
-  const Plan nine =
+  const auto nine =
       plan_on("intel_client",
               "  - name: core\n"
               "    events: [cycles, instructions, branches, cache-misses, task-clock,\n"
@@ -93,7 +94,7 @@ TEST(PlanTest, OfTenEventsNineAreCountedWhenThisMachineDoesNotHaveOne) {
               "             'sched:sched_switch', uncore_upi/clockticks/]\n"
               "    scope: cpu\n");
 
-  EXPECT_THAT(mistakes_of(nine), IsEmpty());
+  EXPECT_THAT(errors_of(nine), IsEmpty());
   ASSERT_EQ(nine.counting.cpu.columns.size(), 9U);
   ASSERT_EQ(nine.events.size(), 10U);
   EXPECT_EQ(nine.events[9].event, "uncore_upi/clockticks/");
@@ -104,17 +105,17 @@ TEST(PlanTest, OfTenEventsNineAreCountedWhenThisMachineDoesNotHaveOne) {
 TEST(PlanTest, AGroupWithoutEventsIsLeftOut) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
-  const Plan none = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  const auto none = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
 
   EXPECT_TRUE(none.counting.cpu.empty());
   EXPECT_TRUE(none.counting.cpu.columns.empty());
-  EXPECT_TRUE(none.mistakes.empty());
+  EXPECT_TRUE(none.errors.empty());
 }
 
 TEST(PlanTest, WhatIsMissingForAMomentIsLeftToThePolls) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", EMFILE);
-  const Plan later = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
+  const auto later = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
 
   EXPECT_TRUE(later.events[0].available);
   EXPECT_THAT(groups_of(later.counting.cpu), ElementsAre("core: cycles"));
@@ -129,17 +130,17 @@ TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
 }
 
 TEST(PlanTest, TheSameEventInTwoScopesIsNoMistake) {
-  const Plan split = plan_on("",
+  const auto split = plan_on("",
                              "  - {name: host, events: [cycles], scope: cpu}\n"
                              "  - {name: services, events: [cycles], scope: cgroup}");
 
-  EXPECT_THAT(mistakes_of(split), IsEmpty());
+  EXPECT_THAT(errors_of(split), IsEmpty());
 }
 
 TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
-  const Plan half =
+  const auto half =
       plan_on("",
               "  - {name: large, events: [cycles, branches], scope: cpu, weak: false}\n"
               "  - {name: small, events: [cycles], scope: cgroup}",
@@ -156,20 +157,20 @@ TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
 TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(1, EINVAL);
-  const Plan half =
+  const auto half =
       plan_on("",
               "  - {name: large, events: [cycles, branches], scope: [cpu, cgroup], weak: false}\n"
               "  - {name: small, events: [{event: cycles, name: more}], scope: cgroup}",
               kernel);
 
-  EXPECT_THAT(mistakes_of(half), IsEmpty());
+  EXPECT_THAT(errors_of(half), IsEmpty());
   EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}));
 }
 
 TEST(AvailabilityTest, IsToldOfBothKindsOfCores) {
   test::ScriptedKernel kernel;
   kernel.refuse("type0:0xa00000001", ENOENT);  // instructions of cpu_atom, whose type is 10
-  const Plan hybrid = plan_on(
+  const auto hybrid = plan_on(
       "intel_hybrid", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
 
   const auto available = availability(hybrid);
@@ -186,7 +187,7 @@ TEST(LeftOutLinesTest, WhatTheKernelSaysOfManyEventsIsOneLine) {
   kernel.refuse("cycles", ENOENT);
   kernel.refuse("branches", ENOENT);
   kernel.refuse("instructions", EACCES);
-  const Plan none =
+  const auto none =
       plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
 
   EXPECT_THAT(
@@ -200,14 +201,14 @@ TEST(LeftOutLinesTest, WhatTheKernelSaysOfManyEventsIsOneLine) {
 TEST(LeftOutLinesTest, DoNotSayNothingWhenSomethingIsCounted) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
-  const Plan some =
+  const auto some =
       plan_on("", "  - {name: core, events: [cycles, instructions], scope: cpu}", kernel);
 
   EXPECT_THAT(left_out_lines(some), ElementsAre(StartsWith("not counted here: cycles: ")));
 }
 
 TEST(LeftOutLinesTest, SayWhatThisMachineLacks) {
-  const Plan some = plan_on("intel_client",
+  const auto some = plan_on("intel_client",
                             "  - {name: core, events: [cycles, uncore_upi/event=1/], scope: cpu}");
 
   EXPECT_THAT(left_out_lines(some),
@@ -220,7 +221,7 @@ TEST(LeftOutLinesTest, SayWhatThisMachineLacks) {
 TEST(LeftOutLinesTest, NameAnEventOfTwoGroupsOnce) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
-  const Plan some = plan_on("",
+  const auto some = plan_on("",
                             "  - {name: host, events: [cycles, branches], scope: cpu}\n"
                             "  - {name: services, events: [cycles], scope: cgroup}",
                             kernel);
@@ -237,10 +238,10 @@ TEST(PlanTest, EveryShippedFileCanBeCountedOnEveryMachine) {
       test::ScriptedKernel kernel;
       const config::Loaded shipped = config::load_file(entry.path());
 
-      const Plan planned = test::plan_of(shipped.config, test::machine(machine), kernel);
+      const auto planned = test::plan_of(shipped.config, test::machine(machine), kernel);
 
       EXPECT_TRUE(shipped.mistakes.empty()) << entry.path();
-      EXPECT_THAT(mistakes_of(planned), IsEmpty()) << entry.path() << " on " << machine;
+      EXPECT_THAT(errors_of(planned), IsEmpty()) << entry.path() << " on " << machine;
       EXPECT_FALSE(planned.events.empty()) << entry.path() << " on " << machine;
       if (entry.path().stem() == "probes") continue;  // the machines have hardly any tracepoint
       EXPECT_FALSE(planned.counting.cpu.empty() && planned.counting.cgroup.empty())
@@ -252,7 +253,7 @@ TEST(PlanTest, EveryShippedFileCanBeCountedOnEveryMachine) {
 TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("branches", EINVAL);
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: core, events: [branches, cycles], scope: [cpu, cgroup]}", kernel);
 
   const auto available = availability(plan);
@@ -269,7 +270,7 @@ TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
   kernel.refuse("branches", ENOENT);
   const config::Loaded loaded = config::load_text(
       "groups: [{name: core, events: [branches, cycles], scope: [cpu, cgroup]}]", "c.yaml");
-  const Plan plan = test::plan_of(loaded.config, {"/nonexistent", "/nonexistent", {}}, kernel);
+  const auto plan = test::plan_of(loaded.config, {"/nonexistent", "/nonexistent", {}}, kernel);
 
   const auto available = availability(plan);
 
@@ -281,7 +282,7 @@ TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
 TEST(AvailabilityTest, IsNotToldWhereTheRootOfTheCgroupsIsWhatFails) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("cycles", EBADF);
-  const Plan plan = plan_on("", "  - {name: core, events: [cycles], scope: cgroup}", kernel);
+  const auto plan = plan_on("", "  - {name: core, events: [cycles], scope: cgroup}", kernel);
 
   EXPECT_THAT(test::groups_of(plan.counting.cgroup), ElementsAre("core: cycles"));
   EXPECT_THAT(availability(plan), IsEmpty());

@@ -53,9 +53,9 @@ test::ScriptedKernel& with_free_reference(test::ScriptedKernel& kernel) {
   return kernel;
 }
 
-TEST(ReferenceChoiceTest, TakesTheFreeReferenceWhereItMoves) {
+TEST(ReferenceSelectorTest, TakesTheFreeReferenceWhereItMoves) {
   test::ScriptedKernel kernel;
-  const Plan plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+  const auto plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock, msr/aperf/",
@@ -63,16 +63,16 @@ TEST(ReferenceChoiceTest, TakesTheFreeReferenceWhereItMoves) {
                           "b: branches, msr/aperf/; reference 1 as 0.1; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, LeavesARegisterThatStandsStill) {
+TEST(ReferenceSelectorTest, LeavesARegisterThatStandsStill) {
   test::ScriptedKernel kernel;
-  const Plan plan = plan_on("amd_zen", kTwoGroups, kernel);
+  const auto plan = plan_on("amd_zen", kTwoGroups, kernel);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceChoiceTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
+TEST(ReferenceSelectorTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
   test::ScriptedKernel kernel;
-  const Plan plan = plan_on("amd_zen",
+  const auto plan = plan_on("amd_zen",
                             "  - {name: a, events: [cycles], scope: cgroup}\n"
                             "  - {name: soft, events: [page-faults], scope: cgroup}\n",
                             with_free_reference(kernel));
@@ -83,17 +83,17 @@ TEST(ReferenceChoiceTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
                           "soft: page-faults"));
 }
 
-TEST(ReferenceChoiceTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
+TEST(ReferenceSelectorTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
   test::ScriptedKernel kernel;
-  const Plan plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
+  const auto plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
 
   EXPECT_THAT(opened(plan.counting.cgroup),
               ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
+TEST(ReferenceSelectorTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
   test::ScriptedKernel kernel;
-  const Plan plan = plan_on("",
+  const auto plan = plan_on("",
                             "  - {name: a, events: [cycles], scope: cgroup}\n"
                             "  - {name: b, events: [branches], scope: cgroup}\n",
                             kernel);
@@ -103,9 +103,9 @@ TEST(ReferenceChoiceTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
                           "b: branches, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, HasAClockBesideAPinnedGroupAndNoReferenceInIt) {
+TEST(ReferenceSelectorTest, HasAClockBesideAPinnedGroupAndNoReferenceInIt) {
   test::ScriptedKernel kernel;
-  const Plan plan =
+  const auto plan =
       plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, pinned: true}\n",
               with_free_reference(kernel));
 
@@ -113,35 +113,35 @@ TEST(ReferenceChoiceTest, HasAClockBesideAPinnedGroupAndNoReferenceInIt) {
               ElementsAre("(clock): cpu-clock", "a pinned: cycles; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
+TEST(ReferenceSelectorTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
   test::ScriptedKernel kernel;
-  const Plan plan =
+  const auto plan =
       plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, estimator: time}\n",
               with_free_reference(kernel));
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles"));
 }
 
-TEST(ReferenceChoiceTest, TakesNoCyclesWhereNobodyTakesTurns) {
+TEST(ReferenceSelectorTest, TakesNoCyclesWhereNobodyTakesTurns) {
   test::ScriptedKernel kernel;
   kernel.share_counters(8);
-  const Plan plan = plan_on("", kTwoGroups, kernel);
+  const auto plan = plan_on("", kTwoGroups, kernel);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceChoiceTest, TakesNoCyclesThatCostTimeOnThePmu) {
+TEST(ReferenceSelectorTest, TakesNoCyclesThatCostTimeOnThePmu) {
   test::ScriptedKernel kernel;
   kernel.share_counters(2);  // three are wanted
-  const Plan plan = plan_on("", kTwoGroups, kernel);
+  const auto plan = plan_on("", kTwoGroups, kernel);
 
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles, instructions", "b: branches"));
 }
 
-TEST(ReferenceChoiceTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
+TEST(ReferenceSelectorTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
   test::ScriptedKernel kernel;
   kernel.share_counters(3);
-  const Plan plan =
+  const auto plan =
       plan_on("",
               "  - {name: a, events: [instructions], scope: cpu, estimator: reference}\n"
               "  - {name: b, events: [branches, cache-misses], scope: cpu}\n",
@@ -153,37 +153,37 @@ TEST(ReferenceChoiceTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
                           "b: branches, cache-misses; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, SaysThatThereIsNoReferenceForAGroupThatAsked) {
+TEST(ReferenceSelectorTest, SaysThatThereIsNoReferenceForAGroupThatAsked) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
-  const Plan plan =
+  const auto plan =
       plan_on("", "  - {name: a, events: [branches], scope: cpu, estimator: reference}\n", kernel);
 
-  ASSERT_EQ(plan.remarks.size(), 1U);
-  EXPECT_THAT(plan.remarks[0].attempted, HasSubstr("group 'a' is scaled by time"));
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("group 'a' is scaled by time"));
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: branches"));
 }
 
-TEST(ReferenceChoiceTest, SaysThatAGroupOfSoftwareHasNoUseForOne) {
-  const Plan plan =
+TEST(ReferenceSelectorTest, SaysThatAGroupOfSoftwareHasNoUseForOne) {
+  const auto plan =
       plan_on("", "  - {name: a, events: [page-faults], scope: cpu, estimator: reference}\n");
 
-  ASSERT_EQ(plan.remarks.size(), 1U);
-  EXPECT_THAT(plan.remarks[0].attempted, HasSubstr("has no use for a reference"));
+  ASSERT_EQ(plan.warnings.size(), 1U);
+  EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("has no use for a reference"));
 }
 
-TEST(ReferenceChoiceTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
+TEST(ReferenceSelectorTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", EBUSY);
-  const Plan plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
+  const auto plan = plan_on("amd_zen", kTwoGroups, with_free_reference(kernel));
 
   EXPECT_EQ(plan.reference.cost, Reference::Cost::kFree);
 }
 
-TEST(ReferenceChoiceTest, TakesAGroupThatIsNotCountedNowForNoneThatTakesTurns) {
+TEST(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatTakesTurns) {
   test::ScriptedKernel kernel;
   kernel.refuse("cache-misses", EBUSY);
-  const Plan plan = plan_on("",
+  const auto plan = plan_on("",
                             "  - {name: a, events: [cache-misses], scope: cpu}\n"
                             "  - {name: b, events: [cycles], scope: cpu}\n",
                             kernel);
@@ -191,14 +191,14 @@ TEST(ReferenceChoiceTest, TakesAGroupThatIsNotCountedNowForNoneThatTakesTurns) {
   EXPECT_EQ(plan.reference.cost, Reference::Cost::kNone);
 }
 
-TEST(ReferenceChoiceTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
+TEST(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
   test::ScriptedKernel kernel;
   kernel.share_counters(2);  // not enough for another look
   const config::Loaded loaded = config::load_text(std::string("groups:\n") + kTwoGroups, "c.yaml");
   Plan in_force;
   in_force.reference = {Reference::Cost::kCounter, {{"", test::counter("cycles")}}, false};
 
-  const Plan plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
+  const auto plan = test::plan_of(loaded.config, test::machine(""), kernel, &in_force);
 
   EXPECT_THAT(opened(plan.counting.cpu),
               ElementsAre("(clock): cpu-clock", "(reference) pinned: cycles; beside 0",
@@ -206,8 +206,8 @@ TEST(ReferenceChoiceTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
                           "b: branches; beside 0"));
 }
 
-TEST(ReferenceChoiceTest, HasAClockBesideWhatIsPinnedOnPackagesToo) {
-  const Plan plan = plan_on(
+TEST(ReferenceSelectorTest, HasAClockBesideWhatIsPinnedOnPackagesToo) {
+  const auto plan = plan_on(
       "intel_server",
       "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu, pinned: true}\n");
 
@@ -215,25 +215,23 @@ TEST(ReferenceChoiceTest, HasAClockBesideWhatIsPinnedOnPackagesToo) {
   EXPECT_EQ(plan.counting.cpu.groups.back().auxiliary.always_on, 0U);
 }
 
-TEST(ReferenceChoiceTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
-  config::Group by_itself;
-  by_itself.cgroup_scope = true;
-  config::Group asks = by_itself;
-  asks.estimator = config::Estimator::kReference;
+TEST(ReferenceSelectorTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
+  constexpr auto kByItself = config::Estimator::kAuto;
+  constexpr auto kAsks = config::Estimator::kReference;
   const Result<events::PmuCatalogue> pmus = events::PmuCatalogue::read(test::machine(""));
   const collect::GroupPlan group = test::scope_plan({{"a", {"cycles"}}}).groups[0];
   collect::GroupPlan in_turns = group;
   in_turns.shares_pmu = true;
   const Reference cycles{Reference::Cost::kCounter, {{"", test::counter("cycles")}}, true};
 
-  EXPECT_TRUE(takes_reference(in_turns, by_itself, cycles, Scope::kCpu, *pmus));
-  EXPECT_FALSE(takes_reference(in_turns, by_itself, cycles, Scope::kCgroup, *pmus));
-  EXPECT_TRUE(takes_reference(in_turns, asks, cycles, Scope::kCgroup, *pmus));
+  EXPECT_TRUE(takes_reference(in_turns, kByItself, cycles, Scope::kCpu, *pmus));
+  EXPECT_FALSE(takes_reference(in_turns, kByItself, cycles, Scope::kCgroup, *pmus));
+  EXPECT_TRUE(takes_reference(in_turns, kAsks, cycles, Scope::kCgroup, *pmus));
 }
 
-TEST(ReferenceChoiceTest, LeavesSoftwareAndPackagesAlone) {
+TEST(ReferenceSelectorTest, LeavesSoftwareAndPackagesAlone) {
   test::ScriptedKernel kernel;
-  const Plan plan =
+  const auto plan =
       plan_on("intel_server",
               "  - {name: soft, events: [page-faults, msr/tsc/], scope: cpu}\n"
               "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu}\n",

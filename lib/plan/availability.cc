@@ -1,0 +1,60 @@
+#include "plan/availability.h"
+
+#include <algorithm>
+
+namespace pex::plan {
+namespace {
+
+void add_once(const std::string& text, std::vector<std::string>& texts) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+}
+
+}  // namespace
+
+std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
+  std::map<std::pair<std::string, Scope>, bool> everywhere;
+  const auto add = [&](const EventAvailability& event, Scope scope) {
+    if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
+    bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
+    available = available && event.available;
+  };
+  for (const EventAvailability& event : plan.events) {
+    if (event.cpu_scope) add(event, Scope::kCpu);
+    if (event.cgroup_scope) add(event, Scope::kCgroup);
+  }
+  return everywhere;
+}
+
+std::vector<LeftOut> by_reason(const Plan& plan) {
+  std::vector<LeftOut> reasons;
+  for (const EventAvailability& event : plan.events) {
+    if (event.available) continue;
+    auto same = std::find_if(reasons.begin(), reasons.end(),
+                             [&](const LeftOut& other) { return other.reason == event.reason; });
+    if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}, {}});
+    add_once(event.event, same->events);
+    add_once(event.group, same->groups);
+  }
+  return reasons;
+}
+
+std::vector<Error> left_out(const Plan& plan) {
+  const bool nothing = plan.counting.cpu.empty() && plan.counting.cgroup.empty();
+  const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
+  std::vector<Error> errors;
+  for (const auto& [error, events, groups] : by_reason(plan)) {
+    std::string list;
+    for (const std::string& event : events) list += (list.empty() ? "" : ", ") + event;
+    const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;
+    errors.push_back(Error{error.code, std::string(what).append(list).append(why), error.remedy});
+  }
+  return errors;
+}
+
+std::vector<std::string> left_out_lines(const Plan& plan, ProgramWords words) {
+  std::vector<std::string> lines;
+  for (const Error& reason : left_out(plan)) lines.push_back(describe(reason, words));
+  return lines;
+}
+
+}  // namespace pex::plan

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "base/scope.h"
+#include "collect/counting_plan.h"
+#include "config/config.h"
+
+namespace pex::plan {
+
+/// The groups that the kernel is asked for in place of a configured one.
+struct PlannedGroup {
+  std::string name;  ///< as configured, as are the next three
+  bool cpu_scope = false;
+  bool cgroup_scope = false;
+  config::Estimator estimator = config::Estimator::kAuto;
+  collect::ScopePlan counted;  ///< groups and columns of either scope
+
+  bool is_in(Scope scope) const { return scope == Scope::kCpu ? cpu_scope : cgroup_scope; }
+  int scopes() const { return (cpu_scope ? 1 : 0) + (cgroup_scope ? 1 : 0); }
+};
+
+}  // namespace pex::plan

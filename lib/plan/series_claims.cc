@@ -1,0 +1,87 @@
+#include "plan/series_claims.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "exposition/metric_names.h"
+
+namespace pex::plan {
+namespace {
+
+/// Families of the exporter itself, which no event may take: perf_group_..., perf_event_..., and
+/// perf_cgroup_info, which OpenMetrics calls perf_cgroup.
+constexpr std::string_view kOwnPrefixes[] = {"perf_group_", "perf_event_"};
+constexpr std::string_view kOwnFamilies[] = {"perf_cgroup_total", "perf_cgroup_info_total"};
+
+bool is_own(const std::string& family) {
+  return std::any_of(std::begin(kOwnPrefixes), std::end(kOwnPrefixes),
+                     [&](std::string_view prefix) { return family.starts_with(prefix); }) ||
+         std::find(std::begin(kOwnFamilies), std::end(kOwnFamilies), family) !=
+             std::end(kOwnFamilies);
+}
+
+/// The family whose counters have their creation published by OpenMetrics under the name of
+/// `family` ("a_total" for "a_created_total"), and the one for which it is the other way round.
+std::vector<std::string> confusable(const std::string& family) {
+  constexpr std::string_view kTotal = "_total";
+  constexpr std::string_view kCreated = "_created";
+  const std::string base = family.substr(0, family.size() - kTotal.size());
+  std::vector<std::string> others = {base + std::string(kCreated) + std::string(kTotal)};
+  if (base.ends_with(kCreated)) {
+    others.push_back(base.substr(0, base.size() - kCreated.size()) + std::string(kTotal));
+  }
+  return others;
+}
+
+std::string place_of(const yaml::Position& at) {
+  return at.key + " in line " + std::to_string(at.line);
+}
+
+}  // namespace
+
+/// Two events of one family and with the same labels would be two samples of one series.
+Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
+                             const yaml::Position& at) {
+  const std::string family = exposition::family_name(scope, event);
+  if (is_own(family)) {
+    return Error{
+        0, "'" + event.name + "' would be a second " + family + "; the first is the exporter's own",
+        "give it another name"};
+  }
+  const auto [first, is_new] = series_.try_emplace({family, event.labels}, at);
+  if (!is_new) {
+    return Error{0,
+                 "'" + event.name + "' would be a second " + family + "; the first is " +
+                     place_of(first->second),
+                 "count it in one group only, or give it a name"};
+  }
+  return claim_family(scope, event, family, at);
+}
+
+/// A family belongs to one scope, and its name is not what OpenMetrics calls a sample of another
+/// one.
+Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& event,
+                                    const std::string& family, const yaml::Position& at) {
+  const auto [mine, is_new] = families_.try_emplace(family, std::pair{scope, at});
+  const auto& [first_scope, first_at] = mine->second;
+  if (first_scope != scope) {
+    return Error{0,
+                 "'" + event.name + "' would be in " + family + " with what is counted by " +
+                     std::string(name_of(first_scope)) + " as " + place_of(first_at),
+                 "give it another name"};
+  }
+  if (!is_new) return {};
+  for (const std::string& other : confusable(family)) {
+    const auto found = families_.find(other);
+    if (found == families_.end()) continue;
+    return Error{0,
+                 "'" + event.name + "' would be " + family + " beside " + other + ", " +
+                     place_of(found->second.second) +
+                     ", whose creation OpenMetrics could not tell apart",
+                 "give it another name"};
+  }
+  return {};
+}
+
+}  // namespace pex::plan

@@ -1,0 +1,96 @@
+// How a program that links the library counts: configuration -> plan -> collector -> snapshot. It
+// uses no header of the daemon.
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collect/collector.h"
+#include "config/load.h"
+#include "plan/cgroup_tree.h"
+#include "plan/load_plan.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::plan {
+namespace {
+
+using Snapshot = std::shared_ptr<const collect::Snapshot>;
+
+Snapshot poll(collect::Collector& collector) {
+  std::promise<Snapshot> promise;
+  collector.poll([&](const auto&, Snapshot snapshot) { promise.set_value(std::move(snapshot)); });
+  return promise.get_future().get();
+}
+
+/// The value of an event at the first row of a scope.
+std::optional<double> value_of(const std::string& event, const collect::ScopePlan& plan,
+                               const std::vector<collect::GroupTable>& tables) {
+  for (const collect::PublishedEvent& published : plan.columns) {
+    if (published.event.name != event) continue;
+    const auto total = collect::value_of(published, tables, 0);
+    if (total) return static_cast<double>(total->value) * published.event.scale;
+  }
+  return {};
+}
+
+class FromTextTest : public testing::Test {
+ protected:
+  const test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
+                             {"cgroup/cgroup.controllers", ""},
+                             {"cgroup/system.slice/web.service/cgroup.procs", ""}};
+  const host::HostRoots roots_{tree_.path("sys"), tree_.path("proc"), tree_.path("cgroup")};
+  test::ScriptedKernel kernel_{roots_.cgroupfs};
+};
+
+TEST_F(FromTextTest, ATextBecomesCountsOfCpusAndCgroups) {
+  config::Loaded loaded = config::load_text(
+      "groups:\n"
+      "  - {name: software, events: ['context-switches,task-clock'], scope: [cpu, cgroup]}\n"
+      "cgroups: {include: ['/system.slice/*.service']}\n",
+      "example.yaml");
+  ASSERT_TRUE(loaded.mistakes.empty());
+  Result<LoadedPlan, std::vector<Error>> planned =
+      plan_for_machine(std::move(loaded.config), roots_, kernel_);
+  ASSERT_TRUE(planned);
+  Result<CgroupTree> tree = find_counted_tree(*planned, roots_, kernel_);
+  ASSERT_TRUE(tree);
+
+  Result<std::unique_ptr<collect::Collector>> collector =
+      collect::Collector::create(kernel_, track_targets(*planned, roots_, tree->hierarchy), {});
+  ASSERT_TRUE(collector);
+  (void)poll(**collector);
+  const auto second = std::chrono::seconds{1};
+  using Kind = test::ScriptedKernel::Answer::Kind;
+  kernel_.answer("cpu0 context-switches", {Kind::kCounts, second, second, {12, 1'000'000'000}});
+  kernel_.answer("cpu0 /system.slice/web.service context-switches",
+                 {Kind::kCounts, second, second, {5, 250'000'000}});
+  const Snapshot snapshot = poll(**collector);
+
+  const collect::CountingPlan& plan = *snapshot->plan;
+  EXPECT_EQ(value_of("context-switches", plan.cpu, snapshot->cpu), 12);
+  EXPECT_EQ(value_of("task-clock", plan.cpu, snapshot->cpu), 1);
+  ASSERT_EQ(snapshot->targets->cgroups.size(), 1U);
+  EXPECT_EQ(snapshot->targets->cgroups.front().path, "/system.slice/web.service");
+  EXPECT_EQ(value_of("context-switches", plan.cgroup, snapshot->cgroup), 5);
+  EXPECT_EQ(value_of("task-clock", plan.cgroup, snapshot->cgroup), 0.25);
+}
+
+TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
+  config::Loaded loaded = config::load_text(
+      "groups: [{name: g, events: [no-such-event], scope: cpu}]\n", "example.yaml");
+
+  const Result<LoadedPlan, std::vector<Error>> planned =
+      plan_for_machine(std::move(loaded.config), roots_, kernel_);
+
+  ASSERT_FALSE(planned);
+  ASSERT_EQ(planned.error().size(), 1U);
+  EXPECT_EQ(planned.error().front().attempted,
+            "example.yaml:1:29: groups[0].events[0]: there is no event 'no-such-event'");
+}
+
+}  // namespace
+}  // namespace pex::plan
