@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string_view>
 
 namespace pex {
@@ -13,17 +16,34 @@ enum class Aggregation { kCpu, kCore, kDie, kPackage, kNode, kHost };
 struct AggregationEntry {
   std::string_view word;  ///< in the configuration
   Aggregation aggregation;
+  std::string_view help;  ///< in the HELP text of a metric
+  /// What names one part: labels, and numbers of host::CpuPlace. Unused ones are empty. A core's
+  /// number counts within its die, a die's within its package.
+  std::array<std::string_view, 3> labels = {};
 };
 /// In the order of the enumerators.
 inline constexpr AggregationEntry kAggregationEntries[] = {
-    {"cpu", Aggregation::kCpu},         {"core", Aggregation::kCore}, {"die", Aggregation::kDie},
-    {"package", Aggregation::kPackage}, {"node", Aggregation::kNode}, {"host", Aggregation::kHost},
+    {"cpu", Aggregation::kCpu, "by CPU", {"cpu"}},
+    {"core", Aggregation::kCore, "by core", {"package", "die", "core"}},
+    {"die", Aggregation::kDie, "by die", {"package", "die"}},
+    {"package", Aggregation::kPackage, "by package", {"package"}},
+    {"node", Aggregation::kNode, "by NUMA node", {"node"}},
+    {"host", Aggregation::kHost, "over the whole host", {}},
 };
 inline constexpr std::size_t kAggregations = std::size(kAggregationEntries);
 
+constexpr const AggregationEntry& entry_of(Aggregation aggregation) {
+  return kAggregationEntries[static_cast<std::size_t>(aggregation)];
+}
+
 /// "cpu", "core", "die", "package", "node", "host"
-constexpr std::string_view name_of(Aggregation aggregation) {
-  return kAggregationEntries[static_cast<std::size_t>(aggregation)].word;
+constexpr std::string_view name_of(Aggregation aggregation) { return entry_of(aggregation).word; }
+
+/// The labels that tell its rows apart, in their order; none for the host.
+constexpr std::span<const std::string_view> labels_of(Aggregation aggregation) {
+  const auto& labels = entry_of(aggregation).labels;
+  const auto end = std::find(labels.begin(), labels.end(), std::string_view());
+  return {labels.data(), static_cast<std::size_t>(end - labels.begin())};
 }
 
 }  // namespace pex

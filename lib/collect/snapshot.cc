@@ -1,9 +1,11 @@
 #include "collect/snapshot.h"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
 #include <map>
-#include <tuple>
+#include <string_view>
 
 namespace pex::collect {
 namespace {
@@ -141,34 +143,36 @@ class Part {
   std::vector<std::size_t> places_;  ///< of each target in the totals; empty: the same
 };
 
-/// `place` with only what `aggregation` tells apart, so that equal ones are one row.
+/// `place` with only the numbers that name a part of this `aggregation`, so that equal ones are one
+/// row.
 host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
-  switch (aggregation) {
-    case Aggregation::kCpu:
-      return {.cpu = place.cpu};
-    case Aggregation::kCore:
-      return {.core = place.core, .die = place.die, .package = place.package};
-    case Aggregation::kDie:
-      return {.die = place.die, .package = place.package};
-    case Aggregation::kPackage:
-      return {.package = place.package};
-    case Aggregation::kNode:
-      return {.node = place.node};
-    case Aggregation::kHost:
-      break;
+  const std::span<const std::string_view> labels = labels_of(aggregation);
+  host::CpuPlace named;
+  for (const auto& [label, number] : host::kCpuPlaceParts) {
+    const bool is_named = std::find(labels.begin(), labels.end(), label) != labels.end();
+    if (is_named) named.*number = place.*number;
   }
-  return {};
+  return named;
+}
+
+/// Rows are in the order of these.
+using PlaceNumbers = std::array<int, std::size(host::kCpuPlaceParts)>;
+
+PlaceNumbers numbers_of(const host::CpuPlace& place) {
+  PlaceNumbers numbers{};
+  std::transform(std::begin(host::kCpuPlaceParts), std::end(host::kCpuPlaceParts), numbers.begin(),
+                 [&](const host::CpuPlacePart& part) { return place.*part.number; });
+  return numbers;
 }
 
 HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus, std::span<const Part> parts) {
-  using Key = std::tuple<int, int, int, int, int>;
-  std::map<Key, HostRow> rows;
+  std::map<PlaceNumbers, HostRow> rows;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     const int cpu = parts[part].cpu();
     const auto known = cpus.places.find(cpu);
     const host::CpuPlace place = reduced(
         known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second, aggregation);
-    HostRow& row = rows[{place.node, place.package, place.die, place.core, place.cpu}];
+    HostRow& row = rows[numbers_of(place)];
     row.place = place;
     row.parts.push_back(part);
   }

@@ -73,12 +73,24 @@ void read_scope(const yaml::Value& value, GroupDraft& draft) {
   for (const yaml::Value& item : *items) read_scope_word(item, firsts, draft.group);
 }
 
-constexpr yaml::Expected kAggregate = {"a part of the machine",
-                                       "write cpu, core, die, package, node or host"};
+/// "write cpu, core, die, package, node or host"
+const std::string& aggregate_remedy() {
+  static const std::string kRemedy = [] {
+    std::string remedy = "write ";
+    for (const AggregationEntry& entry : kAggregationEntries) {
+      const bool is_first = &entry == std::begin(kAggregationEntries);
+      const bool is_last = &entry + 1 == std::end(kAggregationEntries);
+      remedy.append(is_first ? "" : is_last ? " or " : ", ").append(entry.word);
+    }
+    return remedy;
+  }();
+  return kRemedy;
+}
 
 void read_aggregate(const yaml::Value& value, GroupDraft& draft) {
+  constexpr std::string_view kNoun = "a part of the machine";
   const AggregationEntry* row =
-      read_row<AggregationEntry>(value, kAggregationEntries, "a part of the machine", kAggregate);
+      read_row<AggregationEntry>(value, kAggregationEntries, kNoun, {kNoun, aggregate_remedy()});
   if (row == nullptr) return;
   draft.group.aggregate = row->aggregation;
   draft.aggregate = value;

@@ -1,7 +1,6 @@
 #include "exposition/metric_names.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "exposition/labels.h"
@@ -11,25 +10,6 @@ namespace {
 
 std::string suffix_of(Unit unit) {
   return unit == Unit::kEvents ? "" : "_" + std::string(name_of(unit));
-}
-
-/// In the order of Aggregation. A core's number counts within its die, a die's within its
-/// package.
-struct AggregationTextEntry {
-  std::string_view help;
-  std::vector<std::string_view> labels;
-};
-const std::array<AggregationTextEntry, kAggregations> kAggregationRows = {{
-    {"by CPU", {"cpu"}},
-    {"by core", {"package", "die", "core"}},
-    {"by die", {"package", "die"}},
-    {"by package", {"package"}},
-    {"by NUMA node", {"node"}},
-    {"over the whole host", {}},
-}};
-
-const AggregationTextEntry& row_of(Aggregation aggregation) {
-  return kAggregationRows[static_cast<std::size_t>(aggregation)];
 }
 
 /// An operator may have written what every name ends with.
@@ -49,7 +29,7 @@ std::string row_text(Scope scope, const EventFamily& family, bool per_cpu) {
   const bool is_one = std::all_of(
       family.columns.begin(), family.columns.end(),
       [&](const EventFamily::Member& member) { return member.column->aggregation == first; });
-  return is_one ? std::string(row_of(first).help) : "by different parts of the machine";
+  return is_one ? std::string(entry_of(first).help) : "by different parts of the machine";
 }
 
 std::string help_of(Scope scope, const EventFamily& family, bool per_cpu) {
@@ -87,10 +67,6 @@ std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& p
   }
   for (EventFamily& family : families) family.help = help_of(scope, family, plan.cgroup_per_cpu);
   return families;
-}
-
-const std::vector<std::string_view>& row_labels(Aggregation aggregation) {
-  return row_of(aggregation).labels;
 }
 
 }  // namespace pex::exposition

@@ -28,7 +28,4 @@ struct EventFamily {
 /// Those of a scope, in the order of their first columns. Borrows from `plan`.
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
 
-/// The labels that tell the rows of an aggregation apart, in their order; none for the host.
-const std::vector<std::string_view>& row_labels(Aggregation aggregation);
-
 }  // namespace pex::exposition

@@ -7,22 +7,13 @@
 namespace pex::exposition {
 namespace {
 
-/// The labels of a host row, in the order of row_labels().
+/// The labels of a host row, in the order of labels_of().
 std::string host_labels(Aggregation aggregation, const host::CpuPlace& place) {
-  struct Row {
-    std::string_view name;
-    int host::CpuPlace::*number;
-  };
-  static constexpr Row kNumbers[] = {{"cpu", &host::CpuPlace::cpu},
-                                     {"core", &host::CpuPlace::core},
-                                     {"die", &host::CpuPlace::die},
-                                     {"package", &host::CpuPlace::package},
-                                     {"node", &host::CpuPlace::node}};
   std::string labels;
-  for (const std::string_view name : row_labels(aggregation)) {
-    for (const Row& row : kNumbers) {
-      if (row.name != name) continue;
-      labels = join_labels({labels, label(name, std::to_string(place.*row.number))});
+  for (const std::string_view name : labels_of(aggregation)) {
+    for (const host::CpuPlacePart& part : host::kCpuPlaceParts) {
+      if (part.label != name) continue;
+      labels = join_labels({labels, label(name, std::to_string(place.*part.number))});
     }
   }
   return labels;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "host/roots.h"
 
 namespace pex::host {
@@ -14,6 +16,17 @@ struct CpuPlace {
   int node = 0;     ///< of memory (NUMA)
 
   bool operator==(const CpuPlace&) const = default;
+};
+
+/// A number of a place.
+struct CpuPlacePart {
+  std::string_view label;  ///< that it is published as
+  int CpuPlace::*number;
+};
+/// From the largest part of the machine to the smallest.
+inline constexpr CpuPlacePart kCpuPlaceParts[] = {
+    {"node", &CpuPlace::node}, {"package", &CpuPlace::package}, {"die", &CpuPlace::die},
+    {"core", &CpuPlace::core}, {"cpu", &CpuPlace::cpu},
 };
 
 /// What sysfs says of `cpu` now. What it does not say, or says with -1, is 0; an unknown core is

@@ -8,23 +8,25 @@
 #include <utility>
 
 #include "cgroup/path_info.h"
+#include "host/cpu_place.h"
 #include "yaml/mistakes.h"
 #include "yaml/plain_text.h"
 
 namespace pex::plan {
 namespace {
 
-/// Labels that series have from us, from Kubernetes or from Prometheus, beside those that the path
-/// of a cgroup gives (cgroup/path_info.h). One name cannot stand twice on a series.
+/// Labels that series have from us, from Kubernetes or from Prometheus, next to those that the path
+/// of a cgroup (cgroup/path_info.h) and the place of a CPU (host/cpu_place.h) give. One name cannot
+/// stand twice on a series.
 constexpr std::string_view kOwnLabels[] = {
-    "cgroup", "cpu",    "core", "die",       "package",   "node", "pmu",      "group",
-    "event",  "domain", "pod",  "namespace", "container", "le",   "quantile",
+    "cgroup", "pmu", "group", "event", "domain", "pod", "namespace", "container", "le", "quantile",
 };
 
 bool is_ours(std::string_view label) {
+  const auto is_same = [label](const auto& each) { return each.label == label; };
   return std::find(std::begin(kOwnLabels), std::end(kOwnLabels), label) != std::end(kOwnLabels) ||
-         std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels),
-                     [label](const cgroup::PathLabel& each) { return each.label == label; });
+         std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels), is_same) ||
+         std::any_of(std::begin(host::kCpuPlaceParts), std::end(host::kCpuPlaceParts), is_same);
 }
 
 /// `error` says of `text` what is wrong with it, and does not name it.

@@ -14,7 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::Field;
-using ::testing::IsEmpty;
 
 events::EventIdentity event(const std::string& metric, Unit unit, bool is_uncore = false) {
   events::EventIdentity identity;
@@ -118,15 +117,6 @@ TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
 
   EXPECT_EQ(families_of(Scope::kCpu, {plan, {}}).front().help,
             "A sentence. Events power/energy-pkg/, power/energy-ram/, by CPU.");
-}
-
-TEST(RowLabelsTest, GoFromTheLargestPartToTheSmallest) {
-  EXPECT_THAT(row_labels(Aggregation::kCpu), ElementsAre("cpu"));
-  EXPECT_THAT(row_labels(Aggregation::kCore), ElementsAre("package", "die", "core"));
-  EXPECT_THAT(row_labels(Aggregation::kDie), ElementsAre("package", "die"));
-  EXPECT_THAT(row_labels(Aggregation::kPackage), ElementsAre("package"));
-  EXPECT_THAT(row_labels(Aggregation::kNode), ElementsAre("node"));
-  EXPECT_THAT(row_labels(Aggregation::kHost), IsEmpty());
 }
 
 }  // namespace
