@@ -3,39 +3,35 @@
 #include <prometheus/text_serializer.h>
 
 #include <chrono>
+#include <future>
 #include <iostream>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "collect/poll_cycle.h"
-#include "collect/snapshot.h"
-#include "collect/targets.h"
-#include "events/event_resolver.h"
+#include "collect/collector.h"
+#include "config/load.h"
 #include "exposition/collectable.h"
 #include "perf/linux_perf_kernel.h"
+#include "plan/load_plan.h"
 
 namespace {
 
 using namespace pex;
 
-/// One group of events on every CPU, each published under its own name. Empty when this machine
-/// does not know one of them.
-collect::ScopePlan plan_of(const std::string& spellings) {
-  const auto resolver = events::EventResolver::create({});
-  const auto parsed = events::parse_events(spellings);
-  if (!resolver || !parsed) return {};
-  collect::ScopePlan plan;
-  collect::GroupPlan group{.name = "consumer", .pmu = {}, .events = {}};
-  for (const events::ParsedEvent& event : parsed->events) {
-    const auto specs = resolver->resolve(event);
-    if (!specs) return {};
-    const events::EventSpec& spec = specs->front();
-    plan.columns.push_back({spec.identity, Aggregation::kCpu, {{0, group.events.size()}}});
-    group.events.push_back({spec.identity.name, spec.instances.front().attributes});
-  }
-  plan.groups.push_back(std::move(group));
-  return plan;
+constexpr const char* kConfiguration =
+    "groups: [{name: consumer, events: ['task-clock,context-switches'], scope: cpu}]\n";
+
+struct Polled {
+  collect::PollReport report;
+  std::shared_ptr<const collect::Snapshot> snapshot;
+};
+
+Polled poll(collect::Collector& collector) {
+  std::promise<Polled> polled;
+  collector.poll([&](collect::PollReport report, auto snapshot) {
+    polled.set_value({std::move(report), std::move(snapshot)});
+  });
+  return polled.get_future().get();
 }
 
 void work() {
@@ -44,36 +40,30 @@ void work() {
   }
 }
 
+int fail(const std::vector<Error>& errors) {
+  for (const Error& error : errors) std::cerr << describe(error) << '\n';
+  return 1;
+}
+
 }  // namespace
 
 int main() {
-  collect::CountingPlan counting;
-  counting.cpu = plan_of("task-clock,context-switches");
-  const auto plan = std::make_shared<const collect::CountingPlan>(std::move(counting));
-  collect::TargetTracker tracker{{}, plan, {}, {}};
-  collect::PollReport report;
-  const auto targets = tracker.update(std::chrono::steady_clock::now(), report);
-
+  config::Loaded loaded = config::load_text(kConfiguration, "consumer");
+  if (!loaded.mistakes.empty()) return fail(loaded.mistakes);
+  const host::HostRoots roots;
   perf::LinuxPerfKernel kernel;
-  const collect::EventModels models{*plan};
-  std::vector<std::unique_ptr<collect::PollCycle>> cycles;
-  for (const int cpu : targets->cpus->online) {
-    cycles.push_back(std::make_unique<collect::PollCycle>(kernel, plan, cpu));
-    report.merge(cycles.back()->run(targets, models));  // opens
-  }
-  work();
-  for (const auto& cycle : cycles) report.merge(cycle->run(targets, models));
-  for (const auto& [cause, failure] : report.failures) {
-    std::cerr << describe(failure.first) << '\n';
-  }
+  const auto planned = plan::plan_for_machine(std::move(loaded.config), roots, kernel);
+  if (!planned) return fail(planned.error());
+  const auto collector =
+      collect::Collector::create(kernel, plan::track_targets(*planned, roots, {}), {});
+  if (!collector) return fail({collector.error()});
 
-  std::vector<collect::CpuTotals> totals;
-  for (const auto& cycle : cycles) totals.emplace_back(*plan, cycle->cpu()).copy(*cycle, *targets);
-  std::vector<const collect::CpuTotals*> parts;
-  for (const collect::CpuTotals& each : totals) parts.push_back(&each);
-  const auto snapshot =
-      std::make_shared<const collect::Snapshot>(collect::join(plan, targets, models, parts));
-  const exposition::SnapshotCollectable collectable{[&] { return snapshot; }};
+  (void)poll(**collector);  // opens the counters
+  work();
+  const Polled polled = poll(**collector);
+  for (const auto& [cause, failure] : polled.report.failures) fail({failure.first});
+
+  const exposition::SnapshotCollectable collectable{[&] { return polled.snapshot; }};
   prometheus::TextSerializer{}.Serialize(std::cout, collectable.Collect());
-  return report.failures.empty() ? 0 : 1;
+  return polled.report.failures.empty() ? 0 : 1;
 }
