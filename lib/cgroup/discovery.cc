@@ -153,7 +153,7 @@ void Discovery::fill_room(std::size_t capacity, DiscoveryResult& result) {
 }
 
 bool Discovery::may_exchange(Clock::time_point now) {
-  return !shares_.is_fair() && exchanges_.allows(now);
+  return !shares_.is_fair() && exchanges_.tokens(now) > 0;
 }
 
 /// The new one is held before the other one is released, as holding it may fail.

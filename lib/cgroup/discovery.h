@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/token_bucket.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/fair_shares.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/left_out.h"
-#include "cgroup/pace.h"
 #include "cgroup/tree.h"
 
 namespace pex::cgroup {
@@ -111,7 +111,7 @@ class Discovery {
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
   FairShares shares_;              ///< of those that are held or left out
-  Pace exchanges_{kExchangesPerSecond, kExchangesAtOnce};
+  TokenBucket exchanges_{{kExchangesPerSecond, kExchangesAtOnce}};
 
   std::set<std::string> arrived_;  ///< in left_out_, during a choice
   std::uint64_t newly_left_out_ = 0;

@@ -82,7 +82,7 @@ Tree::Tree(std::string root, Selection selection, Limits limits)
       selection_(std::move(selection)),
       limits_(limits),
       watch_(limits.watches),
-      visits_(kVisitsPerSecond, static_cast<double>(limits.directories)) {}
+      visits_({kVisitsPerSecond, static_cast<double>(limits.directories)}) {}
 
 Result<bool> Tree::update(Clock::time_point now) {
   const TreeWatch::Changes changes = watch_.take(now);
@@ -90,7 +90,7 @@ Result<bool> Tree::update(Clock::time_point now) {
   overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the removal of some of them may never be reported
   if (changes.are_unknown || now - reconciled_at_ >= kReconcileAnyway) is_reconciled_ = false;
-  if (!is_reconciled_ && visits_.allows(now)) {
+  if (!is_reconciled_ && visits_.tokens(now) > 0) {
     if (const Result<> reconciled = reconcile(now); !reconciled) return reconciled.error();
   }
   return std::exchange(changed_, false);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/token_bucket.h"
 #include "cgroup/fair_shares.h"
-#include "cgroup/pace.h"
 #include "cgroup/selection.h"
 #include "cgroup/tree_watch.h"
 
@@ -138,7 +138,7 @@ class Tree {
   Directories known_;
   FairShares places_;  ///< of what is known
   std::map<std::string, SkipCounts> skipped_in_;
-  Pace visits_;
+  TokenBucket visits_;
   std::optional<std::uint64_t> device_;  ///< of the root
   std::map<std::string, Error> unreadable_;
   std::set<std::string> missed_;  ///< counted; inotify has yet to report their removal

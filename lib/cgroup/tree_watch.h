@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/token_bucket.h"
 #include "base/unique_fd.h"
 #include "cgroup/fair_shares.h"
-#include "cgroup/pace.h"
 
 namespace pex::cgroup {
 
@@ -18,7 +18,7 @@ namespace pex::cgroup {
 /// (fair_shares.h).
 class TreeWatch {
  public:
-  using Clock = Pace::Clock;
+  using Clock = TokenBucket::Clock;
 
   /// One directory in a watched one. By the time it is reported, it may be gone again, or back.
   struct Change {
@@ -83,7 +83,7 @@ class TreeWatch {
   std::unordered_map<int, std::string> paths_;  ///< by watch descriptor
   std::unordered_map<std::string, Watch> watches_;
   FairShares places_;  ///< of what is watched
-  Pace events_{kEventsPerSecond, kEventsAtOnce};
+  TokenBucket events_{{kEventsPerSecond, kEventsAtOnce}};
   std::unordered_set<std::string> unwatched_;  ///< since the last start_over()
   unsigned round_ = 0;
   bool complete_ = true;

@@ -12,22 +12,15 @@ constexpr std::chrono::seconds kMaxWait{64};
 }  // namespace
 
 OpenRate::OpenRate(std::size_t per_second)
-    : per_second_(static_cast<double>(per_second)), left_(per_second_) {}
-
-double OpenRate::left_at(Clock::time_point now) const {
-  const std::chrono::duration<double> passed = now - std::max(filled_, now - std::chrono::hours{1});
-  return std::min(per_second_, left_ + passed.count() * per_second_);
-}
+    : per_second_(static_cast<double>(per_second)), counters_({per_second_, per_second_}) {}
 
 bool OpenRate::allows(std::size_t counters, Clock::time_point now) const {
-  return left_at(now) >= std::min(static_cast<double>(counters), per_second_);
+  return counters_.tokens(now) >= std::min(static_cast<double>(counters), per_second_);
 }
 
 bool OpenRate::take(std::size_t counters, Clock::time_point now) {
   if (!allows(counters, now)) return false;
-  // Below 0 where one second is not enough: those after it wait the longer.
-  left_ = left_at(now) - static_cast<double>(counters);
-  filled_ = now;
+  counters_.take(static_cast<double>(counters), now);
   return true;
 }
 

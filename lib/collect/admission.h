@@ -8,16 +8,17 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/token_bucket.h"
 #include "cgroup/cgroup.h"
 
 namespace pex::collect {
 
 /// Bounds how many counters of cgroups each CPU opens per second: opening takes the time of the
 /// CPU, and hundreds of cgroups may come at once. Each CPU opens its own, at the same time as the
-/// others, so one bound holds for all. A token bucket that holds what may be opened in one second.
+/// others, so one bound holds for all. Holds what may be opened in one second.
 class OpenRate {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = TokenBucket::Clock;
 
   /// Full at first.
   explicit OpenRate(std::size_t per_second);
@@ -30,11 +31,8 @@ class OpenRate {
   bool take(std::size_t counters, Clock::time_point now);
 
  private:
-  double left_at(Clock::time_point now) const;
-
   double per_second_;
-  double left_;
-  Clock::time_point filled_{};
+  TokenBucket counters_;
 };
 
 /// The cgroups that have been found and are still to be opened: first come, first served, so that
