@@ -24,7 +24,7 @@ namespace {
 using estimate::EventIncrement;
 using estimate::EventModel;
 using estimate::GroupEstimator;
-using estimate::Lessons;
+using estimate::ModelUpdate;
 using estimate::ReferenceTotals;
 using estimate::Sample;
 using std::chrono::nanoseconds;
@@ -158,23 +158,23 @@ void plain_scaling(benchmark::State& state) {
   count_events(state, events);
 }
 
-/// As the program does: the targets of one CPU add to its lessons, from which the models learn once
-/// in a poll.
+/// As the program does: the targets of one CPU add to its model updates, from which the models
+/// learn once in a poll.
 void estimator(benchmark::State& state, Scenario scenario, std::size_t targets_of_a_model) {
   const auto events = static_cast<std::size_t>(state.range(0));
   std::vector<Kernel> targets = kernels(events, scenario);
   std::vector<GroupEstimator> groups(kTargets, GroupEstimator{events});
   std::vector<EventIncrement> increments(events);
   std::vector<EventModel> models(events);
-  std::vector<Lessons> lessons(events);
+  std::vector<ModelUpdate> updates(events);
   for ([[maybe_unused]] const auto poll : state) {
     for (std::size_t target = 0; target < kTargets; ++target) {
-      groups[target].advance(targets[target].next(), models, increments, lessons);
+      groups[target].advance(targets[target].next(), models, increments, updates);
       benchmark::DoNotOptimize(increments.data());
       benchmark::ClobberMemory();
       if ((target + 1) % targets_of_a_model != 0) continue;
-      for (std::size_t event = 0; event < events; ++event) models[event].learn(lessons[event]);
-      std::fill(lessons.begin(), lessons.end(), Lessons{});
+      for (std::size_t event = 0; event < events; ++event) models[event].learn(updates[event]);
+      std::fill(updates.begin(), updates.end(), ModelUpdate{});
     }
   }
   count_events(state, events);

@@ -93,12 +93,12 @@ class Ours : public Exporter {
         totals_(groups) {}
 
   void poll(std::span<const Reading> readings, std::span<Shown> shown) override {
-    estimate::Lessons lessons;
+    estimate::ModelUpdate update;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      totals_[g].add(advance(groups_[g], readings[g], lessons));
+      totals_[g].add(advance(groups_[g], readings[g], update));
       shown[g] = {real(totals_[g].observed) + real(totals_[g].extrapolated), totals_[g].variance};
     }
-    model_.learn(lessons);
+    model_.learn(update);
   }
 
  private:
@@ -115,7 +115,7 @@ class Ours : public Exporter {
   };
 
   estimate::EventIncrement advance(estimate::GroupEstimator& group, const Reading& now,
-                                   estimate::Lessons& lessons) {
+                                   estimate::ModelUpdate& update) {
     using std::chrono::nanoseconds;
     estimate::Sample sample{.enabled = nanoseconds{now.enabled_ns},
                             .running = nanoseconds{now.running_ns},
@@ -130,7 +130,7 @@ class Ours : public Exporter {
     }
     sample.kernel_mistimes = kernel_mistimes_;
     estimate::EventIncrement increment;
-    const auto advanced = group.advance(sample, {&model_, 1}, {&increment, 1}, {&lessons, 1});
+    const auto advanced = group.advance(sample, {&model_, 1}, {&increment, 1}, {&update, 1});
     kernel_mistimes_ = kernel_mistimes_ || advanced.mistimed;
     return increment;
   }

@@ -5,13 +5,13 @@
 namespace pex::collect {
 namespace {
 
-using ScopeLessons = PerEvent<estimate::Lessons> PollLessons::*;
+using ScopeLessons = PerEvent<estimate::ModelUpdate> PollLessons::*;
 
 void learn_scope(PerEvent<estimate::EventModel>& models,
                  std::span<const PollLessons* const> lessons, ScopeLessons scope) {
   for (std::size_t group = 0; group < models.size(); ++group) {
     for (std::size_t event = 0; event < models[group].size(); ++event) {
-      estimate::Lessons all;
+      estimate::ModelUpdate all;
       for (const PollLessons* of_cpu : lessons) all.add((of_cpu->*scope)[group][event]);
       models[group][event].learn(all);
     }
@@ -21,9 +21,9 @@ void learn_scope(PerEvent<estimate::EventModel>& models,
 }  // namespace
 
 void PollLessons::clear() {
-  for (PerEvent<estimate::Lessons>* scope : {&cpu, &cgroup}) {
-    for (std::vector<estimate::Lessons>& group : *scope) {
-      std::fill(group.begin(), group.end(), estimate::Lessons{});
+  for (PerEvent<estimate::ModelUpdate>* scope : {&cpu, &cgroup}) {
+    for (std::vector<estimate::ModelUpdate>& group : *scope) {
+      std::fill(group.begin(), group.end(), estimate::ModelUpdate{});
     }
   }
 }

@@ -22,11 +22,11 @@ PerEvent<T> for_each_event(const ScopePlan& plan) {
 /// What one CPU learned in one poll.
 struct PollLessons {
   explicit PollLessons(const CountingPlan& plan)
-      : cpu(for_each_event<estimate::Lessons>(plan.cpu)),
-        cgroup(for_each_event<estimate::Lessons>(plan.cgroup)) {}
+      : cpu(for_each_event<estimate::ModelUpdate>(plan.cpu)),
+        cgroup(for_each_event<estimate::ModelUpdate>(plan.cgroup)) {}
 
-  PerEvent<estimate::Lessons> cpu;
-  PerEvent<estimate::Lessons> cgroup;
+  PerEvent<estimate::ModelUpdate> cpu;
+  PerEvent<estimate::ModelUpdate> cgroup;
   bool kernel_mistimes = false;  ///< known before, or seen in this poll (estimate::Sample)
 
   void clear();

@@ -68,7 +68,7 @@ class PollCycle {
   struct Scope {
     const ScopePlan& plan;
     PerEvent<estimate::EventModel> EventModels::*models;
-    PerEvent<estimate::Lessons> PollLessons::*lessons;
+    PerEvent<estimate::ModelUpdate> PollLessons::*lessons;
     std::vector<std::size_t> opening_order;
     bool takes_turns = false;  ///< some group does
   };

@@ -83,7 +83,7 @@ class TargetGroup {
   /// What an estimate needs beside the reading, and its scratch memory.
   struct Learning {
     std::span<const estimate::EventModel> models;
-    std::span<estimate::Lessons> lessons;
+    std::span<estimate::ModelUpdate> lessons;
     std::span<estimate::EventIncrement> increments;
     bool& kernel_mistimes;  ///< as estimate::Sample says; set when this reading proves it
   };

@@ -29,7 +29,7 @@ void Observed::follow(const Observed& newer, double weight) {
   reference += weight * (newer.reference - reference);
 }
 
-void Lessons::Equations::add(const Equations& more, double weight) {
+void ModelUpdate::Equations::add(const Equations& more, double weight) {
   ee = ee * weight + more.ee, ex = ex * weight + more.ex, xx = xx * weight + more.xx;
   ed = ed * weight + more.ed, xd = xd * weight + more.xd, dd = dd * weight + more.dd;
   eu = eu * weight + more.eu, xu = xu * weight + more.xu, du = du * weight + more.du;
@@ -37,7 +37,7 @@ void Lessons::Equations::add(const Equations& more, double weight) {
   intervals = intervals * weight + more.intervals;
 }
 
-void Lessons::add(const Observed& interval, bool has_reference) {
+void ModelUpdate::add(const Observed& interval, bool has_reference) {
   if (interval.running <= 0) return;
   all_.add(interval);
   ++intervals_;
@@ -56,21 +56,21 @@ void Lessons::add(const Observed& interval, bool has_reference) {
   ++s.intervals;
 }
 
-void Lessons::add(const Lessons& more) {
+void ModelUpdate::add(const ModelUpdate& more) {
   equations_.add(more.equations_);
   all_.add(more.all_);
   intervals_ += more.intervals_;
 }
 
-void EventModel::learn(const Lessons& lessons) {
-  if (lessons.intervals_ <= 0) return;
+void EventModel::learn(const ModelUpdate& update) {
+  if (update.intervals_ <= 0) return;
   Observed mean;
-  mean.add(lessons.all_, 1 / lessons.intervals_);
+  mean.add(update.all_, 1 / update.intervals_);
   mean_.follow(mean, mean_.running > 0 ? 1 / kMeanMemory : 1);
 
-  if (lessons.equations_.intervals <= 0) return;
-  Lessons::Equations& s = equations_;
-  s.add(lessons.equations_, kMemory / (kMemory + lessons.equations_.intervals));
+  if (update.equations_.intervals <= 0) return;
+  ModelUpdate::Equations& s = equations_;
+  s.add(update.equations_, kMemory / (kMemory + update.equations_.intervals));
   if (s.x < 1 || s.y < 1) return;  // nothing in memory that could be compared
   if (rate_ <= 0) mean_ = mean;    // until now it was in time only
   rate_ = s.x / s.r;

@@ -20,12 +20,12 @@ struct Observed {
 
 /// What the targets of one event taught in one poll: plain sums, so that each CPU's worker keeps
 /// its own and nothing is shared while they count.
-class Lessons {
+class ModelUpdate {
  public:
   /// One interval of one target. It teaches about the reference only when that was counted
   /// (`has_reference`) and moved, and the group had the PMU for a part of the interval.
   void add(const Observed& interval, bool has_reference = true);
-  void add(const Lessons& more);
+  void add(const ModelUpdate& more);
 
  private:
   friend class EventModel;
@@ -64,10 +64,10 @@ class EventModel {
   const Observed& mean() const { return mean_; }
 
   /// Folds in what one poll taught. The memory is 1000 intervals, whoever they are of.
-  void learn(const Lessons& lessons);
+  void learn(const ModelUpdate& update);
 
  private:
-  Lessons::Equations equations_;
+  ModelUpdate::Equations equations_;
   Observed mean_;
   double weight_ = 1;
   double rate_ = 0;

@@ -68,7 +68,7 @@ void GroupEstimator::restart() {
 
 GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const EventModel> models,
                                        std::span<EventIncrement> increments,
-                                       std::span<Lessons> lessons) {
+                                       std::span<ModelUpdate> updates) {
   if (!keeps_history_) {
     if (const auto exact = count_exactly(sample, increments)) return *exact;
   }
@@ -103,7 +103,7 @@ GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const Eve
   if (exact) open_.reference = open_.sampled;  // not quite equal, as they are not read at once
   increment.coverage = exact ? Coverage::kComplete : Coverage::kScaled;
   for (std::size_t event = 0; event < events_.size(); ++event) {
-    commit(events_[event], models[event], increments[event], lessons[event]);
+    commit(events_[event], models[event], increments[event], updates[event]);
   }
   increment.imputed = pending_starved_;
   pending_starved_ = {};
@@ -292,7 +292,7 @@ bool GroupEstimator::can_commit() const {
 }
 
 void GroupEstimator::commit(Event& event, const EventModel& model, EventIncrement& increment,
-                            Lessons& lessons) {
+                            ModelUpdate& update) {
   Observed interval = open_;
   interval.events = std::exchange(event.pending, 0);
   if (interval.enabled <= 0) return;
@@ -301,7 +301,7 @@ void GroupEstimator::commit(Event& event, const EventModel& model, EventIncremen
     interval.sampled = model.reference_rate() * interval.running;
     interval.reference = model.reference_rate() * interval.enabled;
   }
-  lessons.add(interval, open_has_reference_);
+  update.add(interval, open_has_reference_);
   if (result.size <= 0) return;
 
   const double carried =

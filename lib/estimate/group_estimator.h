@@ -124,10 +124,10 @@ class GroupEstimator {
   /// Nothing will follow for now. Returns what of the open interval is unmeasured for that.
   std::chrono::nanoseconds give_up();
 
-  /// `models` (what is known of each event), `increments` (written in any case) and `lessons` (to
+  /// `models` (what is known of each event), `increments` (written in any case) and `updates` (to
   /// which what this interval teaches is added) have one element for each event.
   GroupIncrement advance(const Sample& sample, std::span<const EventModel> models,
-                         std::span<EventIncrement> increments, std::span<Lessons> lessons);
+                         std::span<EventIncrement> increments, std::span<ModelUpdate> updates);
 
  private:
   struct Event {
@@ -162,7 +162,8 @@ class GroupEstimator {
   void add_reference(const Sample& sample, Passed& passed, GroupIncrement& increment) const;
   void cap_imputation(const Sample& sample, Passed& passed, GroupIncrement& increment);
   bool can_commit() const;
-  void commit(Event& event, const EventModel& model, EventIncrement& increment, Lessons& lessons);
+  void commit(Event& event, const EventModel& model, EventIncrement& increment,
+              ModelUpdate& update);
 
   std::chrono::nanoseconds slot_;
   Baseline baseline_;

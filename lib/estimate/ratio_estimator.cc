@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kNeed = 0.4;       // of the windows' fair share, to be believed alone
 constexpr double kMinShare = 0.01;  // of the time: below, the share itself says nothing
-constexpr double kGrain = 0.05;     // of what all targets know, beside a target's own history
+constexpr double kPrior = 0.05;     // of what all targets know, beside a target's own history
 
 constexpr double kMostEvents = 0x1p63;  // more than a counter of 64 bits holds without falling
 
@@ -31,7 +31,7 @@ Mixture mixture_of(const EventModel& model, bool has_reference) {
   return {(1 - weight) * model.reference_rate(), weight};
 }
 
-/// Events and size of the past; the grain of the common past keeps a target that starts blind, or
+/// Events and size of the past; the prior, of all targets, keeps one that starts blind, or
 /// sees next to nothing, from being blind for long.
 struct Past {
   double events = 0;
@@ -42,9 +42,9 @@ Past past_of(const Observed& history, const Observed& mean, const Mixture& size,
   Past past{history.events, size(history.running, history.sampled)};
   const double mean_whole = size(mean.enabled, mean.reference);
   if (mean_whole > 0) {
-    const double grain = kGrain * whole / mean_whole;
-    past.events += grain * mean.events;
-    past.size += grain * size(mean.running, mean.sampled);
+    const double prior = kPrior * whole / mean_whole;
+    past.events += prior * mean.events;
+    past.size += prior * size(mean.running, mean.sampled);
   }
   return past;
 }

@@ -37,14 +37,14 @@ class Load {
   std::mt19937_64 random_;
 };
 
-Lessons lesson_of(const Observed& interval) {
-  Lessons lessons;
-  lessons.add(interval);
-  return lessons;
+ModelUpdate update_of(const Observed& interval) {
+  ModelUpdate update;
+  update.add(interval);
+  return update;
 }
 
 void teach(EventModel& model, Load& load, int polls, double per_time, double per_reference) {
-  for (int i = 0; i < polls; ++i) model.learn(lesson_of(load.next(per_time, per_reference)));
+  for (int i = 0; i < polls; ++i) model.learn(update_of(load.next(per_time, per_reference)));
 }
 
 TEST(EventModelTest, FollowsTheReferenceWhileNothingIsKnown) {
@@ -102,11 +102,11 @@ TEST(EventModelTest, StaysBetweenTimeAndReferenceForAnEventThatOverreacts) {
 
 TEST(EventModelTest, KnowsTheRateOfTheReferenceInTheWindows) {
   EventModel model;
-  Lessons lessons;
-  lessons.add({.events = 10, .running = 100, .enabled = 400, .sampled = 50, .reference = 90});
-  lessons.add({.events = 10, .running = 300, .enabled = 400, .sampled = 50, .reference = 90});
+  ModelUpdate update;
+  update.add({.events = 10, .running = 100, .enabled = 400, .sampled = 50, .reference = 90});
+  update.add({.events = 10, .running = 300, .enabled = 400, .sampled = 50, .reference = 90});
 
-  model.learn(lessons);
+  model.learn(update);
 
   EXPECT_DOUBLE_EQ(model.reference_rate(), 100.0 / 400.0);
 }
@@ -115,7 +115,7 @@ TEST(EventModelTest, LearnsNothingAboutTheReferenceFromAnIntervalThatWasCountedW
   EventModel model;
 
   model.learn(
-      lesson_of({.events = 10, .running = 400, .enabled = 400, .sampled = 90, .reference = 90}));
+      update_of({.events = 10, .running = 400, .enabled = 400, .sampled = 90, .reference = 90}));
 
   EXPECT_EQ(model.reference_rate(), 0.0);
   EXPECT_EQ(model.mean().running, 400.0) << "but something about the event";
@@ -124,7 +124,7 @@ TEST(EventModelTest, LearnsNothingAboutTheReferenceFromAnIntervalThatWasCountedW
 TEST(EventModelTest, LearnsNothingFromAnIntervalWithoutThePmu) {
   EventModel model;
 
-  model.learn(lesson_of({.events = 10, .enabled = 400, .reference = 90}));
+  model.learn(update_of({.events = 10, .enabled = 400, .reference = 90}));
 
   EXPECT_EQ(model.reference_rate(), 0.0);
   EXPECT_EQ(model.mean().enabled, 0.0);
@@ -132,12 +132,12 @@ TEST(EventModelTest, LearnsNothingFromAnIntervalWithoutThePmu) {
 
 TEST(EventModelTest, RemembersTheRateOfAReferenceThatStoppedToBeSeen) {
   EventModel model;
-  Lessons without;
+  ModelUpdate without;
   for (int i = 0; i < 1000; ++i) {
     without.add({.events = 1, .running = 1, .enabled = 4, .reference = 9});
   }
   model.learn(
-      lesson_of({.events = 8, .running = 100, .enabled = 400, .sampled = 50, .reference = 200}));
+      update_of({.events = 8, .running = 100, .enabled = 400, .sampled = 50, .reference = 200}));
 
   for (int poll = 0; poll < 1000; ++poll) model.learn(without);
 
@@ -151,7 +151,7 @@ TEST(EventModelTest, LearnsNothingFromNoLessons) {
   const double weight = model.reference_weight();
   const double rate = model.reference_rate();
 
-  for (int i = 0; i < 1000; ++i) model.learn(Lessons{});
+  for (int i = 0; i < 1000; ++i) model.learn(ModelUpdate{});
 
   EXPECT_EQ(model.reference_weight(), weight);
   EXPECT_EQ(model.reference_rate(), rate);
@@ -179,13 +179,13 @@ TEST(EventModelTest, ForgetsByIntervalsAndNotByPolls) {
   teach(hundred_targets, same_load, 3000, 0, 3);
 
   for (int poll = 0; poll < 10; ++poll) {
-    Lessons lessons;
+    ModelUpdate update;
     for (int target = 0; target < 100; ++target) {
       const Observed interval = load.next(1.5, 0);
-      one_target.learn(lesson_of(interval));
-      lessons.add(interval);
+      one_target.learn(update_of(interval));
+      update.add(interval);
     }
-    hundred_targets.learn(lessons);
+    hundred_targets.learn(update);
   }
 
   EXPECT_NEAR(hundred_targets.reference_weight(), one_target.reference_weight(), 0.02);
@@ -194,10 +194,10 @@ TEST(EventModelTest, ForgetsByIntervalsAndNotByPolls) {
 TEST(EventModelTest, TakesTheFirstMeanAsItIsAndThenATwentiethOfEach) {
   EventModel model;
 
-  model.learn(lesson_of({.events = 100, .running = 10, .enabled = 20}));
+  model.learn(update_of({.events = 100, .running = 10, .enabled = 20}));
   EXPECT_DOUBLE_EQ(model.mean().events, 100);
 
-  model.learn(lesson_of({.events = 300, .running = 30, .enabled = 60}));
+  model.learn(update_of({.events = 300, .running = 30, .enabled = 60}));
   EXPECT_DOUBLE_EQ(model.mean().events, 110);
   EXPECT_DOUBLE_EQ(model.mean().running, 11);
   EXPECT_DOUBLE_EQ(model.mean().enabled, 22);
@@ -205,11 +205,11 @@ TEST(EventModelTest, TakesTheFirstMeanAsItIsAndThenATwentiethOfEach) {
 
 TEST(EventModelTest, MeansTheIntervalsOfAllTargets) {
   EventModel model;
-  Lessons lessons;
-  lessons.add({.events = 100, .running = 10, .enabled = 20});
-  lessons.add({.events = 300, .running = 30, .enabled = 60});
+  ModelUpdate update;
+  update.add({.events = 100, .running = 10, .enabled = 20});
+  update.add({.events = 300, .running = 30, .enabled = 60});
 
-  model.learn(lessons);
+  model.learn(update);
 
   EXPECT_DOUBLE_EQ(model.mean().events, 200);
   EXPECT_DOUBLE_EQ(model.mean().running, 20);
@@ -219,9 +219,9 @@ RC_GTEST_PROP(LessonsTest, TeachTheSameTogetherAsOneByOne, ()) {
   const auto targets = *rc::gen::inRange(0, 20);
   const auto split = *rc::gen::inRange(0, targets + 1);
   Load load{*rc::gen::arbitrary<std::uint64_t>()};
-  Lessons one_by_one;
-  Lessons first;
-  Lessons second;
+  ModelUpdate one_by_one;
+  ModelUpdate first;
+  ModelUpdate second;
   for (int target = 0; target < targets; ++target) {
     const Observed interval = load.next(1, 2);
     one_by_one.add(interval);

@@ -580,7 +580,7 @@ void pass_on_cpu(KernelTotals& totals, std::size_t cpu, const Passing& passing,
   totals.reference->always_enabled += passing.enabled;
 }
 
-// Workers keep lessons of their own while they count; the models are shared.
+// Workers keep updates of their own while they count; the models are shared.
 RC_GTEST_PROP(InvariantsTest, CpusAddUpToTheWholeWhenTheirEventFollowsTheReference, ()) {
   constexpr std::size_t kCpus = 4;
   const auto rate = *rc::gen::inRange<std::uint64_t>(1, 1000);
@@ -593,13 +593,13 @@ RC_GTEST_PROP(InvariantsTest, CpusAddUpToTheWholeWhenTheirEventFollowsTheReferen
   int polls = 0;
   for (const Passing& passing : any_load()) {
     const bool is_settled = ++polls > 20;  // until then nothing, or little, is known of the weight
-    std::array<Lessons, 1> all;
+    std::array<ModelUpdate, 1> all;
     for (std::size_t cpu = 0; cpu < kCpus; ++cpu) {
       pass_on_cpu(totals[cpu], cpu, passing, rate);
       std::array<EventIncrement, 1> increment;
-      std::array<Lessons, 1> lessons;
-      cpus[cpu].advance(totals[cpu].sample(), model, increment, lessons);
-      all[0].add(lessons[0]);
+      std::array<ModelUpdate, 1> updates;
+      cpus[cpu].advance(totals[cpu].sample(), model, increment, updates);
+      all[0].add(updates[0]);
       if (!is_settled) continue;
       sum += static_cast<double>(increment[0].observed + increment[0].extrapolated);
       truth += static_cast<double>(rate * passing.reference);

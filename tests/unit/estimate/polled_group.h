@@ -80,11 +80,11 @@ class PolledGroup {
   const GroupIncrement& poll() { return poll(kernel.sample(mistimed_)); }
 
   const GroupIncrement& poll(const Sample& sample) {
-    std::vector<Lessons> lessons(models.size());
-    last = group_.advance(sample, models, increments, lessons);
+    std::vector<ModelUpdate> updates(models.size());
+    last = group_.advance(sample, models, increments, updates);
     mistimed_ = mistimed_ || last.mistimed;
     for (std::size_t event = 0; event < models.size(); ++event) {
-      models[event].learn(lessons[event]);
+      models[event].learn(updates[event]);
     }
     enabled += last.enabled;
     running += last.running;

@@ -13,13 +13,13 @@ constexpr Observed kNoHistory{};
 /// A model to which the event is proportional to the reference, of which there are two for each ms.
 EventModel follows_the_reference(const Observed& mean = {}) {
   EventModel model;
-  Lessons lessons;
-  lessons.add(
+  ModelUpdate update;
+  update.add(
       mean.running > 0
           ? mean
           : Observed{
                 .events = 1000, .running = 100, .enabled = 400, .sampled = 200, .reference = 800});
-  model.learn(lessons);
+  model.learn(update);
   return model;
 }
 
