@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "collect/cpu_totals.h"
+#include "collect/descriptor_source.h"
+#include "collect/joining.h"
 #include "collect/learning.h"
 #include "collect/poll_cycle.h"
-#include "collect/snapshot.h"
 #include "cost.h"
 #include "exposition/renderer.h"
 #include "instant_kernel.h"
@@ -89,7 +90,8 @@ class DataPath {
         std::make_shared<const collect::TargetSet>(targets_of(*synthetic.targets, machine.cpus));
     models_ = std::make_unique<collect::EventModels>(*plan_);
     for (int cpu = 0; cpu < machine.cpus; ++cpu) {
-      cycles_.push_back(std::make_unique<collect::PollCycle>(kernel, plan_, cpu));
+      cycles_.push_back(std::make_unique<collect::PollCycle>(
+          std::make_unique<collect::DescriptorSource>(kernel, cpu), plan_, cpu));
       totals_.emplace_back(*plan_, cpu);
     }
     for (const collect::CpuTotals& of_cpu : totals_) parts_.push_back(&of_cpu);
@@ -104,14 +106,14 @@ class DataPath {
   std::size_t poll() {
     std::size_t read = 0;
     for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
-      read += cycles_[cpu]->run(targets_, *models_).groups_read;
+      read += cycles_[cpu]->run(targets_, *models_).report.groups_read;
       totals_[cpu].copy(*cycles_[cpu], *targets_);
     }
     return read;
   }
   void look(const Targets& targets) {
     targets_ = targets;
-    for (const auto& cycle : cycles_) (void)cycle->settle(targets_, *models_);
+    for (const auto& cycle : cycles_) (void)cycle->reconcile(targets_, *models_);
   }
   collect::Snapshot join() const { return collect::join(plan_, targets_, *models_, parts_); }
 

@@ -78,7 +78,7 @@ void CgroupWatcher::look(std::uint64_t watch) {
   timer_.cancel();
   error_code ignored;
   told_.close(ignored);
-  const bool started = collector_->look(
+  const bool started = collector_->reconcile(
       [this, watch, &loop = loop_] { asio::post(loop, [this, watch] { rest(watch); }); });
   if (!started) rest(watch);
 }

@@ -53,7 +53,7 @@ Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots&
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
-      kernel, track_targets(planned, roots, counting.hierarchy),
+      collect::descriptor_sources(kernel), track_targets(planned, roots, counting.hierarchy),
       collect::Collector::Patience{.late = late_after(counting.interval)});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "collect/cpu_presence.h"
+#include "collect/descriptor_source.h"
 #include "host/self_process.h"
 
 namespace pex::collect {
@@ -64,27 +64,6 @@ std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
   return series;
 }
 
-std::size_t events_of(const ScopePlan& scope, const MachineCpus& cpus) {
-  std::size_t events = 0;
-  for (const GroupPlan& group : scope.groups) {
-    events += group.events.size() * cpus.count_of(group.pmu, group.left_out_cpus);
-  }
-  return events;
-}
-
-/// On the CPU that has most of them: where PMUs divide the CPUs among them, none has all.
-std::size_t most_events_on_a_cpu(const ScopePlan& scope, const MachineCpus& cpus) {
-  std::size_t most = 0;
-  for (const int cpu : cpus.online) {
-    std::size_t events = 0;
-    for (const GroupPlan& group : scope.groups) {
-      if (cpus.counts_on(group.pmu, cpu)) events += group.events.size();
-    }
-    most = std::max(most, events);
-  }
-  return most;
-}
-
 /// The weight of the reference of each column: one for all rows.
 std::size_t weights_of(const ScopePlan& scope) {
   return static_cast<std::size_t>(
@@ -110,19 +89,23 @@ std::size_t reserved_files(std::size_t open_files) {
   return kOwnFiles + client_files(open_files);
 }
 
-Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost) {
   constexpr std::size_t kDescription = 1;
   Need need;
-  need.cpu_events = kPresenceEvents * cpus.online.size() + events_of(plan.cpu, cpus);
+  need.cpu_events = cost.cpus;
   need.cpu_series =
       series_by_cpu(plan.cpu, plan.evidence, cpus) + weights_of(plan.cpu) + weights_of(plan.cgroup);
   if (plan.cgroup.empty()) return need;
-  need.cgroup_events = events_of(plan.cgroup, cpus);
-  need.cgroup_events_on_a_cpu = most_events_on_a_cpu(plan.cgroup, cpus);
+  need.cgroup_events = cost.cgroup;
+  need.cgroup_events_on_a_cpu = cost.cgroup_on_a_cpu;
   need.cgroup_series =
       kDescription + (plan.cgroup_per_cpu ? series_by_cpu(plan.cgroup, plan.evidence, cpus)
                                           : series_once(plan.cgroup, plan.evidence));
   return need;
+}
+
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
+  return need_of(plan, cpus, descriptor_cost(plan, cpus));
 }
 
 std::size_t series_room(const Budget& budget, const Need& need) {

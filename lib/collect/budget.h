@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "collect/counter_source.h"
 #include "collect/counting_plan.h"
 #include "collect/machine_cpus.h"
 
@@ -40,6 +41,9 @@ struct Need {
   std::size_t cgroup_files() const { return cgroup_events == 0 ? 0 : cgroup_events + 2; }
 };
 
+/// `cost` is what the sources take that count it.
+Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost);
+/// With a descriptor for each counter.
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
 /// Descriptors of a limit of `open_files` that are kept free for the clients, those that are

@@ -11,8 +11,8 @@
 
 #include "base/gate.h"
 #include "base/text.h"
-#include "collect/counted_kernel.h"
 #include "collect/cpu_totals.h"
+#include "collect/joining.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
 
@@ -29,8 +29,8 @@ void leave_signals_to_the_loop() {
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-/// How many workers a round still waits for. One that comes in when its round is over counts for
-/// nothing.
+/// How many workers a round still waits for. One that comes in when its round
+/// is over counts for nothing.
 class Awaited {
  public:
   void begin(std::uint32_t round, std::size_t workers) { state_ = of(round) | workers; }
@@ -54,18 +54,18 @@ class Awaited {
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   const std::string which = (cpus.size() > 1 ? "CPUs " : "CPU ") + host::format_cpu_list(cpus);
-  return Error{
-      0,
-      "count on " + which + ": no progress for " + format_duration(after) +
-          ", so polls are published with the totals that were last read there",
-      "find what keeps other tasks off the CPU (a real-time task, a hang), or leave it out "
-      "with cpus.exclude"};
+  return Error{0,
+               "count on " + which + ": no progress for " + format_duration(after) +
+                   ", so polls are published with the totals that were last read there",
+               "find what keeps other tasks off the CPU (a real-time task, a hang), or "
+               "leave it out "
+               "with cpus.exclude"};
 }
 
 }  // namespace
 
-/// Held by every worker as well, as one that was left behind may come back when the collector is
-/// gone.
+/// Held by every worker as well, as one that was left behind may come back when
+/// the collector is gone.
 struct Collector::Desk {
   Gate news;
   Awaited awaited;
@@ -77,17 +77,16 @@ struct Collector::Worker {
     std::shared_ptr<const collect::TargetSet> targets;
     std::shared_ptr<const collect::EventModels> models;
     std::uint32_t round = 0;
-    bool is_look = false;
+    bool is_reconciliation = false;
     bool stays_off = false;  ///< its CPU, where it was late
   };
 
-  Worker(perf::PerfKernel& real, const std::shared_ptr<const collect::CountingPlan>& plan,
+  Worker(const CounterSources& sources, const std::shared_ptr<const collect::CountingPlan>& plan,
          int number, std::shared_ptr<Desk> where, const Worker* next)
       : cpu(number),
         older(next),
         desk(std::move(where)),
-        kernel(real),
-        cycle(std::in_place, kernel, plan, number),
+        cycle(std::in_place, sources.create(number), plan, number),
         left(*plan, number),
         taken(*plan, number) {}
 
@@ -97,7 +96,6 @@ struct Collector::Worker {
   const int cpu;
   const Worker* const older;  ///< in the list that begins with newest_
   const std::shared_ptr<Desk> desk;
-  CountedKernel kernel;
   Gate wake;
   std::thread thread;
   bool has_thread = false;  ///< set before its first part, and then the same for good
@@ -108,7 +106,7 @@ struct Collector::Worker {
   // Its own while it is at work, else the leading thread's.
   Order order;
   std::optional<collect::PollCycle> cycle;  ///< gone once it has ended
-  collect::PollReport report;               ///< of its last part
+  PollCycle::Outcome outcome;               ///< of its last part
   collect::CpuTotals left;                  ///< after its last poll
   bool has_news = false;
   bool is_pinned = false;
@@ -117,7 +115,7 @@ struct Collector::Worker {
   collect::CpuTotals taken;          ///< of the last part that has come in
   collect::PollReport::State state;  ///< likewise
   bool is_late = false;              ///< was at work when it was last asked for what it has done
-  std::uint64_t seen_answers = 0;    ///< when it was last looked at
+  std::uint64_t seen_progress = 0;   ///< when it was last looked at
   std::optional<Clock::time_point> stays_off_until;
 };
 
@@ -139,23 +137,23 @@ void Collector::Worker::serve() {
 
 void Collector::Worker::do_part() {
   const bool is_online = order.targets->cpus->is_online(cpu);
-  if (!is_online || order.stays_off || cycle->cpu_was_away()) is_pinned = false;
+  if (!is_online || order.stays_off || cycle->cpu_was_offline()) is_pinned = false;
   if (is_online && !order.stays_off && !is_pinned && has_thread) {
     is_pinned = host::bind_thread_to(cpu);
   }
-  report = order.is_look ? cycle->settle(order.targets, *order.models)
-                         : cycle->run(order.targets, *order.models);
-  if (!order.is_look) left.copy(*cycle, *order.targets);
+  outcome = order.is_reconciliation ? cycle->reconcile(order.targets, *order.models)
+                                    : cycle->run(order.targets, *order.models);
+  if (!order.is_reconciliation) left.copy(*cycle, *order.targets);
   has_news = true;
   const std::uint32_t round = order.round;
   is_at_work.store(false, std::memory_order_release);
   if (desk->awaited.come_in(round)) desk->news.open();
 }
 
-Result<std::unique_ptr<Collector>> Collector::create(perf::PerfKernel& kernel,
-                                                     collect::TargetTracker tracker,
+Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, TargetTracker tracker,
                                                      Patience patience) {
-  std::unique_ptr<Collector> collector{new Collector(kernel, std::move(tracker), patience)};
+  std::unique_ptr<Collector> collector{
+      new Collector(std::move(sources), std::move(tracker), patience)};
   try {
     collector->leading_ = std::thread([of = collector.get()] { of->serve(); });
   } catch (const std::system_error& refused) {
@@ -167,8 +165,8 @@ Result<std::unique_ptr<Collector>> Collector::create(perf::PerfKernel& kernel,
   return collector;
 }
 
-Collector::Collector(perf::PerfKernel& kernel, collect::TargetTracker tracker, Patience patience)
-    : kernel_(kernel),
+Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience)
+    : sources_(std::move(sources)),
       patience_(patience),
       late_after_(patience.late),
       plan_(tracker.plan()),
@@ -224,12 +222,14 @@ bool Collector::await_workers(Clock::time_point deadline) const {
   return true;
 }
 
-/// Only the loop's thread leaves the idle state, and only the leading thread comes back to it.
+/// Only the loop's thread leaves the idle state, and only the leading thread
+/// comes back to it.
 bool Collector::poll(Done done) {
   State now = state_;
-  if (now != State::kIdle && now != State::kLooking) return false;
+  if (now != State::kIdle && now != State::kReconciling) return false;
   done_ = std::move(done);
-  if (now == State::kLooking && state_.compare_exchange_strong(now, State::kLookingThenPolling)) {
+  if (now == State::kReconciling &&
+      state_.compare_exchange_strong(now, State::kReconcilingThenPolling)) {
     return true;
   }
   state_ = State::kPolling;
@@ -237,10 +237,10 @@ bool Collector::poll(Done done) {
   return true;
 }
 
-bool Collector::look(std::function<void()> looked) {
+bool Collector::reconcile(std::function<void()> reconciled) {
   if (state_ != State::kIdle) return false;
-  looked_ = std::move(looked);
-  state_ = State::kLooking;
+  reconciled_ = std::move(reconciled);
+  state_ = State::kReconciling;
   desk_->news.open();
   return true;
 }
@@ -249,7 +249,7 @@ bool Collector::look(std::function<void()> looked) {
 std::uint64_t Collector::steps() const {
   std::uint64_t steps = ended_;
   for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
-    steps += worker->kernel.answers();
+    steps += worker->cycle->progress();
   }
   return steps;
 }
@@ -260,7 +260,7 @@ Collector::Worker& Collector::worker_for(int cpu) {
                        [](const auto& worker, int number) { return worker->cpu < number; });
   if (place != workers_.end() && (*place)->cpu == cpu) return **place;
   Worker& worker = **workers_.insert(
-      place, std::make_shared<Worker>(kernel_, plan_, cpu, desk_, newest_.load()));
+      place, std::make_shared<Worker>(sources_, plan_, cpu, desk_, newest_.load()));
   newest_ = &worker;
   return worker;
 }
@@ -295,22 +295,24 @@ void Collector::lead() {
   started_ = Clock::now();
   report_.now = {};
   take_results();  // what was late
-  tracker_.set_aside(std::exchange(report_.short_of, {}), started_);
+  tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   const auto before = std::exchange(targets_, tracker_.update(started_, report_));
   descriptor_ = tracker_.descriptor();
-  if (is_look() && targets_ == before && all_are_settled()) return finish_look();
+  if (is_reconciliation() && targets_ == before && all_are_reconciled())
+    return finish_reconciliation();
   hand_out();
   await_parts();
   take_results();
   report_late_cpus();
-  report_.cgroups_missed += std::exchange(report_.unopened, {}).size();
-  is_look() ? finish_look() : finish_poll();
+  report_.cgroups_missed += std::exchange(feedback_.unopened, {}).size();
+  is_reconciliation() ? finish_reconciliation() : finish_poll();
 }
 
 /// As far as it is known: nothing is asked of a worker that is late.
-bool Collector::all_are_settled() const {
+bool Collector::all_are_reconciled() const {
   return std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-    return worker->is_at_work || (worker->order.targets == targets_ && worker->cycle->is_settled());
+    return worker->is_at_work ||
+           (worker->order.targets == targets_ && worker->cycle->is_reconciled());
   });
 }
 
@@ -331,8 +333,9 @@ void Collector::hand_out() {
   for (Worker* worker : free) {
     const bool may_return = worker->stays_off_until && started_ >= *worker->stays_off_until;
     if (may_return) worker->stays_off_until = {};
-    worker->order = {targets_, models_, round_, is_look(), worker->stays_off_until.has_value()};
-    worker->seen_answers = worker->kernel.answers();
+    worker->order = {targets_, models_, round_, is_reconciliation(),
+                     worker->stays_off_until.has_value()};
+    worker->seen_progress = worker->cycle->progress();
     worker->is_at_work.store(true, std::memory_order_release);
     if (worker->thread.joinable()) worker->wake.open();
   }
@@ -341,8 +344,9 @@ void Collector::hand_out() {
   }
 }
 
-/// Until all are in. Workers that make progress are waited for however long they take, as they may
-/// have thousands of counters to open. Without a single CPU there is nothing new to publish.
+/// Until all are in. Workers that make progress are waited for however long
+/// they take, as they may have thousands of counters to open. Without a single
+/// CPU there is nothing new to publish.
 void Collector::await_parts() {
   Clock::time_point patient_until = Clock::now() + late_after_.load();
   while (!desk_->awaited.are_in() || !anyone_is_in()) {
@@ -356,9 +360,9 @@ bool Collector::anyone_progresses() {
   bool anyone = false;
   for (const auto& worker : workers_) {
     if (!worker->is_at_work || worker->order.round != round_) continue;
-    const std::uint64_t answers = worker->kernel.answers();
-    anyone = anyone || answers != worker->seen_answers;
-    worker->seen_answers = answers;
+    const std::uint64_t progress = worker->cycle->progress();
+    anyone = anyone || progress != worker->seen_progress;
+    worker->seen_progress = progress;
   }
   return anyone;
 }
@@ -377,7 +381,7 @@ void Collector::report_late_cpus() {
     if (!worker->is_late) continue;
     worker->stays_off_until = started_ + kStaysOff;
     host::move_thread_off(worker->thread.native_handle(), worker->cpu);
-    if (!is_look() && targets_->cpus->is_online(worker->cpu)) {
+    if (!is_reconciliation() && targets_->cpus->is_online(worker->cpu)) {
       report_.now.late_cpus.push_back(worker->cpu);
     }
   }
@@ -388,30 +392,32 @@ void Collector::report_late_cpus() {
 
 /// What workers have brought since they were last asked.
 void Collector::take_results() {
-  std::vector<const collect::PollLessons*> lessons;
+  std::vector<const ModelUpdates*> updates;
   for (const auto& worker : workers_) {
     worker->is_late = worker->is_at_work.load(std::memory_order_acquire);
     if (worker->is_late || !std::exchange(worker->has_news, false)) continue;
-    collect::PollReport::State state = std::exchange(worker->report.now, {});
-    report_.merge(worker->report);
-    if (worker->order.is_look) continue;
+    auto& [report, feedback] = worker->outcome;
+    PollReport::State state = std::exchange(report.now, {});
+    report_.merge(report);
+    feedback_.merge(feedback);
+    if (worker->order.is_reconciliation) continue;
     worker->state = std::move(state);
     std::swap(worker->taken, worker->left);
-    lessons.push_back(&worker->cycle->lessons());
+    updates.push_back(&worker->cycle->model_updates());
   }
-  if (lessons.empty()) return;
+  if (updates.empty()) return;
   auto models = std::make_shared<collect::EventModels>(*models_);
-  models->learn(lessons);
+  models->learn(updates);
   models_ = std::move(models);
 }
 
 /// A poll that was asked for meanwhile begins at once.
-void Collector::finish_look() {
-  const std::function<void()> looked = std::move(looked_);
+void Collector::finish_reconciliation() {
+  const std::function<void()> reconciled = std::move(reconciled_);
   ++ended_;
-  State now = State::kLooking;
+  State now = State::kReconciling;
   if (!state_.compare_exchange_strong(now, State::kIdle)) state_ = State::kPolling;
-  looked();
+  reconciled();
 }
 
 void Collector::finish_poll() {
@@ -424,11 +430,11 @@ void Collector::finish_poll() {
       std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, *models_, parts));
   report_.now.duration = Clock::now() - started_;
 
-  // From here on a new poll may be asked for: only what is ours alone is touched.
+  // From here on a new poll may be asked for: only what is ours alone is
+  // touched.
   const Done done = std::move(done_);
   ++ended_;
   collect::PollReport report = std::exchange(report_, {});
-  report_.short_of = report.short_of;  // for the targets of the next one
   state_ = State::kIdle;
   done(std::move(report), std::move(snapshot));
 }

@@ -3,61 +3,36 @@
 namespace pex::collect {
 namespace {
 
-GroupState state_of(const TargetGroup& group) {
-  const GroupTotals& totals = group.totals();
-  return {.times = totals.times(),
-          .is_wanted = group.is_wanted(),
-          .is_open = group.is_open(),
-          .has_failed = group.has_failed(),
-          .measured = totals.measured(),
-          .counted = totals.counted(),
-          .wanted = totals.wanted(),
-          .is_unreadable = group.is_unreadable(),
-          .lacks_the_pmu = group.lacks_the_pmu(),
-          .was_on_pmu = group.was_on_pmu(),
-          .polls_wanted = group.polls_wanted(),
-          .polls_counted = group.polls_counted()};
+std::vector<GroupPart> parts_of(const ScopePlan& plan) {
+  std::vector<GroupPart> parts;
+  for (const GroupPlan& group : plan.groups) {
+    parts.push_back({GroupTotals{group.estimated(), group.shares_pmu}, {}});
+  }
+  return parts;
+}
+
+void copy_scope(std::span<const TargetGroups> groups, std::span<GroupPart> parts) {
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    parts[group].totals = groups[group].totals();
+    std::vector<GroupState>& states = parts[group].states;
+    states.resize(groups[group].size());
+    for (std::size_t target = 0; target < states.size(); ++target) {
+      states[target] = groups[group].state(target);
+    }
+  }
 }
 
 }  // namespace
 
-CpuTotals::Scope::Scope(const ScopePlan& plan) {
-  std::size_t events = 0;
-  for (const GroupPlan& group : plan.groups) {
-    first.push_back(events);
-    events += group.estimated();
-  }
-  first.push_back(events);
-}
-
-void CpuTotals::Scope::resize(std::size_t targets) {
-  states.resize(targets * (first.size() - 1));
-  totals.resize(targets * first.back());
-}
-
-void CpuTotals::Scope::copy(std::size_t target, std::span<const TargetGroup> groups) {
-  EventTotal* total = totals.data() + target * first.back();
-  GroupState* state = states.data() + target * groups.size();
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    *state++ = state_of(groups[group]);
-    const std::size_t events = first[group + 1] - first[group];
-    for (std::size_t event = 0; event < events; ++event) *total++ = groups[group].totals()[event];
-  }
-}
-
 CpuTotals::CpuTotals(const CountingPlan& plan, int cpu)
-    : cpu_(cpu), whole_cpu_(plan.cpu), cgroups_(plan.cgroup) {}
+    : cpu_(cpu), cpu_groups_(parts_of(plan.cpu)), cgroup_groups_(parts_of(plan.cgroup)) {}
 
 void CpuTotals::copy(const PollCycle& cycle, const TargetSet& targets) {
   is_known_ = true;
-  whole_cpu_.resize(1);
-  whole_cpu_.copy(0, cycle.cpu_groups());
+  copy_scope(cycle.groups_of_cpu(), cpu_groups_);
+  copy_scope(cycle.groups_of_cgroups(), cgroup_groups_);
   series_.clear();
-  cgroups_.resize(targets.cgroups.size());
-  for (std::size_t target = 0; target < targets.cgroups.size(); ++target) {
-    series_.push_back(targets.cgroups[target].series);
-    cgroups_.copy(target, cycle.cgroup_groups(target));
-  }
+  for (const CgroupTarget& target : targets.cgroups) series_.push_back(target.series);
 }
 
 }  // namespace pex::collect

@@ -5,14 +5,14 @@
 namespace pex::collect {
 namespace {
 
-using ScopeLessons = PerEvent<estimate::ModelUpdate> PollLessons::*;
+using UpdateOfScope = PerEvent<estimate::ModelUpdate> ModelUpdates::*;
 
 void learn_scope(PerEvent<estimate::EventModel>& models,
-                 std::span<const PollLessons* const> lessons, ScopeLessons scope) {
+                 std::span<const ModelUpdates* const> updates, UpdateOfScope scope) {
   for (std::size_t group = 0; group < models.size(); ++group) {
     for (std::size_t event = 0; event < models[group].size(); ++event) {
       estimate::ModelUpdate all;
-      for (const PollLessons* of_cpu : lessons) all.add((of_cpu->*scope)[group][event]);
+      for (const ModelUpdates* of_cpu : updates) all.add((of_cpu->*scope)[group][event]);
       models[group][event].learn(all);
     }
   }
@@ -20,7 +20,7 @@ void learn_scope(PerEvent<estimate::EventModel>& models,
 
 }  // namespace
 
-void PollLessons::clear() {
+void ModelUpdates::clear() {
   for (PerEvent<estimate::ModelUpdate>* scope : {&cpu, &cgroup}) {
     for (std::vector<estimate::ModelUpdate>& group : *scope) {
       std::fill(group.begin(), group.end(), estimate::ModelUpdate{});
@@ -28,12 +28,12 @@ void PollLessons::clear() {
   }
 }
 
-void EventModels::learn(std::span<const PollLessons* const> lessons) {
-  learn_scope(cpu, lessons, &PollLessons::cpu);
-  learn_scope(cgroup, lessons, &PollLessons::cgroup);
+void EventModels::learn(std::span<const ModelUpdates* const> updates) {
+  learn_scope(cpu, updates, &ModelUpdates::cpu);
+  learn_scope(cgroup, updates, &ModelUpdates::cgroup);
   kernel_mistimes = kernel_mistimes ||
-                    std::any_of(lessons.begin(), lessons.end(),
-                                [](const PollLessons* of_cpu) { return of_cpu->kernel_mistimes; });
+                    std::any_of(updates.begin(), updates.end(),
+                                [](const ModelUpdates* of_cpu) { return of_cpu->kernel_mistimes; });
 }
 
 }  // namespace pex::collect

@@ -19,9 +19,9 @@ PerEvent<T> for_each_event(const ScopePlan& plan) {
   return all;
 }
 
-/// What one CPU learned in one poll.
-struct PollLessons {
-  explicit PollLessons(const CountingPlan& plan)
+/// What one CPU adds to the models in one poll.
+struct ModelUpdates {
+  explicit ModelUpdates(const CountingPlan& plan)
       : cpu(for_each_event<estimate::ModelUpdate>(plan.cpu)),
         cgroup(for_each_event<estimate::ModelUpdate>(plan.cgroup)) {}
 
@@ -44,7 +44,7 @@ struct EventModels {
   bool kernel_mistimes = false;  ///< some CPU has seen it
 
   /// From all CPUs at once, so that the order of the CPUs means nothing.
-  void learn(std::span<const PollLessons* const> lessons);
+  void learn(std::span<const ModelUpdates* const> updates);
 };
 
 }  // namespace pex::collect

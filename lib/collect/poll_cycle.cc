@@ -41,125 +41,160 @@ bool takes_turns(const ScopePlan& plan) {
 
 /// What the auxiliary of `plan` say that never lose the PMU. They stand before it in its scope, so
 /// they have just been read.
-AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroup> groups) {
-  AlwaysOn said;
+AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
+                   std::size_t target) {
+  AlwaysOn read;
   if (plan.auxiliary.always_on) {
-    const TargetGroup& clock = groups[*plan.auxiliary.always_on];
-    if (clock.is_open() && clock.was_read()) {
-      said.clock = clock.totals().times().enabled;
-      said.clock_counted = std::chrono::nanoseconds{clock.totals()[0].value};
+    const TargetGroups& clock = groups[*plan.auxiliary.always_on];
+    if (clock.is_open(target) && clock.was_read(target)) {
+      read.clock = clock.totals().times(target).enabled;
+      read.clock_counted = std::chrono::nanoseconds{clock.totals().total(target, 0).value};
     }
   }
   if (const auto& at = plan.auxiliary.reference_always) {
-    const TargetGroup& reference = groups[at->group];
-    const GroupTotals& totals = reference.totals();
-    if (reference.is_open() && reference.was_read() && at->event < reference.open_events()) {
-      said.reference = {totals[at->event].value,
-                        totals.times().enabled - totals.times().unmeasured};
+    const TargetGroups& reference = groups[at->group];
+    if (reference.is_open(target) && reference.was_read(target) &&
+        at->event < reference.open_events(target)) {
+      const GroupTimes& times = reference.totals().times(target);
+      read.reference = {reference.totals().total(target, at->event).value,
+                        times.enabled - times.unmeasured};
     }
   }
-  return said;
+  return read;
 }
+
+const std::shared_ptr<const cgroup::Cgroup> kWholeCpu;
 
 }  // namespace
 
-PollCycle::PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu)
-    : kernel_(kernel),
+PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
+    : plan(of), opening_order(collect::opening_order(of, cpu)) {
+  groups.reserve(plan.groups.size());
+  for (const GroupPlan& group : plan.groups) groups.emplace_back(group, source, cpu);
+}
+
+void PollCycle::Scope::rearrange(std::span<const std::size_t> places) {
+  for (TargetGroups& group : groups) group.rearrange(places);
+  if (may_starve) collect::rearrange(rotations, places);
+  targets = places.size();
+}
+
+PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
+                     std::shared_ptr<const CountingPlan> plan, int cpu)
+    : source_(std::move(source)),
       plan_(std::move(plan)),
       cpu_(cpu),
-      cpu_scope_{plan_->cpu, &EventModels::cpu, &PollLessons::cpu, opening_order(plan_->cpu, cpu),
-                 takes_turns(plan_->cpu)},
-      cgroup_scope_{plan_->cgroup, &EventModels::cgroup, &PollLessons::cgroup,
-                    opening_order(plan_->cgroup, cpu), takes_turns(plan_->cgroup)},
-      presence_(kernel, cpu),
-      whole_cpu_(plan_->cpu),
-      lessons_(*plan_),
-      increments_(perf::kMaxGroupMembers) {}
+      cpu_scope_(plan_->cpu, *source_, cpu),
+      cgroup_scope_(plan_->cgroup, *source_, cpu),
+      update_(*plan_),
+      increments_(perf::kMaxGroupMembers) {
+  cpu_scope_.models = &EventModels::cpu;
+  cpu_scope_.update = &ModelUpdates::cpu;
+  cpu_scope_.rearrange({&kNewPlace, 1});  // the CPU itself
+  cgroup_scope_.models = &EventModels::cgroup;
+  cgroup_scope_.update = &ModelUpdates::cgroup;
+  cgroup_scope_.may_starve = takes_turns(plan_->cgroup);  // a whole CPU's rotation never stops
+}
 
-PollReport PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
-                          const EventModels& models) {
-  lessons_.clear();
-  lessons_.kernel_mistimes = models.kernel_mistimes;
-  if (!is_settled_) {
-    each_target([](Target& target, const Scope&) {
-      for (TargetGroup& group : target.groups) group.begin_poll();
-    });
+PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
+                                  const EventModels& models) {
+  update_.clear();
+  update_.kernel_mistimes = models.kernel_mistimes;
+  if (!is_reconciled_) {
+    for (TargetGroups& group : cpu_scope_.groups) group.begin_poll();
+    for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
-  PollReport report = settle(targets, models);
-  each_target([&](Target& target, const Scope& scope) { collect(target, scope, models, report); });
-  const std::chrono::nanoseconds now = kernel_.now();
-  each_target([now](Target& target, const Scope&) {
-    for (TargetGroup& group : target.groups) group.end_poll(now);
-  });
-  return report;
+  Outcome outcome = reconcile(targets, models);
+  source_->begin_poll();
+  each_target(
+      [&](Scope& scope, std::size_t target) { collect(scope, target, models, outcome.report); });
+  const std::chrono::nanoseconds now = source_->now();
+  for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
+  for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
+  return outcome;
 }
 
-PollReport PollCycle::settle(const std::shared_ptr<const TargetSet>& targets,
-                             const EventModels& models) {
-  PollReport report;
-  align_to(targets, report);
-  notice_absence(report);
-  if (is_settled_ && !cpu_was_away()) return report;
-  each_target([&](Target& target, const Scope& scope) {
-    close_gone(target, scope, models, report);  // with their last reading
+PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
+                                        const EventModels& models) {
+  Outcome outcome;
+  align_to(targets, outcome.feedback);
+  detect_cpu_offline(outcome.report);
+  if (is_reconciled_ && !cpu_was_offline()) return outcome;
+  each_target([&](Scope& scope, std::size_t target) {
+    close_gone(scope, target, models, outcome.report);  // with their last reading
   });
-  book_absence(report);
-  is_settled_ = true;
-  each_target([&](Target& target, const Scope& scope) { open_new(target, scope, report); });
-  return report;
+  account_cpu_offline(outcome.report);
+  is_reconciled_ = true;
+  each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, outcome); });
+  return outcome;
 }
 
-/// Calls `step(target, scope)` for the CPU itself and each cgroup on it.
+/// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
 template <typename Step>
 void PollCycle::each_target(Step step) {
-  step(whole_cpu_, cpu_scope_);
-  for (Target& target : cgroups_) step(target, cgroup_scope_);
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (std::size_t target = 0; target < scope->targets; ++target) step(*scope, target);
+  }
 }
 
-void PollCycle::collect(Target& target, const Scope& scope, const EventModels& models,
+/// The cgroup of a target; null for the CPU itself, and once the cgroup has gone.
+const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const Scope& scope,
+                                                              std::size_t target) const {
+  return is_of_cpu(scope) ? kWholeCpu : targets_->cgroups[target].cgroup;
+}
+
+bool PollCycle::is_gone(const Scope& scope, std::size_t target) const {
+  return !is_of_cpu(scope) && targets_->cgroups[target].cgroup == nullptr;
+}
+
+void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& models,
                         PollReport& report) {
-  for (std::size_t index = 0; index < target.groups.size(); ++index) {
-    if (!target.groups[index].is_open()) continue;
-    collect_group(target, index, Reading::kOneOfMany, scope, models, report);
+  for (std::size_t index = 0; index < scope.groups.size(); ++index) {
+    if (!scope.groups[index].is_open(target)) continue;
+    collect_group(scope, target, index, Reading::kOneOfMany, models, report);
   }
-  // A whole CPU is always on, so its rotation never stops.
-  if (target.cgroup == nullptr || !scope.takes_turns) return;
-  target.turns.take(kernel_, target.groups);
-  report.now.targets_in_turns += target.turns.are_taken() ? 1 : 0;
+  if (!scope.may_starve) return;
+  Rotation& rotation = scope.rotations[target];
+  rotation.advance(scope.groups, target);
+  report.now.targets_in_turns += rotation.is_manual() ? 1 : 0;
 }
 
 /// read -> estimate -> accumulate. One bad group never costs the others.
-void PollCycle::collect_group(Target& target, std::size_t index, Reading which, const Scope& scope,
+void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                               const EventModels& models, PollReport& report) {
-  TargetGroup& group = target.groups[index];
+  using State = CounterSource::State;
+  TargetGroups& group = scope.groups[index];
   const bool is_last = which == Reading::kLast;
   ++report.groups_read;
-  report.now.open_events += group.open_events();
-  const bool is_of_cpu = target.cgroup == nullptr;
-  const auto begun = is_of_cpu ? kernel_.now() : std::chrono::nanoseconds{};
-  if (const Result<> read =
-          is_last ? group.read_last(kernel_, cpu_, reading_) : group.read(kernel_, cpu_, reading_);
-      !read) {
+  report.now.open_events += group.open_events(target);
+  const bool is_of_cpu = this->is_of_cpu(scope);
+  const auto begun = is_of_cpu ? source_->now() : std::chrono::nanoseconds{};
+  const Result<State> state =
+      is_last ? group.read_last(target, reading_) : group.read(target, reading_);
+  if (!state) {
     ++report.of_group(group.plan().name).read_failures;
-    return report.add_failure("read " + group.plan().name, read.error(), group.subject(cpu_));
+    return report.add_failure("read " + group.plan().name, state.error(),
+                              group.subject(target, cpu_));
   }
-  const AlwaysOn said = always_on(group.plan(), target.groups);
-  if (reading_.state == perf::GroupReading::State::kOffPmu) {
-    return is_last ? group.lost_its_counts(said)
-                   : group.missed_its_place(kernel_, cpu_, said, report);
+  if (*state == State::kUnchanged) return group.stand_still(target);
+  const AlwaysOn read = always_on(group.plan(), scope.groups, target);
+  if (*state == State::kOffPmu) {
+    return is_last ? group.lost_its_counts(target, read)
+                   : group.missed_its_place(target, read, report);
   }
-  if (!reading_.unreadable.empty()) report_unreadable(group, report);
+  if (!reading_.unreadable.empty()) report_unreadable(group, target, report);
   if (is_of_cpu && !is_last) {
-    const auto standstill = group.find_standstill(reading_, begun, kernel_.now());
+    const auto standstill = group.find_standstill(target, reading_, begun, source_->now());
     if (standstill) return open_again(group, *standstill, report);
   }
-  const TargetGroup::Learning learning{
-      (models.*scope.models)[index], (lessons_.*scope.lessons)[index],
-      std::span(increments_).first(group.plan().estimated()), lessons_.kernel_mistimes};
-  group.advance_to(reading_, said, learning, report);
+  const TargetGroups::Learning learning{
+      (models.*scope.models)[index], (update_.*scope.update)[index],
+      std::span(increments_).first(group.plan().estimated()), update_.kernel_mistimes};
+  group.advance_to(target, reading_, read, learning, report);
 }
 
-void PollCycle::report_unreadable(const TargetGroup& group, PollReport& report) const {
+void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
+                                  PollReport& report) const {
   std::string events;
   for (const std::size_t event : reading_.unreadable) {
     events += (events.empty() ? "'" : ", '") + group.plan().events[event].name + "'";
@@ -170,11 +205,11 @@ void PollCycle::report_unreadable(const TargetGroup& group, PollReport& report) 
             "read the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
                 std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
             "none: what was counted of these since the poll before is lost"},
-      group.subject(cpu_));
+      group.subject(target, cpu_));
 }
 
-/// The kernel does not let `group` count, though it has not said so.
-void PollCycle::open_again(TargetGroup& group, std::chrono::nanoseconds standstill,
+/// The kernel does not let a group of the CPU count, though it has not said so.
+void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill,
                            PollReport& report) {
   const std::string& name = group.plan().name;
   ++report.of_group(name).standstills;
@@ -185,26 +220,26 @@ void PollCycle::open_again(TargetGroup& group, std::chrono::nanoseconds standsti
                                "program's counters of cgroups; it was opened again",
                            "none if this happens once; else stop other programs that count "
                            "cgroups, such as cAdvisor with perf events"},
-                     group.subject(cpu_));
-  group.add_unmeasured(standstill);
-  group.close(report);
-  (void)group.open(kernel_, cpu_, nullptr, report);
-  is_settled_ = is_settled_ && group.is_open();
+                     group.subject(0, cpu_));
+  group.add_unmeasured(0, standstill);
+  group.close(0, report);
+  (void)group.open(0, kWholeCpu, report);
+  is_reconciled_ = is_reconciled_ && group.is_open(0);
 }
 
-void PollCycle::notice_absence(PollReport& report) {
-  if (!online_) presence_.reset();
-  absence_ = online_ ? presence_.find_absence() : std::nullopt;
-  report.now.open_events += presence_.is_open() ? 1 : 0;
+void PollCycle::detect_cpu_offline(PollReport& report) {
+  if (!online_) source_->forget_cpu();
+  offline_for_ = online_ ? source_->detect_cpu_offline() : std::nullopt;
+  report.now.open_events += source_->own_events();
 }
 
-/// What the tasks of a cgroup had of that time nobody knows, so nothing is booked for it.
-void PollCycle::book_absence(PollReport& report) {
-  if (!absence_) return;
-  for (TargetGroup& group : whole_cpu_.groups) {
-    if (group.is_wanted()) group.add_unmeasured(*absence_);
+/// What the tasks of a cgroup had of that time nobody knows, so nothing is accounted for it.
+void PollCycle::account_cpu_offline(PollReport& report) {
+  if (!offline_for_) return;
+  for (TargetGroups& group : cpu_scope_.groups) {
+    if (group.is_wanted(0)) group.add_unmeasured(0, *offline_for_);
   }
-  const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*absence_);
+  const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(*offline_for_);
   report.add_failure("absence of a CPU",
                      Error{0,
                            "CPU " + std::to_string(cpu_) +
@@ -216,99 +251,96 @@ void PollCycle::book_absence(PollReport& report) {
 }
 
 /// Gives every target its groups, in the order of the targets: those of known series keep theirs.
-void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollReport& report) {
+void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
   if (targets == targets_) return;
 
-  std::vector<Target> aligned;
-  aligned.reserve(targets->cgroups.size());
+  std::vector<std::size_t> places;
+  places.reserve(targets->cgroups.size());
   std::size_t old = 0;
-  const std::size_t old_targets = cgroups_.size();
-  const auto note = [&](const std::shared_ptr<const cgroup::Cgroup>& now) {
-    note_unopened(cgroups_[old], targets_->cgroups[old], now, report);
-  };
+  const std::size_t old_targets = cgroup_scope_.targets;
   for (const CgroupTarget& target : targets->cgroups) {
-    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) note({});
-    if (old < old_targets && targets_->cgroups[old].series == target.series) {
-      note(target.cgroup);
-      aligned.push_back(std::move(cgroups_[old++]));
-    } else {
-      aligned.emplace_back(plan_->cgroup);
+    for (; old < old_targets && targets_->cgroups[old].series < target.series; ++old) {
+      note_unopened(old, {}, feedback);
     }
-    aligned.back().cgroup = &target.cgroup;
+    const bool is_known = old < old_targets && targets_->cgroups[old].series == target.series;
+    if (is_known) note_unopened(old, target.cgroup, feedback);
+    places.push_back(is_known ? old++ : kNewPlace);
   }
-  for (; old < old_targets; ++old) note({});
-  cgroups_ = std::move(aligned);
+  for (; old < old_targets; ++old) note_unopened(old, {}, feedback);
+
+  cgroup_scope_.rearrange(places);
   targets_ = std::move(targets);
-  is_settled_ = false;
-  find_wishes();
+  is_reconciled_ = false;
+  online_ = targets_->cpus->is_online(cpu_);
+  find_wanted(cpu_scope_);
+  find_wanted(cgroup_scope_);
 }
 
 /// A cgroup that has gone while some of its groups were still to be opened here.
-void PollCycle::note_unopened(Target& target, const CgroupTarget& before,
-                              const std::shared_ptr<const cgroup::Cgroup>& now,
-                              PollReport& report) {
+void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
+                              PollFeedback& feedback) {
+  const CgroupTarget& before = targets_->cgroups[target];
   if (!before.cgroup || before.cgroup == now) return;
-  const auto is_unopened = [](const TargetGroup& group) {
-    return group.is_wanted() && !group.is_open() && !group.has_failed();
+  const auto is_unopened = [target](const TargetGroups& group) {
+    return group.is_wanted(target) && !group.is_open(target) && !group.has_failed(target);
   };
-  if (std::none_of(target.groups.begin(), target.groups.end(), is_unopened) ||
+  std::vector<TargetGroups>& groups = cgroup_scope_.groups;
+  if (std::none_of(groups.begin(), groups.end(), is_unopened) ||
       cgroup::still_exists(*before.cgroup)) {
     return;
   }
-  report.unopened.insert(before.series);
-  for (TargetGroup& group : target.groups) {
-    if (is_unopened(group)) group.miss();
+  feedback.unopened.insert(before.series);
+  for (TargetGroups& group : groups) {
+    if (is_unopened(group)) group.mark_missed(target);
   }
 }
 
 /// Which groups are counted on this CPU: those of its PMUs, while it is online.
-void PollCycle::find_wishes() {
-  const MachineCpus& cpus = *targets_->cpus;
-  online_ = cpus.is_online(cpu_);
-  const auto find = [&](Target& target) {
-    for (TargetGroup& group : target.groups) {
-      group.set_wanted(online_ && !target.is_gone() &&
-                       cpus.counts_on(group.plan().pmu, cpu_, group.plan().left_out_cpus));
+void PollCycle::find_wanted(Scope& scope) {
+  for (TargetGroups& group : scope.groups) {
+    const bool is_counted_here =
+        online_ && targets_->cpus->counts_on(group.plan().pmu, cpu_, group.plan().left_out_cpus);
+    for (std::size_t target = 0; target < scope.targets; ++target) {
+      group.set_wanted(target, is_counted_here && !is_gone(scope, target));
     }
-  };
-  find(whole_cpu_);
-  for (Target& target : cgroups_) find(target);
+  }
 }
 
 /// A removed cgroup still answers through its open counters, so its last events are not lost.
-void PollCycle::close_gone(Target& target, const Scope& scope, const EventModels& models,
+void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& models,
                            PollReport& report) {
-  const cgroup::Cgroup* const place = target.cgroup == nullptr ? nullptr : target.cgroup->get();
-  const auto goes = [&](const TargetGroup& group) {
-    return group.is_open() &&
-           (!group.is_wanted() || cpu_was_away() || group.cgroup().get() != place);
+  const cgroup::Cgroup* const now = place(scope, target).get();
+  const auto goes = [&](const TargetGroups& group) {
+    return group.is_open(target) &&
+           (!group.is_wanted(target) || cpu_was_offline() || group.cgroup(target) != now);
   };
-  if (std::none_of(target.groups.begin(), target.groups.end(), goes)) return;
+  if (std::none_of(scope.groups.begin(), scope.groups.end(), goes)) return;
   PollReport last_words;
-  for (std::size_t index = 0; index < target.groups.size(); ++index) {
-    if (!goes(target.groups[index])) continue;
-    collect_group(target, index, Reading::kLast, scope, models, last_words);
+  for (std::size_t index = 0; index < scope.groups.size(); ++index) {
+    if (!goes(scope.groups[index])) continue;
+    collect_group(scope, target, index, Reading::kLast, models, last_words);
   }
   last_words.now.open_events = 0;
   report.merge(last_words);
-  for (TargetGroup& group : target.groups) {
-    if (goes(group)) group.close(report);
+  for (TargetGroups& group : scope.groups) {
+    if (goes(group)) group.close(target, report);
   }
 }
 
-void PollCycle::open_new(Target& target, const Scope& scope, PollReport& report) {
-  if (target.is_gone()) return;  // and if a part of it failed, its sum still lacks that
+void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
+  if (is_gone(scope, target)) return;  // and if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
-    TargetGroup& group = target.groups[index];
-    if (group.is_open()) continue;
-    if (group.is_wanted()) {
-      const int refused = group.open(kernel_, cpu_, target.place(), report);
-      if (target.cgroup && !bound_met_by(refused).empty()) {
-        report.short_of[(*target.cgroup)->path] = refused;
+    TargetGroups& group = scope.groups[index];
+    if (group.is_open(target)) continue;
+    if (group.is_wanted(target)) {
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup = place(scope, target);
+      const int refused = group.open(target, cgroup, outcome.report);
+      if (cgroup && !bound_met_by(refused).empty()) {
+        outcome.feedback.exhausted[cgroup->path] = refused;
       }
-      is_settled_ = is_settled_ && group.is_open();  // else it is tried again
+      is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is tried again
     } else {
-      group.forget_failures();
+      group.forget_failures(target);
     }
   }
 }

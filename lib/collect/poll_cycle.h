@@ -6,105 +6,137 @@
 #include <span>
 #include <vector>
 
+#include "collect/counter_source.h"
 #include "collect/counting_plan.h"
-#include "collect/cpu_presence.h"
 #include "collect/learning.h"
+#include "collect/poll_feedback.h"
 #include "collect/poll_report.h"
-#include "collect/target_group.h"
+#include "collect/rotation.h"
+#include "collect/target_groups.h"
 #include "collect/targets.h"
-#include "collect/turns.h"
-#include "perf/perf_kernel.h"
 
 namespace pex::collect {
+
+/// One target in a PollCycle: its groups, in the order of the plan.
+class GroupsOfTarget {
+ public:
+  /// One of them.
+  class Group {
+   public:
+    Group(const TargetGroups& all, std::size_t target) : all_(&all), target_(target) {}
+    TotalsOfTarget totals() const { return {all_->totals(), target_}; }
+    bool is_open() const { return all_->is_open(target_); }
+    bool has_failed() const { return all_->has_failed(target_); }
+    std::size_t open_events() const { return all_->open_events(target_); }
+
+   private:
+    const TargetGroups* all_;
+    std::size_t target_;
+  };
+
+  GroupsOfTarget(std::span<const TargetGroups> groups, std::size_t target)
+      : groups_(groups), target_(target) {}
+  std::size_t size() const { return groups_.size(); }
+  Group operator[](std::size_t group) const { return {groups_[group], target_}; }
+
+ private:
+  std::span<const TargetGroups> groups_;
+  std::size_t target_;
+};
 
 /// The part of every poll that concerns one CPU: the data path of the whole program, as far as
 /// accumulation. Synchronous; knows no threads, timers or sockets. Best run on its CPU, where
 /// opening and reading is several times cheaper. Not thread-safe.
 class PollCycle {
  public:
-  /// `kernel` outlives it.
-  PollCycle(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu);
+  /// What has happened, and what it means for the next poll.
+  struct Outcome {
+    PollReport report;
+    PollFeedback feedback;
+  };
+
+  PollCycle(std::unique_ptr<CounterSource> source, std::shared_ptr<const CountingPlan> plan,
+            int cpu);
 
   /// Opens what is new and closes what has gone, after its last reading; reads nothing else.
   /// Between two polls, so that what lives shorter than that is counted.
-  PollReport settle(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+  Outcome reconcile(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
   /// All that is wanted of the last targets is open, and nothing else.
-  bool is_settled() const { return is_settled_; }
+  bool is_reconciled() const { return is_reconciled_; }
 
   /// One poll. When the CPU is offline, what is open is read for the last time and closed, and the
   /// totals stand until it is back. `models` are what was known before this poll.
-  PollReport run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
+  Outcome run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
   int cpu() const { return cpu_; }
 
-  /// What the last poll taught.
-  const PollLessons& lessons() const { return lessons_; }
+  /// What the last poll adds to the models.
+  const ModelUpdates& model_updates() const { return update_; }
 
   /// The last poll found that the CPU had been offline and back since the one before: everything
-  /// was opened anew, and a thread pinned to it may have been moved away.
-  bool cpu_was_away() const { return absence_.has_value(); }
+  /// was opened again, and a thread pinned to it may have been moved away.
+  bool cpu_was_offline() const { return offline_for_.has_value(); }
 
-  /// The groups of the CPU itself, in the order of the plan.
-  std::span<const TargetGroup> cpu_groups() const { return whole_cpu_.groups; }
-  /// The groups of the `target`-th cgroup of the last poll's targets, in the order of the plan.
-  std::span<const TargetGroup> cgroup_groups(std::size_t target) const {
-    return cgroups_[target].groups;
-  }
+  /// Grows with everything that is done; from any thread.
+  std::uint64_t progress() const { return source_->progress(); }
+
+  /// The groups of the CPU itself, and those of the `target`-th cgroup of the last poll's targets.
+  GroupsOfTarget cpu_groups() const { return {cpu_scope_.groups, 0}; }
+  GroupsOfTarget cgroup_groups(std::size_t target) const { return {cgroup_scope_.groups, target}; }
+
+  /// All targets of each group of a scope, in the order of the plan.
+  std::span<const TargetGroups> groups_of_cpu() const { return cpu_scope_.groups; }
+  std::span<const TargetGroups> groups_of_cgroups() const { return cgroup_scope_.groups; }
 
  private:
-  /// All groups of one target on this CPU.
-  struct Target {
-    std::vector<TargetGroup> groups;
-    const std::shared_ptr<const cgroup::Cgroup>* cgroup = nullptr;  ///< borrowed; null: the CPU
-    Turns turns;
-
-    explicit Target(const ScopePlan& plan) : groups(plan.groups.begin(), plan.groups.end()) {}
-    std::shared_ptr<const cgroup::Cgroup> place() const { return cgroup ? *cgroup : nullptr; }
-    bool is_gone() const { return cgroup && !*cgroup; }
-  };
   enum class Reading { kOneOfMany, kLast };
-  /// What the groups of a scope have in common on this CPU.
+  /// One scope on this CPU: all targets of each of its groups.
   struct Scope {
     const ScopePlan& plan;
-    PerEvent<estimate::EventModel> EventModels::*models;
-    PerEvent<estimate::ModelUpdate> PollLessons::*lessons;
+    PerEvent<estimate::EventModel> EventModels::*models = nullptr;
+    PerEvent<estimate::ModelUpdate> ModelUpdates::*update = nullptr;
     std::vector<std::size_t> opening_order;
-    bool takes_turns = false;  ///< some group does
+    std::vector<TargetGroups> groups;
+    std::size_t targets = 0;
+    bool may_starve = false;          ///< the kernel's rotation may starve a group for ever
+    std::vector<Rotation> rotations;  ///< of each target; only then
+
+    Scope(const ScopePlan& of, CounterSource& source, int cpu);
+    void rearrange(std::span<const std::size_t> places);
   };
 
-  void align_to(std::shared_ptr<const TargetSet> targets, PollReport& report);
-  static void note_unopened(Target& target, const CgroupTarget& before,
-                            const std::shared_ptr<const cgroup::Cgroup>& now, PollReport& report);
+  bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }
+  const std::shared_ptr<const cgroup::Cgroup>& place(const Scope& scope, std::size_t target) const;
+  bool is_gone(const Scope& scope, std::size_t target) const;
+  void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
+  void note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
+                     PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
-  void find_wishes();
-  void notice_absence(PollReport& report);
-  void book_absence(PollReport& report);
-  void close_gone(Target& target, const Scope& scope, const EventModels& models,
-                  PollReport& report);
-  void open_new(Target& target, const Scope& scope, PollReport& report);
-  void collect(Target& target, const Scope& scope, const EventModels& models, PollReport& report);
-  void collect_group(Target& target, std::size_t index, Reading which, const Scope& scope,
+  void find_wanted(Scope& scope);
+  void detect_cpu_offline(PollReport& report);
+  void account_cpu_offline(PollReport& report);
+  void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
+  void open_new(Scope& scope, std::size_t target, Outcome& outcome);
+  void collect(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
+  void collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                      const EventModels& models, PollReport& report);
-  void report_unreadable(const TargetGroup& group, PollReport& report) const;
-  void open_again(TargetGroup& group, std::chrono::nanoseconds standstill, PollReport& report);
+  void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
+  void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
 
-  perf::PerfKernel& kernel_;
+  std::unique_ptr<CounterSource> source_;  ///< first, as groups close themselves by it
   std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
   Scope cpu_scope_;
   Scope cgroup_scope_;
-  CpuPresence presence_;
   std::shared_ptr<const TargetSet> targets_;
-  Target whole_cpu_;
-  std::vector<Target> cgroups_;  ///< as those of targets_
-  PollLessons lessons_;
+  ModelUpdates update_;
   perf::GroupReading reading_;  ///< used again, to allocate nothing, as is
   std::vector<estimate::EventIncrement> increments_;
-  bool is_settled_ = false;
+  bool is_reconciled_ = false;
   bool online_ = false;
-  std::optional<std::chrono::nanoseconds> absence_;  ///< that the last poll or look found
+  std::optional<std::chrono::nanoseconds> offline_for_;  ///< as the last call found
 };
 
 }  // namespace pex::collect

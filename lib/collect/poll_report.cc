@@ -32,8 +32,6 @@ void PollReport::merge(const PollReport& part) {
   }
   for (const auto& [bound, cgroups] : part.cgroups_dropped) cgroups_dropped[bound] += cgroups;
   cgroups_missed += part.cgroups_missed;
-  unopened.insert(part.unopened.begin(), part.unopened.end());
-  short_of.insert(part.short_of.begin(), part.short_of.end());
 }
 
 }  // namespace pex::collect

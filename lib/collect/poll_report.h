@@ -4,7 +4,6 @@
 #include <compare>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +55,7 @@ struct PollReport {
     std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
     std::size_t groups_off_pmu = 0;       ///< pinned, and without their place on the PMU
     std::size_t open_events = 0;
-    std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (turns.h)
+    std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (rotation.h)
     std::vector<int> late_cpus = {};   ///< whose totals are those of an earlier poll
     CgroupDirectories cgroup_directories = {};
 
@@ -73,9 +72,7 @@ struct PollReport {
   std::map<Cause, std::uint64_t> refusals;                    ///< to open an event
   std::map<Cause, Failure> failures;                          ///< those and all others
   std::map<std::string_view, std::uint64_t> cgroups_dropped;  ///< by bound (budget.h)
-  std::uint64_t cgroups_missed = 0;     ///< that were gone before all their counters were open
-  std::set<std::uint64_t> unopened;     ///< those of them that had become targets: their series
-  std::map<std::string, int> short_of;  ///< cgroups that met a bound while they were opened: errno
+  std::uint64_t cgroups_missed = 0;  ///< that were gone before all their counters were open
 
   GroupTrouble& of_group(const std::string& group) { return troubles[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
-#include "collect/cpu_totals.h"
-#include "collect/learning.h"
 #include "collect/targets.h"
 #include "collect/totals.h"
 #include "host/cpu_place.h"
@@ -102,20 +100,6 @@ inline std::optional<EventTotal> value_of(const PublishedEvent& column,
   }
   return sum;
 }
-
-/// Joins the totals of all CPUs, by rising CPU, to what is published of `targets`. Those of a CPU
-/// that is late are of an earlier poll: they stand still, and what it has not opened yet leaves the
-/// row without a value. A row's value is known when no CPU fails to count or to read it, and
-///   - in scope cpu each of its CPUs has had the PMU, and none has been without it for more than
-///     estimate::kMaxImputed: it is as good as the worst of them. A CPU that comes when the others
-///     are counted already joins once it has had the PMU, and must have had it within that time;
-///   - in scope cgroup at least one has had it: what a starved CPU counts joins once it has the
-///     PMU. When one has been without it for longer than that, another one must have had it since
-///     the last poll;
-///   - or, in scope cgroup, it was read and has never run anywhere, which is an exact zero.
-/// A total that is not known stands still, and goes on from there once it is known again.
-Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-              const EventModels& models, std::span<const CpuTotals* const> parts);
 
 /// Series that it is published as.
 std::size_t count_series(const Snapshot& snapshot);

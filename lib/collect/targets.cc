@@ -53,17 +53,18 @@ Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
 }  // namespace
 
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
-                             Cgroups cgroups, Budget budget)
+                             Cgroups cgroups, Budget budget, CostFunction cost)
     : plan_(std::move(plan)),
       cpus_(roots, pmus_of(*plan_), plan_->left_out_cpus),
       cgroups_(std::move(cgroups)),
       budget_(budget),
+      cost_(cost),
       open_rate_(budget.opens_per_second),
       current_(std::make_shared<const TargetSet>()) {}
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
-  if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus);
+  if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus, cost_(*plan_, *cpus));
   const Capacity room = capacity(now);
   make_room(room.cgroups);
   std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
@@ -256,12 +257,12 @@ void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   });
 }
 
-void TargetTracker::set_aside(const std::map<std::string, int>& short_of, Clock::time_point now) {
-  if (short_of.empty() || !cgroups_.discovery) return;
-  for (const auto& [path, code] : short_of) cgroups_.discovery->release(path);
+void TargetTracker::set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now) {
+  if (exhausted.empty() || !cgroups_.discovery) return;
+  for (const auto& [path, code] : exhausted) cgroups_.discovery->release(path);
   for (const auto& cgroup : waiting_.cgroups()) cgroups_.discovery->release(cgroup->path);
-  const std::size_t fitting = current_->present - std::min(current_->present, short_of.size());
-  shortage_.met(bound_met_by(short_of.begin()->second), fitting, now);
+  const std::size_t fitting = current_->present - std::min(current_->present, exhausted.size());
+  shortage_.met(bound_met_by(exhausted.begin()->second), fitting, now);
 }
 
 std::vector<std::string> TargetTracker::left_out() const {

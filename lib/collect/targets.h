@@ -14,6 +14,8 @@
 #include "cgroup/discovery.h"
 #include "collect/admission.h"
 #include "collect/budget.h"
+#include "collect/counter_source.h"
+#include "collect/descriptor_source.h"
 #include "collect/machine_cpus.h"
 #include "collect/poll_report.h"
 #include "host/roots.h"
@@ -55,17 +57,18 @@ class TargetTracker {
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
   };
 
+  /// `cost` is that of the sources that count (CounterSources).
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
-                Cgroups cgroups, Budget budget);
+                Cgroups cgroups, Budget budget, CostFunction cost = descriptor_cost);
 
   /// The targets as of now: the same object as before when nothing changed. Where the machine
   /// cannot tell its CPUs or its cgroups, those of before still hold; each fails on its own, into
   /// the report.
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report);
 
-  /// These met a bound that was not foreseen while they were opened (PollReport::short_of). A part
-  /// of their counters is worth nothing, so they go, and all are tried again after a while.
-  void set_aside(const std::map<std::string, int>& short_of, Clock::time_point now);
+  /// These met a bound that was not foreseen while they were opened (PollFeedback::exhausted). A
+  /// part of their counters is worth nothing, so they go, and all are tried again after a while.
+  void set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now);
 
   /// The paths of all that are left out (TargetSet::found tells of the first), by path.
   std::vector<std::string> left_out() const;
@@ -98,6 +101,7 @@ class TargetTracker {
   CpuTracker cpus_;
   Cgroups cgroups_;
   Budget budget_;
+  CostFunction cost_;
   Need need_;  ///< with the CPUs of current_
   OpenRate open_rate_;
   Shortage shortage_;

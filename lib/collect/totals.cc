@@ -19,31 +19,68 @@ void GroupTimes::add(const GroupTimes& more) {
   reference_sampled += more.reference_sampled;
 }
 
-void GroupTotals::add(const estimate::GroupIncrement& group,
+GroupTotals::GroupTotals(std::size_t events, bool is_estimated, std::size_t targets)
+    : events_(events),
+      is_estimated_(is_estimated),
+      values_(events * targets),
+      evidence_(is_estimated ? events * targets : 0),
+      times_(targets),
+      seen_(targets) {}
+
+void GroupTotals::rearrange(std::span<const std::size_t> places) {
+  collect::rearrange(values_, places, events_);
+  if (is_estimated_) collect::rearrange(evidence_, places, events_);
+  collect::rearrange(times_, places);
+  collect::rearrange(seen_, places);
+}
+
+void GroupTotals::add(std::size_t target, const estimate::GroupIncrement& group,
                       std::span<const estimate::EventIncrement> events) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = saturating_sum(values_[i], events[i].observed);
-    values_[i] = saturating_sum(values_[i], events[i].extrapolated);
+  const std::size_t first = target * events_;
+  for (std::size_t i = 0; i < events_; ++i) {
+    std::uint64_t& value = values_[first + i];
+    value = saturating_sum(value, events[i].observed);
+    value = saturating_sum(value, events[i].extrapolated);
   }
-  for (std::size_t i = 0; i < evidence_.size(); ++i) {
-    evidence_[i].observed = saturating_sum(evidence_[i].observed, events[i].observed);
-    evidence_[i].variance += events[i].variance;
+  for (std::size_t i = 0; is_estimated_ && i < events_; ++i) {
+    Evidence& evidence = evidence_[first + i];
+    evidence.observed = saturating_sum(evidence.observed, events[i].observed);
+    evidence.variance += events[i].variance;
   }
-  times_.add({group.enabled, group.running, group.imputed, group.unmeasured, group.reference,
-              group.reference_sampled});
-  measured_ = true;
-  wanted_ = wanted_ || group.enabled.count() > 0;
-  counted_ = counted_ || (group.running.count() > 0 && group.coverage != estimate::Coverage::kNone);
+  times_[target].add({group.enabled, group.running, group.imputed, group.unmeasured,
+                      group.reference, group.reference_sampled});
+  Seen& seen = seen_[target];
+  seen.measured = true;
+  seen.wanted = seen.wanted || group.enabled.count() > 0;
+  seen.counted =
+      seen.counted || (group.running.count() > 0 && group.coverage != estimate::Coverage::kNone);
 }
 
-void GroupTotals::want_in_vain(std::chrono::nanoseconds wanted) {
-  times_.enabled = saturating_sum(times_.enabled, wanted);
-  times_.unmeasured = saturating_sum(times_.unmeasured, wanted);
-  wanted_ = true;
+void GroupTotals::add_exact(std::size_t target, std::chrono::nanoseconds enabled,
+                            std::span<const std::uint64_t> events) {
+  seen_[target].measured = true;
+  std::uint64_t* value = values_.data() + target * events_;
+  for (const std::uint64_t count : events) {
+    *value = saturating_sum(*value, count);
+    ++value;
+  }
+  if (enabled.count() == 0) return;
+  GroupTimes& times = times_[target];
+  times.enabled = saturating_sum(times.enabled, enabled);
+  times.running = saturating_sum(times.running, enabled);
+  seen_[target].wanted = seen_[target].counted = true;
 }
 
-void GroupTotals::give_up(std::chrono::nanoseconds open) {
-  times_.unmeasured = saturating_sum(times_.unmeasured, open);
+void GroupTotals::add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted) {
+  GroupTimes& times = times_[target];
+  times.enabled = saturating_sum(times.enabled, wanted);
+  times.unmeasured = saturating_sum(times.unmeasured, wanted);
+  seen_[target].wanted = true;
+}
+
+void GroupTotals::discard_pending(std::size_t target, std::chrono::nanoseconds open) {
+  GroupTimes& times = times_[target];
+  times.unmeasured = saturating_sum(times.unmeasured, open);
 }
 
 }  // namespace pex::collect

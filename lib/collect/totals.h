@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "collect/flat.h"
 #include "estimate/group_estimator.h"
 
 namespace pex::collect {
@@ -45,45 +46,80 @@ struct GroupTimes {
   void add(const GroupTimes& more);
 };
 
-/// What one group has counted at one target on one CPU since the exporter first opened it, across
-/// all reopenings. Takes increments only, so nothing in it can fall.
+/// What one group has counted at its targets on one CPU since the exporter first opened it there,
+/// across all reopenings. Takes increments only, so nothing in it can fall. Flat, so that a copy of
+/// it all is a copy of a few arrays.
 class GroupTotals {
  public:
   /// Of a group that never loses the PMU all is observed, so that nothing is kept but the values
   /// (`is_estimated` false): a poll of many cgroups is as fast as their memory is small.
-  explicit GroupTotals(std::size_t events, bool is_estimated = true)
-      : values_(events), evidence_(is_estimated ? events : 0) {}
+  explicit GroupTotals(std::size_t events, bool is_estimated = true, std::size_t targets = 0);
+
+  /// Other targets: `places` says of each where it stood before, or kNewPlace.
+  void rearrange(std::span<const std::size_t> places);
 
   /// `events`: one for each event of the group.
-  void add(const estimate::GroupIncrement& group, std::span<const estimate::EventIncrement> events);
+  void add(std::size_t target, const estimate::GroupIncrement& group,
+           std::span<const estimate::EventIncrement> events);
+
+  /// Of one that never loses the PMU: it had it for all the time that it wanted it, so these events
+  /// are all there were.
+  void add_exact(std::size_t target, std::chrono::nanoseconds enabled,
+                 std::span<const std::uint64_t> events);
 
   /// The group wanted the PMU for `wanted` and did not have it: no value can be known of that time.
-  void want_in_vain(std::chrono::nanoseconds wanted);
+  void add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted);
 
-  /// What was enabled, and waited for a value that will not come.
-  void give_up(std::chrono::nanoseconds open);
+  /// What was enabled for `open`, and waited for a value that will not come.
+  void discard_pending(std::size_t target, std::chrono::nanoseconds open);
 
-  std::size_t size() const { return values_.size(); }  ///< events
-  EventTotal operator[](std::size_t event) const {
-    if (evidence_.empty()) return {values_[event], values_[event], 0};
-    return {values_[event], evidence_[event].observed, evidence_[event].variance};
+  std::size_t events() const { return events_; }
+  std::size_t targets() const { return times_.size(); }
+  EventTotal total(std::size_t target, std::size_t event) const {
+    const std::size_t at = target * events_ + event;
+    if (evidence_.empty()) return {values_[at], values_[at], 0};
+    return {values_[at], evidence_[at].observed, evidence_[at].variance};
   }
-  const GroupTimes& times() const { return times_; }
-  bool measured() const { return measured_; }  ///< has been read at least once
-  bool counted() const { return counted_; }    ///< has had the PMU at least once
-  bool wanted() const { return wanted_; }      ///< has wanted the PMU at least once
+  const GroupTimes& times(std::size_t target) const { return times_[target]; }
+  /// Has been read at least once; has had the PMU; has wanted it.
+  bool measured(std::size_t target) const { return seen_[target].measured; }
+  bool counted(std::size_t target) const { return seen_[target].counted; }
+  bool wanted(std::size_t target) const { return seen_[target].wanted; }
 
  private:
   struct Evidence {
     std::uint64_t observed = 0;
     double variance = 0;
   };
-  std::vector<std::uint64_t> values_;
-  std::vector<Evidence> evidence_;
-  GroupTimes times_;
-  bool measured_ = false;
-  bool counted_ = false;
-  bool wanted_ = false;
+  struct Seen {
+    bool measured = false;
+    bool counted = false;
+    bool wanted = false;
+  };
+  std::size_t events_;
+  bool is_estimated_;
+  std::vector<std::uint64_t> values_;  ///< [target * events + event]
+  std::vector<Evidence> evidence_;     ///< likewise; empty when all is observed
+  std::vector<GroupTimes> times_;
+  std::vector<Seen> seen_;
+};
+
+/// The totals of one target.
+class TotalsOfTarget {
+ public:
+  /// `all` outlives it.
+  TotalsOfTarget(const GroupTotals& all, std::size_t target) : all_(&all), target_(target) {}
+
+  std::size_t size() const { return all_->events(); }
+  EventTotal operator[](std::size_t event) const { return all_->total(target_, event); }
+  const GroupTimes& times() const { return all_->times(target_); }
+  bool measured() const { return all_->measured(target_); }
+  bool counted() const { return all_->counted(target_); }
+  bool wanted() const { return all_->wanted(target_); }
+
+ private:
+  const GroupTotals* all_;
+  std::size_t target_;
 };
 
 }  // namespace pex::collect

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "collect/descriptor_source.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -15,8 +16,8 @@
 namespace pex::collect {
 namespace {
 
-/// Lets opens or reads wait until they are let go, so that a look or a poll can be caught while it
-/// runs.
+/// Lets opens or reads wait until they are let go, so that a reconciliation or a poll can be caught
+/// while it runs.
 class SlowKernel final : public perf::PerfKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
@@ -97,7 +98,7 @@ class CollectorTest : public testing::Test {
     plan->cpu = test::scope_plan({{"core", {"cycles"}}});
     collect::TargetTracker tracker{
         {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
-    return *Collector::create(kernel, std::move(tracker), patience_);
+    return *Collector::create(descriptor_sources(kernel), std::move(tracker), patience_);
   }
 
   /// One CPU gets no answer from now on, and the others do not wait for it for long.
@@ -124,9 +125,9 @@ class CollectorTest : public testing::Test {
     return promise->get_future();
   }
 
-  static std::future<void> look(Collector& collector) {
+  static std::future<void> reconcile(Collector& collector) {
     auto promise = std::make_shared<std::promise<void>>();
-    EXPECT_TRUE(collector.look([promise] { promise->set_value(); }));
+    EXPECT_TRUE(collector.reconcile([promise] { promise->set_value(); }));
     return promise->get_future();
   }
 
@@ -159,11 +160,11 @@ TEST_F(CollectorTest, APollWhileOneIsRunningIsRefused) {
   (void)running.get();
 }
 
-TEST_F(CollectorTest, ALookOpensWhatIsNewAndPublishesNothing) {
+TEST_F(CollectorTest, AReconciliationOpensWhatIsNewAndPublishesNothing) {
   test::ScriptedKernel kernel;
   const auto counting = collector(kernel);
 
-  look(*counting).get();
+  reconcile(*counting).get();
   const std::size_t opened = kernel.open_groups().size();
   const Published published = poll(*counting).get();
 
@@ -173,40 +174,40 @@ TEST_F(CollectorTest, ALookOpensWhatIsNewAndPublishesNothing) {
   EXPECT_EQ(published.report.now.open_events, 4U);
 }
 
-TEST_F(CollectorTest, ALookWhenNothingHasChangedReadsNothing) {
+TEST_F(CollectorTest, AReconciliationWhenNothingHasChangedReadsNothing) {
   SlowKernel kernel;
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
   kernel.hold(true);  // a read would not return
 
-  look(*counting).get();
+  reconcile(*counting).get();
 
   kernel.hold(false);
 }
 
-TEST_F(CollectorTest, APollThatIsDueDuringALookFollowsIt) {
+TEST_F(CollectorTest, APollThatIsDueDuringAReconciliationFollowsIt) {
   SlowKernel kernel;
   const auto counting = collector(kernel);
   kernel.hold_opening(true);
-  std::future<void> looking = look(*counting);
+  std::future<void> reconciling = reconcile(*counting);
   kernel.wait_for_opens(1);
 
   std::future<Published> polling = poll(*counting);
   EXPECT_FALSE(counting->poll([](auto, auto) { FAIL() << "must not be called"; }));
   kernel.hold_opening(false);
 
-  looking.get();
+  reconciling.get();
   EXPECT_EQ(polling.get().report.groups_read, 2U);
 }
 
-TEST_F(CollectorTest, ALookWhileAPollIsRunningIsRefused) {
+TEST_F(CollectorTest, AReconciliationWhileAPollIsRunningIsRefused) {
   SlowKernel kernel;
   const auto counting = collector(kernel);
   kernel.hold(true);
   std::future<Published> running = poll(*counting);
   kernel.wait_for_reads(2);
 
-  EXPECT_FALSE(counting->look([] { FAIL() << "must not be called"; }));
+  EXPECT_FALSE(counting->reconcile([] { FAIL() << "must not be called"; }));
 
   kernel.hold(false);
   (void)running.get();
@@ -239,22 +240,22 @@ TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
   EXPECT_EQ(kernel.still_open(), 4U);
 }
 
-TEST_F(CollectorTest, IsBusyWhileAPollOrALookIsRunning) {
+TEST_F(CollectorTest, IsBusyWhileAPollOrAReconciliationIsRunning) {
   SlowKernel kernel;
   const auto counting = collector(kernel);
   EXPECT_FALSE(counting->is_busy());
   kernel.hold_opening(true);
 
-  std::future<void> looking = look(*counting);
+  std::future<void> reconciling = reconcile(*counting);
   EXPECT_TRUE(counting->is_busy());
   kernel.hold_opening(false);
-  looking.get();
+  reconciling.get();
   (void)poll(*counting).get();
 
   EXPECT_FALSE(counting->is_busy());
 }
 
-TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyGetsOn) {
+TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyMakesProgress) {
   SlowKernel kernel;
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
@@ -272,13 +273,13 @@ TEST_F(CollectorTest, StepsStandStillOnlyWhileNobodyGetsOn) {
   EXPECT_GE(counting->steps(), held + 3);  // two reads, and the end of the poll
 }
 
-TEST_F(CollectorTest, ALookThatFindsNothingNewIsAStepAsWell) {
+TEST_F(CollectorTest, AReconciliationThatFindsNothingNewIsAStepAsWell) {
   test::ScriptedKernel kernel;
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
   const std::uint64_t before = counting->steps();
 
-  look(*counting).get();
+  reconcile(*counting).get();
 
   EXPECT_EQ(counting->steps(), before + 1);
 }
@@ -394,12 +395,12 @@ TEST_F(LateCpuTest, CountsInTheNextPollWhatItHasReadMeanwhile) {
   EXPECT_EQ(published.cycles(1), 250U);
 }
 
-TEST_F(LateCpuTest, DoesNotKeepALookFromItsEnd) {
+TEST_F(LateCpuTest, DoesNotKeepAReconciliationFromItsEnd) {
   kernel_.hold_other_cpus(true);
   (void)poll_without(1);
   set_online("0-2");
 
-  look(*collector_).get();
+  reconcile(*collector_).get();
 
   EXPECT_FALSE(collector_->is_busy());
 }

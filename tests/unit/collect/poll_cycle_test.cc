@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/descriptor_source.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -44,7 +45,13 @@ class PollCycleTest : public testing::Test {
 
   /// As the first poll of a collector: nothing has been learned yet.
   PollReport run(PollCycle& cycle, const std::shared_ptr<const TargetSet>& targets) {
-    return cycle.run(targets, EventModels{*plan_});
+    PollCycle::Outcome outcome = cycle.run(targets, EventModels{*plan_});
+    feedback_ = std::move(outcome.feedback);
+    return std::move(outcome.report);
+  }
+
+  std::unique_ptr<CounterSource> source(int cpu) {
+    return std::make_unique<DescriptorSource>(kernel_, cpu);
   }
 
   static std::shared_ptr<const TargetSet> targets(std::vector<CgroupTarget> cgroups,
@@ -59,10 +66,11 @@ class PollCycleTest : public testing::Test {
   test::TempTree tree_;
   test::ScriptedKernel kernel_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  PollFeedback feedback_;  ///< of the last run()
 };
 
 TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
 
   const PollReport report = run(cycle, targets({}));
@@ -75,14 +83,14 @@ TEST_F(PollCycleTest, OpensReadsAndAccumulatesInOnePoll) {
 
 TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
-  const PollReport opened = cycle.settle(targets({{1, "/a", a}}), models);
+  const PollReport opened = cycle.reconcile(targets({{1, "/a", a}}), models).report;
   kernel_.answer("cpu0 cycles", counts(milliseconds{10}, milliseconds{10}, {100, 200}));
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   tree_.remove("a");
 
-  const PollReport closed = cycle.settle(targets({{1, "/a", nullptr}}), models);
+  const auto [closed, feedback] = cycle.reconcile(targets({{1, "/a", nullptr}}), models);
 
   EXPECT_EQ(opened.groups_opened, 2U);
   EXPECT_EQ(opened.groups_read, 0U);
@@ -90,52 +98,51 @@ TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
   EXPECT_EQ(closed.groups_read, 1U);
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 5U);
   EXPECT_EQ(cycle.cpu_groups()[0].totals()[1].value, 0U);
-  EXPECT_TRUE(closed.unopened.empty());
+  EXPECT_TRUE(feedback.unopened.empty());
 }
 
 TEST_F(PollCycleTest, TellsOfACgroupThatHadGoneBeforeAllOfItWasOpen) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
-  const PollReport found = run(cycle, targets({{7, "/a", a}}));
+  EXPECT_TRUE(run(cycle, targets({{7, "/a", a}})).failures.empty());
+  EXPECT_TRUE(feedback_.unopened.empty());
 
-  const PollReport gone = run(cycle, targets({{7, "/a", nullptr}}));
-  const PollReport later = run(cycle, targets({{7, "/a", nullptr}}));
-
-  EXPECT_TRUE(found.failures.empty());
-  EXPECT_TRUE(found.unopened.empty());
-  EXPECT_EQ(gone.unopened, (std::set<std::uint64_t>{7}));
-  EXPECT_TRUE(later.unopened.empty());
+  (void)run(cycle, targets({{7, "/a", nullptr}}));
+  EXPECT_EQ(feedback_.unopened, (std::set<std::uint64_t>{7}));
+  (void)run(cycle, targets({{7, "/a", nullptr}}));
+  EXPECT_TRUE(feedback_.unopened.empty());
 }
 
 TEST_F(PollCycleTest, TellsOfItAlsoWhenItsSeriesEndsAtOnce) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({{6, "/b", b}}));
   kernel_.refuse("context-switches", ENOENT);
   tree_.remove("a");
   (void)run(cycle, targets({{6, "/b", b}, {7, "/a", a}}));
 
-  EXPECT_EQ(run(cycle, targets({{6, "/b", b}})).unopened, (std::set<std::uint64_t>{7}));
-  EXPECT_TRUE(run(cycle, targets({})).unopened.empty());  // b is there, and was counted
+  (void)run(cycle, targets({{6, "/b", b}}));
+  EXPECT_EQ(feedback_.unopened, (std::set<std::uint64_t>{7}));
+  (void)run(cycle, targets({}));
+  EXPECT_TRUE(feedback_.unopened.empty());  // b is there, and was counted
 }
 
 TEST_F(PollCycleTest, TellsWhichCgroupsLackedADescriptor) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.refuse("cpu0 /a context-switches", EMFILE);
   kernel_.refuse("cpu0 /b context-switches", EACCES);
 
-  const PollReport report =
-      run(cycle, targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
+  (void)run(cycle, targets({{1, "/a", make_cgroup("/a")}, {2, "/b", make_cgroup("/b")}}));
 
-  EXPECT_EQ(report.short_of, (std::map<std::string, int>{{"/a", EMFILE}}));
+  EXPECT_EQ(feedback_.exhausted, (std::map<std::string, int>{{"/a", EMFILE}}));
 }
 
 TEST_F(PollCycleTest, ReadsARemovedCgroupOnceMoreAndThenClosesIt) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{2}, milliseconds{2}, {8}));
@@ -151,7 +158,7 @@ TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   const auto c = make_cgroup("/c");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {1}));
   kernel_.answer("cpu0 /b context-switches", counts(milliseconds{1}, milliseconds{1}, {2}));
   kernel_.answer("cpu0 /c context-switches", counts(milliseconds{1}, milliseconds{1}, {3}));
@@ -166,7 +173,7 @@ TEST_F(PollCycleTest, KeepsTheTotalsOfSeriesThatStayWhenOthersComeAndGo) {
 
 TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
 
@@ -180,7 +187,7 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 }
 
 TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 0}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles", {Answer::Kind::kError, {}, {}, {}, EIO});
@@ -194,7 +201,7 @@ TEST_F(PollCycleTest, ALostIncrementIsMadeUpForByTheNextReading) {
 
 TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
   kernel_.refuse("cpu0 instructions", EMFILE);
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   std::vector<int> polls_with_a_try;
   for (int poll = 1; poll <= 20; ++poll) {
@@ -207,26 +214,26 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
 
 TEST_F(PollCycleTest, LooksDoNotShortenTheRestOfARefusedGroup) {
   kernel_.refuse("cpu0 instructions", EMFILE);
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const auto nothing_new = targets({});
   const EventModels models{*plan_};
 
   std::vector<int> polls_with_a_try;
-  std::size_t tries_of_looks = 0;
+  std::size_t tries_between_polls = 0;
   for (int poll = 1; poll <= 20; ++poll) {
-    if (!cycle.run(nothing_new, models).refusals.empty()) polls_with_a_try.push_back(poll);
+    if (!cycle.run(nothing_new, models).report.refusals.empty()) polls_with_a_try.push_back(poll);
     for (int look = 0; look < 20; ++look) {
-      tries_of_looks += cycle.settle(nothing_new, models).refusals.size();
+      tries_between_polls += cycle.reconcile(nothing_new, models).report.refusals.size();
     }
   }
 
   EXPECT_EQ(polls_with_a_try, (std::vector{1, 3, 6, 11, 20}));
-  EXPECT_EQ(tries_of_looks, 0U);
+  EXPECT_EQ(tries_between_polls, 0U);
 }
 
 TEST_F(PollCycleTest, CountsRefusalsByEventAndReason) {
   kernel_.refuse("instructions", EMFILE);
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -238,7 +245,7 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
   const auto a = make_cgroup("/a");
   tree_.remove("a");
   kernel_.refuse("context-switches", ENOENT);
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({{1, "/a", a}}));
 
@@ -247,7 +254,7 @@ TEST_F(PollCycleTest, ACgroupThatVanishesBeforeItIsOpenedIsNoFailure) {
 }
 
 TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles",
@@ -262,7 +269,7 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
 }
 
 TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});
@@ -272,27 +279,27 @@ TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew)
 
   const PollReport report = run(cycle, targets({}));
 
-  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_TRUE(cycle.cpu_was_offline());
   EXPECT_EQ(report.groups_closed, 1U);
   EXPECT_EQ(report.groups_opened, 1U);
   EXPECT_TRUE(report.failures.contains({"absence of a CPU", 0}));
-  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[1].value, 13U);
   EXPECT_EQ(totals.times().unmeasured, milliseconds{600});  // what happened since is in no count
 }
 
 TEST_F(PollCycleTest, ATimeThatLagsALittleIsNoAbsence) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});
   kernel_.answer("cpu0 dummy", counts(milliseconds{981}, milliseconds{981}, {}));
 
   EXPECT_TRUE(run(cycle, targets({})).failures.empty());
-  EXPECT_FALSE(cycle.cpu_was_away());
+  EXPECT_FALSE(cycle.cpu_was_offline());
 }
 
 TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   for (int second = 0; second < 3; ++second) {
     kernel_.pass(milliseconds{850});
@@ -302,27 +309,27 @@ TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence)
 
     EXPECT_TRUE(report.failures.empty());
     EXPECT_EQ(report.groups_closed, 0U);
-    EXPECT_FALSE(cycle.cpu_was_away());
+    EXPECT_FALSE(cycle.cpu_was_offline());
   }
 }
 
 TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheLooksAre) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 dummy", counts(milliseconds{1}, milliseconds{1}, {}));
-  (void)cycle.settle(targets({}), models);
+  (void)cycle.reconcile(targets({}), models);
   int looks = 0;
-  for (; !cycle.cpu_was_away() && looks < 10; ++looks) {
+  for (; !cycle.cpu_was_offline() && looks < 10; ++looks) {
     kernel_.pass(milliseconds{5});
-    (void)cycle.settle(targets({}), models);
+    (void)cycle.reconcile(targets({}), models);
   }
 
   EXPECT_EQ(looks, 5);
 }
 
 TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
@@ -331,13 +338,13 @@ TEST_F(PollCycleTest, OfACgroupNothingIsBookedForTheAbsenceOfACpu) {
 
   (void)run(cycle, targets({{1, "/a", a}}));
 
-  EXPECT_TRUE(cycle.cpu_was_away());
+  EXPECT_TRUE(cycle.cpu_was_offline());
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals().times().unmeasured, milliseconds{0});
 }
 
 TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpening) {
   plan_->cpu = test::scope_plan({{"software", {"context-switches"}}});
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.deactivate_contexts(0);
 
   (void)run(cycle, targets({}));
@@ -348,7 +355,7 @@ TEST_F(PollCycleTest, TheEventOfPresenceStandsBeforeAllOthersAndCountsFromItsOpe
 }
 
 TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.pass(milliseconds{1000});  // and the group says what it had said
@@ -364,7 +371,7 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
             "happens once; else stop other programs that count cgroups, such as cAdvisor with perf "
             "events");
   EXPECT_EQ(report.groups_opened, 1U);
-  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 107U);
   EXPECT_EQ(totals.times().unmeasured, milliseconds{1000});
   EXPECT_EQ(totals.times().enabled, milliseconds{1505});
@@ -372,7 +379,7 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
 
 TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
   const auto a = make_cgroup("/a");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1}, milliseconds{1}, {5}));
   (void)run(cycle, targets({{1, "/a", a}}));
   kernel_.pass(milliseconds{1000});
@@ -381,7 +388,7 @@ TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
 }
 
 TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
   kernel_.answer("cpu0 cycles",
@@ -389,7 +396,7 @@ TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersT
 
   const PollReport report = run(cycle, targets({}, {{1}, {}, {}}));
 
-  const GroupTotals& totals = cycle.cpu_groups()[0].totals();
+  const TotalsOfTarget totals = cycle.cpu_groups()[0].totals();
   EXPECT_EQ(totals[0].value, 150U);
   EXPECT_EQ(totals[1].value, 10U);
   EXPECT_EQ(totals.times().enabled, milliseconds{2});
@@ -399,16 +406,16 @@ TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersT
 }
 
 TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
 
-  EXPECT_FALSE(cycle.cpu_was_away());
+  EXPECT_FALSE(cycle.cpu_was_offline());
   EXPECT_EQ(kernel_.opened(), 3U);  // two events, and the one that tells of the CPU
 }
 
 TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
   plan_->cpu.groups[0].mode.pinned = true;
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
 
   const PollReport report = run(cycle, targets({}));
@@ -422,7 +429,7 @@ TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   kernel_.refuse("context-switches", EMFILE);
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({{1, "/a", a}, {2, "/b", b}}));
 
@@ -435,7 +442,7 @@ TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
 }
 
 TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const auto a = make_cgroup("/a");
   kernel_.answer("cpu0 /a context-switches", counts(milliseconds{1000}, milliseconds{985}, {420}));
 
@@ -475,13 +482,13 @@ class PollCycleWithWitnessesTest : public PollCycleTest {
     kernel_.answer("cpu0 instructions", counts(now, now / 2, {instructions, sampled}));
   }
 
-  const GroupTotals& totals(const PollCycle& cycle, std::size_t group) {
+  TotalsOfTarget totals(const PollCycle& cycle, std::size_t group) {
     return cycle.cpu_groups()[group].totals();
   }
 };
 
 TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/250, /*instructions=*/500);
 
   (void)run(cycle, targets({}));
@@ -493,7 +500,7 @@ TEST_F(PollCycleWithWitnessesTest, ScalesByTheReferenceThatIsAlwaysCounted) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   std::uint64_t all = 0, sampled = 0, instructions = 0;
   for (int second = 1; second <= 200; ++second) {  // 2 for each reference event, whatever the time
@@ -502,8 +509,8 @@ TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
     instructions += second % 2 == 0 ? 600 : 1400;
     pass(second, all, sampled, instructions);
     (void)cycle.run(targets({}), models);
-    const PollLessons* const lessons[] = {&cycle.lessons()};
-    models.learn(lessons);
+    const ModelUpdates* const updates[] = {&cycle.model_updates()};
+    models.learn(updates);
   }
 
   EXPECT_GT(models.cpu[1][0].reference_weight(), 0.99);
@@ -511,7 +518,7 @@ TEST_F(PollCycleWithWitnessesTest, LearnsHowFarAnEventFollowsTheReference) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTime) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 branches", counts(milliseconds{1000}, milliseconds{100},
                                          {300, kSecond / 4}));  // a quarter of the second
 
@@ -525,7 +532,7 @@ TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTim
 TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
   plan_->cpu.groups.push_back(plan_->cpu.groups[2]);
   plan_->cpu.groups.back().events[0] = test::counter("branch-misses");
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   EventModels models{*plan_};
   const auto poll = [&](int second, milliseconds running, milliseconds clock) {
     const milliseconds now{1000 * second};
@@ -536,8 +543,8 @@ TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOthe
                           {static_cast<std::uint64_t>(300 * second),
                            static_cast<std::uint64_t>(std::chrono::nanoseconds{clock}.count())}));
     (void)cycle.run(targets({}), models);
-    const PollLessons* const lessons[] = {&cycle.lessons()};
-    models.learn(lessons);
+    const ModelUpdates* const updates[] = {&cycle.model_updates()};
+    models.learn(updates);
   };
   // 900 ms are booked for 250 ms on the PMU, which could be the cost of switches to the clock.
   poll(1, milliseconds{900}, milliseconds{250});
@@ -553,7 +560,7 @@ TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOthe
 }
 
 TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasured) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const auto pinned_at = [&](int second, const Answer& answer) {
     const milliseconds now{1000 * second};
     kernel_.answer("cpu0 cpu-clock", counts(now, now, {}));
@@ -565,7 +572,7 @@ TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasu
 
   const PollReport report = pinned_at(2, off_pmu);  // for how much of this second is not known yet
   (void)pinned_at(4, off_pmu);
-  const GroupTotals& pinned = totals(cycle, 3);
+  const TotalsOfTarget pinned = totals(cycle, 3);
   EXPECT_EQ(pinned.times().unmeasured, milliseconds{2000});
   EXPECT_EQ(report.troubles.at("pinned").pinned_errors, 1U);
 
@@ -587,7 +594,7 @@ class PinnedInACgroupTest : public PollCycleTest {
     plan_->cgroup.groups[0].is_published = false;
     plan_->cgroup.groups[1].shares_pmu = true;
     plan_->cgroup.groups[1].auxiliary.always_on = 0;
-    cycle_.emplace(kernel_, plan_, 0);
+    cycle_.emplace(source(0), plan_, 0);
   }
 
   void poll_at(milliseconds now, const Answer& pinned, bool is_there) {
@@ -595,7 +602,7 @@ class PinnedInACgroupTest : public PollCycleTest {
     kernel_.answer("cpu0 /a cycles", pinned);
     (void)run(*cycle_, targets({{1, "/a", is_there ? a_ : nullptr}}));
   }
-  const GroupTotals& pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
+  TotalsOfTarget pinned_totals() const { return cycle_->cgroup_groups(0)[1].totals(); }
 
   const std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
   std::optional<PollCycle> cycle_;
@@ -627,7 +634,7 @@ TEST_F(PinnedInACgroupTest, AlsoWhenItLostThatPlaceSinceTheLastPoll) {
 
 TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWasLastRead) {
   plan_->cgroup.groups[1].events.pop_back();
-  cycle_.emplace(kernel_, plan_, 0);
+  cycle_.emplace(source(0), plan_, 0);
   poll_at(1000ms, counts(1000ms, 1000ms, {1000}), true);
   poll_at(2000ms, lost_, true);
 
@@ -639,7 +646,7 @@ TEST_F(PinnedInACgroupTest, AloneAndRefusedItsPlaceToTheEndIsUnmeasuredSinceItWa
 }
 
 TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMissesOnlyTimeSinceThen) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cpu-clock", counts(milliseconds{5000}, milliseconds{5000}, {}));
   kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
   (void)run(cycle, targets({}));
@@ -652,7 +659,7 @@ TEST_F(PollCycleWithWitnessesTest, APinnedGroupWithoutItsPlaceFromTheStartMisses
 
 TEST_F(PollCycleWithWitnessesTest,
        APinnedGroupThatLosesItsPlaceAgainAndAgainMissesNoMoreThanPassed) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   milliseconds on_pmu{};
   for (int second = 1; second <= 200; ++second) {  // loses it after 9 of 10 seconds' tenths
     const milliseconds now{1000 * second};
@@ -670,7 +677,7 @@ TEST_F(PollCycleWithWitnessesTest,
 }
 
 TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWasAway) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
   kernel_.answer("cpu0 cycles", off_pmu);
   kernel_.answer("cpu0 cpu-clock", {Answer::Kind::kError, {}, {}, {}, EIO});
@@ -687,7 +694,7 @@ TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWas
 TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) {
   kernel_.refuse("ref-cycles", EACCES);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 instructions", counts(milliseconds{1000}, milliseconds{500}, {500}));
   kernel_.answer("cpu0 cpu-clock", counts(milliseconds{1000}, milliseconds{1000}, {kSecond}));
 
@@ -703,7 +710,7 @@ TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
   kernel_.refuse("instructions", ENODEV);
   kernel_.refuse("cpu-clock", ENODEV);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -713,7 +720,7 @@ TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
 TEST_F(PollCycleWithWitnessesTest, AHelperThatLacksADescriptorIsTriedAgainWithItsGroup) {
   kernel_.refuse("ref-cycles", EMFILE);
   plan_->cpu.groups[1].optional_events = 1;
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   (void)run(cycle, targets({}));
   ASSERT_TRUE(cycle.cpu_groups()[1].has_failed());
   kernel_.refuse("ref-cycles", 0);
@@ -725,7 +732,7 @@ TEST_F(PollCycleWithWitnessesTest, AHelperThatLacksADescriptorIsTriedAgainWithIt
 }
 
 TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIsClosed) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 branches", counts(milliseconds{5000}, milliseconds{0}, {}));
   (void)run(cycle, targets({}));
   ASSERT_EQ(totals(cycle, 2).times().unmeasured, milliseconds{0});
@@ -737,7 +744,7 @@ TEST_F(PollCycleWithWitnessesTest, WhatWaitedForAValueIsUnmeasuredWhenTheGroupIs
 }
 
 TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
   pass(1, /*all=*/1000, /*sampled=*/0, /*instructions=*/10);  // activity, and none in the windows
 
   (void)run(cycle, targets({}));
@@ -746,7 +753,7 @@ TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
 }
 
 TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
-  PollCycle cycle{kernel_, plan_, 0};
+  PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));
 
@@ -757,7 +764,7 @@ TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
 TEST_F(PollCycleWithWitnessesTest,
        OpensPinnedGroupsFirstOthersInAnotherOrderOnEachCpuAndSoftwareLast) {
   const auto order_on = [this](int cpu) {
-    PollCycle cycle{kernel_, plan_, cpu};
+    PollCycle cycle{source(cpu), plan_, cpu};
     const std::size_t before = kernel_.opened_groups().size();
     (void)run(cycle, targets({}, {{cpu}, {}, {}}));
     const std::vector<std::string> opened = kernel_.opened_groups();
@@ -799,8 +806,8 @@ class PollCycleOfAPmuTest : public PollCycleTest {
     return groups;
   }
 
-  PollCycle cpu0_{kernel_, memory_plan(), 0};
-  PollCycle cpu4_{kernel_, memory_plan(), 4};
+  PollCycle cpu0_{source(0), memory_plan(), 0};
+  PollCycle cpu4_{source(4), memory_plan(), 4};
 };
 
 TEST_F(PollCycleOfAPmuTest, IsOpenedOnTheCpusOfItsPmuAlone) {
@@ -850,7 +857,7 @@ TEST_F(PollCycleOfAPmuTest, DoesNotFailWhereItIsNotCountedAnyMore) {
 TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
   plan_->cgroup = test::scope_plan({{.name = "core", .events = {"branches"}, .pmu = "imc"}});
   const auto a = make_cgroup("/a");
-  PollCycle cpu0{kernel_, plan_, 0};
+  PollCycle cpu0{source(0), plan_, 0};
   const auto with_cgroup = [&](int cpu) {
     return targets({{1, "/a", a}}, {.online = {0, 4}, .pmus = {{"imc", {cpu}}}, .places = {}});
   };

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "collect/poll_feedback.h"
+
 namespace pex::collect {
 namespace {
 
@@ -40,8 +42,6 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   part.refusals[{"cycles", EMFILE}] = 7;
   part.cgroups_dropped["max"] = 8;
   part.cgroups_missed = 9;
-  part.unopened = {10};
-  part.short_of["/a"] = EMFILE;
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("read core", Error{EIO, "read group 'core' on CPU 1", {}});
@@ -66,8 +66,19 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
   EXPECT_EQ(all.cgroups_dropped.at("max"), 16U);
   EXPECT_EQ(all.cgroups_missed, 18U);
+}
+
+TEST(PollFeedbackTest, OfAllCpusHasEachCgroupOnce) {
+  PollFeedback all;
+  PollFeedback part;
+  part.unopened = {10};
+  part.exhausted["/a"] = EMFILE;
+
+  all.merge(part);
+  all.merge(part);
+
   EXPECT_EQ(all.unopened.size(), 1U);  // the same cgroup, whichever CPU lacked it
-  EXPECT_EQ(all.short_of.at("/a"), EMFILE);
+  EXPECT_EQ(all.exhausted.at("/a"), EMFILE);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "collect/descriptor_source.h"
+#include "collect/joining.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -50,7 +52,8 @@ class SnapshotTest : public testing::Test {
       const auto known = std::find_if(cycles_.begin(), cycles_.end(),
                                       [&](const auto& cycle) { return cycle->cpu() == cpu; });
       if (known == cycles_.end()) {
-        cycles_.push_back(std::make_unique<PollCycle>(kernel_, plan_, cpu));
+        cycles_.push_back(std::make_unique<PollCycle>(
+            std::make_unique<DescriptorSource>(kernel_, cpu), plan_, cpu));
       }
     }
   }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "collect/collector.h"
+#include "collect/descriptor_source.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -60,7 +61,8 @@ class LookoutTest : public testing::Test {
                                    plan,
                                    {cgroup::Discovery({tree_.path("cgroup")}, std::move(all))},
                                    {}};
-    return *collect::Collector::create(kernel_, std::move(tracker), {});
+    return *collect::Collector::create(collect::descriptor_sources(kernel_), std::move(tracker),
+                                       {});
   }
   static void poll(collect::Collector& collector) {
     std::promise<void> polled;

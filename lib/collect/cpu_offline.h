@@ -9,8 +9,8 @@
 
 namespace pex::collect {
 
-/// Descriptors that CpuPresence needs on each CPU.
-inline constexpr std::size_t kPresenceEvents = 1;
+/// Descriptors that CpuOfflineDetector needs on each CPU.
+inline constexpr std::size_t kOfflineEvents = 1;
 
 /// One event for each CPU that counts nothing, the kernel's `dummy`, which costs nothing. It is
 /// enabled at its opening and before all other groups of the CPU, and stays open:
@@ -21,17 +21,17 @@ inline constexpr std::size_t kPresenceEvents = 1;
 ///     online CPUs cannot when the CPU is back already. Events of a CPU that was offline answer as
 ///     before and never count again, without any error. But the time of a whole-CPU event otherwise
 ///     never stands still from one reading to the next.
-class CpuPresence {
+class CpuOfflineDetector {
  public:
   /// `kernel` outlives it.
-  CpuPresence(perf::PerfKernel& kernel, int cpu);
+  CpuOfflineDetector(perf::PerfKernel& kernel, int cpu);
 
   /// For how long nothing was counted, when the CPU has been offline since the last call: from when
   /// it went until now. Whatever was opened on it before is then dead. Only for a CPU that is
   /// online now. Where the event cannot be opened nothing else can, and the answer is nothing.
-  std::optional<std::chrono::nanoseconds> find_absence();
+  std::optional<std::chrono::nanoseconds> detect();
 
-  /// The CPU is offline: the next call starts anew.
+  /// The CPU is offline: the next call begins again.
   void reset() { event_.reset(); }
 
   bool is_open() const { return event_.has_value(); }

@@ -1,4 +1,4 @@
-#include "collect/turns.h"
+#include "collect/rotation.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/descriptor_source.h"
 #include "collect/poll_cycle.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
@@ -22,9 +23,9 @@ using Answer = test::ScriptedKernel::Answer;
 
 /// One cgroup on one CPU with a clock and three groups, of which the kernel only ever runs the
 /// first.
-class TurnsTest : public testing::Test {
+class RotationTest : public testing::Test {
  protected:
-  TurnsTest() : kernel_(tree_.root()) {
+  RotationTest() : kernel_(tree_.root()) {
     plan_->cgroup = test::scope_plan({{"clock", {"cpu-clock"}},
                                       {"a", {"cycles"}},
                                       {"b", {"branches"}},
@@ -42,7 +43,7 @@ class TurnsTest : public testing::Test {
     set.cpus = std::make_shared<const MachineCpus>(MachineCpus{{0}, {}, {}});
     set.cgroups = {{1, "/web", cgroup}};
     targets_ = std::make_shared<const TargetSet>(set);
-    cycle_ = std::make_unique<PollCycle>(kernel_, plan_, 0);
+    cycle_ = std::make_unique<PollCycle>(std::make_unique<DescriptorSource>(kernel_, 0), plan_, 0);
     models_ = std::make_unique<EventModels>(*plan_);
   }
 
@@ -63,7 +64,7 @@ class TurnsTest : public testing::Test {
       kernel_.answer(name, {Answer::Kind::kCounts, group.enabled, group.running, {count}, 0});
     }
     ++polls_;
-    return cycle_->run(targets_, *models_);
+    return cycle_->run(targets_, *models_).report;
   }
 
   std::string running_now() {
@@ -74,7 +75,7 @@ class TurnsTest : public testing::Test {
     return running;
   }
 
-  const GroupTotals& totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
+  TotalsOfTarget totals(std::size_t group) { return cycle_->cgroup_groups(0)[group].totals(); }
 
   struct Group {
     std::string event;
@@ -93,7 +94,7 @@ class TurnsTest : public testing::Test {
   std::unique_ptr<EventModels> models_;
 };
 
-TEST_F(TurnsTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
+TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
   EXPECT_EQ(poll().now.targets_in_turns, 0U);
   EXPECT_EQ(poll().now.targets_in_turns, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
@@ -103,7 +104,7 @@ TEST_F(TurnsTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverythin
   EXPECT_EQ(running_now(), "cycles ");
 }
 
-TEST_F(TurnsTest, GiveEachGroupOnePollInTurn) {
+TEST_F(RotationTest, GiveEachGroupOnePollInTurn) {
   for (int i = 0; i < 3; ++i) (void)poll();
   std::vector<std::string> turns;
   for (int i = 0; i < 4; ++i) {
@@ -115,7 +116,7 @@ TEST_F(TurnsTest, GiveEachGroupOnePollInTurn) {
             (std::vector<std::string>{"branches ", "cache-misses ", "cycles ", "branches "}));
 }
 
-TEST_F(TurnsTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
+TEST_F(RotationTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
   for (int i = 0; i < 12; ++i) (void)poll();
 
   for (const std::size_t group : {1U, 2U, 3U}) {
@@ -123,7 +124,7 @@ TEST_F(TurnsTest, CountTheTimeOfTheCgroupAsEnabledForGroupsThatAreNot) {
   }
 }
 
-TEST_F(TurnsTest, GiveEveryGroupAValueThatIsAboutRight) {
+TEST_F(RotationTest, GiveEveryGroupAValueThatIsAboutRight) {
   for (int i = 0; i < 62; ++i) (void)poll();
 
   for (const std::size_t group : {1U, 2U, 3U}) {  // 1000 in every second of the cgroup
@@ -131,7 +132,7 @@ TEST_F(TurnsTest, GiveEveryGroupAValueThatIsAboutRight) {
   }
 }
 
-TEST_F(TurnsTest, WaitForACgroupThatIsNotOnTheCpu) {
+TEST_F(RotationTest, WaitForACgroupThatIsNotOnTheCpu) {
   for (int i = 0; i < 4; ++i) (void)poll();
   ASSERT_EQ(running_now(), "branches ");
 
@@ -140,7 +141,7 @@ TEST_F(TurnsTest, WaitForACgroupThatIsNotOnTheCpu) {
   EXPECT_EQ(running_now(), "branches ");
 }
 
-TEST_F(TurnsTest, AreOverWhenTheCgroupIsGone) {
+TEST_F(RotationTest, AreOverWhenTheCgroupIsGone) {
   for (int i = 0; i < 4; ++i) (void)poll();
   auto gone = std::make_shared<TargetSet>(*targets_);
   gone->cgroups[0].cgroup = nullptr;
@@ -148,10 +149,10 @@ TEST_F(TurnsTest, AreOverWhenTheCgroupIsGone) {
 
   (void)cycle_->run(targets_, *models_);
 
-  EXPECT_EQ(cycle_->run(targets_, *models_).now.targets_in_turns, 0U);
+  EXPECT_EQ(cycle_->run(targets_, *models_).report.now.targets_in_turns, 0U);
 }
 
-TEST_F(TurnsTest, PassAGroupThatCannotBeRead) {
+TEST_F(RotationTest, PassAGroupThatCannotBeRead) {
   for (int i = 0; i < 4; ++i) (void)poll();
   ASSERT_EQ(running_now(), "branches ");
   on_cpu_ += seconds{1};
@@ -163,7 +164,7 @@ TEST_F(TurnsTest, PassAGroupThatCannotBeRead) {
   EXPECT_EQ(running_now(), "cache-misses ");
 }
 
-TEST_F(TurnsTest, OfAnyLengthLeaveNothingUnmeasured) {
+TEST_F(RotationTest, OfAnyLengthLeaveNothingUnmeasured) {
   second_ = seconds{30};  // a group is off the PMU for a minute between two turns
   for (int i = 0; i < 3; ++i) (void)poll();
   const seconds starved{90};  // by the kernel, before there were turns
@@ -175,7 +176,7 @@ TEST_F(TurnsTest, OfAnyLengthLeaveNothingUnmeasured) {
   }
 }
 
-TEST_F(TurnsTest, AreLeftToTheKernelAgainAfterAWhile) {
+TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhile) {
   for (int i = 0; i < 302; ++i) (void)poll();
   ASSERT_NE(running_now(), "cycles branches cache-misses ");
 
@@ -185,7 +186,7 @@ TEST_F(TurnsTest, AreLeftToTheKernelAgainAfterAWhile) {
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 }
 
-TEST_F(TurnsTest, AreNotTakenWithoutAClockThatGoesOn) {
+TEST_F(RotationTest, AreNotTakenWithoutAClockThatGoesOn) {
   for (GroupPlan& group : plan_->cgroup.groups) group.auxiliary = {};
   PollReport report;
   for (int i = 0; i < 6; ++i) report = poll();

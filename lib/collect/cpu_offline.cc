@@ -1,4 +1,4 @@
-#include "collect/cpu_presence.h"
+#include "collect/cpu_offline.h"
 
 #include "events/event_table.h"
 
@@ -13,7 +13,8 @@ nanoseconds tolerance(nanoseconds passed) { return std::chrono::milliseconds{20}
 
 }  // namespace
 
-CpuPresence::CpuPresence(perf::PerfKernel& kernel, int cpu) : kernel_(kernel), cpu_(cpu) {}
+CpuOfflineDetector::CpuOfflineDetector(perf::PerfKernel& kernel, int cpu)
+    : kernel_(kernel), cpu_(cpu) {}
 
 /// The time that passed is taken from the end of the last reading to the beginning of this one, so
 /// that a thread that loses its CPU in between makes no absence. A difference alone proves nothing:
@@ -21,7 +22,7 @@ CpuPresence::CpuPresence(perf::PerfKernel& kernel, int cpu) : kernel_(kernel), c
 /// cgroups that have events (ctx_sched_out, ctx_sched_in): 0.8 us for each switch on 6.18, 15 % of
 /// the time at 180 000 switches a second. But the time of an event that is dead stands still for
 /// good, also from one reading to the next.
-std::optional<nanoseconds> CpuPresence::find_absence() {
+std::optional<nanoseconds> CpuOfflineDetector::detect() {
   const nanoseconds begun = kernel_.now();
   perf::GroupReading reading;
   const bool was_read = event_ && event_->read(kernel_, reading);
@@ -42,12 +43,12 @@ std::optional<nanoseconds> CpuPresence::find_absence() {
   return {};
 }
 
-bool CpuPresence::goes_on_from(nanoseconds enabled) const {
+bool CpuOfflineDetector::goes_on_from(nanoseconds enabled) const {
   perf::GroupReading reading;
   return event_->read(kernel_, reading) && reading.time_enabled > enabled;
 }
 
-void CpuPresence::open() {
+void CpuOfflineDetector::open() {
   event_.reset();
   Result<perf::CounterGroup, perf::OpenFailure> opened =
       perf::CounterGroup::open_running(kernel_, events::generic_counter("dummy"), {cpu_, -1, {}});

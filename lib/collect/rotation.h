@@ -1,9 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
-#include "collect/target_group.h"
-#include "perf/perf_kernel.h"
+#include "collect/target_groups.h"
 
 namespace pex::collect {
 
@@ -13,19 +13,19 @@ namespace pex::collect {
 /// (kernel/events/core.c, perf_mux_hrtimer_handler). One such group next to one that has
 /// everything, three polls in a row, and from then on only one group of the target is enabled,
 /// another at each poll. From time to time it is left to the kernel again, as workloads change.
-class Turns {
+class Rotation {
  public:
-  bool are_taken() const { return taken_ > 0; }
+  bool is_manual() const { return steps_ > 0; }
 
-  /// After all `groups` of one target on one CPU have been read.
-  void take(perf::PerfKernel& kernel, std::span<TargetGroup> groups);
+  /// After all `groups` have been read at `target`, for which this is.
+  void advance(std::span<TargetGroups> groups, std::size_t target);
 
  private:
-  void next(perf::PerfKernel& kernel, std::span<TargetGroup> groups);
-  void leave_to_kernel(perf::PerfKernel& kernel, std::span<TargetGroup> groups);
+  void next(std::span<TargetGroups> groups, std::size_t target);
+  void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 
-  unsigned taken_ = 0;       ///< since the kernel rotated; 0: it does
-  std::size_t current_ = 0;  ///< index of the group that is enabled, when turns are taken
+  std::uint32_t steps_ = 0;    ///< since the kernel rotated; 0: it does
+  std::uint32_t current_ = 0;  ///< index of the group that is enabled, when it is manual
 };
 
 }  // namespace pex::collect

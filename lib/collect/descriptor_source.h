@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "collect/counted_kernel.h"
+#include "collect/counter_source.h"
+#include "collect/cpu_offline.h"
+#include "perf/counter_group.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::collect {
+
+/// Counts with a file descriptor of perf_event_open(2) for each event, target and CPU.
+class DescriptorSource final : public CounterSource {
+ public:
+  /// `kernel` outlives it.
+  DescriptorSource(perf::PerfKernel& kernel, int cpu);
+
+  std::optional<std::chrono::nanoseconds> detect_cpu_offline() override {
+    return offline_.detect();
+  }
+  void forget_cpu() override { offline_.reset(); }
+
+  Result<Handle, perf::OpenFailure> open(
+      const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
+  void close(Handle group) override;
+
+  Result<State> read(Handle group, perf::GroupReading& reading) override;
+  Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
+  Result<> disable(Handle group) override { return groups_[group]->disable(kernel_); }
+  Result<> enable(Handle group) override { return groups_[group]->enable(kernel_); }
+
+  std::size_t events(Handle group) const override { return groups_[group]->size(); }
+  std::size_t own_events() const override { return offline_.is_open() ? 1 : 0; }
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+  std::uint64_t progress() const override { return kernel_.answers(); }
+
+ private:
+  CountedKernel kernel_;
+  int cpu_;
+  CpuOfflineDetector offline_;
+  std::vector<std::optional<perf::CounterGroup>> groups_;  ///< by Handle
+  std::vector<Handle> free_;                               ///< of groups_
+};
+
+/// One for each event and CPU, and one for each CPU by which CpuOfflineDetector knows it.
+CounterCost descriptor_cost(const CountingPlan& plan, const MachineCpus& cpus);
+
+/// `kernel` outlives them.
+CounterSources descriptor_sources(perf::PerfKernel& kernel);
+
+}  // namespace pex::collect

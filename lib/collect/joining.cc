@@ -1,0 +1,292 @@
+#include "collect/joining.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <string_view>
+
+namespace pex::collect {
+namespace {
+
+GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventModel>& models,
+                      std::size_t rows) {
+  GroupTable table;
+  table.events = plan.estimated();
+  table.rows.resize(rows);
+  table.totals.resize(rows * table.events);
+  table.reference_weights.resize(table.events);
+  for (std::size_t event = 0; event < table.events; ++event) {
+    const bool has_learned = models[event].reference_rate() > 0;
+    if (has_learned) table.reference_weights[event] = models[event].reference_weight();
+  }
+  return table;
+}
+
+/// What a row makes of parts that have not had the PMU. Those of a CPU's row always want it; a
+/// cgroup comes to one CPU after the other.
+enum class Rule { kAllParts, kAnyPart };
+
+/// What is known of one group at one row while its parts are added up.
+struct Knowledge {
+  bool failed = false;
+  bool unreadable = false;
+  bool measured = false;
+  bool counted = false;
+  bool wanted = false;
+  bool never_counted = false;  ///< some part
+  bool lacks_the_pmu = false;
+  bool was_on_pmu = false;
+  unsigned polls_counted = 0;  ///< since the first part was
+  unsigned polls_waited = 0;   ///< by the part that has waited longest for its first turn
+
+  void add(const GroupState& part) {
+    failed = failed || part.has_failed;
+    unreadable = unreadable || part.is_unreadable;
+    measured = measured || part.measured;
+    counted = counted || part.counted;
+    wanted = wanted || part.wanted;
+    lacks_the_pmu = lacks_the_pmu || part.lacks_the_pmu;
+    was_on_pmu = was_on_pmu || part.was_on_pmu;
+    polls_counted = std::max(polls_counted, part.polls_counted);
+    if ((part.measured || part.wanted) && !part.counted) {
+      never_counted = true;
+      polls_waited = std::max(polls_waited, part.polls_wanted);
+    }
+  }
+  GroupRow::Value value(Rule rule) const {
+    if (!failed && !unreadable && !measured && !wanted) return GroupRow::Value::kNotHere;
+    const bool enough = rule == Rule::kAllParts ? has_all_parts() : has_any_part();
+    const bool known = !failed && !unreadable && measured && enough;
+    return known ? GroupRow::Value::kKnown : GroupRow::Value::kNone;
+  }
+
+ private:
+  /// A part that came when others were counted already joins later.
+  bool has_all_parts() const {
+    const bool waits_from_the_start = never_counted && polls_waited >= polls_counted;
+    return !waits_from_the_start && !lacks_the_pmu;
+  }
+  bool has_any_part() const { return (counted || !wanted) && (was_on_pmu || !lacks_the_pmu); }
+};
+
+/// What a late CPU is to count, and does not yet: a sum would lack it.
+constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
+constexpr GroupState kNotHere{};
+
+void add_state(GroupRow& row, Knowledge& known, const GroupState& state) {
+  row.wanted_on += state.is_wanted ? 1 : 0;
+  row.counted_on += state.is_wanted && state.is_open && !state.is_unreadable ? 1 : 0;
+  known.add(state);
+}
+
+void add_totals(GroupTable& table, std::size_t row, const GroupTotals& totals, std::size_t target) {
+  table.rows[row].times.add(totals.times(target));
+  for (std::size_t event = 0; event < table.events; ++event) {
+    table.total(row, event).add(totals.total(target, event));
+  }
+}
+
+void settle(GroupRow& row, const Knowledge& known, Rule rule) {
+  row.value = known.value(rule);
+  const bool lacks_for_good = known.failed && row.wanted_on == 0;  // gone before all was open
+  row.has_times = (known.measured || known.wanted) && !lacks_for_good;
+}
+
+/// Totals of as many targets and CPUs are joined in about a millisecond.
+constexpr std::size_t kTargetsOfAPiece = 16'384;
+
+}  // namespace
+
+/// The totals of one CPU, by the targets that are published: it may not know all of them yet.
+class Joining::Part {
+ public:
+  Part(const CpuTotals& totals, const CountingPlan& plan, const TargetSet& targets)
+      : totals_(&totals), plan_(&plan), targets_(&targets) {
+    const std::span<const std::uint64_t> known = totals.series();
+    const auto is_same = [](const CgroupTarget& target, std::uint64_t series) {
+      return target.series == series;
+    };
+    if (std::equal(targets.cgroups.begin(), targets.cgroups.end(), known.begin(), known.end(),
+                   is_same)) {
+      return;
+    }
+    for (const CgroupTarget& target : targets.cgroups) {
+      const auto at = std::lower_bound(known.begin(), known.end(), target.series);
+      const bool is_known = at != known.end() && *at == target.series;
+      places_.push_back(is_known ? static_cast<std::size_t>(at - known.begin()) : kUnknown);
+    }
+  }
+
+  int cpu() const { return totals_->cpu(); }
+
+  void add_cpu(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group) const {
+    if (!totals_->is_known()) return add_state(table.rows[row], known, unopened(plan_->cpu, group));
+    const GroupPart& part = totals_->of_cpu(group);
+    add_totals(table, row, part.totals, 0);
+    add_state(table.rows[row], known, part.states[0]);
+  }
+
+  void add_cgroup(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group,
+                  std::size_t target) const {
+    const std::size_t place = places_.empty() ? target : places_[target];
+    if (place == kUnknown) {
+      const bool is_there = targets_->cgroups[target].cgroup != nullptr;
+      return add_state(table.rows[row], known,
+                       is_there ? unopened(plan_->cgroup, group) : kNotHere);
+    }
+    const GroupPart& part = totals_->of_cgroups(group);
+    add_totals(table, row, part.totals, place);
+    add_state(table.rows[row], known, part.states[place]);
+  }
+
+ private:
+  static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+
+  const GroupState& unopened(const ScopePlan& scope, std::size_t group) const {
+    const MachineCpus& cpus = *targets_->cpus;
+    const GroupPlan& plan = scope.groups[group];
+    const bool is_wanted =
+        cpus.is_online(cpu()) && cpus.counts_on(plan.pmu, cpu(), plan.left_out_cpus);
+    return is_wanted ? kUnopened : kNotHere;
+  }
+
+  const CpuTotals* totals_;
+  const CountingPlan* plan_;
+  const TargetSet* targets_;
+  std::vector<std::size_t> places_;  ///< of each target in the totals; empty: the same
+};
+
+namespace {
+
+/// `place` with only the numbers that name a part of this `aggregation`, so that equal ones are one
+/// row.
+host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
+  const std::span<const std::string_view> labels = labels_of(aggregation);
+  host::CpuPlace named;
+  for (const auto& [label, number] : host::kCpuPlaceParts) {
+    const bool is_named = std::find(labels.begin(), labels.end(), label) != labels.end();
+    if (is_named) named.*number = place.*number;
+  }
+  return named;
+}
+
+/// Rows are in the order of these.
+using PlaceNumbers = std::array<int, std::size(host::kCpuPlaceParts)>;
+
+PlaceNumbers numbers_of(const host::CpuPlace& place) {
+  PlaceNumbers numbers{};
+  std::transform(std::begin(host::kCpuPlaceParts), std::end(host::kCpuPlaceParts), numbers.begin(),
+                 [&](const host::CpuPlacePart& part) { return place.*part.number; });
+  return numbers;
+}
+
+HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
+                   std::span<const CpuTotals* const> parts) {
+  std::map<PlaceNumbers, HostRow> rows;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const int cpu = parts[part]->cpu();
+    const auto known = cpus.places.find(cpu);
+    const host::CpuPlace place = reduced(
+        known == cpus.places.end() ? host::CpuPlace{.cpu = cpu} : known->second, aggregation);
+    HostRow& row = rows[numbers_of(place)];
+    row.place = place;
+    row.parts.push_back(part);
+  }
+  HostRows sorted;
+  for (auto& [key, row] : rows) sorted.push_back(std::move(row));
+  return sorted;
+}
+
+std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups,
+                                   std::span<const CpuTotals* const> parts) {
+  std::vector<CgroupRow> rows;
+  for (std::size_t target = 0; target < cgroups; ++target) {
+    if (!plan.cgroup_per_cpu) {
+      rows.push_back({target, {}});
+      continue;
+    }
+    for (const CpuTotals* part : parts) rows.push_back({target, part->cpu()});
+  }
+  return rows;
+}
+
+}  // namespace
+
+Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
+                 const EventModels& models, std::span<const CpuTotals* const> parts) {
+  for (const CpuTotals* totals : parts) parts_.emplace_back(*totals, *plan, *targets);
+  snapshot_.taken = std::chrono::system_clock::now();
+  snapshot_.plan = std::move(plan);
+  snapshot_.targets = std::move(targets);
+  add_cpu_rows(models, parts);
+  add_cgroup_rows(models, parts);
+}
+
+Joining::~Joining() = default;
+
+void Joining::add_cpu_rows(const EventModels& models, std::span<const CpuTotals* const> parts) {
+  const CountingPlan& plan = *snapshot_.plan;
+  for (std::size_t group = 0; group < plan.cpu.groups.size(); ++group) {
+    const Aggregation aggregation = plan.cpu.groups[group].aggregation;
+    HostRows& rows = snapshot_.host_rows[static_cast<std::size_t>(aggregation)];
+    if (rows.empty()) rows = host_rows(aggregation, *snapshot_.targets->cpus, parts);
+    GroupTable& table = snapshot_.cpu.emplace_back(
+        make_table(plan.cpu.groups[group], models.cpu[group], rows.size()));
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      Knowledge known;
+      for (const std::size_t part : rows[row].parts) {
+        parts_[part].add_cpu(table, row, known, group);
+      }
+      settle(table.rows[row], known, Rule::kAllParts);
+    }
+  }
+}
+
+/// Without what is in them.
+void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTotals* const> parts) {
+  const CountingPlan& plan = *snapshot_.plan;
+  const std::size_t cgroups = snapshot_.targets->cgroups.size();
+  snapshot_.cgroup_rows = cgroup_rows(plan, cgroups, parts);
+  for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
+    snapshot_.cgroup.push_back(
+        make_table(plan.cgroup.groups[group], models.cgroup[group], snapshot_.cgroup_rows.size()));
+  }
+  const std::size_t work = cgroups * parts_.size() * plan.cgroup.groups.size();
+  pieces_ = std::min(cgroups, (work + kTargetsOfAPiece - 1) / kTargetsOfAPiece);
+}
+
+/// A range of the targets. The totals of each CPU are gone through in the order in which they lie;
+/// so every sum is made in the order of the CPUs, whoever makes it.
+void Joining::join(std::size_t piece) {
+  const CountingPlan& plan = *snapshot_.plan;
+  const std::size_t cgroups = snapshot_.targets->cgroups.size();
+  const std::size_t first = cgroups * piece / pieces_;
+  const std::size_t end = cgroups * (piece + 1) / pieces_;
+  const std::size_t rows_of_target = plan.cgroup_per_cpu ? parts_.size() : 1;
+  std::vector<Knowledge> known((end - first) * rows_of_target);
+  for (std::size_t group = 0; group < snapshot_.cgroup.size(); ++group) {
+    GroupTable& table = snapshot_.cgroup[group];
+    std::fill(known.begin(), known.end(), Knowledge{});
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const std::size_t row_of_part = plan.cgroup_per_cpu ? part : 0;
+      for (std::size_t target = first; target < end; ++target) {
+        const std::size_t row = target * rows_of_target + row_of_part;
+        parts_[part].add_cgroup(table, row, known[row - first * rows_of_target], group, target);
+      }
+    }
+    for (std::size_t row = 0; row < known.size(); ++row) {
+      settle(table.rows[first * rows_of_target + row], known[row], Rule::kAnyPart);
+    }
+  }
+}
+
+Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
+              const EventModels& models, std::span<const CpuTotals* const> parts) {
+  Joining joining{std::move(plan), std::move(targets), models, parts};
+  for (std::size_t piece = 0; piece < joining.pieces(); ++piece) joining.join(piece);
+  return joining.take();
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,466 @@
+#include "collect/target_groups.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "collect/budget.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr unsigned kMaxWait = 16;  // polls
+
+perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
+  if (cgroup == nullptr) return {cpu, -1, {}};
+  return {cpu, cgroup->directory.get(), cgroup->path};
+}
+
+/// Counters are 64 bits wide and start at 0: an increment above half their range is a fall.
+bool fell(std::uint64_t increment) { return increment >> 63 != 0; }
+
+Error off_pmu(const std::string& group, int cpu) {
+  return Error{0,
+               "pinned group '" + group + "' has no place on the PMU of CPU " + std::to_string(cpu),
+               "pin fewer events, or stop what else holds the counters"};
+}
+
+/// Software events always count. But where a cgroup has hardware groups as well, Linux 6.1 books
+/// some microseconds of each wake-up as enabled and not running for those that are switched first.
+/// One that has never run is another matter: it was never started, and there is no value.
+nanoseconds running_total(const perf::GroupReading& reading, const GroupPlan& plan,
+                          nanoseconds enabled) {
+  const bool always_counts = !plan.shares_pmu && reading.time_running.count() > 0;
+  return always_counts ? enabled : reading.time_running;
+}
+
+/// The kernel's totals as the estimator wants them.
+estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
+                           nanoseconds enabled, const AlwaysOn& always_on) {
+  const auto is_open = [&](std::optional<std::size_t> member) {
+    return member && *member < reading.counts.size();  // optional events may have been refused
+  };
+  estimate::Sample sample;
+  sample.enabled = enabled;
+  sample.running = running_total(reading, plan, enabled);
+  sample.counts = std::span(reading.counts).first(plan.estimated());
+  if (is_open(plan.auxiliary.clock))
+    sample.clock = nanoseconds{reading.counts[*plan.auxiliary.clock]};
+  if (always_on.clock) sample.clock_always = {always_on.clock_counted, *always_on.clock};
+  if (is_open(plan.auxiliary.reference) && always_on.reference) {
+    sample.reference = {reading.counts[*plan.auxiliary.reference], always_on.reference->total,
+                        always_on.reference->enabled};
+  }
+  return sample;
+}
+
+/// One that never shares the PMU needs no history.
+estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
+  return estimate::GroupEstimator{plan.estimated(), plan.slot, plan.shares_pmu};
+}
+
+}  // namespace
+
+TargetGroups::TargetGroups(const GroupPlan& plan, CounterSource& source, int cpu,
+                           std::size_t targets)
+    : plan_(&plan), source_(&source), cpu_(cpu), totals_(plan.estimated(), plan.shares_pmu) {
+  rearrange(std::vector<std::size_t>(targets, kNewPlace));
+}
+
+TargetGroups::~TargetGroups() { rearrange({}); }
+
+void TargetGroups::rearrange(std::span<const std::size_t> places) {
+  std::vector<bool> stays(slots_.size());
+  for (const std::size_t place : places) {
+    if (place != kNewPlace) stays[place] = true;
+  }
+  for (std::size_t target = 0; target < slots_.size(); ++target) {
+    if (!stays[target] && is_open(target)) source_->close(slots_[target].handle);
+  }
+  totals_.rearrange(places);
+  collect::rearrange(slots_, places);
+  if (!standstills_.empty()) collect::rearrange(standstills_, places);
+  if (can_lose_pmu()) {
+    collect::rearrange(shared_, places);
+    collect::rearrange(estimators_, places, 1, blank_estimator(*plan_));
+    return;
+  }
+  collect::rearrange(exact_enabled_, places);
+  collect::rearrange(exact_counts_, places, plan_->estimated());
+  if (!inexact_.empty()) collect::rearrange(inexact_, places);
+}
+
+int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
+                       PollReport& report) {
+  Slot& slot = slots_[target];
+  if (slot.polls_to_wait > 0) return 0;
+  Result<CounterSource::Handle, perf::OpenFailure> opened =
+      source_->open(*plan_, plan_->events, cgroup);
+  const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->optional_events);
+  // What is short now may be there later, so it is better to try all again then.
+  if (!opened && opened.error().event >= needed.size() &&
+      bound_met_by(opened.error().error.code).empty()) {
+    const perf::OpenFailure refused = opened.error();
+    opened = source_->open(*plan_, needed, cgroup);
+    if (opened) report_refusal(refused, cgroup.get(), report);  // else CPU or cgroup may have gone
+  }
+  if (!opened) {
+    const perf::OpenFailure& failure = opened.error();
+    if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
+    if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
+    report_refusal(failure, cgroup.get(), report);
+    const unsigned polls_of_rest = std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxWait);
+    slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
+    if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
+    return failure.error.code;
+  }
+  slot.handle = *opened;
+  slot.open_events = static_cast<std::uint8_t>(source_->events(*opened));
+  slot.cgroup = cgroup;
+  restart(target);
+  ++report.groups_opened;
+  return 0;
+}
+
+/// Its counters begin at 0; history goes on.
+void TargetGroups::restart(std::size_t target) {
+  Slot& slot = slots_[target];
+  slot.was_read = slot.read_failed = slot.has_missed = false;
+  slot.failures = 0;
+  if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
+    estimator->restart();
+  } else {
+    exact_enabled_[target] = {};
+    std::fill_n(exact_counts_.data() + target * plan_->estimated(), plan_->estimated(), 0);
+  }
+  if (can_lose_pmu()) {
+    Shared& shared = shared_[target];
+    const Shared before = std::exchange(shared, {});
+    shared.is_rotated = before.is_rotated;
+    shared.had_the_pmu = before.had_the_pmu;
+  }
+  if (slot.cgroup == nullptr) {
+    standstills_.resize(slots_.size());
+    standstills_[target] = {source_->now(), {}};
+  }
+}
+
+void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
+                                  PollReport& report) const {
+  const std::string& event = plan_->events[failure.event].name;
+  ++report.refusals[{event, failure.error.code}];
+  report.add_failure(event, failure.error,
+                     {plan_->name, event, cgroup == nullptr ? "" : cgroup->path, cpu_});
+}
+
+void TargetGroups::close(std::size_t target, PollReport& report) {
+  Slot& slot = slots_[target];
+  if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
+    totals_.discard_pending(target, estimator->give_up());
+  }
+  slot.was_on_pmu = false;
+  source_->close(std::exchange(slot.handle, kClosed));
+  slot.cgroup.reset();
+  ++report.groups_closed;
+}
+
+void TargetGroups::begin_poll() {
+  for (Slot& slot : slots_) slot.polls_to_wait -= slot.polls_to_wait > 0 ? 1 : 0;
+}
+
+PollReport::Subject TargetGroups::subject(std::size_t target, int cpu) const {
+  const cgroup::Cgroup* const place = cgroup(target);
+  return {plan_->name, {}, place == nullptr ? std::string{} : place->path, cpu};
+}
+
+Result<CounterSource::State> TargetGroups::read(std::size_t target, perf::GroupReading& reading) {
+  Slot& slot = slots_[target];
+  Result<CounterSource::State> state = source_->read(slot.handle, reading);
+  slot.read_failed = !state;
+  slot.was_read = state && *state != CounterSource::State::kOffPmu;
+  if (state && *state == CounterSource::State::kCounting) complete(target, reading);
+  if (!state) {
+    state.error().attempted =
+        "read group '" + plan_->name + "' " + perf::describe(place_on(cpu_, slot.cgroup.get()));
+  }
+  return state;
+}
+
+Result<CounterSource::State> TargetGroups::read_last(std::size_t target,
+                                                     perf::GroupReading& reading) {
+  Slot& slot = slots_[target];
+  Result<CounterSource::State> state = read(target, reading);
+  if (!state || slot.was_read) return state;
+  if (can_lose_pmu()) detect_loss(shared_[target]);
+  state = source_->read_off_pmu(slot.handle, reading);
+  slot.was_read = state && *state == CounterSource::State::kCounting;
+  if (!slot.was_read) return CounterSource::State::kOffPmu;
+  complete(target, reading);
+  return state;
+}
+
+/// A count that is no longer to be had stays as it was. Of the auxiliary events, those before it
+/// are kept.
+void TargetGroups::complete(std::size_t target, perf::GroupReading& reading) const {
+  for (const std::size_t event : reading.unreadable) {
+    if (event < plan_->estimated()) {
+      reading.counts[event] = last_counts(target)[event];
+    } else if (event < reading.counts.size()) {
+      reading.counts.resize(event);
+    }
+  }
+  if (reading.counts.size() < plan_->estimated()) {
+    reading.counts.resize(plan_->estimated());  // opened without what it can do without
+  }
+}
+
+std::span<const std::uint64_t> TargetGroups::last_counts(std::size_t target) const {
+  if (const auto* const estimator = find_estimator(target)) return estimator->last_counts();
+  return std::span(exact_counts_).subspan(target * plan_->estimated(), plan_->estimated());
+}
+
+void TargetGroups::advance_to(std::size_t target, const perf::GroupReading& reading,
+                              const AlwaysOn& always_on, const Learning& learning,
+                              PollReport& report) {
+  if (plan_->mode.pinned) settle_lost(target, reading, always_on);
+  if (find_estimator(target) == nullptr && add_exactly(target, reading)) return;
+  estimate(target, reading, always_on, learning, report);
+}
+
+/// Of a group that never loses the PMU, without an estimator. False, and nothing is added, when
+/// there is more to it: a total fell, or it was not running all the time.
+bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& reading) {
+  const nanoseconds now = reading.time_enabled;
+  if (running_total(reading, *plan_, now) != now) return false;
+  const auto enabled = static_cast<std::uint64_t>(now.count()) -
+                       static_cast<std::uint64_t>(exact_enabled_[target].count());
+  bool any_fell = fell(enabled);
+  const std::size_t events = plan_->estimated();
+  std::uint64_t* const last = exact_counts_.data() + target * events;
+  std::array<std::uint64_t, perf::kMaxGroupMembers> increments;
+  for (std::size_t event = 0; event < events; ++event) {
+    increments[event] = reading.counts[event] - last[event];
+    any_fell = any_fell || fell(increments[event]);
+  }
+  if (any_fell) return false;
+  std::copy_n(reading.counts.begin(), events, last);
+  exact_enabled_[target] = now;
+  totals_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
+  Slot& slot = slots_[target];
+  note_wanted(slot, nanoseconds{enabled}, enabled > 0);
+  slot.was_wanted = enabled > 0;
+  return true;
+}
+
+estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) {
+  if (can_lose_pmu()) return &estimators_[target];
+  return inexact_.empty() ? nullptr : inexact_[target].get();
+}
+
+const estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target) const {
+  return const_cast<TargetGroups*>(this)->find_estimator(target);
+}
+
+/// That of a group that cannot lose the PMU is made when it turns out to be needed, and goes on
+/// from the last reading.
+estimate::GroupEstimator& TargetGroups::estimator(std::size_t target) {
+  if (estimate::GroupEstimator* const made = find_estimator(target)) return *made;
+  inexact_.resize(slots_.size());
+  inexact_[target] = std::make_unique<estimate::GroupEstimator>(blank_estimator(*plan_));
+  const std::size_t events = plan_->estimated();
+  estimate::Sample last;
+  last.enabled = last.running = exact_enabled_[target];
+  last.counts = std::span(exact_counts_).subspan(target * events, events);
+  std::vector<estimate::EventIncrement> known(events);
+  (void)inexact_[target]->advance(last, {}, known, {});  // exact: no model is asked or taught
+  return *inexact_[target];
+}
+
+void TargetGroups::estimate(std::size_t target, const perf::GroupReading& reading,
+                            const AlwaysOn& always_on, const Learning& learning,
+                            PollReport& report) {
+  Slot& slot = slots_[target];
+  Shared* const shared = can_lose_pmu() ? &shared_[target] : nullptr;
+  const nanoseconds enabled =
+      shared == nullptr ? reading.time_enabled : enabled_total(*shared, reading, always_on);
+  estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
+  sample.is_stopped = shared != nullptr && shared->is_stopped;
+  sample.kernel_mistimes = learning.kernel_mistimes;
+  const estimate::GroupIncrement increment =
+      estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
+  totals_.add(target, increment, learning.increments);
+  if (plan_->takes_turns()) detect_starving(*shared, increment);
+  if (!sample.is_stopped) note_wanted(slot, increment.enabled, increment.running.count() > 0);
+  slot.was_wanted = increment.enabled.count() > 0;
+  if (increment.anomaly) report_anomaly(target, report);
+  if (!increment.mistimed) return;
+  learning.kernel_mistimes = true;
+  ++report.of_group(plan_->name).mistimed;
+}
+
+void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const {
+  ++report.of_group(plan_->name).anomalies;
+  report.add_failure(
+      "anomaly " + plan_->name,
+      Error{0, "a total of group '" + plan_->name + "' fell since the last reading",
+            "none: counting goes on from the new total; that interval is unmeasured, "
+            "or, when it was the reference, scaled by time"},
+      subject(target));
+}
+
+void TargetGroups::stand_still(std::size_t target) {
+  note_wanted(slots_[target], nanoseconds{0}, false);
+  slots_[target].was_wanted = false;
+}
+
+/// The kernel still holds what it counted before the place was lost, and returns it once there is
+/// a place again. So the poll in which it was lost is settled only then.
+void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_on,
+                                    PollReport& report) {
+  (void)source_->enable(
+      slots_[target].handle);  // back as soon as there is room; refused: no change
+  if (can_lose_pmu()) {
+    Shared& shared = shared_[target];
+    if (!shared.lost_since) {
+      detect_loss(shared);
+      if (!shared.lost_since) shared.lost_since = always_on.clock;
+    } else if (always_on.clock && shared.always_clock) {
+      account_lost(target, *always_on.clock - *shared.always_clock);
+    }
+    shared.always_clock = always_on.clock;
+  }
+  totals_.add_unmeasured(target, {});
+  ++report.of_group(plan_->name).pinned_errors;
+  if (!plan_->is_published) return;  // a reference: the others do without it for now
+  ++report.now.groups_off_pmu;
+  report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu_), subject(target, cpu_));
+}
+
+void TargetGroups::detect_loss(Shared& shared) {
+  if (shared.lost_since) return;
+  shared.lost_since = shared.always_clock;
+  shared.lost_accounted = {};
+}
+
+void TargetGroups::lost_its_counts(std::size_t target, const AlwaysOn& always_on) {
+  if (!can_lose_pmu()) return;
+  Shared& shared = shared_[target];
+  if (shared.lost_since && always_on.clock) {
+    account_lost(target, *always_on.clock - *shared.lost_since - shared.lost_accounted);
+  }
+  shared.lost_since.reset();
+}
+
+void TargetGroups::account_lost(std::size_t target, nanoseconds lost) {
+  lost = std::max(lost, nanoseconds{0});
+  add_unmeasured(target, lost);
+  shared_[target].lost_accounted += lost;
+}
+
+void TargetGroups::add_unmeasured(std::size_t target, nanoseconds wanted) {
+  note_wanted(slots_[target], wanted, false);
+  totals_.add_unmeasured(target, wanted);
+}
+
+/// Back on the PMU: what has passed since the last reading, and neither the kernel has counted as
+/// enabled nor is accounted for yet.
+void TargetGroups::settle_lost(std::size_t target, const perf::GroupReading& reading,
+                               const AlwaysOn& always_on) {
+  Shared& shared = shared_[target];
+  if (!shared.lost_since) return;
+  if (always_on.clock) {
+    const nanoseconds passed = *always_on.clock - *shared.lost_since;
+    account_lost(target, passed - shared.lost_accounted - (reading.time_enabled - shared.enabled));
+  }
+  shared.lost_since.reset();
+}
+
+/// Of a group that was stopped, the kernel's own clock has stood still.
+nanoseconds TargetGroups::enabled_total(Shared& shared, const perf::GroupReading& reading,
+                                        const AlwaysOn& always_on) {
+  if (shared.is_rotated && always_on.clock && shared.always_clock) {
+    const nanoseconds on_cpu = *always_on.clock - *shared.always_clock;
+    const nanoseconds enabled = reading.time_enabled - shared.enabled;
+    shared.enabled_while_stopped += std::max(on_cpu - enabled, nanoseconds{0});
+  }
+  shared.enabled = reading.time_enabled;
+  shared.always_clock = always_on.clock;
+  return reading.time_enabled + shared.enabled_while_stopped;
+}
+
+/// Of events that never lose the PMU only the time running says that they are alive: where an event
+/// of another PMU activates the context, theirs alone goes on standing still.
+std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
+                                                         const perf::GroupReading& reading,
+                                                         nanoseconds begun, nanoseconds ended) {
+  constexpr nanoseconds kMax = std::chrono::milliseconds{20};  // a coarse clock has such ticks
+  Standstill& seen = standstills_[target];
+  const nanoseconds time = plan_->shares_pmu ? reading.time_enabled : reading.time_running;
+  if (time != seen.went_on_to) seen = {ended, time};
+  const nanoseconds standstill = begun - seen.went_on_until;
+  return standstill > kMax ? std::optional(standstill) : std::nullopt;
+}
+
+void TargetGroups::note_wanted(Slot& slot, nanoseconds wanted, bool had_the_pmu) {
+  slot.wanted_in_poll = saturating_sum(slot.wanted_in_poll, wanted);
+  slot.was_on_pmu = had_the_pmu;
+  slot.without_pmu = had_the_pmu ? nanoseconds{0} : saturating_sum(slot.without_pmu, wanted);
+}
+
+void TargetGroups::end_poll(nanoseconds now) {
+  for (std::size_t target = 0; target < slots_.size(); ++target) {
+    Slot& slot = slots_[target];
+    if (std::exchange(slot.wanted_in_poll, {}).count() > 0) slot.last_wanted = now;
+    if (now - slot.last_wanted > estimate::kMaxImputed) slot.without_pmu = {};
+    slot.polls_wanted += slot.is_wanted || slot.polls_wanted > 0 ? 1 : 0;
+    slot.polls_counted += totals_.counted(target) ? 1 : 0;
+  }
+}
+
+GroupState TargetGroups::state(std::size_t target) const {
+  const Slot& slot = slots_[target];
+  const bool open = is_open(target);
+  return {.is_wanted = slot.is_wanted,
+          .is_open = open,
+          .has_failed = has_failed(target),
+          .is_unreadable = open && slot.read_failed,
+          .measured = totals_.measured(target),
+          .counted = totals_.counted(target),
+          .wanted = totals_.wanted(target),
+          .was_on_pmu = slot.was_on_pmu,
+          .lacks_the_pmu = slot.without_pmu > estimate::kMaxImputed,
+          .polls_wanted = slot.polls_wanted,
+          .polls_counted = slot.polls_counted};
+}
+
+void TargetGroups::detect_starving(Shared& shared, const estimate::GroupIncrement& increment) {
+  if (increment.enabled.count() == 0) return;
+  const double share = static_cast<double>(increment.running.count()) /
+                       static_cast<double>(increment.enabled.count());
+  constexpr double kNextToNothing = 0.01;
+  constexpr double kNearlyAll = 0.9;
+  shared.starved_polls = share < kNextToNothing ? shared.starved_polls + 1 : 0;
+  shared.had_the_pmu = share > kNearlyAll;
+}
+
+void TargetGroups::stop(std::size_t target) {
+  bool& is_stopped = shared_[target].is_stopped;
+  if (!is_stopped) is_stopped = static_cast<bool>(source_->disable(slots_[target].handle));
+}
+
+void TargetGroups::start(std::size_t target) {
+  if (!can_lose_pmu()) return;  // never stopped
+  bool& is_stopped = shared_[target].is_stopped;
+  if (is_stopped) is_stopped = !source_->enable(slots_[target].handle);
+}
+
+void TargetGroups::set_rotated(std::size_t target, bool rotated) {
+  if (!can_lose_pmu()) return;  // always counts
+  shared_[target].is_rotated = rotated;
+  shared_[target].starved_polls = 0;
+}
+
+}  // namespace pex::collect

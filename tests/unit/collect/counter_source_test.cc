@@ -1,0 +1,185 @@
+#include "collect/counter_source.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "collect/budget.h"
+#include "collect/collector.h"
+#include "collect/joining.h"
+#include "collect/poll_cycle.h"
+#include "support/events.h"
+#include "support/scripted_source.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+std::shared_ptr<const CountingPlan> software_plan() {
+  auto plan = std::make_shared<CountingPlan>();
+  plan->cgroup = test::scope_plan({{"software", {"context-switches", "page-faults"}}});
+  return plan;
+}
+
+std::shared_ptr<const TargetSet> targets(int cpus, std::size_t cgroups) {
+  auto machine = std::make_shared<MachineCpus>();
+  for (int cpu = 0; cpu < cpus; ++cpu) machine->online.push_back(cpu);
+  auto set = std::make_shared<TargetSet>();
+  set->cpus = std::move(machine);
+  for (std::uint64_t number = 1; number <= cgroups; ++number) {
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = "/" + std::to_string(number);
+    set->cgroups.push_back({number, cgroup->path, cgroup});
+  }
+  return set;
+}
+
+/// All CPUs over scripted sources, polled one after the other.
+class Machine {
+ public:
+  Machine(int cpus, std::size_t cgroups, std::set<std::string> resting = {})
+      : targets_(targets(cpus, cgroups)) {
+    const auto all_resting = std::make_shared<const std::set<std::string>>(std::move(resting));
+    totals_.reserve(static_cast<std::size_t>(cpus));
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+      cycles_.push_back(std::make_unique<PollCycle>(
+          std::make_unique<test::ScriptedSource>(all_resting), plan_, cpu));
+      parts_.push_back(&totals_.emplace_back(*plan_, cpu));
+    }
+  }
+
+  void poll() {
+    for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
+      (void)cycles_[cpu]->run(targets_, models_);
+      totals_[cpu].copy(*cycles_[cpu], *targets_);
+    }
+  }
+  PollCycle& cycle(std::size_t cpu) { return *cycles_[cpu]; }
+  Snapshot join() const { return collect::join(plan_, targets_, models_, parts_); }
+  Joining joining() const { return {plan_, targets_, models_, parts_}; }
+
+ private:
+  std::shared_ptr<const CountingPlan> plan_ = software_plan();
+  EventModels models_{*plan_};
+  std::shared_ptr<const TargetSet> targets_;
+  std::vector<std::unique_ptr<PollCycle>> cycles_;
+  std::vector<CpuTotals> totals_;
+  std::vector<const CpuTotals*> parts_;
+};
+
+TEST(CounterSourceTest, AnySourceIsCountedAsDescriptorsAre) {
+  Machine machine{2, 1};
+
+  machine.poll();
+  machine.poll();
+
+  const Snapshot snapshot = machine.join();
+  EXPECT_EQ(snapshot.cgroup[0].total(0, 0).value, 2U * 2);
+  EXPECT_EQ(snapshot.cgroup[0].total(0, 1).value, 2U * 4);
+  EXPECT_EQ(snapshot.cgroup[0].rows[0].times.running, std::chrono::milliseconds{4});
+}
+
+TEST(CounterSourceTest, WhatHasNotChangedIsPassedOver) {
+  Machine machine{1, 2, {"/2"}};
+
+  machine.poll();
+  machine.poll();
+
+  const Snapshot snapshot = machine.join();
+  EXPECT_EQ(snapshot.cgroup[0].total(0, 0).value, 2U);
+  EXPECT_EQ(snapshot.cgroup[0].total(1, 0).value, 0U);  // a zero that is known
+  EXPECT_EQ(snapshot.cgroup[0].rows[1].value, GroupRow::Value::kKnown);
+}
+
+TEST(CounterSourceTest, ItsProgressIsThatOfTheCycle) {
+  Machine machine{1, 3};
+  machine.poll();
+  const std::uint64_t before = machine.cycle(0).progress();
+
+  machine.poll();
+
+  EXPECT_EQ(machine.cycle(0).progress(), before + 3);
+}
+
+TEST(CounterSourceTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
+  const auto plan = software_plan();
+  const std::shared_ptr<const TargetSet> set = targets(4, 0);
+  const Budget budget{.max_open_events = 1000, .max_open_files = 100'000};
+
+  const Need by_descriptors = need_of(*plan, *set->cpus);
+  const Need by_rings = need_of(*plan, *set->cpus, {.cpus = 12});
+
+  EXPECT_EQ(by_descriptors.cgroup_events, 2U * 4);
+  EXPECT_EQ(cgroup_capacity(budget, by_descriptors).cgroups, (1000U - 4) / 8);
+  EXPECT_EQ(by_rings.cpu_events, 12U);
+  EXPECT_EQ(cgroup_capacity(budget, by_rings).bound, "max");
+}
+
+void expect_equal(const GroupTable& one, const GroupTable& other) {
+  ASSERT_EQ(one.rows.size(), other.rows.size());
+  for (std::size_t row = 0; row < one.rows.size(); ++row) {
+    EXPECT_EQ(one.rows[row].value, other.rows[row].value);
+    EXPECT_EQ(one.rows[row].times.enabled, other.rows[row].times.enabled);
+    EXPECT_EQ(one.rows[row].counted_on, other.rows[row].counted_on);
+    for (std::size_t event = 0; event < one.events; ++event) {
+      EXPECT_EQ(one.total(row, event).value, other.total(row, event).value);
+    }
+  }
+}
+
+TEST(JoiningTest, PiecesJoinedAtTheSameTimeAreTheWhole) {
+  Machine machine{128, 300};
+  machine.poll();
+
+  Joining joining = machine.joining();
+  ASSERT_GT(joining.pieces(), 1U);
+  std::vector<std::thread> threads;
+  for (std::size_t piece = 0; piece < joining.pieces(); ++piece) {
+    threads.emplace_back([&joining, piece] { joining.join(piece); });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  expect_equal(joining.take().cgroup[0], machine.join().cgroup[0]);
+}
+
+/// So many CPUs and cgroups that the workers join together.
+TEST(CollectorOfManyCpusTest, JoinsAllOfThem) {
+  constexpr std::size_t kCgroups = 150;
+  test::TempTree tree;
+  tree.write("sys/devices/system/cpu/online", "0-127");
+  for (std::size_t i = 0; i < kCgroups; ++i) {
+    tree.write("cgroup/" + std::to_string(i) + "/cgroup.procs", "");
+  }
+  cgroup::Selection all;
+  all.include.push_back(*cgroup::Pattern::parse("/*"));
+  TargetTracker tracker{{tree.path("sys"), {}, {}},
+                        software_plan(),
+                        {cgroup::Discovery({tree.path("cgroup")}, std::move(all))},
+                        {.max_open_events = 1'000'000, .max_open_files = 10'000'000}};
+  const CounterSources sources{[](int) { return std::make_unique<test::ScriptedSource>(); },
+                               descriptor_cost};
+  const auto counting =
+      *Collector::create(sources, std::move(tracker),
+                         {.late = std::chrono::minutes{10}, .end = std::chrono::minutes{10}});
+
+  std::shared_ptr<const Snapshot> last;
+  for (int poll = 0; poll < 3; ++poll) {
+    std::promise<std::shared_ptr<const Snapshot>> published;
+    counting->poll([&](const PollReport&, std::shared_ptr<const Snapshot> snapshot) {
+      published.set_value(std::move(snapshot));
+    });
+    last = published.get_future().get();
+  }
+
+  ASSERT_EQ(last->cgroup[0].rows.size(), kCgroups);
+  for (std::size_t row = 0; row < kCgroups; ++row) {
+    EXPECT_EQ(last->cgroup[0].total(row, 1).value, 128U * 3 * 2);
+  }
+}
+
+}  // namespace
+}  // namespace pex::collect
