@@ -9,10 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/alarm.h"
 #include "base/gate.h"
 #include "base/text.h"
 #include "collect/cpu_totals.h"
 #include "collect/joining.h"
+#include "collect/poll_cycle.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
 
@@ -29,93 +31,145 @@ void leave_signals_to_the_loop() {
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-/// How many workers a round still waits for. One that comes in when its round
-/// is over counts for nothing.
+/// The baton while it is on the table: how many workers a round still waits for. The last one in
+/// takes it, or who closes the round before; one that comes in later counts for nothing.
 class Awaited {
  public:
-  void begin(std::uint32_t round, std::size_t workers) { state_ = of(round) | workers; }
-  bool are_in() const { return (state_ & kWorkers) == 0; }
+  /// Nobody takes it before handed_out().
+  void begin(std::uint32_t round, std::size_t workers) {
+    state_ = of(round) | kHandingOut | workers;
+  }
+  /// True when all are in already: the baton stays with the caller.
+  bool handed_out() { return (state_.fetch_and(~kHandingOut) & kWorkers) == 0; }
 
-  /// True for the last one.
+  /// Of a worker. True when it has the baton now.
   bool come_in(std::uint32_t round) {
     std::uint64_t now = state_;
     do {
-      if ((now & ~kWorkers) != of(round)) return false;
+      if ((now & kRound) != of(round) || (now & kWorkers) == 0) return false;
     } while (!state_.compare_exchange_weak(now, now - 1));
-    return (now & kWorkers) == 1;
+    return (now & ~kRound) == 1;
+  }
+  bool is_on_table() const { return is_on_table(state_); }
+  /// Without those that are not in. True when the caller has the baton now.
+  bool close() {
+    std::uint64_t now = state_;
+    do {
+      if (!is_on_table(now)) return false;
+    } while (!state_.compare_exchange_weak(now, now & kRound));
+    return true;
   }
 
  private:
-  static constexpr std::uint64_t kWorkers = 0xffff'ffff;
+  static constexpr std::uint64_t kWorkers = 0x7fff'ffff;
+  static constexpr std::uint64_t kHandingOut = 0x8000'0000;
+  static constexpr std::uint64_t kRound = 0xffff'ffff'0000'0000;
   static std::uint64_t of(std::uint32_t round) { return std::uint64_t{round} << 32; }
+  static bool is_on_table(std::uint64_t state) {
+    return (state & kHandingOut) == 0 && (state & kWorkers) > 0;
+  }
 
   std::atomic<std::uint64_t> state_ = 0;
 };
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   const std::string which = (cpus.size() > 1 ? "CPUs " : "CPU ") + host::format_cpu_list(cpus);
-  return Error{0,
-               "count on " + which + ": no progress for " + format_duration(after) +
-                   ", so polls are published with the totals that were last read there",
-               "find what keeps other tasks off the CPU (a real-time task, a hang), or "
-               "leave it out "
-               "with cpus.exclude"};
+  return Error{
+      0,
+      "count on " + which + ": no progress for " + format_duration(after) +
+          ", so polls are published with the totals that were last read there",
+      "find what keeps other tasks off the CPU (a real-time task, a hang), or leave it out "
+      "with cpus.exclude"};
 }
 
 }  // namespace
 
-/// Held by every worker as well, as one that was left behind may come back when
-/// the collector is gone.
+/// Held by every worker as well, as one that was left behind may come back when the collector is
+/// gone.
 struct Collector::Desk {
-  Gate news;
+  std::unique_ptr<Alarm> alarm;  ///< wakes the watching thread
   Awaited awaited;
+  std::atomic<bool> stopping = false;
+  Gate ended;  ///< opened by each worker that has ended
+};
+
+/// A snapshot in the making, for any number of threads.
+struct Collector::Join {
+  Join(const std::shared_ptr<const CountingPlan>& plan,
+       const std::shared_ptr<const TargetSet>& targets, const EventModels& models,
+       std::span<const CpuTotals* const> parts)
+      : joining(plan, targets, models, parts) {}
+
+  /// Joins piece after piece, until there is none that nobody has begun. True for who has ended the
+  /// last of all.
+  bool work() {
+    const std::size_t pieces = joining.pieces();
+    for (std::size_t piece = next++; piece < pieces; piece = next++) {
+      joining.join(piece);
+      if (++done == pieces) return true;
+    }
+    return false;
+  }
+
+  Joining joining;
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> done = 0;
 };
 
 struct Collector::Worker {
-  /// What it is to do; of the leading thread while the worker is not at work.
+  /// What it is to do; of who has the baton while the worker is not at work.
   struct Order {
-    std::shared_ptr<const collect::TargetSet> targets;
-    std::shared_ptr<const collect::EventModels> models;
-    std::uint32_t round = 0;
+    std::shared_ptr<const TargetSet> targets;
+    std::shared_ptr<const EventModels> models;
     bool is_reconciliation = false;
     bool stays_off = false;  ///< its CPU, where it was late
   };
 
-  Worker(const CounterSources& sources, const std::shared_ptr<const collect::CountingPlan>& plan,
-         int number, std::shared_ptr<Desk> where, const Worker* next)
+  Worker(Collector& owner, int number, const Worker* next)
       : cpu(number),
         older(next),
-        desk(std::move(where)),
-        cycle(std::in_place, sources.create(number), plan, number),
-        left(*plan, number),
-        taken(*plan, number) {}
+        collector(owner),
+        desk(owner.desk_),
+        cycle(std::in_place, owner.sources_.create(number), owner.plan_, number),
+        left(*owner.plan_, number),
+        taken(*owner.plan_, number) {}
 
   void serve();
   void do_part();
+  void help_to_join();
+  void move_off_cpu() const;
 
   const int cpu;
   const Worker* const older;  ///< in the list that begins with newest_
+  Collector& collector;       ///< only with the baton: else it may be gone
   const std::shared_ptr<Desk> desk;
   Gate wake;
   std::thread thread;
-  bool has_thread = false;  ///< set before its first part, and then the same for good
+  bool has_thread = false;          ///< set before its first part, and then the same for good
+  std::atomic<bool> leads = false;  ///< has been given the baton, to lead()
+  std::atomic<bool> is_joining = false;
   std::atomic<bool> is_at_work = false;
   std::atomic<bool> must_end = false;
   std::atomic<bool> has_ended = false;
+  std::atomic<std::uint32_t> round = 0;                  ///< of its last part
+  std::atomic<bool> is_online = false;                   ///< its CPU, when that was handed out
+  mutable std::atomic<std::uint64_t> seen_progress = 0;  ///< when it was last checked
+  mutable std::atomic<bool> was_moved_off = false;
 
-  // Its own while it is at work, else the leading thread's.
+  // Its own while it is at work, else of who has the baton.
   Order order;
-  std::optional<collect::PollCycle> cycle;  ///< gone once it has ended
-  PollCycle::Outcome outcome;               ///< of its last part
-  collect::CpuTotals left;                  ///< after its last poll
+  std::optional<PollCycle> cycle;  ///< gone once it has ended
+  PollCycle::Outcome outcome;      ///< of its last part
+  CpuTotals left;                  ///< after its last poll
   bool has_news = false;
   bool is_pinned = false;
 
-  // The leading thread's.
-  collect::CpuTotals taken;          ///< of the last part that has come in
-  collect::PollReport::State state;  ///< likewise
-  bool is_late = false;              ///< was at work when it was last asked for what it has done
-  std::uint64_t seen_progress = 0;   ///< when it was last looked at
+  std::shared_ptr<Join> join;  ///< its own while it is joining
+
+  // Of who has the baton.
+  CpuTotals taken;          ///< of the last part that has come in
+  PollReport::State state;  ///< likewise
+  bool is_late = false;     ///< was at work when it was last asked for what it has done
   std::optional<Clock::time_point> stays_off_until;
 };
 
@@ -123,6 +177,8 @@ void Collector::Worker::serve() {
   leave_signals_to_the_loop();
   for (;;) {
     wake.pass();
+    if (leads.exchange(false)) collector.lead();
+    if (is_joining.load(std::memory_order_acquire)) help_to_join();
     if (is_at_work.load(std::memory_order_acquire)) {
       do_part();
     } else if (must_end) {
@@ -132,12 +188,12 @@ void Collector::Worker::serve() {
   order = {};
   cycle.reset();  // its counters are closed on their own CPU
   has_ended = true;
-  desk->news.open();
+  desk->ended.open();
 }
 
 void Collector::Worker::do_part() {
-  const bool is_online = order.targets->cpus->is_online(cpu);
-  if (!is_online || order.stays_off || cycle->cpu_was_offline()) is_pinned = false;
+  const bool was_moved = was_moved_off.exchange(false) || order.stays_off;
+  if (!is_online || was_moved || cycle->cpu_was_offline()) is_pinned = false;
   if (is_online && !order.stays_off && !is_pinned && has_thread) {
     is_pinned = host::bind_thread_to(cpu);
   }
@@ -145,44 +201,64 @@ void Collector::Worker::do_part() {
                                     : cycle->run(order.targets, *order.models);
   if (!order.is_reconciliation) left.copy(*cycle, *order.targets);
   has_news = true;
-  const std::uint32_t round = order.round;
+  const std::uint32_t of_round = round;
   is_at_work.store(false, std::memory_order_release);
-  if (desk->awaited.come_in(round)) desk->news.open();
+  if (!desk->awaited.come_in(of_round)) return;
+  collector.holder_ = this;
+  collector.finish();
+}
+
+void Collector::Worker::help_to_join() {
+  const std::shared_ptr<Join> mine = std::move(join);
+  const bool is_last = mine->work();
+  is_joining.store(false, std::memory_order_release);
+  if (is_last) collector.publish(mine->joining.take());
+}
+
+/// Kept off by a real-time task, it goes on elsewhere.
+void Collector::Worker::move_off_cpu() const {
+  was_moved_off = true;
+  host::move_thread_off(const_cast<std::thread&>(thread).native_handle(), cpu);
 }
 
 Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, TargetTracker tracker,
                                                      Patience patience) {
+  Result<std::unique_ptr<Alarm>> alarm = Alarm::create();
+  if (!alarm) return alarm.error();
+  auto desk = std::make_shared<Desk>();
+  desk->alarm = std::move(*alarm);
   std::unique_ptr<Collector> collector{
-      new Collector(std::move(sources), std::move(tracker), patience)};
+      new Collector(std::move(sources), std::move(tracker), patience, std::move(desk))};
   try {
-    collector->leading_ = std::thread([of = collector.get()] { of->serve(); });
+    collector->watching_ = std::thread([of = collector.get()] { of->watch(); });
   } catch (const std::system_error& refused) {
     return Error{
         refused.code().value(), "start the thread that leads the polls",
         "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
   }
-  ::pthread_setname_np(collector->leading_.native_handle(), "polls");
+  ::pthread_setname_np(collector->watching_.native_handle(), "polls");
   return collector;
 }
 
-Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience)
+Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience,
+                     std::shared_ptr<Desk> desk)
     : sources_(std::move(sources)),
       patience_(patience),
       late_after_(patience.late),
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
-      models_(std::make_shared<const collect::EventModels>(*plan_)),
-      desk_(std::make_shared<Desk>()),
+      models_(std::make_shared<const EventModels>(*plan_)),
+      desk_(std::move(desk)),
       descriptor_(tracker_.descriptor()) {}
 
 Collector::~Collector() {
-  if (leading_.joinable()) (void)end();
+  if (watching_.joinable()) (void)end();
 }
 
 std::vector<int> Collector::end() {
-  stopping_ = true;
-  desk_->news.open();
-  leading_.join();
+  desk_->stopping = true;
+  desk_->alarm->ring();
+  watching_.join();
   for (const auto& worker : workers_) {
     worker->must_end = true;
     worker->wake.open();
@@ -190,9 +266,7 @@ std::vector<int> Collector::end() {
   const auto now = Clock::now();
   if (!await_workers(now + patience_.late)) {
     for (const auto& worker : workers_) {
-      if (worker->thread.joinable() && !worker->has_ended) {
-        host::move_thread_off(worker->thread.native_handle(), worker->cpu);
-      }
+      if (worker->thread.joinable() && !worker->has_ended) worker->move_off_cpu();
     }
     (void)await_workers(now + patience_.end);
   }
@@ -217,13 +291,12 @@ bool Collector::await_workers(Clock::time_point deadline) const {
     });
   };
   while (!have_ended()) {
-    if (!desk_->news.pass_until(deadline)) return false;
+    if (!desk_->ended.pass_until(deadline)) return false;
   }
   return true;
 }
 
-/// Only the loop's thread leaves the idle state, and only the leading thread
-/// comes back to it.
+/// Only the loop's thread leaves the idle state, and only who has the baton comes back to it.
 bool Collector::poll(Done done) {
   State now = state_;
   if (now != State::kIdle && now != State::kReconciling) return false;
@@ -233,7 +306,7 @@ bool Collector::poll(Done done) {
     return true;
   }
   state_ = State::kPolling;
-  desk_->news.open();
+  start();
   return true;
 }
 
@@ -241,7 +314,7 @@ bool Collector::reconcile(std::function<void()> reconciled) {
   if (state_ != State::kIdle) return false;
   reconciled_ = std::move(reconciled);
   state_ = State::kReconciling;
-  desk_->news.open();
+  start();
   return true;
 }
 
@@ -254,13 +327,102 @@ std::uint64_t Collector::steps() const {
   return steps;
 }
 
+void Collector::watch() {
+  leave_signals_to_the_loop();
+  while (!desk_->stopping || state_ != State::kIdle) {
+    const Alarm::Cause cause = desk_->alarm->wait();
+    if (leads_.exchange(false)) {
+      lead();
+    } else if (cause == Alarm::Cause::kExpired && state_ != State::kIdle) {
+      check_progress();
+    }
+  }
+}
+
+/// Workers that make progress are waited for however long they take, as they may have thousands of
+/// counters to open. Without a single CPU there is nothing new to publish. Who is kept off its CPU
+/// with the baton, or while it joins, goes on elsewhere.
+void Collector::check_progress() {
+  desk_->alarm->expire_after(late_after_);
+  if (desk_->awaited.is_on_table()) {
+    const bool is_enough = anyone_is_in() || desk_->stopping;
+    if (!anyone_progresses() && is_enough && desk_->awaited.close()) finish();
+    return;
+  }
+  if (const Worker* holder = holder_) holder->move_off_cpu();
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
+    if (worker->is_joining) worker->move_off_cpu();
+  }
+}
+
+bool Collector::anyone_progresses() {
+  bool anyone = false;
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
+    if (!worker->is_at_work || worker->round != round_) continue;
+    const std::uint64_t progress = worker->cycle->progress();
+    anyone = worker->seen_progress.exchange(progress) != progress || anyone;
+  }
+  return anyone;
+}
+
+/// Of the CPUs that are online: the others have little to do.
+bool Collector::anyone_is_in() const {
+  if (nobody_is_online_) return true;
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
+    if (worker->is_online && !worker->is_at_work) return true;
+  }
+  return false;
+}
+
+/// Gives the baton away.
+void Collector::start() {
+  desk_->alarm->expire_after(late_after_);
+  if (Worker* const first = find_first_worker()) {
+    holder_ = first;
+    first->leads = true;
+    first->wake.open();
+  } else {
+    holder_ = nullptr;
+    leads_ = true;
+    desk_->alarm->ring();
+  }
+}
+
+Collector::Worker* Collector::find_first_worker() const {
+  for (const auto& worker : workers_) {
+    if (worker->has_thread && !worker->is_at_work) return worker.get();
+  }
+  return nullptr;
+}
+
+void Collector::lead() {
+  started_ = Clock::now();
+  report_.now = {};
+  take_results();  // what was late
+  tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
+  const auto before = std::exchange(targets_, tracker_.update(started_, report_));
+  descriptor_ = tracker_.descriptor();
+  if (is_reconciliation() && targets_ == before && all_are_reconciled()) {
+    return finish_reconciliation();
+  }
+  start_missing_threads();
+  hand_out();
+}
+
+/// As far as it is known: nothing is asked of a worker that is late.
+bool Collector::all_are_reconciled() const {
+  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
+    return worker->is_at_work ||
+           (worker->order.targets == targets_ && worker->cycle->is_reconciled());
+  });
+}
+
 Collector::Worker& Collector::worker_for(int cpu) {
   const auto place =
       std::lower_bound(workers_.begin(), workers_.end(), cpu,
                        [](const auto& worker, int number) { return worker->cpu < number; });
   if (place != workers_.end() && (*place)->cpu == cpu) return **place;
-  Worker& worker = **workers_.insert(
-      place, std::make_shared<Worker>(sources_, plan_, cpu, desk_, newest_.load()));
+  Worker& worker = **workers_.insert(place, std::make_shared<Worker>(*this, cpu, newest_.load()));
   newest_ = &worker;
   return worker;
 }
@@ -280,44 +442,7 @@ Result<> Collector::start_thread(Worker& worker) {
   return {};
 }
 
-void Collector::serve() {
-  leave_signals_to_the_loop();
-  while (!stopping_ || state_ != State::kIdle) {
-    if (state_ == State::kIdle) {
-      desk_->news.pass();
-    } else {
-      lead();
-    }
-  }
-}
-
-void Collector::lead() {
-  started_ = Clock::now();
-  report_.now = {};
-  take_results();  // what was late
-  tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
-  const auto before = std::exchange(targets_, tracker_.update(started_, report_));
-  descriptor_ = tracker_.descriptor();
-  if (is_reconciliation() && targets_ == before && all_are_reconciled())
-    return finish_reconciliation();
-  hand_out();
-  await_parts();
-  take_results();
-  report_late_cpus();
-  report_.cgroups_missed += std::exchange(feedback_.unopened, {}).size();
-  is_reconciliation() ? finish_reconciliation() : finish_poll();
-}
-
-/// As far as it is known: nothing is asked of a worker that is late.
-bool Collector::all_are_reconciled() const {
-  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-    return worker->is_at_work ||
-           (worker->order.targets == targets_ && worker->cycle->is_reconciled());
-  });
-}
-
-/// To all but those that were late: what one has brought since is taken first.
-void Collector::hand_out() {
+void Collector::start_missing_threads() {
   for (const int cpu : targets_->cpus->online) {
     Worker& worker = worker_for(cpu);
     if (worker.thread.joinable()) continue;
@@ -325,69 +450,43 @@ void Collector::hand_out() {
       report_.add_failure("start a worker thread", started.error());
     }
   }
+}
+
+/// To all but those that were late: what one has brought since is taken first. The baton is on the
+/// table then, unless all are in again. While only CPUs that were late are online, nobody but the
+/// watching thread takes it up.
+void Collector::hand_out() {
   std::vector<Worker*> free;
+  nobody_is_online_ = targets_->cpus->online.empty();
+  bool any_online = nobody_is_online_;
   for (const auto& worker : workers_) {
-    if (!worker->is_late) free.push_back(worker.get());
+    worker->is_online = targets_->cpus->is_online(worker->cpu);
+    if (worker->is_late) continue;
+    free.push_back(worker.get());
+    any_online = any_online || worker->is_online;
   }
-  desk_->awaited.begin(++round_, free.size());
+  desk_->awaited.begin(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
     const bool may_return = worker->stays_off_until && started_ >= *worker->stays_off_until;
     if (may_return) worker->stays_off_until = {};
-    worker->order = {targets_, models_, round_, is_reconciliation(),
-                     worker->stays_off_until.has_value()};
+    worker->order = {targets_, models_, is_reconciliation(), worker->stays_off_until.has_value()};
+    worker->round.store(round_);
     worker->seen_progress = worker->cycle->progress();
     worker->is_at_work.store(true, std::memory_order_release);
-    if (worker->thread.joinable()) worker->wake.open();
+    if (worker->has_thread) worker->wake.open();
   }
   for (Worker* worker : free) {
-    if (!worker->thread.joinable()) worker->do_part();
+    if (!worker->has_thread) worker->do_part();
   }
+  desk_->alarm->expire_after(late_after_);
+  if (desk_->awaited.handed_out()) finish();
 }
 
-/// Until all are in. Workers that make progress are waited for however long
-/// they take, as they may have thousands of counters to open. Without a single
-/// CPU there is nothing new to publish.
-void Collector::await_parts() {
-  Clock::time_point patient_until = Clock::now() + late_after_.load();
-  while (!desk_->awaited.are_in() || !anyone_is_in()) {
-    if (desk_->news.pass_until(patient_until)) continue;
-    if (!anyone_progresses() && (anyone_is_in() || stopping_)) return;
-    patient_until = Clock::now() + late_after_.load();
-  }
-}
-
-bool Collector::anyone_progresses() {
-  bool anyone = false;
-  for (const auto& worker : workers_) {
-    if (!worker->is_at_work || worker->order.round != round_) continue;
-    const std::uint64_t progress = worker->cycle->progress();
-    anyone = anyone || progress != worker->seen_progress;
-    worker->seen_progress = progress;
-  }
-  return anyone;
-}
-
-/// Of the CPUs that are online: the others have little to do.
-bool Collector::anyone_is_in() const {
-  const std::vector<int>& online = targets_->cpus->online;
-  return online.empty() ||
-         std::any_of(workers_.begin(), workers_.end(), [this](const auto& worker) {
-           return !worker->is_at_work && targets_->cpus->is_online(worker->cpu);
-         });
-}
-
-void Collector::report_late_cpus() {
-  for (const auto& worker : workers_) {
-    if (!worker->is_late) continue;
-    worker->stays_off_until = started_ + kStaysOff;
-    host::move_thread_off(worker->thread.native_handle(), worker->cpu);
-    if (!is_reconciliation() && targets_->cpus->is_online(worker->cpu)) {
-      report_.now.late_cpus.push_back(worker->cpu);
-    }
-  }
-  if (!report_.now.late_cpus.empty()) {
-    report_.add_failure("late CPUs", late(report_.now.late_cpus, late_after_));
-  }
+void Collector::finish() {
+  take_results();
+  report_late_cpus();
+  report_.cgroups_missed += std::exchange(feedback_.unopened, {}).size();
+  is_reconciliation() ? finish_reconciliation() : join_parts();
 }
 
 /// What workers have brought since they were last asked.
@@ -406,37 +505,80 @@ void Collector::take_results() {
     updates.push_back(&worker->cycle->model_updates());
   }
   if (updates.empty()) return;
-  auto models = std::make_shared<collect::EventModels>(*models_);
+  auto models = std::make_shared<EventModels>(*models_);
   models->learn(updates);
   models_ = std::move(models);
+}
+
+void Collector::report_late_cpus() {
+  for (const auto& worker : workers_) {
+    if (!worker->is_late) continue;
+    worker->stays_off_until = started_ + kStaysOff;
+    worker->move_off_cpu();
+    if (!is_reconciliation() && targets_->cpus->is_online(worker->cpu)) {
+      report_.now.late_cpus.push_back(worker->cpu);
+    }
+  }
+  if (!report_.now.late_cpus.empty()) {
+    report_.add_failure("late CPUs", late(report_.now.late_cpus, late_after_));
+  }
 }
 
 /// A poll that was asked for meanwhile begins at once.
 void Collector::finish_reconciliation() {
   const std::function<void()> reconciled = std::move(reconciled_);
+  const std::shared_ptr<Desk> desk = desk_;
   ++ended_;
+  desk->alarm->cancel();
   State now = State::kReconciling;
-  if (!state_.compare_exchange_strong(now, State::kIdle)) state_ = State::kPolling;
+  if (!state_.compare_exchange_strong(now, State::kIdle)) {
+    state_ = State::kPolling;
+    reconciled();
+    return start();
+  }
+  if (desk->stopping) desk->alarm->ring();
   reconciled();
 }
 
-void Collector::finish_poll() {
-  std::vector<const collect::CpuTotals*> parts;
+/// Alone where there is little to join.
+void Collector::join_parts() {
+  std::vector<const CpuTotals*> parts;
   for (const auto& worker : workers_) {
     parts.push_back(&worker->taken);
     report_.now.add(worker->state);
   }
-  auto snapshot =
-      std::make_shared<const collect::Snapshot>(collect::join(plan_, targets_, *models_, parts));
+  const auto join = std::make_shared<Join>(plan_, targets_, *models_, parts);
+  if (join->joining.pieces() == 0) return publish(join->joining.take());
+  ask_for_help(join);
+  if (join->work()) publish(join->joining.take());
+}
+
+void Collector::ask_for_help(const std::shared_ptr<Join>& join) {
+  std::size_t wanted = join->joining.pieces() - 1;
+  for (const auto& worker : workers_) {
+    if (wanted == 0) return;
+    const bool is_busy = worker->is_late || worker->is_joining || worker.get() == holder_;
+    if (is_busy || !worker->has_thread) continue;
+    worker->join = join;
+    worker->is_joining.store(true, std::memory_order_release);
+    worker->wake.open();
+    --wanted;
+  }
+}
+
+void Collector::publish(Snapshot snapshot) {
+  auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   report_.now.duration = Clock::now() - started_;
 
-  // From here on a new poll may be asked for: only what is ours alone is
-  // touched.
+  // From here on a new poll may be asked for, or our end: only what is this call's own is touched.
   const Done done = std::move(done_);
+  const std::shared_ptr<Desk> desk = desk_;
+  PollReport report = std::exchange(report_, {});
   ++ended_;
-  collect::PollReport report = std::exchange(report_, {});
+  desk->alarm->cancel();
   state_ = State::kIdle;
-  done(std::move(report), std::move(snapshot));
+  if (desk->stopping) desk->alarm->ring();
+  done(std::move(report), std::move(published));
 }
 
 }  // namespace pex::collect
