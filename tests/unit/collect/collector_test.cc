@@ -317,9 +317,13 @@ class LateCpuTest : public CollectorTest {
     kernel_.answer("cpu0 cycles", cycles(250));
     kernel_.answer("cpu1 cycles", cycles(250));
   }
+  /// On a busy machine a worker may be left behind, and is still to come back to the kernel.
   ~LateCpuTest() override {
+    kernel_.hold(false);
     kernel_.hold_cpu0(false);
     kernel_.hold_other_cpus(false);
+    collector_.reset();
+    while (kernel_.still_open() > 0) std::this_thread::yield();
   }
 
   /// A poll in which no CPU is late, however busy the machine is.
