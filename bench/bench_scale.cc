@@ -4,9 +4,11 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +32,7 @@ struct Machine {
   int cpus;
   std::size_t cgroups;
 };
-constexpr Machine kMachines[] = {{256, 200}, {64, 1000}};
+constexpr Machine kMachines[] = {{256, 200}, {64, 1000}, {256, 2000}};
 
 struct Options {
   std::size_t rounds = 15;
@@ -117,6 +119,20 @@ class DataPath {
   }
   collect::Snapshot join() const { return collect::join(plan_, targets_, *models_, parts_); }
 
+  /// CPU time of the worker that takes longest, when there is one on each CPU to join: the one that
+  /// prepares the pieces, and then joins as many as any other.
+  double longest_join() const {
+    std::optional<collect::Joining> joining;
+    const double preparation =
+        microseconds_of([&] { joining.emplace(plan_, targets_, *models_, parts_); });
+    double longest = 0;
+    for (std::size_t piece = 0; piece < joining->pieces(); ++piece) {
+      longest = std::max(longest, microseconds_of([&] { joining->join(piece); }));
+    }
+    const std::size_t each = (joining->pieces() + cycles_.size() - 1) / cycles_.size();
+    return preparation + longest * static_cast<double>(each);
+  }
+
   std::size_t targets() const { return cycles_.size() * targets_->cgroups.size(); }
 
  private:
@@ -137,7 +153,7 @@ bool measure(const Machine& machine, bool shares_pmu, const Options& options) {
   const double heap = heap_bytes() - heap_before;
   const auto targets = static_cast<double>(path.targets());
 
-  std::vector<double> polls, joins, counts, looks, firsts, agains;
+  std::vector<double> polls, joins, longests, counts, looks, firsts, agains;
   std::size_t series = 0;
   for (std::size_t round = 0; round < options.rounds; ++round) {
     std::size_t read = 0;
@@ -145,6 +161,7 @@ bool measure(const Machine& machine, bool shares_pmu, const Options& options) {
     if (read != path.targets()) return false;
     collect::Snapshot snapshot;
     joins.push_back(microseconds_of([&] { snapshot = path.join(); }));
+    longests.push_back(path.longest_join());
     counts.push_back(microseconds_of([&] { series = collect::count_series(snapshot); }));
     exposition::Renderer renderer;
     std::string text;
@@ -154,11 +171,11 @@ bool measure(const Machine& machine, bool shares_pmu, const Options& options) {
     const DataPath::Targets changed = path.same_targets_anew();
     looks.push_back(microseconds_of([&] { path.look(changed); }));
   }
-  std::printf("%4d x %-5zu %-8s %8.0f %8.0f %8.1f %8.0f %8.0f %8zu %8.1f %8.1f %8.2f %8.2f\n",
+  std::printf("%4d x %-5zu %-8s %8.0f %8.0f %8.1f %8.0f %8.0f %8.2f %8zu %8.1f %8.1f %8.2f %8.2f\n",
               machine.cpus, machine.cgroups, shares_pmu ? "hardware" : "software", open_ms,
               heap / targets, median(polls) / machine.cpus, median(polls) * 1000 / targets,
-              median(joins) * 1000 / targets, series, median(counts), median(looks) / machine.cpus,
-              median(firsts) / 1000, median(agains) / 1000);
+              median(joins) * 1000 / targets, median(longests) / 1000, series, median(counts),
+              median(looks) / machine.cpus, median(firsts) / 1000, median(agains) / 1000);
   std::fflush(stdout);
   return true;
 }
@@ -169,11 +186,11 @@ int run(const Options& options) {
       "cgroup, summed over CPUs.\nA target is a cgroup on a CPU. open: the first poll of all CPUs. "
       "heap: what is kept for a target. look: with a\nnew set of targets, in which nothing has "
       "changed. render: the text, for the first time and again.\n\n"
-      "%-21s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n%-21s %8s %8s %8s %8s %8s %8s %8s %8s %8s "
-      "%8s\n",
+      "%-21s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n%-21s %8s %8s %8s %8s %8s %8s %8s %8s "
+      "%8s %8s %8s\n",
       options.rounds, kEvents, "CPUs x cgroups, group", "open", "heap", "poll", "poll", "join",
-      "series", "count", "look", "render", "again", "", "ms", "B/target", "us/CPU", "ns/target",
-      "ns/target", "", "us", "us/CPU", "ms", "ms");
+      "longest", "series", "count", "look", "render", "again", "", "ms", "B/target", "us/CPU",
+      "ns/target", "ns/target", "ms", "", "us", "us/CPU", "ms", "ms");
   for (const Machine& machine : kMachines) {
     for (const bool shares_pmu : {false, true}) {
       if (measure(machine, shares_pmu, options)) continue;
