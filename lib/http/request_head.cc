@@ -4,13 +4,12 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/rfc7230.hpp>
 #include <boost/none.hpp>
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/ascii.h"
 #include "base/text.h"
 
 namespace pex::http {
@@ -18,12 +17,26 @@ namespace {
 
 namespace wire = boost::beast::http;
 
+constexpr std::string_view kEndOfHead = "\r\n\r\n";
+
+/// All methods are of capital letters. What begins otherwise is no HTTP, and need not be waited
+/// for.
+bool begins_a_method(char byte) { return 'A' <= byte && byte <= 'Z'; }
+
+/// Shapes that other readers may understand in another way than Beast, which takes them (RFC 9112,
+/// 2.2 and 5.2): an empty line before the request, and a field that goes on in the next line.
+bool is_ambiguous(std::string_view head) {
+  return !begins_a_method(head.front()) || head.find("\r\n ") != head.npos ||
+         head.find("\r\n\t") != head.npos;
+}
+
+bool is_visible(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char byte) { return ' ' < byte && byte < 0x7f; });
+}
+
 /// The letters of a host and port (RFC 3986, 3.2.2 and 3.2.3), without those of a path or user.
 bool is_host(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char byte) {
-    return byte > ' ' && byte < 0x7f &&
-           std::string_view{"\"#/<>?@\\^`{|}"}.find(byte) == std::string_view::npos;
-  });
+  return is_visible(text) && text.find_first_of("\"#/<>?@\\^`{|}") == text.npos;
 }
 
 }  // namespace
@@ -38,16 +51,14 @@ RequestHead::RequestHead(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 RequestHead::~RequestHead() = default;
 
 bool RequestHead::take(std::string& received) {
-  const std::size_t end = std::min(received.size(), limit_bytes_);
-  auto verdict = HeadShape::Verdict::kGoesOn;
-  while (verdict == HeadShape::Verdict::kGoesOn && seen_bytes_ < end) {
-    verdict = shape_.take(received[seen_bytes_++]);
-  }
-
-  if (verdict == HeadShape::Verdict::kWhole) {
-    status_ = parse({received.data(), seen_bytes_});
-    received.erase(0, seen_bytes_);
-  } else if (verdict == HeadShape::Verdict::kRefused) {
+  const std::string_view seen = std::string_view{received}.substr(0, limit_bytes_);
+  const std::size_t end =
+      seen.find(kEndOfHead, seen_bytes_ - std::min(seen_bytes_, kEndOfHead.size()));
+  seen_bytes_ = seen.size();
+  if (end != std::string_view::npos) {
+    status_ = parse(seen.substr(0, end + kEndOfHead.size()));
+    received.erase(0, end + kEndOfHead.size());
+  } else if (!seen.empty() && !begins_a_method(seen.front())) {
     status_ = 400;
   } else if (received.size() > limit_bytes_) {
     status_ = 431;
@@ -57,6 +68,7 @@ bool RequestHead::take(std::string& received) {
 
 /// `head` is whole, so Beast either takes all of it or finds it wrong.
 unsigned RequestHead::parse(std::string_view head) {
+  if (is_ambiguous(head)) return 400;
   fields_ = std::make_unique<Fields>();
   auto& parser = fields_->parser;
   parser.header_limit(static_cast<std::uint32_t>(head.size() + 1));
@@ -68,7 +80,7 @@ unsigned RequestHead::parse(std::string_view head) {
 
 unsigned RequestHead::judge() const {
   // "*" and "host:port" belong to methods we do not have, and a whole URL to proxies.
-  if (!target().starts_with('/')) return 400;
+  if (!target().starts_with('/') || !is_visible(target())) return 400;
   const std::size_t hosts = count("Host");
   if (hosts > 1 || (version() >= 11 && hosts == 0)) return 400;  // RFC 9112, 3.2: MUST
   if (!is_host(value("Host"))) return 400;
@@ -92,13 +104,8 @@ unsigned RequestHead::version() const { return fields_->message().version(); }
 /// RFC 9112, 9.3, by all fields of the name: Beast looks at the first one alone.
 bool RequestHead::keep_alive() const {
   const std::string options = value("Connection");
-  const auto has = [&](std::string_view wanted) {
-    const std::vector<std::string_view> each = split(options, ',');
-    return std::any_of(each.begin(), each.end(),
-                       [&](std::string_view option) { return iequals(trim(option), wanted); });
-  };
-  if (has("close")) return false;
-  return version() >= 11 || has("keep-alive");
+  wire::token_list tokens{options};
+  return !tokens.exists("close") && (version() >= 11 || tokens.exists("keep-alive"));
 }
 
 std::size_t RequestHead::count(std::string_view name) const {

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "http/head_shape.h"
-
 namespace pex::http {
 
 /// Reads one request head (request line and fields) out of what a client sends. Knows no sockets.
@@ -45,7 +43,6 @@ class RequestHead {
   std::size_t limit_bytes_;
   std::size_t seen_bytes_ = 0;  ///< of the front of `received`
   unsigned status_ = 0;
-  HeadShape shape_;
   std::unique_ptr<Fields> fields_;
 };
 

@@ -42,6 +42,7 @@ TEST(RequestHeadTest, SaysTheSameHoweverTheBytesArrive) {
       {"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400},
       {"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n", 400},
       {"\x16\x03\x01\x02", 400},
+      {"get /a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", 413},
       {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551615\r\n\r\n", 413},
       {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 413},
