@@ -1,6 +1,8 @@
 #include "http/negotiation.h"
 
 #include <algorithm>
+#include <boost/beast/http/rfc7230.hpp>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -10,123 +12,114 @@
 namespace pex::http {
 namespace {
 
-constexpr unsigned kMaxQuality = 1000;
+namespace wire = boost::beast::http;
 
-/// Takes what comes before the next `separator` that is not within quotes, and the separator.
-std::string_view take_piece(std::string_view& rest, char separator) {
+/// Takes what comes before the next comma that is not within quotes, and the comma. Beast's
+/// ext_list would end at the first '/': it is for single tokens, and media types are two.
+std::string_view take_element(std::string_view& list) {
   bool in_quotes = false;
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    if (in_quotes && rest[i] == '\\') {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (in_quotes && list[i] == '\\') {
       ++i;
-    } else if (rest[i] == '"') {
+    } else if (list[i] == '"') {
       in_quotes = !in_quotes;
-    } else if (!in_quotes && rest[i] == separator) {
-      const std::string_view piece = trim(rest.substr(0, i));
-      rest.remove_prefix(i + 1);
-      return piece;
+    } else if (!in_quotes && list[i] == ',') {
+      const std::string_view element = trim(list.substr(0, i));
+      list.remove_prefix(i + 1);
+      return element;
     }
   }
-  return trim(std::exchange(rest, {}));
+  return trim(std::exchange(list, {}));
 }
 
-/// Without quotes, where it has some. Versions and qualities need no escapes.
-std::string_view unquoted(std::string_view value) {
-  const bool is_quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
-  return is_quoted ? value.substr(1, value.size() - 2) : value;
-}
-
-/// "0.75" in thousandths. More digits than the three of RFC 9110 are dropped: clients send what
-/// their floating point prints.
-std::optional<unsigned> parse_quality(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789";
-  if (!text.starts_with('0') && !text.starts_with('1')) return {};
-  unsigned quality = text[0] == '1' ? kMaxQuality : 0;
-  text.remove_prefix(1);
-  if (text.empty()) return quality;
-  if (text[0] != '.') return {};
-  text.remove_prefix(1);
-  if (text.find_first_not_of(kDigits) != text.npos) return {};
-  unsigned step = 100;
-  for (const char digit : text.substr(0, 3)) {
-    quality += static_cast<unsigned>(digit - '0') * step;
-    step /= 10;
-  }
-  if (quality > kMaxQuality) return {};
+/// From 0 to 1. More digits than the three of RFC 9110 are taken: clients send what their floating
+/// point prints.
+std::optional<double> parse_quality(std::string_view text) {
+  double quality = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, quality, std::chars_format::fixed);
+  const bool is_number = error == std::errc{} && rest == end;
+  if (!is_number || !(0 <= quality && quality <= 1)) return {};
   return quality;
 }
 
-/// One element of Accept or Accept-Encoding.
-struct Element {
-  std::string_view name;
-  std::string_view version = {};  ///< empty: none is asked for
-  unsigned quality = kMaxQuality;
+/// The parameters of one element of Accept or Accept-Encoding.
+struct Parameters {
+  std::string version = {};  ///< empty: none is asked for
+  double quality = 1;
 };
 
-/// Nothing when its quality is none.
-std::optional<Element> parse_element(std::string_view text) {
-  Element element{take_piece(text, ';')};
-  while (!text.empty()) {
-    std::string_view value = take_piece(text, ';');
-    const std::string_view name = take_piece(value, '=');
-    if (iequals(name, "version")) element.version = unquoted(trim(value));
+/// Nothing when the quality is none.
+std::optional<Parameters> parse_parameters(const wire::param_list& list) {
+  Parameters parameters;
+  for (const auto& [name, value] : list) {
+    if (iequals(name, "version")) parameters.version = std::string{value};
     if (!iequals(name, "q")) continue;
-    const std::optional<unsigned> quality = parse_quality(trim(value));
+    const std::optional<double> quality = parse_quality({value.data(), value.size()});
     if (!quality) return {};
-    element.quality = *quality;
+    parameters.quality = *quality;
   }
-  return element;
+  return parameters;
+}
+
+/// One element of Accept: a media type, or a wildcard for several.
+struct Range {
+  std::string_view type;
+  Parameters parameters;
+};
+
+std::optional<Range> parse_range(std::string_view text) {
+  const std::size_t end = std::min(text.find(';'), text.size());
+  auto parameters = parse_parameters(wire::param_list{text.substr(end)});
+  if (!parameters) return {};
+  return Range{trim(text.substr(0, end)), *std::move(parameters)};
 }
 
 /// How narrow a range is that matches; wider ones are overruled.
 enum class Match { kNone, kAny, kType, kName, kVersion };
 
-Match match(const Element& range, const Offer& offer, bool is_fallback) {
-  const bool fits = range.version.empty() || range.version == offer.version;
-  if (iequals(range.name, offer.type)) {
+Match match(const Range& range, const Offer& offer, bool is_fallback) {
+  const std::string& version = range.parameters.version;
+  const bool fits = version.empty() || version == offer.version;
+  if (iequals(range.type, offer.type)) {
     if (!fits) return Match::kNone;
-    return range.version.empty() ? Match::kName : Match::kVersion;
+    return version.empty() ? Match::kName : Match::kVersion;
   }
-  if (!is_fallback || !range.version.empty()) return Match::kNone;
-  if (range.name == "*/*") return Match::kAny;
-  const std::string_view main_type = offer.type.substr(0, offer.type.find('/') + 1);
-  const bool is_all_of_type = range.name.size() == main_type.size() + 1 &&
-                              range.name.ends_with("/*") &&
-                              iequals(range.name.substr(0, main_type.size()), main_type);
-  return is_all_of_type ? Match::kType : Match::kNone;
+  if (!is_fallback || !version.empty()) return Match::kNone;
+  if (range.type == "*/*") return Match::kAny;
+  const std::string main_type{offer.type.substr(0, offer.type.find('/') + 1)};
+  return iequals(range.type, main_type + "*") ? Match::kType : Match::kNone;
 }
 
 /// How good one offer is. Compared in this order.
 struct Score {
-  unsigned quality = 0;
+  double quality = 0;
   Match match = Match::kNone;
+
+  auto operator<=>(const Score&) const = default;
 };
 
-void take_into_account(const Element& range, Match found, Score& score) {
-  if (found > score.match) score = {range.quality, found};
+void take_into_account(const Range& range, Match found, Score& score) {
+  if (found > score.match) score = {range.parameters.quality, found};
 }
 
-bool is_better(const Score& one, const Score& other) {
-  return std::pair(one.quality, one.match) > std::pair(other.quality, other.match);
+/// The byte that two hexadecimal digits at the front of `text` stand for.
+std::optional<char> hex_byte(std::string_view text) {
+  const char* const end = text.data() + std::min<std::size_t>(text.size(), 2);
+  unsigned char byte = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, byte, 16);
+  if (error != std::errc{} || rest != text.data() + 2) return {};
+  return static_cast<char>(byte);
 }
 
-int hex_digit(char c) {
-  if ('0' <= c && c <= '9') return c - '0';
-  const char lower = to_lower_ascii(c);
-  return 'a' <= lower && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
+/// Boost.URL (1.81) refuses a query with "collect[]" in it, which people type, and one with a '%'
+/// that starts nothing.
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool has_two_more = text[i] == '%' && i + 2 < text.size();
-    const int high = has_two_more ? hex_digit(text[i + 1]) : -1;
-    const int low = has_two_more ? hex_digit(text[i + 2]) : -1;
-    if (high >= 0 && low >= 0) {
-      decoded += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
-    }
+    const auto byte = text[i] == '%' ? hex_byte(text.substr(i + 1)) : std::nullopt;
+    if (byte) i += 2;
+    decoded += byte.value_or(text[i] == '+' ? ' ' : text[i]);
   }
   return decoded;
 }
@@ -137,24 +130,21 @@ std::size_t best_offer(std::string_view accept, std::span<const Offer> offers) {
   const std::size_t fallback = offers.size() - 1;
   std::vector<Score> scores(offers.size());
   while (!accept.empty()) {
-    const std::optional<Element> range = parse_element(take_piece(accept, ','));
+    const std::optional<Range> range = parse_range(take_element(accept));
     if (!range) continue;
     for (std::size_t i = 0; i < offers.size(); ++i) {
       take_into_account(*range, match(*range, offers[i], i == fallback), scores[i]);
     }
   }
-  const auto best =
-      std::max_element(scores.begin(), scores.end(),
-                       [](const Score& one, const Score& other) { return is_better(other, one); });
+  const auto best = std::max_element(scores.begin(), scores.end());
   return best->quality == 0 ? fallback : static_cast<std::size_t>(best - scores.begin());
 }
 
 bool takes_gzip(std::string_view accept_encoding) {
-  while (!accept_encoding.empty()) {
-    const std::optional<Element> coding = parse_element(take_piece(accept_encoding, ','));
-    const bool is_gzip =
-        coding && (iequals(coding->name, "gzip") || iequals(coding->name, "x-gzip"));
-    if (is_gzip) return coding->quality > 0;
+  for (const auto& [coding, list] : wire::ext_list{accept_encoding}) {
+    if (!iequals(coding, "gzip") && !iequals(coding, "x-gzip")) continue;
+    const auto parameters = parse_parameters(list);
+    return parameters && parameters->quality > 0;
   }
   return false;
 }
