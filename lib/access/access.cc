@@ -1,10 +1,13 @@
 #include "access/access.h"
 
+#include <crypt.h>
+
 #include <algorithm>
+#include <boost/asio/ssl/context.hpp>
 #include <string_view>
 #include <utility>
 
-#include "access/ready_access.h"
+#include "access/tls_context.h"
 
 namespace pex::access {
 namespace {
@@ -13,25 +16,16 @@ constexpr const char* kHashRemedy =
     "give the bcrypt hash of the password in 'basic_auth_users', as 'htpasswd -nB USER' prints it";
 constexpr const char* kHeaderRemedy = "write it on one line, without control characters";
 
-bool is_bcrypt_letter(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '.' && letter <= '9');
-}
-
-/// "$2b$10$" and 53 letters (crypt(5)).
-bool is_bcrypt(std::string_view hash) {
-  constexpr std::size_t kSaltAt = 7;
-  if (hash.size() != kSaltAt + 53 || hash.substr(0, 2) != "$2" || hash[3] != '$') return false;
-  if (std::string_view{"aby"}.find(hash[2]) == std::string_view::npos) return false;
-  const std::string_view cost = hash.substr(4, 2);
-  if (cost < "04" || cost > "31" || cost[1] < '0' || cost[1] > '9' || hash[6] != '$') return false;
-  return std::all_of(hash.begin() + kSaltAt, hash.end(), is_bcrypt_letter);
-}
-
 bool is_one_line(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char byte) {
     return byte == 0x7f || (byte != '\t' && static_cast<unsigned char>(byte) < ' ');
   });
+}
+
+/// As far as crypt(3) can say: how long a whole one is, and how much work it may be, is for whoever
+/// reads the configuration to check.
+bool is_bcrypt(const std::string& hash) {
+  return hash.starts_with("$2") && ::crypt_checksalt(hash.c_str()) == CRYPT_SALT_OK;
 }
 
 Result<> check_users(const AccessSettings& settings) {
@@ -53,6 +47,9 @@ Result<> check_headers(const AccessSettings& settings) {
 }
 
 }  // namespace
+
+Access::Access(AccessSettings settings) : settings_(std::move(settings)) {}
+Access::~Access() = default;
 
 Result<> Access::prepare() {
   if (auto checked = check_users(settings_); !checked) return checked;

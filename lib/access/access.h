@@ -11,6 +11,10 @@
 
 #include "base/result.h"
 
+namespace boost::asio::ssl {
+class context;
+}  // namespace boost::asio::ssl
+
 namespace pex::access {
 
 /// Text in the PEM format, from a file or as it stands.
@@ -69,8 +73,25 @@ struct AccessSettings {
   std::optional<RateLimit> rate_limit{};
 };
 
-/// The same, made ready; immutable.
-class Access;
+/// The same, made ready. It neither moves nor changes: its TLS context refers to its settings.
+class Access {
+ public:
+  explicit Access(AccessSettings settings);
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+  ~Access();
+
+  /// Once, before anybody else sees this.
+  Result<> prepare();
+
+  const AccessSettings& settings() const { return settings_; }
+  /// Null: plain HTTP. Connections that use it keep this Access.
+  boost::asio::ssl::context* tls() const { return tls_.get(); }
+
+ private:
+  AccessSettings settings_;
+  std::unique_ptr<boost::asio::ssl::context> tls_;
+};
 
 /// Reads certificates and keys. Fails when one cannot be read, is no PEM, does not match the other
 /// or is more than OpenSSL takes; what was attempted names the file, the remedy the key.

@@ -21,8 +21,6 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::string_view kScheme = "basic ";
-constexpr std::string_view kLetters =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// All of its memory: what was moved out of a short string is still there, behind its end.
 void wipe(std::string& text) {
@@ -35,26 +33,21 @@ bool has_scheme(std::string_view authorization) {
          iequals(authorization.substr(0, kScheme.size()), kScheme);
 }
 
-/// RFC 4648, 4. Strict: one text has one spelling.
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+unsigned char* room_in(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
+
+/// RFC 4648, 4. OpenSSL takes several spellings of one text; only the one that it writes counts.
 std::optional<std::string> decode_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return {};
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
-  text.remove_suffix(padding);
-  std::string decoded;
-  decoded.reserve(text.size());
-  std::uint32_t bits = 0;
-  unsigned count = 0;
-  for (const char letter : text) {
-    const std::size_t value = kLetters.find(letter);
-    if (value == std::string_view::npos) return {};
-    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xffffu;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    decoded.push_back(static_cast<char>(bits >> count & 0xffu));
-  }
-  const bool has_rest = (bits & ((1u << count) - 1)) != 0;  // bits that no byte has
-  if (has_rest) return {};
+  std::string decoded(text.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(room_in(decoded), bytes_of(text), static_cast<int>(text.size()));
+  const int padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+  if (size < padding) return {};
+  decoded.resize(static_cast<std::size_t>(size - padding));
+  std::string again(text.size(), '\0');
+  EVP_EncodeBlock(room_in(again), bytes_of(decoded), size - padding);
+  if (again != text) return {};
   return decoded;
 }
 
@@ -68,8 +61,8 @@ void append_sized(std::string& to, std::string_view text) {
 
 VerdictCache::Digest keyed_digest(const SecretKey& key, std::string_view text) {
   VerdictCache::Digest digest{};
-  ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-         reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
+  ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes_of(text), text.size(),
+         digest.data(), nullptr);
   return digest;
 }
 

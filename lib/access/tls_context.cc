@@ -326,16 +326,15 @@ constexpr Step kSteps[] = {use_versions,    use_ciphers, use_curves,
 
 }  // namespace
 
-void FreeTlsContext::operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-
 Result<TlsContext> make_tls_context(const TlsSettings& settings) {
   ERR_clear_error();  // what somebody else left there is not about us
-  TlsContext context{SSL_CTX_new(TLS_server_method())};
-  if (!context) return failed("make a TLS context", "");
-  set_manners(context.get(), settings);
-  ask_for_certificate(context.get(), settings);
+  SSL_CTX* const handle = SSL_CTX_new(TLS_server_method());
+  if (handle == nullptr) return failed("make a TLS context", "");
+  auto context = std::make_unique<boost::asio::ssl::context>(handle);  // owns the handle
+  set_manners(handle, settings);
+  ask_for_certificate(handle, settings);
   for (const Step step : kSteps) {
-    if (auto done = step(context.get(), settings); !done) return done.error();
+    if (auto done = step(handle, settings); !done) return done.error();
   }
   return context;
 }

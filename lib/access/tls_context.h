@@ -1,7 +1,6 @@
 #pragma once
 
-#include <openssl/types.h>
-
+#include <boost/asio/ssl/context.hpp>
 #include <memory>
 
 #include "access/access.h"
@@ -9,13 +8,10 @@
 
 namespace pex::access {
 
-struct FreeTlsContext {
-  void operator()(SSL_CTX* context) const;
-};
-using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
+using TlsContext = std::unique_ptr<boost::asio::ssl::context>;
 
-/// A server's context (SSL_CTX_new(3)) that keeps to `settings`, which must outlive it and its
-/// connections. Errors as make_access has them.
+/// A server's context that keeps to `settings`, which must outlive it and its connections. Errors
+/// as make_access has them.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
 }  // namespace pex::access

@@ -57,8 +57,11 @@ class Transport {
 
 std::unique_ptr<Transport> plain_transport(Socket& socket);
 
-/// Speaks TLS with the context of `access`, which must have one, and keeps it. Null when OpenSSL
-/// has no memory.
-std::unique_ptr<Transport> tls_transport(Socket& socket, std::shared_ptr<const Access> access);
+/// Speaks TLS as a server, with the context of `access`, which must have one, and keeps it.
+std::unique_ptr<Transport> tls_transport(Socket& socket,
+                                         const std::shared_ptr<const Access>& access);
+
+/// Speaks TLS as a client that takes any certificate: for a server on the same machine.
+std::unique_ptr<Transport> unverified_tls_transport(Socket& socket);
 
 }  // namespace pex::access

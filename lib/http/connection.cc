@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "access/ready_access.h"
+#include "access/access.h"
 #include "access/return_error.h"
 #include "http/answer.h"
 #include "http/awaited.h"

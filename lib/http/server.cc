@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-#include "access/ready_access.h"
+#include "access/access.h"
 #include "access/return_error.h"
 #include "http/admission.h"
 #include "http/listener.h"
