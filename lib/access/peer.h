@@ -1,10 +1,7 @@
 #pragma once
 
-#include <sys/socket.h>
-
-#include <array>
-#include <compare>
-#include <cstdint>
+#include <boost/asio/ip/address.hpp>
+#include <optional>
 #include <string>
 
 namespace pex::access {
@@ -13,18 +10,20 @@ namespace pex::access {
 /// 64 bits, of which one host may have every address, or all clients of unix sockets together.
 class Peer {
  public:
-  /// The one with this address, as accept(2) gives it. An IPv4 address in the form of IPv6 is that
-  /// IPv4 address.
-  static Peer at(const sockaddr_storage& address);
+  /// Clients of unix sockets.
+  Peer() = default;
+
+  /// The one with this address. An IPv4 address in the form of IPv6 is that IPv4 address.
+  explicit Peer(const boost::asio::ip::address& address);
 
   /// "192.0.2.7", "2001:db8::/64", "unix".
   std::string text() const;
 
-  auto operator<=>(const Peer&) const = default;
+  bool operator<(const Peer& other) const { return network_ < other.network_; }
+  bool operator==(const Peer& other) const { return network_ == other.network_; }
 
  private:
-  std::uint8_t bytes_ = 0;  ///< of network_ that count: 4, 8, or 0 for a unix socket
-  std::array<std::uint8_t, 8> network_{};
+  std::optional<boost::asio::ip::address> network_;
 };
 
 }  // namespace pex::access

@@ -1,18 +1,18 @@
 #include "http/address.h"
 
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <netinet/in.h>
-
 #include <algorithm>
-#include <cstring>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <limits>
-#include <memory>
 
 #include "base/text.h"
 
 namespace pex::http {
 namespace {
+
+using boost::asio::ip::tcp;
+using boost::system::error_code;
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   const auto port = parse_unsigned(text);
@@ -22,8 +22,9 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 /// With or without a zone: fe80::1%eth0.
 bool is_ipv6(const std::string& text) {
-  in6_addr ignored{};
-  return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
+  error_code error;
+  boost::asio::ip::make_address_v6(text, error);
+  return !error;
 }
 
 /// The host without its brackets. Nothing for an IPv6 address without them (it would be unclear
@@ -37,10 +38,6 @@ std::optional<std::string> parse_host(std::string_view text) {
   return host;
 }
 
-struct FreeFound {
-  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
-};
-
 }  // namespace
 
 std::optional<HostAndPort> parse_address(std::string_view address) {
@@ -53,22 +50,16 @@ std::optional<HostAndPort> parse_address(std::string_view address) {
 }
 
 Result<std::vector<Endpoint>, std::string> resolve(const HostAndPort& wanted) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
-  addrinfo* raw = nullptr;
-  const char* const host = wanted.host.empty() ? nullptr : wanted.host.c_str();
-  const int failure = ::getaddrinfo(host, std::to_string(wanted.port).c_str(), &hints, &raw);
-  if (failure != 0) return std::string{::gai_strerror(failure)};
-  const std::unique_ptr<addrinfo, FreeFound> found{raw};
+  boost::asio::io_context unused;
+  error_code error;
+  const auto found =
+      tcp::resolver{unused}.resolve(wanted.host, std::to_string(wanted.port),
+                                    tcp::resolver::numeric_service | tcp::resolver::passive, error);
+  if (error) return error.message();
   std::vector<Endpoint> endpoints;
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    endpoints.emplace_back().size = each->ai_addrlen;
-    std::memcpy(&endpoints.back().address, each->ai_addr, each->ai_addrlen);
-  }
+  for (const auto& each : found) endpoints.emplace_back(each.endpoint());
   std::stable_partition(endpoints.begin(), endpoints.end(),
-                        [](const Endpoint& each) { return each.address.ss_family == AF_INET; });
+                        [](const Endpoint& each) { return each.protocol().family() == AF_INET; });
   return endpoints;
 }
 

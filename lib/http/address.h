@@ -1,7 +1,6 @@
 #pragma once
 
-#include <sys/socket.h>
-
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,16 +23,11 @@ struct HostAndPort {
 /// Nothing for what is spelled otherwise.
 std::optional<HostAndPort> parse_address(std::string_view address);
 
-/// One address of TCP over IPv4 or IPv6.
-struct Endpoint {
-  sockaddr_storage address{};
-  socklen_t size = 0;
-
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
+/// One address of a stream socket, of whichever family.
+using Endpoint = boost::asio::generic::stream_protocol::endpoint;
 
 /// Every address of the host, those of IPv4 first. Without a host: the ones that stand for every
-/// address, which connect(2) takes for this machine. The error has getaddrinfo(3)'s reason.
+/// address, which connect(2) takes for this machine. The error is the resolver's reason.
 Result<std::vector<Endpoint>, std::string> resolve(const HostAndPort& wanted);
 
 }  // namespace pex::http

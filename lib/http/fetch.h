@@ -15,12 +15,13 @@ struct Destination {
 
 struct Fetched {
   unsigned status = 0;  ///< 200
-  std::string body;     ///< the first 64 KiB
+  std::string body;
 };
 
 /// Sends one GET for `path` and waits for the whole answer, no longer than `patience` once the
 /// address is known: one with a name in it waits for its resolution as well. For programs that do
-/// nothing else meanwhile. Fails when there is no answer, or one that is not HTTP.
+/// nothing else meanwhile. Fails when there is no answer, or one that is not HTTP or has more than
+/// 64 KiB.
 Result<Fetched> fetch(const Destination& destination, const std::string& path,
                       std::chrono::milliseconds patience);
 

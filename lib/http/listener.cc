@@ -1,13 +1,13 @@
 #include "http/listener.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
-#include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +16,9 @@
 
 namespace pex::http {
 namespace {
+
+namespace ip = boost::asio::ip;
+using ip::tcp;
 
 struct RemedyEntry {
   int code;
@@ -51,35 +54,11 @@ Remedy remedy_for(int code) {
   return entry != nullptr ? entry->remedy : Remedy();
 }
 
-Endpoint any_v6(std::uint16_t port) {
-  sockaddr_in6 any{};
-  any.sin6_family = AF_INET6;
-  any.sin6_port = htons(port);
-  Endpoint endpoint{.size = sizeof any};
-  std::memcpy(&endpoint.address, &any, sizeof any);
-  return endpoint;
-}
-
-Endpoint any_v4(std::uint16_t port) {
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  any.sin_port = htons(port);
-  Endpoint endpoint{.size = sizeof any};
-  std::memcpy(&endpoint.address, &any, sizeof any);
-  return endpoint;
-}
-
 /// Where to listen, best first; the second is tried only where the first one's family is missing.
 Result<std::vector<Endpoint>, std::string> endpoints_of(const HostAndPort& wanted) {
   if (!wanted.host.empty()) return resolve(wanted);
-  return std::vector<Endpoint>{any_v6(wanted.port), any_v4(wanted.port)};
-}
-
-bool is_every_v6(const Endpoint& endpoint) {
-  if (endpoint.address.ss_family != AF_INET6) return false;
-  sockaddr_in6 address{};
-  std::memcpy(&address, &endpoint.address, sizeof address);
-  return IN6_IS_ADDR_UNSPECIFIED(&address.sin6_addr);
+  return std::vector<Endpoint>{tcp::endpoint{tcp::v6(), wanted.port},
+                               tcp::endpoint{tcp::v4(), wanted.port}};
 }
 
 bool set(const UniqueFd& fd, int level, int option, int value) {
@@ -92,30 +71,31 @@ UniqueFd open_stream(int family) {
 
 /// Fails with errno.
 Result<UniqueFd, int> listen_on(const Endpoint& endpoint) {
-  UniqueFd fd = open_stream(endpoint.address.ss_family);
-  // After a restart the port is still held by connections of the last run that wait to time out.
+  const int family = endpoint.protocol().family();
+  UniqueFd fd = open_stream(family);
+  // After a restart the port is still held by connections of the last run that wait to time out. An
+  // address of IPv6 that stands for all of them stands for those of IPv4 as well.
   const bool is_listening = fd && set(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
-                            (!is_every_v6(endpoint) || set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
-                            ::bind(fd.get(), endpoint.get(), endpoint.size) == 0 &&
+                            (family != AF_INET6 || set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
+                            ::bind(fd.get(), endpoint.data(), endpoint.size()) == 0 &&
                             ::listen(fd.get(), SOMAXCONN) == 0;
   if (!is_listening) return int{errno};
   return fd;
 }
 
-std::uint16_t port_of(const UniqueFd& fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return 0;
-  sockaddr_in both{};  // the port is at the same place in both families
-  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
-  std::memcpy(&both, &address, sizeof both);
-  return ntohs(both.sin_port);
+/// Where a socket of TCP listens; nothing for a unix socket.
+std::optional<tcp::endpoint> endpoint_of(int socket) {
+  tcp::endpoint endpoint;
+  auto size = static_cast<socklen_t>(endpoint.capacity());
+  ::getsockname(socket, endpoint.data(), &size);
+  const int family = endpoint.data()->sa_family;
+  if (family != AF_INET && family != AF_INET6) return {};
+  return endpoint;
 }
 
 ListeningSocket listening(UniqueFd fd) {
-  const std::uint16_t port = port_of(fd);
-  return {.fd = std::move(fd), .port = port};
+  const auto endpoint = endpoint_of(fd.get());
+  return {.fd = std::move(fd), .port = endpoint ? endpoint->port() : std::uint16_t{0}};
 }
 
 bool family_is_missing(int code) { return code == EAFNOSUPPORT || code == EADDRNOTAVAIL; }
@@ -153,6 +133,11 @@ int option_of(int fd, int option) {
   return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
+bool is_loopback(const ip::address& address) {
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address.is_loopback();
+  return ip::make_address_v4(ip::v4_mapped, address.to_v6()).is_loopback();
+}
+
 }  // namespace
 
 Result<ListeningSocket> open_listener(const std::string& address) {
@@ -180,30 +165,19 @@ Result<ListeningSocket> adopt_listener(UniqueFd fd) {
 }
 
 Result<AcceptedClient, int> accept_client(int listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  UniqueFd fd{::accept4(listener, reinterpret_cast<sockaddr*>(&address), &size,
-                        SOCK_NONBLOCK | SOCK_CLOEXEC)};
+  tcp::endpoint client;
+  auto size = static_cast<socklen_t>(client.capacity());
+  UniqueFd fd{::accept4(listener, client.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC)};
   if (!fd) return int{errno};
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);  // without it small answers are late, not wrong
-  return AcceptedClient{std::move(fd), access::Peer::at(address)};
+  const int family = client.data()->sa_family;
+  const bool is_tcp = family == AF_INET || family == AF_INET6;
+  return AcceptedClient{std::move(fd), is_tcp ? access::Peer{client.address()} : access::Peer{}};
 }
 
 bool is_reachable_from_elsewhere(int listener) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
-  if (address.ss_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &address, sizeof v4);
-    return ntohl(v4.sin_addr.s_addr) >> 24u != IN_LOOPBACKNET;
-  }
-  if (address.ss_family != AF_INET6) return false;
-  sockaddr_in6 v6{};
-  std::memcpy(&v6, &address, sizeof v6);
-  const bool is_v4_loopback =
-      IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET;
-  return !IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) && !is_v4_loopback;
+  const auto endpoint = endpoint_of(listener);
+  return endpoint && !is_loopback(endpoint->address());
 }
 
 int family_of(int socket) { return option_of(socket, SO_DOMAIN); }

@@ -2,11 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -17,14 +15,7 @@ using ::testing::ElementsAre;
 
 class HandshakeTurnsTest : public testing::Test {
  protected:
-  static Peer peer(std::uint32_t host) {
-    sockaddr_storage address{};
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_addr.s_addr = htonl(host);
-    std::memcpy(&address, &v4, sizeof v4);
-    return Peer::at(address);
-  }
+  static Peer peer(std::uint32_t host) { return Peer{boost::asio::ip::address_v4{host}}; }
 
   void ask(const char* client, bool is_there = true, std::uint32_t host = 1) {
     turns_->ask(peer(host), [this, client, is_there] {

@@ -1,56 +1,35 @@
 #include "access/peer.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-
-#include <cstring>
 
 namespace pex::access {
 namespace {
 
-Peer v4(const char* text) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  ::inet_pton(AF_INET, text, &address.sin_addr);
-  sockaddr_storage any{};
-  std::memcpy(&any, &address, sizeof address);
-  return Peer::at(any);
-}
-
-Peer v6(const char* text) {
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  ::inet_pton(AF_INET6, text, &address.sin6_addr);
-  sockaddr_storage any{};
-  std::memcpy(&any, &address, sizeof address);
-  return Peer::at(any);
-}
-
-Peer of_unix_socket() {
-  sockaddr_storage any{};
-  any.ss_family = AF_UNIX;
-  return Peer::at(any);
-}
+Peer peer(const char* address) { return Peer{boost::asio::ip::make_address(address)}; }
 
 TEST(PeerTest, IsOneIpv4AddressInWhicheverForm) {
-  EXPECT_EQ(v4("192.0.2.7"), v4("192.0.2.7"));
-  EXPECT_EQ(v6("::ffff:192.0.2.7"), v4("192.0.2.7"));
-  EXPECT_NE(v4("192.0.2.8"), v4("192.0.2.7"));
-  EXPECT_EQ(v4("192.0.2.7").text(), "192.0.2.7");
+  EXPECT_EQ(peer("192.0.2.7"), peer("192.0.2.7"));
+  EXPECT_EQ(peer("::ffff:192.0.2.7"), peer("192.0.2.7"));
+  EXPECT_NE(peer("192.0.2.8"), peer("192.0.2.7"));
+  EXPECT_EQ(peer("192.0.2.7").text(), "192.0.2.7");
 }
 
 TEST(PeerTest, IsANetworkOf64BitsOfIpv6) {
-  EXPECT_EQ(v6("2001:db8:0:1::1"), v6("2001:db8:0:1:ffff::2"));
-  EXPECT_NE(v6("2001:db8:0:2::1"), v6("2001:db8:0:1::1"));
-  EXPECT_EQ(v6("2001:db8:0:1::1").text(), "2001:db8:0:1::/64");
-  EXPECT_NE(v6("::1"), v4("0.0.0.0"));
+  EXPECT_EQ(peer("2001:db8:0:1::1"), peer("2001:db8:0:1:ffff::2"));
+  EXPECT_NE(peer("2001:db8:0:2::1"), peer("2001:db8:0:1::1"));
+  EXPECT_EQ(peer("2001:db8:0:1::1").text(), "2001:db8:0:1::/64");
+  EXPECT_NE(peer("::1"), peer("0.0.0.0"));
+}
+
+TEST(PeerTest, IsTheSameNetworkOnWhicheverInterface) {
+  EXPECT_EQ(peer("fe80::1%1"), peer("fe80::2%2"));
+  EXPECT_EQ(peer("fe80::1%1").text(), "fe80::/64");
 }
 
 TEST(PeerTest, IsOneForAllClientsOfUnixSockets) {
-  EXPECT_EQ(of_unix_socket(), of_unix_socket());
-  EXPECT_NE(of_unix_socket(), v6("::1"));
-  EXPECT_EQ(of_unix_socket().text(), "unix");
+  EXPECT_EQ(Peer{}, Peer{});
+  EXPECT_NE(Peer{}, peer("::1"));
+  EXPECT_EQ(Peer{}.text(), "unix");
 }
 
 }  // namespace
