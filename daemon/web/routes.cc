@@ -242,8 +242,8 @@ void WebServer::configure(std::chrono::nanoseconds max_age, bool created) {
 void WebServer::tell_of_clients() {
   if (!server_) return;
   self_metrics_.set_connections(server_->connections());
-  const http::Troubles troubles = server_->troubles();
-  for (const http::TroubleEntry& row : http::kTroubles) {
+  const http::ClientErrors troubles = server_->errors();
+  for (const http::ClientErrorEntry& row : http::kClientErrors) {
     self_metrics_.set_http_troubles(row.name, troubles.*row.count);
   }
 }
@@ -263,21 +263,21 @@ void WebServer::on_connection_limit() {
 }
 
 void WebServer::log_connection_limit(const http::Server::Share& busiest) {
-  const http::Troubles now = server_->troubles();
-  const auto more = [&](std::uint64_t http::Troubles::*count) {
-    return std::to_string(now.*count - logged_troubles_.*count);
+  const http::ClientErrors now = server_->errors();
+  const auto more = [&](std::uint64_t http::ClientErrors::*count) {
+    return std::to_string(now.*count - logged_errors_.*count);
   };
   log_.warn(Error{0,
                   "clients were refused or closed at the limit of connections, or for lack of file "
                   "descriptors",
                   "find out what 'peer' is; if it is legitimate and LimitNOFILE= is below 7680, "
                   "raise it"},
-            {{"refused", more(&http::Troubles::connection_limit)},
-             {"closed_stalled", more(&http::Troubles::stalled_closed)},
-             {"closed_beyond_share", more(&http::Troubles::peer_share)},
+            {{"refused", more(&http::ClientErrors::connection_limit)},
+             {"closed_stalled", more(&http::ClientErrors::stalled_closed)},
+             {"closed_beyond_share", more(&http::ClientErrors::peer_share)},
              {"peer", busiest.peer},
              {"peer_connections", std::to_string(busiest.connections)}});
-  logged_troubles_ = now;
+  logged_errors_ = now;
 }
 
 void WebServer::stop() {

@@ -97,7 +97,7 @@ class WebServer {
   boost::asio::steady_timer limit_log_timer_;  ///< until on_connection_limit() is logged
   Clock::time_point limit_logged_at_ = {};
   bool is_limit_log_pending_ = false;
-  http::Troubles logged_troubles_;  ///< as of the last such line
+  http::ClientErrors logged_errors_;  ///< as of the last such line
   std::unique_ptr<http::Server> server_;
 };
 

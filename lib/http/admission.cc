@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "http/conversation.h"
+
 namespace pex::http {
 namespace {
 
@@ -18,22 +20,22 @@ void Admission::admit(access::Socket socket, const access::Peer& peer) {
   boost::system::error_code ignored;  // a larger one costs memory, and is no failure
   const auto bytes = static_cast<int>(service_->site.limits.send_buffer_bytes);
   socket.set_option(boost::asio::socket_base::send_buffer_size{bytes}, ignored);
-  served_.add(serve(std::move(socket), peer, service_), peer);
+  served_.add(converse(std::move(socket), peer, service_, Connection::Kind::kServed), peer);
 }
 
 void Admission::refuse(access::Socket socket, const access::Peer& peer) {
-  ++service_->troubles.connection_limit;
+  ++service_->errors.connection_limit;
   report_connection_limit();
   const std::size_t most = service_->site.limits.max_refusals;
   if (refused_.count() >= most && !refused_.close_oldest()) return;
-  refused_.add(http::refuse(std::move(socket), peer, service_), peer);
+  refused_.add(converse(std::move(socket), peer, service_, Connection::Kind::kRefused), peer);
 }
 
 bool Admission::has_room_for(const access::Peer& newcomer) {
   if (served_.count() < service_->site.limits.max_connections) return true;
   if (closes_stalled()) return true;
   if (!served_.close_beyond_share_of(newcomer)) return false;
-  ++service_->troubles.peer_share;
+  ++service_->errors.peer_share;
   report_connection_limit();
   return true;
 }
@@ -43,7 +45,7 @@ bool Admission::closes_stalled() {
       served_.close_stalled(OpenConnections::Clock::now(), service_->site.limits.stall_time);
   if (!closed) return false;
   const bool was_at_work = *closed == Phase::kAsking || *closed == Phase::kTaking;
-  ++(was_at_work ? service_->troubles.stalled_closed : service_->troubles.idle_closed);
+  ++(was_at_work ? service_->errors.stalled_closed : service_->errors.idle_closed);
   if (was_at_work) report_connection_limit();
   return true;
 }

@@ -48,7 +48,7 @@ class Admission {
   /// To be called now and then: takes back the spare descriptors that were freed.
   void recover();
 
-  Troubles& troubles() { return service_->troubles; }
+  ClientErrors& errors() { return service_->errors; }
   std::size_t count() { return served_.count() + refused_.count(); }
   std::optional<std::pair<access::Peer, std::size_t>> busiest() { return served_.busiest(); }
   void close_all();

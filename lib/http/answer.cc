@@ -1,15 +1,19 @@
 #include "http/answer.h"
 
 #include <algorithm>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
 #include <cassert>
 #include <iterator>
 #include <utility>
 
-#include "base/ascii.h"
 #include "http/negotiation.h"
 
 namespace pex::http {
 namespace {
+
+namespace wire = boost::beast::http;
 
 /// RFC 7617, 2 and 2.1.
 constexpr const char* kChallenge = "Basic realm=\"perf_event_exporter\", charset=\"UTF-8\"";
@@ -32,43 +36,7 @@ constexpr RefusalEntry kRefusals[] = {
     {431, "431 Request Header Fields Too Large: the request head is over the limit\n"},
 };
 
-struct ReasonEntry {
-  unsigned status;
-  std::string_view reason;
-};
-/// Of those sent here; clients must not read it (RFC 9112, 4), so any other may go without.
-constexpr ReasonEntry kReasons[] = {
-    {200, "OK"},
-    {202, "Accepted"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {408, "Request Timeout"},
-    {413, "Payload Too Large"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {503, "Service Unavailable"},
-};
-
-std::string_view reason_of(unsigned status) {
-  const auto row = std::find_if(std::begin(kReasons), std::end(kReasons),
-                                [&](const ReasonEntry& each) { return each.status == status; });
-  return row != std::end(kReasons) ? row->reason : "";
-}
-
 const char* methods_of(const Route& route) { return route.is_post ? "POST" : "GET, HEAD"; }
-
-bool has_name(const Headers& headers, std::string_view name) {
-  return std::any_of(headers.begin(), headers.end(),
-                     [&](const auto& each) { return iequals(each.first, name); });
-}
-
-void add_line(std::string& head, std::string_view name, std::string_view value) {
-  head.append(name).append(": ").append(value).append("\r\n");
-}
 
 /// RFC 9110, 5.6.7, whatever the locale.
 std::string http_date(std::time_t now) {
@@ -86,26 +54,16 @@ std::string http_date(std::time_t now) {
 
 }  // namespace
 
-constexpr std::string_view kBusyHead =
-    "HTTP/1.1 503 Service Unavailable\r\n"
-    "Server: perf_event_exporter\r\n"
-    "X-Content-Type-Options: nosniff\r\n"
-    "Content-Length: 0\r\n"
-    "Retry-After: 1\r\n"
-    "Connection: close\r\n"
-    "\r\n";
-
 Response plain_text(unsigned status, std::string text) {
   return {.status = status, .body = std::make_shared<const std::string>(std::move(text))};
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
-std::optional<std::size_t> find_route(const std::vector<Route>& routes, std::string_view path) {
+const Route* find_route(const std::vector<Route>& routes, std::string_view path) {
   const auto route = std::find_if(routes.begin(), routes.end(),
                                   [&](const Route& each) { return each.path == path; });
-  if (route == routes.end()) return {};
-  return static_cast<std::size_t>(route - routes.begin());
+  return route != routes.end() ? &*route : nullptr;
 }
 
 bool takes_method(const Route& route, std::string_view method) {
@@ -157,25 +115,21 @@ Response handler_failed(const std::string& why) {
 }
 
 std::string response_head(const Response& response, const Headers& usual, const Framing& framing) {
-  std::string head = framing.version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
-  head.append(std::to_string(response.status)).append(" ");
-  head.append(reason_of(response.status)).append("\r\n");
-  add_line(head, "Server", "perf_event_exporter");
-  add_line(head, "Date", http_date(framing.now));
-  add_line(head, "Content-Type", response.content_type);
-  add_line(head, "Content-Length", std::to_string(response.body ? response.body->size() : 0));
+  wire::response<wire::empty_body> head;
+  head.version(framing.version);
+  head.result(response.status);
+  head.set(wire::field::server, "perf_event_exporter");
+  head.set(wire::field::date, http_date(framing.now));
+  head.set(wire::field::content_type, response.content_type);
+  head.content_length(response.body ? response.body->size() : 0);
   // Whatever the type says it is: no browser is to find a page in an answer that is none.
-  constexpr const char* kSniffing = "X-Content-Type-Options";
-  if (!has_name(usual, kSniffing) && !has_name(response.headers, kSniffing)) {
-    add_line(head, kSniffing, "nosniff");
+  head.set("X-Content-Type-Options", "nosniff");
+  for (const Headers* const each : {&usual, &response.headers}) {
+    for (const auto& [name, value] : *each) head.set(name, value);
   }
-  for (const auto& [name, value] : usual) {
-    if (!has_name(response.headers, name)) add_line(head, name, value);
-  }
-  for (const auto& [name, value] : response.headers) add_line(head, name, value);
-  if (framing.version == 10 && framing.keep_alive) add_line(head, "Connection", "keep-alive");
-  if (framing.version != 10 && !framing.keep_alive) add_line(head, "Connection", "close");
-  return head.append("\r\n");
+  head.keep_alive(framing.keep_alive);
+  const wire::fields::writer writer{head, head.version(), head.result_int()};
+  return boost::beast::buffers_to_string(writer.get());
 }
 
 }  // namespace pex::http

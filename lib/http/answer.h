@@ -1,9 +1,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <ctime>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +14,8 @@ namespace pex::http {
 /// The part of a target before its first '?'.
 std::string_view path_of(std::string_view target);
 
-/// Index of the route for exactly this path.
-std::optional<std::size_t> find_route(const std::vector<Route>& routes, std::string_view path);
+/// The route for exactly this path; null when there is none.
+const Route* find_route(const std::vector<Route>& routes, std::string_view path);
 
 /// A HEAD is answered wherever a GET is: whoever sends the response leaves the body out.
 bool takes_method(const Route& route, std::string_view method);
@@ -40,10 +38,6 @@ Response unavailable(const std::string& why);
 
 /// 500, because of what a handler did.
 Response handler_failed(const std::string& why);
-
-/// A whole response, 503 without a body, for whoever cannot be waited for: short enough for the
-/// buffer of any socket, which takes it whole.
-extern const std::string_view kBusyHead;
 
 /// How a response is framed.
 struct Framing {

@@ -9,36 +9,36 @@ namespace pex::http {
 namespace {
 
 /// One request that is in the hands of a handler; shared by all copies of its Respond.
-class Asked {
+class PendingAnswer {
  public:
-  explicit Asked(std::weak_ptr<Awaited<Response>> answer) : answer_(std::move(answer)) {}
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-  ~Asked() {
+  explicit PendingAnswer(std::weak_ptr<AsyncValue<Response>> answer) : answer_(std::move(answer)) {}
+  PendingAnswer(const PendingAnswer&) = delete;
+  PendingAnswer& operator=(const PendingAnswer&) = delete;
+  ~PendingAnswer() {
     if (!is_answered_) give(handler_failed("the handler did not answer"));
   }
 
   void give(Response response) {
     if (std::exchange(is_answered_, true)) return;
-    if (const auto answer = answer_.lock()) answer->give(std::move(response));
+    if (const auto answer = answer_.lock()) answer->set(std::move(response));
   }
 
  private:
-  std::weak_ptr<Awaited<Response>> answer_;
+  std::weak_ptr<AsyncValue<Response>> answer_;
   bool is_answered_ = false;
 };
 
 }  // namespace
 
 void ask(const Route& route, const Request& request,
-         const std::shared_ptr<Awaited<Response>>& answer) {
-  const auto asked = std::make_shared<Asked>(answer);
+         const std::shared_ptr<AsyncValue<Response>>& answer) {
+  const auto pending = std::make_shared<PendingAnswer>(answer);
   try {
-    route.handler(request, [asked](Response response) { asked->give(std::move(response)); });
+    route.handler(request, [pending](Response response) { pending->give(std::move(response)); });
   } catch (const std::exception& error) {
-    asked->give(handler_failed(error.what()));
+    pending->give(handler_failed(error.what()));
   } catch (...) {
-    asked->give(handler_failed("unknown"));
+    pending->give(handler_failed("unknown"));
   }
 }
 

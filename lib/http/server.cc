@@ -17,7 +17,6 @@
 #include <optional>
 #include <utility>
 
-#include "access/access.h"
 #include "access/return_error.h"
 #include "http/admission.h"
 #include "http/listener.h"
@@ -30,7 +29,8 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
 constexpr int kAcceptsPerTurn = 16;  ///< so that a flood leaves the loop to others
-static_assert(sizeof(Troubles) == std::size(kTroubles) * sizeof(std::uint64_t), "one has no row");
+static_assert(sizeof(ClientErrors) == std::size(kClientErrors) * sizeof(std::uint64_t),
+              "one has no row");
 
 /// One listening socket. Asio only waits for clients: it would accept them without close-on-exec.
 struct Listener {
@@ -87,7 +87,7 @@ bool has_waiting(Listener& listener) {
 /// Where descriptors have run out. The errno that ended it; 0: more may wait.
 int accept_in_place_of_another(Listener& listener, Admission& admission) {
   if (!has_waiting(listener)) return EAGAIN;
-  ++admission.troubles().accept_error;
+  ++admission.errors().accept_error;
   const Admission::Freed freed = admission.free_descriptor();
   if (freed == Admission::Freed::kNone) return EMFILE;
   auto client = accept_client(listener.fd());
@@ -131,7 +131,7 @@ asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
     } else if (is_passing(error)) {
       co_await asio::post(loop, asio::use_awaitable);
     } else {
-      if (!lacks_descriptors(error)) ++admission->troubles().accept_error;
+      if (!lacks_descriptors(error)) ++admission->errors().accept_error;
       // The client stays in the backlog and would be offered again at once.
       listener->pause.expires_after(kAcceptPause);
       co_await listener->pause.async_wait(access::kReturnError);
@@ -171,7 +171,7 @@ class LoopServer final : public Server {
     return Share{most->first.text(), most->second};
   }
 
-  Troubles troubles() const override { return admission_->troubles(); }
+  ClientErrors errors() const override { return admission_->errors(); }
 
   void stop() override {
     for (const auto& listener : listeners_) listener->close();

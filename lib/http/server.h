@@ -116,7 +116,7 @@ struct Site {
 };
 
 /// What became of clients and no handler saw: counts since the start.
-struct Troubles {
+struct ClientErrors {
   std::uint64_t connection_limit = 0;  ///< connections refused: over Limits::max_connections, or
                                        ///< no descriptor was left
   std::uint64_t idle_closed = 0;       ///< idle connections closed for others, at that limit
@@ -132,23 +132,23 @@ struct Troubles {
   std::uint64_t rate_limit = 0;        ///< requests answered with 429
 };
 
-struct TroubleEntry {
+struct ClientErrorEntry {
   const char* name;  ///< in snake_case, for a label
-  std::uint64_t Troubles::*count;
+  std::uint64_t ClientErrors::*count;
 };
 /// All of them, in their order.
-inline constexpr TroubleEntry kTroubles[] = {
-    {"connection_limit", &Troubles::connection_limit},
-    {"idle_closed", &Troubles::idle_closed},
-    {"stalled_closed", &Troubles::stalled_closed},
-    {"peer_share", &Troubles::peer_share},
-    {"slow_client", &Troubles::slow_client},
-    {"unsent_limit", &Troubles::unsent_limit},
-    {"accept_error", &Troubles::accept_error},
-    {"tls_handshake", &Troubles::tls_handshake},
-    {"login_refused", &Troubles::login_refused},
-    {"login_busy", &Troubles::login_busy},
-    {"rate_limit", &Troubles::rate_limit},
+inline constexpr ClientErrorEntry kClientErrors[] = {
+    {"connection_limit", &ClientErrors::connection_limit},
+    {"idle_closed", &ClientErrors::idle_closed},
+    {"stalled_closed", &ClientErrors::stalled_closed},
+    {"peer_share", &ClientErrors::peer_share},
+    {"slow_client", &ClientErrors::slow_client},
+    {"unsent_limit", &ClientErrors::unsent_limit},
+    {"accept_error", &ClientErrors::accept_error},
+    {"tls_handshake", &ClientErrors::tls_handshake},
+    {"login_refused", &ClientErrors::login_refused},
+    {"login_busy", &ClientErrors::login_busy},
+    {"rate_limit", &ClientErrors::rate_limit},
 };
 
 /// HTTP/1.1 and 1.0 server, over TLS where Access says so, on an Asio loop that it does not own and
@@ -191,7 +191,7 @@ class Server {
   virtual std::optional<Share> busiest_peer() const = 0;
 
   /// As counted until now. On the loop, as everything here.
-  virtual Troubles troubles() const = 0;
+  virtual ClientErrors errors() const = 0;
 
   /// Stops listening and closes every connection, so that the loop can run out of work. No handler
   /// is called any more, even for a request already received. May be called from a handler, and

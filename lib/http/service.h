@@ -24,7 +24,7 @@ struct Service {
   const std::shared_ptr<access::HandshakeTurns> handshakes;
   access::TokenBucket bucket;
   UnsentBodies unsent;
-  Troubles troubles;
+  ClientErrors errors;
 };
 
 }  // namespace pex::http

@@ -16,7 +16,7 @@ std::uint64_t UnsentBodies::begin(const Body& body, std::function<void()> drop) 
     }
     oldest = next;
   }
-  sendings_.emplace(++next_, Sending{body.get(), std::move(drop)});
+  sendings_.emplace(++next_, Entry{body.get(), std::move(drop)});
   return next_;
 }
 

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "http/server.h"
 
@@ -26,7 +29,7 @@ class UnsentBodies {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  struct Sending {
+  struct Entry {
     const std::string* body;
     std::function<void()> drop;
   };
@@ -34,7 +37,7 @@ class UnsentBodies {
     std::size_t clients = 0;
     std::size_t bytes = 0;  ///< as counted: the body may be gone by the end
   };
-  using Sendings = std::map<std::uint64_t, Sending>;  ///< the longest one first
+  using Sendings = std::map<std::uint64_t, Entry>;  ///< the longest one first
 
   void forget(Sendings::iterator sending);
 
@@ -43,6 +46,20 @@ class UnsentBodies {
   std::uint64_t next_ = 0;
   Sendings sendings_;
   std::map<const std::string*, Held> held_;
+};
+
+/// A body that one client is taking, for as long as this lives.
+class Sending {
+ public:
+  Sending(std::shared_ptr<UnsentBodies> unsent, const Body& body, std::function<void()> drop)
+      : unsent_(std::move(unsent)), number_(unsent_->begin(body, std::move(drop))) {}
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+  ~Sending() { unsent_->end(number_); }
+
+ private:
+  std::shared_ptr<UnsentBodies> unsent_;
+  std::uint64_t number_;
 };
 
 }  // namespace pex::http

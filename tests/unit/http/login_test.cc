@@ -40,7 +40,7 @@ TEST_F(LoginTest, LetsInWhoHasThePassword) {
   EXPECT_EQ(client.get("/hello", kWrong).status, 401u);
   EXPECT_EQ(this->client().get("/hello", kNobody).status, 401u);
   EXPECT_EQ(this->client().get("/hello", kAlice).body, "hello\n");
-  EXPECT_EQ(troubles().login_refused, 2u);
+  EXPECT_EQ(errors().login_refused, 2u);
 }
 
 TEST_F(LoginTest, EndsTheConnectionOfAStranger) {
@@ -111,7 +111,7 @@ TEST_F(LoginTest, CountsEveryTryTowardsTheRateLimit) {
   EXPECT_EQ(client().get("/hello", kAlice).status, 200u);
   EXPECT_EQ(client().get("/hello", kAlice).status, 429u);
   EXPECT_EQ(client().get("/open").status, 200u);  // a probe is free of it
-  EXPECT_EQ(troubles().rate_limit, 1u);
+  EXPECT_EQ(errors().rate_limit, 1u);
 }
 
 TEST_F(LoginTest, RefusesLoginsOverTheLimitAndAnswersThoseThatWait) {
@@ -137,7 +137,7 @@ TEST_F(LoginTest, RefusesLoginsOverTheLimitAndAnswersThoseThatWait) {
   unsigned busy = 0;
   for (RawClient& each : clients) busy += each.read_reply().status == 503 ? 1 : 0;
   EXPECT_EQ(busy, 1u);
-  EXPECT_EQ(troubles().login_busy, 1u);
+  EXPECT_EQ(errors().login_busy, 1u);
 }
 
 TEST_F(LoginTest, StopsWhileAPasswordIsChecked) {

@@ -76,9 +76,9 @@ class ServerTest : public testing::Test {
     if (state != std::future_status::ready) std::abort();  // it would use what is gone
   }
 
-  Troubles troubles() {
-    Troubles counted;
-    on_loop([&] { counted = server_->troubles(); });
+  ClientErrors errors() {
+    ClientErrors counted;
+    on_loop([&] { counted = server_->errors(); });
     return counted;
   }
 

@@ -209,7 +209,7 @@ TEST_F(ServerTest, RefusesConnectionsOverTheLimitUntilOneEnds) {
     EXPECT_EQ(reply.header("connection"), "close");
     EXPECT_EQ(reply.header("date").find("1970"), std::string::npos);
     EXPECT_TRUE(second.is_closed_without_a_word());
-    EXPECT_EQ(troubles().connection_limit, 1u);
+    EXPECT_EQ(errors().connection_limit, 1u);
     answer_later();
     EXPECT_EQ(first.read_reply().status, 200u);
   }
@@ -226,7 +226,8 @@ TEST_F(ServerTest, RefusesManyAtOnceWithoutHarmToTheOneItServes) {
 
   std::vector<RawClient> refused;
   for (int i = 0; i < 200; ++i) refused.push_back(client());
-  for (RawClient& each : refused) EXPECT_EQ(each.read_reply().status, 503u);
+  EXPECT_TRUE(refused.front().is_closed_without_a_word());  // for one that came later
+  EXPECT_EQ(refused.back().read_reply().status, 503u);
   std::size_t open = 0;
   on_loop([&] { open = server_->connections(); });
 
@@ -246,7 +247,7 @@ TEST_F(ServerTest, ClosesTheIdlestConnectionForANewOne) {
 
   EXPECT_TRUE(idlest.is_closed_without_a_word());
   EXPECT_EQ(idle.get("/hello").status, 200u);
-  EXPECT_EQ(troubles().idle_closed, 1u);
+  EXPECT_EQ(errors().idle_closed, 1u);
 }
 
 TEST_F(ServerTest, ClosesStrangersWhoSayNothingForANewClientAfterAWhile) {
@@ -263,7 +264,7 @@ TEST_F(ServerTest, ClosesStrangersWhoSayNothingForANewClientAfterAWhile) {
 
   EXPECT_EQ(status, 200u);
   EXPECT_TRUE(silent.is_closed_without_a_word());
-  EXPECT_EQ(troubles().idle_closed, 1u);
+  EXPECT_EQ(errors().idle_closed, 1u);
 }
 
 TEST_F(ServerTest, LeavesTheLoopToOthersWhileManyClientsCome) {
@@ -346,7 +347,7 @@ TEST_F(ServerTest, CutsOffAClientThatDoesNotReadItsAnswer) {
 
   EXPECT_TRUE(client.is_reset());
   EXPECT_LT(client.read_up_to(kBigBody), kBigBody);
-  EXPECT_EQ(troubles().slow_client, 1u);
+  EXPECT_EQ(errors().slow_client, 1u);
 }
 
 TEST_F(ServerTest, DropsTheSlowestClientWhenTooMuchIsUnsent) {
@@ -358,7 +359,7 @@ TEST_F(ServerTest, DropsTheSlowestClientWhenTooMuchIsUnsent) {
   EXPECT_EQ(client().get("/own-big").body.size(), kBigBody);
 
   EXPECT_LT(slow.read_up_to(kBigBody), kBigBody - 1000);
-  EXPECT_EQ(troubles().unsent_limit, 1u);
+  EXPECT_EQ(errors().unsent_limit, 1u);
 }
 
 TEST_F(ServerTest, DropsNobodyForABodyThatTheyShare) {
@@ -489,9 +490,7 @@ TEST_F(ServerTest, ForbidsBrowsersToGuessTheTypeOfAnyAnswer) {
     replies.push_back(client.get(path));
   }
   RawClient refused = this->client();
-  RawClient also_refused = this->client();
-  replies.push_back(refused.read_reply());  // a bare head, as it gives way to the other one
-  replies.push_back(also_refused.get("/open"));
+  replies.push_back(refused.get("/open"));
   client.send("nonsense\r\n\r\n");
   replies.push_back(client.read_reply());
 

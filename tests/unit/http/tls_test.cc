@@ -298,7 +298,7 @@ TEST_F(TlsTest, JustClosesAClientThatSpeaksNeither) {
 
   EXPECT_EQ(nonsense.read_reply().status, 0u);
   EXPECT_EQ(TlsClient{port()}.get("/hello").status, 200u);
-  EXPECT_EQ(troubles().tls_handshake, 1u);
+  EXPECT_EQ(errors().tls_handshake, 1u);
 }
 
 TEST_F(TlsTest, JustClosesAClientWhoseHandshakeTakesTooLong) {

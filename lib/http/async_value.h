@@ -1,0 +1,33 @@
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace pex::http {
+
+/// One value that another part of the program gives, at once or later, on the loop. Whoever waits
+/// for it owns it, sleeps on `wakeup` and looks again; the others hold a weak_ptr, which has
+/// expired once nobody waits any more.
+template <typename T>
+class AsyncValue {
+ public:
+  explicit AsyncValue(boost::asio::steady_timer& wakeup) : wakeup_(wakeup) {}
+
+  /// The first one counts.
+  void set(T value) {
+    if (value_) return;
+    value_ = std::move(value);
+    wakeup_.cancel();
+  }
+
+  bool is_set() const { return value_.has_value(); }
+  T take() { return *std::move(value_); }  ///< only once it is set
+
+ private:
+  boost::asio::steady_timer& wakeup_;
+  std::optional<T> value_;
+};
+
+}  // namespace pex::http
