@@ -153,6 +153,10 @@ class OutsideLibraries(ArrowsTest):
                 self.put("lib/collect/poll.cc", f"\n#include <{header}>\n")
                 self.assert_found(f"lib/collect/poll.cc:2: {header} belongs in")
 
+    def test_tls_where_only_plain_asio_may_be_is_found(self):
+        self.put("lib/http/server.cc", "#include <boost/asio/ip/tcp.hpp>\n#include <boost/asio/ssl.hpp>\n")
+        self.assert_found("lib/http/server.cc:2: boost/asio/ssl.hpp belongs in access, not in http")
+
     def test_not_even_in_the_daemon(self):
         self.put("daemon/main.cc", "#include <yaml-cpp/yaml.h>\n#include <linux/perf_event.h>\n")
         self.assert_found("daemon/main.cc:1: yaml-cpp", "daemon/main.cc:2: linux/perf_event.h")

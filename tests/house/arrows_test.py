@@ -49,6 +49,7 @@ OUTSIDE = {
     "yaml-cpp/": {"yaml"},
     "prometheus/": {"exposition"},
     "boost/": {"access", "http", DAEMON},
+    "boost/asio/ssl": {"access"},
     "openssl/": {"access"},
     "crypt.h": {"access"},
     "libdeflate.h": {"http"},
