@@ -53,6 +53,7 @@ OUTSIDE = {
     "openssl/": {"access"},
     "crypt.h": {"access"},
     "libdeflate.h": {"http"},
+    "sys/capability.h": {DAEMON},
     "systemd/": {DAEMON},
     "spdlog/": {DAEMON},
     "CLI/": {DAEMON},
