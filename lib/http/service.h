@@ -4,7 +4,7 @@
 
 #include "access/handshake_turns.h"
 #include "access/login.h"
-#include "access/token_bucket.h"
+#include "access/rate_limiter.h"
 #include "http/server.h"
 #include "http/unsent_bodies.h"
 
@@ -22,7 +22,7 @@ struct Service {
   const Site site;
   const std::shared_ptr<access::Logins> logins;
   const std::shared_ptr<access::HandshakeTurns> handshakes;
-  access::TokenBucket bucket;
+  access::RateLimiter rate_limiter;
   UnsentBodies unsent;
   ClientErrors errors;
 };

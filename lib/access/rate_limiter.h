@@ -1,16 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <limits>
 #include <optional>
 
 #include "access/access.h"
+#include "base/token_bucket.h"
 
 namespace pex::access {
 
-/// Limits a rate: each request takes a token, and they come one by one. Full at first. The limit
-/// may be another one at each call.
-class TokenBucket {
+/// Counts requests against a limit, which may be another one at each call.
+class RateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
@@ -18,9 +17,7 @@ class TokenBucket {
   std::optional<std::chrono::nanoseconds> take(const RateLimit& limit, Time now);
 
  private:
-  double tokens_ =
-      std::numeric_limits<double>::infinity();  ///< more than fit: seen at the next call
-  Time filled_at_{};
+  std::optional<TokenBucket> bucket_;  ///< nothing before the first call, so that it is full then
 };
 
 }  // namespace pex::access
