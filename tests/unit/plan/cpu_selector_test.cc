@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/collector.h"
+#include "collect/descriptor_source.h"
 #include "config/load.h"
 #include "plan/availability.h"
 #include "plan/load_plan.h"
@@ -130,8 +131,8 @@ TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
 TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
   const auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
   test::ScriptedKernel counting_kernel;
-  const auto collector =
-      collect::Collector::create(counting_kernel, track_targets(*planned, roots_, {}), {});
+  const auto collector = collect::Collector::create(collect::descriptor_sources(counting_kernel),
+                                                    track_targets(*planned, roots_, {}), {});
   std::promise<std::shared_ptr<const collect::Snapshot>> polled;
 
   (*collector)->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });

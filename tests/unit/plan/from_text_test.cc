@@ -9,6 +9,7 @@
 #include <string>
 
 #include "collect/collector.h"
+#include "collect/descriptor_source.h"
 #include "config/load.h"
 #include "plan/cgroup_tree.h"
 #include "plan/load_plan.h"
@@ -59,8 +60,8 @@ TEST_F(FromTextTest, ATextBecomesCountsOfCpusAndCgroups) {
   Result<CgroupTree> tree = find_counted_tree(*planned, roots_, kernel_);
   ASSERT_TRUE(tree);
 
-  Result<std::unique_ptr<collect::Collector>> collector =
-      collect::Collector::create(kernel_, track_targets(*planned, roots_, tree->hierarchy), {});
+  Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
+      collect::descriptor_sources(kernel_), track_targets(*planned, roots_, tree->hierarchy), {});
   ASSERT_TRUE(collector);
   (void)poll(**collector);
   const auto second = std::chrono::seconds{1};

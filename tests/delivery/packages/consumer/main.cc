@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/collector.h"
+#include "collect/descriptor_source.h"
 #include "config/load.h"
 #include "exposition/collectable.h"
 #include "perf/linux_perf_kernel.h"
@@ -54,8 +55,8 @@ int main() {
   perf::LinuxPerfKernel kernel;
   const auto planned = plan::plan_for_machine(std::move(loaded.config), roots, kernel);
   if (!planned) return fail(planned.error());
-  const auto collector =
-      collect::Collector::create(kernel, plan::track_targets(*planned, roots, {}), {});
+  const auto collector = collect::Collector::create(collect::descriptor_sources(kernel),
+                                                    plan::track_targets(*planned, roots, {}), {});
   if (!collector) return fail({collector.error()});
 
   (void)poll(**collector);  // opens the counters
