@@ -64,7 +64,7 @@ Result<> CounterSet::check_limit() const {
 }
 
 Result<CounterSet::Open> CounterSet::open() {
-  Result<daemon::Counting> counting = daemon::start_counting(planned_, roots_, kernel_);
+  Result<daemon::CountingSession> counting = daemon::start_counting(planned_, roots_, kernel_);
   if (!counting) return counting.error();
   std::string why;
   for (;;) {

@@ -172,7 +172,7 @@ Result<std::unique_ptr<collect::Collector>> start_collector(const Scenario& scen
   Result<daemon::LoadedPlan, std::vector<Error>> planned =
       daemon::plan_for_machine(std::move(loaded.config), scenario.roots, kernel);
   if (!planned) return first_of(planned.error());
-  Result<daemon::Counting> counting =
+  Result<daemon::CountingSession> counting =
       daemon::start_counting(std::move(*planned), scenario.roots, kernel);
   if (!counting) return counting.error();
   return std::move(counting->collector);

@@ -10,6 +10,8 @@
 #include "daemon/log/journal.h"
 #include "daemon/log/outbox.h"
 #include "daemon/log/stderr_text.h"
+#include "exposition/collected_family.h"
+#include "exposition/self_families.h"
 
 namespace pex::daemon {
 namespace {
@@ -161,8 +163,16 @@ Log::~Log() = default;
 
 std::uint64_t Log::dropped() const { return sink_->dropped; }
 
+bool Log::is_on(LogLevel level) const { return level >= sink_->lowest; }
+
+std::vector<prometheus::MetricFamily> Log::Collect() const {
+  return {exposition::collected(
+      exposition::self_family("perf_event_exporter_log_messages_dropped_total"),
+      static_cast<double>(dropped()))};
+}
+
 void Log::write(LogLevel level, std::string_view message, LogFields fields) {
-  if (level < sink_->lowest) return;
+  if (!is_on(level)) return;
   Sink::Entry entry{Sink::Clock::now(), level, std::string(message), std::move(fields),
                     sink_->unreported_drops.exchange(0)};
   const std::uint64_t before = entry.drops_before;

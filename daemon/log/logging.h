@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "daemon/cli/log_level.h"
+#include "exposition/collected_family.h"
 
 namespace pex::daemon {
 
@@ -29,11 +30,11 @@ using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 /// no thread to be had, a line that stderr does not take at once is dropped. spdlog makes the time
 /// stamps; its own queue joins its thread at the end, however long that takes, and has no place for
 /// fields.
-class Log {
+class Log final : public prometheus::Collectable {
  public:
   Log(LogLevel lowest, LogFormat format);
   /// Writes what is queued, for one second at most (outbox.h).
-  ~Log();
+  ~Log() override;
 
   void debug(std::string_view message, const LogFields& fields = {});
   void info(std::string_view message, const LogFields& fields = {});
@@ -44,8 +45,13 @@ class Log {
   void warn(const Error& error, LogFields fields = {});
   void error(const Error& error, LogFields fields = {});
 
+  /// Whether lines of that level are written.
+  bool is_on(LogLevel level) const;
+
   /// Lines that were dropped: not accepted in time, or not written.
   std::uint64_t dropped() const;
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   struct Sink;

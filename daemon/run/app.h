@@ -1,8 +1,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,22 +13,26 @@
 #include "collect/snapshot.h"
 #include "daemon/cli/options.h"
 #include "daemon/log/logging.h"
+#include "daemon/run/active_session.h"
 #include "daemon/run/cgroup_watcher.h"
-#include "daemon/run/counting_session.h"
-#include "daemon/run/liveness.h"
 #include "daemon/run/open_files.h"
+#include "daemon/run/poll_log.h"
+#include "daemon/run/poller.h"
 #include "daemon/run/reloader.h"
 #include "daemon/run/service_manager.h"
+#include "daemon/run/service_status.h"
+#include "daemon/run/signals.h"
+#include "daemon/run/watchdog.h"
 #include "daemon/status/status.h"
-#include "daemon/web/routes.h"
+#include "daemon/web/web_server.h"
+#include "exposition/process_metrics.h"
 #include "exposition/self_metrics.h"
 #include "history/activity.h"
 
 namespace pex::daemon {
 
-/// The running program: brings configuration, collector, exposition and HTTP together on one loop.
-/// Everything but the polls themselves, and the planning of a reload, happens on the thread that
-/// runs the loop.
+/// The running program: makes its parts and connects them on one loop. Everything but the polls
+/// themselves, and the planning of a reload, happens on the thread that runs the loop.
 class App {
  public:
   /// All references outlive it.
@@ -47,11 +49,11 @@ class App {
 
   /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
   /// is running.
-  bool poll(std::function<void()> done);
+  bool poll(std::function<void()> done) { return poller_.poll(std::move(done)); }
 
   /// SIGTERM and SIGINT stop it, SIGHUP reloads, as soon as the loop runs. Called first, as a
   /// signal may come at any time.
-  void follow_signals();
+  void follow_signals() { signals_.follow(); }
 
   /// Polls at every interval from now on and keeps the service manager informed.
   void run_on_schedule();
@@ -63,73 +65,44 @@ class App {
   std::string scrape(exposition::Format format = exposition::Format::kText);
 
   /// What was published last; null before the first poll.
-  std::shared_ptr<const collect::Snapshot> snapshot() const { return snapshot_; }
+  std::shared_ptr<const collect::Snapshot> snapshot() const { return poller_.snapshot(); }
 
-  std::chrono::nanoseconds interval() const { return counting_.interval; }
+  std::chrono::nanoseconds interval() const { return session_.current().interval; }
 
  private:
-  void on_poll(const collect::PollReport& report,
-               std::shared_ptr<const collect::Snapshot> snapshot);
-  void log_failures(const collect::PollReport& report);
-  void tell_once(const collect::PollReport& report);
-  void on_tick();
-  void add_overruns(std::uint64_t missed);
-  void announce(bool is_ready);
-  void schedule_tick();
-  void watch_collector();
-  void await_stop_signal();
-  void await_reload_signal();
-  Reloader::Steps reload_steps();
-  Result<Counting, std::vector<Error>> plan();
-  std::unique_ptr<collect::Collector> release(Counting& counting);
-  void adopt(Counting counting);
-  void log_left_behind(const std::vector<int>& cpus);
+  void register_metrics();
+  void watch_cgroups();
+  void on_poll(const collect::PollReport& report);
+  std::unique_ptr<collect::Collector> release(CountingSession& next);
+  void adopt(CountingSession next);
   void end_reload(const Reloader::Outcome& outcome);
-  std::string counts() const;
-  std::string status() const;
+  bool is_starting() const;
+  Signals::Handlers signal_handlers();
+  Reloader::Steps reload_steps();
   WebServer::Source web_source();
   std::set<std::string, std::less<>> groups() const;
-  std::shared_ptr<const exposition::SelfReading> read_self();
-  void poll_for_scrape();
-  std::optional<host::SelfProcess> own_process();
-  Status full_status();
+  std::optional<host::SelfProcess> self_process();
+  Status status();
 
-  boost::asio::io_context& loop_;
   Options options_;
-  perf::PerfKernel& kernel_;
   Log& log_;
-  LogThrottle repeated_;
-  OpenFiles open_files_;
-  ServiceManager service_manager_;
-  const std::chrono::microseconds watchdog_;  ///< after that long without a sign of life, we end
-  Liveness liveness_;                         ///< of the collector
-  exposition::SelfMetrics self_metrics_;
-  std::shared_ptr<const collect::Snapshot> snapshot_;  ///< null before the first poll
-  history::Activity activity_;
-  PollCounters polled_;
-  ConfigurationLoad load_;
   const Moment started_ = Moment::now();
-
-  boost::asio::steady_timer tick_;
-  boost::asio::steady_timer next_watch_;
-  boost::asio::signal_set stop_signals_;
-  boost::asio::signal_set reload_signal_;
-  std::chrono::steady_clock::time_point due_;
-  std::chrono::steady_clock::time_point last_poll_;
-  std::uint64_t generation_ = 0;  ///< of the collector; a report of an earlier one is not news
-  bool reloaded_ = false;         ///< and the first poll of the new configuration has not ended
-  std::string announced_;         ///< the counts that the service manager was told last
-  std::chrono::steady_clock::time_point announced_at_;
-  bool told_mistimed_ = false;
-  bool told_turns_ = false;
-  bool polls_for_scrape_ = false;  ///< the poll that is running, so that one due now is no overrun
-  bool is_on_schedule_ = false;    ///< and looks between the polls
-  bool stopping_ = false;  ///< what is still queued on the loop must not start anything again
+  OpenFiles open_files_;
+  exposition::ProcessMetrics process_metrics_;
+  exposition::SelfMetrics self_metrics_;
+  ServiceManager service_manager_;
+  PollLog poll_log_;
+  history::Activity activity_;
+  Poller poller_;
+  Watchdog watchdog_;
+  Signals signals_;
   WebServer web_server_;
-  Counting counting_;      ///< near the end, so that its workers end before what they report to;
-                           ///< without a collector while a reload closes the old counters
-  CgroupWatcher lookout_;  ///< behind it, as it waits for what the counting owns
-  Reloader reloader_;      ///< last, as its thread looks at the counting
+  ActiveSession session_;  ///< near the end, so that its workers end before what they report to
+  ServiceStatus service_status_;
+  CgroupWatcher cgroup_watcher_;    ///< behind the session, as it waits for what that owns
+  Reloader reloader_;               ///< last, as its thread looks at the session
+  bool is_on_schedule_ = false;     ///< and cgroups are watched between the polls
+  bool is_reload_pending_ = false;  ///< the first poll of the new configuration has not ended
 };
 
 }  // namespace pex::daemon

@@ -6,6 +6,7 @@
 
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
+#include "host/self_process.h"
 #include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
@@ -22,8 +23,8 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
 
 }  // namespace
 
-bool count_alike(const Counting& one, const Counting& other) {
-  const auto what = [](const Counting& counting) {
+bool count_alike(const CountingSession& one, const CountingSession& other) {
+  const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
                     counting.linger, counting.kubernetes, counting.hierarchy);
   };
@@ -32,13 +33,15 @@ bool count_alike(const Counting& one, const Counting& other) {
          !has_probe_in_file(plan.cgroup);
 }
 
-Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel, const Counting* in_force) {
+Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
+                                       perf::PerfKernel& kernel, const CountingSession* in_force) {
+  std::optional<std::size_t>& max_open_files = planned.plan.budget.max_open_files;
+  if (!max_open_files) max_open_files = host::raise_open_file_limit();
   const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
   if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
   }
-  Counting counting;
+  CountingSession counting;
   counting.interval = planned.config.collection.interval;
   counting.max_age = planned.config.collection.max_age;
   counting.created = planned.config.openmetrics.created;
@@ -60,7 +63,7 @@ Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots&
   return counting;
 }
 
-void take_over(Counting& in_force, Counting& counting) {
+void take_over(CountingSession& in_force, CountingSession& counting) {
   counting.collector = std::move(in_force.collector);
   counting.collector->set_late_after(late_after(counting.interval));
 }

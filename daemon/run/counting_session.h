@@ -16,7 +16,7 @@
 namespace pex::daemon {
 
 /// A configuration at work: what a reload replaces as a whole.
-struct Counting {
+struct CountingSession {
   plan::Plan plan;
   std::chrono::nanoseconds interval{};
   std::chrono::nanoseconds max_age{};
@@ -31,15 +31,16 @@ struct Counting {
 /// Whether both open the same counters and publish them as the same series, so that one may go on
 /// in place of the other. Never with a probe in a program's file: it belongs to the file that was
 /// there when it was opened, and not to the one that has replaced it.
-bool count_alike(const Counting& one, const Counting& other);
+bool count_alike(const CountingSession& one, const CountingSession& other);
 
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails when the
 /// machine cannot be read; having no cgroups is a remark. When `in_force` counts alike, there is no
 /// collector: that of `in_force` goes on, with its counters and their totals (take_over()).
-Result<Counting> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
-                                perf::PerfKernel& kernel, const Counting* in_force = nullptr);
+Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
+                                       perf::PerfKernel& kernel,
+                                       const CountingSession* in_force = nullptr);
 
 /// `counting` goes on with the counters of `in_force`.
-void take_over(Counting& in_force, Counting& counting);
+void take_over(CountingSession& in_force, CountingSession& counting);
 
 }  // namespace pex::daemon

@@ -4,16 +4,21 @@
 
 namespace pex::daemon {
 
-NextPoll next_poll(std::chrono::steady_clock::time_point due,
-                   std::chrono::steady_clock::time_point now, std::chrono::nanoseconds period) {
-  const auto passed = now > due ? (now - due) / period : 0;
-  return {due + (passed + 1) * period, static_cast<std::uint64_t>(passed)};
+void PollSchedule::restart(Clock::time_point now, std::chrono::nanoseconds period) {
+  due_ = now + period;
+  period_ = period;
+}
+
+std::uint64_t PollSchedule::advance(Clock::time_point now) {
+  const auto passed = now > due_ ? (now - due_) / period_ : 0;
+  due_ += (passed + 1) * period_;
+  return static_cast<std::uint64_t>(passed);
 }
 
 std::chrono::nanoseconds late_after(std::chrono::nanoseconds period) {
-  constexpr std::chrono::nanoseconds kLeast = std::chrono::milliseconds{100};
-  constexpr std::chrono::nanoseconds kMost = std::chrono::seconds{2};  // as ScrapeCache waits
-  return std::clamp(period / 2, kLeast, kMost);
+  constexpr std::chrono::nanoseconds kMin = std::chrono::milliseconds{100};
+  constexpr std::chrono::nanoseconds kMax = std::chrono::seconds{2};  // as ScrapeCache waits
+  return std::clamp(period / 2, kMin, kMax);
 }
 
 }  // namespace pex::daemon

@@ -39,7 +39,7 @@ void Reloader::begin(Clock::time_point now) {
   });
 }
 
-void Reloader::use(Result<Counting, std::vector<Error>> planned) {
+void Reloader::use(Result<CountingSession, std::vector<Error>> planned) {
   if (is_stopped_) return;
   if (!planned) return end(planned.error());
   std::unique_ptr<collect::Collector> old = steps_.release(*planned);
@@ -55,7 +55,7 @@ void Reloader::use(Result<Counting, std::vector<Error>> planned) {
   });
 }
 
-void Reloader::adopt(Counting counting) {
+void Reloader::adopt(CountingSession counting) {
   steps_.adopt(std::move(counting));
   end({});
 }

@@ -32,10 +32,10 @@ class Reloader {
 
   struct Steps {
     std::function<void()> begin;  ///< on the loop, as are all but the next
-    std::function<Result<Counting, std::vector<Error>>()> plan;
+    std::function<Result<CountingSession, std::vector<Error>>()> plan;
     /// What counted until now, if the new counting does not take it over.
-    std::function<std::unique_ptr<collect::Collector>(Counting& counting)> release;
-    std::function<void(Counting counting)> adopt;
+    std::function<std::unique_ptr<collect::Collector>(CountingSession& counting)> release;
+    std::function<void(CountingSession counting)> adopt;
     /// CPUs whose workers hang, and hold their counters (Collector::end()).
     std::function<void(const std::vector<int>& cpus)> left_behind;
     std::function<void(const Outcome& outcome)> end;
@@ -60,8 +60,8 @@ class Reloader {
   bool is_too_soon(Clock::time_point now) const { return now < began_ + kBetweenClients; }
   void begin(Clock::time_point now);
   void begin_next(Clock::time_point now);
-  void use(Result<Counting, std::vector<Error>> planned);
-  void adopt(Counting counting);
+  void use(Result<CountingSession, std::vector<Error>> planned);
+  void adopt(CountingSession counting);
   void end(const Outcome& outcome);
 
   boost::asio::io_context& loop_;

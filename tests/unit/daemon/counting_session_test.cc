@@ -12,25 +12,25 @@ namespace pex::daemon {
 namespace {
 
 /// One configuration in force, and another one that takes its place.
-class CountingTest : public testing::Test {
+class CountingSessionTest : public testing::Test {
  protected:
-  Counting start(const std::string& text, Counting* in_force = nullptr) {
+  CountingSession start(const std::string& text, CountingSession* in_force = nullptr) {
     return start(text, in_force, roots_);
   }
 
-  Counting start(const std::string& text, Counting* in_force, const host::HostRoots& roots) {
+  CountingSession start(const std::string& text, CountingSession* in_force, const host::HostRoots& roots) {
     config::Loaded loaded = config::load_text(text, "c.yaml");
     EXPECT_TRUE(loaded.mistakes.empty()) << describe(loaded.mistakes.front());
     Result<plan::LoadedPlan, std::vector<Error>> planned = plan_for_machine(
         std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
-    Result<Counting> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
+    Result<CountingSession> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
     if (!counting->collector) take_over(*in_force, *counting);
     return std::move(*counting);
   }
 
   /// Whether the collector of the one goes on counting for the other.
   bool is_taken_over(const std::string& before, const std::string& after) {
-    Counting in_force = start(before);
+    CountingSession in_force = start(before);
     const collect::Collector* collector = in_force.collector.get();
     return start(after, &in_force).collector.get() == collector;
   }
@@ -44,23 +44,23 @@ class CountingTest : public testing::Test {
 const std::string kGroups =
     "groups:\n  - {name: core, events: [cycles, cpu-clock], scope: [cpu, cgroup]}\n";
 
-TEST_F(CountingTest, CountersRunOnWhenNothingHasChanged) {
+TEST_F(CountingSessionTest, CountersRunOnWhenNothingHasChanged) {
   EXPECT_TRUE(is_taken_over(kGroups, kGroups));
 }
 
-TEST_F(CountingTest, TheyDoWhereOnlyTheTextHas) {
+TEST_F(CountingSessionTest, TheyDoWhereOnlyTheTextHas) {
   EXPECT_TRUE(is_taken_over(kGroups, "# what is counted\n\n" + kGroups));
   EXPECT_TRUE(is_taken_over(kGroups, kGroups + "cgroups: {max: 256}\n"));
 }
 
-TEST_F(CountingTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
+TEST_F(CountingSessionTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
   const std::string after = kGroups +
                             "collection: {interval: 250ms, max_age: 2s}\n"
                             "openmetrics: {created: true}\n";
-  Counting in_force = start(kGroups);
+  CountingSession in_force = start(kGroups);
   const collect::Collector* collector = in_force.collector.get();
 
-  const Counting counting = start(after, &in_force);
+  const CountingSession counting = start(after, &in_force);
 
   EXPECT_EQ(counting.collector.get(), collector);
   EXPECT_EQ(counting.interval, std::chrono::milliseconds{250});
@@ -68,7 +68,7 @@ TEST_F(CountingTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
   EXPECT_TRUE(counting.created);
 }
 
-TEST_F(CountingTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
+TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
   for (const std::string after : {
            "groups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n",
            "groups:\n  - {name: core, events: [cycles:u, cpu-clock], scope: [cpu, cgroup]}\n",
@@ -87,28 +87,28 @@ TEST_F(CountingTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
   }
 }
 
-TEST_F(CountingTest, AProbeInAFileThatMayHaveBeenReplacedStartsAnew) {
-  Counting in_force = start(kGroups);
+TEST_F(CountingSessionTest, AProbeInAFileThatMayHaveBeenReplacedStartsAnew) {
+  CountingSession in_force = start(kGroups);
   in_force.plan.counting.cpu.groups.front().events.front().attributes.probe = "/usr/bin/app";
-  Counting same = start(kGroups);
+  CountingSession same = start(kGroups);
   same.plan = in_force.plan;
 
   EXPECT_FALSE(count_alike(in_force, same));
 }
 
-TEST_F(CountingTest, CgroupsThatCanBeCountedByNowStartItAnew) {
+TEST_F(CountingSessionTest, CgroupsThatCanBeCountedByNowStartItAnew) {
   const test::TempTree bare{{"sys/devices/system/cpu/online", "0\n"}, {"proc/self/mountinfo", ""}};
   const host::HostRoots without{bare.path("sys"), bare.path("proc"), {}};
-  Counting in_force = start(kGroups, nullptr, without);
+  CountingSession in_force = start(kGroups, nullptr, without);
   const collect::Collector* collector = in_force.collector.get();
   ASSERT_EQ(in_force.remarks.size(), 1U);
 
   EXPECT_NE(start(kGroups, &in_force).collector.get(), collector);
 }
 
-TEST_F(CountingTest, AnEventThatTheMachineHasGainedStartsItAnew) {
+TEST_F(CountingSessionTest, AnEventThatTheMachineHasGainedStartsItAnew) {
   kernel_.refuse("cycles", ENOENT);
-  Counting in_force = start(kGroups);
+  CountingSession in_force = start(kGroups);
   const collect::Collector* collector = in_force.collector.get();
   kernel_.refuse("cycles", 0);
 

@@ -41,7 +41,7 @@ class ReloaderTest : public testing::Test {
       {.begin = [this] { ++begun_; },
        .plan =
            [] {
-             return Result<Counting, std::vector<Error>>{std::vector{Error{0, "no", ""}}};
+             return Result<CountingSession, std::vector<Error>>{std::vector{Error{0, "no", ""}}};
            },
        .release = {},
        .adopt = {},

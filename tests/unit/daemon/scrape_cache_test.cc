@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "exposition/poll_metrics.h"
 #include "support/events.h"
 #include "unit/exposition/snapshots.h"
 
@@ -30,6 +31,7 @@ std::shared_ptr<const collect::Snapshot> snapshot_with(std::uint64_t cycles) {
 /// A program around it whose polls end when a test says so.
 class ScrapesTest : public testing::Test {
  protected:
+  ScrapesTest() { self_metrics_.add(poll_metrics_); }
   ~ScrapesTest() override { worker_.join(); }
 
   void publish(std::uint64_t cycles) {
@@ -51,6 +53,8 @@ class ScrapesTest : public testing::Test {
   }
   std::string text(std::size_t response) { return *responses_.at(response).body; }
 
+  exposition::PollMetrics poll_metrics_;
+  exposition::SelfMetrics self_metrics_{"1.0"};
   boost::asio::io_context loop_;
   boost::asio::thread_pool worker_{1};
   ScrapeCache::Latest latest_;
@@ -62,7 +66,7 @@ class ScrapesTest : public testing::Test {
                         .read_self =
                             [this] {
                               ++readings_;
-                              return exposition::SelfMetrics{"1.0"}.read();
+                              return self_metrics_.read();
                             },
                         .poll = [this] { ++polls_; }}};
   std::vector<http::Response> responses_;

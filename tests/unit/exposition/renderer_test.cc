@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "any_snapshot.h"
+#include "exposition/poll_metrics.h"
 #include "snapshots.h"
 #include "support/events.h"
 
@@ -560,7 +561,9 @@ TEST(RendererTest, TellsOfCgroupsWhereAGroupThatCountsThemIsChosen) {
 }
 
 TEST(RendererTest, WritesItsOwnMetricsWithoutASnapshot) {
+  const PollMetrics polls;
   SelfMetrics metrics{"1.0"};
+  metrics.add(polls);
   std::string text;
 
   Renderer{}.render(nullptr, *metrics.read(), {Format::kOpenMetrics, {}, true}, text);

@@ -1,0 +1,78 @@
+#include "daemon/run/active_session.h"
+
+#include <string>
+#include <utility>
+
+#include "daemon/cli/words.h"
+#include "exposition/collected_family.h"
+#include "exposition/self_families.h"
+#include "plan/availability.h"
+
+namespace pex::daemon {
+namespace {
+
+using exposition::add_sample;
+using exposition::collected;
+using exposition::self_family;
+using prometheus::MetricFamily;
+
+MetricFamily available_events(const plan::Plan& plan) {
+  MetricFamily family = collected(self_family("perf_event_exporter_event_available"));
+  for (const auto& [event, is_available] : availability(plan)) {
+    add_sample(family, {{"event", event.first}, {"scope", name_of(event.second)}},
+               is_available ? 1 : 0);
+  }
+  return family;
+}
+
+double seconds_since_epoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
+  const CountingSession* in_force = current_.collector ? &current_ : nullptr;
+  Result<plan::LoadedPlan, std::vector<Error>> planned =
+      plan::load_and_plan(options_.config_file, options_.roots, kernel_,
+                          in_force == nullptr ? nullptr : &in_force->plan);
+  if (!planned) return planned.error();
+  Result<CountingSession> session =
+      start_counting(std::move(*planned), options_.roots, kernel_, in_force);
+  if (!session) return std::vector{session.error()};
+  return std::move(*session);
+}
+
+std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next) {
+  if (next.collector) return std::move(current_.collector);
+  take_over(current_, next);
+  return nullptr;
+}
+
+void ActiveSession::adopt(CountingSession next) {
+  current_ = std::move(next);
+  const Moment now = Moment::now();
+  load_ = {options_.config_file, now, now, {}};
+  for (const Error& reason : left_out(current_.plan)) log_.warn(reason);
+  for (const std::string& remark : current_.remarks) log_.warn(remark);
+}
+
+void ActiveSession::reject(const std::vector<Error>& mistakes) {
+  for (const Error& mistake : mistakes) log_.error(mistake);
+  log_.error("configuration not reloaded: the one before stays in force");
+  load_.last_tried = Moment::now();
+  load_.errors.clear();
+  for (const Error& mistake : mistakes) load_.errors.push_back(worded(mistake));
+}
+
+std::vector<MetricFamily> ActiveSession::Collect() const {
+  return {available_events(current_.plan),
+          collected(self_family("perf_event_exporter_series_limit"),
+                    static_cast<double>(current_.plan.budget.max_series)),
+          collected(self_family("perf_event_exporter_config_last_reload_successful"),
+                    load_.errors.empty() ? 1 : 0),
+          collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
+                    seconds_since_epoch(load_.in_force_since.at))};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/cli/options.h"
+#include "daemon/log/logging.h"
+#include "daemon/run/counting_session.h"
+#include "daemon/status/status.h"
+#include "exposition/collected_family.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::daemon {
+
+/// The configuration in force with all that it counts, and how the last try to load one went. On
+/// the loop's thread, but for plan().
+class ActiveSession final : public prometheus::Collectable {
+ public:
+  /// All outlive it.
+  ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
+      : options_(options), kernel_(kernel), log_(log) {}
+
+  /// Loads the configuration and plans what it counts. Runs on any thread while the loop goes on
+  /// serving, as the session in force does not change until a reload ends. Fails with everything
+  /// that is wrong.
+  Result<CountingSession, std::vector<Error>> plan() const;
+
+  /// The collector that has to end before `next` counts; null when `next` goes on with it.
+  std::unique_ptr<collect::Collector> release(CountingSession& next);
+
+  /// `next` is in force from now on.
+  void adopt(CountingSession next);
+
+  /// A configuration with mistakes changes nothing.
+  void reject(const std::vector<Error>& mistakes);
+
+  /// Without a collector while a reload closes the old counters.
+  const CountingSession& current() const { return current_; }
+  collect::Collector* collector() const { return current_.collector.get(); }
+  const ConfigurationLoad& load() const { return load_; }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const Options& options_;
+  perf::PerfKernel& kernel_;
+  Log& log_;
+  ConfigurationLoad load_;
+  CountingSession current_;
+};
+
+}  // namespace pex::daemon

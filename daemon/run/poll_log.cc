@@ -1,0 +1,59 @@
+#include "daemon/run/poll_log.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace pex::daemon {
+namespace {
+
+LogFields fields_of(const collect::PollReport::Failure& failure) {
+  const collect::PollReport::Subject& subject = failure.subject;
+  LogFields fields;
+  if (!subject.event.empty()) fields.push_back({"event", subject.event});
+  if (!subject.group.empty()) fields.push_back({"group", subject.group});
+  if (!subject.cgroup.empty()) fields.push_back({"cgroup", subject.cgroup});
+  if (subject.cpu >= 0) fields.push_back({"cpu", std::to_string(subject.cpu)});
+  if (failure.times > 1) fields.push_back({"times", std::to_string(failure.times)});
+  return fields;
+}
+
+}  // namespace
+
+void PollLog::add(const collect::PollReport& report, Clock::time_point now) {
+  log_failures(report, now);
+  log_workarounds(report);
+  if (log_.is_on(LogLevel::kDebug)) log_poll(report);
+}
+
+void PollLog::log_failures(const collect::PollReport& report, Clock::time_point now) {
+  for (const auto& [cause, failure] : report.failures) {
+    if (!throttle_.passes(cause.what + errno_name(cause.code), now)) continue;
+    log_.warn(failure.first, fields_of(failure));
+  }
+}
+
+/// These are no failures, but worth knowing.
+void PollLog::log_workarounds(const collect::PollReport& report) {
+  const bool is_mistimed = std::any_of(report.troubles.begin(), report.troubles.end(),
+                                       [](const auto& group) { return group.second.mistimed > 0; });
+  if (is_mistimed && !std::exchange(has_logged_mistimed_, true)) {
+    log_.info(
+        "this kernel books the running time of cgroup groups that take turns to the wrong group; "
+        "the groups' own clocks are used (perf_group_mistimed_polls_total)");
+  }
+  if (report.now.targets_in_turns > 0 && !std::exchange(has_logged_rotation_, true)) {
+    log_.info(
+        "the kernel's rotation starves a group of a cgroup, so its groups are enabled in turn "
+        "(perf_event_exporter_cgroups_in_turns); 'doctor' tells how it can be avoided");
+  }
+}
+
+void PollLog::log_poll(const collect::PollReport& report) {
+  log_.debug("polled", {{"groups", std::to_string(report.groups_read)},
+                        {"opened", std::to_string(report.groups_opened)},
+                        {"closed", std::to_string(report.groups_closed)},
+                        {"microseconds", std::to_string(report.now.duration.count() / 1'000)}});
+}
+
+}  // namespace pex::daemon

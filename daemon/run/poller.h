@@ -1,0 +1,66 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "collect/collector.h"
+#include "collect/poll_report.h"
+#include "collect/snapshot.h"
+#include "daemon/run/poll_schedule.h"
+#include "exposition/poll_metrics.h"
+
+namespace pex::daemon {
+
+/// Has the collector poll, on schedule and when somebody asks for it, and keeps what was published
+/// last. On the loop's thread.
+class Poller {
+ public:
+  using Clock = PollSchedule::Clock;
+  /// Called on the loop once a poll is published.
+  using OnPoll = std::function<void(const collect::PollReport& report)>;
+
+  Poller(boost::asio::io_context& loop, OnPoll on_poll);
+
+  /// Polls `collector` from now on, which lives until release(). On schedule the next poll is due
+  /// after `interval`.
+  void use(collect::Collector& collector, std::chrono::nanoseconds interval);
+  /// Polls nothing until use(); what a poll that is running brings is dropped.
+  void release();
+
+  /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
+  /// is running or there is nothing to poll. On schedule it takes the place of the next one.
+  bool poll(std::function<void()> done);
+
+  /// Polls at once, and then at every interval.
+  void start();
+  /// Lets the loop run out of work.
+  void stop();
+
+  /// Null before the first poll.
+  const std::shared_ptr<const collect::Snapshot>& snapshot() const { return metrics_.snapshot(); }
+  /// When that came.
+  Clock::time_point polled_at() const { return polled_at_; }
+  const exposition::PollMetrics& metrics() const { return metrics_; }
+
+ private:
+  bool begin(std::function<void()> done);
+  void finish(const collect::PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot);
+  void arm();
+  void on_timer();
+
+  boost::asio::io_context& loop_;
+  OnPoll on_poll_;
+  collect::Collector* collector_ = nullptr;
+  std::uint64_t generation_ = 0;  ///< of the collector: reports of an earlier one are dropped
+  boost::asio::steady_timer timer_;
+  PollSchedule schedule_;
+  bool is_on_schedule_ = false;
+  Clock::time_point polled_at_;
+  exposition::PollMetrics metrics_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,50 @@
+#include "daemon/run/service_status.h"
+
+#include "daemon/run/human_format.h"
+
+namespace pex::daemon {
+namespace {
+
+/// A line that differs only in the time that a poll took is shown that much later.
+constexpr std::chrono::minutes kRefreshAfter{1};
+
+}  // namespace
+
+std::string describe_counting(const collect::Snapshot& snapshot) {
+  const auto number = [](std::size_t n) { return std::to_string(n); };
+  return "counting " + number(snapshot.plan->cpu.columns.size()) + " events on the CPUs (" +
+         number(snapshot.targets->cpus->online.size()) + ") and " +
+         number(snapshot.plan->cgroup.columns.size()) + " in each cgroup (" +
+         number(snapshot.targets->present) + ")";
+}
+
+ServiceStatus::Size ServiceStatus::size_of(const collect::Snapshot& snapshot) {
+  return {snapshot.plan->cpu.columns.size(), snapshot.targets->cpus->online.size(),
+          snapshot.plan->cgroup.columns.size(), snapshot.targets->present};
+}
+
+void ServiceStatus::ready(Clock::time_point now) {
+  note(now);
+  service_manager_.ready(line());
+}
+
+void ServiceStatus::refresh(Clock::time_point now) {
+  if (size_of(*polls_.snapshot()) == shown_ && now - shown_at_ < kRefreshAfter) return;
+  note(now);
+  service_manager_.status(line());
+}
+
+void ServiceStatus::note(Clock::time_point now) {
+  shown_ = size_of(*polls_.snapshot());
+  shown_at_ = now;
+}
+
+std::string ServiceStatus::line() const {
+  const std::string refused =
+      load_.errors.empty() ? "" : "configuration not reloaded: see the log; ";
+  return refused + describe_counting(*polls_.snapshot()) + "; " +
+         std::to_string(polls_.last().open_events) + " counters, last poll " +
+         duration_text(polls_.last().duration);
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+#include "collect/snapshot.h"
+#include "daemon/run/service_manager.h"
+#include "daemon/status/status.h"
+#include "exposition/poll_metrics.h"
+
+namespace pex::daemon {
+
+/// "counting 6 events on the CPUs (2) and 0 in each cgroup (0)".
+std::string describe_counting(const collect::Snapshot& snapshot);
+
+/// The status line that the service manager shows. It follows what is counted at once, and how long
+/// a poll takes once a minute.
+class ServiceStatus {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// All outlive it.
+  ServiceStatus(ServiceManager& service_manager, const exposition::PollMetrics& polls,
+                const ConfigurationLoad& load)
+      : service_manager_(service_manager), polls_(polls), load_(load) {}
+
+  /// A start or a reload has ended. After the first poll.
+  void ready(Clock::time_point now);
+  /// A poll has ended.
+  void refresh(Clock::time_point now);
+
+ private:
+  /// What the line says of the targets: without a change of it there is no news.
+  struct Size {
+    std::size_t cpu_events = 0;
+    std::size_t cpus = 0;
+    std::size_t cgroup_events = 0;
+    std::size_t cgroups = 0;
+    bool operator==(const Size&) const = default;
+  };
+  static Size size_of(const collect::Snapshot& snapshot);
+  void note(Clock::time_point now);
+  std::string line() const;
+
+  ServiceManager& service_manager_;
+  const exposition::PollMetrics& polls_;
+  const ConfigurationLoad& load_;
+  Size shown_;
+  Clock::time_point shown_at_;
+};
+
+}  // namespace pex::daemon

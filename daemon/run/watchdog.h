@@ -1,0 +1,46 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+
+#include "collect/collector.h"
+#include "daemon/run/liveness.h"
+#include "daemon/run/service_manager.h"
+
+namespace pex::daemon {
+
+/// Checks now and then that the collector makes progress, and tells the service manager so, which
+/// else ends the program. On the loop's thread.
+class Watchdog {
+ public:
+  struct Source {
+    std::function<const collect::Collector*()> collector;  ///< null: nothing is counted now
+    std::function<bool()> is_starting;                     ///< a start or a reload goes on
+  };
+
+  /// `service_manager` outlives it.
+  Watchdog(boost::asio::io_context& loop, ServiceManager& service_manager, Source source);
+
+  /// Checks from now on.
+  void start();
+  /// Lets the loop run out of work.
+  void stop();
+
+  /// As of the last check; true before the first.
+  bool is_healthy() const { return liveness_.is_alive(); }
+
+ private:
+  void check();
+
+  ServiceManager& service_manager_;
+  Source source_;
+  const std::chrono::microseconds timeout_;  ///< after that long without a sign of life, we end
+  const bool is_watched_;                    ///< by the service manager
+  Liveness liveness_;
+  boost::asio::steady_timer timer_;
+  bool is_stopped_ = false;
+};
+
+}  // namespace pex::daemon

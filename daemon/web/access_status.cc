@@ -1,0 +1,99 @@
+#include "daemon/web/access_status.h"
+
+#include <chrono>
+
+#include "daemon/cli/words.h"
+#include "exposition/collected_family.h"
+#include "exposition/self_families.h"
+
+namespace pex::daemon {
+namespace {
+
+using exposition::add_sample;
+using exposition::collected;
+using exposition::self_family;
+using prometheus::MetricFamily;
+
+// What became of a downgrade, as the label of a metric.
+constexpr std::string_view kAdopted = "adopted";
+constexpr std::string_view kRefused = "refused";
+
+Error adopted_downgrade(const config::Downgrade& downgrade) {
+  return {0, "the web configuration now protects less: " + describe(downgrade),
+          "if this was not intended, restore it in the file"};
+}
+
+Error refused_downgrade(const config::Downgrade& downgrade) {
+  return {0,
+          "the web configuration is not adopted, because it would open the server: " +
+              describe(downgrade),
+          "restore it in the file; or, if the change is intended, restart the exporter or add "
+          "'allow_downgrade: true' as the last line of the file"};
+}
+
+double seconds_since_epoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+/// Every downgrade that there can be is known from the start, so that the first one is seen as an
+/// increase from 0.
+void AccessStatus::start(const std::string& file, const config::WebProtections& in_force) {
+  load_.emplace().load.file = file;
+  for (const config::ProtectionState& each : config::states_of(in_force)) {
+    downgrades_[{each.protection, kAdopted}] = 0;
+    if (each.opens) downgrades_[{each.protection, kRefused}] = 0;
+  }
+  adopt(in_force, {});
+}
+
+void AccessStatus::add(const AccessReload::Reload& reload, const config::WebProtections& in_force) {
+  std::vector<std::string> downgrades;
+  for (const config::Downgrade& each : reload.downgrades) {
+    const Error warning = reload.is_adopted ? adopted_downgrade(each) : refused_downgrade(each);
+    ++downgrades_[{each.protection, reload.is_adopted ? kAdopted : kRefused}];
+    log_.warn(warning, {{"protection", std::string(each.protection)}});
+    downgrades.push_back(worded(warning));
+  }
+  for (const std::string& remark : reload.remarks) log_.warn(remark);
+  for (const Error& mistake : reload.mistakes) log_.error(mistake);
+  reload.is_adopted ? adopt(in_force, std::move(downgrades))
+                    : reject(reload, std::move(downgrades));
+  if (reload.is_adopted) return log_.info("web configuration reloaded");
+  log_.error("web configuration not reloaded: the one before stays in force");
+}
+
+void AccessStatus::adopt(const config::WebProtections& in_force,
+                         std::vector<std::string> downgrades) {
+  is_loaded_ = true;
+  load_->load.in_force_since = load_->load.last_tried = Moment::now();
+  load_->load.errors.clear();
+  load_->protections = config::states_of(in_force);
+  load_->downgrades = std::move(downgrades);
+}
+
+void AccessStatus::reject(const AccessReload::Reload& reload, std::vector<std::string> downgrades) {
+  is_loaded_ = false;
+  load_->load.last_tried = Moment::now();
+  load_->load.errors = std::move(downgrades);
+  for (const Error& mistake : reload.mistakes) load_->load.errors.push_back(worded(mistake));
+}
+
+std::vector<MetricFamily> AccessStatus::Collect() const {
+  if (!load_) return {};
+  MetricFamily downgrades =
+      collected(self_family("perf_event_exporter_web_config_downgrades_total"));
+  for (const auto& [downgrade, changes] : downgrades_) {
+    add_sample(downgrades, {{"outcome", downgrade.second}, {"protection", downgrade.first}},
+               static_cast<double>(changes));
+  }
+  return {
+      collected(self_family("perf_event_exporter_web_config_last_reload_successful"),
+                is_loaded_ ? 1 : 0),
+      collected(self_family("perf_event_exporter_web_config_last_reload_success_timestamp_seconds"),
+                seconds_since_epoch(load_->load.in_force_since.at)),
+      std::move(downgrades)};
+}
+
+}  // namespace pex::daemon

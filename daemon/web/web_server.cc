@@ -1,0 +1,153 @@
+#include "daemon/web/web_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collect/budget.h"
+#include "daemon/cli/words.h"
+#include "daemon/web/scrape_query.h"
+#include "exposition/collected_family.h"
+#include "exposition/self_families.h"
+#include "host/self_process.h"
+#include "http/answer.h"
+#include "http/negotiation.h"
+
+namespace pex::daemon {
+namespace {
+
+/// The formats that a client may choose, and as what it asks for them; the last is for all others.
+constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
+                                   {"text/plain", "0.0.4"}};
+constexpr exposition::Format kFormats[] = {exposition::Format::kOpenMetrics,
+                                           exposition::Format::kText};
+
+/// As many clients as descriptors are kept free for. Those that are refused have their part of
+/// them, as they may still ask for health.
+http::Limits limits_here() {
+  http::Limits limits;
+  const std::size_t files = collect::client_files(host::raise_open_file_limit());
+  limits.max_refusals = std::min(limits.max_refusals, files / 2);
+  limits.max_connections = std::min(limits.max_connections, files - limits.max_refusals);
+  return limits;
+}
+
+}  // namespace
+
+WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Source source, Log& log)
+    : loop_(loop),
+      options_(options),
+      source_(std::move(source)),
+      log_(log),
+      scrapes_(loop, worker_, source_.scrapes),
+      access_status_(log),
+      limit_log_(loop, log) {
+  scrapes_.set_max_orders(options.max_requests);
+}
+
+/// What the worker still does for the scrapes ends before they do.
+WebServer::~WebServer() {
+  login_worker_.join();
+  worker_.join();
+}
+
+Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inherited) {
+  if (const Result<void, std::vector<Error>> loaded = load_access(); !loaded) return loaded;
+  auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, inherited},
+                                     {routes(), limits_here(), [this] { return current_access(); },
+                                      [this] { limit_log_.add(*server_); }});
+  if (!server) return std::vector{server.error()};
+  server_ = std::move(*server);
+  log_listening(inherited);
+  warn_of_open_lifecycle();
+  return {};
+}
+
+void WebServer::log_listening(const std::vector<int>& inherited) {
+  for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
+    log_.info("listening", {{"address", options_.listen_addresses[i]},
+                            {"port", std::to_string(server_->ports()[i])},
+                            {"path", options_.telemetry_path}});
+  }
+  for (const int socket : inherited) {
+    log_.info("listening",
+              {{"systemd_socket", std::to_string(socket)}, {"path", options_.telemetry_path}});
+  }
+}
+
+/// Any client may then reload the configuration as often as the limit allows.
+void WebServer::warn_of_open_lifecycle() {
+  if (!options_.lifecycle || !server_->serves_other_machines()) return;
+  if (!access::allows_anonymous(*current_access())) return;
+  log_.warn(
+      Error{0,
+            "any client that can connect can reload the configuration, because "
+            "--web.enable-lifecycle is set and no login is needed",
+            "configure basic_auth_users in --web.config.file, or listen on a loopback address "
+            "or unix socket"});
+}
+
+std::shared_ptr<const access::Access> WebServer::current_access() {
+  return access_.current(
+      [this](const AccessReload::Reload& reload) {
+        access_status_.add(reload, access_.in_force());
+      },
+      Moment::now());
+}
+
+Result<void, std::vector<Error>> WebServer::load_access() {
+  if (options_.web_config_file.empty()) return {};
+  std::vector<std::string> remarks;
+  Result<AccessReload, std::vector<Error>> access =
+      AccessReload::load(options_.web_config_file, remarks);
+  if (!access) return access.error();
+  access_ = *std::move(access);
+  access_status_.start(options_.web_config_file, access_.in_force());
+  for (const std::string& remark : remarks) log_.warn(remark);
+  return {};
+}
+
+std::vector<http::Route> WebServer::routes() {
+  RouteHandlers handlers = source_.routes;
+  handlers.scrape = [this](const http::Request& request, http::Respond respond) {
+    answer_scrape(request, std::move(respond));
+  };
+  return make_routes(options_.telemetry_path, options_.lifecycle, handlers);
+}
+
+void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
+  Result<exposition::Selection> selection{exposition::Selection{}};
+  if (!request.query.empty()) selection = selection_of(request.query, source_.groups());
+  if (!selection) {
+    return respond(http::plain_text(400, "400 Bad Request: " + worded(selection.error()) + "\n"));
+  }
+  const exposition::Format format = kFormats[http::best_offer(request.accept, kOffers)];
+  scrapes_.answer({format, *selection, created_}, request.takes_gzip, std::move(respond));
+}
+
+void WebServer::configure(std::chrono::nanoseconds max_age, bool created) {
+  scrapes_.set_max_age(max_age);
+  created_ = created;
+}
+
+std::vector<prometheus::MetricFamily> WebServer::Collect() const {
+  using exposition::self_family;
+  if (!server_) return {};
+  const http::Troubles totals = server_->troubles();
+  prometheus::MetricFamily errors =
+      exposition::collected(self_family("perf_event_exporter_http_troubles_total"));
+  for (const auto& each : http::kTroubles) {
+    exposition::add_sample(errors, {{"reason", each.name}},
+                           static_cast<double>(totals.*each.count));
+  }
+  return {exposition::collected(self_family("perf_event_exporter_http_connections"),
+                                static_cast<double>(server_->connections())),
+          std::move(errors)};
+}
+
+void WebServer::stop() {
+  limit_log_.stop();
+  scrapes_.stop();
+  if (server_) server_->stop();
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/cli/options.h"
+#include "daemon/log/logging.h"
+#include "daemon/web/access_reload.h"
+#include "daemon/web/access_status.h"
+#include "daemon/web/connection_limit_log.h"
+#include "daemon/web/routes.h"
+#include "daemon/web/scrape_cache.h"
+#include "exposition/collected_family.h"
+#include "http/server.h"
+
+namespace pex::daemon {
+
+/// Everything that is served over HTTP, and to whom. On the loop's thread, but for a worker that
+/// renders and compresses, and one that checks passwords. Collects what the server knows of its
+/// clients.
+class WebServer final : public prometheus::Collectable {
+ public:
+  /// What there is to be shown. Called on the loop's thread.
+  struct Source {
+    ScrapeCache::Source scrapes;
+    std::function<std::set<std::string, std::less<>>()> groups;  ///< that a scrape may select
+    RouteHandlers routes;                                        ///< but for the scrape
+  };
+
+  /// References outlive it, and what `source` looks at.
+  WebServer(boost::asio::io_context& loop, const Options& options, Source source, Log& log);
+  ~WebServer() override;
+
+  /// Serves on the addresses of the options and on `inherited` sockets, which it then owns. Fails
+  /// with everything that is wrong with the web configuration, or the first address that cannot be
+  /// had.
+  Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
+
+  /// How old counts may be, and whether counters tell since when they count.
+  void configure(std::chrono::nanoseconds max_age, bool created);
+
+  /// A poll has ended.
+  void polled() { scrapes_.polled(); }
+
+  std::vector<std::uint16_t> ports() const { return server_->ports(); }
+  const AccessStatus& access_status() const { return access_status_; }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+  /// Lets the loop run out of work.
+  void stop();
+
+ private:
+  std::vector<http::Route> routes();
+  void answer_scrape(const http::Request& request, http::Respond respond);
+  Result<void, std::vector<Error>> load_access();
+  std::shared_ptr<const access::Access> current_access();
+  void log_listening(const std::vector<int>& inherited);
+  void warn_of_open_lifecycle();
+
+  boost::asio::io_context& loop_;
+  const Options& options_;
+  Source source_;
+  Log& log_;
+  bool created_ = false;
+  boost::asio::thread_pool worker_{1};        ///< renders
+  boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
+  ScrapeCache scrapes_;
+  AccessReload access_;
+  AccessStatus access_status_;
+  ConnectionLimitLog limit_log_;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace pex::daemon

@@ -1,0 +1,36 @@
+#include "exposition/collected_family.h"
+
+namespace pex::exposition {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+MetricFamily collected(const FamilyEntry& family) {
+  MetricFamily made;
+  made.name = family.name;
+  made.help = family.help;
+  made.type = family.type == FamilyType::kCounter ? MetricType::Counter : MetricType::Gauge;
+  return made;
+}
+
+MetricFamily collected(const FamilyEntry& family, double value) {
+  MetricFamily made = collected(family);
+  add_sample(made, {}, value);
+  return made;
+}
+
+void add_sample(MetricFamily& family, SampleLabels labels, double value) {
+  ClientMetric& sample = family.metric.emplace_back();
+  sample.label.reserve(labels.size());
+  for (const auto& [name, text] : labels) {
+    sample.label.push_back({std::string(name), std::string(text)});
+  }
+  if (family.type == MetricType::Counter) {
+    sample.counter.value = value;
+  } else {
+    sample.gauge.value = value;
+  }
+}
+
+}  // namespace pex::exposition

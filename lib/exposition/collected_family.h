@@ -1,0 +1,25 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "exposition/family.h"
+
+namespace pex::exposition {
+
+/// A family of our tables as prometheus::Collectable gives it, without samples: such a family is
+/// not published.
+prometheus::MetricFamily collected(const FamilyEntry& family);
+
+/// The same with one sample, which has no labels.
+prometheus::MetricFamily collected(const FamilyEntry& family, double value);
+
+using SampleLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+void add_sample(prometheus::MetricFamily& family, SampleLabels labels, double value);
+
+}  // namespace pex::exposition

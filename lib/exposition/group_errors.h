@@ -1,0 +1,43 @@
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "collect/poll_report.h"
+#include "exposition/family.h"
+
+namespace pex::exposition {
+
+/// The families of configured groups, for the documents.
+std::vector<FamilyEntry> group_error_families();
+
+/// What was wrong with the readings of each group, added up over all polls. Configured groups and
+/// their pieces are published by their names, auxiliary groups in a family of the exporter.
+class GroupErrors {
+ public:
+  /// Adds the errors in `report`. Groups that are new in `plan` start at 0, so that the first
+  /// increase is seen; those that are no longer in it are forgotten.
+  void add(const collect::PollReport& report,
+           const std::shared_ptr<const collect::CountingPlan>& plan);
+
+  /// Appends the family of the auxiliary groups, and then those of the configured ones, each in the
+  /// order of the plan.
+  void collect(std::vector<prometheus::MetricFamily>& families) const;
+
+ private:
+  struct Group {
+    std::string name;
+    collect::PollReport::GroupTrouble total;
+  };
+  void follow(const collect::CountingPlan& plan);
+  Group& find_or_add(const std::string& name);
+
+  std::vector<Group> groups_;
+  std::shared_ptr<const collect::CountingPlan> plan_;  ///< whose groups are in groups_
+};
+
+}  // namespace pex::exposition

@@ -1,0 +1,120 @@
+#include "exposition/poll_metrics.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "collect/budget.h"
+#include "exposition/collected_family.h"
+#include "exposition/self_families.h"
+
+namespace pex::exposition {
+namespace {
+
+using collect::PollReport;
+using prometheus::MetricFamily;
+
+double number(std::uint64_t count) { return static_cast<double>(count); }
+
+double seconds_since_epoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+MetricFamily cpus(const PollReport::State& last, const collect::MachineCpus& cpus) {
+  const std::size_t late = last.late_cpus.size();
+  MetricFamily family = collected(self_family("perf_event_exporter_cpus"));
+  add_sample(family, {{"state", "counted"}}, number(cpus.online.size() - late));
+  add_sample(family, {{"state", "late"}}, number(late));
+  add_sample(family, {{"state", "left_out"}}, number(cpus.left_out.size()));
+  return family;
+}
+
+MetricFamily cgroups(const collect::TargetSet& targets) {
+  MetricFamily family = collected(self_family("perf_event_exporter_cgroups"));
+  add_sample(family, {{"state", "counted"}}, number(targets.present));
+  add_sample(family, {{"state", "waiting"}}, number(targets.waiting));
+  add_sample(family, {{"state", "lingering"}}, number(targets.cgroups.size() - targets.present));
+  add_sample(family, {{"state", "left_out"}}, number(targets.found->left_out));
+  add_sample(family, {{"state", "unreadable"}}, number(targets.found->unreadable.size()));
+  return family;
+}
+
+MetricFamily cgroup_directories(const PollReport::CgroupDirectories& tree) {
+  MetricFamily family = collected(self_family("perf_event_exporter_cgroup_directories"));
+  add_sample(family, {{"state", "followed"}}, number(tree.followed));
+  add_sample(family, {{"state", "unwatched"}}, number(tree.unwatched));
+  add_sample(family, {{"state", "beyond_limit"}}, number(tree.beyond_limit));
+  add_sample(family, {{"state", "path_too_long"}}, number(tree.path_too_long));
+  return family;
+}
+
+}  // namespace
+
+/// Every limit is there from the start, so that the first increase from 0 is seen.
+PollMetrics::PollMetrics() {
+  for (const std::string_view bound : collect::kCgroupBounds) cgroups_dropped_[bound] = 0;
+  cgroups_dropped_[collect::kFairShare] = 0;
+}
+
+void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
+  ++polls_;
+  cgroups_missed_ += report.cgroups_missed;
+  for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
+  for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
+  for (const auto& [bound, dropped] : report.cgroups_dropped) cgroups_dropped_[bound] += dropped;
+  group_errors_.add(report, snapshot->plan);
+  last_ = report.now;
+  snapshot_ = std::move(snapshot);
+}
+
+std::vector<MetricFamily> PollMetrics::Collect() const {
+  std::vector<MetricFamily> families;
+  collect_totals(families);
+  if (snapshot_) collect_last_poll(families);
+  return families;
+}
+
+void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
+  MetricFamily& open_errors =
+      families.emplace_back(collected(self_family("perf_event_exporter_event_open_errors_total")));
+  for (const auto& [refusal, times] : open_errors_) {
+    add_sample(open_errors, {{"errno", errno_name(refusal.code)}, {"event", refusal.what}},
+               number(times));
+  }
+  families.push_back(collected(self_family("perf_event_exporter_polls_total"), number(polls_)));
+  families.push_back(
+      collected(self_family("perf_event_exporter_poll_overruns_total"), number(overruns_)));
+  MetricFamily& late_polls =
+      families.emplace_back(collected(self_family("perf_event_exporter_cpu_late_polls_total")));
+  for (const auto& [cpu, polls] : late_polls_) {
+    add_sample(late_polls, {{"cpu", std::to_string(cpu)}}, number(polls));
+  }
+  group_errors_.collect(families);
+  MetricFamily& dropped =
+      families.emplace_back(collected(self_family("perf_event_exporter_cgroups_dropped_total")));
+  for (const auto& [reason, cgroups] : cgroups_dropped_) {
+    add_sample(dropped, {{"reason", reason}}, number(cgroups));
+  }
+  families.push_back(
+      collected(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_)));
+}
+
+void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
+  const collect::TargetSet& targets = *snapshot_->targets;
+  const auto add = [&](const FamilyEntry& family, double value) {
+    families.push_back(collected(family, value));
+  };
+  add(self_family("perf_event_exporter_open_events"), number(last_.open_events));
+  add(self_family("perf_event_exporter_poll_duration_seconds"),
+      std::chrono::duration<double>(last_.duration).count());
+  add(self_family("perf_event_exporter_last_poll_timestamp_seconds"),
+      seconds_since_epoch(snapshot_->taken));
+  families.push_back(cpus(last_, *targets.cpus));
+  add(self_family("perf_event_exporter_pinned_groups_off_pmu"), number(last_.groups_off_pmu));
+  add(self_family("perf_event_exporter_cgroups_in_turns"), number(last_.targets_in_turns));
+  families.push_back(cgroups(targets));
+  families.push_back(cgroup_directories(last_.cgroup_directories));
+  add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));
+}
+
+}  // namespace pex::exposition

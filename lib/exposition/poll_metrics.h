@@ -1,0 +1,52 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "collect/poll_report.h"
+#include "collect/snapshot.h"
+#include "exposition/group_errors.h"
+
+namespace pex::exposition {
+
+/// What all polls have found, and what is true since the last one. Not thread-safe.
+class PollMetrics final : public prometheus::Collectable {
+ public:
+  PollMetrics();
+
+  /// A poll has ended with `report` and published `snapshot`.
+  void add(const collect::PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot);
+  /// Polls were skipped, because their time had passed.
+  void add_overruns(std::uint64_t missed) { overruns_ += missed; }
+
+  std::uint64_t polls() const { return polls_; }
+  std::uint64_t overruns() const { return overruns_; }
+  std::uint64_t cgroups_missed() const { return cgroups_missed_; }
+  /// Of the last poll.
+  const collect::PollReport::State& last() const { return last_; }
+  /// Null before the first poll.
+  const std::shared_ptr<const collect::Snapshot>& snapshot() const { return snapshot_; }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  void collect_totals(std::vector<prometheus::MetricFamily>& families) const;
+  void collect_last_poll(std::vector<prometheus::MetricFamily>& families) const;
+
+  std::uint64_t polls_ = 0;
+  std::uint64_t overruns_ = 0;
+  std::uint64_t cgroups_missed_ = 0;
+  std::map<collect::PollReport::Cause, std::uint64_t> open_errors_;  ///< by event and errno
+  std::map<int, std::uint64_t> late_polls_;                          ///< by CPU
+  std::map<std::string_view, std::uint64_t> cgroups_dropped_;        ///< by reason, from the start
+  GroupErrors group_errors_;
+  collect::PollReport::State last_;
+  std::shared_ptr<const collect::Snapshot> snapshot_;
+};
+
+}  // namespace pex::exposition

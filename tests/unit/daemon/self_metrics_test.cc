@@ -1,0 +1,128 @@
+// g++ 12 takes parts of std::regex's automaton for uninitialized where AddressSanitizer is in it.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+// The exporter's own metrics are those of the tables, and have the labels that the tables name.
+
+#include "exposition/self_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "daemon/run/active_session.h"
+#include "daemon/web/web_server.h"
+#include "exposition/group_errors.h"
+#include "exposition/poll_metrics.h"
+#include "exposition/process_metrics.h"
+#include "exposition/renderer.h"
+#include "exposition/self_families.h"
+#include "support/events.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+#include "unit/exposition/snapshots.h"
+
+namespace pex::daemon {
+namespace {
+
+using exposition::FamilyEntry;
+using exposition::FamilyType;
+using ::testing::HasSubstr;
+
+/// A poll that has everything to report.
+void add_poll(exposition::PollMetrics& polls) {
+  collect::CountingPlan plan;
+  plan.cpu = test::scope_plan({{"core", {"cycles"}}, {"(clock)", {"cpu-clock"}}});
+  plan.cpu.groups[1].is_published = false;
+  auto snapshot = std::make_shared<collect::Snapshot>();
+  snapshot->targets = exposition::targets({});
+  snapshot->cpu = exposition::tables(plan.cpu, 0, {});
+  snapshot->plan = std::make_shared<const collect::CountingPlan>(plan);
+  collect::PollReport report;
+  report.refusals[{"cycles", EMFILE}] = 1;
+  report.now.late_cpus = {1};
+  polls.add(report, std::move(snapshot));
+}
+
+/// All that there can be at once, from all who own metrics.
+std::string everything() {
+  const test::TempTree tree{
+      {"sys/devices/system/cpu/online", "0\n"},
+      {"config.yaml", "groups: [{name: core, events: [cycles], scope: cpu}]\n"},
+      {"web.yaml", "http_server_config: {http2: false}\n"}};
+  Options options;
+  options.config_file = tree.path("config.yaml");
+  options.web_config_file = tree.path("web.yaml");
+  options.listen_addresses = {"127.0.0.1:0"};
+  options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
+  test::ScriptedKernel kernel;
+  const Log log{LogLevel::kError, LogFormat::kLogfmt};
+  Log web_log{LogLevel::kError, LogFormat::kLogfmt};
+  boost::asio::io_context loop{1};
+
+  ActiveSession session{options, kernel, web_log};
+  auto planned = session.plan();
+  EXPECT_TRUE(planned) << describe(planned.error().front());
+  session.adopt(std::move(*planned));
+  exposition::PollMetrics polls;
+  add_poll(polls);
+  WebServer server{loop, options, {}, web_log};
+  EXPECT_TRUE(server.listen({}));
+  const exposition::ProcessMetrics process{[] {
+    host::SelfProcess self;
+    self.open_fds = 3;
+    return std::optional{self};
+  }};
+  exposition::SelfMetrics metrics{"1.0"};
+  for (const prometheus::Collectable* owner : std::initializer_list<const prometheus::Collectable*>{
+           &session, &polls, &server, &log, &server.access_status(), &process}) {
+    metrics.add(*owner);
+  }
+  std::string text;
+  exposition::Renderer{}.render(nullptr, *metrics.read(), {}, text);
+  server.stop();
+  return text;
+}
+
+/// "# TYPE name type", as the text format has it, which knows no info.
+std::string type_line(const FamilyEntry& family) {
+  const char* type = family.type == FamilyType::kCounter ? " counter\n" : " gauge\n";
+  return "# TYPE " + std::string(family.name) + type;
+}
+
+TEST(SelfMetricsTest, AreThoseOfTheTables) {
+  std::vector<FamilyEntry> families = exposition::group_error_families();
+  families.insert(families.end(), std::begin(exposition::kSelfFamilies),
+                  std::end(exposition::kSelfFamilies));
+  families.insert(families.end(), std::begin(exposition::kProcessFamilies),
+                  std::end(exposition::kProcessFamilies));
+
+  const std::string text = everything();
+
+  for (const FamilyEntry& family : families) EXPECT_THAT(text, HasSubstr(type_line(family)));
+  std::size_t published = 0;
+  for (std::size_t at = 0; (at = text.find("# TYPE ", at)) != text.npos; ++at) ++published;
+  EXPECT_EQ(published, families.size());
+}
+
+TEST(SelfMetricsTest, HaveTheLabelsThatTheTableTells) {
+  const std::string text = everything();
+
+  for (const FamilyEntry& family : exposition::kSelfFamilies) {
+    const std::regex sample("\n" + std::string(family.name) + "\\{([a-z_]+)=\"([^\"]*)\"");
+    for (std::sregex_iterator at(text.begin(), text.end(), sample), end; at != end; ++at) {
+      EXPECT_THAT(std::string(family.labels), HasSubstr("`" + at->str(1) + "`"));
+      const bool lists_values = family.labels.find(": ") != family.labels.npos;
+      EXPECT_THAT(std::string(family.labels), HasSubstr(lists_values ? at->str(2) : ""));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pex::daemon

@@ -1,0 +1,189 @@
+#include "exposition/poll_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "exposition/renderer.h"
+#include "exposition/self_metrics.h"
+#include "snapshots.h"
+#include "support/events.h"
+
+namespace pex::exposition {
+namespace {
+
+using collect::CountingPlan;
+using test::scope_plan;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string written(const PollMetrics& polls, const Selection& selection = {}) {
+  SelfMetrics metrics{"1.0"};
+  metrics.add(polls);
+  std::string text;
+  Renderer{}.render(nullptr, *metrics.read(), {Format::kText, selection, false}, text);
+  return text;
+}
+
+std::shared_ptr<const collect::Snapshot> snapshot_of(std::shared_ptr<const CountingPlan> plan) {
+  auto snapshot = std::make_shared<collect::Snapshot>();
+  snapshot->targets = targets({});
+  snapshot->cpu = tables(plan->cpu, 0, {});
+  snapshot->cgroup = tables(plan->cgroup, 0, {});
+  snapshot->plan = std::move(plan);
+  return snapshot;
+}
+
+std::shared_ptr<const collect::Snapshot> snapshot_of(CountingPlan plan) {
+  return snapshot_of(std::make_shared<const CountingPlan>(std::move(plan)));
+}
+
+CountingPlan plan_of(const char* group) { return {scope_plan({{group, {"cycles"}}}), {}, {}}; }
+
+TEST(PollMetricsTest, SayNothingOfAPollBeforeTheFirst) {
+  const std::string text = written(PollMetrics{});
+
+  for (const std::string name : {"last_poll_timestamp_seconds", "poll_duration_seconds", "series{",
+                                 "series ", "open_events", "cgroups{", "cpus{"}) {
+    EXPECT_THAT(text, Not(HasSubstr("\nperf_event_exporter_" + name)));
+  }
+  EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_polls_total 0\n"));
+}
+
+TEST(PollMetricsTest, GoWithTheGroupThatTheyAreAbout) {
+  const auto snapshot = snapshot_of(plan_of("core"));
+  PollMetrics metrics;
+  metrics.add({}, snapshot);
+  const auto only = [&](const char* group) {
+    return written(metrics, {Selection::Rule::kOnly, {group}});
+  };
+
+  EXPECT_THAT(only("core"), HasSubstr("perf_group_read_errors_total{group=\"core\"} 0\n"));
+  EXPECT_THAT(only("core"), Not(HasSubstr("perf_event_exporter_")));
+  EXPECT_THAT(only("exporter"), HasSubstr("perf_event_exporter_polls_total 1\n"));
+  EXPECT_THAT(only("exporter"), Not(HasSubstr("perf_group_")));
+}
+
+TEST(PollMetricsTest, OfAPieceGoWithTheGroupThatWasConfigured) {
+  CountingPlan plan;
+  plan.cpu = scope_plan({{"core", {"cycles"}}, {"core/2", {"branches"}}, {"other", {"faults"}}});
+  const auto snapshot = snapshot_of(plan);
+  collect::PollReport report;
+  report.of_group("core/2").anomalies = 3;
+  PollMetrics metrics;
+  metrics.add(report, snapshot);
+  const auto chosen = [&](Selection::Rule rule) { return written(metrics, {rule, {"core"}}); };
+
+  const std::string with = chosen(Selection::Rule::kOnly);
+  const std::string without = chosen(Selection::Rule::kAllBut);
+
+  EXPECT_THAT(with, HasSubstr("perf_group_anomalies_total{group=\"core/2\"} 3\n"));
+  EXPECT_THAT(with, Not(HasSubstr("\"other\"")));
+  EXPECT_THAT(without, Not(HasSubstr("\"core")));
+  EXPECT_THAT(without, HasSubstr("perf_group_anomalies_total{group=\"other\"} 0\n"));
+}
+
+TEST(PollMetricsTest, HaveTheErrorsOfAuxiliaryCountersInAFamilyOfTheExporter) {
+  CountingPlan plan = plan_of("core");
+  plan.cgroup = scope_plan({{"(clock)", {"cpu-clock"}}, {"(reference)", {"cycles"}}});
+  for (collect::GroupPlan& group : plan.cgroup.groups) group.is_published = false;
+  const auto snapshot = snapshot_of(plan);
+  collect::PollReport report;
+  report.of_group("(reference)").pinned_errors = 7;
+  PollMetrics metrics;
+  metrics.add(report, snapshot);
+
+  const std::string text = written(metrics);
+
+  const std::string family = "perf_event_exporter_auxiliary_errors_total";
+  EXPECT_THAT(text, HasSubstr(family + "{auxiliary=\"reference\",reason=\"pinned\"} 7\n"));
+  for (const std::string reason : {"anomaly", "mistimed", "pinned", "read"}) {
+    EXPECT_THAT(text, HasSubstr(family + "{auxiliary=\"clock\",reason=\"" + reason + "\"} 0\n"));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("\"("))) << "a name in parentheses";
+}
+
+TEST(PollMetricsTest, ForgetTheErrorsOfGroupsThatANewPlanDoesNotHave) {
+  const auto plan = [](const char* first, const char* second) {
+    CountingPlan made;
+    made.cpu = scope_plan({{first, {"cycles"}}, {second, {"branches"}}});
+    if (std::string_view(second) == "(clock)") made.cpu.groups[1].is_published = false;
+    return snapshot_of(made);
+  };
+  collect::PollReport report;
+  report.of_group("stays").anomalies = 2;
+  report.of_group("before").anomalies = 1;
+  PollMetrics metrics;
+  metrics.add(report, plan("stays", "before"));
+  metrics.add({}, plan("stays", "(clock)"));
+
+  metrics.add({}, plan("after", "stays"));
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"stays\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"after\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\"before\"")));
+  EXPECT_THAT(text, Not(HasSubstr("auxiliary")));
+}
+
+TEST(PollMetricsTest, StartTheErrorsOfEachPublishedGroupAtZero) {
+  CountingPlan plan = plan_of("core");
+  plan.cgroup = scope_plan({{"soft", {"task-clock"}}, {"(clock)", {"cpu-clock"}}});
+  plan.cgroup.groups[1].is_published = false;
+  const auto snapshot = snapshot_of(plan);
+  PollMetrics metrics;
+
+  metrics.add({}, snapshot);
+
+  const std::string text = written(metrics);
+  for (const std::string name : {"anomalies", "mistimed_polls", "pinned_errors", "read_errors"}) {
+    EXPECT_THAT(text, HasSubstr("perf_group_" + name + "_total{group=\"core\"} 0\n"));
+    EXPECT_THAT(text, HasSubstr("perf_group_" + name + "_total{group=\"soft\"} 0\n"));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("(clock)")));
+}
+
+TEST(PollMetricsTest, TellWhichCpusAreLateAndHowOftenTheyWere) {
+  auto snapshot = std::make_shared<collect::Snapshot>(*snapshot_of(plan_of("core")));
+  auto with_cpus = std::make_shared<collect::TargetSet>(*snapshot->targets);
+  with_cpus->cpus = std::make_shared<const collect::MachineCpus>(
+      collect::MachineCpus{.online = {0, 1, 2, 3}, .pmus = {}, .places = {}, .left_out = {4, 5}});
+  snapshot->targets = with_cpus;
+  collect::PollReport report;
+  report.now.late_cpus = {1, 3};
+  PollMetrics metrics;
+
+  metrics.add(report, snapshot);
+  report.now.late_cpus = {3};
+  metrics.add(report, snapshot);
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"counted\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"late\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpus{state=\"left_out\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpu_late_polls_total{cpu=\"1\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cpu_late_polls_total{cpu=\"3\"} 2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("late_polls_total{cpu=\"0\"}")));
+}
+
+TEST(PollMetricsTest, AddUpTheErrorsOfAllPolls) {
+  const auto snapshot = snapshot_of(plan_of("core"));
+  collect::PollReport report;
+  report.of_group("core") = {.anomalies = 1, .mistimed = 2, .pinned_errors = 3, .read_failures = 4};
+  PollMetrics metrics;
+
+  metrics.add(report, snapshot);
+  metrics.add(report, snapshot);
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_group_anomalies_total{group=\"core\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_mistimed_polls_total{group=\"core\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_pinned_errors_total{group=\"core\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("perf_group_read_errors_total{group=\"core\"} 8\n"));
+}
+
+}  // namespace
+}  // namespace pex::exposition
