@@ -54,7 +54,7 @@ double median(const std::vector<double>& values) { return quantile(values, 0.5);
 void measure_rendering(const Shape& shape, const collect::Snapshot& snapshot,
                        exposition::Format format, const Options& options) {
   exposition::Renderer renderer;
-  const exposition::Wanted wanted{format, {}, false};
+  const exposition::RenderOptions wanted{format, {}, false};
   std::string text;
   renderer.render(&snapshot, NoMetrics{}, wanted, text);
   CopyFloor floor{text};

@@ -12,10 +12,13 @@ namespace {
 namespace asio = boost::asio;
 
 /// Much less than the ten seconds that Prometheus waits for a scrape.
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kPollTimeout{2};
 
-/// Texts of each shelf that are kept at a time: all that there can be without a selection. More are
-/// rendered again.
+/// A text of that size is rendered and compressed in a quarter of a millisecond, cold.
+constexpr std::size_t kSmallText = 32 * 1024;
+
+/// Scrapes of each shelf that are kept at a time: all that there can be without a selection. More
+/// are rendered again.
 constexpr std::size_t kMaxKept = 8;
 /// Buffers of each kind that wait to be used again: one for each format.
 constexpr std::size_t kMaxFree = 2;
@@ -32,10 +35,11 @@ http::Response response_of(const http::Body& body, exposition::Format format, bo
 }  // namespace
 
 ScrapeCache::ScrapeCache(asio::io_context& loop, asio::thread_pool& worker, Source source)
-    : loop_(loop), worker_(worker), source_(std::move(source)), patience_(loop) {}
+    : loop_(loop), worker_(worker), source_(std::move(source)), poll_timeout_(loop) {}
 
-void ScrapeCache::answer(const exposition::Wanted& wanted, bool gzip, http::Respond respond) {
-  Request request{wanted, gzip, std::move(respond)};
+void ScrapeCache::answer(const exposition::RenderOptions& options, bool gzip,
+                         http::Respond respond) {
+  Request request{options, gzip, std::move(respond)};
   if (is_stale() && !stopped_) {
     await_poll(std::move(request));
   } else {
@@ -51,109 +55,135 @@ bool ScrapeCache::is_stale() const {
 void ScrapeCache::await_poll(Request request) {
   awaiting_poll_.push_back(std::move(request));
   if (awaiting_poll_.size() > 1) return;
-  patience_.expires_after(kPatience);
-  patience_.async_wait([this](const boost::system::error_code& cancelled) {
+  poll_timeout_.expires_after(kPollTimeout);
+  poll_timeout_.async_wait([this](const boost::system::error_code& cancelled) {
     // A wait that was over when it was cancelled is not told so, and would be for those who came
     // since.
-    if (!cancelled && patience_.expiry() <= Clock::now()) polled();
+    if (!cancelled && poll_timeout_.expiry() <= Clock::now()) serve_waiting();
   });
   source_.poll();
 }
 
 void ScrapeCache::polled() {
-  patience_.cancel();
+  has_rendered_here_ = false;
+  serve_waiting();
+}
+
+void ScrapeCache::serve_waiting() {
+  if (awaiting_poll_.empty()) return;
+  poll_timeout_.cancel();
   for (Request& request : std::exchange(awaiting_poll_, {})) serve(std::move(request));
 }
 
-ScrapeCache::Shelf& ScrapeCache::shelf_of(const exposition::Wanted& wanted) {
-  return wanted.selection == exposition::Selection{} ? whole_ : selected_;
+ScrapeCache::Shelf& ScrapeCache::shelf_of(const exposition::RenderOptions& options) {
+  return options.selection == exposition::Selection{} ? whole_ : selected_;
 }
 
 void ScrapeCache::serve(Request request) {
-  Shelf& shelf = shelf_of(request.wanted);
+  Shelf& shelf = shelf_of(request.options);
   const auto known = std::find_if(
-      shelf.kept.begin(), shelf.kept.end(), [&](const std::shared_ptr<Rendering>& each) {
-        return each->wanted == request.wanted && each->gzip == request.gzip && is_true(*each);
+      shelf.kept.begin(), shelf.kept.end(), [&](const std::shared_ptr<RenderJob>& each) {
+        return each->options == request.options && each->gzip == request.gzip && is_true(*each);
       });
-  if (known != shelf.kept.end() && (*known)->body) {
-    return request.respond(response_of((*known)->body, request.wanted.format, request.gzip));
+  if (known == shelf.kept.end()) return enqueue(shelf, std::move(request));
+  if ((*known)->body) {
+    return request.respond(response_of((*known)->body, request.options.format, request.gzip));
   }
-  const bool is_new = known == shelf.kept.end();
-  const bool is_in_work = in_work_ && &shelf_of(in_work_->wanted) == &shelf;
-  const std::size_t orders = shelf.ordered.size() + (is_in_work ? 1 : 0);
-  if (is_new && max_orders_ > 0 && orders >= max_orders_) {
-    return request.respond(http::unavailable("too many texts are being rendered"));
-  }
-  const std::shared_ptr<Rendering> rendering = is_new ? order(shelf, request) : *known;
-  rendering->waiting.push_back(std::move(request.respond));
+  (*known)->waiting.push_back(std::move(request.respond));
 }
 
 /// The exporter's own metrics are in it as well, and grow old even when no poll ends. What is not
 /// begun yet will be true.
-bool ScrapeCache::is_true(const Rendering& rendering) const {
-  if (!rendering.is_begun) return true;
-  return rendering.snapshot.lock() == source_.latest().snapshot &&
-         Clock::now() - rendering.begun <= max_age_;
+bool ScrapeCache::is_true(const RenderJob& job) const {
+  if (!job.is_begun) return true;
+  return job.snapshot.lock() == source_.latest().snapshot && Clock::now() - job.begun <= max_age_;
 }
 
-std::shared_ptr<ScrapeCache::Rendering> ScrapeCache::order(Shelf& shelf, const Request& request) {
+void ScrapeCache::enqueue(Shelf& shelf, Request request) {
+  const bool is_in_work = in_work_ && &shelf_of(in_work_->options) == &shelf;
+  const std::size_t jobs = shelf.queued.size() + (is_in_work ? 1 : 0);
+  if (max_jobs_ > 0 && jobs >= max_jobs_) {
+    return request.respond(http::unavailable("too many texts are being rendered"));
+  }
   forget_old(shelf);
-  auto rendering = std::make_shared<Rendering>();
-  rendering->wanted = request.wanted;
-  rendering->gzip = request.gzip;
-  shelf.kept.push_back(rendering);
-  shelf.ordered.push_back(rendering);
-  if (!in_work_) work();
-  return rendering;
+  auto job = std::make_shared<RenderJob>();
+  job->options = std::move(request.options);
+  job->gzip = request.gzip;
+  job->waiting.push_back(std::move(request.respond));
+  shelf.kept.push_back(job);
+  shelf.queued.push_back(std::move(job));
+  if (in_work_) return;
+  may_render_here() ? render_here() : work_on_next();
 }
 
-/// Null when nothing is ordered. Whole texts first, of which there are few; but not twice in a row
-/// where a selected one waits, so that nobody who keeps ordering whole ones starves it.
-std::shared_ptr<ScrapeCache::Rendering> ScrapeCache::take_next() {
-  const bool is_selected_due = last_was_whole_ && !selected_.ordered.empty();
-  last_was_whole_ = !is_selected_due && !whole_.ordered.empty();
+/// Null when nothing is queued. Whole scrapes first, of which there are few; but not twice in a row
+/// where a selected one waits, so that nobody who keeps asking for whole ones starves it.
+std::shared_ptr<ScrapeCache::RenderJob> ScrapeCache::take_next() {
+  const bool is_selected_due = last_was_whole_ && !selected_.queued.empty();
+  last_was_whole_ = !is_selected_due && !whole_.queued.empty();
   Shelf& shelf = last_was_whole_ ? whole_ : selected_;
-  if (shelf.ordered.empty()) return nullptr;
-  const std::shared_ptr<Rendering> next = shelf.ordered.front();
-  shelf.ordered.pop_front();
+  if (shelf.queued.empty()) return nullptr;
+  const std::shared_ptr<RenderJob> next = shelf.queued.front();
+  shelf.queued.pop_front();
   return next;
 }
 
-/// One at a time, so that there is memory for one only. What has been published since it was
-/// ordered is as good as what was there then.
-void ScrapeCache::work() {
+/// One at a time, so that there is memory for one only.
+void ScrapeCache::work_on_next() {
   in_work_ = take_next();
   if (!in_work_) return;
-  std::shared_ptr<Rendering> next = in_work_;
-  auto snapshot = source_.latest().snapshot;
-  next->snapshot = snapshot;
-  next->begun = Clock::now();
-  next->is_begun = true;
-  BufferPool::Buffer text = texts_.take();
-  BufferPool::Buffer compressed = next->gzip ? compressed_.take() : nullptr;
   // Everything is moved on, so that when it is finished nothing of it is left with the worker.
-  asio::post(worker_, [this, next = std::move(next), snapshot = std::move(snapshot),
-                       self = source_.read_self(), text = std::move(text),
-                       compressed = std::move(compressed)]() mutable {
-    renderer_.render(snapshot.get(), *self, next->wanted, *text);
-    if (compressed) gzip_.compress(*text, *compressed);
-    asio::post(loop_, [this, next = std::move(next), snapshot = std::move(snapshot),
-                       text = std::move(text), compressed = std::move(compressed)]() mutable {
-      finish(*next, compressed ? std::move(compressed) : std::move(text));
-    });
+  asio::post(worker_, [this, work = prepare(in_work_)]() mutable {
+    render(work);
+    asio::post(loop_, [this, work = std::move(work)]() mutable { finish(std::move(work)); });
   });
 }
 
-void ScrapeCache::finish(Rendering& rendering, http::Body body) {
-  rendering.body = std::move(body);
+/// The bound for all clients together is the pace of the polls, however many different scrapes they
+/// ask for.
+bool ScrapeCache::may_render_here() const {
+  return !has_rendered_here_ && whole_bytes_ <= kSmallText && source_.latest().snapshot;
+}
+
+void ScrapeCache::render_here() {
+  has_rendered_here_ = true;
+  in_work_ = take_next();
+  Work work = prepare(in_work_);
+  render(work);
+  finish(std::move(work));
+}
+
+/// What has been published since the job was queued is as good as what was there then.
+ScrapeCache::Work ScrapeCache::prepare(std::shared_ptr<RenderJob> job) {
+  Work work;
+  work.snapshot = source_.latest().snapshot;
+  job->snapshot = work.snapshot;
+  job->begun = Clock::now();
+  job->is_begun = true;
+  work.self = source_.read_self();
+  work.text = texts_.take();
+  if (job->gzip) work.compressed = compressed_.take();
+  work.job = std::move(job);
+  return work;
+}
+
+void ScrapeCache::render(const Work& work) {
+  renderer_.render(work.snapshot.get(), *work.self, work.job->options, *work.text);
+  if (work.compressed) gzip_.compress(*work.text, *work.compressed);
+}
+
+void ScrapeCache::finish(Work work) {
+  RenderJob& job = *work.job;
+  if (&shelf_of(job.options) == &whole_) whole_bytes_ = work.text->size();
+  job.body = work.compressed ? std::move(work.compressed) : std::move(work.text);
   in_work_ = nullptr;
-  if (!stopped_) work();
-  for (const http::Respond& respond : std::exchange(rendering.waiting, {})) {
-    respond(response_of(rendering.body, rendering.wanted.format, rendering.gzip));
+  if (!stopped_) work_on_next();
+  for (const http::Respond& respond : std::exchange(job.waiting, {})) {
+    respond(response_of(job.body, job.options.format, job.gzip));
   }
 }
 
-/// Also the oldest of too many. One that is ordered is still answered: its order holds it.
+/// Also the oldest of too many. One that is queued is still answered: the queue holds it.
 void ScrapeCache::forget_old(Shelf& shelf) {
   std::erase_if(shelf.kept, [this](const auto& each) { return !is_true(*each); });
   if (shelf.kept.size() >= kMaxKept) shelf.kept.erase(shelf.kept.begin());
@@ -163,7 +193,7 @@ void ScrapeCache::forget_old(Shelf& shelf) {
 
 void ScrapeCache::stop() {
   stopped_ = true;
-  patience_.cancel();
+  poll_timeout_.cancel();
   awaiting_poll_.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,12 +24,15 @@ namespace pex::daemon {
 ///
 ///   request --older than max_age--> waits for a poll, one for all --> rendered? --> response
 ///                                                                        |no
-///                                         rendered and compressed on the worker, once for all
+///                                                   rendered and compressed, once for all
 ///
-/// Rendered texts are kept for as long as they are true, and shared by all responses. Those of
-/// selected groups are as many as clients can think of, so they have queue and place of their own:
-/// they are rendered when no whole text waits, and never take the place of one. All on the loop's
-/// thread but the rendering itself.
+/// Rendered scrapes are kept for as long as they are true, and shared by all responses. Scrapes of
+/// selected groups are as many as clients can think of, so they have a queue and a place of their
+/// own: they are rendered when no whole scrape waits, and never take the place of one.
+///
+/// Everything is on the loop's thread but the rendering, which is the worker's. Only a small scrape
+/// is rendered on the loop, once for each poll: to wake the worker for it, and the loop after it,
+/// would cost a third of the whole scrape.
 class ScrapeCache {
  public:
   using Clock = std::chrono::steady_clock;
@@ -50,12 +54,12 @@ class ScrapeCache {
   ScrapeCache(boost::asio::io_context& loop, boost::asio::thread_pool& worker, Source source);
 
   void set_max_age(std::chrono::nanoseconds max_age) { max_age_ = max_age; }
-  /// Texts that may be ordered at a time, whole ones and those of selected groups each; beyond:
-  /// 503. 0: any number.
-  void set_max_orders(std::size_t most) { max_orders_ = most; }
+  /// Scrapes that may wait to be rendered at a time, whole ones and those of selected groups each;
+  /// beyond: 503. 0: any number.
+  void set_max_jobs(std::size_t max) { max_jobs_ = max; }
 
-  /// Gives the metrics as they are wanted, `gzip` compressed.
-  void answer(const exposition::Wanted& wanted, bool gzip, http::Respond respond);
+  /// Gives the metrics as `options` say, compressed with `gzip`.
+  void answer(const exposition::RenderOptions& options, bool gzip, http::Respond respond);
 
   /// A poll has ended, so that what waits for it can go on.
   void polled();
@@ -64,55 +68,71 @@ class ScrapeCache {
   void stop();
 
  private:
-  /// A text that is being made, or is there.
-  struct Rendering {
-    exposition::Wanted wanted;
+  /// A scrape that is rendered, or is to be.
+  struct RenderJob {
+    exposition::RenderOptions options;
     bool gzip = false;
     std::weak_ptr<const collect::Snapshot> snapshot;  ///< not held, as that keeps cgroups open
     Clock::time_point begun = {};
-    bool is_begun = false;               ///< else its turn is still to come
-    http::Body body;                     ///< null while it is being made
+    bool is_begun = false;               ///< else it is queued
+    http::Body body;                     ///< null until it is rendered
     std::vector<http::Respond> waiting;  ///< for it
   };
   struct Request {
-    exposition::Wanted wanted;
+    exposition::RenderOptions options;
     bool gzip = false;
     http::Respond respond;
   };
 
-  /// Texts of one sort, whole or of selected groups.
+  /// Scrapes of one sort, whole or of selected groups.
   struct Shelf {
-    std::vector<std::shared_ptr<Rendering>> kept;    ///< ordered or there, the oldest first
-    std::deque<std::shared_ptr<Rendering>> ordered;  ///< and not begun
+    std::vector<std::shared_ptr<RenderJob>> kept;   ///< queued or rendered, the oldest first
+    std::deque<std::shared_ptr<RenderJob>> queued;  ///< and not begun
+  };
+
+  /// What a job needs and makes.
+  struct Work {
+    std::shared_ptr<RenderJob> job;
+    std::shared_ptr<const collect::Snapshot> snapshot;
+    std::shared_ptr<const exposition::SelfReading> self;
+    BufferPool::Buffer text;
+    BufferPool::Buffer compressed;  ///< null: it is not
   };
 
   bool is_stale() const;
   void await_poll(Request request);
+  void serve_waiting();
   void serve(Request request);
-  bool is_true(const Rendering& rendering) const;
-  Shelf& shelf_of(const exposition::Wanted& wanted);
-  std::shared_ptr<Rendering> order(Shelf& shelf, const Request& request);
-  std::shared_ptr<Rendering> take_next();
-  void work();
-  void finish(Rendering& rendering, http::Body body);
+  bool is_true(const RenderJob& job) const;
+  Shelf& shelf_of(const exposition::RenderOptions& options);
+  void enqueue(Shelf& shelf, Request request);
+  std::shared_ptr<RenderJob> take_next();
+  void work_on_next();
+  Work prepare(std::shared_ptr<RenderJob> job);
+  bool may_render_here() const;
+  void render_here();
+  void render(const Work& work);
+  void finish(Work work);
   void forget_old(Shelf& shelf);
 
   boost::asio::io_context& loop_;
   boost::asio::thread_pool& worker_;
   Source source_;
   std::chrono::nanoseconds max_age_ = std::chrono::milliseconds{500};
-  std::size_t max_orders_ = 0;
+  std::size_t max_jobs_ = 0;
   std::vector<Request> awaiting_poll_;
-  boost::asio::steady_timer patience_;  ///< a poll that hangs must not make scrapes hang
+  boost::asio::steady_timer poll_timeout_;  ///< a poll that hangs must not make scrapes hang
   Shelf whole_;
   Shelf selected_;
-  std::shared_ptr<Rendering> in_work_;  ///< null: the worker has nothing to do
-  bool last_was_whole_ = false;         ///< the text that was taken last
+  std::shared_ptr<RenderJob> in_work_;  ///< null: nothing is being rendered
+  bool last_was_whole_ = false;         ///< the job that was taken last
+  std::size_t whole_bytes_ = std::numeric_limits<std::size_t>::max();  ///< of the last whole text
+  bool has_rendered_here_ = false;  ///< on the loop, since the last poll
   BufferPool texts_;
   BufferPool compressed_;  ///< much smaller
   bool stopped_ = false;
 
-  // Of the worker.
+  // Of the worker; of the loop while nothing is in work there.
   exposition::Renderer renderer_;
   http::Gzip gzip_;
 };

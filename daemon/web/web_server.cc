@@ -41,7 +41,7 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       scrapes_(loop, worker_, source_.scrapes),
       access_status_(log),
       limit_log_(loop, log) {
-  scrapes_.set_max_orders(options.max_requests);
+  scrapes_.set_max_jobs(options.max_requests);
 }
 
 /// What the worker still does for the scrapes ends before they do.

@@ -36,13 +36,13 @@ void Renderer::write(const collect::Snapshot& snapshot, const Selection& selecti
 }
 
 void Renderer::render(const collect::Snapshot* snapshot, const SelfReading& self,
-                      const Wanted& wanted, std::string& text) {
-  FormatWriter writer{wanted.format, wanted.created, text};
+                      const RenderOptions& options, std::string& text) {
+  FormatWriter writer{options.format, options.created, text};
   if (snapshot != nullptr) {
     remember(*snapshot);
-    write(*snapshot, wanted.selection, writer);
+    write(*snapshot, options.selection, writer);
   }
-  self.write(wanted.selection, writer);
+  self.write(options.selection, writer);
   writer.finish();
 }
 

@@ -13,12 +13,12 @@
 namespace pex::exposition {
 
 /// What a client asks for.
-struct Wanted {
+struct RenderOptions {
   Format format = Format::kText;
   Selection selection = {};
   bool created = false;  ///< since when each counter counts; OpenMetrics only
 
-  auto operator<=>(const Wanted&) const = default;
+  auto operator<=>(const RenderOptions&) const = default;
 };
 
 /// A snapshot, and the exporter's own metrics, as text. Values are exact: counts as integers,
@@ -29,8 +29,8 @@ class Renderer {
  public:
   /// Replaces what `text` holds; its memory is used again. `snapshot` is null before the first
   /// poll.
-  void render(const collect::Snapshot* snapshot, const SelfReading& self, const Wanted& wanted,
-              std::string& text);
+  void render(const collect::Snapshot* snapshot, const SelfReading& self,
+              const RenderOptions& options, std::string& text);
 
  private:
   void remember(const collect::Snapshot& snapshot);

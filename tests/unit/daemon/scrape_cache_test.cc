@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using exposition::Format;
-using exposition::Wanted;
+using exposition::RenderOptions;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -29,16 +29,16 @@ std::shared_ptr<const collect::Snapshot> snapshot_with(std::uint64_t cycles) {
 }
 
 /// A program around it whose polls end when a test says so.
-class ScrapesTest : public testing::Test {
+class ScrapeCacheTest : public testing::Test {
  protected:
-  ScrapesTest() { self_metrics_.add(poll_metrics_); }
-  ~ScrapesTest() override { worker_.join(); }
+  ScrapeCacheTest() { self_metrics_.add(poll_metrics_); }
+  ~ScrapeCacheTest() override { worker_.join(); }
 
   void publish(std::uint64_t cycles) {
     latest_ = {snapshot_with(cycles), ScrapeCache::Clock::now()};
     scrapes_.polled();
   }
-  void ask(const Wanted& wanted = {}, bool gzip = false) {
+  void ask(const RenderOptions& wanted = {}, bool gzip = false) {
     scrapes_.answer(wanted, gzip,
                     [this](http::Response response) { responses_.push_back(std::move(response)); });
   }
@@ -72,7 +72,7 @@ class ScrapesTest : public testing::Test {
   std::vector<http::Response> responses_;
 };
 
-TEST_F(ScrapesTest, RenderOnceForAllThatAskForTheSame) {
+TEST_F(ScrapeCacheTest, RenderOnceForAllThatAskForTheSame) {
   scrapes_.set_max_age(1h);
   publish(7);
 
@@ -86,7 +86,7 @@ TEST_F(ScrapesTest, RenderOnceForAllThatAskForTheSame) {
   EXPECT_THAT(text(0), HasSubstr("perf_cpu_cycles_total{cpu=\"0\"} 7\n"));
 }
 
-TEST_F(ScrapesTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
+TEST_F(ScrapeCacheTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
   scrapes_.set_max_age(1h);
   publish(7);
   const exposition::Selection none{exposition::Selection::Rule::kOnly, {"exporter"}};
@@ -108,7 +108,25 @@ TEST_F(ScrapesTest, RenderEachFormatSelectionAndEncodingOnItsOwn) {
               testing::Not(testing::Contains(testing::Pair("Content-Encoding", testing::_))));
 }
 
-TEST_F(ScrapesTest, FollowANewSnapshotAndLeaveTheTextOfTheOldOneToWhoHasIt) {
+TEST_F(ScrapeCacheTest, RenderASmallScrapeAtOnceAndOneForEachPollAtMost) {
+  scrapes_.set_max_age(1h);
+  publish(7);
+  ask();
+  await(1);  // from now on it is known that they are small
+
+  publish(8);
+  ask();
+  ask({Format::kOpenMetrics, {}, false});
+
+  ASSERT_EQ(responses_.size(), 2U);
+  EXPECT_THAT(text(1), HasSubstr("} 8\n"));
+  await(3);
+  publish(9);
+  ask({}, true);
+  EXPECT_EQ(responses_.size(), 4U);
+}
+
+TEST_F(ScrapeCacheTest, FollowANewSnapshotAndLeaveTheTextOfTheOldOneToWhoHasIt) {
   scrapes_.set_max_age(1h);
   publish(7);
   ask();
@@ -122,7 +140,7 @@ TEST_F(ScrapesTest, FollowANewSnapshotAndLeaveTheTextOfTheOldOneToWhoHasIt) {
   EXPECT_THAT(text(0), HasSubstr("} 7\n"));
 }
 
-TEST_F(ScrapesTest, UseTheMemoryOfATextAgainOnceNobodyHasIt) {
+TEST_F(ScrapeCacheTest, UseTheMemoryOfATextAgainOnceNobodyHasIt) {
   scrapes_.set_max_age(1h);
   std::vector<const std::string*> texts;
 
@@ -137,7 +155,7 @@ TEST_F(ScrapesTest, UseTheMemoryOfATextAgainOnceNobodyHasIt) {
   EXPECT_THAT(texts, testing::Each(testing::AnyOf(texts[0], texts[1])));
 }
 
-TEST_F(ScrapesTest, HaveCountsThatAreTooOldReadOnceForAllThatAsk) {
+TEST_F(ScrapeCacheTest, HaveCountsThatAreTooOldReadOnceForAllThatAsk) {
   publish(7);
   latest_.read -= 1min;
 
@@ -154,7 +172,7 @@ TEST_F(ScrapesTest, HaveCountsThatAreTooOldReadOnceForAllThatAsk) {
   EXPECT_EQ(polls_, 1);
 }
 
-TEST_F(ScrapesTest, ServeOldCountsRatherThanNoneWhenAPollDoesNotEnd) {
+TEST_F(ScrapeCacheTest, ServeOldCountsRatherThanNoneWhenAPollDoesNotEnd) {
   publish(7);
   latest_.read -= 1min;
 
@@ -165,7 +183,7 @@ TEST_F(ScrapesTest, ServeOldCountsRatherThanNoneWhenAPollDoesNotEnd) {
   EXPECT_THAT(text(0), HasSubstr("} 7\n"));
 }
 
-TEST_F(ScrapesTest, RenderAnewWhatHasGrownOldThoughNoPollEnds) {
+TEST_F(ScrapeCacheTest, RenderAnewWhatHasGrownOldThoughNoPollEnds) {
   scrapes_.set_max_age(100ms);
   latest_ = {};  // before the first poll
   ask();
@@ -178,7 +196,7 @@ TEST_F(ScrapesTest, RenderAnewWhatHasGrownOldThoughNoPollEnds) {
   EXPECT_EQ(readings_, 2);
 }
 
-TEST_F(ScrapesTest, ServeTheirOwnMetricsBeforeTheFirstPoll) {
+TEST_F(ScrapeCacheTest, ServeTheirOwnMetricsBeforeTheFirstPoll) {
   ask();
   await(1);
 
@@ -186,9 +204,9 @@ TEST_F(ScrapesTest, ServeTheirOwnMetricsBeforeTheFirstPoll) {
   EXPECT_THAT(text(0), HasSubstr("perf_event_exporter_polls_total 0\n"));
 }
 
-TEST_F(ScrapesTest, RefuseTextsBeyondTheMostThatMayBeOrderedAndNoneThatIsShared) {
+TEST_F(ScrapeCacheTest, RefuseTextsBeyondTheMostThatMayBeOrderedAndNoneThatIsShared) {
   scrapes_.set_max_age(1h);
-  scrapes_.set_max_orders(1);
+  scrapes_.set_max_jobs(1);
   publish(7);
 
   ask();
@@ -202,15 +220,15 @@ TEST_F(ScrapesTest, RefuseTextsBeyondTheMostThatMayBeOrderedAndNoneThatIsShared)
 }
 
 /// One of any number of different ones.
-Wanted selected(int number) {
+RenderOptions selected(int number) {
   return {Format::kText,
           {exposition::Selection::Rule::kOnly, {"core", "group" + std::to_string(number)}},
           false};
 }
 
-TEST_F(ScrapesTest, RefuseNoWholeTextHoweverManySelectedOnesAreOrdered) {
+TEST_F(ScrapeCacheTest, RefuseNoWholeTextHoweverManySelectedOnesAreOrdered) {
   scrapes_.set_max_age(1h);
-  scrapes_.set_max_orders(40);
+  scrapes_.set_max_jobs(40);
   publish(7);
   for (int i = 0; i < 60; ++i) ask(selected(i));
 
@@ -227,7 +245,7 @@ TEST_F(ScrapesTest, RefuseNoWholeTextHoweverManySelectedOnesAreOrdered) {
             20);  // they did not have to wait
 }
 
-TEST_F(ScrapesTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
+TEST_F(ScrapeCacheTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
   scrapes_.set_max_age(1h);
   publish(7);
   for (int i = 0; i < 20; ++i) ask(selected(i));
@@ -240,7 +258,7 @@ TEST_F(ScrapesTest, RenderWholeTextsBeforeSelectedOnesThatWereOrderedBefore) {
   EXPECT_THAT(text(1), HasSubstr("perf_event_exporter_polls_total"));
 }
 
-TEST_F(ScrapesTest, RenderASelectedTextBetweenTwoWholeOnes) {
+TEST_F(ScrapeCacheTest, RenderASelectedTextBetweenTwoWholeOnes) {
   scrapes_.set_max_age(1h);
   publish(7);
   ask();
@@ -254,7 +272,7 @@ TEST_F(ScrapesTest, RenderASelectedTextBetweenTwoWholeOnes) {
   EXPECT_THAT(text(1), testing::Not(HasSubstr("perf_event_exporter_polls_total")));
 }
 
-TEST_F(ScrapesTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
+TEST_F(ScrapeCacheTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
   scrapes_.set_max_age(1h);
   publish(7);
   ask();
@@ -270,7 +288,7 @@ TEST_F(ScrapesTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
   EXPECT_EQ(responses_.back().body, responses_.front().body);
 }
 
-TEST_F(ScrapesTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) {
+TEST_F(ScrapeCacheTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) {
   scrapes_.set_max_age(1h);
   std::promise<void> release;
   boost::asio::post(worker_, [&] { release.get_future().wait(); });
@@ -289,7 +307,7 @@ TEST_F(ScrapesTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) 
   EXPECT_EQ(responses_[2].body, responses_[1].body);
 }
 
-TEST_F(ScrapesTest, DropAllThatWaitWhenTheyAreStopped) {
+TEST_F(ScrapeCacheTest, DropAllThatWaitWhenTheyAreStopped) {
   publish(7);
   latest_.read -= 1min;
   ask();

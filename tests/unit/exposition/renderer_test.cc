@@ -30,7 +30,7 @@ using Value = collect::GroupRow::Value;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-std::string written(const collect::Snapshot& snapshot, const Wanted& wanted = {}) {
+std::string written(const collect::Snapshot& snapshot, const RenderOptions& wanted = {}) {
   Renderer renderer;
   std::string text;
   renderer.render(&snapshot, NoMetrics{}, wanted, text);
