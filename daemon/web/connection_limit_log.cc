@@ -26,8 +26,8 @@ void ConnectionLimitLog::add(const http::Server& server) {
 }
 
 void ConnectionLimitLog::write(const http::Server& server, const http::Server::Share& busiest) {
-  const http::Troubles now = server.troubles();
-  const auto more = [&](std::uint64_t http::Troubles::*count) {
+  const http::ClientErrors now = server.errors();
+  const auto more = [&](std::uint64_t http::ClientErrors::*count) {
     return std::to_string(now.*count - logged_.*count);
   };
   log_.warn(Error{0,
@@ -35,9 +35,9 @@ void ConnectionLimitLog::write(const http::Server& server, const http::Server::S
                   "descriptors",
                   "find out what 'peer' is; if it is legitimate and LimitNOFILE= is below 7680, "
                   "raise it"},
-            {{"refused", more(&http::Troubles::connection_limit)},
-             {"closed_stalled", more(&http::Troubles::stalled_closed)},
-             {"closed_beyond_share", more(&http::Troubles::peer_share)},
+            {{"refused", more(&http::ClientErrors::connection_limit)},
+             {"closed_stalled", more(&http::ClientErrors::stalled_closed)},
+             {"closed_beyond_share", more(&http::ClientErrors::peer_share)},
              {"peer", busiest.peer},
              {"peer_connections", std::to_string(busiest.connections)}});
   logged_ = now;

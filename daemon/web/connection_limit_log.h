@@ -30,7 +30,7 @@ class ConnectionLimitLog {
   Log& log_;
   Clock::time_point logged_at_ = {};
   bool is_pending_ = false;
-  http::Troubles logged_;  ///< as of the last line
+  http::ClientErrors logged_;  ///< as of the last line
 };
 
 }  // namespace pex::daemon

@@ -132,10 +132,10 @@ void WebServer::configure(std::chrono::nanoseconds max_age, bool created) {
 std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   using exposition::self_family;
   if (!server_) return {};
-  const http::Troubles totals = server_->troubles();
+  const http::ClientErrors totals = server_->errors();
   prometheus::MetricFamily errors =
       exposition::collected(self_family("perf_event_exporter_http_troubles_total"));
-  for (const auto& each : http::kTroubles) {
+  for (const auto& each : http::kClientErrors) {
     exposition::add_sample(errors, {{"reason", each.name}},
                            static_cast<double>(totals.*each.count));
   }
