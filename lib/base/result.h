@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,7 +9,8 @@
 
 namespace pex {
 
-/// Why something could not be done, in the three parts an operator needs.
+/// Why something could not be done, in the three parts an operator needs. What is wrong with a
+/// configuration is a yaml::Diagnostic.
 struct Error {
   int code = 0;           ///< errno, or 0 when no system call is behind it
   std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
@@ -26,6 +28,7 @@ std::string errno_name(int code);
 
 /// A value, or what stood in its way. The calls are those of C++23's std::expected, so that it can
 /// take this class's place. E is another type than Error only where a caller needs more than text.
+/// Asking for the one that it does not hold is a bug, and asserts.
 template <typename T = void, typename E = Error>
 class [[nodiscard]] Result {
  public:
@@ -35,18 +38,31 @@ class [[nodiscard]] Result {
   explicit operator bool() const noexcept { return state_.index() == 0; }
   bool has_value() const noexcept { return state_.index() == 0; }
 
-  /// Only with a value.
-  T& operator*() & { return *std::get_if<0>(&state_); }
-  const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  T& operator*() & { return *value(); }
+  const T& operator*() const& { return *value(); }
+  T&& operator*() && { return std::move(*value()); }
+  T* operator->() { return value(); }
+  const T* operator->() const { return value(); }
 
-  /// Only without a value.
-  E& error() { return *std::get_if<1>(&state_); }
-  const E& error() const { return *std::get_if<1>(&state_); }
+  E& error() {
+    assert(!has_value());
+    return *std::get_if<1>(&state_);
+  }
+  const E& error() const {
+    assert(!has_value());
+    return *std::get_if<1>(&state_);
+  }
 
  private:
+  T* value() {
+    assert(has_value());
+    return std::get_if<0>(&state_);
+  }
+  const T* value() const {
+    assert(has_value());
+    return std::get_if<0>(&state_);
+  }
+
   std::variant<T, E> state_;
 };
 
@@ -59,8 +75,14 @@ class [[nodiscard]] Result<void, E> {
 
   explicit operator bool() const noexcept { return state_.index() == 0; }
   bool has_value() const noexcept { return state_.index() == 0; }
-  E& error() { return *std::get_if<1>(&state_); }
-  const E& error() const { return *std::get_if<1>(&state_); }
+  E& error() {
+    assert(!has_value());
+    return *std::get_if<1>(&state_);
+  }
+  const E& error() const {
+    assert(!has_value());
+    return *std::get_if<1>(&state_);
+  }
 
  private:
   std::variant<std::monostate, E> state_;

@@ -79,6 +79,23 @@ TEST(ResultTest, OfNothingIsDoneUnlessAnErrorIsGiven) {
   EXPECT_EQ(failed.error().code, EBUSY);
 }
 
+#ifndef NDEBUG
+TEST(ResultDeathTest, AssertsThatWhatIsAskedForIsThere) {
+  const Result<std::string> value = std::string("seen");
+  const Result<std::string> error = Error{ENOENT, "look", {}};
+  const Result<> done;
+
+  EXPECT_DEATH((void)*error, "has_value");
+  EXPECT_DEATH((void)error->size(), "has_value");
+  EXPECT_DEATH((void)value.error(), "has_value");
+  EXPECT_DEATH((void)done.error(), "has_value");
+}
+#else
+TEST(ResultDeathTest, AssertsThatWhatIsAskedForIsThere) {
+  GTEST_SKIP() << "assertions are compiled out of this build";
+}
+#endif
+
 TEST(ResultTest, CarriesAnErrorOfAnotherType) {
   struct Where {
     int line = 0;
