@@ -27,16 +27,16 @@ ExitStatus failed(Log& log, const std::vector<Error>& errors) {
   return kFailed;
 }
 
-void tell(const std::vector<Error>& mistakes) {
-  for (const Error& mistake : mistakes) std::cerr << printable(worded(mistake)) << '\n';
+void print_each(const std::vector<Error>& errors) {
+  for (const Error& error : errors) std::cerr << printable(worded(error)) << '\n';
 }
 
 /// Also that its certificates can be used.
 Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   if (file.empty()) return {};
-  std::vector<std::string> remarks;
-  const Result<AccessReload, std::vector<Error>> access = AccessReload::load(file, remarks);
-  for (const std::string& remark : remarks) std::cerr << printable(remark) << '\n';
+  std::vector<yaml::Diagnostic> warnings;
+  const Result<AccessReload, std::vector<Error>> access = AccessReload::load(file, warnings);
+  print_each(yaml::errors_of(warnings));
   return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
@@ -141,14 +141,14 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const Result<void, std::vector<Error>> web = check_web_config(options.web_config_file);
-  if (!web) tell(web.error());
-  const Result<plan::LoadedPlan, std::vector<Error>> planned =
+  if (!web) print_each(web.error());
+  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan::load_and_plan(options.config_file, options.roots, kernel);
-  if (!planned) tell(planned.error());
+  if (!planned) print_each(yaml::errors_of(planned.error()));
   if (!planned || !web) return kFailed;
   const Result<plan::CgroupTree> tree = find_counted_tree(*planned, options.roots, kernel);
   if (!tree) {
-    tell({tree.error()});
+    print_each({tree.error()});
     return kFailed;
   }
   std::size_t available = 0;

@@ -14,8 +14,8 @@ ExitStatus serve(const Options& options, perf::PerfKernel& kernel, Log& log);
 /// Polls twice, an interval apart, and prints what a scrape would get.
 ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& log);
 
-/// Prints what the configuration means on this machine, or on stderr each mistake as a plain line
-/// that editors can jump to. Fails with mistakes, and when an event of the file cannot be counted
+/// Prints what the configuration means on this machine, or on stderr each error as a plain line
+/// that editors can jump to. Fails with errors, and when an event of the file cannot be counted
 /// here, although the daemon would serve the others. The embedded default is meant to adapt.
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel);
 

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <string_view>
 
+#include "access/web_config.h"
 #include "base/small_file.h"
 #include "base/utf8.h"
-#include "config/web_config.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
 #include "host/init_process.h"
@@ -21,12 +21,12 @@ constexpr std::chrono::seconds kPatience{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
 
-/// A file with mistakes does not stop who read it before they were made: then there is TLS most
-/// likely, as that is what such a file is for.
+/// A file with errors does not stop a server that read it before they were made: then there is most
+/// likely TLS, as that is what such a file is for.
 bool asks_for_tls(const std::string& web_config_file) {
   if (web_config_file.empty()) return false;
-  const config::LoadedWebConfig loaded = config::load_web_config_file(web_config_file);
-  return !loaded.mistakes.empty() || loaded.config.tls.has_value();
+  const Result<access::LoadedWebConfig> loaded = access::load_web_config_file(web_config_file);
+  return !loaded || loaded->diagnostics.has_errors() || loaded->config.access.tls.has_value();
 }
 
 /// Plain HTTP in place of TLS is answered with 400.

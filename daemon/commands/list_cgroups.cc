@@ -50,30 +50,30 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
     for (const Error& error : errors) log.error(error);
     return kFailed;
   };
-  Result<plan::LoadedPlan, std::vector<Error>> planned =
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan::load_and_plan(options.config_file, options.roots, kernel);
-  if (!planned) return failed(planned.error());
+  if (!planned) return failed(yaml::errors_of(planned.error()));
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
-  std::vector<Error> remarks;
+  std::vector<Error> warnings;
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*planned, options.roots);
   if (!tree) return failed({tree.error()});
-  for (const Error& warning : tree->warnings) remarks.push_back(warning);
+  for (const Error& warning : tree->warnings) warnings.push_back(warning);
   if (tree->hierarchy && !planned->cpus->online.empty()) {
     const Result<> is_one =
         plan::check_tree(*tree->hierarchy, options.roots, kernel, planned->cpus->online.front());
-    if (!is_one) remarks.push_back(is_one.error());
+    if (!is_one) warnings.push_back(is_one.error());
   }
   collect::TargetTracker tracker = track_targets(*planned, options.roots, tree->hierarchy);
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   print(*targets, tracker.left_out());
-  if (targets->cgroups.empty() && remarks.empty()) {
-    remarks.push_back(
+  if (targets->cgroups.empty() && warnings.empty()) {
+    warnings.push_back(
         {0, "none of the cgroups that are there now is selected by cgroups.include", {}});
   }
-  for (const auto& [cause, failure] : report.failures) remarks.push_back(failure.first);
-  for (const Error& remark : remarks) std::cout << '\n' << printable(worded(remark)) << '\n';
+  for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);
+  for (const Error& warning : warnings) std::cout << '\n' << printable(worded(warning)) << '\n';
   return std::cout << std::flush ? kOk : kFailed;
 }
 

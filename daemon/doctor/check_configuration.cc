@@ -166,7 +166,7 @@ Findings check_open_files(const CheckInputs& here) {
   const std::string limit = limit_of(here.self.files);
   if (!here.planned) {
     return {unknown(kSubject, limit + "; what the configuration needs is not known, as it has "
-                                      "mistakes")};
+                                      "errors")};
   }
   const collect::Need need = need_of(here);
   const std::string what = limit + "; " + needed(need, here.self.files.hard);
@@ -191,8 +191,8 @@ Findings check_configuration(const CheckInputs& here) {
     findings.push_back({state, kSubject, without_remedy(error), consequence, worded(error.remedy)});
   };
   if (!here.planned) {
-    for (const Error& mistake : here.planned.error()) {
-      add(State::kBad, mistake, "the exporter does not start");
+    for (const yaml::Diagnostic& error : here.planned.error()) {
+      add(State::kBad, error_of(error), "the exporter does not start");
     }
     return findings;
   }

@@ -28,7 +28,7 @@ struct CheckInputs {
   std::optional<std::int64_t> paranoid;  ///< kernel.perf_event_paranoid
   Result<std::string> tracing;           ///< where tracefs is
   Result<events::EventResolver> resolver;
-  Result<plan::LoadedPlan, std::vector<Error>> planned;
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned;
 
   bool has_core_pmu() const { return resolver && !resolver->pmus().core_pmus().empty(); }
   bool counts_cgroups() const { return planned && !planned->plan.counting.cgroup.empty(); }

@@ -32,7 +32,7 @@ struct Self {
 std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self);
 
 /// The command `doctor`: prints what examine() finds about this process, and how much of the
-/// configuration can be counted. kOk when all of it can be. kFailed when there is a mistake in it,
+/// configuration can be counted. kOk when all of it can be. kFailed when there is an error in it,
 /// when this machine cannot count something that it lists, or when the exporter would not start:
 /// when there is a finding that is bad; one that could not be determined is no failure. What the
 /// embedded default lists and this machine lacks is only a note, as long as something is counted.

@@ -33,10 +33,10 @@ double seconds_since_epoch(std::chrono::system_clock::time_point time) {
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
   const CountingSession* in_force = current_.collector ? &current_ : nullptr;
-  Result<plan::LoadedPlan, std::vector<Error>> planned =
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan::load_and_plan(options_.config_file, options_.roots, kernel_,
                           in_force == nullptr ? nullptr : &in_force->plan);
-  if (!planned) return planned.error();
+  if (!planned) return yaml::errors_of(planned.error());
   Result<CountingSession> session =
       start_counting(std::move(*planned), options_.roots, kernel_, in_force);
   if (!session) return std::vector{session.error()};

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/text.h"
+#include "base/duration.h"
 #include "daemon/cli/version.h"
 #include "exposition/renderer.h"
 #include "host/cpu_list.h"

@@ -82,13 +82,14 @@ bool needs_admin(const config::Config& config) {
 CapabilityNeeds capability_needs(const Options& options) {
   const std::vector<std::string>& addresses = options.listen_addresses;
   const auto files = std::count_if(addresses.begin(), addresses.end(), is_socket_file);
+  const Result<config::Loaded> loaded = plan::load_config(options.config_file);
   CapabilityNeeds needs;
   needs.is_root = ::geteuid() == 0;
   needs.permitted = host::own_permissions().permitted.value_or(host::CapabilitySet{}).bits;
   needs.makes_socket_files = files > 0;
   needs.listens_on_ports = static_cast<std::size_t>(files) < addresses.size();
   needs.counts_as_admin = machine_asks_for_admin(options.roots) ||
-                          needs_admin(plan::load_config(options.config_file).config);
+                          needs_admin(loaded ? loaded->config : config::Config{});
   return needs;
 }
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "access/web_protections.h"
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
-#include "config/web_protections.h"
 #include "daemon/status/moment.h"
 #include "history/activity.h"
 #include "host/self_process.h"
@@ -30,7 +30,7 @@ struct ConfigurationLoad {
 /// The web configuration in force, which is not what stands in the file after a load that failed.
 struct WebConfigurationLoad {
   ConfigurationLoad load;
-  std::vector<config::ProtectionState> protections;  ///< in force
+  std::vector<access::ProtectionState> protections;  ///< in force
   std::vector<std::string> downgrades;               ///< that the load in force has brought
 };
 

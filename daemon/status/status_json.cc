@@ -247,7 +247,7 @@ json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
   if (!web) return {};
   json::object object = configuration(web->load);
   json::array protections;
-  for (const config::ProtectionState& each : web->protections) {
+  for (const access::ProtectionState& each : web->protections) {
     protections.push_back(
         json::object{{"protection", each.protection}, {"state", text(each.state)}});
   }

@@ -4,70 +4,11 @@
 #include <cerrno>
 #include <utility>
 
-#include "config/web_config.h"
-#include "daemon/cli/words.h"
+#include "access/web_config.h"
 #include "daemon/web/exposed_file.h"
 
 namespace pex::daemon {
 namespace {
-
-using config::WebConfig;
-
-access::Pem pem_of(const config::FileOrText& source) { return {source.file, source.text}; }
-
-access::ClientCertificate client_certificate_of(config::ClientAuth auth) {
-  switch (auth) {
-    case config::ClientAuth::kNoClientCert:
-      break;
-    case config::ClientAuth::kRequestClientCert:
-      return access::ClientCertificate::kRequested;
-    case config::ClientAuth::kRequireAnyClientCert:
-      return access::ClientCertificate::kAny;
-    case config::ClientAuth::kVerifyClientCertIfGiven:
-      return access::ClientCertificate::kVerifiedIfGiven;
-    case config::ClientAuth::kRequireAndVerifyClientCert:
-      return access::ClientCertificate::kRequiredAndVerified;
-  }
-  return access::ClientCertificate::kNone;
-}
-
-access::TlsVersion version_of(config::TlsVersion version) {
-  switch (version) {
-    case config::TlsVersion::kTls10:
-      return access::TlsVersion::kTls10;
-    case config::TlsVersion::kTls11:
-      return access::TlsVersion::kTls11;
-    case config::TlsVersion::kTls12:
-      return access::TlsVersion::kTls12;
-    case config::TlsVersion::kTls13:
-      break;
-  }
-  return access::TlsVersion::kTls13;
-}
-
-access::TlsSettings settings_of(const config::WebTls& tls) {
-  return {.certificate = pem_of(tls.certificate),
-          .key = pem_of(tls.key),
-          .client_ca = pem_of(tls.client_ca),
-          .client_certificate = client_certificate_of(tls.client_auth),
-          .client_allowed_sans = tls.client_allowed_sans,
-          .min_version = version_of(tls.min_version),
-          .max_version = version_of(tls.max_version),
-          .ciphers = tls.ciphers,
-          .curves = tls.curves,
-          .prefer_server_ciphers = tls.prefer_server_ciphers};
-}
-
-access::AccessSettings settings_of(const WebConfig& config) {
-  access::AccessSettings settings;
-  settings.users = config.users;
-  settings.headers = config.headers;
-  if (config.tls) settings.tls = settings_of(*config.tls);
-  if (config.rate_limit && config.rate_limit->interval.count() > 0) {
-    settings.rate_limit = {config.rate_limit->interval, config.rate_limit->burst};
-  }
-  return settings;
-}
 
 /// Much longer than a shortage of descriptors takes to pass, and as often as anybody wants to be
 /// told.
@@ -80,54 +21,52 @@ bool may_pass(const std::vector<Error>& errors) {
   });
 }
 
-void stamp_files_of(const config::WebTls& tls, FileFingerprints& stamps) {
-  for (const config::FileOrText* each : {&tls.certificate, &tls.key, &tls.client_ca}) {
+void stamp_files_of(const access::TlsSettings& tls, FileFingerprints& stamps) {
+  for (const access::Pem* each : {&tls.certificate, &tls.key, &tls.client_ca}) {
     if (!each->file.empty()) stamps.add(each->file);
   }
 }
 
 /// Passwords can be guessed from their hashes.
-bool holds_secrets(const WebConfig& config) {
-  return !config.users.empty() || (config.tls && !config.tls->key.text.empty());
+bool holds_secrets(const access::AccessSettings& settings) {
+  return !settings.users.empty() || (settings.tls && !settings.tls->key.text.empty());
 }
 
-void remark_if_exposed(const std::string& what, const std::string& file,
-                       std::vector<std::string>& remarks) {
+void warn_if_exposed(const std::string& what, const std::string& file,
+                     std::vector<yaml::Diagnostic>& warnings) {
   if (!is_readable_by_all(file)) return;
-  remarks.push_back(worded({0, what + " '" + file + "' can be read by every user of this machine",
-                            "chmod o-r " + file +
-                                "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an "
-                                "'fsGroup'"}));
+  warnings.push_back(yaml::warning(
+      what + " '" + file + "' can be read by every user of this machine",
+      "chmod o-r " + file +
+          "; a Kubernetes secret needs 'defaultMode: 0440' and the pod an 'fsGroup'"));
 }
 
-std::vector<std::string> remarks_on(const std::string& file, WebConfig& config) {
-  std::vector<std::string> remarks = std::move(config.remarks);
-  if (holds_secrets(config)) remark_if_exposed("the web configuration", file, remarks);
-  if (config.tls && !config.tls->key.file.empty()) {
-    remark_if_exposed("the key", config.tls->key.file, remarks);
+void warn_of_exposed_files(const std::string& file, const access::AccessSettings& settings,
+                           std::vector<yaml::Diagnostic>& warnings) {
+  if (holds_secrets(settings)) warn_if_exposed("the web configuration", file, warnings);
+  if (settings.tls && !settings.tls->key.file.empty()) {
+    warn_if_exposed("the key", settings.tls->key.file, warnings);
   }
-  return remarks;
 }
 
-bool opens_any(const std::vector<config::Downgrade>& downgrades) {
+bool opens_any(const std::vector<access::Downgrade>& downgrades) {
   return std::any_of(downgrades.begin(), downgrades.end(),
-                     [](const config::Downgrade& each) { return each.opens; });
+                     [](const access::Downgrade& each) { return each.opens; });
 }
 
-std::string needless_downgrade_flag(const std::string& file) {
-  return worded(
-      {0,
-       "the web configuration '" + file +
-           "' contains 'allow_downgrade: true', although it removes no protection",
-       "remove the key: while it is there, a truncated file can switch off TLS or logins"});
+yaml::Diagnostic needless_downgrade_flag(const std::string& file) {
+  return yaml::warning(
+      "the web configuration '" + file +
+          "' contains 'allow_downgrade: true', although it removes no protection",
+      "remove the key: while it is there, a truncated file can switch off TLS or logins");
 }
 
-std::string no_protection_warning(const std::string& file) {
-  return worded({0,
-                 "the web configuration '" + file +
-                     "' has neither TLS nor users: anyone who can connect to this server can "
-                     "read all metrics over plain HTTP",
-                 "add tls_server_config and basic_auth_users, or leave out --web.config.file"});
+yaml::Diagnostic no_protection_warning(const std::string& file) {
+  return yaml::warning(
+      "the web configuration '" + file +
+          "' has neither TLS nor users: anyone who can connect to this server can read all metrics "
+          "over plain HTTP",
+      "add tls_server_config and basic_auth_users, or leave out --web.config.file");
 }
 
 }  // namespace
@@ -137,25 +76,30 @@ std::string no_protection_warning(const std::string& file) {
 struct AccessReload::Reading {
   FileFingerprints stamps;
   Result<std::shared_ptr<const access::Access>, std::vector<Error>> access = access::open_access();
-  config::WebProtections protections;
+  access::WebProtections protections;
   bool allows_downgrade = false;
-  std::vector<std::string> remarks;
+  std::vector<yaml::Diagnostic> warnings;
 };
 
 AccessReload::Reading AccessReload::read(const std::string& file) {
   Reading reading;
   reading.stamps.add(file);
-  config::LoadedWebConfig loaded = config::load_web_config_file(file);
-  if (!loaded.mistakes.empty()) {
-    reading.access = std::move(loaded.mistakes);
+  Result<access::LoadedWebConfig> loaded = access::load_web_config_file(file);
+  if (!loaded) {
+    reading.access = std::vector{loaded.error()};
     return reading;
   }
-  WebConfig& config = loaded.config;
-  if (config.tls) stamp_files_of(*config.tls, reading.stamps);
-  reading.protections = config::protections_of(config);
-  reading.allows_downgrade = config.allow_downgrade;
-  reading.remarks = remarks_on(file, config);
-  auto access = access::make_access(settings_of(config));
+  if (loaded->diagnostics.has_errors()) {
+    reading.access = yaml::errors_of(loaded->diagnostics.errors());
+    return reading;
+  }
+  access::AccessSettings& settings = loaded->config.access;
+  if (settings.tls) stamp_files_of(*settings.tls, reading.stamps);
+  reading.protections = access::protections_of(settings);
+  reading.allows_downgrade = loaded->config.allow_downgrade;
+  reading.warnings = loaded->diagnostics.warnings();
+  warn_of_exposed_files(file, settings, reading.warnings);
+  auto access = access::make_access(std::move(settings));
   if (access) {
     reading.access = *std::move(access);
   } else {
@@ -164,15 +108,15 @@ AccessReload::Reading AccessReload::read(const std::string& file) {
   return reading;
 }
 
-Result<AccessReload, std::vector<Error>> AccessReload::load(const std::string& file,
-                                                            std::vector<std::string>& remarks) {
+Result<AccessReload, std::vector<Error>> AccessReload::load(
+    const std::string& file, std::vector<yaml::Diagnostic>& warnings) {
   Reading reading = read(file);
   if (!reading.access) return reading.access.error();
-  remarks = std::move(reading.remarks);
+  warnings = std::move(reading.warnings);
   if (!reading.protections.tls && reading.protections.users == 0) {
-    remarks.push_back(no_protection_warning(file));
+    warnings.push_back(no_protection_warning(file));
   }
-  if (reading.allows_downgrade) remarks.push_back(needless_downgrade_flag(file));
+  if (reading.allows_downgrade) warnings.push_back(needless_downgrade_flag(file));
   AccessReload access;
   access.file_ = file;
   access.stamps_ = std::move(reading.stamps);
@@ -215,12 +159,12 @@ void AccessReload::report_unstable(const OnReload& on_reload, const Moment& now)
   if (pending_->is_reported || now.steady - pending_->first < kReportUnstableAfter) return;
   pending_->is_reported = true;
   Reload reload;
-  reload.mistakes = {{0,
-                      "the web configuration '" + file_ +
-                          "', or a file that it names, has kept changing for a minute, so it is "
-                          "not read",
-                      "find out which program writes to it; the file is read once it has not "
-                      "changed for one second"}};
+  reload.errors = {{0,
+                    "the web configuration '" + file_ +
+                        "', or a file that it names, has kept changing for a minute, so it is "
+                        "not read",
+                    "find out which program writes to it; the file is read once it has not "
+                    "changed for one second"}};
   on_reload(reload);
 }
 
@@ -237,18 +181,18 @@ void AccessReload::settle(Reading reading, const OnReload& on_reload, const Mome
 AccessReload::Reload AccessReload::decide(Reading& reading) {
   Reload reload;
   if (!reading.access) {
-    reload.mistakes = std::move(reading.access.error());
+    reload.errors = std::move(reading.access.error());
     return reload;
   }
-  reload.downgrades = config::downgrades(in_force_, reading.protections);
+  reload.downgrades = access::downgrades(in_force_, reading.protections);
   const bool opens = opens_any(reload.downgrades);
   if (opens && !reading.allows_downgrade) {
-    std::erase_if(reload.downgrades, [](const config::Downgrade& each) { return !each.opens; });
+    std::erase_if(reload.downgrades, [](const access::Downgrade& each) { return !each.opens; });
     return reload;
   }
   reload.is_adopted = true;
-  reload.remarks = std::move(reading.remarks);
-  if (reading.allows_downgrade && !opens) reload.remarks.push_back(needless_downgrade_flag(file_));
+  reload.warnings = std::move(reading.warnings);
+  if (reading.allows_downgrade && !opens) reload.warnings.push_back(needless_downgrade_flag(file_));
   in_force_ = std::move(reading.protections);
   access_ = *std::move(reading.access);
   return reload;

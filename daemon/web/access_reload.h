@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "access/access.h"
+#include "access/web_protections.h"
 #include "base/result.h"
-#include "config/web_protections.h"
 #include "daemon/status/moment.h"
 #include "daemon/web/file_fingerprints.h"
+#include "yaml/diagnostic.h"
 
 namespace pex::daemon {
 
@@ -29,9 +30,9 @@ class AccessReload {
 
   /// What a changed file has led to.
   struct Reload {
-    std::vector<Error> mistakes;                ///< why it cannot be used
-    std::vector<config::Downgrade> downgrades;  ///< adopted, or those that are refused
-    std::vector<std::string> remarks;           ///< for the log
+    std::vector<Error> errors;                  ///< why it cannot be used
+    std::vector<access::Downgrade> downgrades;  ///< adopted, or those that are refused
+    std::vector<yaml::Diagnostic> warnings;     ///< for the log
     bool is_adopted = false;                    ///< else what was in force before stays so
   };
   using OnReload = std::function<void(const Reload&)>;
@@ -40,15 +41,15 @@ class AccessReload {
   AccessReload() = default;
 
   /// Takes the file as it stands. Fails with everything that is wrong with it and those it names.
-  /// `remarks` gets what an operator should know of a file that can be used.
+  /// `warnings` gets what an operator should know of a file that can be used.
   static Result<AccessReload, std::vector<Error>> load(const std::string& file,
-                                                       std::vector<std::string>& remarks);
+                                                       std::vector<yaml::Diagnostic>& warnings);
 
   /// What holds now; `on_reload` is called when a changed file was read.
   std::shared_ptr<const access::Access> current(const OnReload& on_reload, const Moment& now);
 
   bool has_file() const { return !file_.empty(); }
-  const config::WebProtections& in_force() const { return in_force_; }
+  const access::WebProtections& in_force() const { return in_force_; }
 
  private:
   struct Reading;
@@ -73,7 +74,7 @@ class AccessReload {
   std::optional<Pending> pending_;
   /// When to try again although nothing has changed: a system call had failed.
   std::optional<std::chrono::steady_clock::time_point> retry_at_;
-  config::WebProtections in_force_;
+  access::WebProtections in_force_;
   std::shared_ptr<const access::Access> access_ = access::open_access();
 };
 

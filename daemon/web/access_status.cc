@@ -18,12 +18,12 @@ using prometheus::MetricFamily;
 constexpr std::string_view kAdopted = "adopted";
 constexpr std::string_view kRefused = "refused";
 
-Error adopted_downgrade(const config::Downgrade& downgrade) {
+Error adopted_downgrade(const access::Downgrade& downgrade) {
   return {0, "the web configuration now protects less: " + describe(downgrade),
           "if this was not intended, restore it in the file"};
 }
 
-Error refused_downgrade(const config::Downgrade& downgrade) {
+Error refused_downgrade(const access::Downgrade& downgrade) {
   return {0,
           "the web configuration is not adopted, because it would open the server: " +
               describe(downgrade),
@@ -39,37 +39,37 @@ double seconds_since_epoch(std::chrono::system_clock::time_point time) {
 
 /// Every downgrade that there can be is known from the start, so that the first one is seen as an
 /// increase from 0.
-void AccessStatus::start(const std::string& file, const config::WebProtections& in_force) {
+void AccessStatus::start(const std::string& file, const access::WebProtections& in_force) {
   load_.emplace().load.file = file;
-  for (const config::ProtectionState& each : config::states_of(in_force)) {
+  for (const access::ProtectionState& each : access::states_of(in_force)) {
     downgrades_[{each.protection, kAdopted}] = 0;
     if (each.opens) downgrades_[{each.protection, kRefused}] = 0;
   }
   adopt(in_force, {});
 }
 
-void AccessStatus::add(const AccessReload::Reload& reload, const config::WebProtections& in_force) {
+void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProtections& in_force) {
   std::vector<std::string> downgrades;
-  for (const config::Downgrade& each : reload.downgrades) {
+  for (const access::Downgrade& each : reload.downgrades) {
     const Error warning = reload.is_adopted ? adopted_downgrade(each) : refused_downgrade(each);
     ++downgrades_[{each.protection, reload.is_adopted ? kAdopted : kRefused}];
     log_.warn(warning, {{"protection", std::string(each.protection)}});
     downgrades.push_back(worded(warning));
   }
-  for (const std::string& remark : reload.remarks) log_.warn(remark);
-  for (const Error& mistake : reload.mistakes) log_.error(mistake);
+  for (const yaml::Diagnostic& warning : reload.warnings) log_.warn(error_of(warning));
+  for (const Error& error : reload.errors) log_.error(error);
   reload.is_adopted ? adopt(in_force, std::move(downgrades))
                     : reject(reload, std::move(downgrades));
   if (reload.is_adopted) return log_.info("web configuration reloaded");
   log_.error("web configuration not reloaded: the one before stays in force");
 }
 
-void AccessStatus::adopt(const config::WebProtections& in_force,
+void AccessStatus::adopt(const access::WebProtections& in_force,
                          std::vector<std::string> downgrades) {
   is_loaded_ = true;
   load_->load.in_force_since = load_->load.last_tried = Moment::now();
   load_->load.errors.clear();
-  load_->protections = config::states_of(in_force);
+  load_->protections = access::states_of(in_force);
   load_->downgrades = std::move(downgrades);
 }
 
@@ -77,7 +77,7 @@ void AccessStatus::reject(const AccessReload::Reload& reload, std::vector<std::s
   is_loaded_ = false;
   load_->load.last_tried = Moment::now();
   load_->load.errors = std::move(downgrades);
-  for (const Error& mistake : reload.mistakes) load_->load.errors.push_back(worded(mistake));
+  for (const Error& error : reload.errors) load_->load.errors.push_back(worded(error));
 }
 
 std::vector<MetricFamily> AccessStatus::Collect() const {

@@ -23,9 +23,9 @@ class AccessStatus final : public prometheus::Collectable {
   explicit AccessStatus(Log& log) : log_(log) {}
 
   /// The program starts with `file`.
-  void start(const std::string& file, const config::WebProtections& in_force);
+  void start(const std::string& file, const access::WebProtections& in_force);
   /// The file, or one that it names, has changed; `in_force` is what holds now.
-  void add(const AccessReload::Reload& reload, const config::WebProtections& in_force);
+  void add(const AccessReload::Reload& reload, const access::WebProtections& in_force);
 
   /// Nothing without a file.
   const std::optional<WebConfigurationLoad>& load() const { return load_; }
@@ -33,7 +33,7 @@ class AccessStatus final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  void adopt(const config::WebProtections& in_force, std::vector<std::string> downgrades);
+  void adopt(const access::WebProtections& in_force, std::vector<std::string> downgrades);
   void reject(const AccessReload::Reload& reload, std::vector<std::string> downgrades);
 
   Log& log_;

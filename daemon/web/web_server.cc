@@ -96,13 +96,13 @@ std::shared_ptr<const access::Access> WebServer::current_access() {
 
 Result<void, std::vector<Error>> WebServer::load_access() {
   if (options_.web_config_file.empty()) return {};
-  std::vector<std::string> remarks;
+  std::vector<yaml::Diagnostic> warnings;
   Result<AccessReload, std::vector<Error>> access =
-      AccessReload::load(options_.web_config_file, remarks);
+      AccessReload::load(options_.web_config_file, warnings);
   if (!access) return access.error();
   access_ = *std::move(access);
   access_status_.start(options_.web_config_file, access_.in_force());
-  for (const std::string& remark : remarks) log_.warn(remark);
+  for (const yaml::Diagnostic& warning : warnings) log_.warn(error_of(warning));
   return {};
 }
 

@@ -2,19 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <numeric>
 
 namespace pex {
 namespace {
-
-struct Unit {
-  std::string_view name;
-  std::int64_t nanoseconds;
-};
-/// Largest first, so that format_duration finds the largest that fits.
-constexpr Unit kUnits[] = {
-    {"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}};
 
 /// More of them are no slip of the fingers, however long the word. They also bound the cost of a
 /// comparison: two words of n letters take at most 17 n steps.
@@ -27,29 +18,6 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return {};
   return value;
-}
-
-std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::optional<std::uint64_t> count = parse_unsigned(text.substr(0, digits));
-  const std::string_view name = text.substr(digits);
-  for (const Unit& unit : kUnits) {
-    if (name != unit.name) continue;
-    const auto most = std::numeric_limits<std::int64_t>::max() / unit.nanoseconds;
-    if (!count || *count > static_cast<std::uint64_t>(most)) return {};
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(*count) * unit.nanoseconds};
-  }
-  return {};
-}
-
-std::string format_duration(std::chrono::nanoseconds duration) {
-  if (duration.count() == 0) return "0s";
-  for (const Unit& unit : kUnits) {
-    if (duration.count() % unit.nanoseconds == 0) {
-      return std::to_string(duration.count() / unit.nanoseconds) + std::string(unit.name);
-    }
-  }
-  return std::to_string(duration.count()) + "ns";
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

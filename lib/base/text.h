@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,13 +11,6 @@ namespace pex {
 /// The whole of `text` as a decimal number; nothing on an empty text, a sign, a rest or an
 /// overflow.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text);
-
-/// "250ms", "1s", "2m", "1h": a whole number and one unit out of ms, s, m, h. Nothing otherwise,
-/// and nothing when it does not fit into 64 bits of nanoseconds.
-std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
-
-/// In the largest unit of parse_duration that keeps it whole: 90s, 2m, 250ms.
-std::string format_duration(std::chrono::nanoseconds duration);
 
 /// The pieces between separators; one empty piece for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/alarm.h"
+#include "base/duration.h"
 #include "base/gate.h"
-#include "base/text.h"
 #include "collect/cpu_totals.h"
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"

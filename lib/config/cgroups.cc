@@ -1,5 +1,7 @@
 #include "config/cgroups.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -26,7 +28,7 @@ constexpr std::size_t kMaxLabelName = 128;
 /// A text that may not be of any length.
 struct BoundedText {
   std::string_view noun;
-  std::size_t most;  ///< bytes
+  std::size_t max;  ///< bytes
   yaml::Expected expected;
 };
 constexpr BoundedText kPattern = {
@@ -38,21 +40,18 @@ constexpr BoundedText kDirectory = {
 
 std::optional<std::string> read_bounded(const yaml::Value& value, const BoundedText& kind) {
   std::optional<std::string> text = value.text(kind.expected);
-  if (!text || text->size() <= kind.most) return text;
-  value.refuse(
-      "the " + std::string(kind.noun) + " is " + std::to_string(text->size()) + " bytes long",
-      "write at most " + std::to_string(kind.most));
+  if (!text || text->size() <= kind.max) return text;
+  value.refuse(fmt::format("the {} is {} bytes long", kind.noun, text->size()),
+               fmt::format("write at most {}", kind.max));
   return {};
 }
 
-/// The items of a list; none after a mistake, which more than `most` of them are.
+/// The items of a list; none after an error, which more than `max` of them are.
 std::optional<std::vector<yaml::Value>> read_list(const yaml::Value& value, std::string_view noun,
-                                                  std::size_t most,
-                                                  const yaml::Expected& expected) {
+                                                  std::size_t max, const yaml::Expected& expected) {
   std::optional<std::vector<yaml::Value>> items = value.items(expected);
-  if (!items || items->size() <= most) return items;
-  value.refuse(std::to_string(items->size()) + " " + std::string(noun),
-               "list at most " + std::to_string(most));
+  if (!items || items->size() <= max) return items;
+  value.refuse(fmt::format("{} {}", items->size(), noun), fmt::format("list at most {}", max));
   return {};
 }
 
@@ -115,14 +114,14 @@ void read_settings(const yaml::Value& value, LabelRule& rule) {
   const std::optional<yaml::Value::NamedEntries> entries = value.named_entries(kSettings);
   if (!entries) return;
   if (entries->size() > kMaxSettings) {
-    return value.refuse(std::to_string(entries->size()) + " labels in one rule",
+    return value.refuse(fmt::format("{} labels in one rule", entries->size()),
                         "set at most 16; more of them go into further rules");
   }
   for (const auto& [key, text] : *entries) read_setting(key, text, rule);
 }
 
 std::string form_of(const BoundedText& kind) {
-  return std::string(kind.noun) + " of at most " + std::to_string(kind.most) + " bytes";
+  return fmt::format("{} of at most {} bytes", kind.noun, kind.max);
 }
 
 constexpr yaml::Key<LabelRule> kRuleKeys[] = {
@@ -139,8 +138,8 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
       "exporter's own. In a value `$1` to `$9` stand for what the groups in parentheses of a "
       "regular expression have matched, `$0` for the whole path, and `$$` for a dollar.",
       [] {
-        return "map of at most " + std::to_string(kMaxSettings) + " labels, each with a " +
-               form_of(kLabelValue);
+        return fmt::format("map of at most {} labels, each with a {}", kMaxSettings,
+                           form_of(kLabelValue));
       }},
      "the rule sets nothing",
      "add labels, for example 'set: {team: web}'"},
@@ -162,9 +161,9 @@ constexpr NestingEntry kNestings[] = {{"leaves", Nesting::kLeaves}, {"all", Nest
 constexpr yaml::Expected kNesting = {"leaves or all", "write leaves or all"};
 
 void read_nesting(const yaml::Value& value, Cgroups& cgroups) {
-  const NestingEntry* row =
-      read_row<NestingEntry>(value, kNestings, "a choice among nested cgroups", kNesting);
-  if (row != nullptr) cgroups.nesting = row->nesting;
+  const NestingEntry* found =
+      yaml::read_entry<NestingEntry>(value, kNestings, "a choice among nested cgroups", kNesting);
+  if (found != nullptr) cgroups.nesting = found->nesting;
 }
 
 std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patterns"); }
@@ -186,7 +185,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      {"What to do where one selected cgroup is inside of another, whose counts include it. "
       "`leaves`: count those without another selected one inside, and only those, so that a sum "
       "over cgroups counts nothing twice. `all`: count all that are selected.",
-      [] { return yaml::form_of_rows(kNestings); },
+      [] { return yaml::form_of_entries(kNestings); },
       [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
     yaml::flag_key<&Cgroups::helpers>(
         "helpers",
@@ -223,9 +222,9 @@ constexpr MetadataEntry kMetadata[] = {{"none", PodMetadata::kNone},
 constexpr yaml::Expected kSource = {"none or log_links", "write none or log_links"};
 
 void read_metadata(const yaml::Value& value, Kubernetes& kubernetes) {
-  const MetadataEntry* row =
-      read_row<MetadataEntry>(value, kMetadata, "a source of pods' names", kSource);
-  if (row != nullptr) kubernetes.metadata = row->metadata;
+  const MetadataEntry* found =
+      yaml::read_entry<MetadataEntry>(value, kMetadata, "a source of pods' names", kSource);
+  if (found != nullptr) kubernetes.metadata = found->metadata;
 }
 
 void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
@@ -245,7 +244,7 @@ constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
       "names of the links that the kubelet makes to the containers' logs, without access to the "
       "API or to a socket. `none`: the paths of cgroups alone are used, which tell the id of a "
       "container and the UID of its pod.",
-      [] { return yaml::form_of_rows(kMetadata); },
+      [] { return yaml::form_of_entries(kMetadata); },
       [] { return yaml::written(kMetadata, &MetadataEntry::metadata, Kubernetes{}.metadata); }}},
     {"log_links",
      read_log_links,

@@ -28,6 +28,7 @@ struct EventEntry {
   std::optional<Unit> unit;         ///< by default what the kernel says
   std::optional<double> scale;      ///< one count is worth that many units; 1e-18 to 1e18
   std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
+  bool is_complete = true;  ///< false after an error in one of these: more may have been said of it
 };
 
 /// By what the counts of a group that shares the PMU are scaled up, from the time it had the PMU to
@@ -113,7 +114,7 @@ struct LabelSetting {
 
 /// Labels for all cgroups that match.
 struct LabelRule {
-  PatternEntry match;
+  PatternEntry match;             ///< empty after an error
   std::vector<LabelSetting> set;  ///< 1 to 16, each name once
 
   bool operator==(const LabelRule&) const = default;

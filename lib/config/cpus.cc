@@ -1,5 +1,7 @@
 #include "config/cpus.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -24,7 +26,7 @@ bool is_set(std::string_view text) {
   return std::find(std::begin(kSets), std::end(kSets), text) != std::end(kSets);
 }
 
-void read_entry(const yaml::Value& value, yaml::DuplicateKeys& firsts,
+void read_entry(const yaml::Value& value, yaml::DuplicateKeys& duplicates,
                 std::vector<CpuEntry>& entries) {
   const std::optional<std::string> text = value.text(kCpu);
   if (!text) return;
@@ -33,18 +35,18 @@ void read_entry(const yaml::Value& value, yaml::DuplicateKeys& firsts,
     return refuse_word(value, *text, "a list of CPUs", {std::begin(kSets), std::end(kSets)},
                        kCpu.remedy);
   }
-  if (firsts.add(*text, value)) entries.push_back({*text, value.at()});
+  if (duplicates.add(*text, value)) entries.push_back({*text, value.at()});
 }
 
 void read_exclude(const yaml::Value& value, Cpus& cpus) {
   const auto items = value.items(kList);
   if (!items) return;
   if (items->size() > kMaxEntries) {
-    return value.refuse(std::to_string(items->size()) + " lists of CPUs",
-                        "list at most " + std::to_string(kMaxEntries));
+    return value.refuse(fmt::format("{} lists of CPUs", items->size()),
+                        fmt::format("list at most {}", kMaxEntries));
   }
-  yaml::DuplicateKeys firsts("remove one of the two");
-  for (const yaml::Value& item : *items) read_entry(item, firsts, cpus.exclude);
+  yaml::DuplicateKeys duplicates("remove one of the two");
+  for (const yaml::Value& item : *items) read_entry(item, duplicates, cpus.exclude);
 }
 
 constexpr yaml::Key<Cpus> kCpusKeys[] = {

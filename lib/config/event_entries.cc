@@ -1,5 +1,7 @@
 #include "config/event_entries.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -34,17 +36,17 @@ void read_spelling(const yaml::Value& value, EventDraft& draft) {
   draft.entry.at = value.at();
 }
 
-/// A text that is said of an event.
-struct Remark {
+/// A text that describes an event.
+struct DescriptionText {
   std::string_view noun;
-  std::size_t most;  ///< characters
+  std::size_t max;  ///< characters
   yaml::Expected expected;
 };
-constexpr Remark kName = {"name", 128, {"a name", "write a name, for example llc_misses"}};
-constexpr Remark kHelp = {
+constexpr DescriptionText kName = {"name", 128, {"a name", "write a name, for example llc_misses"}};
+constexpr DescriptionText kHelp = {
     "help", 512, {"a sentence", "write one line, for example 'Loads that missed the last cache.'"}};
 // The kernel takes one page of it, with the byte that ends the text.
-constexpr Remark kFilter = {
+constexpr DescriptionText kFilter = {
     "filter", 4095, {"a filter", "write one line, for example 'prev_prio < 100'"}};
 
 std::size_t characters_in(std::string_view text) {
@@ -54,18 +56,17 @@ std::size_t characters_in(std::string_view text) {
 }
 
 /// Without the blanks around it.
-std::optional<std::string> read_remark(const yaml::Value& value, const Remark& remark) {
-  const std::optional<std::string> text = value.text(remark.expected);
+std::optional<std::string> read_description(const yaml::Value& value, const DescriptionText& kind) {
+  const std::optional<std::string> text = value.text(kind.expected);
   if (!text) return {};
   const std::string_view inner = trim(*text);
   const std::size_t length = characters_in(inner);
-  if (0 < length && length <= remark.most) return std::string(inner);
-  const std::string what = "the " + std::string(remark.noun) + " is ";
+  if (0 < length && length <= kind.max) return std::string(inner);
   if (length == 0) {
-    value.refuse(what + "empty", "write one, or remove the key");
+    value.refuse(fmt::format("the {} is empty", kind.noun), "write one, or remove the key");
   } else {
-    value.refuse(what + std::to_string(length) + " characters long",
-                 "write at most " + std::to_string(remark.most));
+    value.refuse(fmt::format("the {} is {} characters long", kind.noun, length),
+                 fmt::format("write at most {}", kind.max));
   }
   return {};
 }
@@ -75,7 +76,7 @@ bool is_letter_or_digit(char c) {
 }
 
 void read_name(const yaml::Value& value, EventDraft& draft) {
-  const std::optional<std::string> name = read_remark(value, kName);
+  const std::optional<std::string> name = read_description(value, kName);
   if (!name) return;
   if (std::none_of(name->begin(), name->end(), is_letter_or_digit)) {
     return value.refuse(
@@ -86,7 +87,7 @@ void read_name(const yaml::Value& value, EventDraft& draft) {
 }
 
 void read_help(const yaml::Value& value, EventDraft& draft) {
-  std::optional<std::string> help = read_remark(value, kHelp);
+  std::optional<std::string> help = read_description(value, kHelp);
   if (!help) return;
   constexpr std::string_view kEnds = ".!?";
   if (kEnds.find(help->back()) == kEnds.npos) *help += '.';
@@ -95,17 +96,16 @@ void read_help(const yaml::Value& value, EventDraft& draft) {
 
 constexpr yaml::Expected kUnit = {
     "a unit",
-    "write events, seconds, joules or bytes; 'scale' says how many of them "
-    "one count is worth"};
+    "write events, seconds, joules or bytes; 'scale' says how many of them one count is worth"};
 
 void read_unit(const yaml::Value& value, EventDraft& draft) {
-  const UnitEntry* row = read_row<UnitEntry>(value, kUnits, "a unit", kUnit);
-  if (row != nullptr) draft.entry.unit = row->unit;
+  const UnitEntry* found = yaml::read_entry<UnitEntry>(value, kUnits, "a unit", kUnit);
+  if (found != nullptr) draft.entry.unit = found->unit;
 }
 
 /// Its length, and what it is besides.
-std::string form_of(const Remark& remark) {
-  return "text of at most " + std::to_string(remark.most) + " characters";
+std::string form_of(const DescriptionText& kind) {
+  return fmt::format("text of at most {} characters", kind.max);
 }
 
 constexpr yaml::Key<EventDraft> kEventKeys[] = {
@@ -126,7 +126,7 @@ constexpr yaml::Key<EventDraft> kEventKeys[] = {
       [] { return std::string("what the kernel or the table of events says"); }}},
     {"unit",
      read_unit,
-     {"The unit of the metric.", [] { return yaml::form_of_rows(kUnits); },
+     {"The unit of the metric.", [] { return yaml::form_of_entries(kUnits); },
       [] {
         return "what the kernel says, else " +
                yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
@@ -140,7 +140,7 @@ constexpr yaml::Key<EventDraft> kEventKeys[] = {
       [] { return "what the kernel says, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
      [](const yaml::Value& value, EventDraft& draft) {
-       yaml::assign(draft.entry.filter, read_remark(value, kFilter));
+       yaml::assign(draft.entry.filter, read_description(value, kFilter));
      },
      {"Of a tracepoint: counts only where this is true, in the kernel's language; for example "
       "`bytes >= 65536`.",
@@ -160,13 +160,16 @@ void read_event(const yaml::Value& value, yaml::DuplicateKeys& spellings,
   if (refuse_unquoted_braces(value)) return;
   EventDraft draft;
   if (value.is_map()) {
-    read_map<EventDraft>(value, kEventKeys, draft);
+    const std::size_t errors = value.error_count();
+    yaml::read_map<EventDraft>(value, kEventKeys, draft);
+    draft.entry.is_complete = value.error_count() == errors;
   } else {
     read_spelling(value, draft);
   }
   if (!draft.text) return;
   // The same event under another name is another series: with another filter, for example.
-  if (!draft.entry.name && !spellings.add(draft.entry.spelling, *draft.text)) return;
+  const bool has_own_name = draft.entry.name || !draft.entry.is_complete;
+  if (!has_own_name && !spellings.add(draft.entry.spelling, *draft.text)) return;
   events.push_back(std::move(draft.entry));
 }
 
@@ -182,16 +185,15 @@ void read_events(const yaml::Value& value, std::vector<EventEntry>& events) {
   const auto items = value.items(kEvents);
   if (!items) return;
   if (items->empty() || items->size() > kMaxEventsPerGroup) {
-    return value.refuse("a group of " + std::to_string(items->size()) + " events",
+    return value.refuse(fmt::format("a group of {} events", items->size()),
                         "list 1 to 64 events; more of them go into further groups");
   }
   for (const yaml::Value& item : *items) read_event(item, spellings, events);
 }
 
 std::string form_of_events() {
-  return "list of 1 to " + std::to_string(kMaxEventsPerGroup) +
-         " events, each a text or a map; or "
-         "one text";
+  return fmt::format("list of 1 to {} events, each a text or a map; or one text",
+                     kMaxEventsPerGroup);
 }
 
 void list_event_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {

@@ -1,5 +1,7 @@
 #include "config/groups.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -30,6 +32,7 @@ struct GroupDraft {
   std::optional<yaml::Value> aggregate = {};
   std::optional<yaml::Value> estimator = {};
   std::vector<WrittenFlag> flags = {};
+  bool is_scope_known = false;
 };
 
 bool is_name(std::string_view text) {
@@ -47,7 +50,8 @@ void read_name(const yaml::Value& value, GroupDraft& draft) {
     return value.refuse(yaml::quoted(*name) + " is not a name",
                         "use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter");
   }
-  if (draft.names.add(*name, value)) draft.group.name = *name;
+  draft.group.name = *name;
+  draft.names.add(*name, value);
 }
 
 struct ScopeEntry {
@@ -58,19 +62,25 @@ constexpr ScopeEntry kScopes[] = {{"cpu", &Group::cpu_scope}, {"cgroup", &Group:
 constexpr yaml::Expected kScope = {"cpu, cgroup or a list of both",
                                    "write cpu, cgroup or [cpu, cgroup]"};
 
-void read_scope_word(const yaml::Value& value, yaml::DuplicateKeys& firsts, Group& group) {
-  const ScopeEntry* row = read_row<ScopeEntry>(value, kScopes, "a scope", kScope);
-  if (row == nullptr) return;
-  if (firsts.add(std::string(row->word), value)) group.*row->scope = true;
+void read_scope_word(const yaml::Value& value, yaml::DuplicateKeys& duplicates, Group& group) {
+  const ScopeEntry* found = yaml::read_entry<ScopeEntry>(value, kScopes, "a scope", kScope);
+  if (found == nullptr) return;
+  if (duplicates.add(std::string(found->word), value)) group.*found->scope = true;
 }
 
-void read_scope(const yaml::Value& value, GroupDraft& draft) {
-  yaml::DuplicateKeys firsts("remove one of the two");
-  if (!value.is_list()) return read_scope_word(value, firsts, draft.group);
+void read_scopes(const yaml::Value& value, Group& group) {
+  yaml::DuplicateKeys duplicates("remove one of the two");
+  if (!value.is_list()) return read_scope_word(value, duplicates, group);
   const auto items = value.items(kScope);
   if (!items) return;
   if (items->empty()) value.refuse("no scope: it would count nowhere", "write cpu, cgroup or both");
-  for (const yaml::Value& item : *items) read_scope_word(item, firsts, draft.group);
+  for (const yaml::Value& item : *items) read_scope_word(item, duplicates, group);
+}
+
+void read_scope(const yaml::Value& value, GroupDraft& draft) {
+  const std::size_t errors = value.error_count();
+  read_scopes(value, draft.group);
+  draft.is_scope_known = value.error_count() == errors;
 }
 
 /// "write cpu, core, die, package, node or host"
@@ -89,10 +99,10 @@ const std::string& aggregate_remedy() {
 
 void read_aggregate(const yaml::Value& value, GroupDraft& draft) {
   constexpr std::string_view kNoun = "a part of the machine";
-  const AggregationEntry* row =
-      read_row<AggregationEntry>(value, kAggregationEntries, kNoun, {kNoun, aggregate_remedy()});
-  if (row == nullptr) return;
-  draft.group.aggregate = row->aggregation;
+  const AggregationEntry* found = yaml::read_entry<AggregationEntry>(
+      value, kAggregationEntries, kNoun, {kNoun, aggregate_remedy()});
+  if (found == nullptr) return;
+  draft.group.aggregate = found->aggregation;
   draft.aggregate = value;
 }
 
@@ -105,10 +115,10 @@ constexpr EstimatorEntry kEstimators[] = {
 constexpr yaml::Expected kEstimator = {"an estimator", "write auto, time or reference"};
 
 void read_estimator(const yaml::Value& value, GroupDraft& draft) {
-  const EstimatorEntry* row =
-      read_row<EstimatorEntry>(value, kEstimators, "an estimator", kEstimator);
-  if (row == nullptr) return;
-  draft.group.estimator = row->estimator;
+  const EstimatorEntry* found =
+      yaml::read_entry<EstimatorEntry>(value, kEstimators, "an estimator", kEstimator);
+  if (found == nullptr) return;
+  draft.group.estimator = found->estimator;
   draft.estimator = value;
 }
 
@@ -153,7 +163,7 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
      {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. What a part "
       "of the package counts (energy, memory channels, all uncore PMUs) has scope `cpu` only: it "
       "does not know whose work it does.",
-      [] { return yaml::form_of_rows(kScopes) + ", or a list of both"; }},
+      [] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"cpus",
@@ -165,7 +175,7 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
      read_aggregate,
      {"What one series of scope `cpu` stands for. A package is a socket, a node the CPUs of one "
       "memory (NUMA); all but `cpu` are sums over their CPUs.",
-      [] { return yaml::form_of_rows(kAggregationEntries); },
+      [] { return yaml::form_of_entries(kAggregationEntries); },
       [] { return yaml::written("cpu") + "; of uncore PMUs " + yaml::written("package"); }}},
     group_flag<&Group::weak>(
         "weak",
@@ -182,7 +192,7 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
       "that comes and goes, even where that takes a counter. `auto`: by such a reference where it "
       "makes no group wait longer, else by time. Not for a pinned group, which has nothing to "
       "scale.",
-      [] { return yaml::form_of_rows(kEstimators); },
+      [] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
     group_flag<&Group::exclude_user>(
         "exclude_user",
@@ -209,15 +219,15 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
 };
 
 /// Flags each of which may be true, but not all of them.
-struct RivalsEntry {
+struct RivalFlags {
   std::span<bool Group::*const> flags;
   std::string_view names;
 };
 constexpr bool Group::*kModes[] = {&Group::exclude_user, &Group::exclude_kernel,
                                    &Group::exclude_hypervisor};
 constexpr bool Group::*kSides[] = {&Group::exclude_host, &Group::exclude_guest};
-constexpr RivalsEntry kRivals[] = {{kModes, "exclude_user, exclude_kernel and exclude_hypervisor"},
-                                   {kSides, "exclude_host and exclude_guest"}};
+constexpr RivalFlags kRivals[] = {{kModes, "exclude_user, exclude_kernel and exclude_hypervisor"},
+                                  {kSides, "exclude_host and exclude_guest"}};
 
 bool stands_before(const yaml::Value& one, const yaml::Value& other) {
   return std::pair(one.at().line, one.at().column) < std::pair(other.at().line, other.at().column);
@@ -234,18 +244,18 @@ const yaml::Value& last_of(std::span<bool Group::*const> flags, const GroupDraft
 }
 
 void refuse_rivals(const GroupDraft& draft) {
-  for (const RivalsEntry& row : kRivals) {
-    const bool all = std::all_of(row.flags.begin(), row.flags.end(),
+  for (const RivalFlags& rivals : kRivals) {
+    const bool all = std::all_of(rivals.flags.begin(), rivals.flags.end(),
                                  [&](bool Group::*flag) { return draft.group.*flag; });
     if (!all) continue;
-    last_of(row.flags, draft)
-        .refuse("together, " + std::string(row.names) + " leave nothing to count",
+    last_of(rivals.flags, draft)
+        .refuse(fmt::format("together, {} leave nothing to count", rivals.names),
                 "remove one of them");
   }
 }
 
 void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
-  if (!draft.aggregate || draft.group.cpu_scope || !draft.group.cgroup_scope) return;
+  if (!draft.aggregate || !draft.is_scope_known || draft.group.cpu_scope) return;
   draft.aggregate->refuse("aggregate is about scope cpu, which this group has not",
                           "remove it, or write 'scope: [cpu, cgroup]'");
 }
@@ -263,7 +273,7 @@ constexpr yaml::Expected kGroups = {
 void read_group(const yaml::Value& value, yaml::DuplicateKeys& names, Group& group) {
   group.at = value.at();
   GroupDraft draft{group, names};
-  read_map<GroupDraft>(value, kGroupKeys, draft);
+  yaml::read_map<GroupDraft>(value, kGroupKeys, draft);
   refuse_aggregate_of_cgroups(draft);
   refuse_estimator_of_pinned(draft);
   refuse_rivals(draft);

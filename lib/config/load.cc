@@ -8,7 +8,6 @@
 #include "config/groups.h"
 #include "yaml/file.h"
 #include "yaml/keys.h"
-#include "yaml/mistakes.h"
 #include "yaml/numbers.h"
 #include "yaml/value.h"
 
@@ -104,32 +103,28 @@ constexpr yaml::Key<Config> kConfigKeys[] = {
         "that is reported; when the groups of the CPUs alone do, the exporter does not start."),
 };
 
-void read_config(const yaml::Node& root, const std::string& file, Config& config,
-                 yaml::Mistakes& mistakes) {
-  const yaml::Value value(root, {file, 0, 0, {}}, mistakes);
+void read_config(const yaml::Node& root, const std::string& file, Loaded& loaded) {
+  const yaml::Value value(root, {file, 0, 0, {}}, loaded.diagnostics);
   if (root.kind == yaml::Node::Kind::kNothing) {
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
-  read_map<Config>(value, kConfigKeys, config);
+  yaml::read_map<Config>(value, kConfigKeys, loaded.config);
 }
 
 constexpr yaml::FileKind kFile = {"configuration", ProgramTerm::kConfigFile};
 
 }  // namespace
 
-Loaded load_file(const std::string& path) {
-  const Result<std::string> text = read_yaml_file(path, kFile);
-  if (text) return load_text(*text, path);
-  return {{}, {text.error()}};
+Result<Loaded> load_file(const std::string& path) {
+  const Result<std::string> text = yaml::read_file(path, kFile);
+  if (!text) return text.error();
+  return load_text(*text, path);
 }
 
 Loaded load_text(std::string_view text, const std::string& name) {
   Loaded loaded;
-  yaml::Mistakes mistakes;
-  if (const std::optional<yaml::Node> root = read_tree(text, name, kFile, mistakes)) {
-    read_config(*root, name, loaded.config, mistakes);
-  }
-  loaded.mistakes = std::move(mistakes).all();
+  const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
+  if (root) read_config(*root, name, loaded);
   return loaded;
 }
 

@@ -6,20 +6,20 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "yaml/diagnostic.h"
 #include "yaml/reference.h"
 
 namespace pex::config {
 
-/// A configuration, and everything that is wrong with it: usable only when there are no mistakes.
-/// Each mistake reads `file:line:column: path.to.key: what is wrong` with its remedy, on one line.
-/// They come in the order of the file; beyond the first 100 only their number is told.
+/// A configuration, and everything that is wrong with its form: usable only without errors. With
+/// errors it still holds all that could be read, so that the rest can be checked as well.
 struct Loaded {
   Config config;
-  std::vector<Error> mistakes;
+  yaml::Diagnostics diagnostics;
 };
 
-/// Reads and checks one file. A file that cannot be read is one mistake, which names it.
-Loaded load_file(const std::string& path);
+/// Reads and checks one file. Fails when it cannot be read.
+Result<Loaded> load_file(const std::string& path);
 
 /// The same for text that is already here; `name` stands for the file in messages.
 Loaded load_text(std::string_view text, const std::string& name);

@@ -9,7 +9,6 @@
 
 #include "cgroup/path_info.h"
 #include "host/cpu_place.h"
-#include "yaml/mistakes.h"
 #include "yaml/plain_text.h"
 
 namespace pex::plan {
@@ -31,23 +30,24 @@ bool is_ours(std::string_view label) {
 
 /// `error` says of `text` what is wrong with it, and does not name it.
 void add(const yaml::Position& at, const std::string& text, const Error& error,
-         yaml::Mistakes& mistakes) {
-  mistakes.add(at, yaml::quoted(text) + " " + error.attempted, error.remedy);
+         yaml::Diagnostics& diagnostics) {
+  diagnostics.add({at, yaml::quoted(text) + " " + error.attempted, error.remedy});
 }
 
 std::optional<cgroup::Pattern> pattern_of(const config::PatternEntry& entry,
-                                          yaml::Mistakes& mistakes) {
+                                          yaml::Diagnostics& diagnostics) {
+  if (entry.text.empty()) return {};  // reported when the file was read
   Result<cgroup::Pattern> pattern = cgroup::Pattern::parse(entry.text);
   if (pattern) return std::move(*pattern);
-  add(entry.at, entry.text, pattern.error(), mistakes);
+  add(entry.at, entry.text, pattern.error(), diagnostics);
   return {};
 }
 
 std::vector<cgroup::Pattern> patterns_of(const std::vector<config::PatternEntry>& entries,
-                                         yaml::Mistakes& mistakes) {
+                                         yaml::Diagnostics& diagnostics) {
   std::vector<cgroup::Pattern> patterns;
   for (const config::PatternEntry& entry : entries) {
-    std::optional<cgroup::Pattern> pattern = pattern_of(entry, mistakes);
+    std::optional<cgroup::Pattern> pattern = pattern_of(entry, diagnostics);
     if (pattern) patterns.push_back(std::move(*pattern));
   }
   return patterns;
@@ -56,32 +56,32 @@ std::vector<cgroup::Pattern> patterns_of(const std::vector<config::PatternEntry>
 /// What `groups` of a pattern are to be published as.
 std::vector<cgroup::LabelRules::Setting> settings_of(
     const std::vector<config::LabelSetting>& configured, std::size_t groups,
-    yaml::Mistakes& mistakes) {
+    yaml::Diagnostics& diagnostics) {
   std::vector<cgroup::LabelRules::Setting> settings;
   for (const config::LabelSetting& each : configured) {
     if (is_ours(each.name)) {
-      mistakes.add(each.at, yaml::quoted(each.name) + " is a label of the exporter's own",
-                   "give it another name");
+      diagnostics.add({each.at, yaml::quoted(each.name) + " is a label of the exporter's own",
+                       "give it another name"});
       continue;
     }
     Result<cgroup::Template> value = cgroup::Template::parse(each.value, groups);
     if (value) {
       settings.push_back({each.name, std::move(*value)});
     } else {
-      add(each.at, each.value, value.error(), mistakes);
+      add(each.at, each.value, value.error(), diagnostics);
     }
   }
   return settings;
 }
 
 std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRule>& configured,
-                                               yaml::Mistakes& mistakes) {
+                                               yaml::Diagnostics& diagnostics) {
   std::vector<cgroup::LabelRules::Rule> rules;
   for (const config::LabelRule& each : configured) {
-    std::optional<cgroup::Pattern> match = pattern_of(each.match, mistakes);
-    // Of a pattern that is a mistake, nobody knows how many groups it was to have.
+    std::optional<cgroup::Pattern> match = pattern_of(each.match, diagnostics);
+    // How many groups a wrong pattern was to have is not known.
     const std::size_t groups = match ? match->groups() : cgroup::Template::kMaxGroups;
-    std::vector<cgroup::LabelRules::Setting> settings = settings_of(each.set, groups, mistakes);
+    std::vector<cgroup::LabelRules::Setting> settings = settings_of(each.set, groups, diagnostics);
     if (match) rules.push_back({std::move(*match), std::move(settings)});
   }
   return rules;
@@ -89,16 +89,15 @@ std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRu
 
 }  // namespace
 
-Result<SelectedCgroups, std::vector<Error>> select_cgroups(const config::Cgroups& cgroups) {
-  yaml::Mistakes mistakes;
+Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(const config::Cgroups& cgroups) {
+  yaml::Diagnostics diagnostics;
   SelectedCgroups selected;
-  selected.selection.include = patterns_of(cgroups.include, mistakes);
-  selected.selection.exclude = patterns_of(cgroups.exclude, mistakes);
+  selected.selection.include = patterns_of(cgroups.include, diagnostics);
+  selected.selection.exclude = patterns_of(cgroups.exclude, diagnostics);
   selected.selection.helpers = cgroups.helpers;
   selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
-  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, mistakes));
-  std::vector<Error> all = std::move(mistakes).all();
-  if (!all.empty()) return all;
+  selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics));
+  if (diagnostics.has_errors()) return diagnostics.errors();
   return selected;
 }
 

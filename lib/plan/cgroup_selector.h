@@ -6,6 +6,7 @@
 #include "cgroup/label_rules.h"
 #include "cgroup/selection.h"
 #include "config/config.h"
+#include "yaml/diagnostic.h"
 
 namespace pex::plan {
 
@@ -19,6 +20,6 @@ struct SelectedCgroups {
 
 /// From text to patterns and rules. Needs no machine. Fails with everything that is wrong, each
 /// with its place, in the order of the file (config/load.h).
-Result<SelectedCgroups, std::vector<Error>> select_cgroups(const config::Cgroups& cgroups);
+Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(const config::Cgroups& cgroups);
 
 }  // namespace pex::plan

@@ -7,7 +7,6 @@
 
 #include "host/cpu_list.h"
 #include "host/topology.h"
-#include "yaml/mistakes.h"
 #include "yaml/plain_text.h"
 
 namespace pex::plan {
@@ -30,27 +29,27 @@ class CpuSelector {
     std::vector<int> all;
     for (const config::CpuEntry& entry : cpus.exclude) all = merged(all, cpus_of(entry));
     if (!all.empty() && without(online_, merged(before, all)).empty()) {
-      mistakes_.add(cpus.at,
-                    "no CPU is left: " + host::format_cpu_list(online_) +
-                        " are online, and all of "
-                        "them are left out",
-                    "leave out fewer");
+      diagnostics_.add({cpus.at,
+                        "no CPU is left: " + host::format_cpu_list(online_) +
+                            " are online, and all of them are left out",
+                        "leave out fewer"});
     }
     return without(all, before);
   }
 
-  std::vector<Error> mistakes() && { return std::move(mistakes_).all(); }
+  const yaml::Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
   std::vector<int> cpus_of(const config::CpuEntry& entry) {
     Result<std::vector<int>> cpus = read(entry.text);
     if (cpus) return std::move(*cpus);
     if (cpus.error().code == EINVAL) {
-      mistakes_.add(entry.at, yaml::quoted(entry.text) + " is not a list of CPUs",
-                    "write numbers and ranges, for example \"2-5,8\"");
+      diagnostics_.add({entry.at, yaml::quoted(entry.text) + " is not a list of CPUs",
+                        "write numbers and ranges, for example \"2-5,8\""});
     } else {
-      mistakes_.add(entry.at, describe({cpus.error().code, cpus.error().attempted, {}}),
-                    cpus.error().remedy);
+      yaml::Diagnostic unreadable = yaml::diagnostic_of(cpus.error());
+      unreadable.position = entry.at;
+      diagnostics_.add(std::move(unreadable));
     }
     return {};
   }
@@ -63,7 +62,7 @@ class CpuSelector {
 
   const host::HostRoots& roots_;
   const std::vector<int>& online_;
-  yaml::Mistakes mistakes_;
+  yaml::Diagnostics diagnostics_;
 };
 
 }  // namespace
@@ -81,7 +80,7 @@ const std::vector<int>& LeftOutCpus::of(const std::string& group) const {
   return found == of_groups.end() ? kNone : found->second;
 }
 
-Result<LeftOutCpus, std::vector<Error>> select_cpus(const config::Config& config,
+Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
                                                     const host::HostRoots& roots,
                                                     const std::vector<int>& online) {
   CpuSelector selector{roots, online};
@@ -91,8 +90,7 @@ Result<LeftOutCpus, std::vector<Error>> select_cpus(const config::Config& config
     std::vector<int> of_group = selector.select(group.cpus, left_out.everywhere);
     if (!of_group.empty()) left_out.of_groups[group.name] = std::move(of_group);
   }
-  std::vector<Error> mistakes = std::move(selector).mistakes();
-  if (!mistakes.empty()) return mistakes;
+  if (selector.diagnostics().has_errors()) return selector.diagnostics().errors();
   return left_out;
 }
 

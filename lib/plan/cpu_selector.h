@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/roots.h"
+#include "yaml/diagnostic.h"
 
 namespace pex::plan {
 
@@ -23,7 +24,7 @@ struct LeftOutCpus {
 
 /// Fails with everything that is wrong: lists that are none, and what would leave no CPU of
 /// `online`.
-Result<LeftOutCpus, std::vector<Error>> select_cpus(const config::Config& config,
+Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
                                                     const host::HostRoots& roots,
                                                     const std::vector<int>& online);
 

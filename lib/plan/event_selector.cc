@@ -12,7 +12,6 @@
 #include "exposition/selection.h"
 #include "plan/event_trial.h"
 #include "plan/series_claims.h"
-#include "yaml/mistakes.h"
 
 namespace pex::plan {
 namespace {
@@ -93,7 +92,7 @@ EventAvailability unavailable(EventAvailability event, const Error& why,
   event.available = false;
   event.reason = why;
   if (!why.attempted.empty()) {
-    event.reason.attempted = yaml::mistake(group.at, why.attempted, {}).attempted;
+    event.reason.attempted = yaml::error_of({group.at, why.attempted}).attempted;
   }
   return event;
 }
@@ -122,12 +121,15 @@ class EventSelector {
  public:
   explicit EventSelector(const Machine& machine) : machine_(machine), trials_(machine) {}
 
-  void select(const config::Group& group);
+  /// Without opening anything.
+  ResolvedGroup resolve(const config::Group& group);
+  const std::vector<yaml::Diagnostic>& errors() const { return errors_; }
+  /// Adds what of `group` can be counted.
+  void select(const ResolvedGroup& group);
   SelectedEvents selected() && { return std::move(selected_); }
 
  private:
   void add_error(const yaml::Position& at, const std::string& what, const Remedy& remedy);
-  ResolvedGroup resolve(const config::Group& group);
   void resolve_entry(const config::EventEntry& entry, ResolvedGroup& group);
   void resolve_event(const config::EventEntry& entry, events::ParsedEvent event,
                      ResolvedGroup& group);
@@ -138,32 +140,33 @@ class EventSelector {
   std::vector<Candidate> try_all(const ResolvedGroup& group, const std::vector<int>& left_out_cpus);
   void add_group(const ResolvedGroup& group, const std::vector<Candidate>& tried,
                  const std::vector<int>& left_out_cpus);
-  void refuse_doubles(const SelectedGroup& group);
+  void refuse_doubles(const ResolvedGroup& group);
 
   const Machine& machine_;
   EventTrials trials_;
   SeriesClaims claims_;
+  std::vector<yaml::Diagnostic> errors_;
   SelectedEvents selected_;
 };
 
-void EventSelector::select(const config::Group& group) {
-  if (group.name == exposition::kExporterGroup) {
-    add_error(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
-              "give the group another name");
-  }
-  const std::vector<int>& left_out_cpus = machine_.left_out_cpus.of(group.name);
-  const ResolvedGroup resolved = resolve(group);
-  add_group(resolved, try_all(resolved, left_out_cpus), left_out_cpus);
+void EventSelector::select(const ResolvedGroup& group) {
+  const std::vector<int>& left_out_cpus = machine_.left_out_cpus.of(group.group.name);
+  add_group(group, try_all(group, left_out_cpus), left_out_cpus);
 }
 
 void EventSelector::add_error(const yaml::Position& at, const std::string& what,
                               const Remedy& remedy) {
-  selected_.errors.push_back(yaml::mistake(at, what, remedy));
+  errors_.push_back({at, what, remedy});
 }
 
 ResolvedGroup EventSelector::resolve(const config::Group& group) {
+  if (group.name == exposition::kExporterGroup) {
+    add_error(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
+              "give the group another name");
+  }
   ResolvedGroup resolved{group, {group.pinned, group.exclusive}};
   for (const config::EventEntry& entry : group.events) resolve_entry(entry, resolved);
+  refuse_doubles(resolved);
   return resolved;
 }
 
@@ -215,6 +218,7 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
     specs.error().error.remedy = "count it in a group without 'exclude_...'";
   }
   if (!specs) return add_unknown(entry, event, specs.error(), group);
+  if (!entry.is_complete) return;  // the rules are about all that was said of it
   for (events::EventSpec& spec : *specs) {
     const std::vector<Error> errors = check(entry, spec, group.group);
     for (const Error& error : errors) add_error(entry.at, error.attempted, error.remedy);
@@ -300,7 +304,6 @@ void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Cand
     available_in_cgroups.push_back(in_cgroups_only(event, group.group));
     if (!event.refused_in_cgroup) in_cgroups.events.push_back(*event.spec);
   }
-  refuse_doubles(selected);
   if (is_split) {
     selected.group.cgroup_scope = false;
     in_cgroups.group.cpu_scope = false;
@@ -313,13 +316,14 @@ void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Cand
 
 /// Under another name an event may be counted twice, but not in one group that can lose the PMU:
 /// how well it was counted is published by group and event.
-void EventSelector::refuse_doubles(const SelectedGroup& group) {
+void EventSelector::refuse_doubles(const ResolvedGroup& group) {
+  const std::vector<events::EventSpec> specs = specs_of(group.candidates);
   const auto always_counts = [this](const events::EventSpec& event) {
     return machine_.pmus().always_counts(event.instances.front().attributes.type);
   };
-  if (std::all_of(group.events.begin(), group.events.end(), always_counts)) return;
+  if (std::all_of(specs.begin(), specs.end(), always_counts)) return;
   std::set<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> known;
-  for (const events::EventSpec& event : group.events) {
+  for (const events::EventSpec& event : specs) {
     if (known.insert({event.identity.name, event.identity.labels}).second) continue;
     add_error(group.group.at,
               "'" + event.identity.name + "' is in group '" + group.group.name + "' twice",
@@ -331,8 +335,17 @@ void EventSelector::refuse_doubles(const SelectedGroup& group) {
 
 SelectedEvents select_events(const config::Config& config, const Machine& machine) {
   EventSelector selector{machine};
-  for (const config::Group& group : config.groups) selector.select(group);
+  std::vector<ResolvedGroup> groups;
+  for (const config::Group& group : config.groups) groups.push_back(selector.resolve(group));
+  if (!selector.errors().empty()) return {{}, {}, selector.errors()};
+  for (const ResolvedGroup& group : groups) selector.select(group);
   return std::move(selector).selected();
+}
+
+std::vector<yaml::Diagnostic> check_events(const config::Config& config, const Machine& machine) {
+  EventSelector selector{machine};
+  for (const config::Group& group : config.groups) selector.resolve(group);
+  return selector.errors();
 }
 
 }  // namespace pex::plan

@@ -16,42 +16,55 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
 }
 
-}  // namespace
+using Planned = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
 
-Result<LoadedPlan, std::vector<Error>> plan_for_machine(config::Config config,
-                                                        const host::HostRoots& roots,
-                                                        perf::PerfKernel& kernel,
-                                                        const Plan* in_force) {
+/// What was found in its form goes with what is found in its names, and keeps it from being tried.
+Planned plan_loaded(config::Loaded loaded, const host::HostRoots& roots, perf::PerfKernel& kernel,
+                    const Plan* in_force) {
+  config::Config& config = loaded.config;
+  yaml::Diagnostics& diagnostics = loaded.diagnostics;
   const Result<std::vector<int>> online = host::online_cpus(roots);
-  if (!online) return std::vector{online.error()};
+  if (!online) diagnostics.add(yaml::diagnostic_of(online.error()));
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
-  if (!resolver) return std::vector{resolver.error()};
-  Result<LeftOutCpus, std::vector<Error>> left_out = select_cpus(config, roots, *online);
-  if (!left_out) return left_out.error();
-  const Machine machine{*resolver, kernel, *online, std::move(*left_out)};
-  Result<Plan, std::vector<Error>> plan = make_plan(config, machine, in_force);
+  if (!resolver) diagnostics.add(yaml::diagnostic_of(resolver.error()));
+  if (!online || !resolver) return diagnostics.errors();
+
+  const auto left_out = select_cpus(config, roots, *online);
+  if (!left_out) diagnostics.add_all(left_out.error());
+  const Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
+  if (diagnostics.has_errors()) {
+    diagnostics.add_all(check_names(config, machine));
+    return diagnostics.errors();
+  }
+  Result<Plan, std::vector<yaml::Diagnostic>> plan = make_plan(config, machine, in_force);
   if (!plan) return plan.error();
 
   std::vector<Error> failures;
   const collect::CountingPlan& counting = plan->counting;
   collect::CpuTracker tracker{roots, collect::pmus_of(counting), counting.left_out_cpus};
   std::shared_ptr<const collect::MachineCpus> cpus = tracker.update(failures);
-  if (!failures.empty()) return failures;
+  for (const Error& failure : failures) diagnostics.add(yaml::diagnostic_of(failure));
+  if (diagnostics.has_errors()) return diagnostics.errors();
   return LoadedPlan{std::move(config), std::move(*plan), std::move(cpus)};
 }
 
-config::Loaded load_config(const std::string& file) {
-  return file.empty() ? config::load_text(config::kDefaultConfig, kEmbeddedName)
-                      : config::load_file(file);
+}  // namespace
+
+Planned plan_for_machine(config::Config config, const host::HostRoots& roots,
+                         perf::PerfKernel& kernel, const Plan* in_force) {
+  return plan_loaded({std::move(config), {}}, roots, kernel, in_force);
 }
 
-Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
-                                                     const host::HostRoots& roots,
-                                                     perf::PerfKernel& kernel,
-                                                     const Plan* in_force) {
-  config::Loaded loaded = load_config(file);
-  if (!loaded.mistakes.empty()) return std::move(loaded.mistakes);
-  return plan_for_machine(std::move(loaded.config), roots, kernel, in_force);
+Result<config::Loaded> load_config(const std::string& file) {
+  if (!file.empty()) return config::load_file(file);
+  return config::load_text(config::kDefaultConfig, kEmbeddedName);
+}
+
+Planned load_and_plan(const std::string& file, const host::HostRoots& roots,
+                      perf::PerfKernel& kernel, const Plan* in_force) {
+  Result<config::Loaded> loaded = load_config(file);
+  if (!loaded) return std::vector{yaml::diagnostic_of(loaded.error())};
+  return plan_loaded(std::move(*loaded), roots, kernel, in_force);
 }
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,

@@ -15,26 +15,26 @@
 
 namespace pex::plan {
 
-/// A configuration without mistakes, and what it means on this machine.
+/// A configuration without errors, and what it means on this machine.
 struct LoadedPlan {
   config::Config config;
   Plan plan;
   std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
 };
 
-/// The configuration in `file`, or the embedded default when that is empty; and what is wrong with
-/// it.
-config::Loaded load_config(const std::string& file);
+/// The configuration in `file`, or the embedded default when that is empty.
+Result<config::Loaded> load_config(const std::string& file);
 
 /// What a configuration means on the machine; `in_force` as for make_plan. Fails with everything
-/// that is wrong with it, and when the machine cannot be read.
-Result<LoadedPlan, std::vector<Error>> plan_for_machine(config::Config config,
+/// that is wrong with it, in the order of the file, and when the machine cannot be read.
+Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Config config,
                                                         const host::HostRoots& roots,
                                                         perf::PerfKernel& kernel,
                                                         const Plan* in_force = nullptr);
 
-/// The same for what load_config() gives.
-Result<LoadedPlan, std::vector<Error>> load_and_plan(const std::string& file,
+/// The same for what load_config() gives: what is wrong with its form and with its names is
+/// reported together.
+Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::string& file,
                                                      const host::HostRoots& roots,
                                                      perf::PerfKernel& kernel,
                                                      const Plan* in_force = nullptr);

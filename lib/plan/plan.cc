@@ -18,12 +18,14 @@ collect::Budget budget_of(const config::Config& config) {
           .max_directories = config.limits.max_cgroup_directories};
 }
 
-/// What no machine could count, in the order of the steps that found it.
-std::vector<Error> errors_of(const SelectedEvents& events,
-                             const Result<SelectedCgroups, std::vector<Error>>& cgroups) {
-  std::vector<Error> errors = events.errors;
-  if (!cgroups) errors.insert(errors.end(), cgroups.error().begin(), cgroups.error().end());
-  return errors;
+using Cgroups = Result<SelectedCgroups, std::vector<yaml::Diagnostic>>;
+
+std::vector<yaml::Diagnostic> in_file_order(const std::vector<yaml::Diagnostic>& of_events,
+                                            const Cgroups& cgroups) {
+  yaml::Diagnostics diagnostics;
+  diagnostics.add_all(of_events);
+  if (!cgroups) diagnostics.add_all(cgroups.error());
+  return diagnostics.errors();
 }
 
 /// The events of a dropped group are not available, for the reason why it was dropped.
@@ -80,12 +82,12 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
 
 }  // namespace
 
-Result<Plan, std::vector<Error>> make_plan(const config::Config& config, const Machine& machine,
+Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config, const Machine& machine,
                                            const Plan* in_force) {
-  Result<SelectedCgroups, std::vector<Error>> cgroups = select_cgroups(config.cgroups);
+  Cgroups cgroups = select_cgroups(config.cgroups);
+  if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   SelectedEvents selected = select_events(config, machine);
-  std::vector<Error> errors = errors_of(selected, cgroups);
-  if (!errors.empty()) return errors;  // nothing will be counted, so no group need be tried
+  if (!selected.errors.empty()) return in_file_order(selected.errors, cgroups);  // nothing will be counted, so no group need be tried
 
   FittedGroups fitted =
       fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);
@@ -103,6 +105,10 @@ Result<Plan, std::vector<Error>> make_plan(const config::Config& config, const M
   plan.reference = std::move(reference);
   plan.warnings = std::move(fitted.warnings);
   return plan;
+}
+
+std::vector<yaml::Diagnostic> check_names(const config::Config& config, const Machine& machine) {
+  return in_file_order(check_events(config, machine), select_cgroups(config.cgroups));
 }
 
 }  // namespace pex::plan

@@ -11,6 +11,7 @@
 #include "plan/event_availability.h"
 #include "plan/group_fitter.h"
 #include "plan/machine.h"
+#include "yaml/diagnostic.h"
 
 namespace pex::plan {
 
@@ -43,7 +44,11 @@ struct Plan {
 /// `in_force` is the plan of counters of ours that are open meanwhile, and may be in the way of a
 /// trial: groups that it has as well are then cut as they are there, and whether others fit is left
 /// to the polls.
-Result<Plan, std::vector<Error>> make_plan(const config::Config& config, const Machine& machine,
+Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config, const Machine& machine,
                                            const Plan* in_force = nullptr);
+
+/// Everything that is wrong with the names in a configuration: of events, cgroups and labels. Opens
+/// nothing, and reports nothing about a part in which an error was found when it was read.
+std::vector<yaml::Diagnostic> check_names(const config::Config& config, const Machine& machine);
 
 }  // namespace pex::plan

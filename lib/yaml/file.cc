@@ -1,7 +1,10 @@
 #include "yaml/file.h"
 
+#include <fmt/core.h>
+
 #include <cerrno>
 
+#include "base/lookup.h"
 #include "base/small_file.h"
 #include "yaml/plain_text.h"
 
@@ -22,23 +25,20 @@ constexpr FileRemedy kFileRemedies[] = {
 };
 
 std::string about_size(const FileKind& kind) {
-  return "a " + std::string(kind.noun) + " is 1 MiB at most; is this the right file?";
+  return fmt::format("a {} is 1 MiB at most; is this the right file?", kind.noun);
 }
 
 Remedy remedy_for(int code, const FileKind& kind) {
   if (code == EFBIG) return about_size(kind);
-  for (const FileRemedy& row : kFileRemedies) {
-    if (row.code != code) continue;
-    return row.names_option ? Remedy(row.remedy) + kind.option : Remedy(row.remedy);
-  }
-  return "check the file and the disk it is on";
+  const FileRemedy* found = lookup(kFileRemedies, &FileRemedy::code, code);
+  if (found == nullptr) return "check the file and the disk it is on";
+  return found->names_option ? Remedy(found->remedy) + kind.option : Remedy(found->remedy);
 }
 
 }  // namespace
 
-Result<std::string> read_yaml_file(const std::string& path, const FileKind& kind) {
-  Result<std::string> text =
-      read_small_file(path, kMaxConfigBytes, "the " + std::string(kind.noun));
+Result<std::string> read_file(const std::string& path, const FileKind& kind) {
+  Result<std::string> text = read_small_file(path, kMaxFileBytes, "the " + std::string(kind.noun));
   if (!text && text.error().remedy.empty()) {
     text.error().remedy = remedy_for(text.error().code, kind);
   }
@@ -46,20 +46,20 @@ Result<std::string> read_yaml_file(const std::string& path, const FileKind& kind
 }
 
 std::optional<Node> read_tree(std::string_view text, const std::string& name, const FileKind& kind,
-                              Mistakes& mistakes) {
+                              Diagnostics& diagnostics) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
 
-  if (text.size() > kMaxConfigBytes) {
-    mistakes.add({name, 0, 0, {}}, "the text is too large", about_size(kind));
+  if (text.size() > kMaxFileBytes) {
+    diagnostics.add({{name, 0, 0, {}}, "the text is too large", about_size(kind)});
     return {};
   }
   if (const auto bad = first_unreadable(text)) {
     const Place place = place_at(text, bad->offset);
-    mistakes.add({name, place.line, place.column, {}}, bad->what, bad->remedy);
+    diagnostics.add({{name, place.line, place.column, {}}, bad->what, bad->remedy});
     return {};
   }
-  return parse_yaml(text, name, mistakes);
+  return parse_yaml(text, name, diagnostics);
 }
 
 }  // namespace pex::yaml

@@ -1,12 +1,14 @@
 #include "yaml/keys.h"
 
-#include "base/text.h"
+#include <fmt/core.h>
+
+#include "base/duration.h"
 
 namespace pex::yaml {
 namespace {
 
-std::string from_to(const std::string& least, const std::string& most) {
-  return written(least) + " to " + written(most);
+std::string from_to(const std::string& min, const std::string& max) {
+  return fmt::format("`{}` to `{}`", min, max);
 }
 
 }  // namespace
@@ -15,7 +17,7 @@ std::string path_of(const KeyReference& key) {
   return key.map.empty() ? key.name : key.map + "." + key.name;
 }
 
-std::string written(std::string_view text) { return "`" + std::string(text) + "`"; }
+std::string written(std::string_view text) { return fmt::format("`{}`", text); }
 
 std::string written(std::size_t number) {
   return written(std::string_view(std::to_string(number)));
@@ -30,19 +32,19 @@ std::string form_of_flag() { return form_of_words({"true", "false"}); }
 std::string form_of_map() { return "map"; }
 
 std::string form_of(const NumberRange& range) {
-  return "whole number, " + from_to(std::to_string(range.least), std::to_string(range.most));
+  return "whole number, " + from_to(std::to_string(range.min), std::to_string(range.max));
 }
 
 std::string form_of(const DecimalRange& range) {
-  return "number, " + from_to(shortest(range.least), shortest(range.most));
+  return "number, " + from_to(shortest(range.min), shortest(range.max));
 }
 
 std::string form_of(const DurationRange& range) {
-  return "duration, " + from_to(format_duration(range.least), format_duration(range.most));
+  return "duration, " + from_to(format_duration(range.min), format_duration(range.max));
 }
 
-std::string form_of_list(std::size_t most, std::string_view items) {
-  return "list of at most " + std::to_string(most) + " " + std::string(items);
+std::string form_of_list(std::size_t max, std::string_view items) {
+  return fmt::format("list of at most {} {}", max, items);
 }
 
 std::string form_of_words(const std::vector<std::string>& words) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/lookup.h"
 #include "yaml/numbers.h"
 #include "yaml/reference.h"
 #include "yaml/value.h"
@@ -35,16 +37,22 @@ struct Key {
   std::string_view remedy = {};        ///< then what to add
 };
 
+/// False after an error in the keys themselves, which leaves open what else the map was to have: a
+/// key that another one was misspelled for is not reported as missing.
 template <typename Target>
-void read_map(const Value& map, std::span<const Key<Target>> keys, Target& target) {
+bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& target) {
   std::vector<std::string> names;
   for (const Key<Target>& key : keys) names.emplace_back(key.name);
   const std::optional<Value::Entries> entries = map.entries(names);
-  if (!entries) return;
+  if (!entries) return false;
 
+  const auto is_meant = [&](std::string_view name) {
+    return std::find(entries->misspelled.begin(), entries->misspelled.end(), name) !=
+           entries->misspelled.end();
+  };
   for (const Key<Target>& key : keys) {
-    bool found = false;
-    for (const auto& [name, value] : *entries) {
+    bool found = is_meant(key.name);
+    for (const auto& [name, value] : entries->known) {
       if (name != key.name) continue;
       found = true;
       key.read(value, target);
@@ -53,6 +61,7 @@ void read_map(const Value& map, std::span<const Key<Target>> keys, Target& targe
       map.refuse(std::string(key.when_missing), std::string(key.remedy));
     }
   }
+  return entries->misspelled.empty();
 }
 
 /// Appends what the documents say of `keys`, which stand in `map`, and of those inside of them.
@@ -83,24 +92,21 @@ std::string form_of_map();
 std::string form_of(const NumberRange& range);
 std::string form_of(const DecimalRange& range);
 std::string form_of(const DurationRange& range);
-std::string form_of_list(std::size_t most, std::string_view items);
+std::string form_of_list(std::size_t max, std::string_view items);
 std::string form_of_words(const std::vector<std::string>& words);
 
-/// One of the words of a table that read_row reads.
-template <typename Row, std::size_t size>
-std::string form_of_rows(const Row (&rows)[size]) {
+/// One of the words of a table that read_entry reads.
+template <typename Entry, std::size_t size>
+std::string form_of_entries(const Entry (&table)[size]) {
   std::vector<std::string> words;
-  for (const Row& row : rows) words.emplace_back(row.word);
+  for (const Entry& entry : table) words.emplace_back(entry.word);
   return form_of_words(words);
 }
 
-/// The word of such a table that stands for `value`, which is its `column`.
-template <typename Row, std::size_t size, typename T>
-std::string written(const Row (&rows)[size], T Row::*column, T value) {
-  for (const Row& row : rows) {
-    if (row.*column == value) return written(row.word);
-  }
-  return {};
+/// The word of such a table that stands for `value`, which is in its `column`.
+template <typename Entry, std::size_t size, typename T>
+std::string written(const Entry (&table)[size], T Entry::*column, T value) {
+  return written(lookup(table, column, value)->word);
 }
 
 template <typename Member>

@@ -1,14 +1,16 @@
 #include "yaml/numbers.h"
 
-#include <algorithm>
+#include <fmt/core.h>
+
 #include <charconv>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "base/duration.h"
+#include "base/lookup.h"
 #include "base/text.h"
-#include "yaml/plain_text.h"
 
 namespace pex::yaml {
 namespace {
@@ -18,11 +20,11 @@ bool is_digits(std::string_view text) {
 }
 
 /// A spelling of a number that somebody may mean, and why it is not taken.
-struct NumberEntry {
+struct WrongSpelling {
   bool (*fits)(std::string_view text);
   std::string_view what;
 };
-constexpr NumberEntry kNumberRows[] = {
+constexpr WrongSpelling kWrongSpellings[] = {
     {[](std::string_view text) { return text.starts_with('-'); }, "is negative"},
     {[](std::string_view text) { return text.starts_with("0x") || text.starts_with("0X"); },
      "is hexadecimal"},
@@ -40,10 +42,9 @@ constexpr NumberEntry kNumberRows[] = {
 };
 
 std::optional<std::string_view> wrong_spelling(std::string_view text) {
-  for (const NumberEntry& row : kNumberRows) {
-    if (row.fits(text)) return row.what;
-  }
-  return {};
+  const auto fits = [text](const WrongSpelling& entry) { return entry.fits(text); };
+  const WrongSpelling* found = lookup(kWrongSpellings, fits, true);
+  return found != nullptr ? std::optional(found->what) : std::nullopt;
 }
 
 std::optional<std::string_view> wrong_spelling_of_whole(std::string_view text) {
@@ -63,31 +64,6 @@ std::optional<double> parse_decimal(std::string_view text) {
   return error == std::errc() ? number : 0;
 }
 
-constexpr std::string_view kUnits[] = {"ms", "s", "m", "h"};
-
-bool is_unit(std::string_view text) {
-  return std::find(std::begin(kUnits), std::end(kUnits), text) != std::end(kUnits);
-}
-
-struct Advice {
-  std::string what;
-  std::string remedy;
-};
-/// Why `text` is no duration within its bounds.
-Advice about_duration(const std::string& text, const std::string& bounds) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string_view unit = std::string_view(text).substr(digits);
-  if (digits == 0 || unit.find_first_of("0123456789. ") != unit.npos) {
-    return {quoted(text) + " is not a whole number and a unit",
-            "write a number and one of ms, s, m, h, for example 1s"};
-  }
-  if (is_unit(unit) || !parse_unsigned(text.substr(0, digits))) {
-    return {quoted(text) + " is out of range", bounds};
-  }
-  if (unit.empty()) return {quoted(text) + " has no unit", "write " + text + "s or 500ms"};
-  return {quoted(unit) + " is not a unit of time", "use one of ms, s, m, h"};
-}
-
 }  // namespace
 
 std::string shortest(double number) {
@@ -97,49 +73,55 @@ std::string shortest(double number) {
 }
 
 std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range) {
-  const std::string remedy = "write a whole number from " + std::to_string(range.least) + " to " +
-                             std::to_string(range.most);
+  const std::string remedy =
+      fmt::format("write a whole number from {} to {}", range.min, range.max);
   const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
   if (!text) return {};
 
   if (const auto wrong = wrong_spelling_of_whole(*text)) {
-    value.refuse(value.said() + " " + std::string(*wrong), remedy + ", in plain digits");
+    value.refuse(fmt::format("{} {}", value.quoted_text(), *wrong), remedy + ", in plain digits");
     return {};
   }
   const std::optional<std::uint64_t> number = parse_unsigned(*text);
-  if (number && range.least <= *number && *number <= range.most) return number;
-  value.refuse(value.said() + " is out of range", remedy);
+  if (number && range.min <= *number && *number <= range.max) return number;
+  value.refuse(value.quoted_text() + " is out of range", remedy);
   return {};
 }
 
 std::optional<double> read_decimal(const Value& value, const DecimalRange& range) {
-  const std::string remedy = "write a number from " + shortest(range.least) + " to " +
-                             shortest(range.most) + ", for example 64, 0.5 or 6.1e-5";
+  const std::string remedy =
+      fmt::format("write a number from {} to {}, for example 64, 0.5 or 6.1e-5",
+                  shortest(range.min), shortest(range.max));
   const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
   if (!text) return {};
 
   const std::optional<std::string_view> wrong = wrong_spelling(*text);
   const std::optional<double> number = parse_decimal(*text);
   if (wrong || !number) {
-    value.refuse(value.said() + " " + std::string(wrong.value_or("is not a plain number")), remedy);
+    value.refuse(fmt::format("{} {}", value.quoted_text(), wrong.value_or("is not a plain number")),
+                 remedy);
     return {};
   }
-  if (range.least <= *number && *number <= range.most) return number;
-  value.refuse(value.said() + " is out of range", remedy);
+  if (range.min <= *number && *number <= range.max) return number;
+  value.refuse(value.quoted_text() + " is out of range", remedy);
   return {};
 }
 
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range) {
-  const std::string remedy = "write a duration from " + format_duration(range.least) + " to " +
-                             format_duration(range.most);
+  const std::string remedy =
+      fmt::format("write a duration from {} to {}, for example 500ms or 1m30s",
+                  format_duration(range.min), format_duration(range.max));
   const std::optional<std::string> text = value.text({"a duration", remedy});
   if (!text) return {};
 
   const std::optional<std::chrono::nanoseconds> duration = parse_duration(*text);
-  if (duration && range.least <= *duration && *duration <= range.most) return duration;
-  const Advice advice = about_duration(*text, remedy);
-  value.refuse(advice.what, advice.remedy);
+  if (duration && range.min <= *duration && *duration <= range.max) return duration;
+  const bool has_no_unit = !text->empty() && text->find_first_not_of("0123456789.") == text->npos;
+  const std::string_view wrong = duration      ? "is out of range"
+                                 : has_no_unit ? "has no unit"
+                                               : "is not a duration";
+  value.refuse(fmt::format("{} {}", value.quoted_text(), wrong), remedy);
   return {};
 }
 

@@ -12,15 +12,15 @@ namespace pex::yaml {
 // Numbers within bounds, both of which are in.
 
 struct NumberRange {
-  std::uint64_t least;
-  std::uint64_t most;
+  std::uint64_t min;
+  std::uint64_t max;
 };
 /// Plain decimal digits. What YAML would read in some other way (010, 0x10, 1e3) is refused.
 std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range);
 
 struct DecimalRange {
-  double least;  ///< above 0
-  double most;
+  double min;  ///< above 0
+  double max;
 };
 /// A decimal number that may have a point and an exponent: 64, 0.5, 6.1e-5.
 std::optional<double> read_decimal(const Value& value, const DecimalRange& range);
@@ -28,10 +28,10 @@ std::optional<double> read_decimal(const Value& value, const DecimalRange& range
 std::string shortest(double number);
 
 struct DurationRange {
-  std::chrono::nanoseconds least;
-  std::chrono::nanoseconds most;
+  std::chrono::nanoseconds min;
+  std::chrono::nanoseconds max;
 };
-/// A whole number with its unit, as parse_duration reads it.
+/// As parse_duration reads it.
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range);
 

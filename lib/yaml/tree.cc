@@ -11,9 +11,9 @@
 namespace pex::yaml {
 namespace {
 
-// What we find wrong ourselves goes through yaml-cpp's exception, and so through the same table.
-constexpr char kTooDeep[] = "too deep";
-constexpr char kNoClosingQuote[] = "no closing quote";
+// What is found wrong here goes the way of what yaml-cpp finds: through its exception.
+constexpr char kTooDeep[] = "lists and maps are nested too deep";
+constexpr char kNoClosingQuote[] = "this quote is never closed";
 
 std::size_t offset_of(const YAML::Mark& mark) {
   return static_cast<std::size_t>(std::max(mark.pos, 0));
@@ -88,15 +88,6 @@ class TreeBuilder final : public YAML::EventHandler {
 
   Node take_root() { return std::move(root_); }
   std::size_t start() const { return start_; }
-  /// The last value that was read.
-  Place last_place() const { return last_; }
-  /// The innermost `bracket` that is still open, if there is one.
-  std::optional<Place> open_bracket(char bracket) const {
-    for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
-      if (starts_with(open->offset, bracket)) return open->node.place;
-    }
-    return {};
-  }
 
  private:
   /// A list or a map whose end has not come yet.
@@ -138,156 +129,67 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void add(Node node) {
-    last_ = node.place;
-    attach(std::move(node));
-  }
-  void attach(Node node) {
     (open_.empty() ? root_ : open_.back().node.children.emplace_back()) = std::move(node);
   }
   void open(Node::Kind kind, const YAML::Mark& mark, const std::string& tag) {
     if (open_.size() == kMaxDepth) throw YAML::ParserException(mark, kTooDeep);
-    last_ = place_of(mark);
-    open_.push_back({{.kind = kind, .place = last_, .tag = written_tag(tag)}, offset_of(mark)});
+    open_.push_back(
+        {{.kind = kind, .place = place_of(mark), .tag = written_tag(tag)}, offset_of(mark)});
   }
   void close() {
     Node whole = std::move(open_.back().node);
     open_.pop_back();
-    attach(std::move(whole));
+    add(std::move(whole));
   }
 
   std::string_view text_;
   Node root_;
   std::vector<Open> open_;
   std::size_t start_ = 0;
-  Place last_;
 };
 
-/// yaml-cpp's message, and what it means for who wrote the file.
-struct SyntaxEntry {
-  enum class Where {
-    kHere,         ///< where yaml-cpp stopped
-    kLastValue,    ///< it stopped at the end of the file, for something that began far above
-    kOpenBracket,  ///< the same; `bracket` tells which
-  };
-  std::string_view theirs;  ///< how it begins
-  std::string_view what;
-  std::string_view remedy;
-  Where where = Where::kHere;
-  char bracket = 0;
-};
-constexpr SyntaxEntry kSyntax[] = {
-    {kTooDeep, "lists and maps are nested too deep", "write fewer brackets, dashes and indents"},
-    {kNoClosingQuote, "this quote is never closed", "end the text with the quote that starts it"},
-    {"illegal map value", "a key cannot stand here",
-     "indent the keys of one map alike, and put text that holds ': ' in quotes"},
-    {"illegal map key", "a key cannot stand here", "indent the keys of one map alike"},
-    {"illegal block entry", "a list item cannot stand here",
-     "start a list on a line of its own and indent its items alike"},
-    {"end of map not found", "this fits nothing above",
-     "remove it, or correct its indentation: the keys of one map start in one column"},
-    {"end of sequence not found", "this fits nothing above",
-     "remove it, or correct its indentation: the items of one list start in one column, each with "
-     "'- '"},
-    {"end of sequence flow not found", "this '[' is not closed, or a ',' is missing in it",
-     "close it with ']'", SyntaxEntry::Where::kOpenBracket, '['},
-    {"end of map flow not found", "this '{' is not closed, or a ',' is missing in it",
-     "close it with '}'", SyntaxEntry::Where::kOpenBracket, '{'},
-    {"illegal flow end", "this bracket closes nothing", "remove it, or open it first"},
-    {"illegal EOF in scalar", "a text in quotes after this is never closed",
-     "end it with the quote that starts it", SyntaxEntry::Where::kLastValue},
-    {"illegal document indicator in scalar", "a text in quotes before this is never closed",
-     "end it with the quote that starts it"},
-    {"unknown token", "this character cannot start a text", "put the text in quotes"},
-    {"the referenced anchor is not defined", "'*' starts a YAML alias, and there is none like it",
-     "put text that starts with '*' in quotes"},
-    {"alias not found", "'*' starts a YAML alias, and there is none like it",
-     "put text that starts with '*' in quotes"},
-    {"unknown escape character", "an unknown escape after '\\'",
-     "write \\\\ for a backslash, or put the text in single quotes"},
-};
-constexpr SyntaxEntry kBehindBraces = {
-    "", "this stands right behind braces",
-    "put text that starts with braces in quotes, for example \"{cycles,instructions}:u\""};
-constexpr SyntaxEntry kOtherSyntax = {"", "", "correct it, or put the text in quotes"};
-
-const SyntaxEntry& row_of(std::string_view theirs) {
-  for (const SyntaxEntry& row : kSyntax) {
-    if (theirs.starts_with(row.theirs)) return row;
-  }
-  return kOtherSyntax;
-}
-
-/// The offset of a tab among the blanks that start the line of `offset`.
-std::optional<std::size_t> tab_in_indentation(std::string_view text, std::size_t offset) {
+Position position_at(std::string_view text, std::size_t offset, const std::string& file) {
   const Place place = place_at(text, offset);
-  const std::size_t start =
-      std::min(offset, text.size()) - (static_cast<std::size_t>(place.column) - 1);
-  const std::string_view line = text.substr(start);
-  const std::size_t tab = line.substr(0, line.find_first_not_of(" \t")).find('\t');
-  if (tab == std::string_view::npos) return {};
-  return start + tab;
+  return {file, place.line, place.column, {}};
 }
 
-/// At the ":u" of "{cycles,instructions}:u" without quotes: to YAML the map is over before it.
-bool is_right_behind_braces(std::string_view text, std::size_t offset) {
-  return 0 < offset && offset + 1 < text.size() && text[offset - 1] == '}' && text[offset] == ':' &&
-         text[offset + 1] > ' ';
-}
-
-Place place_for(const SyntaxEntry& row, Place here, const TreeBuilder& builder) {
-  if (row.where == SyntaxEntry::Where::kLastValue) return builder.last_place();
-  if (row.where == SyntaxEntry::Where::kOpenBracket) {
-    return builder.open_bracket(row.bracket).value_or(here);
-  }
-  return here;
-}
-
-void add_syntax_mistake(const YAML::Exception& thrown, std::string_view text,
-                        const TreeBuilder& builder, const std::string& file, Mistakes& mistakes) {
-  const std::size_t offset = offset_of(thrown.mark);  // its column is 0 at the end of a file
-  if (const auto tab = tab_in_indentation(text, offset)) {
-    const Place place = place_at(text, *tab);
-    return mistakes.add({file, place.line, place.column, {}}, "a tab in the indentation",
-                        "indent with blanks only");
-  }
-  const SyntaxEntry& row =
-      is_right_behind_braces(text, offset) ? kBehindBraces : row_of(thrown.msg);
-  const Place place = place_for(row, place_at(text, offset), builder);
-  // Behind a colon yaml-cpp repeats what is in the file.
-  const std::string what = row.what.empty()
-                               ? "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": ")))
-                               : std::string(row.what);
-  mistakes.add({file, place.line, place.column, {}}, what, std::string(row.remedy));
+/// Behind a colon yaml-cpp repeats what is in the file, which may be a secret.
+Diagnostic syntax_error(const YAML::Exception& thrown, std::string_view text,
+                        const std::string& file) {
+  return {
+      position_at(text, offset_of(thrown.mark), file),  // its column is 0 at the end of a file
+      "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": "))),
+      "check the indentation, which takes no tabs, and the brackets and quotes here and above; put "
+      "text with special characters in quotes"};
 }
 
 /// Two calls at most, never a loop: on some texts yaml-cpp finds documents without end (",").
 void refuse_second_document(YAML::Parser& parser, std::string_view text, TreeBuilder& builder,
-                            const std::string& file, Mistakes& mistakes) {
+                            const std::string& file, Diagnostics& diagnostics) {
   if (!parser.HandleNextDocument(builder)) return;
-  const Place place = place_at(text, builder.start());
-  const Position at{file, place.line, place.column, {}};
+  const Position at = position_at(text, builder.start(), file);
   if (text.substr(std::min(builder.start(), text.size())).starts_with("---")) {
-    mistakes.add(at, "a second document starts here", "keep one, and remove the '---' between");
+    diagnostics.add(
+        {at, "a second document starts here", "keep one, and remove the '---' between"});
   } else {
-    mistakes.add(at, "this belongs to nothing above", "correct the indentation, or remove it");
+    diagnostics.add({at, "this belongs to nothing above", "correct the indentation, or remove it"});
   }
 }
 
 }  // namespace
 
-std::optional<Node> parse_yaml(std::string_view text, const std::string& file, Mistakes& mistakes) {
+std::optional<Node> parse_yaml(std::string_view text, const std::string& file,
+                               Diagnostics& diagnostics) {
   TreeBuilder first(text);
   TreeBuilder second(text);
-  bool in_first = true;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(first);
-    in_first = false;
-    refuse_second_document(parser, text, second, file, mistakes);
+    refuse_second_document(parser, text, second, file, diagnostics);
     return first.take_root();
   } catch (const YAML::Exception& thrown) {
-    add_syntax_mistake(thrown, text, in_first ? first : second, file, mistakes);
+    diagnostics.add(syntax_error(thrown, text, file));
     return {};
   }
 }

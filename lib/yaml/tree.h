@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "yaml/mistakes.h"
+#include "yaml/diagnostic.h"
 #include "yaml/plain_text.h"
 
 namespace pex::yaml {
@@ -34,6 +34,7 @@ inline constexpr std::size_t kMaxDepth = 16;
 
 /// The one document in `text`, which is UTF-8 without a byte order mark; an empty text is a node
 /// that is nothing. No node when it is not YAML. yaml-cpp and its exceptions stay behind this call.
-std::optional<Node> parse_yaml(std::string_view text, const std::string& file, Mistakes& mistakes);
+std::optional<Node> parse_yaml(std::string_view text, const std::string& file,
+                               Diagnostics& diagnostics);
 
 }  // namespace pex::yaml

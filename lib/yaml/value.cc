@@ -1,5 +1,7 @@
 #include "yaml/value.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -14,22 +16,11 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-constexpr std::string_view kKeyLetters = "abcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kWordLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-constexpr std::size_t kMaxKeyLetters = 32;
 
-bool consists_of(std::string_view text, std::string_view letters) {
-  return !text.empty() && text.find_first_not_of(letters) == std::string_view::npos;
-}
-
-bool is_word(std::string_view text) { return consists_of(text, kWordLetters); }
-
-/// True for a word that cannot be a secret, as two thirds of it are a word of ours. Points are for
-/// "TLS1.2". No blanks: what stands behind one is another word, as in "client_ca_file secret".
-bool is_misspelled(std::string_view text, const std::vector<std::string>& known) {
-  const bool is_one_word = consists_of(text, std::string(kWordLetters) + ".");
-  return is_one_word && nearest(text, known).has_value();
+bool is_word(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(kWordLetters) == std::string_view::npos;
 }
 
 std::string below(const std::string& path, std::string_view key) {
@@ -41,38 +32,40 @@ std::string known_keys(const std::vector<std::string>& known) {
   return "the keys here are: " + joined(known);
 }
 
-/// What to do about a key that is unknown.
-std::string remedy_for(const std::string& key, const Node& value,
-                       const std::vector<std::string>& known) {
-  if (const auto meant = nearest(key, known)) return "did you mean '" + *meant + "'?";
-  const bool is_rest_of_text = !is_word(key) && value.kind == Node::Kind::kNothing;
+/// What to do about a key that is unknown, and was not meant for another one.
+std::string remedy_for(const Node& key, const Node& value, const std::vector<std::string>& known) {
+  const bool is_rest_of_text = !is_word(key.text) && value.kind == Node::Kind::kNothing;
   return known_keys(known) + (is_rest_of_text ? "; put text that holds ',' in quotes" : "");
 }
 
 }  // namespace
 
-Value::Value(const Node& node, Position at, Mistakes& mistakes)
-    : node_(&node), at_(std::move(at)), mistakes_(&mistakes) {
+Value::Value(const Node& node, Position at, Diagnostics& diagnostics)
+    : node_(&node), at_(std::move(at)), diagnostics_(&diagnostics) {
   at_.line = node.place.line;
   at_.column = node.place.column;
 }
 
-void Value::refuse(const std::string& what, const std::string& remedy) const {
-  mistakes_->add(at_, what, remedy);
+void Value::refuse(std::string message, std::string remedy) const {
+  diagnostics_->add({at_, std::move(message), std::move(remedy)});
 }
 
-Value Value::unshown() const {
+void Value::warn(std::string message) const {
+  diagnostics_->add({at_, std::move(message), {}, Severity::kWarning});
+}
+
+Value Value::redacted() const {
   Value hidden = *this;
-  hidden.shown_ = false;
+  hidden.redacted_ = true;
   return hidden;
 }
 
-std::string Value::said() const { return shown_ ? quoted(node_->text) : "the text"; }
+std::string Value::quoted_text() const { return redacted_ ? "the text" : quoted(node_->text); }
 
 std::string Value::what_it_is() const {
   switch (node_->kind) {
     case Node::Kind::kText:
-      return shown_ ? "the text " + quoted(node_->text) : "a text";
+      return redacted_ ? "a text" : "the text " + quoted(node_->text);
     case Node::Kind::kList:
       return "a list";
     case Node::Kind::kMap:
@@ -87,22 +80,13 @@ std::string Value::what_it_is() const {
 
 /// What is in this value, at `path` below it.
 Value Value::inner(const Node& node, const std::string& path) const {
-  Value value(node, {at_.file, 0, 0, path}, *mistakes_);
-  value.shown_ = shown_;
+  Value value(node, {at_.file, 0, 0, path}, *diagnostics_);
+  value.redacted_ = redacted_;
   return value;
 }
 
-Value Value::at_key(const Node& key, bool in_path) const {
-  return inner(key, in_path ? below(at_.key, key.text) : at_.key);
-}
-
-/// Whether messages may repeat a key that is unknown. What has no value, as in "{secret}", may not
-/// have been meant for a key.
-bool Value::may_show_key(const Node& key, const Node& value,
-                         const std::vector<std::string>& known) const {
-  if (shown_ || is_misspelled(key.text, known)) return true;
-  return value.kind != Node::Kind::kNothing && key.text.size() <= kMaxKeyLetters &&
-         consists_of(key.text, kKeyLetters);
+Value Value::at_key(const Node& key, bool is_known) const {
+  return inner(key, is_known || !redacted_ ? below(at_.key, key.text) : at_.key);
 }
 
 bool Value::is_map_by_accident(std::string_view meant) const {
@@ -119,12 +103,12 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
   if (node_->kind == Node::Kind::kAlias) {
     refuse("a YAML alias stands here", "write the value itself; aliases are not followed");
   } else if (!node_->tag.empty()) {
-    refuse((shown_ ? "the YAML tag " + quoted(node_->tag) : "a YAML tag") + " stands here",
+    refuse((redacted_ ? "a YAML tag" : "the YAML tag " + quoted(node_->tag)) + " stands here",
            "remove the tag");
   } else if (node_->kind == Node::Kind::kNothing) {
     refuse("the value is missing", std::string(expected.remedy));
   } else if (node_->kind != kind) {
-    refuse("found " + what_it_is() + " where " + std::string(expected.what) + " is expected",
+    refuse(fmt::format("found {} where {} is expected", what_it_is(), expected.what),
            std::string(expected.remedy));
   } else {
     return true;
@@ -135,12 +119,12 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
 std::optional<std::string> Value::text(const Expected& expected) const {
   if (!is(Node::Kind::kText, expected)) return {};
   if (!node_->one_line) {
-    refuse(said() + " runs over more than one line",
+    refuse(quoted_text() + " runs over more than one line",
            "write each text on one line, and items and keys in the column of those above");
     return {};
   }
   if (holds_control_characters(node_->text)) {
-    refuse(said() + " holds a control character", std::string(expected.remedy));
+    refuse(quoted_text() + " holds a control character", std::string(expected.remedy));
     return {};
   }
   return node_->text;
@@ -151,7 +135,7 @@ std::optional<std::string> Value::lines(const Expected& expected) const {
   for (std::string_view line : split(node_->text, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!holds_control_characters(line)) continue;
-    refuse(said() + " holds a control character", std::string(expected.remedy));
+    refuse(quoted_text() + " holds a control character", std::string(expected.remedy));
     return {};
   }
   return node_->text;
@@ -160,9 +144,8 @@ std::optional<std::string> Value::lines(const Expected& expected) const {
 std::optional<std::string> Value::unquoted_text(const Expected& expected) const {
   std::optional<std::string> found = text(expected);
   if (!found || node_->plain) return found;
-  refuse(
-      "found " + what_it_is() + " in quotes where " + std::string(expected.what) + " is expected",
-      std::string(expected.remedy) + ", without quotes");
+  refuse(fmt::format("found {} in quotes where {} is expected", what_it_is(), expected.what),
+         fmt::format("{}, without quotes", expected.remedy));
   return {};
 }
 
@@ -170,15 +153,14 @@ std::optional<std::vector<Value>> Value::items(const Expected& expected) const {
   if (!is(Node::Kind::kList, expected)) return {};
   std::vector<Value> found;
   for (const Node& item : node_->children) {
-    found.push_back(inner(item, at_.key + "[" + std::to_string(found.size()) + "]"));
+    found.push_back(inner(item, fmt::format("{}[{}]", at_.key, found.size())));
   }
   return found;
 }
 
 bool Value::is_plain_key(const Node& key, const std::string& remedy) const {
   if (key.kind == Node::Kind::kText && key.tag.empty()) return true;
-  mistakes_->add({at_.file, key.place.line, key.place.column, at_.key},
-                 "a key that is not a plain word", remedy);
+  inner(key, at_.key).refuse("a key that is not a plain word", remedy);
   return false;
 }
 
@@ -190,17 +172,20 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
   if (!is(Node::Kind::kMap, {"a map of keys", remedy})) return {};
 
   Entries found;
-  DuplicateKeys firsts("keep one of the two");
+  DuplicateKeys duplicates("keep one of the two");
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const Node& key = node_->children[i];
     if (!is_plain_key(key, known_keys(known))) continue;
     const Node& value = node_->children[i + 1];
     const bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
-    const Value here = at_key(key, is_known || may_show_key(key, value, known));
-    if (!is_known) {
-      here.refuse("unknown key", remedy_for(key.text, value, known));
-    } else if (firsts.add(key.text, here)) {
-      found.emplace_back(key.text, inner(value, here.at().key));
+    const Value here = at_key(key, is_known);
+    if (is_known && duplicates.add(key.text, here)) {
+      found.known.emplace_back(key.text, inner(value, here.at().key));
+    } else if (const auto meant = nearest(key.text, known); !is_known && meant) {
+      here.refuse("unknown key", fmt::format("did you mean '{}'?", *meant));
+      found.misspelled.push_back(*meant);
+    } else if (!is_known) {
+      here.refuse("unknown key", remedy_for(key, value, known));
     }
   }
   return found;
@@ -209,16 +194,16 @@ std::optional<Value::Entries> Value::entries(const std::vector<std::string>& kno
 std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected) const {
   if (!is(Node::Kind::kMap, expected)) return {};
   if (node_->children.empty()) {
-    refuse("found an empty map where " + std::string(expected.what) + " is expected",
+    refuse(fmt::format("found an empty map where {} is expected", expected.what),
            std::string(expected.remedy));
   }
   NamedEntries found;
-  DuplicateKeys firsts("keep one of the two");
+  DuplicateKeys duplicates("keep one of the two");
   for (std::size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const Node& key = node_->children[i];
     if (!is_plain_key(key, std::string(expected.remedy))) continue;
-    const Value here = at_key(key, shown_);
-    if (!firsts.add(key.text, here)) continue;
+    const Value here = at_key(key, false);
+    if (!duplicates.add(key.text, here)) continue;
     found.emplace_back(here, inner(node_->children[i + 1], here.at().key));
   }
   return found;
@@ -227,9 +212,9 @@ std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected
 bool DuplicateKeys::add(const std::string& text, const Value& value) {
   const auto [first, is_new] = seen_.emplace(text, value.at());
   if (!is_new) {
-    value.refuse((value.is_shown() ? quoted(text) : "this") + " stands twice, first on line " +
-                     std::to_string(first->second.line) + " column " +
-                     std::to_string(first->second.column),
+    value.refuse(fmt::format("{} stands twice, first on line {} column {}",
+                             value.is_redacted() ? "this" : quoted(text), first->second.line,
+                             first->second.column),
                  remedy_);
   }
   return is_new;
@@ -241,20 +226,15 @@ std::optional<bool> read_flag(const Value& value) {
   if (!text) return {};
   if (*text == "true") return true;
   if (*text == "false") return false;
-  value.refuse(value.said() + " is not true or false", remedy);
+  value.refuse(value.quoted_text() + " is not true or false", remedy);
   return {};
-}
-
-std::string remark(const Value& value, const std::string& why) {
-  return mistake(value.at(), why, {}).attempted;
 }
 
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy) {
   const std::optional<std::string> meant = nearest(text, words);
-  const std::string said = is_misspelled(text, words) ? quoted(text) : value.said();
-  value.refuse(said + " is not " + std::string(noun),
-               meant ? "did you mean '" + *meant + "'?" : std::string(remedy));
+  value.refuse(fmt::format("{} is not {}", value.quoted_text(), noun),
+               meant ? fmt::format("did you mean '{}'?", *meant) : std::string(remedy));
 }
 
 }  // namespace pex::yaml

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "yaml/mistakes.h"
+#include "yaml/diagnostic.h"
 #include "yaml/position.h"
 #include "yaml/tree.h"
 
@@ -21,11 +21,11 @@ struct Expected {
 };
 
 /// One value of the file, and the path of keys that leads to it. Every read is strict: it gives
-/// what was written in the one form we accept, or adds a mistake and gives nothing.
+/// what was written in the one form that is accepted, or adds an error and gives nothing.
 class Value {
  public:
   /// Borrows both; `at.line` and `at.column` are taken from the node.
-  Value(const Node& node, Position at, Mistakes& mistakes);
+  Value(const Node& node, Position at, Diagnostics& diagnostics);
 
   const Position& at() const { return at_; }
   bool is_text() const { return node_->kind == Node::Kind::kText; }
@@ -35,15 +35,19 @@ class Value {
   /// value, or are maps themselves. One that has the key `meant` is no accident.
   bool is_map_by_accident(std::string_view meant) const;
 
-  void refuse(const std::string& what, const std::string& remedy) const;
+  /// Adds an error, or a warning, at this place.
+  void refuse(std::string message, std::string remedy) const;
+  void warn(std::string message) const;
 
-  /// The same value, which may be or hold a secret in a wrong place: messages about it, and about
-  /// what is in it, repeat no text of the file but words that we know, their misspellings, and
-  /// unknown keys that look like keys. Names of the operator's own are left out of paths.
-  Value unshown() const;
-  bool is_shown() const { return shown_; }
-  /// The text of this value in quotes, for the start of a message; or "the text".
-  std::string said() const;
+  /// How many errors the whole file had so far: more than before a read, and the read has failed.
+  std::size_t error_count() const { return diagnostics_->error_count(); }
+
+  /// The same value of a file that may hold a secret in any place: messages about it, and about
+  /// what is in it, repeat nothing of the file but keys and words that are known.
+  Value redacted() const;
+  bool is_redacted() const { return redacted_; }
+  /// The text of this value in quotes, for the start of a message; redacted: "the text".
+  std::string quoted_text() const;
 
   /// Text in quotes or without, on one line.
   std::optional<std::string> text(const Expected& expected) const;
@@ -53,14 +57,18 @@ class Value {
   std::optional<std::string> unquoted_text(const Expected& expected) const;
   std::optional<std::vector<Value>> items(const Expected& expected) const;
 
-  using Entries = std::vector<std::pair<std::string, Value>>;
+  struct Entries {
+    std::vector<std::pair<std::string, Value>> known;
+    /// Keys that unknown ones were most likely meant for: these are not missing as well.
+    std::vector<std::string> misspelled;
+  };
   /// The entries of a map whose key is one of `known`, each once: others are refused here.
   std::optional<Entries> entries(const std::vector<std::string>& known) const;
 
   /// Key and value.
   using NamedEntries = std::vector<std::pair<Value, Value>>;
   /// The entries of a map whose keys are names of the operator's own, each once: at least one of
-  /// them, or there is a mistake.
+  /// them, or there is an error.
   std::optional<NamedEntries> named_entries(const Expected& expected) const;
 
  private:
@@ -68,14 +76,12 @@ class Value {
   bool is_plain_key(const Node& key, const std::string& remedy) const;
   std::string what_it_is() const;
   Value inner(const Node& node, const std::string& path) const;
-  Value at_key(const Node& key, bool in_path) const;
-  bool may_show_key(const Node& key, const Node& value,
-                    const std::vector<std::string>& known) const;
+  Value at_key(const Node& key, bool is_known) const;
 
   const Node* node_;
   Position at_;
-  Mistakes* mistakes_;
-  bool shown_ = true;
+  Diagnostics* diagnostics_;
+  bool redacted_ = false;
 };
 
 /// Finds what stands in a file twice.
@@ -84,7 +90,7 @@ class DuplicateKeys {
   /// `remedy` is what to do about the second one.
   explicit DuplicateKeys(std::string remedy) : remedy_(std::move(remedy)) {}
 
-  /// False for a text that was there before: then `value` is refused, which says where.
+  /// False for a text that was there before: then `value` is refused, with the place of the first.
   bool add(const std::string& text, const Value& value);
 
  private:
@@ -95,29 +101,26 @@ class DuplicateKeys {
 /// `true` or `false`, and none of YAML's other spellings.
 std::optional<bool> read_flag(const Value& value);
 
-/// What is taken at `value`, and why it makes no difference: one line, as mistakes are.
-std::string remark(const Value& value, const std::string& why);
-
-/// Keeps the default where a mistake stands.
+/// Keeps the default after an error.
 template <typename T, typename Read>
 void assign(T& target, const std::optional<Read>& read) {
   if (read) target = *read;
 }
 
-/// A mistake: `text` is none of `words`, which `noun` says what they are ("a scope").
+/// Adds an error: `text` is none of `words`, of which `noun` is the kind ("a scope").
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy);
 
-/// The row of a table whose `word` stands here; null after a mistake.
-template <typename Row>
-const Row* read_row(const Value& value, std::span<const Row> rows, std::string_view noun,
-                    const Expected& expected) {
+/// The entry of a table whose `word` stands here; null after an error.
+template <typename Entry>
+const Entry* read_entry(const Value& value, std::span<const Entry> table, std::string_view noun,
+                        const Expected& expected) {
   const std::optional<std::string> text = value.text(expected);
   if (!text) return nullptr;
   std::vector<std::string> words;
-  for (const Row& row : rows) {
-    if (row.word == *text) return &row;
-    words.emplace_back(row.word);
+  for (const Entry& entry : table) {
+    if (entry.word == *text) return &entry;
+    words.emplace_back(entry.word);
   }
   refuse_word(value, *text, noun, words, expected.remedy);
   return nullptr;

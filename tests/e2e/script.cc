@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/duration.h"
 #include "base/text.h"
 
 namespace pex::test {

@@ -25,7 +25,7 @@ ROOMS = {
     "yaml": {"base"},
     "config": {"base", "yaml"},
     "plan": {"base", "host", "perf", "events", "cgroup", "collect", "exposition", "yaml", "config"},
-    "access": {"base"},
+    "access": {"base", "yaml"},
     "http": {"base", "access"},
 }
 DAEMON = "daemon"
@@ -62,6 +62,7 @@ OUTSIDE = {
     "libelf.h": {"events"},
     "gelf.h": {"events"},
     "re2/": {"cgroup"},
+    "fmt/": {"yaml", "config", "access"},
 }
 
 # The room that knows where the kernel's trees are mounted, and the file that talks to perf_event_open.

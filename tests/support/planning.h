@@ -23,7 +23,7 @@ inline host::HostRoots machine(const std::string& name) {
 
 /// A plan, or why there is none: then the rest is empty.
 struct PlanOrErrors : plan::Plan {
-  std::vector<Error> errors;
+  std::vector<yaml::Diagnostic> errors;
 };
 
 inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots& roots,
@@ -31,7 +31,7 @@ inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots&
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
   const Result<std::vector<int>> online = host::online_cpus(roots);
   const plan::Machine machine{*resolver, kernel, online ? *online : std::vector{0}};
-  Result<plan::Plan, std::vector<Error>> plan = plan::make_plan(config, machine, in_force);
+  Result<plan::Plan, std::vector<yaml::Diagnostic>> plan = plan::make_plan(config, machine, in_force);
   if (!plan) return {{}, std::move(plan.error())};
   return {std::move(*plan), {}};
 }
@@ -40,8 +40,8 @@ inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots&
 inline PlanOrErrors plan_on(const std::string& machine_name, const std::string& groups,
                             ScriptedKernel& kernel) {
   config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
-  if (loaded.mistakes.empty()) return plan_of(loaded.config, machine(machine_name), kernel);
-  return {{}, std::move(loaded.mistakes)};
+  if (loaded.diagnostics.has_errors()) return {{}, loaded.diagnostics.errors()};
+  return plan_of(loaded.config, machine(machine_name), kernel);
 }
 
 /// The same with a kernel that refuses nothing.
@@ -88,7 +88,7 @@ inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
 /// One line for each error.
 inline std::vector<std::string> errors_of(const PlanOrErrors& plan) {
   std::vector<std::string> errors;
-  for (const Error& error : plan.errors) errors.push_back(describe(error));
+  for (const yaml::Diagnostic& error : plan.errors) errors.push_back(describe(error));
   return errors;
 }
 

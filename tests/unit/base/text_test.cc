@@ -13,8 +13,6 @@
 namespace pex {
 namespace {
 
-using std::chrono::nanoseconds;
-using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 
 TEST(ParseUnsignedTest, TakesWholeDecimalNumbersUpTo64Bits) {
@@ -32,43 +30,6 @@ TEST(ParseUnsignedTest, RefusesEverythingElse) {
 
 RC_GTEST_PROP(ParseUnsignedTest, ReadsBackEveryNumber, (std::uint64_t value)) {
   RC_ASSERT(parse_unsigned(std::to_string(value)) == value);
-}
-
-TEST(ParseDurationTest, TakesAWholeNumberAndOneUnit) {
-  EXPECT_EQ(parse_duration("250ms"), 250ms);
-  EXPECT_EQ(parse_duration("1s"), 1s);
-  EXPECT_EQ(parse_duration("90s"), 90s);
-  EXPECT_EQ(parse_duration("2m"), 2min);
-  EXPECT_EQ(parse_duration("1h"), 1h);
-  EXPECT_EQ(parse_duration("0s"), 0s);
-  EXPECT_EQ(parse_duration("9223372036854ms"), 9223372036854ms);
-}
-
-TEST(ParseDurationTest, RefusesEverythingElse) {
-  for (const char* text :
-       {"", "5", "s", "1.5s", "-1s", "+1s", " 1s", "1s ", "1 s", "1S", "1us", "1d", "1h30m", "1ss",
-        "9223372036855ms", "9223372037s", "2562048h", "18446744073709551616s"}) {
-    EXPECT_EQ(parse_duration(text), std::nullopt) << "'" << text << "'";
-  }
-}
-
-TEST(FormatDurationTest, UsesTheLargestUnitThatKeepsItWhole) {
-  EXPECT_EQ(format_duration(1500ms), "1500ms");
-  EXPECT_EQ(format_duration(90s), "90s");
-  EXPECT_EQ(format_duration(120s), "2m");
-  EXPECT_EQ(format_duration(3600s), "1h");
-  EXPECT_EQ(format_duration(1500us), "1500000ns");
-  EXPECT_EQ(format_duration(0s), "0s");
-}
-
-RC_GTEST_PROP(FormatDurationTest, IsReadBackAsTheSameDuration, ()) {
-  const auto milliseconds =
-      *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 9'223'372'036'855),
-                      rc::gen::map(rc::gen::inRange<std::int64_t>(0, 2'562'047),
-                                   [](std::int64_t hours) { return hours * 3'600'000; }));
-  const nanoseconds duration{milliseconds * 1'000'000};
-
-  RC_ASSERT(parse_duration(format_duration(duration)) == duration);
 }
 
 TEST(SplitTest, GivesEveryPieceEvenTheEmptyOnes) {

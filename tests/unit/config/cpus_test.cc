@@ -32,7 +32,7 @@ TEST(CpusTest, AreLeftOutBySetsOfTheKernelAndByNumbers) {
   const Loaded loaded =
       load_text("cpus:\n  exclude: [isolated, nohz_full, \"2-5,8\", 7]\n" + kGroup, "c.yaml");
 
-  ASSERT_THAT(loaded.mistakes, IsEmpty());
+  ASSERT_THAT(loaded.diagnostics.errors(), IsEmpty());
   EXPECT_THAT(texts(loaded.config.cpus), ElementsAre("isolated", "nohz_full", "2-5,8", "7"));
   EXPECT_EQ(loaded.config.cpus.at.line, 2);
   EXPECT_EQ(loaded.config.cpus.exclude[2].at.key, "cpus.exclude[2]");
@@ -42,7 +42,7 @@ TEST(CpusTest, AreLeftOutOfASingleGroupAsWell) {
   const Loaded loaded = load_text(
       "groups: [{name: core, events: [cycles], scope: cpu, cpus: {exclude: [3]}}]\n", "c.yaml");
 
-  ASSERT_THAT(loaded.mistakes, IsEmpty());
+  ASSERT_THAT(loaded.diagnostics.errors(), IsEmpty());
   EXPECT_THAT(texts(loaded.config.groups.front().cpus), ElementsAre("3"));
   EXPECT_THAT(loaded.config.cpus.exclude, IsEmpty());
 }
@@ -50,7 +50,7 @@ TEST(CpusTest, AreLeftOutOfASingleGroupAsWell) {
 TEST(CpusTest, AreRefusedWithTheirPlaceWhenTheyAreWrittenInAnotherWay) {
   struct Row {
     const char* cpus;
-    const char* mistake;
+    const char* error;
   };
   const Row rows[] = {
       {"[isolated]", "c.yaml:1:7: cpus: "},
@@ -64,8 +64,8 @@ TEST(CpusTest, AreRefusedWithTheirPlaceWhenTheyAreWrittenInAnotherWay) {
   for (const Row& row : rows) {
     const Loaded loaded = load_text(std::string("cpus: ") + row.cpus + "\n" + kGroup, "c.yaml");
 
-    ASSERT_EQ(loaded.mistakes.size(), 1U) << row.cpus;
-    EXPECT_THAT(describe(loaded.mistakes.front()), HasSubstr(row.mistake));
+    ASSERT_EQ(loaded.diagnostics.error_count(), 1U) << row.cpus;
+    EXPECT_THAT(describe(loaded.diagnostics.errors().front()), HasSubstr(row.error));
   }
 }
 
@@ -75,8 +75,8 @@ TEST(CpusTest, AreInListsOfAtMostSixtyFour) {
 
   const Loaded loaded = load_text("cpus: {exclude: [" + list + "]}\n" + kGroup, "c.yaml");
 
-  ASSERT_EQ(loaded.mistakes.size(), 1U);
-  EXPECT_THAT(describe(loaded.mistakes.front()), HasSubstr("list at most 64"));
+  ASSERT_EQ(loaded.diagnostics.error_count(), 1U);
+  EXPECT_THAT(describe(loaded.diagnostics.errors().front()), HasSubstr("list at most 64"));
 }
 
 }  // namespace

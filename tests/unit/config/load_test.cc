@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "yaml/diagnostic.h"
 #include "yaml/file.h"
-#include "yaml/mistakes.h"
+
 namespace pex::config {
 namespace {
 
@@ -26,7 +27,7 @@ const std::string kOneGroup = "groups: [{name: core, events: [cycles], scope: cp
 
 std::vector<std::string> messages(const Loaded& loaded) {
   std::vector<std::string> all;
-  for (const Error& error : loaded.mistakes) all.push_back(describe(error));
+  for (const yaml::Diagnostic& error : loaded.diagnostics.errors()) all.push_back(describe(error));
   return all;
 }
 
@@ -304,7 +305,7 @@ RC_GTEST_PROP(LoadTest, ReadsAnyScaleInRangeToTheLastBit, ()) {
 
   const Loaded loaded = load_events("[{event: x, scale: " + std::string(digits, end) + "}]");
 
-  RC_ASSERT(loaded.mistakes.empty());
+  RC_ASSERT(!loaded.diagnostics.has_errors());
   RC_ASSERT(loaded.config.groups[0].events[0].scale == scale);
 }
 
@@ -463,7 +464,8 @@ TEST(LoadTest, ReadsAFileWrittenOnWindows) {
       "c.yaml");
 
   EXPECT_THAT(messages(loaded), ElementsAre("c.yaml:6:13: collection.interval: '5' has no unit. "
-                                            "Remedy: write 5s or 500ms"));
+                                            "Remedy: write a duration from 100ms to 1h, for "
+                                            "example 500ms or 1m30s"));
   EXPECT_THAT(spellings(loaded.config.groups[0]), ElementsAre("cycles", "instructions"));
 }
 
@@ -495,13 +497,10 @@ TEST(LoadTest, KeepsWherePatternsAndLabelsStand) {
 
   ASSERT_THAT(messages(loaded), IsEmpty());
   const Cgroups& cgroups = loaded.config.cgroups;
-  EXPECT_EQ(describe(yaml::mistake(cgroups.include.at(1).at, "x", "")),
-            "c.yaml:3:17: cgroups.include[1]: x");
+  EXPECT_EQ(yaml::describe({cgroups.include.at(1).at, "x"}), "c.yaml:3:17: cgroups.include[1]: x");
   const LabelRule& rule = cgroups.labels.at(0);
-  EXPECT_EQ(describe(yaml::mistake(rule.match.at, "x", "")),
-            "c.yaml:5:14: cgroups.labels[0].match: x");
-  EXPECT_EQ(describe(yaml::mistake(rule.set.at(0).at, "x", "")),
-            "c.yaml:7:15: cgroups.labels[0].set.team: x");
+  EXPECT_EQ(yaml::describe({rule.match.at, "x"}), "c.yaml:5:14: cgroups.labels[0].match: x");
+  EXPECT_EQ(yaml::describe({rule.set.at(0).at, "x"}), "c.yaml:7:15: cgroups.labels[0].set.team: x");
 }
 
 TEST(LoadTest, TakesAListOfPatternsInPlaceOfTheDefault) {
@@ -541,7 +540,7 @@ TEST(LoadTest, TakesTheMarksAroundOneDocument) {
   EXPECT_THAT(messages(load_text("---\n" + kOneGroup + "...\n", "c.yaml")), IsEmpty());
 }
 
-TEST(LoadTest, ReportsEveryMistakeInTheOrderOfTheFile) {
+TEST(LoadTest, ReportsEveryErrorInTheOrderOfTheFile) {
   const Loaded loaded = load_text(
       "limits: {max_series: many}\n"
       "collection:\n"
@@ -557,7 +556,8 @@ TEST(LoadTest, ReportsEveryMistakeInTheOrderOfTheFile) {
       ElementsAre(
           "c.yaml:1:22: limits.max_series: 'many' is not a number. "
           "Remedy: write a whole number from 1 to 10000000, in plain digits",
-          "c.yaml:3:13: collection.interval: '5' has no unit. Remedy: write 5s or 500ms",
+          "c.yaml:3:13: collection.interval: '5' has no unit. Remedy: write a duration from "
+          "100ms to 1h, for example 500ms or 1m30s",
           "c.yaml:5:5: groups[0]: the group has no scope. "
           "Remedy: add 'scope: cpu', cgroup or [cpu, cgroup]",
           "c.yaml:5:11: groups[0].name: 'Core' is not a name. "
@@ -568,22 +568,22 @@ TEST(LoadTest, ReportsEveryMistakeInTheOrderOfTheFile) {
           "Remedy: write a whole number from 0 to 100000, in plain digits"));
 }
 
-TEST(LoadTest, KeepsTheDefaultWhereAMistakeStands) {
+TEST(LoadTest, KeepsTheDefaultAfterAnError) {
   const Loaded loaded = load_text(kOneGroup + "collection: {interval: 5}\n", "c.yaml");
 
-  EXPECT_EQ(loaded.mistakes.size(), 1u);
+  EXPECT_EQ(loaded.diagnostics.error_count(), 1u);
   EXPECT_EQ(loaded.config.collection.interval, 1s);
 }
 
-TEST(LoadTest, StopsListingAfterAHundredMistakes) {
+TEST(LoadTest, StopsListingAfterAHundredErrors) {
   std::string text = kOneGroup;
   for (int i = 0; i < 150; ++i) text += "key" + std::to_string(i) + ": 1\n";
 
   const Loaded loaded = load_text(text, "c.yaml");
 
-  ASSERT_EQ(loaded.mistakes.size(), 101u);
-  EXPECT_EQ(describe(loaded.mistakes.back()),
-            "c.yaml: and 50 more mistakes. Remedy: correct those above first");
+  const std::vector<std::string> errors = messages(loaded);
+  ASSERT_EQ(errors.size(), 101u);
+  EXPECT_EQ(errors.back(), "c.yaml: and 50 more errors. Remedy: correct those above first");
 }
 
 TEST(LoadTest, RefusesAnAliasBombWithoutExpandingIt) {
@@ -606,12 +606,12 @@ class HostileTextTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HostileTextTest, IsRefusedAtTheSizeLimit) {
   std::string text;
-  while (text.size() + GetParam().size() <= yaml::kMaxConfigBytes) text += GetParam();
+  while (text.size() + GetParam().size() <= yaml::kMaxFileBytes) text += GetParam();
 
   const Loaded loaded = load_text(text, "c.yaml");
 
-  EXPECT_FALSE(loaded.mistakes.empty());
-  EXPECT_LE(loaded.mistakes.size(), 101u);
+  EXPECT_TRUE(loaded.diagnostics.has_errors());
+  EXPECT_LE(messages(loaded).size(), 101u);
 }
 
 INSTANTIATE_TEST_SUITE_P(LoadTest, HostileTextTest,
@@ -619,12 +619,26 @@ INSTANTIATE_TEST_SUITE_P(LoadTest, HostileTextTest,
                                            "&a ", "*a ", "!x ", "\"", "'", "|\n", ": ", "---\n",
                                            "{a: ", "[a, ", "%", "\t", "groups: [*a,"));
 
-TEST(MistakeTest, LeavesOutThePlaceAndTheKeyWhenThereIsNone) {
-  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 14, 13, "a.b"}, "is wrong", "change it")),
-            "c.yaml:14:13: a.b: is wrong. Remedy: change it");
-  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 14, 13, ""}, "is wrong", "")),
-            "c.yaml:14:13: is wrong");
-  EXPECT_EQ(describe(yaml::mistake({"c.yaml", 0, 0, ""}, "is wrong", "")), "c.yaml: is wrong");
+TEST(LoadTest, ReadsDurationsAsGoDoes) {
+  const Loaded loaded = load_text(
+      kOneGroup + "collection: {interval: 1.5s, max_age: 750ms}\ncgroups: {linger: 1m30s}\n",
+      "c.yaml");
+
+  EXPECT_THAT(messages(loaded), IsEmpty());
+  EXPECT_EQ(loaded.config.collection.interval, 1500ms);
+  EXPECT_EQ(loaded.config.cgroups.linger, 90s);
+}
+
+TEST(LoadTest, KeepsWhatCanBeReadOfAnEventWithAnError) {
+  const Loaded loaded = load_text(
+      "groups: [{name: a, scope: cpu, events: [{event: x, scale: many}, y]}]\n", "c.yaml");
+
+  ASSERT_EQ(loaded.diagnostics.error_count(), 1U);
+  const std::vector<EventEntry>& events = loaded.config.groups.at(0).events;
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].spelling, "x");
+  EXPECT_FALSE(events[0].is_complete);
+  EXPECT_TRUE(events[1].is_complete);
 }
 
 TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
@@ -632,7 +646,7 @@ TEST(LoadTest, OneEventUnderTwoNamesIsTwoEvents) {
       "groups:\n  - name: a\n    scope: cpu\n    events: [x, {event: x, name: b, filter: y}]\n",
       "c.yaml");
 
-  ASSERT_TRUE(loaded.mistakes.empty());
+  ASSERT_FALSE(loaded.diagnostics.has_errors());
   EXPECT_EQ(loaded.config.groups[0].events.size(), 2U);
 }
 

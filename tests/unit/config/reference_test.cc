@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "config/load.h"
-#include "config/web_config.h"
 
 namespace pex::config {
 namespace {
@@ -112,19 +111,6 @@ TEST(KeyReferenceTest, TheShippedFileExplainsTheKeysOfGroupsAndEvents) {
   for (const yaml::KeyReference& key : configuration_keys()) {
     if (!key.map.starts_with("groups[]")) continue;
     EXPECT_THAT(shipped, testing::ContainsRegex("\n#   [a-z_, ]*" + key.name)) << path_of(key);
-  }
-}
-
-TEST(KeyReferenceTest, TheWebConfigurationIsDescribedKeyByKey) {
-  const std::string page = content_of(PEX_SOURCE_DIR "/docs/web-configuration.md");
-  const std::string example = content_of(PEX_SOURCE_DIR "/config/examples/web.yaml");
-  const std::vector<yaml::KeyReference> keys = web_configuration_keys();
-
-  ASSERT_THAT(keys, Contains(testing::Field(&yaml::KeyReference::name, Eq("cipher_suites"))));
-  for (const yaml::KeyReference& key : keys) {
-    const bool has_heading = page.find("\n### " + key.name + "\n") != page.npos;
-    EXPECT_TRUE(has_heading || page.find("`" + key.name + "`") != page.npos) << path_of(key);
-    EXPECT_THAT(example, testing::ContainsRegex("\n[ #]*" + key.name + ":")) << path_of(key);
   }
 }
 

@@ -29,6 +29,12 @@ std::string users(const std::string& name) {
   return "basic_auth_users: {" + name + ": '" + kHash + "'}\n";
 }
 
+std::vector<std::string> lines_of(const std::vector<yaml::Diagnostic>& diagnostics) {
+  std::vector<std::string> lines;
+  for (const yaml::Diagnostic& each : diagnostics) lines.push_back(describe(each));
+  return lines;
+}
+
 /// Two servers that nobody mistakes for each other.
 const test::Identity& identity(bool other = false) {
   static const test::Identity one{{.name = "one"}};
@@ -53,7 +59,7 @@ class WebAccessTest : public testing::Test {
     replace("a.key", identity(other).key());
   }
   AccessReload load() {
-    auto access = AccessReload::load(tree_.path("web.yaml"), remarks_);
+    auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
     if (access) return *std::move(access);
     ADD_FAILURE() << describe(access.error().front());
     return {};
@@ -74,17 +80,17 @@ class WebAccessTest : public testing::Test {
     for (const AccessReload::Reload& each : reloads_) {
       if (each.is_adopted) {
         all.emplace_back("adopted");
-      } else if (each.mistakes.empty()) {
+      } else if (each.errors.empty()) {
         all.emplace_back("refused");
       } else {
-        all.push_back(describe(each.mistakes.front()));
+        all.push_back(describe(each.errors.front()));
       }
     }
     return all;
   }
 
   test::TempTree tree_;
-  std::vector<std::string> remarks_;
+  std::vector<yaml::Diagnostic> warnings_;
   std::vector<AccessReload::Reload> reloads_;
   Moment now_{std::chrono::system_clock::now() + 1h, {}};
 };
@@ -116,7 +122,7 @@ TEST_F(WebAccessTest, StaysAsItWasWhenAChangeCannotBeUsedAndSaysSoOnce) {
 
   EXPECT_EQ(current(access), first);
   EXPECT_EQ(current(access), first);
-  EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("basic_auth_userz")));
+  EXPECT_THAT(outcomes(), ElementsAre(HasSubstr("web.yaml:1:1: unknown key")));
 }
 
 TEST_F(WebAccessTest, FollowsAChangeThatCanBeUsedAfterOneThatCannot) {
@@ -165,7 +171,7 @@ TEST_F(WebAccessTest, TriesAgainAfterAWhileWhatASystemCallHasRefused) {
 TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
   write("a: 1\nb: 2\n");
 
-  const auto access = AccessReload::load(tree_.path("web.yaml"), remarks_);
+  const auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
 
   ASSERT_FALSE(access);
   EXPECT_THAT(access.error(), SizeIs(2));
@@ -331,8 +337,8 @@ rate_limit:
   burst: 5
 )";
 
-bool is_shut(const config::WebProtections& of) {
-  return of.tls && of.client_auth == config::ClientAuth::kRequireAndVerifyClientCert &&
+bool is_shut(const access::WebProtections& of) {
+  return of.tls && of.client_certificate == access::ClientCertificate::kRequiredAndVerified &&
          of.allowed_sans > 0 && of.users > 0;
 }
 
@@ -476,22 +482,23 @@ TEST_F(WebAccessTest, SaysNothingOfACertificateWhoseKeyComesWithinASecond) {
 TEST_F(WebAccessTest, SaysAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrape) {
   for (const char* text : {"", "# nothing\n", "rate_limit: {interval: 1s, burst: 5}\n"}) {
     (void)load(text);
-    EXPECT_THAT(remarks_, ElementsAre(HasSubstr("anyone who can connect to this server can read")));
+    EXPECT_THAT(lines_of(warnings_),
+                ElementsAre(HasSubstr("anyone who can connect to this server can read")));
   }
   (void)load(users("a"));
-  EXPECT_THAT(remarks_, IsEmpty());
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(WebAccessTest, SaysOfAllowDowngradeThatItHasNothingToDoAnyMore) {
   const std::string text = users("a") + "allow_downgrade: true\n";
   AccessReload access = load(text);
-  EXPECT_THAT(remarks_, ElementsAre(HasSubstr("allow_downgrade")));
+  EXPECT_THAT(lines_of(warnings_), ElementsAre(HasSubstr("allow_downgrade")));
 
   write(text + "\n");
   (void)current(access);
 
   ASSERT_THAT(outcomes(), ElementsAre("adopted"));
-  EXPECT_THAT(reloads_[0].remarks, ElementsAre(HasSubstr("allow_downgrade")));
+  EXPECT_THAT(lines_of(reloads_[0].warnings), ElementsAre(HasSubstr("allow_downgrade")));
 }
 
 TEST_F(WebAccessTest, SaysOfAChangeWhatMakesNoDifference) {
@@ -501,7 +508,7 @@ TEST_F(WebAccessTest, SaysOfAChangeWhatMakesNoDifference) {
   (void)current(access);
 
   ASSERT_THAT(reloads_, SizeIs(1));
-  EXPECT_THAT(reloads_[0].remarks, SizeIs(1));
+  EXPECT_THAT(reloads_[0].warnings, SizeIs(1));
 }
 
 class ExposedFileTest : public WebAccessTest {
@@ -521,25 +528,25 @@ class ExposedFileTest : public WebAccessTest {
 TEST_F(ExposedFileTest, IsTheKeyThatEverybodyCanRead) {
   write(kTls, 0644);
   (void)load();
-  EXPECT_THAT(remarks_, IsEmpty());
+  EXPECT_THAT(warnings_, IsEmpty());
 
   ::chmod(tree_.path("a.key").c_str(), 0644);
   (void)load();
 
-  ASSERT_THAT(remarks_, SizeIs(1));
-  EXPECT_THAT(remarks_[0], HasSubstr("Remedy: chmod o-r " + tree_.path("a.key")));
+  ASSERT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(describe(warnings_[0]), HasSubstr("Remedy: chmod o-r " + tree_.path("a.key")));
 }
 
 TEST_F(ExposedFileTest, IsTheWebConfigurationOnlyWhereItHoldsSecrets) {
   write(users("a"), 0640);
   (void)load();
-  EXPECT_THAT(remarks_, IsEmpty());
+  EXPECT_THAT(warnings_, IsEmpty());
 
   write(users("a"), 0644);
   (void)load();
 
-  ASSERT_THAT(remarks_, SizeIs(1));
-  EXPECT_THAT(remarks_[0], HasSubstr("Remedy: chmod o-r " + tree_.path("web.yaml")));
+  ASSERT_THAT(warnings_, SizeIs(1));
+  EXPECT_THAT(describe(warnings_[0]), HasSubstr("Remedy: chmod o-r " + tree_.path("web.yaml")));
 }
 
 TEST_F(ExposedFileTest, IsNoneInADirectoryThatOthersCannotPass) {
@@ -548,7 +555,7 @@ TEST_F(ExposedFileTest, IsNoneInADirectoryThatOthersCannotPass) {
 
   (void)load();
 
-  EXPECT_THAT(remarks_, IsEmpty());
+  EXPECT_THAT(warnings_, IsEmpty());
 }
 
 TEST_F(ExposedFileTest, IsToldAgainAtEachReading) {
@@ -560,7 +567,7 @@ TEST_F(ExposedFileTest, IsToldAgainAtEachReading) {
   (void)current(access);
 
   ASSERT_THAT(reloads_, SizeIs(1));
-  EXPECT_THAT(reloads_[0].remarks, ElementsAre(HasSubstr("can be read by every user")));
+  EXPECT_THAT(lines_of(reloads_[0].warnings), ElementsAre(HasSubstr("can be read by every user")));
 }
 
 }  // namespace

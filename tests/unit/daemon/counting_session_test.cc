@@ -20,8 +20,8 @@ class CountingSessionTest : public testing::Test {
 
   CountingSession start(const std::string& text, CountingSession* in_force, const host::HostRoots& roots) {
     config::Loaded loaded = config::load_text(text, "c.yaml");
-    EXPECT_TRUE(loaded.mistakes.empty()) << describe(loaded.mistakes.front());
-    Result<plan::LoadedPlan, std::vector<Error>> planned = plan_for_machine(
+    EXPECT_FALSE(loaded.diagnostics.has_errors());
+    Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan_for_machine(
         std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
     Result<CountingSession> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
     if (!counting->collector) take_over(*in_force, *counting);

@@ -733,12 +733,12 @@ TEST_F(DoctorTest, NotesAGroupThatHadToBeSplit) {
 TEST_F(DoctorTest, ListsTheMistakesOfAConfiguration) {
   configure("groups: [{name: core, events: [cylces, instruction], scope: cpu}]");
 
-  const std::vector<Finding> mistakes = on("configuration");
+  const std::vector<Finding> errors = on("configuration");
 
-  ASSERT_EQ(mistakes.size(), 2U);
-  EXPECT_EQ(mistakes[0].state, State::kBad);
-  EXPECT_THAT(mistakes[0].what, HasSubstr("config.yaml:1:"));
-  EXPECT_THAT(mistakes[0].remedy, HasSubstr("'cycles'"));
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_EQ(errors[0].state, State::kBad);
+  EXPECT_THAT(errors[0].what, HasSubstr("config.yaml:1:"));
+  EXPECT_THAT(errors[0].remedy, HasSubstr("'cycles'"));
   EXPECT_EQ(one("open files").state, State::kUnknown);
   EXPECT_THAT(one("open files").what, HasSubstr("what the configuration needs is not known"));
 }

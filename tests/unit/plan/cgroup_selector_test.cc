@@ -19,22 +19,22 @@ using ::testing::Pair;
 config::Cgroups cgroups(const std::string& yaml) {
   const config::Loaded loaded = config::load_text(
       "groups: [{name: a, events: [x], scope: cgroup}]\ncgroups:\n" + yaml, "c.yaml");
-  for (const Error& error : loaded.mistakes) ADD_FAILURE() << describe(error);
+  for (const yaml::Diagnostic& error : loaded.diagnostics.errors()) ADD_FAILURE() << describe(error);
   return loaded.config.cgroups;
 }
 
 SelectedCgroups choice(const std::string& yaml) {
-  Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(cgroups(yaml));
+  Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(cgroups(yaml));
   if (chosen) return *chosen;
-  for (const Error& error : chosen.error()) ADD_FAILURE() << describe(error);
+  for (const yaml::Diagnostic& error : chosen.error()) ADD_FAILURE() << describe(error);
   return {};
 }
 
-std::vector<std::string> mistakes(const std::string& yaml) {
+std::vector<std::string> errors(const std::string& yaml) {
   std::vector<std::string> all;
-  const Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(cgroups(yaml));
+  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(cgroups(yaml));
   if (chosen) return all;
-  for (const Error& error : chosen.error()) all.push_back(describe(error));
+  for (const yaml::Diagnostic& error : chosen.error()) all.push_back(describe(error));
   return all;
 }
 
@@ -73,7 +73,7 @@ TEST(CgroupSelectorTest, GivesTheLabelsOfTheRules) {
 
 TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
   EXPECT_THAT(
-      mistakes("  labels:\n"
+      errors("  labels:\n"
                "    - match: 're:/(a'\n"
                "      set: {cgroup: x, team: $}\n"
                "    - match: 're:/(a)'\n"
@@ -107,7 +107,7 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
   config::Cgroups hostile;
   hostile.include = {{"re:/[\n\x1b" + std::string(1000, 'a'), {"c.yaml", 1, 2, "k"}}};
 
-  const Result<SelectedCgroups, std::vector<Error>> chosen = select_cgroups(hostile);
+  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(hostile);
 
   ASSERT_FALSE(chosen);
   ASSERT_EQ(chosen.error().size(), 1U);
@@ -124,12 +124,12 @@ TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
         "container", "container_id", "pod_uid",   "qos_class", "runtime", "unit",
         "slice",     "machine",      "slurm_job", "le",        "quantile"}) {
     const std::string name = label;
-    EXPECT_THAT(mistakes("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
+    EXPECT_THAT(errors("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
                 ElementsAre("c.yaml:3:" + std::to_string(32 + name.size()) +
                             ": cgroups.labels[0].set." + name + ": '" + name +
                             "' is a label of the exporter's own. Remedy: give it another name"));
   }
-  EXPECT_THAT(mistakes("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
+  EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
 }
 
 const std::string kId(64, 'c');

@@ -28,10 +28,10 @@ using ::testing::IsEmpty;
 /// CPUs 0 to 7 are online, 2 and 3 isolated.
 class CpuSelectorTest : public testing::Test {
  protected:
-  Result<LeftOutCpus, std::vector<Error>> choose(const std::string& cpus,
+  Result<LeftOutCpus, std::vector<yaml::Diagnostic>> choose(const std::string& cpus,
                                                  const std::string& of_group = "{}") {
     const config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
-    EXPECT_THAT(loaded.mistakes, IsEmpty());
+    EXPECT_FALSE(loaded.diagnostics.has_errors());
     return select_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
   }
 
@@ -41,11 +41,11 @@ class CpuSelectorTest : public testing::Test {
            "}\n  - {name: other, events: [task-clock], scope: cpu}\n";
   }
 
-  std::vector<std::string> mistakes(const std::string& cpus, const std::string& of_group = "{}") {
+  std::vector<std::string> errors(const std::string& cpus, const std::string& of_group = "{}") {
     std::vector<std::string> lines;
     const auto chosen = choose(cpus, of_group);
     if (chosen) return lines;
-    for (const Error& error : chosen.error()) lines.push_back(describe(error));
+    for (const yaml::Diagnostic& error : chosen.error()) lines.push_back(describe(error));
     return lines;
   }
 
@@ -80,21 +80,21 @@ TEST_F(CpuSelectorTest, MayNameCpusThatAreNotThere) {
 }
 
 TEST_F(CpuSelectorTest, RefusesWhatIsNoListWithItsPlace) {
-  EXPECT_THAT(mistakes("{exclude: [\"5-2\"]}"),
+  EXPECT_THAT(errors("{exclude: [\"5-2\"]}"),
               ElementsAre(HasSubstr("c.yaml:1:18: cpus.exclude[0]: '5-2' is not a list of CPUs")));
 }
 
 TEST_F(CpuSelectorTest, RefusesToLeaveNoCpuWithThePlace) {
-  EXPECT_THAT(mistakes("{exclude: [\"0-7\"]}"),
+  EXPECT_THAT(errors("{exclude: [\"0-7\"]}"),
               ElementsAre(HasSubstr("c.yaml:1:7: cpus: no CPU is left: 0-7 are online")));
-  EXPECT_THAT(mistakes("{exclude: [isolated]}", "{exclude: [\"0-1,4-7\"]}"),
+  EXPECT_THAT(errors("{exclude: [isolated]}", "{exclude: [\"0-1,4-7\"]}"),
               ElementsAre(HasSubstr("c.yaml:3:64: groups[0].cpus: no CPU is left")));
 }
 
 /// LoadedPlan and counted over a scripted kernel.
 class LeftOutCpusTest : public CpuSelectorTest {
  protected:
-  Result<LoadedPlan, std::vector<Error>> plan(const std::string& cpus,
+  Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan(const std::string& cpus,
                                               const std::string& of_group) {
     config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
     return plan_for_machine(std::move(loaded.config), roots_, kernel_);

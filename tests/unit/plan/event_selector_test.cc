@@ -40,7 +40,7 @@ events::EventIdentity published(const test::PlanOrErrors& plan) {
 TEST(EventSelectorTest, SaysWhereInItsTextAMistakeIs) {
   struct Row {
     const char* event;
-    const char* mistake;
+    const char* error;
   };
   const Row rows[] = {
       {"instuctions",
@@ -69,7 +69,7 @@ TEST(EventSelectorTest, SaysWhereInItsTextAMistakeIs) {
   for (const Row& row : rows) {
     const auto wrong = plan_on("", group_of(row.event));
 
-    EXPECT_THAT(errors_of(wrong), ElementsAre(StartsWith(row.mistake))) << row.event;
+    EXPECT_THAT(errors_of(wrong), ElementsAre(StartsWith(row.error))) << row.event;
   }
 }
 
@@ -412,9 +412,9 @@ TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
         plan_on("", std::string("  - {name: a, events: [cycles], scope: ") + row.one +
                         "}\n  - {name: b, events: [cycles], scope: " + row.other + "}");
 
-    std::vector<::testing::Matcher<std::string>> mistakes;
-    for (const std::string& family : row.families) mistakes.push_back(HasSubstr(family + ";"));
-    EXPECT_THAT(errors_of(plan), ElementsAreArray(mistakes)) << row.one << " and " << row.other;
+    std::vector<::testing::Matcher<std::string>> errors;
+    for (const std::string& family : row.families) errors.push_back(HasSubstr(family + ";"));
+    EXPECT_THAT(errors_of(plan), ElementsAreArray(errors)) << row.one << " and " << row.other;
   }
 }
 

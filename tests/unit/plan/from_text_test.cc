@@ -53,8 +53,8 @@ TEST_F(FromTextTest, ATextBecomesCountsOfCpusAndCgroups) {
       "  - {name: software, events: ['context-switches,task-clock'], scope: [cpu, cgroup]}\n"
       "cgroups: {include: ['/system.slice/*.service']}\n",
       "example.yaml");
-  ASSERT_TRUE(loaded.mistakes.empty());
-  Result<LoadedPlan, std::vector<Error>> planned =
+  ASSERT_FALSE(loaded.diagnostics.has_errors());
+  Result<LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan_for_machine(std::move(loaded.config), roots_, kernel_);
   ASSERT_TRUE(planned);
   Result<CgroupTree> tree = find_counted_tree(*planned, roots_, kernel_);
@@ -84,12 +84,12 @@ TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
   config::Loaded loaded = config::load_text(
       "groups: [{name: g, events: [no-such-event], scope: cpu}]\n", "example.yaml");
 
-  const Result<LoadedPlan, std::vector<Error>> planned =
+  const Result<LoadedPlan, std::vector<yaml::Diagnostic>> planned =
       plan_for_machine(std::move(loaded.config), roots_, kernel_);
 
   ASSERT_FALSE(planned);
   ASSERT_EQ(planned.error().size(), 1U);
-  EXPECT_EQ(planned.error().front().attempted,
+  EXPECT_EQ(yaml::error_of(planned.error().front()).attempted,
             "example.yaml:1:29: groups[0].events[0]: there is no event 'no-such-event'");
 }
 

@@ -50,11 +50,11 @@ int fail(const std::vector<Error>& errors) {
 
 int main() {
   config::Loaded loaded = config::load_text(kConfiguration, "consumer");
-  if (!loaded.mistakes.empty()) return fail(loaded.mistakes);
+  if (loaded.diagnostics.has_errors()) return fail(yaml::errors_of(loaded.diagnostics.errors()));
   const host::HostRoots roots;
   perf::LinuxPerfKernel kernel;
   const auto planned = plan::plan_for_machine(std::move(loaded.config), roots, kernel);
-  if (!planned) return fail(planned.error());
+  if (!planned) return fail(yaml::errors_of(planned.error()));
   const auto collector = collect::Collector::create(collect::descriptor_sources(kernel),
                                                     plan::track_targets(*planned, roots, {}), {});
   if (!collector) return fail({collector.error()});

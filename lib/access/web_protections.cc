@@ -1,18 +1,20 @@
-#include "config/web_protections.h"
+#include "access/web_protections.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 
-#include "base/text.h"
-#include "config/tls_names.h"
-#include "config/web_tls.h"
+#include "access/tls_names.h"
+#include "access/web_tls.h"
+#include "base/duration.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 using Protections = WebProtections;
 
 bool verifies_clients(const Protections& of) {
-  return of.client_auth == ClientAuth::kRequireAndVerifyClientCert;
+  return of.client_certificate == ClientCertificate::kRequiredAndVerified;
 }
 
 /// Without TLS the protections that are part of it are gone as well, which needs no message.
@@ -27,7 +29,7 @@ bool lacks_any(const std::vector<std::string>& all, const std::vector<std::strin
   });
 }
 
-bool allows_more(const std::optional<WebRateLimit>& after, const WebRateLimit& before) {
+bool allows_more(const std::optional<RateLimit>& after, const RateLimit& before) {
   return !after || after->interval < before.interval || after->burst > before.burst;
 }
 
@@ -42,10 +44,9 @@ std::string joined(const std::vector<std::string>& list) {
   return text.empty() ? "none" : text;
 }
 
-std::string text_of(const std::optional<WebRateLimit>& limit) {
+std::string text_of(const std::optional<RateLimit>& limit) {
   if (!limit) return "no limit";
-  return "1 request in " + format_duration(limit->interval) + ", burst " +
-         std::to_string(limit->burst);
+  return fmt::format("1 request in {}, burst {}", format_duration(limit->interval), limit->burst);
 }
 
 /// The place to add a protection.
@@ -65,7 +66,7 @@ constexpr ProtectionEntry kProtections[] = {
      [](const Protections& before, const Protections& after) {
        return keeps_tls(before, after) && verifies_clients(before) && !verifies_clients(after);
      },
-     [](const Protections& of) { return std::string(word_of(of.client_auth)); }},
+     [](const Protections& of) { return std::string(word_of(of.client_certificate)); }},
     {"client_allowed_sans", "tls_server_config.client_allowed_sans", true,
      [](const Protections& before, const Protections& after) {
        return keeps_tls(before, after) && verifies_clients(after) && before.allowed_sans > 0 &&
@@ -107,17 +108,17 @@ constexpr ProtectionEntry kProtections[] = {
 
 }  // namespace
 
-WebProtections protections_of(const WebConfig& config) {
+WebProtections protections_of(const AccessSettings& settings) {
   WebProtections of;
-  of.users = config.users.size();
-  of.rate_limit = config.rate_limit;
-  for (const auto& [name, value] : config.headers) of.headers.push_back(name);
-  if (!config.tls) return of;
+  of.users = settings.users.size();
+  of.rate_limit = settings.rate_limit;
+  for (const auto& [name, value] : settings.headers) of.headers.push_back(name);
+  if (!settings.tls) return of;
   of.tls = true;
-  of.client_auth = config.tls->client_auth;
-  of.allowed_sans = config.tls->client_allowed_sans.size();
-  of.min_version = config.tls->min_version;
-  of.cbc_ciphers = cbc_ciphers(config.tls->ciphers, config.tls->min_version);
+  of.client_certificate = settings.tls->client_certificate;
+  of.allowed_sans = settings.tls->client_allowed_sans.size();
+  of.min_version = settings.tls->min_version;
+  of.cbc_ciphers = cbc_ciphers(settings.tls->ciphers, settings.tls->min_version);
   return of;
 }
 
@@ -131,7 +132,7 @@ std::vector<Downgrade> downgrades(const WebProtections& before, const WebProtect
 }
 
 std::string describe(const Downgrade& downgrade) {
-  return std::string(downgrade.key) + " from " + downgrade.before + " to " + downgrade.after;
+  return fmt::format("{} from {} to {}", downgrade.key, downgrade.before, downgrade.after);
 }
 
 std::vector<ProtectionState> states_of(const WebProtections& protections) {
@@ -142,4 +143,4 @@ std::vector<ProtectionState> states_of(const WebProtections& protections) {
   return states;
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

@@ -1,12 +1,15 @@
-#include "config/tls_names.h"
+#include "access/tls_names.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 
+#include "base/lookup.h"
 #include "yaml/plain_text.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 /// One thing, as Go and as OpenSSL names it.
@@ -30,30 +33,27 @@ constexpr NameEntry kCiphers[] = {
     {"TLS_CHACHA20_POLY1305_SHA256", ""},
 };
 
-constexpr yaml::Expected kCipher = {
-    "a cipher suite",
+constexpr std::string_view kGoodCipher =
     "use others, for example TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 and "
-    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"};
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
+constexpr yaml::Expected kCipher = {"a cipher suite", kGoodCipher};
 
 constexpr NameEntry kCurves[] = {
     {"CurveP256", "P-256"}, {"CurveP384", "P-384"}, {"CurveP521", "P-521"}, {"X25519", "X25519"}};
 constexpr yaml::Expected kCurve = {"a curve", "use CurveP256, CurveP384, CurveP521 and X25519"};
 
-/// Refuses the names of OpenSSL with those of Go.
-bool refuse_name_of_openssl(const yaml::Value& value, std::string_view name) {
-  const auto entry = std::find_if(
-      std::begin(kCiphers), std::end(kCiphers),
-      [&](const NameEntry& each) { return !each.openssl.empty() && each.openssl == name; });
-  if (entry == std::end(kCiphers)) return false;
-  value.refuse(yaml::quoted(entry->openssl) + " is a name of OpenSSL",
-               "write that of Go, " + std::string(entry->word));
+bool refuse_openssl_name(const yaml::Value& value, const std::string& name) {
+  const NameEntry* found = name.empty() ? nullptr : lookup(kCiphers, &NameEntry::openssl, name);
+  if (found == nullptr) return false;
+  value.refuse(fmt::format("{} is a name of OpenSSL", yaml::quoted(found->openssl)),
+               fmt::format("write that of Go, {}", found->word));
   return true;
 }
 
 const NameEntry* read_cipher(const yaml::Value& value) {
   const std::optional<std::string> name = value.text(kCipher);
-  if (!name || refuse_name_of_openssl(value, *name)) return nullptr;
-  return read_row<NameEntry>(value, kCiphers, "a cipher suite", kCipher);
+  if (!name || refuse_openssl_name(value, *name)) return nullptr;
+  return yaml::read_entry<NameEntry>(value, kCiphers, "a cipher suite", kCipher);
 }
 
 }  // namespace
@@ -61,33 +61,35 @@ const NameEntry* read_cipher(const yaml::Value& value) {
 std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
                                      TlsVersion min_version) {
   std::vector<std::string> cbc;
-  for (const NameEntry& row : kCiphers) {
-    const bool is_cbc = row.word.find("_CBC_") != std::string_view::npos;
+  for (const NameEntry& entry : kCiphers) {
+    const bool is_cbc = entry.word.find("_CBC_") != std::string_view::npos;
     const bool is_allowed =
         ciphers.empty() ? min_version < TlsVersion::kTls12
-                        : std::find(ciphers.begin(), ciphers.end(), row.openssl) != ciphers.end();
-    if (is_cbc && is_allowed) cbc.emplace_back(row.openssl);
+                        : std::find(ciphers.begin(), ciphers.end(), entry.openssl) != ciphers.end();
+    if (is_cbc && is_allowed) cbc.emplace_back(entry.openssl);
   }
   return cbc;
 }
 
-void read_ciphers(const yaml::Value& value, std::vector<std::string>& ciphers,
-                  std::vector<std::string>& remarks) {
+bool read_ciphers(const yaml::Value& value, std::vector<std::string>& ciphers) {
   const auto items =
       value.items({"a list of cipher suites",
                    "write a list, for example [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, "
                    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]"});
-  if (!items) return;
+  if (!items) return false;
   yaml::DuplicateKeys names("remove one of the two");
+  bool all_are_of_tls13 = !items->empty();
   for (const yaml::Value& item : *items) {
-    const NameEntry* row = read_cipher(item);
-    if (row == nullptr || !names.add(std::string(row->word), item)) continue;
-    if (row->openssl.empty()) {
-      remarks.push_back(remark(item, "the suites of TLS 1.3 are always on"));
+    const NameEntry* found = read_cipher(item);
+    all_are_of_tls13 = all_are_of_tls13 && found != nullptr && found->openssl.empty();
+    if (found == nullptr || !names.add(std::string(found->word), item)) continue;
+    if (found->openssl.empty()) {
+      item.warn("the suites of TLS 1.3 are always on");
     } else {
-      ciphers.emplace_back(row->openssl);
+      ciphers.emplace_back(found->openssl);
     }
   }
+  return all_are_of_tls13;
 }
 
 void read_curves(const yaml::Value& value, std::vector<std::string>& curves) {
@@ -96,10 +98,11 @@ void read_curves(const yaml::Value& value, std::vector<std::string>& curves) {
   if (!items) return;
   yaml::DuplicateKeys names("remove one of the two");
   for (const yaml::Value& item : *items) {
-    const NameEntry* row = read_row<NameEntry>(item, kCurves, "a curve", kCurve);
-    if (row != nullptr && names.add(std::string(row->word), item))
-      curves.emplace_back(row->openssl);
+    const NameEntry* found = yaml::read_entry<NameEntry>(item, kCurves, "a curve", kCurve);
+    if (found != nullptr && names.add(std::string(found->word), item)) {
+      curves.emplace_back(found->openssl);
+    }
   }
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

@@ -1,4 +1,6 @@
-#include "config/web_tls.h"
+#include "access/web_tls.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -8,10 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include "config/tls_names.h"
+#include "access/tls_names.h"
+#include "base/lookup.h"
 #include "yaml/keys.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 constexpr std::size_t kMaxSans = 256;
@@ -20,7 +23,7 @@ constexpr std::string_view kPemBegin = "-----BEGIN ";
 
 /// What can be given as a file or as a text, and where it was.
 struct PemDraft {
-  FileOrText pem = {};
+  Pem pem = {};
   std::optional<yaml::Value> as_text = {};
   std::optional<yaml::Value> as_file = {};
 
@@ -30,8 +33,7 @@ struct PemDraft {
 /// The keys that have been read, and where those stand that others may contradict.
 struct TlsDraft {
   const std::string& directory;
-  std::vector<std::string>& remarks;
-  WebTls tls = {};
+  TlsSettings tls = {};
   PemDraft certificate = {};
   PemDraft key = {};
   PemDraft client_ca = {};
@@ -44,8 +46,8 @@ struct TlsDraft {
 
 constexpr yaml::Expected kPem = {
     "a text in the PEM format",
-    "write '|' behind the colon, and the text from -----BEGIN to the end of "
-    "its last line below it, indented"};
+    "write '|' behind the colon, and the text from -----BEGIN to the end of its last line below "
+    "it, indented"};
 constexpr yaml::Expected kPemFile = {"the name of a file",
                                      "write one, for example /etc/ssl/web.pem"};
 
@@ -58,7 +60,7 @@ void read_pem(const yaml::Value& value, TlsDraft& draft) {
   if (begin == text->npos) {
     return value.refuse(
         "this is no text in the PEM format",
-        std::string(kPem.remedy) + "; the name of a file belongs to the key that ends in _file");
+        fmt::format("{}; the name of a file belongs to the key that ends in _file", kPem.remedy));
   }
   if (text->find('\n', begin) == text->npos) {
     return value.refuse("this text has lost its line breaks", std::string(kPem.remedy));
@@ -77,30 +79,30 @@ void read_pem_file(const yaml::Value& value, TlsDraft& draft) {
   }
   if (!value.text(kPemFile)) return;
   if (text->empty()) {
-    return value.refuse("the name is empty", std::string(kPemFile.remedy) + ", or remove the key");
+    return value.refuse("the name is empty", fmt::format("{}, or remove the key", kPemFile.remedy));
   }
   (draft.*draft_of).pem.file = std::filesystem::path(draft.directory) / *text;
 }
 
-template <typename Row>
-const Row* read_known(const yaml::Value& value, std::span<const Row> rows,
-                      const yaml::Expected& expected, TlsDraft& draft) {
-  const Row* row = read_row<Row>(value, rows, expected.what, expected);
-  if (row == nullptr) draft.knows_all_words = false;
-  return row;
+template <typename Entry>
+const Entry* read_known(const yaml::Value& value, std::span<const Entry> table,
+                        const yaml::Expected& expected, TlsDraft& draft) {
+  const Entry* found = yaml::read_entry<Entry>(value, table, expected.what, expected);
+  if (found == nullptr) draft.knows_all_words = false;
+  return found;
 }
 
 struct ClientAuthEntry {
   std::string_view word;
-  ClientAuth client_auth;
+  ClientCertificate policy;
 };
 constexpr ClientAuthEntry kClientAuths[] = {
-    {"NoClientCert", ClientAuth::kNoClientCert},
-    {"RequestClientCert", ClientAuth::kRequestClientCert},
-    {"RequireAnyClientCert", ClientAuth::kRequireAnyClientCert},
-    {"RequireClientCert", ClientAuth::kRequireAnyClientCert},  // as files of old have it
-    {"VerifyClientCertIfGiven", ClientAuth::kVerifyClientCertIfGiven},
-    {"RequireAndVerifyClientCert", ClientAuth::kRequireAndVerifyClientCert},
+    {"NoClientCert", ClientCertificate::kNone},
+    {"RequestClientCert", ClientCertificate::kRequested},
+    {"RequireAnyClientCert", ClientCertificate::kAny},
+    {"RequireClientCert", ClientCertificate::kAny},  // as legacy files have it
+    {"VerifyClientCertIfGiven", ClientCertificate::kVerifiedIfGiven},
+    {"RequireAndVerifyClientCert", ClientCertificate::kRequiredAndVerified},
 };
 constexpr yaml::Expected kClientAuth = {
     "a policy for clients",
@@ -109,8 +111,8 @@ constexpr yaml::Expected kClientAuth = {
 
 void read_client_auth(const yaml::Value& value, TlsDraft& draft) {
   draft.client_auth = value;
-  const auto* row = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, draft);
-  if (row != nullptr) draft.tls.client_auth = row->client_auth;
+  const auto* found = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, draft);
+  if (found != nullptr) draft.tls.client_certificate = found->policy;
 }
 
 struct VersionEntry {
@@ -123,10 +125,10 @@ constexpr VersionEntry kVersions[] = {{"TLS10", TlsVersion::kTls10},
                                       {"TLS13", TlsVersion::kTls13}};
 constexpr yaml::Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
 
-template <TlsVersion WebTls::*version>
+template <TlsVersion TlsSettings::*version>
 void read_version(const yaml::Value& value, TlsDraft& draft) {
-  const auto* row = read_known<VersionEntry>(value, kVersions, kVersion, draft);
-  if (row != nullptr) draft.tls.*version = row->version;
+  const auto* found = read_known<VersionEntry>(value, kVersions, kVersion, draft);
+  if (found != nullptr) draft.tls.*version = found->version;
 }
 
 void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
@@ -135,8 +137,8 @@ void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
   const std::optional<std::string> san = value.text(kSan);
   if (!san) return;
   if (san->empty() || san->size() > kMaxSanBytes) {
-    return value.refuse("a name of " + std::to_string(san->size()) + " bytes",
-                        std::string(kSan.remedy) + " of at most 2048 bytes");
+    return value.refuse(fmt::format("a name of {} bytes", san->size()),
+                        fmt::format("{} of at most {} bytes", kSan.remedy, kMaxSanBytes));
   }
   sans.push_back(*san);
 }
@@ -148,7 +150,8 @@ void read_sans(const yaml::Value& value, TlsDraft& draft) {
   if (items->empty())
     return value.refuse("no name: no client could come in", "list one, or remove the key");
   if (items->size() > kMaxSans) {
-    return value.refuse(std::to_string(items->size()) + " names", "list at most 256");
+    return value.refuse(fmt::format("{} names", items->size()),
+                        fmt::format("list at most {}", kMaxSans));
   }
   for (const yaml::Value& item : *items) read_san(item, draft.tls.client_allowed_sans);
 }
@@ -162,17 +165,15 @@ constexpr yaml::Key<TlsDraft> kTlsKeys[] = {
     {"client_ca_file", read_pem_file<&TlsDraft::client_ca>},
     {"client_auth_type", read_client_auth},
     {"client_allowed_sans", read_sans},
-    {"min_version", read_version<&WebTls::min_version>},
+    {"min_version", read_version<&TlsSettings::min_version>},
     {"max_version",
      [](const yaml::Value& value, TlsDraft& draft) {
        draft.max_version = value;
-       read_version<&WebTls::max_version>(value, draft);
+       read_version<&TlsSettings::max_version>(value, draft);
      }},
     {"cipher_suites",
      [](const yaml::Value& value, TlsDraft& draft) {
-       const std::size_t remarks = draft.remarks.size();
-       read_ciphers(value, draft.tls.ciphers, draft.remarks);
-       if (draft.tls.ciphers.empty() && draft.remarks.size() > remarks) draft.cipher_suites = value;
+       if (read_ciphers(value, draft.tls.ciphers)) draft.cipher_suites = value;
      }},
     {"prefer_server_cipher_suites",
      [](const yaml::Value& value, TlsDraft& draft) {
@@ -190,12 +191,12 @@ constexpr PemEntry kPems[] = {
     {&TlsDraft::certificate, "cert"}, {&TlsDraft::key, "key"}, {&TlsDraft::client_ca, "client_ca"}};
 
 void refuse_both_forms(const TlsDraft& draft) {
-  for (const PemEntry& row : kPems) {
-    const PemDraft& pem = draft.*row.draft;
+  for (const PemEntry& entry : kPems) {
+    const PemDraft& pem = draft.*entry.draft;
     if (!pem.as_text || !pem.as_file) continue;
-    const std::string key(row.key);
-    pem.as_file->refuse("there is " + key + " as well",
-                        "keep one of " + key + " and " + key + "_file");
+    const std::string_view key = entry.key;
+    pem.as_file->refuse(fmt::format("there is {} as well", key),
+                        fmt::format("keep one of {0} and {0}_file", key));
   }
 }
 
@@ -212,31 +213,31 @@ void require_certificate_and_key(const yaml::Value& value, const TlsDraft& draft
   if (!draft.key.is_given()) value.refuse("there is no key", "add 'key_file: ' and its name");
 }
 
-bool verifies_clients(ClientAuth policy) {
-  return policy == ClientAuth::kVerifyClientCertIfGiven ||
-         policy == ClientAuth::kRequireAndVerifyClientCert;
+bool verifies_clients(ClientCertificate policy) {
+  return policy == ClientCertificate::kVerifiedIfGiven ||
+         policy == ClientCertificate::kRequiredAndVerified;
 }
 
 void refuse_contradictions_about_clients(const TlsDraft& draft) {
-  const ClientAuth policy = draft.tls.client_auth;
+  const ClientCertificate policy = draft.tls.client_certificate;
   if (verifies_clients(policy) && !draft.client_ca.is_given()) {
     draft.client_auth->refuse("there is no authority to verify clients with",
                               "add 'client_ca_file: ' and its name");
   }
-  if (policy == ClientAuth::kNoClientCert && draft.client_ca.is_given()) {
+  if (policy == ClientCertificate::kNone && draft.client_ca.is_given()) {
     const PemDraft& ca = draft.client_ca;
     (ca.as_file ? ca.as_file : ca.as_text)
         ->refuse("no client is asked for a certificate",
                  "add 'client_auth_type: RequireAndVerifyClientCert', or remove this");
   }
-  if (draft.client_allowed_sans && policy != ClientAuth::kRequireAndVerifyClientCert) {
+  if (draft.client_allowed_sans && policy != ClientCertificate::kRequiredAndVerified) {
     draft.client_allowed_sans->refuse("names prove nothing unless every client is verified",
                                       "write 'client_auth_type: RequireAndVerifyClientCert'");
   }
 }
 
 void refuse_contradictions_about_versions(const TlsDraft& draft) {
-  const WebTls& tls = draft.tls;
+  const TlsSettings& tls = draft.tls;
   if (tls.min_version > tls.max_version) {
     draft.max_version->refuse("max_version is below min_version",
                               "lower min_version as well, which is TLS12 unless it is written");
@@ -255,17 +256,15 @@ void give_pems(TlsDraft& draft) {
 
 }  // namespace
 
-std::optional<WebTls> read_tls(const yaml::Value& value, const std::string& directory,
-                               std::vector<std::string>& remarks) {
-  TlsDraft draft{directory, remarks};
-  read_map<TlsDraft>(value, kTlsKeys, draft);
-  if (!value.is_map()) return {};
+std::optional<TlsSettings> read_tls(const yaml::Value& value, const std::string& directory) {
+  TlsDraft draft{directory};
+  if (!yaml::read_map<TlsDraft>(value, kTlsKeys, draft)) return {};
   if (draft.knows_all_words) {
     refuse_contradictions_about_clients(draft);
     refuse_contradictions_about_versions(draft);
   }
   if (!wants_tls(draft)) {
-    remarks.push_back(remark(value, "without a certificate, plain HTTP is served"));
+    value.warn("without a certificate, plain HTTP is served");
     return {};
   }
   refuse_both_forms(draft);
@@ -274,20 +273,16 @@ std::optional<WebTls> read_tls(const yaml::Value& value, const std::string& dire
   return std::move(draft.tls);
 }
 
-std::string_view word_of(ClientAuth policy) {
-  return std::find_if(std::begin(kClientAuths), std::end(kClientAuths),
-                      [=](const ClientAuthEntry& row) { return row.client_auth == policy; })
-      ->word;
+std::string_view word_of(ClientCertificate policy) {
+  return lookup(kClientAuths, &ClientAuthEntry::policy, policy)->word;
 }
 
 std::string_view word_of(TlsVersion version) {
-  return std::find_if(std::begin(kVersions), std::end(kVersions),
-                      [=](const VersionEntry& row) { return row.version == version; })
-      ->word;
+  return lookup(kVersions, &VersionEntry::version, version)->word;
 }
 
 void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
   list_keys<TlsDraft>(kTlsKeys, map, all);
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace pex::config {
+namespace pex::access {
 
 /// How much work a hash may be, as the power of two that bcrypt knows. The upper bound is ours: one
 /// check of cost 16 takes seconds, and each further step twice as long.
@@ -14,4 +14,4 @@ inline constexpr int kMaxCost = 16;
 /// none whose check we can afford; empty when it is one. Never repeats any of it but the cost.
 std::string wrong_hash(std::string_view hash);
 
-}  // namespace pex::config
+}  // namespace pex::access

@@ -1,4 +1,4 @@
-#include "config/web_protections.h"
+#include "access/web_protections.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace pex::config {
+#include "access/web_config.h"
+
+namespace pex::access {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,8 +27,10 @@ std::string users(const std::string& all = kUser) { return "basic_auth_users: " 
 
 WebProtections of(const std::string& yaml) {
   const LoadedWebConfig loaded = load_web_config_text(yaml, "w.yaml");
-  for (const Error& mistake : loaded.mistakes) ADD_FAILURE() << describe(mistake);
-  return protections_of(loaded.config);
+  for (const yaml::Diagnostic& error : loaded.diagnostics.errors()) {
+    ADD_FAILURE() << describe(error);
+  }
+  return protections_of(loaded.config.access);
 }
 
 std::vector<std::string> reported(const std::string& before, const std::string& after) {
@@ -131,4 +135,4 @@ TEST(ProtectionStatesTest, HoldNoSecret) {
 }
 
 }  // namespace
-}  // namespace pex::config
+}  // namespace pex::access

@@ -1,16 +1,18 @@
-#include "config/web_users.h"
+#include "access/web_users.h"
+
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <optional>
 #include <string_view>
 
-#include "config/bcrypt.h"
+#include "access/bcrypt.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 constexpr std::size_t kMaxUsers = 1000;
-constexpr std::size_t kMostNameBytes = 255;
+constexpr std::size_t kMaxNameBytes = 255;
 
 constexpr yaml::Expected kUsers = {
     "a map of users",
@@ -23,9 +25,9 @@ constexpr yaml::Expected kHash = {"a bcrypt hash",
 bool is_user_name(const yaml::Value& key, std::string_view name) {
   if (name.empty()) {
     key.refuse("the name is empty", std::string(kName.remedy));
-  } else if (name.size() > kMostNameBytes) {
-    key.refuse("a name of " + std::to_string(name.size()) + " bytes",
-               "use at most " + std::to_string(kMostNameBytes));
+  } else if (name.size() > kMaxNameBytes) {
+    key.refuse(fmt::format("a name of {} bytes", name.size()),
+               fmt::format("use at most {}", kMaxNameBytes));
   } else if (name.find(':') != name.npos) {
     key.refuse("a name that holds ':', which no client could send",
                "write 'name: hash' with a blank behind the colon");
@@ -42,8 +44,8 @@ void read_user(const yaml::Value& key, const yaml::Value& value,
   const std::optional<std::string> hash = value.text(kHash);
   if (!hash) return;
   if (const std::string wrong = wrong_hash(*hash); !wrong.empty()) {
-    return value.refuse(wrong, std::string(kHash.remedy) + ", of a cost from " +
-                                   std::to_string(kMinCost) + " to " + std::to_string(kMaxCost));
+    return value.refuse(
+        wrong, fmt::format("{}, of a cost from {} to {}", kHash.remedy, kMinCost, kMaxCost));
   }
   users[*name] = *hash;
 }
@@ -54,10 +56,10 @@ void read_users(const yaml::Value& value, std::map<std::string, std::string>& us
   const std::optional<yaml::Value::NamedEntries> entries = value.named_entries(kUsers);
   if (!entries) return;
   if (entries->size() > kMaxUsers) {
-    return value.refuse(std::to_string(entries->size()) + " users",
-                        "name at most " + std::to_string(kMaxUsers));
+    return value.refuse(fmt::format("{} users", entries->size()),
+                        fmt::format("name at most {}", kMaxUsers));
   }
   for (const auto& [key, hash] : *entries) read_user(key, hash, users);
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

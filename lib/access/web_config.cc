@@ -1,19 +1,18 @@
-#include "config/web_config.h"
+#include "access/web_config.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <span>
 
+#include "access/web_tls.h"
+#include "access/web_users.h"
 #include "base/text.h"
-#include "config/web_tls.h"
-#include "config/web_users.h"
 #include "yaml/file.h"
-#include "yaml/go_duration.h"
 #include "yaml/keys.h"
 #include "yaml/numbers.h"
 #include "yaml/value.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 using namespace std::chrono_literals;
@@ -43,8 +42,9 @@ bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return ' ' <= c && c <= '~'; });
 }
 
-bool refuse_header_word(const yaml::Value& value, const std::string& text, const HeaderEntry& row) {
-  const std::vector<std::string> words(row.words.begin(), row.words.end());
+bool refuse_header_word(const yaml::Value& value, const std::string& text,
+                        const HeaderEntry& header) {
+  const std::vector<std::string> words(header.words.begin(), header.words.end());
   if (words.empty() || std::find(words.begin(), words.end(), text) != words.end()) return false;
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : " or ") + word;
@@ -52,73 +52,71 @@ bool refuse_header_word(const yaml::Value& value, const std::string& text, const
   return true;
 }
 
-void read_header(const yaml::Value& value, const HeaderEntry& row, WebConfig& config) {
+void read_header(const yaml::Value& value, const HeaderEntry& header, AccessSettings& access) {
   const std::optional<std::string> text = value.text({"a header's value", "write it on one line"});
-  if (!text || refuse_header_word(value, *text, row)) return;
+  if (!text || refuse_header_word(value, *text, header)) return;
   const std::string_view inner = trim(*text);
   if (!is_printable_ascii(inner) || inner.size() > kMaxHeaderBytes) {
     return value.refuse("a value that is not ASCII, or longer than 4096 bytes",
                         "write a shorter one in ASCII");
   }
-  if (!inner.empty()) config.headers.emplace_back(row.name, inner);  // blank: unset
+  if (!inner.empty()) access.headers.emplace_back(header.name, inner);  // blank: unset
 }
 
-void read_headers(const yaml::Value& value, WebConfig& config) {
+void read_headers(const yaml::Value& value, AccessSettings& access) {
   std::vector<std::string> names;
-  for (const HeaderEntry& row : kHeaders) names.emplace_back(row.name);
+  for (const HeaderEntry& header : kHeaders) names.emplace_back(header.name);
   const std::optional<yaml::Value::Entries> entries = value.entries(names);
   if (!entries) return;
-  for (const HeaderEntry& row : kHeaders) {
-    for (const auto& [name, header] : *entries) {
-      if (name == row.name) read_header(header, row, config);
+  for (const HeaderEntry& header : kHeaders) {
+    for (const auto& [name, text] : entries->known) {
+      if (name == header.name) read_header(text, header, access);
     }
   }
 }
 
-constexpr yaml::Key<WebConfig> kHttpKeys[] = {
+constexpr yaml::Key<AccessSettings> kHttpKeys[] = {
     {"http2",
-     [](const yaml::Value& value, WebConfig& config) {
-       if (!read_flag(value).value_or(false)) return;
-       config.remarks.push_back(remark(value, "only HTTP/1.1 is served here"));
+     [](const yaml::Value& value, AccessSettings&) {
+       if (read_flag(value).value_or(false)) value.warn("only HTTP/1.1 is served here");
      }},
     {"headers", read_headers},
 };
 
 /// The two keys, of which neither means anything alone.
 struct RateDraft {
-  WebRateLimit limit = {};
-  std::optional<yaml::Value> interval = {};
-  std::optional<yaml::Value> burst = {};
+  std::chrono::nanoseconds interval{};
+  std::uint64_t burst = 0;
+  bool has_interval = false;
+  std::optional<yaml::Value> burst_at = {};
 };
 
 constexpr yaml::Key<RateDraft> kRateKeys[] = {
     {"interval",
      [](const yaml::Value& value, RateDraft& draft) {
-       draft.interval = value;
-       yaml::assign(draft.limit.interval, read_go_duration(value, kInterval));
+       draft.has_interval = true;
+       yaml::assign(draft.interval, read_duration(value, kInterval));
      }},
     {"burst",
      [](const yaml::Value& value, RateDraft& draft) {
-       draft.burst = value;
-       // After a mistake any number will do: it is told already.
-       draft.limit.burst = static_cast<unsigned>(read_number(value, kBurst).value_or(1));
+       draft.burst_at = value;
+       // After an error any number will do: it is reported already.
+       draft.burst = read_number(value, kBurst).value_or(1);
      }},
 };
 
-void read_rate_limit(const yaml::Value& value, WebConfig& config) {
+void read_rate_limit(const yaml::Value& value, AccessSettings& access) {
   RateDraft draft;
-  read_map<RateDraft>(value, kRateKeys, draft);
-  if (!value.is_map()) return;
-  if (draft.limit.interval == 0s) {
-    if (!draft.interval)
-      config.remarks.push_back(remark(value, "without an interval, nothing is limited"));
+  if (!yaml::read_map<RateDraft>(value, kRateKeys, draft)) return;
+  if (draft.interval == 0s) {
+    if (!draft.has_interval) value.warn("without an interval, nothing is limited");
     return;
   }
-  if (draft.limit.burst == 0) {
-    return draft.burst.value_or(value).refuse("a burst of 0 lets no request through",
-                                              "write 'burst: 1' or more");
+  if (draft.burst == 0) {
+    return draft.burst_at.value_or(value).refuse("a burst of 0 lets no request through",
+                                                 "write 'burst: 1' or more");
   }
-  config.rate_limit = draft.limit;
+  access.rate_limit = {draft.interval, static_cast<unsigned>(draft.burst)};
 }
 
 /// What is read, and where files are that have no whole path.
@@ -131,24 +129,24 @@ struct WebDraft {
 constexpr yaml::Key<WebDraft> kWebKeys[] = {
     {"tls_server_config",
      [](const yaml::Value& value, WebDraft& draft) {
-       draft.config.tls = read_tls(value, draft.directory, draft.config.remarks);
+       draft.config.access.tls = read_tls(value, draft.directory);
      },
      {.inner = list_tls_keys}},
     {"http_server_config",
      [](const yaml::Value& value, WebDraft& draft) {
-       read_map<WebConfig>(value, kHttpKeys, draft.config);
+       yaml::read_map<AccessSettings>(value, kHttpKeys, draft.config.access);
      },
      {.inner =
           [](const std::string& map, std::vector<yaml::KeyReference>& all) {
-            list_keys<WebConfig>(kHttpKeys, map, all);
+            yaml::list_keys<AccessSettings>(kHttpKeys, map, all);
           }}},
-    {"basic_auth_users",
-     [](const yaml::Value& value, WebDraft& draft) { read_users(value, draft.config.users); }},
+    {"basic_auth_users", [](const yaml::Value& value,
+                            WebDraft& draft) { read_users(value, draft.config.access.users); }},
     {"rate_limit",
-     [](const yaml::Value& value, WebDraft& draft) { read_rate_limit(value, draft.config); },
+     [](const yaml::Value& value, WebDraft& draft) { read_rate_limit(value, draft.config.access); },
      {.inner =
           [](const std::string& map, std::vector<yaml::KeyReference>& all) {
-            list_keys<RateDraft>(kRateKeys, map, all);
+            yaml::list_keys<RateDraft>(kRateKeys, map, all);
           }}},
     {"allow_downgrade",
      [](const yaml::Value& value, WebDraft& draft) {
@@ -156,37 +154,33 @@ constexpr yaml::Key<WebDraft> kWebKeys[] = {
      }},
 };
 
-void read_web_config(const yaml::Node& root, const std::string& name, WebConfig& config,
-                     yaml::Mistakes& mistakes) {
+void read_web_config(const yaml::Node& root, const std::string& name, LoadedWebConfig& loaded) {
   if (root.kind == yaml::Node::Kind::kNothing) return;  // it may be empty
-  const yaml::Value value(root, {name, 0, 0, {}}, mistakes);
-  WebDraft draft{config, std::filesystem::path(name).parent_path()};
+  const yaml::Value value(root, {name, 0, 0, {}}, loaded.diagnostics);
+  WebDraft draft{loaded.config, std::filesystem::path(name).parent_path()};
   // Any value of it may be a password or a key that has slipped to a wrong place.
-  read_map<WebDraft>(value.unshown(), kWebKeys, draft);
+  yaml::read_map<WebDraft>(value.redacted(), kWebKeys, draft);
 }
 
 }  // namespace
 
-LoadedWebConfig load_web_config_file(const std::string& path) {
-  const Result<std::string> text = read_yaml_file(path, kFile);
-  if (text) return load_web_config_text(*text, path);
-  return {{}, {text.error()}};
+Result<LoadedWebConfig> load_web_config_file(const std::string& path) {
+  const Result<std::string> text = yaml::read_file(path, kFile);
+  if (!text) return text.error();
+  return load_web_config_text(*text, path);
 }
 
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name) {
   LoadedWebConfig loaded;
-  yaml::Mistakes mistakes;
-  if (const std::optional<yaml::Node> root = read_tree(text, name, kFile, mistakes)) {
-    read_web_config(*root, name, loaded.config, mistakes);
-  }
-  loaded.mistakes = std::move(mistakes).all();
+  const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
+  if (root) read_web_config(*root, name, loaded);
   return loaded;
 }
 
 std::vector<yaml::KeyReference> web_configuration_keys() {
   std::vector<yaml::KeyReference> keys;
-  list_keys<WebDraft>(kWebKeys, "", keys);
+  yaml::list_keys<WebDraft>(kWebKeys, "", keys);
   return keys;
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

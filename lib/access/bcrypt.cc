@@ -1,6 +1,6 @@
-#include "config/bcrypt.h"
+#include "access/bcrypt.h"
 
-namespace pex::config {
+namespace pex::access {
 namespace {
 
 // "$2y$10$", 22 digits of salt and 31 of what came out.
@@ -43,4 +43,4 @@ std::string wrong_hash(std::string_view hash) {
   return {};
 }
 
-}  // namespace pex::config
+}  // namespace pex::access

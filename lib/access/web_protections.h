@@ -6,23 +6,23 @@
 #include <string_view>
 #include <vector>
 
-#include "config/web_config.h"
+#include "access/access.h"
 
-namespace pex::config {
+namespace pex::access {
 
 /// How a web configuration protects the server: enough to tell whether another one does less, and
 /// no secret. What does not apply has the value of a configuration without it.
 struct WebProtections {
   bool tls = false;
-  ClientAuth client_auth = ClientAuth::kNoClientCert;
+  ClientCertificate client_certificate = ClientCertificate::kNone;
   std::size_t allowed_sans = 0;  ///< names of which a client needs one; 0: any
   std::size_t users = 0;         ///< 0: no login
   TlsVersion min_version = TlsVersion::kTls10;
   std::vector<std::string> cbc_ciphers;  ///< those that a list has to name, as OpenSSL does
-  std::optional<WebRateLimit> rate_limit;
+  std::optional<RateLimit> rate_limit;
   std::vector<std::string> headers;  ///< names
 };
-WebProtections protections_of(const WebConfig& config);
+WebProtections protections_of(const AccessSettings& settings);
 
 /// One protection of which a change leaves less than there was.
 struct Downgrade {
@@ -50,4 +50,4 @@ struct ProtectionState {
 /// All that there are, in the order of importance.
 std::vector<ProtectionState> states_of(const WebProtections& protections);
 
-}  // namespace pex::config
+}  // namespace pex::access

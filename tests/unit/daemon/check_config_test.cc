@@ -1,0 +1,74 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/commands/commands.h"
+#include "daemon/run/app.h"
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+
+/// One error in the form of the file, one in the name of an event, one in a pattern of cgroups.
+constexpr const char* kThreeErrors =
+    "groups: [{name: core, events: [cylces], scope: cpu}]\n"
+    "collection: {interval: 5}\n"
+    "cgroups: {include: ['/a//b']}\n";
+
+class CheckConfigTest : public testing::Test {
+ protected:
+  CheckConfigTest() {
+    options_.roots = {
+        .sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = tree_.path("cgroup")};
+    options_.config_file = tree_.path("c.yaml");
+  }
+
+  auto lists_all_three() const {
+    const std::string file = options_.config_file;
+    return ElementsAre(StartsWith(file + ":1:32: groups[0].events[0]: there is no event"),
+                       StartsWith(file + ":2:24: collection.interval: '5' has no unit"),
+                       StartsWith(file + ":3:21: cgroups.include[0]: '/a//b' matches no path"));
+  }
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"}, {"c.yaml", kThreeErrors}};
+  test::ScriptedKernel kernel_{tree_.path("cgroup")};
+  Options options_;
+};
+
+TEST_F(CheckConfigTest, PrintsErrorsOfFormAndOfNamesInOneRun) {
+  testing::internal::CaptureStderr();
+
+  const ExitStatus status = check_config(options_, kernel_);
+
+  const std::string text = testing::internal::GetCapturedStderr();
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.empty()) lines.emplace_back(line);
+  }
+  EXPECT_EQ(status, kFailed);
+  EXPECT_THAT(lines, lists_all_three());
+}
+
+TEST_F(CheckConfigTest, AStartFailsWithTheSame) {
+  boost::asio::io_context loop{1};
+  Log log{LogLevel::kError, LogFormat::kLogfmt};
+  App app{loop, options_, kernel_, log};
+
+  const Result<void, std::vector<Error>> started = app.start();
+
+  ASSERT_FALSE(started);
+  std::vector<std::string> lines;
+  for (const Error& error : started.error()) lines.push_back(describe(error));
+  EXPECT_THAT(lines, lists_all_three());
+}
+
+}  // namespace
+}  // namespace pex::daemon

@@ -1,0 +1,106 @@
+#include "plan/load_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class LoadPlanTest : public ::testing::Test {
+ protected:
+  /// Everything that is wrong, without the name of the file.
+  std::vector<std::string> errors(const std::string& text) {
+    tree_.write("c.yaml", text);
+    const auto loaded = load_and_plan(tree_.path("c.yaml"), roots_, kernel_);
+    std::vector<std::string> lines;
+    if (loaded) return lines;
+    for (const yaml::Diagnostic& error : loaded.error()) {
+      const std::string line = describe(error);
+      const std::string file = tree_.path("c.yaml:");
+      lines.push_back(line.starts_with(file) ? line.substr(file.size()) : line);
+    }
+    return lines;
+  }
+
+  test::TempTree tree_{
+      {"sys/devices/system/cpu/online", "0-1\n"},
+      {"sys/bus/event_source/devices/software/type", "1\n"},
+  };
+  host::HostRoots roots_{
+      .sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = tree_.path("cgroup")};
+  test::ScriptedKernel kernel_{tree_.path("cgroup")};
+};
+
+TEST_F(LoadPlanTest, ReportsErrorsOfFormAndOfNamesTogetherInTheOrderOfTheFile) {
+  EXPECT_THAT(errors("cgroups:\n"
+                     "  include: ['/a//b']\n"
+                     "  labels: [{match: /a, set: {cgroup: x}}]\n"
+                     "collection: {interval: 5}\n"
+                     "cpus: {exclude: [\"5-2\"]}\n"
+                     "groups:\n"
+                     "  - {name: core, events: [cylces], scope: cpu}\n"
+                     "  - {name: core, events: [cycles], scope: cup}\n"
+                     "limts: {}\n"),
+              ElementsAre(HasSubstr("2:13: cgroups.include[0]: '/a//b' matches no path"),
+                          HasSubstr("3:38: cgroups.labels[0].set.cgroup: 'cgroup' is a label"),
+                          HasSubstr("4:24: collection.interval: '5' has no unit"),
+                          HasSubstr("5:18: cpus.exclude[0]: '5-2' is not a list of CPUs"),
+                          HasSubstr("7:27: groups[0].events[0]: there is no event 'cylces'"),
+                          HasSubstr("8:12: groups[1].name: 'core' stands twice"),
+                          HasSubstr("8:43: groups[1].scope: 'cup' is not a scope"),
+                          HasSubstr("9:1: limts: unknown key")));
+}
+
+TEST_F(LoadPlanTest, ReportsNothingThatFollowsFromAnotherError) {
+  EXPECT_THAT(
+      errors("groups:\n"
+             "  - {name: a, scope: cpu, events: [cycles, {event: cycles, name: []}]}\n"
+             "  - {name: b, scope: cpu, events: [{event: task-clock, unit: bytes, scale: many}]}\n"
+             "  - {name: c, scope: cpu, events: [{event: 'x,y', filter: ''}]}\n"
+             "cgroups: {labels: [{match: [], set: {team: $1}}]}\n"),
+      ElementsAre(
+          StartsWith("2:66: groups[0].events[1].name: found a list"),
+          StartsWith("3:76: groups[1].events[0].scale: 'many' is not a number"),
+          StartsWith("4:44: groups[2].events[0].event: there is no event 'x'"),
+          StartsWith("4:44: groups[2].events[0].event: at character 3 of 'x,y': there is no"),
+          StartsWith("4:59: groups[2].events[0].filter: the filter is empty"),
+          StartsWith("5:28: cgroups.labels[0].match: found a list")));
+}
+
+TEST_F(LoadPlanTest, OpensNothingWhereSomethingIsWrong) {
+  EXPECT_EQ(errors("groups: [{name: a, events: [cycles, cylces], scope: cpu}]\n").size(), 1U);
+  EXPECT_EQ(errors("groups: [{name: a, events: [cycles], scope: cpu, weak: no}]\n").size(), 1U);
+
+  EXPECT_THAT(kernel_.opened_groups(), ElementsAre());
+}
+
+TEST_F(LoadPlanTest, NamesAFileThatCannotBeRead) {
+  const auto loaded = load_and_plan(tree_.path("none.yaml"), roots_, kernel_);
+
+  ASSERT_FALSE(loaded);
+  ASSERT_EQ(loaded.error().size(), 1U);
+  EXPECT_EQ(loaded.error().front().code, ENOENT);
+  EXPECT_THAT(describe(loaded.error().front()), StartsWith("read the configuration '"));
+}
+
+TEST_F(LoadPlanTest, ReportsAMachineThatCannotBeReadBesideErrorsOfTheFile) {
+  tree_.remove("sys/devices");
+
+  EXPECT_THAT(errors("groups: [{name: a, events: [cycles], scope: cpu, weak: no}]\n"),
+              ElementsAre(StartsWith("1:56: groups[0].weak: 'no' is not true or false"),
+                          StartsWith("read the online CPUs from '")));
+}
+
+}  // namespace
+}  // namespace pex::plan
