@@ -105,6 +105,13 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
     return no_cgroups(here, what + ": could not " + without_remedy(*refused),
                       worded(refused->remedy));
   }
+  if (!found.unreadable.empty()) {
+    const Error& first = found.unreadable.front();
+    return {State::kUnknown, "cgroups",
+            what + "; directories that cannot be read: " + number(found.unreadable.size()),
+            "cgroups in there are not counted: could not " + without_remedy(first),
+            worded(first.remedy)};
+  }
   if (matching == 0) {
     return {State::kNote, "cgroups", what, "no series of cgroups, until one appears that matches",
             "compare cgroups.include with the paths below the mount (systemd-cgls)"};
@@ -125,6 +132,15 @@ std::string available_events(const plan::Plan& plan) {
   const auto available = std::count_if(plan.events.begin(), plan.events.end(),
                                        [](const auto& event) { return event.available; });
   return std::to_string(available) + " of " + number_of(plan.events.size(), "event");
+}
+
+/// Events of the scope cgroup that no refusal keeps from being counted, and no trial has shown.
+std::size_t untried_in_cgroups(const plan::Plan& plan) {
+  const auto is_untried = [](const plan::EventAvailability& event) {
+    return event.available && event.cgroup_scope && !event.tried_in_cgroup;
+  };
+  return static_cast<std::size_t>(
+      std::count_if(plan.events.begin(), plan.events.end(), is_untried));
 }
 
 /// The subject that says already what to do about `reason`; or null.
@@ -156,6 +172,10 @@ Findings check_cgroups(const CheckInputs& here) {
         plan::check_tree(tree, here.options.roots, here.kernel, here.online->front());
     if (!is_one)
       return {no_cgroups(here, could_not(is_one.error()), worded(is_one.error().remedy))};
+  }
+  if (!here.may_open() && !here.counts_cgroups()) {
+    return {{State::kUnknown, "cgroups", what + "; whether the kernel counts there is not known",
+             "no event could be opened there", "see 'perf_event_open'"}};
   }
   if (!here.counts_cgroups()) return {good("cgroups", what)};
   return {matching_cgroups(here, tree, what)};
@@ -204,6 +224,12 @@ Findings check_configuration(const CheckInputs& here) {
     const char* subject = told_by(here, reason);
     if (subject != nullptr) reason.remedy = "see '" + std::string(subject) + "'";
     add(adapts ? State::kNote : State::kBad, reason, available);
+  }
+  if (const std::size_t untried = untried_in_cgroups(plan); untried > 0) {
+    findings.push_back({State::kUnknown, kSubject,
+                        available + "; whether " + number(untried) + " of them" +
+                            " can be counted in cgroups is not known",
+                        "there was no cgroup to try them in", "see 'cgroups'"});
   }
   if (findings.empty()) findings.push_back(good(kSubject, available));
   for (const Error& warning : plan.warnings) {

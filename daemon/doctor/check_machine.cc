@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -129,11 +130,15 @@ Findings check_free_counters(const CheckInputs& here) {
 
 Findings check_nmi_watchdog(const CheckInputs& here) {
   const auto on = host::read_sysctl(here.options.roots, "kernel/nmi_watchdog");
-  if (!on && !here.paranoid) {  // no setting of the kernel can be read
-    return {unknown("NMI watchdog", "not known: the setting cannot be read")};
-  }
+  const bool is_told = on || (on.error().code == ENOENT && here.paranoid);  // as are other settings
+  if (!is_told) return {unknown("NMI watchdog", "not known: the setting cannot be read")};
   if (!on) return {good("NMI watchdog", "none in this kernel")};
   if (*on == 0) return {good("NMI watchdog", "off")};
+  if (!here.resolver) {
+    return {unknown("NMI watchdog",
+                    "on; whether there is a counter to take is not known, as the PMUs cannot be "
+                    "read")};
+  }
   if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter to take")};
   return {{State::kNote, "NMI watchdog", "on",
            "it holds one counter of every CPU for good, so that groups fit less easily and take "

@@ -181,12 +181,15 @@ Findings check_mux_interval(const CheckInputs& here) {
   constexpr const char* kSubject = "mux interval";
   if (!here.resolver) return {};
   std::map<std::uint64_t, std::vector<std::string>> pmus_by_turn;
+  std::vector<std::string> unknown_of;
   for (const events::Pmu& pmu : here.resolver->pmus().pmus()) {
+    if (!pmu.mux_interval_ms && pmu.kind == events::PmuKind::kCore) unknown_of.push_back(pmu.name);
     if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
     pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
   }
-  if (pmus_by_turn.empty() && here.has_core_pmu()) {
-    return {unknown(kSubject, "not known: no PMU has a file perf_event_mux_interval_ms")};
+  if (!unknown_of.empty()) {
+    return {unknown(kSubject, "not known: " + joined(unknown_of) +
+                                  " has no file perf_event_mux_interval_ms that can be read")};
   }
   if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns")};
   std::vector<std::string> turns;

@@ -153,7 +153,7 @@ Findings check_paranoid(const CheckInputs& here) {
   const Rights own = rights(here);
   if (*here.paranoid < kLowestClosedLevel) return {good(kSubject, level + "everybody may count")};
   if (!own.above_upstream) return {good(kSubject, level + "counting takes CAP_PERFMON")};
-  if (here.refused.empty() && own.perfmon && !own.admin) {
+  if (here.may_open() && own.perfmon && !own.admin) {
     return {good(kSubject, level + "on kernels of Debian and Ubuntu, CAP_PERFMON would not be "
                                    "enough for counting; here it is")};
   }
@@ -185,6 +185,11 @@ Findings check_seccomp(const CheckInputs& here) {
   const std::optional<host::Seccomp> mode = here.self.permissions.seccomp;
   if (!mode) return {unknown("seccomp", "not known: the status of this process does not tell")};
   if (*mode != host::Seccomp::kFilter) return {good("seccomp", "no filter")};
+  if (!here.online) {
+    return {unknown("seccomp",
+                    "a filter is in force; whether it lets perf_event_open through is not known, "
+                    "as no CPU could be tried")};
+  }
   const bool blames_filter =
       std::any_of(here.refused.begin(), here.refused.end(), [](const auto& refusal) {
         return refusal.second.code == EPERM || refusal.second.code == ENOSYS;

@@ -27,12 +27,14 @@ std::map<int, Error> refusals(perf::PerfKernel& kernel, const Result<std::vector
 
 CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const Self& self) {
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
+  const Result<std::int64_t> paranoid =
+      host::read_sysctl(options.roots, "kernel/perf_event_paranoid");
   return {options,
           kernel,
           self,
           online,
           refusals(kernel, online),
-          host::read_sysctl(options.roots, "kernel/perf_event_paranoid"),
+          paranoid ? std::optional(*paranoid) : std::nullopt,
           host::find_tracing(options.roots),
           events::EventResolver::create(options.roots),
           plan::load_and_plan(options.config_file, options.roots, kernel)};

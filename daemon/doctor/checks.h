@@ -30,6 +30,8 @@ struct CheckInputs {
   Result<events::EventResolver> resolver;
   Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned;
 
+  /// False where opening was refused on a CPU, and where no CPU could be tried.
+  bool may_open() const { return online && refused.empty(); }
   bool has_core_pmu() const { return resolver && !resolver->pmus().core_pmus().empty(); }
   bool counts_cgroups() const { return planned && !planned->plan.counting.cgroup.empty(); }
 };

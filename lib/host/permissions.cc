@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <cerrno>
 #include <charconv>
 #include <system_error>
 
@@ -107,9 +108,13 @@ FileLimit own_file_limit() {
   return {limit.rlim_cur, limit.rlim_max};
 }
 
-std::optional<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name) {
-  const Result<std::string> text = read_small_file(roots.sysctl(name));
-  return text ? number_in<std::int64_t>(without_final_newline(*text), 10) : std::nullopt;
+Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name) {
+  const std::string file = roots.sysctl(name);
+  const Result<std::string> text = read_small_file(file);
+  if (!text) return text.error();
+  const auto number = number_in<std::int64_t>(without_final_newline(*text), 10);
+  if (!number) return Error{EINVAL, "read '" + file + "' as a number", {}};
+  return *number;
 }
 
 std::optional<KernelVersion> parse_kernel_version(std::string_view release) {

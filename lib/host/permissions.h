@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "host/roots.h"
 
 namespace pex::host {
@@ -58,9 +59,9 @@ struct FileLimit {
 };
 FileLimit own_file_limit();
 
-/// A setting of the kernel that is one number, such as "kernel/perf_event_paranoid"; nothing where
-/// there is none or it may not be read.
-std::optional<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name);
+/// A setting of the kernel that is one number, such as "kernel/perf_event_paranoid". Fails with
+/// ENOENT where there is none.
+Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name);
 
 struct KernelVersion {
   int major = 0;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -276,6 +278,71 @@ TEST_F(DoctorTest, DoesNotTakeWhatItCannotReadForGood) {
     EXPECT_EQ(one(subject).state, State::kUnknown) << subject;
     EXPECT_THAT(one(subject).what, Not(IsEmpty())) << subject;
   }
+}
+
+TEST_F(DoctorTest, DoesNotTakeASettingThatIsNoNumberForOneThatIsNotThere) {
+  set("nmi_watchdog", "on");
+
+  EXPECT_EQ(one("NMI watchdog").state, State::kUnknown);
+}
+
+TEST_F(DoctorTest, DoesNotKnowWhatTheWatchdogHoldsWithoutThePmus) {
+  set("nmi_watchdog", "1");
+  tree_.remove("sys/bus");
+  tree_.write("sys/bus/event_source/devices", "no folder");
+
+  EXPECT_EQ(one("NMI watchdog").state, State::kUnknown);
+}
+
+TEST_F(DoctorTest, DoesNotKnowTheTurnsOfACorePmuByThoseOfAnother) {
+  tree_.remove("sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms");
+  set_pmu("software/perf_event_mux_interval_ms", "5");
+
+  EXPECT_EQ(one("mux interval").state, State::kUnknown);
+  EXPECT_THAT(one("mux interval").what, HasSubstr("cpu"));
+}
+
+TEST_F(DoctorTest, BelievesNoTrialThatWasNotMade) {
+  tree_.remove("sys/devices/system/cpu/online");
+  self_.permissions.seccomp = host::Seccomp::kFilter;
+  give(kPerfmon);
+  set("perf_event_paranoid", "4");
+
+  EXPECT_EQ(one("seccomp").state, State::kUnknown);
+  EXPECT_EQ(one("perf_event_paranoid").state, State::kNote);
+  EXPECT_EQ(one("cgroups").state, State::kUnknown);
+}
+
+TEST_F(DoctorTest, DoesNotKnowATreeInWhichNoEventOpens) {
+  configure("groups: [{name: core, events: [cycles], scope: cpu}]");
+  refuse_everything(EACCES);
+
+  EXPECT_EQ(one("cgroups").state, State::kUnknown);
+  EXPECT_EQ(one("cgroups").remedy, "see 'perf_event_open'");
+}
+
+TEST_F(DoctorTest, DoesNotKnowCgroupsOfADirectoryThatItMayNotRead) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who may not read";
+  tree_.write("cgroup/closed/c.service/cgroup.procs", "");
+  ::chmod(tree_.root().c_str(), 0755);
+  ::chmod(tree_.path("cgroup/closed").c_str(), 0700);
+
+  ASSERT_EQ(::seteuid(65534), 0);
+  const Finding cgroups = one("cgroups");
+  ASSERT_EQ(::seteuid(0), 0);
+
+  EXPECT_EQ(cgroups.state, State::kUnknown);
+  EXPECT_THAT(cgroups.what, HasSubstr("2 to count now; directories that cannot be read: 1"));
+}
+
+TEST_F(DoctorTest, DoesNotKnowEventsThatWereNotTriedInACgroup) {
+  options_.roots.cgroupfs = {};
+
+  const std::vector<Finding> findings = on("configuration");
+
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].state, State::kUnknown);
+  EXPECT_THAT(findings[0].what, HasSubstr("2 of them can be counted in cgroups is not known"));
 }
 
 TEST_F(DoctorTest, TellsAKernelWithoutNmiWatchdogFromOneThatDoesNotTell) {

@@ -7,6 +7,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <utility>
+
 #include "support/temp_tree.h"
 
 namespace pex::host {
@@ -86,16 +89,25 @@ TEST(SysctlTest, IsANumberThatMayBeNegative) {
                             {"proc/sys/kernel/nmi_watchdog", "1\n"}};
   const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
 
-  EXPECT_EQ(read_sysctl(roots, "kernel/perf_event_paranoid"), -1);
-  EXPECT_EQ(read_sysctl(roots, "kernel/nmi_watchdog"), 1);
+  const Result<std::int64_t> level = read_sysctl(roots, "kernel/perf_event_paranoid");
+  const Result<std::int64_t> watchdog = read_sysctl(roots, "kernel/nmi_watchdog");
+
+  ASSERT_TRUE(level && watchdog);
+  EXPECT_EQ(*level, -1);
+  EXPECT_EQ(*watchdog, 1);
 }
 
-TEST(SysctlTest, IsNothingWhereThereIsNoNumber) {
+TEST(SysctlTest, FailsWithWhatKeepsItFromBeingKnown) {
   const test::TempTree tree{{"proc/sys/kernel/words", "4 2 30\n"}, {"proc/sys/kernel/empty", "\n"}};
   const HostRoots roots{.procfs = tree.path("proc"), .cgroupfs = {}};
 
-  for (const char* name : {"kernel/words", "kernel/empty", "kernel/absent", "kernel"}) {
-    EXPECT_EQ(read_sysctl(roots, name), std::nullopt) << name;
+  for (const auto& [name, code] :
+       {std::pair{"kernel/words", EINVAL}, std::pair{"kernel/empty", EINVAL},
+        std::pair{"kernel/absent", ENOENT}, std::pair{"kernel", EISDIR}}) {
+    const Result<std::int64_t> setting = read_sysctl(roots, name);
+
+    ASSERT_FALSE(setting) << name;
+    EXPECT_EQ(setting.error().code, code) << name;
   }
 }
 
