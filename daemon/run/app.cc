@@ -67,14 +67,14 @@ void App::run_on_schedule() {
 /// Where none are counted, nothing can come or go.
 void App::watch_cgroups() {
   const CountingSession& current = session_.current();
-  if (current.hierarchy) cgroup_watcher_.watch(*current.collector, current.interval);
+  if (current.hierarchy) cgroup_watcher_.watch(*current.collector, current.interval());
 }
 
 std::string App::scrape(exposition::Format format) {
   std::string text;
-  exposition::Renderer{}.render(poller_.snapshot().get(), *self_metrics_.read(),
-                                {format, exposition::Selection{}, session_.current().created},
-                                text);
+  exposition::Renderer{}.render(
+      poller_.snapshot().get(), *self_metrics_.read(),
+      {format, exposition::Selection{}, session_.current().config.openmetrics.created}, text);
   return text;
 }
 
@@ -100,8 +100,8 @@ std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
 void App::adopt(CountingSession next) {
   session_.adopt(std::move(next));
   const CountingSession& current = session_.current();
-  poller_.use(*session_.collector(), current.interval);
-  web_server_.configure(current.max_age, current.created);
+  poller_.use(*session_.collector(), current.interval());
+  web_server_.configure(current.config);
   if (is_on_schedule_) watch_cgroups();
 }
 
@@ -201,7 +201,7 @@ Status App::status() {
                                    .polls = polls.polls(),
                                    .overruns = polls.overruns(),
                                    .cgroups_missed = polls.cgroups_missed()},
-                      .interval = session_.current().interval,
+                      .interval = session_.current().interval(),
                       .telemetry_path = options_.telemetry_path,
                       .configuration = session_.load(),
                       .web_configuration = web_server_.access_status().load(),

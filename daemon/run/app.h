@@ -67,7 +67,7 @@ class App {
   /// What was published last; null before the first poll.
   std::shared_ptr<const collect::Snapshot> snapshot() const { return poller_.snapshot(); }
 
-  std::chrono::nanoseconds interval() const { return session_.current().interval; }
+  std::chrono::nanoseconds interval() const { return session_.current().interval(); }
 
  private:
   void register_metrics();

@@ -26,7 +26,7 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
 bool count_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.linger, counting.kubernetes, counting.hierarchy);
+                    counting.config.cgroups.linger, counting.config.kubernetes, counting.hierarchy);
   };
   const collect::CountingPlan& plan = one.plan.counting;
   return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
@@ -42,11 +42,7 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
     return fits.error();
   }
   CountingSession counting;
-  counting.interval = planned.config.collection.interval;
-  counting.max_age = planned.config.collection.max_age;
-  counting.created = planned.config.openmetrics.created;
-  counting.linger = planned.config.cgroups.linger;
-  counting.kubernetes = planned.config.kubernetes;
+  counting.config = planned.config;
   Result<plan::CgroupTree> tree = find_counted_tree(planned, roots, kernel);
   if (!tree) return tree.error();
   for (const auto* warnings : {&planned.plan.warnings, &tree->warnings}) {
@@ -57,7 +53,7 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       collect::descriptor_sources(kernel), track_targets(planned, roots, counting.hierarchy),
-      collect::Collector::Patience{.late = late_after(counting.interval)});
+      collect::Collector::Patience{.late = late_after(counting.interval())});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
   return counting;
@@ -65,7 +61,7 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
 
 void take_over(CountingSession& in_force, CountingSession& counting) {
   counting.collector = std::move(in_force.collector);
-  counting.collector->set_late_after(late_after(counting.interval));
+  counting.collector->set_late_after(late_after(counting.interval()));
 }
 
 }  // namespace pex::daemon

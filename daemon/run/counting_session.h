@@ -17,15 +17,13 @@ namespace pex::daemon {
 
 /// A configuration at work: what a reload replaces as a whole.
 struct CountingSession {
+  config::Config config;
   plan::Plan plan;
-  std::chrono::nanoseconds interval{};
-  std::chrono::nanoseconds max_age{};
-  bool created = false;  ///< OpenMetrics tells since when counters count
-  std::chrono::nanoseconds linger{};
-  config::Kubernetes kubernetes;
   std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
   std::vector<std::string> remarks;            ///< beside what the plan leaves out, for the log
   std::unique_ptr<collect::Collector> collector;
+
+  std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
 /// Whether both open the same counters and publish them as the same series, so that one may go on

@@ -121,12 +121,13 @@ void WebServer::answer_scrape(const http::Request& request, http::Respond respon
     return respond(http::plain_text(400, "400 Bad Request: " + worded(selection.error()) + "\n"));
   }
   const exposition::Format format = kFormats[http::best_offer(request.accept, kOffers)];
-  scrapes_.answer({format, *selection, created_}, request.takes_gzip, std::move(respond));
+  scrapes_.answer({format, *selection, openmetrics_.created}, request.takes_gzip,
+                  std::move(respond));
 }
 
-void WebServer::configure(std::chrono::nanoseconds max_age, bool created) {
-  scrapes_.set_max_age(max_age);
-  created_ = created;
+void WebServer::configure(const config::Config& config) {
+  scrapes_.set_max_age(config.collection.max_age);
+  openmetrics_ = config.openmetrics;
 }
 
 std::vector<prometheus::MetricFamily> WebServer::Collect() const {

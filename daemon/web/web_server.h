@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/config.h"
 #include "daemon/cli/options.h"
 #include "daemon/log/logging.h"
 #include "daemon/web/access_reload.h"
@@ -44,8 +45,8 @@ class WebServer final : public prometheus::Collectable {
   /// had.
   Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
 
-  /// How old counts may be, and whether counters tell since when they count.
-  void configure(std::chrono::nanoseconds max_age, bool created);
+  /// What of `config` is about scrapes holds from now on.
+  void configure(const config::Config& config);
 
   /// A poll has ended.
   void polled() { scrapes_.polled(); }
@@ -70,7 +71,7 @@ class WebServer final : public prometheus::Collectable {
   const Options& options_;
   Source source_;
   Log& log_;
-  bool created_ = false;
+  config::OpenMetrics openmetrics_;
   boost::asio::thread_pool worker_{1};        ///< renders
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   ScrapeCache scrapes_;

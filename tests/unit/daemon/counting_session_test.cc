@@ -63,9 +63,9 @@ TEST_F(CountingSessionTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
   const CountingSession counting = start(after, &in_force);
 
   EXPECT_EQ(counting.collector.get(), collector);
-  EXPECT_EQ(counting.interval, std::chrono::milliseconds{250});
-  EXPECT_EQ(counting.max_age, std::chrono::seconds{2});
-  EXPECT_TRUE(counting.created);
+  EXPECT_EQ(counting.interval(), std::chrono::milliseconds{250});
+  EXPECT_EQ(counting.config.collection.max_age, std::chrono::seconds{2});
+  EXPECT_TRUE(counting.config.openmetrics.created);
 }
 
 TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
