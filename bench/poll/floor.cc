@@ -1,4 +1,4 @@
-#include "floor.h"
+#include "bench/poll/floor.h"
 
 #include <linux/futex.h>
 #include <linux/perf_event.h>

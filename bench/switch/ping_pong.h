@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "stop_signals.h"
+#include "bench/support/stop_signals.h"
 
 namespace pex::bench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup_tree.h"
+#include "bench/support/cgroup_tree.h"
 #include "host/roots.h"
 
 namespace pex::bench {

@@ -1,4 +1,4 @@
-#include "switch_cgroups.h"
+#include "bench/switch/switch_cgroups.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "stop_signals.h"
+#include "bench/support/stop_signals.h"
 
 #include <signal.h>
 #include <sys/signalfd.h>

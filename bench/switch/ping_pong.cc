@@ -1,4 +1,4 @@
-#include "ping_pong.h"
+#include "bench/switch/ping_pong.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "assistant.h"
 #include "base/result.h"
-#include "cost.h"
+#include "bench/poll/assistant.h"
+#include "bench/support/cost.h"
 #include "host/roots.h"
 
 namespace pex::bench {

@@ -1,4 +1,4 @@
-#include "cgroup_tree.h"
+#include "bench/support/cgroup_tree.h"
 
 #include <sched.h>
 #include <signal.h>

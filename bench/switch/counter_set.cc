@@ -1,4 +1,4 @@
-#include "counter_set.h"
+#include "bench/switch/counter_set.h"
 
 #include <future>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "collect/budget.h"
 #include "config/load.h"
 #include "host/self_process.h"
+#include "plan/availability.h"
 
 namespace pex::bench {
 namespace {
@@ -33,8 +34,7 @@ Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why)
 
 }  // namespace
 
-CounterSet::CounterSet(daemon::LoadedPlan planned, std::size_t cgroups,
-                       const host::HostRoots& roots)
+CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots)
     : planned_(std::move(planned)), cgroups_(cgroups), roots_(roots) {
   const collect::Need need = collect::need_of(planned_.plan.counting, *planned_.cpus);
   events_ = need.cpu_events + cgroups * need.cgroup_events;
@@ -44,10 +44,10 @@ Result<CounterSet> CounterSet::plan(const std::string& configuration, std::size_
                                     const host::HostRoots& roots) {
   perf::LinuxPerfKernel kernel;
   config::Loaded loaded = config::load_text(configuration, "bench_cgroup");
-  if (!loaded.mistakes.empty()) return loaded.mistakes.front();
-  Result<daemon::LoadedPlan, std::vector<Error>> planned =
-      daemon::plan_for_machine(std::move(loaded.config), roots, kernel);
-  if (!planned) return planned.error().front();
+  if (loaded.diagnostics.has_errors()) return error_of(loaded.diagnostics.errors().front());
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
+      plan::plan_for_machine(std::move(loaded.config), roots, kernel);
+  if (!planned) return error_of(planned.error().front());
   const std::vector<Error> left_out = plan::left_out(planned->plan);
   if (!left_out.empty()) return left_out.front();  // a cheaper set would pass for this one
   return CounterSet{std::move(*planned), cgroups, roots};

@@ -32,9 +32,9 @@ class CounterSet {
   Result<Open> open();
 
  private:
-  CounterSet(daemon::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots);
+  CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots);
 
-  daemon::LoadedPlan planned_;
+  plan::LoadedPlan planned_;
   std::size_t cgroups_;
   host::HostRoots roots_;
   perf::LinuxPerfKernel kernel_;

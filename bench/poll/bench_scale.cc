@@ -13,15 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "bench/poll/instant_kernel.h"
+#include "bench/support/cost.h"
+#include "bench/support/synthetic_snapshot.h"
 #include "collect/cpu_totals.h"
 #include "collect/descriptor_source.h"
 #include "collect/joining.h"
 #include "collect/learning.h"
 #include "collect/poll_cycle.h"
-#include "cost.h"
 #include "exposition/renderer.h"
-#include "instant_kernel.h"
-#include "synthetic_snapshot.h"
 
 namespace pex::bench {
 namespace {

@@ -22,9 +22,9 @@
 #include <thread>
 #include <vector>
 
-#include "bare_server.h"
 #include "base/unique_fd.h"
-#include "cost.h"
+#include "bench/scrape/bare_server.h"
+#include "bench/support/cost.h"
 #include "http/server.h"
 
 namespace pex::bench {

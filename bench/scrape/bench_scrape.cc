@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "copy_floor.h"
-#include "cost.h"
+#include "bench/scrape/copy_floor.h"
+#include "bench/scrape/heap_counter.h"
+#include "bench/scrape/served_scrapes.h"
+#include "bench/support/cost.h"
+#include "bench/support/synthetic_snapshot.h"
 #include "exposition/collectable.h"
 #include "exposition/renderer.h"
-#include "heap_counter.h"
 #include "http/gzip.h"
-#include "served_scrapes.h"
-#include "synthetic_snapshot.h"
 
 namespace pex::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "instant_kernel.h"
+#include "bench/poll/instant_kernel.h"
 
 namespace pex::bench {
 namespace {

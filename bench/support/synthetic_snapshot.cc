@@ -1,4 +1,4 @@
-#include "synthetic_snapshot.h"
+#include "bench/support/synthetic_snapshot.h"
 
 #include <chrono>
 #include <cstdint>

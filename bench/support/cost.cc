@@ -1,4 +1,4 @@
-#include "cost.h"
+#include "bench/support/cost.h"
 
 #include <time.h>
 

@@ -1,4 +1,4 @@
-#include "bare_server.h"
+#include "bench/scrape/bare_server.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,4 @@
-#include "heap_counter.h"
+#include "bench/scrape/heap_counter.h"
 
 #include <atomic>
 #include <cstdlib>

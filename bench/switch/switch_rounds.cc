@@ -1,11 +1,11 @@
-#include "switch_rounds.h"
+#include "bench/switch/switch_rounds.h"
 
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <random>
 
-#include "cost.h"
+#include "bench/support/cost.h"
 
 namespace pex::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "copy_floor.h"
+#include "bench/scrape/copy_floor.h"
 
 #include <charconv>
 #include <cstring>

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/stop_signals.h"
+#include "bench/switch/ping_pong.h"
+#include "bench/switch/switch_cgroups.h"
+#include "bench/switch/switch_rounds.h"
 #include "daemon/cli/version.h"
 #include "host/self_process.h"
 #include "host/topology.h"
-#include "ping_pong.h"
-#include "stop_signals.h"
-#include "switch_cgroups.h"
-#include "switch_rounds.h"
 
 namespace pex::bench {
 namespace {

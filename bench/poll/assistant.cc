@@ -1,4 +1,4 @@
-#include "assistant.h"
+#include "bench/poll/assistant.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stop_signals.h"
+#include "bench/support/stop_signals.h"
 
 namespace pex::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "syscall_counter.h"
+#include "bench/poll/syscall_counter.h"
 
 #include <signal.h>
 #include <sys/mman.h>

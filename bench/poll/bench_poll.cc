@@ -6,12 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "assistant.h"
-#include "cgroup_tree.h"
+#include "bench/poll/assistant.h"
+#include "bench/poll/poll_rounds.h"
+#include "bench/support/cgroup_tree.h"
+#include "bench/support/stop_signals.h"
 #include "daemon/cli/version.h"
 #include "host/topology.h"
-#include "poll_rounds.h"
-#include "stop_signals.h"
 
 namespace pex::bench {
 namespace {

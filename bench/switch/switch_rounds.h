@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "counter_set.h"
-#include "ping_pong.h"
-#include "stop_signals.h"
+#include "bench/support/stop_signals.h"
+#include "bench/switch/counter_set.h"
+#include "bench/switch/ping_pong.h"
 
 namespace pex::bench {
 

@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "cost.h"
-#include "syscall_counter.h"
+#include "bench/poll/syscall_counter.h"
+#include "bench/support/cost.h"
 
 namespace pex::bench {
 

@@ -1,4 +1,4 @@
-#include "poll_rounds.h"
+#include "bench/poll/poll_rounds.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/poll/floor.h"
 #include "config/load.h"
 #include "daemon/run/app.h"
 #include "daemon/run/counting_session.h"
-#include "floor.h"
 #include "host/self_process.h"
 
 namespace pex::bench {
@@ -163,15 +163,13 @@ struct Polled {
   }
 };
 
-Error first_of(const std::vector<Error>& errors) { return errors.front(); }
-
 Result<std::unique_ptr<collect::Collector>> start_collector(const Scenario& scenario,
                                                             perf::PerfKernel& kernel) {
   config::Loaded loaded = config::load_text(config_text(scenario), "bench_poll");
-  if (!loaded.mistakes.empty()) return first_of(loaded.mistakes);
-  Result<daemon::LoadedPlan, std::vector<Error>> planned =
-      daemon::plan_for_machine(std::move(loaded.config), scenario.roots, kernel);
-  if (!planned) return first_of(planned.error());
+  if (loaded.diagnostics.has_errors()) return error_of(loaded.diagnostics.errors().front());
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
+      plan::plan_for_machine(std::move(loaded.config), scenario.roots, kernel);
+  if (!planned) return error_of(planned.error().front());
   Result<daemon::CountingSession> counting =
       daemon::start_counting(std::move(*planned), scenario.roots, kernel);
   if (!counting) return counting.error();
@@ -230,7 +228,7 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
   daemon::Log log{daemon::LogLevel::kWarn, daemon::LogFormat::kLogfmt};
   boost::asio::io_context loop{1};
   daemon::App app{loop, options, kernel, log};
-  if (const auto started = app.start(); !started) return first_of(started.error());
+  if (const auto started = app.start(); !started) return started.error().front();
   if (const Result<void, std::vector<Error>> listening = app.listen(); !listening) {
     return listening.error().front();
   }

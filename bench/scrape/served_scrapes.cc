@@ -1,4 +1,4 @@
-#include "served_scrapes.h"
+#include "bench/scrape/served_scrapes.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,10 +17,10 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "bench/scrape/heap_counter.h"
+#include "bench/support/synthetic_snapshot.h"
 #include "daemon/web/scrape_cache.h"
-#include "heap_counter.h"
 #include "http/server.h"
-#include "synthetic_snapshot.h"
 
 namespace pex::bench {
 namespace {
