@@ -42,8 +42,8 @@ TEST_F(CgroupTreeTest, IsRefusedWhereItIsNoCgroupFileSystem) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().attempted,
             "count cgroups in '" + host_.path("cg") + "': it is not in a cgroup file system");
-  EXPECT_EQ(refused.error().remedy,
-            "set HostRoots::cgroupfs to '/sys/fs/cgroup/unified', or leave it out");
+  EXPECT_EQ(refused.error().remedy.text(),
+            "set HostRoots to '/sys/fs/cgroup/unified', or leave it out");
 }
 
 TEST_F(CgroupTreeTest, IsRefusedWhereTheHierarchyIsThatOfOtherControllers) {
