@@ -6,7 +6,6 @@
 
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
-#include "host/self_process.h"
 #include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
@@ -35,8 +34,6 @@ bool count_alike(const CountingSession& one, const CountingSession& other) {
 
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel, const CountingSession* in_force) {
-  std::optional<std::size_t>& max_open_files = planned.plan.budget.max_open_files;
-  if (!max_open_files) max_open_files = host::raise_open_file_limit();
   const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
   if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
