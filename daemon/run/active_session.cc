@@ -57,12 +57,12 @@ void ActiveSession::adopt(CountingSession next) {
   for (const std::string& remark : current_.remarks) log_.warn(remark);
 }
 
-void ActiveSession::reject(const std::vector<Error>& mistakes) {
-  for (const Error& mistake : mistakes) log_.error(mistake);
+void ActiveSession::reject(const std::vector<Error>& errors) {
+  for (const Error& error : errors) log_.error(error);
   log_.error("configuration not reloaded: the one before stays in force");
   load_.last_tried = Moment::now();
   load_.errors.clear();
-  for (const Error& mistake : mistakes) load_.errors.push_back(worded(mistake));
+  for (const Error& error : errors) load_.errors.push_back(worded(error));
 }
 
 std::vector<MetricFamily> ActiveSession::Collect() const {

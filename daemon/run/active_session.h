@@ -32,8 +32,8 @@ class ActiveSession final : public prometheus::Collectable {
   /// `next` is in force from now on.
   void adopt(CountingSession next);
 
-  /// A configuration with mistakes changes nothing.
-  void reject(const std::vector<Error>& mistakes);
+  /// A configuration with errors changes nothing.
+  void reject(const std::vector<Error>& errors);
 
   /// Without a collector while a reload closes the old counters.
   const CountingSession& current() const { return current_; }

@@ -20,7 +20,7 @@ struct CountingSession {
   config::Config config;
   plan::Plan plan;
   std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
-  std::vector<std::string> remarks;            ///< beside what the plan leaves out, for the log
+  std::vector<std::string> remarks;  ///< for the log, in addition to what the plan leaves out
   std::unique_ptr<collect::Collector> collector;
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }

@@ -65,7 +65,7 @@ void Poller::stop() {
 void Poller::arm() {
   timer_.expires_at(schedule_.due());
   timer_.async_wait([this](const error_code& cancelled) {
-    // A wait that was over before it was cancelled is not told so.
+    // A wait that ended before it was cancelled reports no error.
     if (!cancelled && is_on_schedule_ && schedule_.due() <= Clock::now()) on_timer();
   });
 }

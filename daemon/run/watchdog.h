@@ -11,7 +11,7 @@
 
 namespace pex::daemon {
 
-/// Checks now and then that the collector makes progress, and tells the service manager so, which
+/// Checks now and then that the collector makes progress, and notifies the service manager, which
 /// else ends the program. On the loop's thread.
 class Watchdog {
  public:

@@ -42,7 +42,7 @@ http::Route probe(const char* path, const std::function<bool()>& is_so, const ch
 http::Response outcome_of(const Result<void, std::vector<Error>>& reloaded) {
   if (reloaded) return plain_text(200, "configuration reloaded\n");
   std::string text = "the configuration is not reloaded\n";
-  for (const Error& mistake : reloaded.error()) text += worded(mistake) + "\n";
+  for (const Error& error : reloaded.error()) text += worded(error) + "\n";
   return plain_text(500, std::move(text));
 }
 

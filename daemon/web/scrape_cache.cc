@@ -57,7 +57,7 @@ void ScrapeCache::await_poll(Request request) {
   if (awaiting_poll_.size() > 1) return;
   poll_timeout_.expires_after(kPollTimeout);
   poll_timeout_.async_wait([this](const boost::system::error_code& cancelled) {
-    // A wait that was over when it was cancelled is not told so, and would be for those who came
+    // A wait that ended before it was cancelled reports no error, and would be for those who came
     // since.
     if (!cancelled && poll_timeout_.expiry() <= Clock::now()) serve_waiting();
   });

@@ -14,7 +14,7 @@ namespace pex::access {
 /// Spaces out the TLS handshakes, each of which signs on the loop (some milliseconds with RSA of
 /// 4096 bits): one begins per turn of the loop, and whatever else is ready runs between two of
 /// them. Peers take turns, and the clients of one in the order of asking, so that no peer's number
-/// of clients delays those of another: while one host begins 520 handshakes anew all the time, a
+/// of clients delays those of another: while one host keeps beginning 520 handshakes again, a
 /// scrape of another one takes 42 ms (median of 50, P-256), and 5.5 s without this (real.crowd). Of
 /// the loop's thread.
 class HandshakeTurns : public std::enable_shared_from_this<HandshakeTurns> {

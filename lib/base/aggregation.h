@@ -39,7 +39,7 @@ constexpr const AggregationEntry& entry_of(Aggregation aggregation) {
 /// "cpu", "core", "die", "package", "node", "host"
 constexpr std::string_view name_of(Aggregation aggregation) { return entry_of(aggregation).word; }
 
-/// The labels that tell its rows apart, in their order; none for the host.
+/// The labels that distinguish its rows, in their order; none for the host.
 constexpr std::span<const std::string_view> labels_of(Aggregation aggregation) {
   const auto& labels = entry_of(aggregation).labels;
   const auto end = std::find(labels.begin(), labels.end(), std::string_view());

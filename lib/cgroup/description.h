@@ -22,7 +22,7 @@ struct Description {
 };
 
 /// Describes cgroups by what their paths say (path_info.h), by the operator's rules, and by the
-/// names that Kubernetes gives containers where `pods` tells them. Not thread-safe.
+/// names that Kubernetes gives containers, where `pods` has them. Not thread-safe.
 class Describer {
  public:
   using Clock = std::chrono::steady_clock;

@@ -5,7 +5,7 @@
 
 namespace pex::cgroup {
 
-/// What the path of a cgroup tells about what runs in it. A field that the path does not tell is
+/// What the path of a cgroup says about what runs in it. A field that the path does not name is
 /// empty. The innermost container or machine decides: nothing about an outer one is kept, neither
 /// its pod nor its units. Fields are bytes of the path, so they need not be UTF-8 and may hold
 /// control characters.
@@ -24,7 +24,7 @@ struct PathInfo {
   std::string ecs_task;    ///< 32 hex digits; in old clusters a UUID
   /// Holds no workload, but what watches over one: conmon of a container, the monitor of LXC, the
   /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container puts its
-  /// first processes into. The other fields tell whose.
+  /// first processes into. The other fields name its owner.
   bool is_helper = false;
 
   bool operator==(const PathInfo&) const = default;

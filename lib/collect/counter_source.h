@@ -81,7 +81,7 @@ struct CounterCost {
 };
 using CostFunction = CounterCost (*)(const CountingPlan& plan, const MachineCpus& cpus);
 
-/// One kind of source: makes that of each CPU, and tells what counting by it costs.
+/// One kind of source: makes that of each CPU, and knows what counting by it costs.
 struct CounterSources {
   std::function<std::unique_ptr<CounterSource>(int cpu)> create;  ///< from any thread
   CostFunction cost = nullptr;

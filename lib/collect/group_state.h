@@ -2,7 +2,7 @@
 
 namespace pex::collect {
 
-/// What is known of one group at one target on one CPU, beside its totals.
+/// What is known of one group at one target on one CPU, in addition to its totals.
 struct GroupState {
   bool is_wanted : 1 = false;  ///< it is to be counted there now
   bool is_open : 1 = false;

@@ -39,8 +39,8 @@ bool takes_turns(const ScopePlan& plan) {
                      [](const GroupPlan& group) { return group.takes_turns(); });
 }
 
-/// What the auxiliary of `plan` say that never lose the PMU. They stand before it in its scope, so
-/// they have just been read.
+/// What the auxiliary counters of `plan` say that never lose the PMU. They stand before it in its
+/// scope, so they have just been read.
 AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
                    std::size_t target) {
   AlwaysOn read;
@@ -208,7 +208,7 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
       group.subject(target, cpu_));
 }
 
-/// The kernel does not let a group of the CPU count, though it has not said so.
+/// The kernel does not let a group of the CPU count, and reports no error.
 void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill,
                            PollReport& report) {
   const std::string& name = group.plan().name;

@@ -97,7 +97,7 @@ class TargetGroups {
   /// For failures of it; `cpu` is -1 when not known.
   PollReport::Subject subject(std::size_t target, int cpu = -1) const;
 
-  /// What an estimate needs beside the reading, and its scratch memory.
+  /// What an estimate needs in addition to the reading, and its scratch memory.
   struct Learning {
     std::span<const estimate::EventModel> models;
     std::span<estimate::ModelUpdate> updates;

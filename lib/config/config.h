@@ -28,7 +28,7 @@ struct EventEntry {
   std::optional<Unit> unit;         ///< by default what the kernel says
   std::optional<double> scale;      ///< one count is worth that many units; 1e-18 to 1e18
   std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
-  bool is_complete = true;  ///< false after an error in one of these: more may have been said of it
+  bool is_complete = true;  ///< false after an error in one of these: it may have had more keys
 };
 
 /// By what the counts of a group that shares the PMU are scaled up, from the time it had the PMU to

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kNeed = 0.4;       // of the windows' fair share, to be believed alone
 constexpr double kMinShare = 0.01;  // of the time: below, the share itself says nothing
-constexpr double kPrior = 0.05;     // of what all targets know, beside a target's own history
+constexpr double kPrior = 0.05;     // of what all targets know, relative to a target's own history
 
 constexpr double kMostEvents = 0x1p63;  // more than a counter of 64 bits holds without falling
 

@@ -72,7 +72,7 @@ bool Conversation::keeps_alive(const RequestHead& head, unsigned status,
          connection_.is_as_access_says() && response.status != 401;
 }
 
-/// A path that leads nowhere is told only to those who may log in.
+/// That a path does not exist is answered only to those who may log in.
 asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsigned status) {
   if (connection_.is_refused()) co_return answer_to_refused(head, status);
   if (status != 200) co_return refusal(status);

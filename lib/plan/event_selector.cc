@@ -42,7 +42,7 @@ bool exclude(const config::Group& group, events::Modifiers& modifiers) {
              {{group.exclude_host, &modifiers.host}, {group.exclude_guest, &modifiers.guest}});
 }
 
-/// The same event of two core PMUs is told apart as its series are.
+/// The same event of two core PMUs is distinguished as its series are.
 std::string name_with_pmu(const events::EventIdentity& event) {
   for (const auto& [name, value] : event.labels) {
     if (name == "pmu" && event.name.find('/') == std::string::npos) {
@@ -218,7 +218,7 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
     specs.error().error.remedy = "count it in a group without 'exclude_...'";
   }
   if (!specs) return add_unknown(entry, event, specs.error(), group);
-  if (!entry.is_complete) return;  // the rules are about all that was said of it
+  if (!entry.is_complete) return;  // the rules concern all its keys
   for (events::EventSpec& spec : *specs) {
     const std::vector<Error> errors = check(entry, spec, group.group);
     for (const Error& error : errors) add_error(entry.at, error.attempted, error.remedy);

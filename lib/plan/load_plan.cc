@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kEmbeddedName = "embedded default";
 
-/// What tells more of a cgroup than its path does.
+/// Describes a cgroup beyond its path.
 cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kubernetes) {
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
