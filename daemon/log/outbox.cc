@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/gate.h"
+#include "base/semaphore.h"
 
 namespace pex::daemon {
 namespace {
@@ -26,8 +26,8 @@ struct Outbox::State {
   void do_waiting();
 
   boost::lockfree::queue<Job*, boost::lockfree::fixed_sized<true>> jobs;
-  Gate wake;
-  Gate ended;
+  Semaphore wake;
+  Semaphore ended;
   std::atomic<bool> must_end = false;
   std::atomic<bool> is_left_behind = false;
   std::thread thread;
@@ -41,9 +41,9 @@ void Outbox::State::serve() {
     const bool is_last_time = must_end;
     do_waiting();
     if (is_last_time) break;
-    wake.pass();
+    wake.wait();
   }
-  ended.open();
+  ended.post();
 }
 
 void Outbox::State::do_waiting() {
@@ -70,8 +70,8 @@ Outbox::Outbox(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 Outbox::~Outbox() {
   state_->must_end = true;
-  state_->wake.open();
-  if (state_->ended.pass_until(std::chrono::steady_clock::now() + kPatienceAtTheEnd)) {
+  state_->wake.post();
+  if (state_->ended.wait_until(std::chrono::steady_clock::now() + kPatienceAtTheEnd)) {
     state_->thread.join();
     return;
   }
@@ -85,7 +85,7 @@ bool Outbox::post(Job job) {
     delete waiting;
     return false;
   }
-  state_->wake.open();
+  state_->wake.post();
   return true;
 }
 

@@ -11,10 +11,11 @@
 
 #include "base/alarm.h"
 #include "base/duration.h"
-#include "base/gate.h"
+#include "base/semaphore.h"
 #include "collect/cpu_totals.h"
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"
+#include "collect/round_latch.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
 
@@ -31,47 +32,6 @@ void leave_signals_to_the_loop() {
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-/// The baton while it is on the table: how many workers a round still waits for. The last one in
-/// takes it, or who closes the round before; one that comes in later counts for nothing.
-class Awaited {
- public:
-  /// Nobody takes it before handed_out().
-  void begin(std::uint32_t round, std::size_t workers) {
-    state_ = of(round) | kHandingOut | workers;
-  }
-  /// True when all are in already: the baton stays with the caller.
-  bool handed_out() { return (state_.fetch_and(~kHandingOut) & kWorkers) == 0; }
-
-  /// Of a worker. True when it has the baton now.
-  bool come_in(std::uint32_t round) {
-    std::uint64_t now = state_;
-    do {
-      if ((now & kRound) != of(round) || (now & kWorkers) == 0) return false;
-    } while (!state_.compare_exchange_weak(now, now - 1));
-    return (now & ~kRound) == 1;
-  }
-  bool is_on_table() const { return is_on_table(state_); }
-  /// Without those that are not in. True when the caller has the baton now.
-  bool close() {
-    std::uint64_t now = state_;
-    do {
-      if (!is_on_table(now)) return false;
-    } while (!state_.compare_exchange_weak(now, now & kRound));
-    return true;
-  }
-
- private:
-  static constexpr std::uint64_t kWorkers = 0x7fff'ffff;
-  static constexpr std::uint64_t kHandingOut = 0x8000'0000;
-  static constexpr std::uint64_t kRound = 0xffff'ffff'0000'0000;
-  static std::uint64_t of(std::uint32_t round) { return std::uint64_t{round} << 32; }
-  static bool is_on_table(std::uint64_t state) {
-    return (state & kHandingOut) == 0 && (state & kWorkers) > 0;
-  }
-
-  std::atomic<std::uint64_t> state_ = 0;
-};
-
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   const std::string which = (cpus.size() > 1 ? "CPUs " : "CPU ") + host::format_cpu_list(cpus);
   return Error{
@@ -86,11 +46,11 @@ Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
 
 /// Held by every worker as well, as one that was left behind may come back when the collector is
 /// gone.
-struct Collector::Desk {
+struct Collector::Shared {
   std::unique_ptr<Alarm> alarm;  ///< wakes the watching thread
-  Awaited awaited;
+  RoundLatch latch;
   std::atomic<bool> stopping = false;
-  Gate ended;  ///< opened by each worker that has ended
+  Semaphore ended;  ///< posted by each worker that has ended
 };
 
 /// A snapshot in the making, for any number of threads.
@@ -117,7 +77,7 @@ struct Collector::Join {
 };
 
 struct Collector::Worker {
-  /// What it is to do; of who has the baton while the worker is not at work.
+  /// What it is to do; belongs to the owner of the round while the worker is not at work.
   struct Order {
     std::shared_ptr<const TargetSet> targets;
     std::shared_ptr<const EventModels> models;
@@ -129,7 +89,7 @@ struct Collector::Worker {
       : cpu(number),
         older(next),
         collector(owner),
-        desk(owner.desk_),
+        shared(owner.shared_),
         cycle(std::in_place, owner.sources_.create(number), owner.plan_, number),
         left(*owner.plan_, number),
         taken(*owner.plan_, number) {}
@@ -141,12 +101,12 @@ struct Collector::Worker {
 
   const int cpu;
   const Worker* const older;  ///< in the list that begins with newest_
-  Collector& collector;       ///< only with the baton: else it may be gone
-  const std::shared_ptr<Desk> desk;
-  Gate wake;
+  Collector& collector;       ///< only of the owner of the round: else it may be gone
+  const std::shared_ptr<Shared> shared;
+  Semaphore wake;
   std::thread thread;
   bool has_thread = false;          ///< set before its first part, and then the same for good
-  std::atomic<bool> leads = false;  ///< has been given the baton, to lead()
+  std::atomic<bool> leads = false;  ///< has been given the round, to lead()
   std::atomic<bool> is_joining = false;
   std::atomic<bool> is_at_work = false;
   std::atomic<bool> must_end = false;
@@ -156,7 +116,7 @@ struct Collector::Worker {
   mutable std::atomic<std::uint64_t> seen_progress = 0;  ///< when it was last checked
   mutable std::atomic<bool> was_moved_off = false;
 
-  // Its own while it is at work, else of who has the baton.
+  // Its own while it is at work, else of the owner of the round.
   Order order;
   std::optional<PollCycle> cycle;  ///< gone once it has ended
   PollCycle::Outcome outcome;      ///< of its last part
@@ -166,8 +126,8 @@ struct Collector::Worker {
 
   std::shared_ptr<Join> join;  ///< its own while it is joining
 
-  // Of who has the baton.
-  CpuTotals taken;          ///< of the last part that has come in
+  // Of the owner of the round.
+  CpuTotals taken;          ///< of the last part that has arrived
   PollReport::State state;  ///< likewise
   bool is_late = false;     ///< was at work when it was last asked for what it has done
   std::optional<Clock::time_point> stays_off_until;
@@ -176,7 +136,7 @@ struct Collector::Worker {
 void Collector::Worker::serve() {
   leave_signals_to_the_loop();
   for (;;) {
-    wake.pass();
+    wake.wait();
     if (leads.exchange(false)) collector.lead();
     if (is_joining.load(std::memory_order_acquire)) help_to_join();
     if (is_at_work.load(std::memory_order_acquire)) {
@@ -188,7 +148,7 @@ void Collector::Worker::serve() {
   order = {};
   cycle.reset();  // its counters are closed on their own CPU
   has_ended = true;
-  desk->ended.open();
+  shared->ended.post();
 }
 
 void Collector::Worker::do_part() {
@@ -203,8 +163,8 @@ void Collector::Worker::do_part() {
   has_news = true;
   const std::uint32_t of_round = round;
   is_at_work.store(false, std::memory_order_release);
-  if (!desk->awaited.come_in(of_round)) return;
-  collector.holder_ = this;
+  if (!shared->latch.arrive(of_round)) return;
+  collector.owner_ = this;
   collector.finish();
 }
 
@@ -225,10 +185,10 @@ Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, Tar
                                                      Patience patience) {
   Result<std::unique_ptr<Alarm>> alarm = Alarm::create();
   if (!alarm) return alarm.error();
-  auto desk = std::make_shared<Desk>();
-  desk->alarm = std::move(*alarm);
+  auto shared = std::make_shared<Shared>();
+  shared->alarm = std::move(*alarm);
   std::unique_ptr<Collector> collector{
-      new Collector(std::move(sources), std::move(tracker), patience, std::move(desk))};
+      new Collector(std::move(sources), std::move(tracker), patience, std::move(shared))};
   try {
     collector->watching_ = std::thread([of = collector.get()] { of->watch(); });
   } catch (const std::system_error& refused) {
@@ -241,14 +201,14 @@ Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, Tar
 }
 
 Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience,
-                     std::shared_ptr<Desk> desk)
+                     std::shared_ptr<Shared> shared)
     : sources_(std::move(sources)),
       patience_(patience),
       late_after_(patience.late),
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
-      desk_(std::move(desk)),
+      shared_(std::move(shared)),
       descriptor_(tracker_.descriptor()) {}
 
 Collector::~Collector() {
@@ -256,12 +216,12 @@ Collector::~Collector() {
 }
 
 std::vector<int> Collector::end() {
-  desk_->stopping = true;
-  desk_->alarm->ring();
+  shared_->stopping = true;
+  shared_->alarm->ring();
   watching_.join();
   for (const auto& worker : workers_) {
     worker->must_end = true;
-    worker->wake.open();
+    worker->wake.post();
   }
   const auto now = Clock::now();
   if (!await_workers(now + patience_.late)) {
@@ -291,12 +251,12 @@ bool Collector::await_workers(Clock::time_point deadline) const {
     });
   };
   while (!have_ended()) {
-    if (!desk_->ended.pass_until(deadline)) return false;
+    if (!shared_->ended.wait_until(deadline)) return false;
   }
   return true;
 }
 
-/// Only the loop's thread leaves the idle state, and only who has the baton comes back to it.
+/// Only the loop's thread leaves the idle state, and only the owner of the round returns to it.
 bool Collector::poll(Done done) {
   State now = state_;
   if (now != State::kIdle && now != State::kReconciling) return false;
@@ -329,8 +289,8 @@ std::uint64_t Collector::steps() const {
 
 void Collector::watch() {
   leave_signals_to_the_loop();
-  while (!desk_->stopping || state_ != State::kIdle) {
-    const Alarm::Cause cause = desk_->alarm->wait();
+  while (!shared_->stopping || state_ != State::kIdle) {
+    const Alarm::Cause cause = shared_->alarm->wait();
     if (leads_.exchange(false)) {
       lead();
     } else if (cause == Alarm::Cause::kExpired && state_ != State::kIdle) {
@@ -340,16 +300,16 @@ void Collector::watch() {
 }
 
 /// Workers that make progress are waited for however long they take, as they may have thousands of
-/// counters to open. Without a single CPU there is nothing new to publish. Who is kept off its CPU
-/// with the baton, or while it joins, goes on elsewhere.
+/// counters to open. Without a single CPU there is nothing new to publish. A worker that is kept
+/// off its CPU while it owns the round or joins goes on elsewhere.
 void Collector::check_progress() {
-  desk_->alarm->expire_after(late_after_);
-  if (desk_->awaited.is_on_table()) {
-    const bool is_enough = anyone_is_in() || desk_->stopping;
-    if (!anyone_progresses() && is_enough && desk_->awaited.close()) finish();
+  shared_->alarm->expire_after(late_after_);
+  if (shared_->latch.is_waiting()) {
+    const bool is_enough = anyone_has_arrived() || shared_->stopping;
+    if (!anyone_progresses() && is_enough && shared_->latch.close()) finish();
     return;
   }
-  if (const Worker* holder = holder_) holder->move_off_cpu();
+  if (const Worker* owner = owner_) owner->move_off_cpu();
   for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
     if (worker->is_joining) worker->move_off_cpu();
   }
@@ -366,7 +326,7 @@ bool Collector::anyone_progresses() {
 }
 
 /// Of the CPUs that are online: the others have little to do.
-bool Collector::anyone_is_in() const {
+bool Collector::anyone_has_arrived() const {
   if (nobody_is_online_) return true;
   for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
     if (worker->is_online && !worker->is_at_work) return true;
@@ -374,17 +334,17 @@ bool Collector::anyone_is_in() const {
   return false;
 }
 
-/// Gives the baton away.
+/// Gives the round to the worker that leads it, or to the watching thread.
 void Collector::start() {
-  desk_->alarm->expire_after(late_after_);
+  shared_->alarm->expire_after(late_after_);
   if (Worker* const first = find_first_worker()) {
-    holder_ = first;
+    owner_ = first;
     first->leads = true;
-    first->wake.open();
+    first->wake.post();
   } else {
-    holder_ = nullptr;
+    owner_ = nullptr;
     leads_ = true;
-    desk_->alarm->ring();
+    shared_->alarm->ring();
   }
 }
 
@@ -406,7 +366,7 @@ void Collector::lead() {
     return finish_reconciliation();
   }
   start_missing_threads();
-  hand_out();
+  dispatch();
 }
 
 /// As far as it is known: nothing is asked of a worker that is late.
@@ -452,10 +412,10 @@ void Collector::start_missing_threads() {
   }
 }
 
-/// To all but those that were late: what one has brought since is taken first. The baton is on the
-/// table then, unless all are in again. While only CPUs that were late are online, nobody but the
-/// watching thread takes it up.
-void Collector::hand_out() {
+/// To all but those that were late: their results are taken first. Nobody owns the round then,
+/// unless all have arrived again. While only CPUs that were late are online, only the watching
+/// thread can close it.
+void Collector::dispatch() {
   std::vector<Worker*> free;
   nobody_is_online_ = targets_->cpus->online.empty();
   bool any_online = nobody_is_online_;
@@ -465,7 +425,7 @@ void Collector::hand_out() {
     free.push_back(worker.get());
     any_online = any_online || worker->is_online;
   }
-  desk_->awaited.begin(++round_, free.size() + (any_online ? 0 : 1));
+  shared_->latch.start(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
     const bool may_return = worker->stays_off_until && started_ >= *worker->stays_off_until;
     if (may_return) worker->stays_off_until = {};
@@ -473,13 +433,13 @@ void Collector::hand_out() {
     worker->round.store(round_);
     worker->seen_progress = worker->cycle->progress();
     worker->is_at_work.store(true, std::memory_order_release);
-    if (worker->has_thread) worker->wake.open();
+    if (worker->has_thread) worker->wake.post();
   }
   for (Worker* worker : free) {
     if (!worker->has_thread) worker->do_part();
   }
-  desk_->alarm->expire_after(late_after_);
-  if (desk_->awaited.handed_out()) finish();
+  shared_->alarm->expire_after(late_after_);
+  if (shared_->latch.release()) finish();
 }
 
 void Collector::finish() {
@@ -489,7 +449,7 @@ void Collector::finish() {
   is_reconciliation() ? finish_reconciliation() : join_parts();
 }
 
-/// What workers have brought since they were last asked.
+/// The results of the workers that have arrived since the last call.
 void Collector::take_results() {
   std::vector<const ModelUpdates*> updates;
   for (const auto& worker : workers_) {
@@ -527,16 +487,16 @@ void Collector::report_late_cpus() {
 /// A poll that was asked for meanwhile begins at once.
 void Collector::finish_reconciliation() {
   const std::function<void()> reconciled = std::move(reconciled_);
-  const std::shared_ptr<Desk> desk = desk_;
+  const std::shared_ptr<Shared> shared = shared_;
   ++ended_;
-  desk->alarm->cancel();
+  shared->alarm->cancel();
   State now = State::kReconciling;
   if (!state_.compare_exchange_strong(now, State::kIdle)) {
     state_ = State::kPolling;
     reconciled();
     return start();
   }
-  if (desk->stopping) desk->alarm->ring();
+  if (shared->stopping) shared->alarm->ring();
   reconciled();
 }
 
@@ -549,19 +509,19 @@ void Collector::join_parts() {
   }
   const auto join = std::make_shared<Join>(plan_, targets_, *models_, parts);
   if (join->joining.pieces() == 0) return publish(join->joining.take());
-  ask_for_help(join);
+  wake_helpers(join);
   if (join->work()) publish(join->joining.take());
 }
 
-void Collector::ask_for_help(const std::shared_ptr<Join>& join) {
+void Collector::wake_helpers(const std::shared_ptr<Join>& join) {
   std::size_t wanted = join->joining.pieces() - 1;
   for (const auto& worker : workers_) {
     if (wanted == 0) return;
-    const bool is_busy = worker->is_late || worker->is_joining || worker.get() == holder_;
+    const bool is_busy = worker->is_late || worker->is_joining || worker.get() == owner_;
     if (is_busy || !worker->has_thread) continue;
     worker->join = join;
     worker->is_joining.store(true, std::memory_order_release);
-    worker->wake.open();
+    worker->wake.post();
     --wanted;
   }
 }
@@ -572,12 +532,12 @@ void Collector::publish(Snapshot snapshot) {
 
   // From here on a new poll may be asked for, or our end: only what is this call's own is touched.
   const Done done = std::move(done_);
-  const std::shared_ptr<Desk> desk = desk_;
+  const std::shared_ptr<Shared> shared = shared_;
   PollReport report = std::exchange(report_, {});
   ++ended_;
-  desk->alarm->cancel();
+  shared->alarm->cancel();
   state_ = State::kIdle;
-  if (desk->stopping) desk->alarm->ring();
+  if (shared->stopping) shared->alarm->ring();
   done(std::move(report), std::move(published));
 }
 

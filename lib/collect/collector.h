@@ -23,27 +23,29 @@ namespace pex::collect {
 ///   poll()            wakes the first worker
 ///   first worker      brings the targets up to date, then wakes the others
 ///   every worker      runs its PollCycle, and leaves a copy of its totals
-///   last one in       learns from all parts, joins them into a snapshot and calls `done`; where
+///   last to arrive    learns from all parts, joins them into a snapshot and calls `done`; where
 ///                     there is much to join, it wakes others to join with it
 ///
-/// So one worker at a time has the baton, and with it everything that is not a worker's own: from
-/// poll() to the first worker, on the table while all count, to the last one in, and back.
+/// A poll or a reconciliation is one round. A round has one owner at a time, to whom everything
+/// belongs that is not a worker's own: poll() gives it to the first worker; while all workers count
+/// nobody owns it; the last one to arrive owns it until it is published (RoundLatch).
 ///
 /// A thread that is bound to no CPU keeps watch. It sleeps unless the poll takes longer than
 /// Patience::late. A CPU is late when its worker has had no answer of its counters for so long: a
-/// real-time task keeps the worker off the CPU, or the CPU hangs. Then the watching thread takes
-/// the baton, and the poll is published without that CPU. Its totals are those of its last part;
-/// what it is doing counts in the poll after it has come in, and it gets no new part before. While
-/// it is late its worker may run on any other CPU. So may one that is kept off its CPU while it has
-/// the baton.
+/// real-time task keeps the worker off the CPU, or the CPU hangs. Then the watching thread closes
+/// the round and owns it, and the poll is published without that CPU. Its totals are those of its
+/// last part; what it is doing counts in the poll after it has arrived, and it gets no new part
+/// before. While it is late its worker may run on any other CPU. So may one that is kept off its
+/// CPU while it owns the round.
 ///
 /// A reconciliation goes the same way, but only opens and closes, and ends with the first worker
 /// when nothing has changed. What it has to report is in the report of the next poll.
 ///
-/// A CPU whose thread cannot be started is counted by who hands out: dearer, and as right.
+/// A CPU whose thread cannot be started is counted by the owner of the round: the counts are the
+/// same and cost more.
 ///
-/// The threads take no locks: a worker belongs to itself while it is at work, else to who has the
-/// baton. Each sleeps at a gate of its own.
+/// The threads take no locks: a worker belongs to itself while it is at work, else to the owner of
+/// the round. Each sleeps on a semaphore of its own.
 class Collector {
  public:
   using Done = std::function<void(PollReport, std::shared_ptr<const Snapshot>)>;
@@ -96,36 +98,36 @@ class Collector {
 
  private:
   struct Worker;
-  struct Desk;
+  struct Shared;
   struct Join;
   using Clock = std::chrono::steady_clock;
   enum class State { kIdle, kPolling, kReconciling, kReconcilingThenPolling };
 
   Collector(CounterSources sources, TargetTracker tracker, Patience patience,
-            std::shared_ptr<Desk> desk);
+            std::shared_ptr<Shared> shared);
   bool await_workers(Clock::time_point deadline) const;
 
   // Of the watching thread.
   void watch();
   void check_progress();
   bool anyone_progresses();
-  bool anyone_is_in() const;
+  bool anyone_has_arrived() const;
 
-  // With the baton.
+  // Of the owner of the round.
   void start();
   Worker* find_first_worker() const;
   void lead();
   Worker& worker_for(int cpu);
   Result<> start_thread(Worker& worker);
   void start_missing_threads();
-  void hand_out();
+  void dispatch();
   bool all_are_reconciled() const;
   void finish();
   void take_results();
   void report_late_cpus();
   void finish_reconciliation();
   void join_parts();
-  void ask_for_help(const std::shared_ptr<Join>& join);
+  void wake_helpers(const std::shared_ptr<Join>& join);
   void publish(Snapshot snapshot);
   bool is_reconciliation() const { return state_ != State::kPolling; }
 
@@ -134,7 +136,7 @@ class Collector {
   std::atomic<std::chrono::nanoseconds> late_after_;
   std::shared_ptr<const CountingPlan> plan_;
 
-  // Of who has the baton.
+  // Of the owner of the round.
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
@@ -145,9 +147,9 @@ class Collector {
   Done done_;
   std::function<void()> reconciled_;
 
-  std::shared_ptr<Desk> desk_;                   ///< also of workers that are left behind
+  std::shared_ptr<Shared> shared_;               ///< also of workers that are left behind
   std::atomic<const Worker*> newest_ = nullptr;  ///< the first of a list of all, for any thread
-  std::atomic<const Worker*> holder_ = nullptr;  ///< the worker with the baton, if it is one
+  std::atomic<const Worker*> owner_ = nullptr;   ///< of the round, if a worker owns it
   std::atomic<bool> leads_ = false;              ///< the watching thread has been given it
   std::atomic<std::uint32_t> round_ = 0;         ///< of the poll or reconciliation that is running
   std::atomic<bool> nobody_is_online_ = false;

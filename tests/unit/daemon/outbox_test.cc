@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/gate.h"
+#include "base/semaphore.h"
 
 namespace pex::daemon {
 namespace {
@@ -28,31 +28,31 @@ TEST(OutboxTest, DoesEachJobInOrderBeforeItEnds) {
 }
 
 TEST(OutboxTest, TakesNoMoreThanItsCapacityWhileAJobWaits) {
-  Gate begun;
-  Gate goes_on;
+  Semaphore begun;
+  Semaphore goes_on;
   const auto outbox = outbox_of(4);
   ASSERT_TRUE(outbox->post([&] {
-    begun.open();
-    goes_on.pass();
+    begun.post();
+    goes_on.wait();
   }));
-  begun.pass();
+  begun.wait();
 
   int taken = 0;
   for (int i = 0; i < 10; ++i) taken += outbox->post([] {}) ? 1 : 0;
 
   EXPECT_EQ(taken, 4);
-  goes_on.open();
+  goes_on.post();
 }
 
 TEST(OutboxTest, LeavesAJobBehindThatNeverEnds) {
-  const auto begun = std::make_shared<Gate>();
-  const auto never = std::make_shared<Gate>();
+  const auto begun = std::make_shared<Semaphore>();
+  const auto never = std::make_shared<Semaphore>();
   auto outbox = outbox_of(4);
   ASSERT_TRUE(outbox->post([begun, never] {
-    begun->open();
-    never->pass();
+    begun->post();
+    never->wait();
   }));
-  begun->pass();
+  begun->wait();
 
   outbox.reset();  // or the test never ends
 
