@@ -83,8 +83,8 @@ Result<> run_pair(bool floor_first, const Contender& floor, const Contender& dae
   return floor_first ? run_daemon() : run_floor();
 }
 
-Result<> run_in_turns(const Scenario& scenario, const Contender& floor, const Contender& daemon,
-                      Cost& cost) {
+Result<> run_interleaved(const Scenario& scenario, const Contender& floor, const Contender& daemon,
+                         Cost& cost) {
   RoundTimes warming_up;
   RoundTimes times;
   for (std::size_t round = 0; round < kWarmUpRounds + scenario.rounds; ++round) {
@@ -198,9 +198,9 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
 
   Floor bare{kernel.leaders()};
   const Contender floor = contender_of(bare);
-  if (const Result<> run = run_in_turns(scenario, floor, daemon, cost); !run) return run.error();
+  if (const Result<> run = run_interleaved(scenario, floor, daemon, cost); !run) return run.error();
   if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
-  if (polled.report.groups_read != cost.groups || !polled.report.troubles.empty()) {
+  if (polled.report.groups_read != cost.groups || !polled.report.errors.empty()) {
     return Error{0, "read all groups in the last poll", {}};
   }
   note_memory(cost);
@@ -254,7 +254,7 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
   if (!await_end(daemon, scenario.spacing)) return does_not_end(daemon);
   if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
   Floor bare{kernel.leaders()};
-  if (const Result<> run = run_in_turns(scenario, contender_of(bare), daemon, cost); !run) {
+  if (const Result<> run = run_interleaved(scenario, contender_of(bare), daemon, cost); !run) {
     return run.error();
   }
   if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();

@@ -58,7 +58,7 @@ std::string config_text(const Choice& choice) {
                             "]\n    scope: [" + choice.scope + "]\n";
   const std::string limits = "limits:\n  max_open_events: 10000000\n  max_series: 10000000\n";
   if (choice.cgroups == 0) return group + limits;
-  return group + limits + "cgroups:\n  hierarchy: all\n  include: [" + joined(choice.globs) +
+  return group + limits + "cgroups:\n  nesting: all\n  include: [" + joined(choice.globs) +
          "]\n  max: " + std::to_string(choice.cgroups) + "\n";
 }
 

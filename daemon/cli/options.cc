@@ -97,10 +97,10 @@ void declare_web(CLI::App& app, Options& options) {
                  "docs/web-configuration.md.")
       ->type_name("FILE");
   app.add_option(
-         "--web.max-requests", options.max_requests,
-         "Different texts that scrapes may wait for at a time; all that ask for the same one "
-         "share it. Scrapes with collect[] or exclude[] have a second queue of the same size. "
-         "0 for no limit. [40]")
+         "--web.max-queued-scrapes", options.max_queued_scrapes,
+         "Maximum number of distinct scrapes that are queued. Scrapes with the same parameters and "
+         "format are rendered once. Scrapes with collect[] or exclude[] have a second queue of the "
+         "same size. 0: no limit. [40]")
       ->type_name("NUMBER");
   app.add_flag("--web.enable-lifecycle", options.lifecycle,
                "Let clients reload the configuration with POST /-/reload. Configure users as well "

@@ -41,7 +41,7 @@ struct Options {
   bool systemd_socket = false;                ///< also on the sockets that systemd passes
   std::string web_config_file;                ///< empty: plain HTTP for everybody
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
-  std::size_t max_requests = 40;              ///< different texts ordered at a time; 0: any number
+  std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
   bool lifecycle = false;                     ///< POST /-/reload
   host::HostRoots roots;
   LogLevel log_level = LogLevel::kInfo;

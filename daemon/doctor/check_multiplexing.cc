@@ -47,11 +47,11 @@ std::optional<std::uint64_t> better_turn(std::uint64_t turn_ms) {
   return {};
 }
 
-bool has_cgroup_groups_in_turns(const CheckInputs& here) {
+bool has_multiplexed_cgroup_groups(const CheckInputs& here) {
   if (!here.counts_cgroups()) return false;
   const auto& groups = here.planned->plan.counting.cgroup.groups;
   return std::any_of(groups.begin(), groups.end(),
-                     [](const auto& group) { return group.takes_turns(); });
+                     [](const auto& group) { return group.is_multiplexed(); });
 }
 
 std::string set_turn(const CheckInputs& here, const std::string& pmu, std::uint64_t turn_ms) {
@@ -148,8 +148,8 @@ TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf
   if (!free) return {cannot_tell("no hardware event opens on " + pmu.name)};
   const auto times = daemon::try_rotation(here.kernel, *free, place, daemon::kRotationTrial);
   if (!times) return {cannot_tell("could not " + without_remedy(times.error()))};
-  const std::chrono::milliseconds slot{pmu.mux_interval_ms.value_or(4)};
-  const daemon::RunningTimes verdict = daemon::judge(*times, slot, daemon::kRotationTrial);
+  const std::chrono::milliseconds mux_interval{pmu.mux_interval_ms.value_or(4)};
+  const daemon::RunningTimes verdict = daemon::judge(*times, mux_interval, daemon::kRotationTrial);
   return {{finding_of(verdict)}, verdict == daemon::RunningTimes::kCpuShared};
 }
 
@@ -204,7 +204,7 @@ Findings check_mux_interval(const CheckInputs& here) {
              "groups that share such a PMU have few turns between two polls: coarser estimates",
              set_turn(here, slow.front(), kUsualBetterTurn)}};
   }
-  if (!has_cgroup_groups_in_turns(here)) return {good(kSubject, what)};
+  if (!has_multiplexed_cgroup_groups(here)) return {good(kSubject, what)};
   const std::vector<std::string> commands = ways_out_of_step(here);
   if (commands.empty()) return {good(kSubject, what)};
   return {{State::kNote, kSubject, what,

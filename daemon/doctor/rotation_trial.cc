@@ -15,9 +15,9 @@ constexpr std::size_t kGroups = 3;
 constexpr std::size_t kClock = 1;  ///< its place in a group: first comes a hardware event, so that
                                    ///< the group is one of the PMU
 
-bool is_mistimed(const TurnTimes& group, nanoseconds slot) {
+bool is_mistimed(const TurnTimes& group, nanoseconds mux_interval) {
   const nanoseconds difference = std::chrono::abs(group.running - group.clock);
-  return difference > std::max(group.enabled / 50, 2 * slot);
+  return difference > std::max(group.enabled / 50, 2 * mux_interval);
 }
 
 /// By their clocks, as it is the kernel's times that are in question.
@@ -54,14 +54,15 @@ Result<TurnTimes> times_of(const perf::CounterGroup& group, perf::PerfKernel& ke
 
 }  // namespace
 
-RunningTimes judge(std::span<const TurnTimes> groups, nanoseconds slot, nanoseconds length) {
+RunningTimes judge(std::span<const TurnTimes> groups, nanoseconds mux_interval,
+                   nanoseconds length) {
   const auto any = [&](auto is_so) { return std::any_of(groups.begin(), groups.end(), is_so); };
   const auto was_enabled_below = [](nanoseconds least) {
     return [least](const TurnTimes& group) { return group.enabled < least; };
   };
   if (any(was_enabled_below(nanoseconds{1}))) return RunningTimes::kCpuShared;
-  if (length < 10 * slot || !took_turns(groups)) return RunningTimes::kFewTurns;
-  if (any([slot](const TurnTimes& group) { return is_mistimed(group, slot); })) {
+  if (length < 10 * mux_interval || !took_turns(groups)) return RunningTimes::kFewTurns;
+  if (any([mux_interval](const TurnTimes& group) { return is_mistimed(group, mux_interval); })) {
     return RunningTimes::kWrong;
   }
   return any(was_enabled_below(length / 4 * 3)) ? RunningTimes::kCpuShared : RunningTimes::kRight;

@@ -31,10 +31,10 @@ enum class RunningTimes {
                ///< Each switch between cgroups puts the times right for a moment
 };
 
-/// Of groups that took turns of `slot` each for `length`. Wrong when time and clock of one are
-/// further apart than 2 % of the time it wanted the PMU, and than two turns, by which they may
+/// Of groups that took turns of `mux_interval` each for `length`. Wrong when time and clock of one
+/// are further apart than 2 % of the time it wanted the PMU, and than two turns, by which they may
 /// differ in any case.
-RunningTimes judge(std::span<const TurnTimes> groups, std::chrono::nanoseconds slot,
+RunningTimes judge(std::span<const TurnTimes> groups, std::chrono::nanoseconds mux_interval,
                    std::chrono::nanoseconds length);
 
 /// Long enough for some dozen turns of the usual 1 to 10 ms.

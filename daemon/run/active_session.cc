@@ -54,7 +54,7 @@ void ActiveSession::adopt(CountingSession next) {
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};
   for (const Error& reason : left_out(current_.plan)) log_.warn(reason);
-  for (const std::string& remark : current_.remarks) log_.warn(remark);
+  for (const std::string& warning : current_.warnings) log_.warn(warning);
 }
 
 void ActiveSession::reject(const std::vector<Error>& errors) {

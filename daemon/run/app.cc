@@ -193,7 +193,7 @@ Status App::status() {
                       .now = Moment::now(),
                       .started = started_,
                       .plan = session_.current().plan,
-                      .warnings = session_.current().remarks,
+                      .warnings = session_.current().warnings,
                       .snapshot = poller_.snapshot().get(),
                       .polled_at = poller_.polled_at(),
                       .activity = activity_,

@@ -43,7 +43,7 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   Result<plan::CgroupTree> tree = find_counted_tree(planned, roots, kernel);
   if (!tree) return tree.error();
   for (const auto* warnings : {&planned.plan.warnings, &tree->warnings}) {
-    for (const Error& warning : *warnings) counting.remarks.push_back(worded(warning));
+    for (const Error& warning : *warnings) counting.warnings.push_back(worded(warning));
   }
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;

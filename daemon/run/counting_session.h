@@ -20,7 +20,7 @@ struct CountingSession {
   config::Config config;
   plan::Plan plan;
   std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
-  std::vector<std::string> remarks;  ///< for the log, in addition to what the plan leaves out
+  std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
   std::unique_ptr<collect::Collector> collector;
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
@@ -32,8 +32,8 @@ struct CountingSession {
 bool count_alike(const CountingSession& one, const CountingSession& other);
 
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails when the
-/// machine cannot be read; having no cgroups is a remark. When `in_force` counts alike, there is no
-/// collector: that of `in_force` goes on, with its counters and their totals (take_over()).
+/// machine cannot be read; having no cgroups is a warning. When `in_force` counts alike, there is
+/// no collector: that of `in_force` goes on, with its counters and their totals (take_over()).
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel,
                                        const CountingSession* in_force = nullptr);

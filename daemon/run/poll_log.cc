@@ -35,17 +35,17 @@ void PollLog::log_failures(const collect::PollReport& report, Clock::time_point 
 
 /// These are no failures, but worth knowing.
 void PollLog::log_workarounds(const collect::PollReport& report) {
-  const bool is_mistimed = std::any_of(report.troubles.begin(), report.troubles.end(),
+  const bool is_mistimed = std::any_of(report.errors.begin(), report.errors.end(),
                                        [](const auto& group) { return group.second.mistimed > 0; });
   if (is_mistimed && !std::exchange(has_logged_mistimed_, true)) {
     log_.info(
-        "this kernel books the running time of cgroup groups that take turns to the wrong group; "
-        "the groups' own clocks are used (perf_group_mistimed_polls_total)");
+        "this kernel accounts the running time of multiplexed cgroup groups to the wrong group; "
+        "each group's own clock is used (perf_group_mistimed_polls_total)");
   }
-  if (report.now.targets_in_turns > 0 && !std::exchange(has_logged_rotation_, true)) {
+  if (report.now.targets_rotated_manually > 0 && !std::exchange(has_logged_rotation_, true)) {
     log_.info(
-        "the kernel's rotation starves a group of a cgroup, so its groups are enabled in turn "
-        "(perf_event_exporter_cgroups_in_turns); 'doctor' tells how it can be avoided");
+        "kernel multiplexing starves a group of a cgroup, so the exporter rotates its groups "
+        "(perf_event_exporter_cgroups_rotated_manually); 'doctor' reports how to avoid it");
   }
 }
 

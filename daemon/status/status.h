@@ -159,7 +159,8 @@ struct Status {
     std::chrono::nanoseconds duration{};
     Moment taken;
     std::size_t groups_off_pmu = 0;
-    std::size_t targets_rotated = 0;  ///< whose groups the exporter enables one after the other
+    std::size_t targets_rotated_manually =
+        0;  ///< whose groups the exporter enables one after the other
   };
 
   static constexpr std::size_t kMaxBusy = 20;

@@ -225,7 +225,7 @@ json::value last_poll(const Status& status) {
                       {"age_seconds", seconds(status.now - poll.taken)},
                       {"duration_seconds", seconds(poll.duration)},
                       {"groups_off_pmu", poll.groups_off_pmu},
-                      {"targets_in_turns", poll.targets_rotated}};
+                      {"targets_rotated_manually", poll.targets_rotated_manually}};
 }
 
 json::object polls(const Status& status) {
@@ -240,7 +240,7 @@ json::object configuration(const ConfigurationLoad& load) {
           {"in_force_since_timestamp_seconds", timestamp(load.in_force_since.at)},
           {"last_load_timestamp_seconds", timestamp(load.last_tried.at)},
           {"last_load_successful", load.errors.empty()},
-          {"mistakes", texts(load.errors)}};
+          {"errors", texts(load.errors)}};
 }
 
 json::value web_configuration(const std::optional<WebConfigurationLoad>& web) {
@@ -275,7 +275,7 @@ std::string status_json(const Status& status) {
                             {"machine", machine(status)},
                             {"groups", groups(status)},
                             {"not_counted", not_counted(status)},
-                            {"remarks", texts(status.warnings)},
+                            {"warnings", texts(status.warnings)},
                             {"activity", activity(status.use)},
                             {"cgroups", cgroups(status)},
                             {"limits", limits(status.limits)},

@@ -41,7 +41,7 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
       scrapes_(loop, worker_, source_.scrapes),
       access_status_(log),
       limit_log_(loop, log) {
-  scrapes_.set_max_jobs(options.max_requests);
+  scrapes_.set_max_jobs(options.max_queued_scrapes);
 }
 
 /// What the worker still does for the scrapes ends before they do.
@@ -135,7 +135,7 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   if (!server_) return {};
   const http::ClientErrors totals = server_->errors();
   prometheus::MetricFamily errors =
-      exposition::collected(self_family("perf_event_exporter_http_troubles_total"));
+      exposition::collected(self_family("perf_event_exporter_http_errors_total"));
   for (const auto& each : http::kClientErrors) {
     exposition::add_sample(errors, {{"reason", each.name}},
                            static_cast<double>(totals.*each.count));

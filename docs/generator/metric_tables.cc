@@ -39,7 +39,7 @@ std::string evidence(const std::vector<EvidenceEntry>& rows) {
 
 std::string group_evidence_table() { return evidence(exposition::group_evidence()); }
 std::string event_evidence_table() { return evidence(exposition::event_evidence()); }
-std::string trouble_table() { return families(exposition::group_error_families()); }
+std::string group_error_table() { return families(exposition::group_error_families()); }
 std::string self_table() { return families(exposition::kSelfFamilies); }
 std::string process_table() { return families(exposition::kProcessFamilies); }
 

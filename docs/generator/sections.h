@@ -11,7 +11,7 @@ std::string keys_for_manual();  ///< the same in scdoc
 
 std::string group_evidence_table();
 std::string event_evidence_table();
-std::string trouble_table();
+std::string group_error_table();
 std::string self_table();
 std::string process_table();
 

@@ -11,7 +11,7 @@ namespace pex {
 
 /// What one series of scope cpu stands for (the kernel's cputopology.rst): a part of the machine,
 /// from the smallest to all of it.
-enum class Aggregation { kCpu, kCore, kDie, kPackage, kNode, kHost };
+enum class Aggregation { kCpu, kCore, kDie, kPackage, kNumaNode, kHost };
 
 struct AggregationEntry {
   std::string_view word;  ///< in the configuration
@@ -27,7 +27,7 @@ inline constexpr AggregationEntry kAggregationEntries[] = {
     {"core", Aggregation::kCore, "by core", {"package", "die", "core"}},
     {"die", Aggregation::kDie, "by die", {"package", "die"}},
     {"package", Aggregation::kPackage, "by package", {"package"}},
-    {"node", Aggregation::kNode, "by NUMA node", {"node"}},
+    {"numa_node", Aggregation::kNumaNode, "by NUMA node", {"numa_node"}},
     {"host", Aggregation::kHost, "over the whole host", {}},
 };
 inline constexpr std::size_t kAggregations = std::size(kAggregationEntries);
@@ -36,7 +36,7 @@ constexpr const AggregationEntry& entry_of(Aggregation aggregation) {
   return kAggregationEntries[static_cast<std::size_t>(aggregation)];
 }
 
-/// "cpu", "core", "die", "package", "node", "host"
+/// "cpu", "core", "die", "package", "numa_node", "host"
 constexpr std::string_view name_of(Aggregation aggregation) { return entry_of(aggregation).word; }
 
 /// The labels that distinguish its rows, in their order; none for the host.

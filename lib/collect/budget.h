@@ -58,7 +58,7 @@ inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "
                                                      "open_files", "memory"};
 
 /// Of one that was counted, and gave way to another in a directory that had less than its share.
-/// Like each of kCgroupBounds a `reason` of cgroups_dropped_total.
+/// Like each of kCgroupBounds a `reason` of cgroups_left_out_total.
 inline constexpr std::string_view kFairShare = "fair_share";
 
 struct Capacity {

@@ -45,13 +45,14 @@ struct GroupPlan {
   std::size_t auxiliary_events = 0;  ///< the last of its events are there for the others' sake
   bool is_published = true;          ///< false: it is there for the other groups' sake
   bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
-  std::chrono::nanoseconds slot = std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
+  std::chrono::nanoseconds mux_interval =
+      std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
   AuxiliaryCounters auxiliary = {};
 
   /// Those of its events that counts are estimated of; they come first.
   std::size_t estimated() const { return events.size() - auxiliary_events; }
   /// Takes turns with others on the PMU, and is not guaranteed its place.
-  bool takes_turns() const { return shares_pmu && !mode.pinned; }
+  bool is_multiplexed() const { return shares_pmu && !mode.pinned; }
 
   bool operator==(const GroupPlan&) const = default;
 };

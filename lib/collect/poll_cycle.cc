@@ -16,16 +16,16 @@ namespace {
 std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
   std::vector<std::size_t> order;
   std::vector<std::size_t> software;
-  std::map<std::string, std::vector<std::size_t>> in_turns;  // on each PMU
+  std::map<std::string, std::vector<std::size_t>> multiplexed;  // on each PMU
   for (std::size_t i = 0; i < plan.groups.size(); ++i) {
     const GroupPlan& group = plan.groups[i];
-    if (group.takes_turns()) {
-      in_turns[group.pmu].push_back(i);
+    if (group.is_multiplexed()) {
+      multiplexed[group.pmu].push_back(i);
     } else {
       (group.shares_pmu ? order : software).push_back(i);
     }
   }
-  for (auto& [pmu, groups] : in_turns) {
+  for (auto& [pmu, groups] : multiplexed) {
     const auto first = cpu % static_cast<std::ptrdiff_t>(groups.size());
     std::rotate(groups.begin(), groups.begin() + first, groups.end());
     order.insert(order.end(), groups.begin(), groups.end());
@@ -34,9 +34,9 @@ std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
   return order;
 }
 
-bool takes_turns(const ScopePlan& plan) {
+bool is_multiplexed(const ScopePlan& plan) {
   return std::any_of(plan.groups.begin(), plan.groups.end(),
-                     [](const GroupPlan& group) { return group.takes_turns(); });
+                     [](const GroupPlan& group) { return group.is_multiplexed(); });
 }
 
 /// What the auxiliary counters of `plan` say that never lose the PMU. They stand before it in its
@@ -93,7 +93,7 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
   cpu_scope_.rearrange({&kNewPlace, 1});  // the CPU itself
   cgroup_scope_.models = &EventModels::cgroup;
   cgroup_scope_.update = &ModelUpdates::cgroup;
-  cgroup_scope_.may_starve = takes_turns(plan_->cgroup);  // a whole CPU's rotation never stops
+  cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);  // a whole CPU's rotation never stops
 }
 
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,
@@ -156,7 +156,7 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
   if (!scope.may_starve) return;
   Rotation& rotation = scope.rotations[target];
   rotation.advance(scope.groups, target);
-  report.now.targets_in_turns += rotation.is_manual() ? 1 : 0;
+  report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
 }
 
 /// read -> estimate -> accumulate. One bad group never costs the others.

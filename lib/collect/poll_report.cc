@@ -9,7 +9,7 @@ void PollReport::add_failure(const std::string& what, const Error& error, const 
 void PollReport::State::add(const State& part) {
   groups_off_pmu += part.groups_off_pmu;
   open_events += part.open_events;
-  targets_in_turns += part.targets_in_turns;
+  targets_rotated_manually += part.targets_rotated_manually;
 }
 
 void PollReport::merge(const PollReport& part) {
@@ -17,8 +17,8 @@ void PollReport::merge(const PollReport& part) {
   groups_closed += part.groups_closed;
   groups_read += part.groups_read;
   now.add(part.now);
-  for (const auto& [group, trouble] : part.troubles) {
-    GroupTrouble& sum = troubles[group];
+  for (const auto& [group, trouble] : part.errors) {
+    GroupErrors& sum = errors[group];
     sum.anomalies += trouble.anomalies;
     sum.mistimed += trouble.mistimed;
     sum.pinned_errors += trouble.pinned_errors;
@@ -30,7 +30,7 @@ void PollReport::merge(const PollReport& part) {
     failures.try_emplace(cause, Failure{failure.first, 0, failure.subject}).first->second.times +=
         failure.times;
   }
-  for (const auto& [bound, cgroups] : part.cgroups_dropped) cgroups_dropped[bound] += cgroups;
+  for (const auto& [bound, cgroups] : part.cgroups_left_out) cgroups_left_out[bound] += cgroups;
   cgroups_missed += part.cgroups_missed;
 }
 

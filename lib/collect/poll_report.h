@@ -22,7 +22,7 @@ struct PollReport {
     auto operator<=>(const Cause&) const = default;
   };
   /// What was wrong with readings of one configured group, wherever it is counted.
-  struct GroupTrouble {
+  struct GroupErrors {
     std::uint64_t anomalies = 0;      ///< totals of the kernel fell
     std::uint64_t mistimed = 0;       ///< time_running was not believed
     std::uint64_t pinned_errors = 0;  ///< pinned, and without a place on the PMU
@@ -55,8 +55,8 @@ struct PollReport {
     std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
     std::size_t groups_off_pmu = 0;       ///< pinned, and without their place on the PMU
     std::size_t open_events = 0;
-    std::size_t targets_in_turns = 0;  ///< whose groups are rotated by hand (rotation.h)
-    std::vector<int> late_cpus = {};   ///< whose totals are those of an earlier poll
+    std::size_t targets_rotated_manually = 0;  ///< whose groups are rotated by hand (rotation.h)
+    std::vector<int> late_cpus = {};           ///< whose totals are those of an earlier poll
     CgroupDirectories cgroup_directories = {};
 
     /// Adds what is true on another CPU.
@@ -68,13 +68,13 @@ struct PollReport {
   std::size_t groups_opened = 0;
   std::size_t groups_closed = 0;
   std::size_t groups_read = 0;
-  std::map<std::string, GroupTrouble> troubles;               ///< by the name of the group
-  std::map<Cause, std::uint64_t> refusals;                    ///< to open an event
-  std::map<Cause, Failure> failures;                          ///< those and all others
-  std::map<std::string_view, std::uint64_t> cgroups_dropped;  ///< by bound (budget.h)
+  std::map<std::string, GroupErrors> errors;                   ///< by the name of the group
+  std::map<Cause, std::uint64_t> refusals;                     ///< to open an event
+  std::map<Cause, Failure> failures;                           ///< those and all others
+  std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
   std::uint64_t cgroups_missed = 0;  ///< that were gone before all their counters were open
 
-  GroupTrouble& of_group(const std::string& group) { return troubles[group]; }
+  GroupErrors& of_group(const std::string& group) { return errors[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }
   void add_failure(const std::string& what, const Error& error, const Subject& subject);
   void merge(const PollReport& part);

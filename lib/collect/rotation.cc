@@ -9,7 +9,7 @@ constexpr unsigned kStarvedPolls = 3;     // may be chance in fewer
 constexpr std::uint32_t kMaxSteps = 300;  // in a row: 5 minutes at the default interval
 
 bool takes_part(const TargetGroups& group, std::size_t target) {
-  return group.is_open(target) && group.plan().takes_turns() && group.plan().auxiliary.always_on;
+  return group.is_open(target) && group.plan().is_multiplexed() && group.plan().auxiliary.always_on;
 }
 
 /// Whether the target had the CPU since the last poll, by its clock: that is read whatever becomes

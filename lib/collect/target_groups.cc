@@ -59,7 +59,7 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
 
 /// One that never shares the PMU needs no history.
 estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
-  return estimate::GroupEstimator{plan.estimated(), plan.slot, plan.shares_pmu};
+  return estimate::GroupEstimator{plan.estimated(), plan.mux_interval, plan.shares_pmu};
 }
 
 }  // namespace
@@ -292,7 +292,7 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   const estimate::GroupIncrement increment =
       estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
   totals_.add(target, increment, learning.increments);
-  if (plan_->takes_turns()) detect_starving(*shared, increment);
+  if (plan_->is_multiplexed()) detect_starving(*shared, increment);
   if (!sample.is_stopped) note_wanted(slot, increment.enabled, increment.running.count() > 0);
   slot.was_wanted = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(target, report);

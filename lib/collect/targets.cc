@@ -152,12 +152,12 @@ void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacit
   if (!cgroups_.discovery) return;
   const cgroup::Discovery::GaveWay gave_way = cgroups_.discovery->take_gave_way();
   if (gave_way.cgroups > 0) {
-    report.cgroups_dropped[kFairShare] += gave_way.cgroups;
+    report.cgroups_left_out[kFairShare] += gave_way.cgroups;
     report.add_failure("cgroups that gave way", gave_way_to_others(gave_way));
   }
   const std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
   if (dropped == 0) return;
-  report.cgroups_dropped[capacity.bound] += dropped;
+  report.cgroups_left_out[capacity.bound] += dropped;
   report.add_failure("cgroups left out", too_many_cgroups(budget_, need_, capacity,
                                                           found.cgroups.size() + found.left_out));
 }

@@ -180,7 +180,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
      {"Which of those to leave out. They are tried first.", form_of_patterns,
       [] { return std::string("none"); }}},
-    {"hierarchy",
+    {"nesting",
      read_nesting,
      {"What to do where one selected cgroup is inside of another, whose counts include it. "
       "`leaves`: count those without another selected one inside, and only those, so that a sum "

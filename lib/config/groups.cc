@@ -83,7 +83,7 @@ void read_scope(const yaml::Value& value, GroupDraft& draft) {
   draft.is_scope_known = value.error_count() == errors;
 }
 
-/// "write cpu, core, die, package, node or host"
+/// "write cpu, core, die, package, numa_node or host"
 const std::string& aggregate_remedy() {
   static const std::string kRemedy = [] {
     std::string remedy = "write ";

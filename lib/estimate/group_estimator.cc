@@ -57,8 +57,11 @@ struct GroupEstimator::Passed {
   bool has_reference = false;
 };
 
-GroupEstimator::GroupEstimator(std::size_t events, nanoseconds slot, bool keeps_history)
-    : slot_(slot), counts_(events), events_(events), keeps_history_(keeps_history) {}
+GroupEstimator::GroupEstimator(std::size_t events, nanoseconds mux_interval, bool keeps_history)
+    : mux_interval_(mux_interval),
+      counts_(events),
+      events_(events),
+      keeps_history_(keeps_history) {}
 
 void GroupEstimator::restart() {
   std::fill(counts_.begin(), counts_.end(), 0);
@@ -197,7 +200,7 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   const double by_clock = never_lost ? enabled : enabled * (own / always);
 
   const double ahead = own - ns(passed.running);
-  const bool is_proof = ahead > kProof * enabled && ahead > kProofInSlots * ns(slot_);
+  const bool is_proof = ahead > kProof * enabled && ahead > kProofInSlots * ns(mux_interval_);
   const bool is_wrong =
       sample.kernel_mistimes && counted_always &&
       std::abs(by_clock - ns(passed.running)) > missed + kClockTolerance * enabled;
@@ -296,7 +299,8 @@ void GroupEstimator::commit(Event& event, const EventModel& model, EventIncremen
   Observed interval = open_;
   interval.events = std::exchange(event.pending, 0);
   if (interval.enabled <= 0) return;
-  const Estimate result = estimate(interval, open_has_reference_, event.history, model, ns(slot_));
+  const Estimate result =
+      estimate(interval, open_has_reference_, event.history, model, ns(mux_interval_));
   if (!open_has_reference_) {  // what is to be expected, so that the past stays comparable
     interval.sampled = model.reference_rate() * interval.running;
     interval.reference = model.reference_rate() * interval.enabled;

@@ -88,7 +88,8 @@ inline constexpr std::chrono::seconds kMaxImputed{60};
 /// For y events seen in windows of size s, out of the size S of the whole interval (EventModel),
 /// the increment is y + (S - s) * rate, a ratio estimator with a control variate:
 ///   rate      w y/s + (1 - w) h: what the windows saw, and where they saw too little (less than
-///             two fifths of their fair share, or one slot of rotation) the rate of history h
+///             two fifths of their fair share, or one mux_interval of rotation) the rate of history
+///             h
 ///   w         min(1, s / need)^2
 ///   variance  (1 - s/S) (Y - q' S)^2 s' / (s + s'), by successive differences: Y is this
 ///             interval's estimate, q' and s' rate and size of the one before (Wolter, JASA 1984,
@@ -108,11 +109,11 @@ inline constexpr std::chrono::seconds kMaxImputed{60};
 /// or not finite.
 class GroupEstimator {
  public:
-  /// `slot`: how long a group has the PMU before the next one, perf_event_mux_interval_ms. One that
-  /// never loses the PMU needs no history: without (`keeps_history`), what is exact costs next to
-  /// nothing.
+  /// `mux_interval`: how long a group has the PMU before the next one, perf_event_mux_interval_ms.
+  /// One that never loses the PMU needs no history: without (`keeps_history`), what is exact costs
+  /// next to nothing.
   explicit GroupEstimator(std::size_t events,
-                          std::chrono::nanoseconds slot = std::chrono::milliseconds{4},
+                          std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4},
                           bool keeps_history = true);
 
   /// Counts of the events at the last sample.
@@ -165,7 +166,7 @@ class GroupEstimator {
   void commit(Event& event, const EventModel& model, EventIncrement& increment,
               ModelUpdate& update);
 
-  std::chrono::nanoseconds slot_;
+  std::chrono::nanoseconds mux_interval_;
   Baseline baseline_;
   Observed open_;  ///< the interval since the last commit, but for its events
   bool open_has_reference_ = true;

@@ -52,7 +52,7 @@ Past past_of(const Observed& history, const Observed& mean, const Mixture& size,
 }  // namespace
 
 Estimate estimate(const Observed& interval, bool has_reference, const Observed& history,
-                  const EventModel& model, double slot) {
+                  const EventModel& model, double mux_interval) {
   Mixture size = mixture_of(model, has_reference);
   Estimate result;
   const auto measure = [&] {
@@ -73,7 +73,8 @@ Estimate estimate(const Observed& interval, bool has_reference, const Observed& 
   const double s = result.sampled_size;
   const double share = std::max(interval.running / interval.enabled, kMinShare);
   result.information = std::min(1.0, s / (result.size * share));
-  const double need = result.size * std::max(kNeed * share, std::min(1.0, slot / interval.enabled));
+  const double need =
+      result.size * std::max(kNeed * share, std::min(1.0, mux_interval / interval.enabled));
   const double enough = std::min(1.0, s / need);
   const double trust = past.size > 0 ? enough * enough : 1;
   const double seen = s > 0 ? interval.events / s : 0;

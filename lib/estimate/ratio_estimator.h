@@ -14,9 +14,9 @@ struct Estimate {
 
 /// The ratio estimator of group_estimator.h, as a pure function. `interval` without a reference
 /// (`has_reference`) is scaled by time. `history` are recent intervals of the same target, all zero
-/// when there are none; `slot` in ns.
+/// when there are none; `mux_interval` in ns.
 Estimate estimate(const Observed& interval, bool has_reference, const Observed& history,
-                  const EventModel& model, double slot);
+                  const EventModel& model, double mux_interval);
 
 /// What `estimate` is off by, as the square of its standard error in events^2: by its difference
 /// from `last_rate`, the events per size of the interval before, in which `last_size` was sampled.

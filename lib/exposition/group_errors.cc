@@ -16,7 +16,7 @@ using collect::PollReport;
 struct Kind {
   FamilyEntry family;
   std::string_view reason;  ///< the label of the same error of an auxiliary counter
-  std::uint64_t PollReport::GroupTrouble::*count;
+  std::uint64_t PollReport::GroupErrors::*count;
 };
 constexpr FamilyEntry error_family(std::string_view name, std::string_view help) {
   return {name, FamilyType::kCounter, "`group`", help};
@@ -27,21 +27,21 @@ constexpr Kind kKinds[] = {
          "Readings in which a total of the kernel fell: of the group itself, and what was counted "
          "since the reading before is in no count; or of the reference, and counts are scaled by "
          "time."),
-     "anomaly", &PollReport::GroupTrouble::anomalies},
+     "anomaly", &PollReport::GroupErrors::anomalies},
     {error_family("perf_group_mistimed_polls_total",
                   "Readings of a group whose running time the kernel booked wrongly; that of the "
                   "group's own clock was taken."),
-     "mistimed", &PollReport::GroupTrouble::mistimed},
+     "mistimed", &PollReport::GroupErrors::mistimed},
     {error_family(
          "perf_group_pinned_errors_total",
          "Readings at which a pinned group had lost its place on the PMU; it was asked for anew."),
-     "pinned", &PollReport::GroupTrouble::pinned_errors},
+     "pinned", &PollReport::GroupErrors::pinned_errors},
     {error_family("perf_group_read_errors_total", "Readings of a group that failed."), "read",
-     &PollReport::GroupTrouble::read_failures},
+     &PollReport::GroupErrors::read_failures},
     {error_family("perf_group_standstills_total",
                   "Times that a group of a CPU was opened again because the kernel did not let it "
                   "count; what happened meanwhile is unmeasured."),
-     "standstill", &PollReport::GroupTrouble::standstills},
+     "standstill", &PollReport::GroupErrors::standstills},
 };
 
 /// What an auxiliary group is called in a label.
@@ -72,7 +72,7 @@ void GroupErrors::add(const PollReport& report,
                       const std::shared_ptr<const collect::CountingPlan>& plan) {
   if (plan_ != plan) follow(*plan);
   plan_ = plan;
-  for (const auto& [name, errors] : report.troubles) {
+  for (const auto& [name, errors] : report.errors) {
     Group& group = find_or_add(name);
     for (const Kind& kind : kKinds) group.total.*kind.count += errors.*kind.count;
   }

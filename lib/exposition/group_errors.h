@@ -31,7 +31,7 @@ class GroupErrors {
  private:
   struct Group {
     std::string name;
-    collect::PollReport::GroupTrouble total;
+    collect::PollReport::GroupErrors total;
   };
   void follow(const collect::CountingPlan& plan);
   Group& find_or_add(const std::string& name);

@@ -52,8 +52,8 @@ MetricFamily cgroup_directories(const PollReport::CgroupDirectories& tree) {
 
 /// Every limit is there from the start, so that the first increase from 0 is seen.
 PollMetrics::PollMetrics() {
-  for (const std::string_view bound : collect::kCgroupBounds) cgroups_dropped_[bound] = 0;
-  cgroups_dropped_[collect::kFairShare] = 0;
+  for (const std::string_view bound : collect::kCgroupBounds) cgroups_left_out_[bound] = 0;
+  cgroups_left_out_[collect::kFairShare] = 0;
 }
 
 void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
@@ -61,7 +61,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   cgroups_missed_ += report.cgroups_missed;
   for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
-  for (const auto& [bound, dropped] : report.cgroups_dropped) cgroups_dropped_[bound] += dropped;
+  for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
   group_errors_.add(report, snapshot->plan);
   last_ = report.now;
   snapshot_ = std::move(snapshot);
@@ -91,8 +91,8 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   }
   group_errors_.collect(families);
   MetricFamily& dropped =
-      families.emplace_back(collected(self_family("perf_event_exporter_cgroups_dropped_total")));
-  for (const auto& [reason, cgroups] : cgroups_dropped_) {
+      families.emplace_back(collected(self_family("perf_event_exporter_cgroups_left_out_total")));
+  for (const auto& [reason, cgroups] : cgroups_left_out_) {
     add_sample(dropped, {{"reason", reason}}, number(cgroups));
   }
   families.push_back(
@@ -111,7 +111,8 @@ void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
       seconds_since_epoch(snapshot_->taken));
   families.push_back(cpus(last_, *targets.cpus));
   add(self_family("perf_event_exporter_pinned_groups_off_pmu"), number(last_.groups_off_pmu));
-  add(self_family("perf_event_exporter_cgroups_in_turns"), number(last_.targets_in_turns));
+  add(self_family("perf_event_exporter_cgroups_rotated_manually"),
+      number(last_.targets_rotated_manually));
   families.push_back(cgroups(targets));
   families.push_back(cgroup_directories(last_.cgroup_directories));
   add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));

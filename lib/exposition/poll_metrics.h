@@ -43,7 +43,7 @@ class PollMetrics final : public prometheus::Collectable {
   std::uint64_t cgroups_missed_ = 0;
   std::map<collect::PollReport::Cause, std::uint64_t> open_errors_;  ///< by event and errno
   std::map<int, std::uint64_t> late_polls_;                          ///< by CPU
-  std::map<std::string_view, std::uint64_t> cgroups_dropped_;        ///< by reason, from the start
+  std::map<std::string_view, std::uint64_t> cgroups_left_out_;       ///< by reason, from the start
   GroupErrors group_errors_;
   collect::PollReport::State last_;
   std::shared_ptr<const collect::Snapshot> snapshot_;

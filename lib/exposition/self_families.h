@@ -40,14 +40,14 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "had lost its place on the PMU, the read failed, or it was opened again because the kernel "
      "did "
      "not let it count."},
-    {"perf_event_exporter_cgroups_in_turns", FamilyType::kGauge, "",
+    {"perf_event_exporter_cgroups_rotated_manually", FamilyType::kGauge, "",
      "Cgroups, each once for every CPU, whose groups are enabled in turn because the kernel's "
      "rotation starved one of them."},
     {"perf_event_exporter_cgroups", FamilyType::kGauge,
      "`state`: counted, waiting, lingering, left_out, unreadable",
      "Cgroups by state: counted, waiting to be opened, lingering after their end, left out by a "
      "limit, or in a directory that cannot be read."},
-    {"perf_event_exporter_cgroups_dropped_total", FamilyType::kCounter,
+    {"perf_event_exporter_cgroups_left_out_total", FamilyType::kCounter,
      "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",
      "Cgroups that match and were not counted, by the limit that excluded them. fair_share: the "
      "cgroup was counted, and was replaced by one from a directory with less than its fair share."},
@@ -64,7 +64,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Configured bound on series, limits.max_series."},
     {"perf_event_exporter_http_connections", FamilyType::kGauge, "",
      "Connections of clients that are open, with the one that asks."},
-    {"perf_event_exporter_http_troubles_total", FamilyType::kCounter, "`reason`",
+    {"perf_event_exporter_http_errors_total", FamilyType::kCounter, "`reason`",
      "Clients and requests that were refused, dropped or closed, by reason."},
     {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",
      "Log messages that were dropped, because stderr or the journal did not accept them in time or "

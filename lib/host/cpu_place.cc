@@ -28,7 +28,7 @@ std::optional<int> id_in(const std::string& file) {
 }
 
 /// The kernel tells it by a link: cpu16/node1.
-std::optional<int> node_of(const std::string& cpu_folder) {
+std::optional<int> numa_node_of(const std::string& cpu_folder) {
   constexpr std::string_view kNode = "node";
   std::error_code code;
   for (fs::directory_iterator entry{cpu_folder, code}, end; !code && entry != end;
@@ -49,7 +49,7 @@ CpuPlace read_cpu_place(const HostRoots& roots, int cpu) {
                   .core = id_in(topology + "core_id").value_or(cpu),
                   .die = id_in(topology + "die_id").value_or(0),
                   .package = id_in(topology + "physical_package_id").value_or(0),
-                  .node = node_of(folder).value_or(0)};
+                  .numa_node = numa_node_of(folder).value_or(0)};
 }
 
 }  // namespace pex::host

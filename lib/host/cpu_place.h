@@ -13,7 +13,7 @@ struct CpuPlace {
   int core = 0;     ///< CPUs of one core are threads that share its counters' hardware
   int die = 0;      ///< a part of a package
   int package = 0;  ///< what sits in one socket
-  int node = 0;     ///< of memory (NUMA)
+  int numa_node = 0;
 
   bool operator==(const CpuPlace&) const = default;
 };
@@ -25,8 +25,8 @@ struct CpuPlacePart {
 };
 /// From the largest part of the machine to the smallest.
 inline constexpr CpuPlacePart kCpuPlaceParts[] = {
-    {"node", &CpuPlace::node}, {"package", &CpuPlace::package}, {"die", &CpuPlace::die},
-    {"core", &CpuPlace::core}, {"cpu", &CpuPlace::cpu},
+    {"numa_node", &CpuPlace::numa_node}, {"package", &CpuPlace::package}, {"die", &CpuPlace::die},
+    {"core", &CpuPlace::core},           {"cpu", &CpuPlace::cpu},
 };
 
 /// What sysfs says of `cpu` now. What it does not say, or says with -1, is 0; an unknown core is

@@ -77,7 +77,7 @@ class ScopeBuilder {
 
   void count(const collect::GroupPlan& group, bool takes_reference) {
     pinned_ += group.shares_pmu && group.mode.pinned ? 1 : 0;
-    in_turns_ += group.takes_turns() ? 1 : 0;
+    multiplexed_ += group.is_multiplexed() ? 1 : 0;
     with_reference_ += takes_reference ? 1 : 0;
   }
 
@@ -85,7 +85,7 @@ class ScopeBuilder {
   /// enabled in turn, how long those that are not wanted the PMU; and how much the clocks of the
   /// groups of a cgroup miss at switches.
   bool needs_clock() const {
-    return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && in_turns_ > 0);
+    return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && multiplexed_ > 0);
   }
 
   std::size_t add_clock() {
@@ -110,7 +110,7 @@ class ScopeBuilder {
     pinned.mode.pinned = true;
     pinned.is_published = false;
     pinned.shares_pmu = true;
-    pinned.slot = of.slot;
+    pinned.mux_interval = of.mux_interval;
     pinned.events = {*counter_for(reference_, of.pmu)};
     pinned.auxiliary.always_on = clock_;
     if (scope_ == Scope::kCgroup) {
@@ -145,7 +145,7 @@ class ScopeBuilder {
     if (!group.shares_pmu) return;
     group.auxiliary.always_on = clock_;
     if (!counts_on_cores(group, pmus_)) return;
-    if (group.takes_turns() && takes_reference(group, estimator, reference_, scope_, pmus_)) {
+    if (group.is_multiplexed() && takes_reference(group, estimator, reference_, scope_, pmus_)) {
       group.auxiliary.reference = add_member(group, *counter_for(reference_, group.pmu));
       group.auxiliary.reference_always = reference_at(group.pmu);
     }
@@ -159,7 +159,7 @@ class ScopeBuilder {
   const events::PmuCatalogue& pmus_;
   collect::ScopePlan plan_;
   std::size_t pinned_ = 0;
-  std::size_t in_turns_ = 0;  ///< groups that can lose the PMU to others, and are not pinned
+  std::size_t multiplexed_ = 0;  ///< groups that can lose the PMU to others, and are not pinned
   std::size_t with_reference_ = 0;
   std::optional<std::size_t> clock_;
   std::optional<collect::EventAt> free_;
@@ -169,7 +169,7 @@ class ScopeBuilder {
 
 bool may_have_reference(const collect::GroupPlan& group, config::Estimator estimator,
                         const events::PmuCatalogue& pmus) {
-  return estimator != config::Estimator::kTime && group.takes_turns() &&
+  return estimator != config::Estimator::kTime && group.is_multiplexed() &&
          counts_on_cores(group, pmus);
 }
 

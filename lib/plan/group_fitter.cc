@@ -129,7 +129,7 @@ void set_pmu(collect::GroupPlan& planned, const events::PmuCatalogue& pmus) {
     const events::Pmu* pmu =
         planned.pmu.empty() ? pmus.counting(event.attributes.type) : pmus.find(planned.pmu);
     if (pmu != nullptr && pmu->mux_interval_ms.value_or(0) > 0) {
-      planned.slot = std::chrono::milliseconds{*pmu->mux_interval_ms};
+      planned.mux_interval = std::chrono::milliseconds{*pmu->mux_interval_ms};
     }
   }
 }

@@ -56,7 +56,7 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
     };
     if (std::all_of(parts.begin(), parts.end(), has_one)) continue;
     const bool never_scaled = std::none_of(parts.begin(), parts.end(),
-                                           [](const auto& part) { return part.takes_turns(); });
+                                           [](const auto& part) { return part.is_multiplexed(); });
     warnings.push_back(
         never_scaled
             ? Error{0, "group '" + group.name + "' has no use for a reference: it always counts",
@@ -82,12 +82,15 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
 
 }  // namespace
 
-Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config, const Machine& machine,
-                                           const Plan* in_force) {
+Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config,
+                                                      const Machine& machine,
+                                                      const Plan* in_force) {
   Cgroups cgroups = select_cgroups(config.cgroups);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   SelectedEvents selected = select_events(config, machine);
-  if (!selected.errors.empty()) return in_file_order(selected.errors, cgroups);  // nothing will be counted, so no group need be tried
+  if (!selected.errors.empty())
+    return in_file_order(selected.errors,
+                         cgroups);  // nothing will be counted, so no group need be tried
 
   FittedGroups fitted =
       fit_groups(selected.groups, machine, in_force == nullptr ? nullptr : &in_force->fits);

@@ -87,13 +87,13 @@ class ReferenceSelector {
   /// In all groups, or else where it is counted already; when that costs no group time on the PMU.
   Reference affordable(Reference cycles) {
     const bool asked = any([](const auto& group, config::Estimator estimator) {
-      return group.takes_turns() && estimator == config::Estimator::kReference;
+      return group.is_multiplexed() && estimator == config::Estimator::kReference;
     });
-    if (!may_take_turns() && !asked) return {};
+    if (!may_be_multiplexed() && !asked) return {};
     const Shares alone = shares({});
-    const bool turns_are_taken = std::any_of(
+    const bool are_multiplexed = std::any_of(
         alone.begin(), alone.end(), [](double share) { return share > 0 && share < kAllTheTime; });
-    if (!turns_are_taken && !asked) return {};
+    if (!are_multiplexed && !asked) return {};
     for (const bool joins_all : {true, false}) {
       cycles.joins_all = joins_all;
       const Shares with_cycles = shares(cycles);
@@ -104,7 +104,7 @@ class ReferenceSelector {
   }
 
   /// Whether two groups of ours want the same PMU.
-  bool may_take_turns() const {
+  bool may_be_multiplexed() const {
     std::map<std::string, int> wanted;
     for (const PlannedGroup& planned : groups_) {
       const int copies = planned.scopes();
@@ -166,7 +166,7 @@ class ReferenceSelector {
     for (const PlannedGroup& planned : groups_) {
       const int copies = planned.scopes();
       for (const collect::GroupPlan& group : planned.counted.groups) {
-        if (group.takes_turns()) round += copies * group.slot;
+        if (group.is_multiplexed()) round += copies * group.mux_interval;
       }
     }
     return std::min(kRounds * round, kMaxTrial);

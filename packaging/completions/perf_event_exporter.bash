@@ -24,14 +24,14 @@ _perf_event_exporter() {
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       return
       ;;
-    --web.listen-address | --web.max-requests | --web.telemetry-path) return ;;
+    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path) return ;;
     --log.level) words='debug info warn error' ;;
     --log.format) words='logfmt json' ;;
     --output) words='text json' ;;
     *)
       if [[ $current == -* ]]; then
         words='-h --help --version --config.file --config.check --once --web.listen-address
-          --web.systemd-socket --web.config.file --web.max-requests --web.enable-lifecycle
+          --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
           --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs --log.level --log.format'
         case $command in
           list) words+=' --output' ;;

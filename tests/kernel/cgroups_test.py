@@ -240,7 +240,7 @@ class TooManyTest(unittest.TestCase):
 
         self.assertGreater(fitting, 0)
         self.assertEqual(state(scrape, "left_out"), self.CGROUPS - fitting)
-        self.assertEqual(scrape.value(EXPORTER + "cgroups_dropped_total", reason="open_files"),
+        self.assertEqual(scrape.value(EXPORTER + "cgroups_left_out_total", reason="open_files"),
                          self.CGROUPS - fitting)
         self.assertEqual(len(scrape.with_name("perf_cgroup_task_clock_seconds_total")), fitting)
         self.assertEqual(scrape.with_name("perf_group_coverage_ratio"), {})
@@ -444,7 +444,7 @@ class LeftOutTest(unittest.TestCase):
         busy = self.share_of_a_cpu(daemon, make_anew)
         print(f"{quiet * 100:.2f} % of a CPU, {busy * 100:.2f} % while they come and go", flush=True)
         after = daemon.scrape_after_polls()
-        self.assertGreater(after.value(EXPORTER + "cgroups_dropped_total", reason="max"),
+        self.assertGreater(after.value(EXPORTER + "cgroups_left_out_total", reason="max"),
                            self.CGROUPS - self.COUNTED)  # they did come and go
         self.assertEqual(state(after, "counted"), self.COUNTED)
         self.assertLess(busy - quiet, 0.05)
@@ -493,7 +493,7 @@ class TenantsTest(unittest.TestCase):
             "perf_cgroup_context_switches_total", cgroup=cgroup))
 
         self.assertEqual(self.counted_below(scrape, "tenant"), self.LIMIT - 1)
-        self.assertEqual(scrape.value(EXPORTER + "cgroups_dropped_total", reason="fair_share"), 1)
+        self.assertEqual(scrape.value(EXPORTER + "cgroups_left_out_total", reason="fair_share"), 1)
         self.assertIn("had more than its fair share", daemon.stderr())
 
     def test_directories_without_end_do_not_hide_another_tenant(self):

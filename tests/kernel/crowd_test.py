@@ -30,7 +30,7 @@ FEW_DESCRIPTORS = 140
 PROBES = 50
 SELECTING = 60  # connections that ask for different groups
 MANNERS = ("hold", "drip", "reconnect")
-TROUBLES = "perf_event_exporter_http_troubles_total"
+HTTP_ERRORS = "perf_event_exporter_http_errors_total"
 SCRAPER = "127.0.0.2"  # another host than 127.0.0.1, as far as the daemon can tell
 HEALTH = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 METRICS = HEALTH.replace(b"/-/healthy", b"/metrics")
@@ -169,7 +169,7 @@ class CrowdTest(unittest.TestCase):
             self.assert_answered(daemon, HEALTH)
             self.assert_answered(daemon, HEALTH, pause=0.05)
             answer = harness.until("a scrape", lambda: self.scrape_of_another_host(daemon))
-            self.assertEqual(answer.value(TROUBLES, reason="accept_error"), 0)
+            self.assertEqual(answer.value(HTTP_ERRORS, reason="accept_error"), 0)
 
     def test_health_is_answered_while_all_connections_drip(self):
         for options in ({}, {"preexec_fn": few_descriptors}):

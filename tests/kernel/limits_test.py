@@ -56,7 +56,7 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual(scrape.value("perf_event_exporter_cgroups", state="left_out"),
                          CGROUPS - fitting)
         self.assertEqual(
-            scrape.value("perf_event_exporter_cgroups_dropped_total", reason="open_files"),
+            scrape.value("perf_event_exporter_cgroups_left_out_total", reason="open_files"),
             CGROUPS - fitting)
         self.assertGreaterEqual(LIMIT - daemon.open_fds(), FREE_AT_LEAST)
         self.assertLessEqual(LIMIT - daemon.open_fds(), FREE_AT_MOST + self.per_cgroup)
@@ -92,7 +92,7 @@ class LimitsTest(unittest.TestCase):
         daemon = self.start(LIMIT, ROOM_FOR_ALL)
         scrape = daemon.scrape_after_polls()
         self.assertEqual(counted(scrape), CGROUPS)
-        self.assertEqual(set(scrape.with_name("perf_event_exporter_cgroups_dropped_total").values()),
+        self.assertEqual(set(scrape.with_name("perf_event_exporter_cgroups_left_out_total").values()),
                          {0})
         self.assertEqual(scrape.value("process_max_fds"), ROOM_FOR_ALL)
 

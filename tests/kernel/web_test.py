@@ -566,7 +566,7 @@ class DowngradeTest(WebTest):
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
         self.assertFalse(status["last_load_successful"])
         self.assertIn({"protection": "users", "state": "1 user"}, status["protections"])
-        self.assertIn("is not adopted", status["mistakes"][0])
+        self.assertIn("is not adopted", status["errors"][0])
 
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)

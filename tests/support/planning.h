@@ -31,7 +31,8 @@ inline PlanOrErrors plan_of(const config::Config& config, const host::HostRoots&
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
   const Result<std::vector<int>> online = host::online_cpus(roots);
   const plan::Machine machine{*resolver, kernel, online ? *online : std::vector{0}};
-  Result<plan::Plan, std::vector<yaml::Diagnostic>> plan = plan::make_plan(config, machine, in_force);
+  Result<plan::Plan, std::vector<yaml::Diagnostic>> plan =
+      plan::make_plan(config, machine, in_force);
   if (!plan) return {{}, std::move(plan.error())};
   return {std::move(*plan), {}};
 }
@@ -67,7 +68,8 @@ inline std::vector<std::string> groups_of(const collect::ScopePlan& plan) {
 /// "cycles pmu=cpu_atom by cpu: 0.0 + 1.2": the events of the published groups that it is the sum
 /// of.
 inline std::vector<std::string> columns_of(const collect::ScopePlan& plan) {
-  static constexpr const char* kAggregations[] = {"cpu", "core", "die", "package", "node", "host"};
+  static constexpr const char* kAggregations[] = {"cpu",     "core",      "die",
+                                                  "package", "numa_node", "host"};
   const auto first = std::find_if(plan.groups.begin(), plan.groups.end(),
                                   [](const auto& group) { return group.is_published; });
   const auto auxiliary = static_cast<std::size_t>(first - plan.groups.begin());

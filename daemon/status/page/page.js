@@ -242,7 +242,7 @@ const directoriesNotFollowed = ({ directories }) =>
   (directories ? directories.beyond_limit + directories.path_too_long : null);
 
 function notices(status) {
-  const { configuration, web_configuration: web, cgroups, machine, polls, remarks } = status;
+  const { configuration, web_configuration: web, cgroups, machine, polls, warnings } = status;
   const notCounted = sum(status.not_counted);
   const notFollowed = directoriesNotFollowed(cgroups);
   const offPmu = polls.last?.groups_off_pmu;
@@ -264,8 +264,8 @@ function notices(status) {
     notFollowed > 0 && notice("warn", "Not followed:",
       plural(notFollowed, "directory", "directories"),
       " of cgroups, beyond the limit or with paths that are too long."),
-    remarks.length > 0 && notice("warn", "Warned:",
-      link("remarks", plural(remarks.length, "warning")), " about the configuration."),
+    warnings.length > 0 && notice("warn", "Warned:",
+      link("warnings", plural(warnings.length, "warning")), " about the configuration."),
     offPmu > 0 && notice("warn", "Off the PMU:",
       plural(offPmu, "pinned group"), " without the place that was asked for."));
 }
@@ -446,8 +446,8 @@ function notCounted({ not_counted: reasons }) {
     table("", columns, reasons.map(row)));
 }
 
-const warnings = ({ remarks }) =>
-  remarks.length > 0 && section("remarks", "Warnings", lines(remarks));
+const warnings = ({ warnings }) =>
+  warnings.length > 0 && section("warnings", "Warnings", lines(warnings));
 
 // -------------------------------------------------------------------------------------------------
 // Limits, polls, configuration
@@ -485,7 +485,7 @@ function lastPoll({ polls: { last, interval_seconds: interval } }) {
       utc(last.timestamp_seconds)), `, ${age(last.age_seconds)} ago`],
     ["It took", `${duration(last.duration_seconds)}, ${share} of the interval`],
     ["Pinned groups off the PMU", count(last.groups_off_pmu)],
-    ["Targets rotated by the exporter", count(last.targets_in_turns)]];
+    ["Targets rotated by the exporter", count(last.targets_rotated_manually)]];
 }
 
 function polls(status) {
@@ -510,13 +510,13 @@ const load = (of, now) => [
     ", ", instant(of.last_load_timestamp_seconds, now)]];
 
 const configuration = ({ configuration: of, timestamp_seconds: now }) =>
-  section("configuration", "Configuration", facts(load(of, now)), lines(of.mistakes));
+  section("configuration", "Configuration", facts(load(of, now)), lines(of.errors));
 
 const webConfiguration = ({ web_configuration: of, timestamp_seconds: now }) =>
   of && section("web-configuration", "Web configuration",
     facts([...load(of, now), ...of.protections.map(({ protection, state }) =>
       [element("code", {}, protection), state])]),
-    lines(of.mistakes), lines(of.downgrades));
+    lines(of.errors), lines(of.downgrades));
 
 // -------------------------------------------------------------------------------------------------
 // The page

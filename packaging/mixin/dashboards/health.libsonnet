@@ -127,7 +127,7 @@ local refused = g.row('What is not counted', 8, [
                'By the kernel while counting, in a second.',
                'ops',
                [g.query('sum by (instance, event, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{event}} {{errno}}')]),
-  g.timeSeries('Troubles of groups',
+  g.timeSeries('Errors of groups',
                'Readings in a second that failed, that were lower than those before, or whose time was not believed; pinned groups without their place.',
                'ops',
                [
@@ -151,13 +151,13 @@ local cgroups = g.row('Cgroups', 8, [
                'In a second: dropped, by the limit that they met; missed, because they were gone before their counters were open.',
                'ops',
                [
-                 g.query('sum by (instance, reason) (%s)' % rate(own('cgroups_dropped_total')), '{{instance}} dropped: {{reason}}'),
+                 g.query('sum by (instance, reason) (%s)' % rate(own('cgroups_left_out_total')), '{{instance}} dropped: {{reason}}'),
                  g.query('sum by (instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
                ]),
   g.timeSeries('Cgroups in turns',
                "Each once for every CPU: the kernel's rotation starved a group there, and the exporter enables them in turn.",
                'short',
-               [perInstance(own('cgroups_in_turns'))]),
+               [perInstance(own('cgroups_rotated_manually'))]),
 ]);
 
 local polls = g.row('Polls', 8, [
@@ -207,7 +207,7 @@ local scrapes = g.row('Scrapes', 8, [
   g.timeSeries('Clients refused or dropped',
                'In a second, by reason; docs/serving.md explains them.',
                'ops',
-               [g.query('sum by (instance, reason) (%s)' % rate(own('http_troubles_total')), '{{instance}} {{reason}}')]),
+               [g.query('sum by (instance, reason) (%s)' % rate(own('http_errors_total')), '{{instance}} {{reason}}')]),
 ]);
 
 local builds = g.row('Builds', 6, [

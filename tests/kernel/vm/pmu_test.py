@@ -406,7 +406,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
                                         group=f"r{group}"), 0)
 
     def in_turns(self, name):
-        return self.record.scrapes[name].value("perf_event_exporter_cgroups_in_turns")
+        return self.record.scrapes[name].value("perf_event_exporter_cgroups_rotated_manually")
 
     def test_only_the_cgroup_that_wakes_on_ticks_is_taken_out_of_the_kernels_turns(self):
         # Once it is, it stays so for 300 polls, more than this run has.

@@ -22,7 +22,7 @@ TEST(AggregationTest, LabelsGoFromTheLargestPartToTheSmallest) {
   EXPECT_THAT(labels(Aggregation::kCore), ElementsAre("package", "die", "core"));
   EXPECT_THAT(labels(Aggregation::kDie), ElementsAre("package", "die"));
   EXPECT_THAT(labels(Aggregation::kPackage), ElementsAre("package"));
-  EXPECT_THAT(labels(Aggregation::kNode), ElementsAre("node"));
+  EXPECT_THAT(labels(Aggregation::kNumaNode), ElementsAre("numa_node"));
   EXPECT_THAT(labels(Aggregation::kHost), IsEmpty());
 }
 

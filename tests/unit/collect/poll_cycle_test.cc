@@ -179,7 +179,7 @@ TEST_F(PollCycleTest, OneGroupThatCannotBeReadDoesNotCostTheOthers) {
 
   const PollReport report = run(cycle, targets({{1, "/a", a}}));
 
-  EXPECT_EQ(report.troubles.at("core").read_failures, 1U);
+  EXPECT_EQ(report.errors.at("core").read_failures, 1U);
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(describe(report.failures.begin()->second.first),
             "read group 'core' on CPU 0: Input/output error (EIO)");
@@ -364,7 +364,7 @@ TEST_F(PollCycleTest, AGroupThatStandsStillIsOpenedAgainAndItsTimeIsUnmeasured) 
   kernel_.answer("cpu0 cycles", counts(milliseconds{500}, milliseconds{500}, {7, 3}));
   (void)run(cycle, targets({}));
 
-  EXPECT_EQ(report.troubles.at("core").standstills, 1U);
+  EXPECT_EQ(report.errors.at("core").standstills, 1U);
   EXPECT_EQ(describe(report.failures.at({"standstill of core", 0}).first),
             "group 'core' stood still on CPU 0: the kernel did not schedule it, as happens next "
             "to another program's counters of cgroups; it was opened again. Remedy: none if this "
@@ -526,7 +526,7 @@ TEST_F(PollCycleWithWitnessesTest, BelievesTheClockOfAGroupMoreThanItsRunningTim
 
   EXPECT_EQ(totals(cycle, 2)[0].value, 1200U);  // by running time it would be 3000
   EXPECT_EQ(totals(cycle, 2).times().running, milliseconds{250});
-  EXPECT_EQ(report.troubles.at("b").mistimed, 1U);
+  EXPECT_EQ(report.errors.at("b").mistimed, 1U);
 }
 
 TEST_F(PollCycleWithWitnessesTest, AKernelThatMistimedOneGroupIsBelievedOfNoOther) {
@@ -574,7 +574,7 @@ TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasu
   (void)pinned_at(4, off_pmu);
   const TotalsOfTarget pinned = totals(cycle, 3);
   EXPECT_EQ(pinned.times().unmeasured, milliseconds{2000});
-  EXPECT_EQ(report.troubles.at("pinned").pinned_errors, 1U);
+  EXPECT_EQ(report.errors.at("pinned").pinned_errors, 1U);
 
   // Back for half a second; of second 2 it had been on the PMU for 300 ms.
   (void)pinned_at(5, counts(milliseconds{1800}, milliseconds{1800}, {1260}));

@@ -37,10 +37,10 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   part.groups_read = 3;
   part.now.groups_off_pmu = 4;
   part.now.open_events = 5;
-  part.now.targets_in_turns = 6;
-  part.troubles["core"] = {1, 2, 3, 4};
+  part.now.targets_rotated_manually = 6;
+  part.errors["core"] = {1, 2, 3, 4};
   part.refusals[{"cycles", EMFILE}] = 7;
-  part.cgroups_dropped["max"] = 8;
+  part.cgroups_left_out["max"] = 8;
   part.cgroups_missed = 9;
   part.add_failure("cycles", refusal_on(1));
   part.add_failure("cycles", refusal_on(1));
@@ -55,16 +55,16 @@ TEST(PollReportTest, OfAllCpusAddsTheirPartsUp) {
   EXPECT_EQ(all.groups_read, 6U);
   EXPECT_EQ(all.now.groups_off_pmu, 8U);
   EXPECT_EQ(all.now.open_events, 10U);
-  EXPECT_EQ(all.now.targets_in_turns, 12U);
-  EXPECT_EQ(all.troubles.at("core").anomalies, 2U);
-  EXPECT_EQ(all.troubles.at("core").mistimed, 4U);
-  EXPECT_EQ(all.troubles.at("core").pinned_errors, 6U);
-  EXPECT_EQ(all.troubles.at("core").read_failures, 8U);
+  EXPECT_EQ(all.now.targets_rotated_manually, 12U);
+  EXPECT_EQ(all.errors.at("core").anomalies, 2U);
+  EXPECT_EQ(all.errors.at("core").mistimed, 4U);
+  EXPECT_EQ(all.errors.at("core").pinned_errors, 6U);
+  EXPECT_EQ(all.errors.at("core").read_failures, 8U);
   EXPECT_EQ(all.refusals.at({"cycles", EMFILE}), 15U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).times, 5U);
   EXPECT_EQ(all.failures.at({"cycles", EMFILE}).first, refusal_on(0));
   EXPECT_EQ(all.failures.at({"read core", EIO}).times, 2U);
-  EXPECT_EQ(all.cgroups_dropped.at("max"), 16U);
+  EXPECT_EQ(all.cgroups_left_out.at("max"), 16U);
   EXPECT_EQ(all.cgroups_missed, 18U);
 }
 

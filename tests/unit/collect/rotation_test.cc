@@ -95,11 +95,11 @@ class RotationTest : public testing::Test {
 };
 
 TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
-  EXPECT_EQ(poll().now.targets_in_turns, 0U);
-  EXPECT_EQ(poll().now.targets_in_turns, 0U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 
-  EXPECT_EQ(poll().now.targets_in_turns, 1U);
+  EXPECT_EQ(poll().now.targets_rotated_manually, 1U);
 
   EXPECT_EQ(running_now(), "cycles ");
 }
@@ -149,7 +149,7 @@ TEST_F(RotationTest, AreOverWhenTheCgroupIsGone) {
 
   (void)cycle_->run(targets_, *models_);
 
-  EXPECT_EQ(cycle_->run(targets_, *models_).report.now.targets_in_turns, 0U);
+  EXPECT_EQ(cycle_->run(targets_, *models_).report.now.targets_rotated_manually, 0U);
 }
 
 TEST_F(RotationTest, PassAGroupThatCannotBeRead) {
@@ -182,7 +182,7 @@ TEST_F(RotationTest, AreLeftToTheKernelAgainAfterAWhile) {
 
   const PollReport report = poll();
 
-  EXPECT_EQ(report.now.targets_in_turns, 0U);
+  EXPECT_EQ(report.now.targets_rotated_manually, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
 }
 
@@ -191,7 +191,7 @@ TEST_F(RotationTest, AreNotTakenWithoutAClockThatGoesOn) {
   PollReport report;
   for (int i = 0; i < 6; ++i) report = poll();
 
-  EXPECT_EQ(report.now.targets_in_turns, 0U);
+  EXPECT_EQ(report.now.targets_rotated_manually, 0U);
 }
 
 }  // namespace

@@ -278,7 +278,7 @@ MachineCpus eight_cpus() {
     cpus.online.push_back(cpu);
     const int core = cpu % 4;
     cpus.places[cpu] = {
-        .cpu = cpu, .core = 0, .die = core % 2, .package = core / 2, .node = core % 2};
+        .cpu = cpu, .core = 0, .die = core % 2, .package = core / 2, .numa_node = core % 2};
   }
   return cpus;
 }
@@ -301,7 +301,7 @@ TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
       {Aggregation::kCore, {1 + 16, 2 + 32, 4 + 64, 8 + 128}},
       {Aggregation::kDie, {1 + 16, 2 + 32, 4 + 64, 8 + 128}},
       {Aggregation::kPackage, {1 + 16 + 2 + 32, 4 + 64 + 8 + 128}},
-      {Aggregation::kNode, {1 + 16 + 4 + 64, 2 + 32 + 8 + 128}},
+      {Aggregation::kNumaNode, {1 + 16 + 4 + 64, 2 + 32 + 8 + 128}},
       {Aggregation::kHost, {255}},
   };
 

@@ -139,7 +139,7 @@ TEST_F(TargetTrackerTest, OneThatGivesWayToAnotherTenantIsReportedWithBothDirect
   using Dropped = std::map<std::string_view, std::uint64_t>;
   EXPECT_EQ(before->present, 3U);
   EXPECT_EQ(after->present, 3U);
-  EXPECT_EQ(report.cgroups_dropped, (Dropped{{kFairShare, 1}}));
+  EXPECT_EQ(report.cgroups_left_out, (Dropped{{kFairShare, 1}}));
   ASSERT_EQ(report.failures.size(), 1U);
   EXPECT_EQ(report.failures.begin()->second.first.attempted,
             "stopped counting 1 cgroup to make room: '/rich' had more than its fair share, and "
@@ -182,12 +182,12 @@ TEST_F(TargetTrackerTest, ThoseLeftOutAreReportedOnceByTheLimitThatTheyMetAndExp
   (void)targets.update(start_ + seconds{2}, one_more);
 
   using Dropped = std::map<std::string_view, std::uint64_t>;
-  EXPECT_EQ(report_.cgroups_dropped, (Dropped{{"max", 2}}));
+  EXPECT_EQ(report_.cgroups_left_out, (Dropped{{"max", 2}}));
   ASSERT_EQ(report_.failures.size(), 1U);
   EXPECT_TRUE(report_.failures.begin()->second.first.attempted.starts_with(
       "count more than 1 of 3 cgroups: "));
-  EXPECT_EQ(again.cgroups_dropped, Dropped{});
-  EXPECT_EQ(one_more.cgroups_dropped, (Dropped{{"max", 1}}));
+  EXPECT_EQ(again.cgroups_left_out, Dropped{});
+  EXPECT_EQ(one_more.cgroups_left_out, (Dropped{{"max", 1}}));
 }
 
 TEST_F(TargetTrackerTest, OnlySoManyAreAdmittedInASecondAndTheOthersWait) {
@@ -355,7 +355,7 @@ TEST_F(TargetTrackerTest, OneThatLackedDescriptorsIsLetGoAndTriedAgainAfterAWhil
   EXPECT_EQ(without->cgroups[1].cgroup, nullptr);
   EXPECT_EQ(still_without->present, 2U);
   EXPECT_EQ(tried->present, 4U);
-  EXPECT_EQ(report_.cgroups_dropped.at("open_files"), 2U);
+  EXPECT_EQ(report_.cgroups_left_out.at("open_files"), 2U);
 }
 
 TEST_F(TargetTrackerTest, DescribesEachByItsPath) {

@@ -237,7 +237,7 @@ const std::vector<ErrorRow> kRows = {
                  "  # max: 5\n"
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
-     "hierarchy, helpers, max, per_cpu, linger, labels; write at least one as 'key: value', or "
+     "nesting, helpers, max, per_cpu, linger, labels; write at least one as 'key: value', or "
      "remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
@@ -598,10 +598,10 @@ const std::vector<ErrorRow> kRows = {
      "mean 'package'?"},
     {"AnUnknownAggregate", with_keys("aggregate: socket"),
      "c.yaml:1:56: groups[0].aggregate: 'socket' is not a part of the machine. Remedy: write cpu, "
-     "core, die, package, node or host"},
+     "core, die, package, numa_node or host"},
     {"AListForAnAggregate", with_keys("aggregate: [core]"),
      "c.yaml:1:56: groups[0].aggregate: found a list where a part of the machine is expected. "
-     "Remedy: write cpu, core, die, package, node or host"},
+     "Remedy: write cpu, core, die, package, numa_node or host"},
     {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
      "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu, which this group has not. "
      "Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
@@ -682,11 +682,11 @@ const std::vector<ErrorRow> kRows = {
      kOneGroup + "cgroups: {include: [\"re:/a\\.b\"]}\n",
      "c.yaml:2:29: not YAML: unknown escape character. Remedy: " + kSyntaxRemedy},
     // What is counted of nested cgroups, and how.
-    {"AnUnknownHierarchy", kOneGroup + "cgroups: {hierarchy: v2}\n",
-     "c.yaml:2:22: cgroups.hierarchy: 'v2' is not a choice among nested cgroups. Remedy: write "
+    {"AnUnknownNesting", kOneGroup + "cgroups: {nesting: v2}\n",
+     "c.yaml:2:22: cgroups.nesting: 'v2' is not a choice among nested cgroups. Remedy: write "
      "leaves or all"},
-    {"AMisspelledHierarchy", kOneGroup + "cgroups: {hierarchy: leave}\n",
-     "c.yaml:2:22: cgroups.hierarchy: 'leave' is not a choice among nested cgroups. Remedy: did "
+    {"AMisspelledNesting", kOneGroup + "cgroups: {nesting: leave}\n",
+     "c.yaml:2:22: cgroups.nesting: 'leave' is not a choice among nested cgroups. Remedy: did "
      "you mean 'leaves'?"},
     {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
      "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},

@@ -108,7 +108,7 @@ TEST(LoadTest, ReadsEveryKey) {
       "cgroups:\n"
       "  include: [/system.slice/*.service, \"/kubepods.slice/**\"]\n"
       "  exclude: [/a]\n"
-      "  hierarchy: all\n"
+      "  nesting: all\n"
       "  helpers: true\n"
       "  max: 10\n"
       "  per_cpu: true\n"
@@ -341,7 +341,7 @@ INSTANTIATE_TEST_SUITE_P(LoadTest, AggregateTest,
                                            AggregateCase{"core", Aggregation::kCore},
                                            AggregateCase{"die", Aggregation::kDie},
                                            AggregateCase{"package", Aggregation::kPackage},
-                                           AggregateCase{"node", Aggregation::kNode},
+                                           AggregateCase{"numa_node", Aggregation::kNumaNode},
                                            AggregateCase{"host", Aggregation::kHost}),
                          [](const auto& row) { return row.param.word; });
 

@@ -50,7 +50,7 @@ TEST(KeyReferenceTest, HasTheBoundsAndDefaultsThatHold) {
   EXPECT_EQ(interval.unwritten, "`1s`");
   EXPECT_EQ(max.form, "whole number, `0` to `100000`");
   EXPECT_EQ(max.unwritten, "`256`");
-  EXPECT_EQ(aggregate.form, "`cpu`, `core`, `die`, `package`, `node` or `host`");
+  EXPECT_EQ(aggregate.form, "`cpu`, `core`, `die`, `package`, `numa_node` or `host`");
   EXPECT_EQ(aggregate.unwritten, "`cpu`; of uncore PMUs `package`");
   EXPECT_EQ(key_called("groups[].weak").unwritten, "`true`");
   EXPECT_TRUE(key_called("groups[].events[].event").is_needed);

@@ -18,12 +18,14 @@ class CountingSessionTest : public testing::Test {
     return start(text, in_force, roots_);
   }
 
-  CountingSession start(const std::string& text, CountingSession* in_force, const host::HostRoots& roots) {
+  CountingSession start(const std::string& text, CountingSession* in_force,
+                        const host::HostRoots& roots) {
     config::Loaded loaded = config::load_text(text, "c.yaml");
     EXPECT_FALSE(loaded.diagnostics.has_errors());
     Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned = plan_for_machine(
         std::move(loaded.config), roots, kernel_, in_force ? &in_force->plan : nullptr);
-    Result<CountingSession> counting = start_counting(std::move(*planned), roots, kernel_, in_force);
+    Result<CountingSession> counting =
+        start_counting(std::move(*planned), roots, kernel_, in_force);
     if (!counting->collector) take_over(*in_force, *counting);
     return std::move(*counting);
   }
@@ -79,7 +81,7 @@ TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
   }
   for (const std::string more :
        {"cgroups: {include: [\"/a/*\"]}\n", "cgroups: {exclude: [\"/a/*\"]}\n",
-        "cgroups: {per_cpu: true}\n", "cgroups: {linger: 1s}\n", "cgroups: {hierarchy: all}\n",
+        "cgroups: {per_cpu: true}\n", "cgroups: {linger: 1s}\n", "cgroups: {nesting: all}\n",
         "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "evidence: {variance: true}\n",
         "limits: {max_series: 1000}\n", "kubernetes: {metadata: log_links}\n",
         "cpus: {exclude: [\"7\"]}\n"}) {
@@ -101,7 +103,7 @@ TEST_F(CountingSessionTest, CgroupsThatCanBeCountedByNowStartItAnew) {
   const host::HostRoots without{bare.path("sys"), bare.path("proc"), {}};
   CountingSession in_force = start(kGroups, nullptr, without);
   const collect::Collector* collector = in_force.collector.get();
-  ASSERT_EQ(in_force.remarks.size(), 1U);
+  ASSERT_EQ(in_force.warnings.size(), 1U);
 
   EXPECT_NE(start(kGroups, &in_force).collector.get(), collector);
 }

@@ -147,7 +147,7 @@ TEST(StatusJsonTest, HoldsNoCommandForATerminal) {
   const std::string text = status_json(status);
 
   EXPECT_NE(text.find("\\u009b31m \\u202e"), std::string::npos);
-  EXPECT_EQ(parsed(status).at("remarks").at(0), "\u009b31m \u202e");
+  EXPECT_EQ(parsed(status).at("warnings").at(0), "\u009b31m \u202e");
 }
 
 /// For whoever compares two of them.

@@ -44,8 +44,8 @@ struct Passing {
 class PolledGroup {
  public:
   explicit PolledGroup(std::size_t events = 1,
-                       std::chrono::nanoseconds slot = std::chrono::milliseconds{4})
-      : models(events), increments(events), group_(events, slot) {
+                       std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4})
+      : models(events), increments(events), group_(events, mux_interval) {
     kernel.counts.resize(events);
   }
 

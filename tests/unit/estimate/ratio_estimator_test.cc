@@ -99,7 +99,8 @@ TEST(RatioEstimatorTest, LeansOnHistoryWhenTheWindowsWereShorterThanASlot) {
 
   const Estimate result = by_time({.events = 2, .running = 2, .enabled = 20}, history);
 
-  EXPECT_DOUBLE_EQ(result.extrapolated, 18 * (0.25 * 1 + 0.75 * 3)) << "2 of the 4 ms of a slot";
+  EXPECT_DOUBLE_EQ(result.extrapolated, 18 * (0.25 * 1 + 0.75 * 3))
+      << "2 of the 4 ms of a mux_interval";
 }
 
 TEST(RatioEstimatorTest, BelievesWindowsOfASlot) {

@@ -15,8 +15,8 @@ struct Activity {
   double events = 0;
 };
 
-/// One of `groups` groups that take turns on the PMU of one CPU, for a slot of 4 ms each, and
-/// what it should have counted. Rotation starts at a random phase.
+/// One of `groups` groups that take turns on the PMU of one CPU, for a mux_interval of 4 ms each,
+/// and what it should have counted. Rotation starts at a random phase.
 class Rotation {
  public:
   static constexpr std::chrono::milliseconds kSlot{4};

@@ -81,7 +81,7 @@ TEST(FamiliesTest, SayWhatARowIs) {
       {Scope::kCpu, Aggregation::kCore, " Event cycles, by core."},
       {Scope::kCpu, Aggregation::kDie, " Event cycles, by die."},
       {Scope::kCpu, Aggregation::kPackage, " Event cycles, by package."},
-      {Scope::kCpu, Aggregation::kNode, " Event cycles, by NUMA node."},
+      {Scope::kCpu, Aggregation::kNumaNode, " Event cycles, by NUMA node."},
       {Scope::kCpu, Aggregation::kHost, " Event cycles, over the whole host."},
       {Scope::kCgroup, Aggregation::kCpu,
        " Event cycles, by cgroup with its children, over all CPUs."},

@@ -332,13 +332,13 @@ TEST(RendererTest, NamesARowByThePartOfTheMachineThatItIs) {
       {Aggregation::kCore, "package=\"1\",die=\"2\",core=\"3\""},
       {Aggregation::kDie, "package=\"1\",die=\"2\""},
       {Aggregation::kPackage, "package=\"1\""},
-      {Aggregation::kNode, "node=\"4\""},
+      {Aggregation::kNumaNode, "numa_node=\"4\""},
   };
 
   for (const Row& row : rows) {
     const std::string text = written(host_snapshot(
         scope_plan({{.name = "core", .events = {"cycles"}, .aggregation = row.aggregation}}),
-        {{.cpu = 5, .core = 3, .die = 2, .package = 1, .node = 4}}, {7}));
+        {{.cpu = 5, .core = 3, .die = 2, .package = 1, .numa_node = 4}}, {7}));
 
     const std::string labels = row.labels;
     EXPECT_THAT(text, HasSubstr("\nperf_cpu_cycles_total{" + labels + "} 7\n"));

@@ -12,7 +12,7 @@ namespace pex::host {
 
 std::ostream& operator<<(std::ostream& out, const CpuPlace& place) {
   return out << "cpu " << place.cpu << " core " << place.core << " die " << place.die << " package "
-             << place.package << " node " << place.node;
+             << place.package << " numa_node " << place.numa_node;
 }
 
 namespace {
@@ -31,7 +31,7 @@ TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuSays) {
 
   const CpuPlace place = read_cpu_place(below(tree.path("sys")), 70);
 
-  EXPECT_EQ(place, (CpuPlace{.cpu = 70, .core = 5, .die = 1, .package = 3, .node = 12}));
+  EXPECT_EQ(place, (CpuPlace{.cpu = 70, .core = 5, .die = 1, .package = 3, .numa_node = 12}));
 }
 
 TEST(CpuPlaceTest, TakesACpuThatSaysNothingForACoreOfItsOwn) {
@@ -39,7 +39,7 @@ TEST(CpuPlaceTest, TakesACpuThatSaysNothingForACoreOfItsOwn) {
 
   const CpuPlace place = read_cpu_place(below(tree.path("sys")), 3);
 
-  EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3, .die = 0, .package = 0, .node = 0}));
+  EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3, .die = 0, .package = 0, .numa_node = 0}));
 }
 
 TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSaid) {
@@ -64,7 +64,7 @@ TEST(CpuPlaceTest, KnowsTheNodeFromItsOwnEntryAlone) {
 
   const CpuPlace place = read_cpu_place(below(tree.path("sys")), 0);
 
-  EXPECT_EQ(place.node, 2);
+  EXPECT_EQ(place.numa_node, 2);
 }
 
 TEST(CpuPlaceTest, IsThatOfEveryKindOfMachine) {
@@ -79,8 +79,8 @@ TEST(CpuPlaceTest, IsThatOfEveryKindOfMachine) {
       {"intel_hybrid", {.cpu = 15, .core = 28}},
       {"intel_hybrid", {.cpu = 23, .core = 39}},
       {"intel_server", {.cpu = 15, .core = 15}},
-      {"intel_server", {.cpu = 16, .core = 0, .package = 1, .node = 1}},
-      {"intel_server", {.cpu = 31, .core = 15, .package = 1, .node = 1}},
+      {"intel_server", {.cpu = 16, .core = 0, .package = 1, .numa_node = 1}},
+      {"intel_server", {.cpu = 31, .core = 15, .package = 1, .numa_node = 1}},
       {"amd_zen", {.cpu = 9, .core = 9}},
       {"arm_neoverse", {.cpu = 2, .core = 2, .package = 36}},
       {"arm_biglittle", {.cpu = 3, .core = 3}},

@@ -19,7 +19,8 @@ using ::testing::Pair;
 config::Cgroups cgroups(const std::string& yaml) {
   const config::Loaded loaded = config::load_text(
       "groups: [{name: a, events: [x], scope: cgroup}]\ncgroups:\n" + yaml, "c.yaml");
-  for (const yaml::Diagnostic& error : loaded.diagnostics.errors()) ADD_FAILURE() << describe(error);
+  for (const yaml::Diagnostic& error : loaded.diagnostics.errors())
+    ADD_FAILURE() << describe(error);
   return loaded.config.cgroups;
 }
 
@@ -32,7 +33,8 @@ SelectedCgroups choice(const std::string& yaml) {
 
 std::vector<std::string> errors(const std::string& yaml) {
   std::vector<std::string> all;
-  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(cgroups(yaml));
+  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
+      select_cgroups(cgroups(yaml));
   if (chosen) return all;
   for (const yaml::Diagnostic& error : chosen.error()) all.push_back(describe(error));
   return all;
@@ -50,7 +52,7 @@ TEST(CgroupSelectorTest, SelectsByPatternsOfBothKinds) {
 
 TEST(CgroupSelectorTest, SelectsLeavesAndNoHelpersUnlessAskedTo) {
   const cgroup::Selection by_default = choice("  max: 1\n").selection;
-  const cgroup::Selection asked = choice("  hierarchy: all\n  helpers: true\n").selection;
+  const cgroup::Selection asked = choice("  nesting: all\n  helpers: true\n").selection;
 
   EXPECT_TRUE(by_default.leaves);
   EXPECT_FALSE(by_default.helpers);
@@ -74,14 +76,14 @@ TEST(CgroupSelectorTest, GivesTheLabelsOfTheRules) {
 TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
   EXPECT_THAT(
       errors("  labels:\n"
-               "    - match: 're:/(a'\n"
-               "      set: {cgroup: x, team: $}\n"
-               "    - match: 're:/(a)'\n"
-               "      set: {team: $2, tier: $1}\n"
-               "    - match: /a/*\n"
-               "      set: {team: \"$1\"}\n"
-               "  exclude: ['re:/a(?!b)']\n"
-               "  include: [/a, 're:system.slice/.*', /b/]\n"),
+             "    - match: 're:/(a'\n"
+             "      set: {cgroup: x, team: $}\n"
+             "    - match: 're:/(a)'\n"
+             "      set: {team: $2, tier: $1}\n"
+             "    - match: /a/*\n"
+             "      set: {team: \"$1\"}\n"
+             "  exclude: ['re:/a(?!b)']\n"
+             "  include: [/a, 're:system.slice/.*', /b/]\n"),
       ElementsAre(
           "c.yaml:4:14: cgroups.labels[0].match: 're:/(a' is not a regular expression: missing ): "
           "/(a. Remedy: add a ')', or write \\( for the character",
@@ -119,7 +121,7 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
 
 TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
   for (const char* label :
-       {"cgroup",    "cpu",          "core",      "die",       "package", "node",
+       {"cgroup",    "cpu",          "core",      "die",       "package", "numa_node",
         "pmu",       "group",        "event",     "domain",    "pod",     "namespace",
         "container", "container_id", "pod_uid",   "qos_class", "runtime", "unit",
         "slice",     "machine",      "slurm_job", "le",        "quantile"}) {

@@ -131,7 +131,8 @@ TEST(GroupFitterTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
       {"cycles", ", aggregate: die", "cycles by die: 0.0"},
       {"cycles", ", aggregate: host", "cycles by host: 0.0"},
       {"power/energy-ram/", "", "power/energy-ram/ domain=dram by package: 0.0"},
-      {"power/energy-ram/", ", aggregate: node", "power/energy-ram/ domain=dram by node: 0.0"},
+      {"power/energy-ram/", ", aggregate: numa_node",
+       "power/energy-ram/ domain=dram by numa_node: 0.0"},
       {"power/energy-ram/", ", aggregate: cpu", "power/energy-ram/ domain=dram by cpu: 0.0"},
   };
 

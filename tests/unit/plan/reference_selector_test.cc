@@ -220,13 +220,13 @@ TEST(ReferenceSelectorTest, PutsCyclesIntoCgroupsOnlyWhenAsked) {
   constexpr auto kAsks = config::Estimator::kReference;
   const Result<events::PmuCatalogue> pmus = events::PmuCatalogue::read(test::machine(""));
   const collect::GroupPlan group = test::scope_plan({{"a", {"cycles"}}}).groups[0];
-  collect::GroupPlan in_turns = group;
-  in_turns.shares_pmu = true;
+  collect::GroupPlan multiplexed = group;
+  multiplexed.shares_pmu = true;
   const Reference cycles{Reference::Cost::kCounter, {{"", test::counter("cycles")}}, true};
 
-  EXPECT_TRUE(takes_reference(in_turns, kByItself, cycles, Scope::kCpu, *pmus));
-  EXPECT_FALSE(takes_reference(in_turns, kByItself, cycles, Scope::kCgroup, *pmus));
-  EXPECT_TRUE(takes_reference(in_turns, kAsks, cycles, Scope::kCgroup, *pmus));
+  EXPECT_TRUE(takes_reference(multiplexed, kByItself, cycles, Scope::kCpu, *pmus));
+  EXPECT_FALSE(takes_reference(multiplexed, kByItself, cycles, Scope::kCgroup, *pmus));
+  EXPECT_TRUE(takes_reference(multiplexed, kAsks, cycles, Scope::kCgroup, *pmus));
 }
 
 TEST(ReferenceSelectorTest, LeavesSoftwareAndPackagesAlone) {
