@@ -395,7 +395,7 @@ const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
 // What is counted, and what is not
 
 const places = { cpu: "each CPU", core: "each core", die: "each die", package: "each package",
-  node: "each NUMA node", host: "the host" };
+  numa_node: "each NUMA node", host: "the host" };
 
 function targets({ coverage_ratio: coverage, targets_counted: counted, targets_wanted: wanted }) {
   if (counted === null) return unknown();

@@ -683,10 +683,10 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:29: not YAML: unknown escape character. Remedy: " + kSyntaxRemedy},
     // What is counted of nested cgroups, and how.
     {"AnUnknownNesting", kOneGroup + "cgroups: {nesting: v2}\n",
-     "c.yaml:2:22: cgroups.nesting: 'v2' is not a choice among nested cgroups. Remedy: write "
+     "c.yaml:2:20: cgroups.nesting: 'v2' is not a choice among nested cgroups. Remedy: write "
      "leaves or all"},
     {"AMisspelledNesting", kOneGroup + "cgroups: {nesting: leave}\n",
-     "c.yaml:2:22: cgroups.nesting: 'leave' is not a choice among nested cgroups. Remedy: did "
+     "c.yaml:2:20: cgroups.nesting: 'leave' is not a choice among nested cgroups. Remedy: did "
      "you mean 'leaves'?"},
     {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
      "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},
