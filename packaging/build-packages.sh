@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes packages of this tree for this machine. What they hold is told in docs/packages.md.
+# Makes packages of this tree for this machine. Their contents: docs/packages.md.
 #
-#   build-packages.sh OUT [KIND...]   KIND is deb, rpm or tgz; all of them unless told
+#   build-packages.sh OUT [KIND...]   KIND is deb, rpm or tgz; all of them by default
 #
 # Compiles once, for all kinds, in OUT/source: a copy, so this tree stays as it is. With ccache, what
 # has not changed is not compiled again. Needs the packages of packaging/packages/build.txt and

@@ -25,7 +25,7 @@ constexpr Section kSections[] = {
     {"docs/configuration.md", "keys", keys_for_page},
     {"packaging/man/perf_event_exporter.yaml.5.scd", "keys", keys_for_manual},
     {"docs/metrics.md", "evidence by group", group_evidence_table},
-    {"docs/metrics.md", "troubles of groups", group_error_table},
+    {"docs/metrics.md", "errors of groups", group_error_table},
     {"docs/metrics.md", "evidence by event", event_evidence_table},
     {"docs/metrics.md", "the exporter itself", self_table},
     {"docs/metrics.md", "the process", process_table},
@@ -66,11 +66,12 @@ bool write(const std::string& path, const std::string& text) {
   return static_cast<bool>(file.flush());
 }
 
-/// False when something is left to do.
-bool settle(const std::string& root, const std::string& file, const Page& page, bool only_check) {
+/// False when the file is out of date and was not written.
+bool check_or_update(const std::string& root, const std::string& file, const Page& page,
+                     bool only_check) {
   if (page.is == page.should_be) return true;
   if (only_check) {
-    std::cerr << file << ": is not what the code says. Remedy: run ./dev generate\n";
+    std::cerr << file << ": is not what the code generates. Remedy: run ./dev generate\n";
     return false;
   }
   std::cout << file << '\n';
@@ -82,11 +83,11 @@ bool settle(const std::string& root, const std::string& file, const Page& page, 
 int run(const std::string& root, bool only_check) {
   const std::optional<std::map<std::string, Page>> pages = pages_below(root);
   if (!pages) return 1;
-  bool is_settled = true;
+  bool is_current = true;
   for (const auto& [file, page] : *pages) {
-    is_settled = settle(root, file, page, only_check) && is_settled;
+    is_current = check_or_update(root, file, page, only_check) && is_current;
   }
-  return is_settled ? 0 : 1;
+  return is_current ? 0 : 1;
 }
 
 }  // namespace

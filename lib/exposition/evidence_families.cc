@@ -68,8 +68,8 @@ bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evi
 }
 
 constexpr std::string_view kRowLabels =
-    "`group`, `pmu` where it is bound to one, and those of the rows of its events";
-constexpr std::string_view kEventLabels = "`group`, `event`, and those of the event's own metric";
+    "`group`; `pmu` where the group is bound to one; the labels of its events' rows";
+constexpr std::string_view kEventLabels = "`group`, `event`, and the labels of the event's metric";
 
 /// A family with a sample for each row of each group.
 struct GroupFamily {
@@ -82,25 +82,26 @@ constexpr std::string_view kOffPmu = "groups that can lose the PMU";
 constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
     {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events wanted the PMU; for a cgroup only while its tasks ran."},
+      "Time for which a group of events was enabled. Of a cgroup: only while its tasks ran."},
      "",
      always,
      read_rows<time_of<&GroupTimes::enabled>>},
     {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events had the PMU; counts for the rest of the time enabled are "
+      "Time for which a group of events was on the PMU. Counts of the remaining enabled time are "
       "estimates."},
      "",
      always,
      read_rows<time_of<&GroupTimes::running>>},
     {{"perf_group_imputed_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time enabled of polls in which a group never had the PMU, for which its recent rates were "
-      "taken; at most 60 s in a row, but where the exporter itself lets groups take turns."},
+      "Enabled time of polls in which a group was never on the PMU and its recent rates were used: "
+      "at most 60 s in a row, without a limit where the exporter rotates the groups itself."},
      kOffPmu,
      off_pmu,
      read_rows<time_of<&GroupTimes::imputed>>},
     {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time enabled that is in no count at all: without the PMU for too long, or a pinned group "
-      "without its place."},
+      "Enabled time that no count covers: the group was off the PMU for too long, or a pinned "
+      "group "
+      "could not be scheduled."},
      kOffPmu,
      off_pmu,
      read_rows<time_of<&GroupTimes::unmeasured>>},
@@ -110,13 +111,13 @@ constexpr GroupFamily kGroupFamilies[] = {
      has_reference,
      read_rows<count_of<&GroupTimes::reference>>},
     {{"perf_group_reference_sampled_total", FamilyType::kCounter, kRowLabels,
-      "Events of the activity reference while the group had the PMU."},
+      "Events of the activity reference while the group was on the PMU."},
      kReferred,
      has_reference,
      read_rows<count_of<&GroupTimes::reference_sampled>>},
     {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
-      "Part of the CPUs of a row on which a group is counted, where that is not all of them; its "
-      "values are not published meanwhile, as they would lack the rest."},
+      "Fraction of the CPUs of a row on which a group is counted, where it is below 1. The counts "
+      "of such a row are incomplete and not published."},
      "groups that are not counted on all of them",
      always,
      read_rows<coverage_of>},
@@ -131,7 +132,7 @@ struct ColumnFamily {
 };
 constexpr ColumnFamily kColumnFamilies[] = {
     {{"perf_event_observed_total", FamilyType::kCounter, kEventLabels,
-      "Events that were really counted, in the unit of the event's own metric; the rest of that is "
+      "Events that were counted, in the unit of the event's metric. The rest of that metric is "
       "extrapolated."},
      kOffPmu,
      nullptr,
@@ -146,8 +147,8 @@ constexpr ColumnFamily kColumnFamilies[] = {
 
 constexpr FamilyEntry kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
                                   "`scope`, `group`, `event`",
-                                  "How far an event follows the activity reference, as learned: 1 "
-                                  "like the reference, 0 like time."};
+                                  "Learned weight of the activity reference in an event's "
+                                  "estimate: 1 scales by the reference, 0 scales by time."};
 
 FamilyHead head_of(const FamilyEntry& row) {
   return {std::string(row.name), std::string(row.help), row.type};

@@ -24,23 +24,25 @@ constexpr FamilyEntry error_family(std::string_view name, std::string_view help)
 constexpr Kind kKinds[] = {
     {error_family(
          "perf_group_anomalies_total",
-         "Readings in which a total of the kernel fell: of the group itself, and what was counted "
-         "since the reading before is in no count; or of the reference, and counts are scaled by "
-         "time."),
+         "Readings in which a kernel total decreased. If it was the group's, the increment since "
+         "the "
+         "previous reading is not counted. If it was the reference's, counts are scaled by time."),
      "anomaly", &PollReport::GroupErrors::anomalies},
-    {error_family("perf_group_mistimed_polls_total",
-                  "Readings of a group whose running time the kernel booked wrongly; that of the "
-                  "group's own clock was taken."),
+    {error_family(
+         "perf_group_mistimed_polls_total",
+         "Readings of a group whose running time the kernel accounted wrongly. The running "
+         "time of the group's own clock was used."),
      "mistimed", &PollReport::GroupErrors::mistimed},
     {error_family(
          "perf_group_pinned_errors_total",
-         "Readings at which a pinned group had lost its place on the PMU; it was asked for anew."),
+         "Readings of a pinned group that was not on the PMU. The exporter enabled it again."),
      "pinned", &PollReport::GroupErrors::pinned_errors},
-    {error_family("perf_group_read_errors_total", "Readings of a group that failed."), "read",
+    {error_family("perf_group_read_errors_total", "Failed reads of a group."), "read",
      &PollReport::GroupErrors::read_failures},
-    {error_family("perf_group_standstills_total",
-                  "Times that a group of a CPU was opened again because the kernel did not let it "
-                  "count; what happened meanwhile is unmeasured."),
+    {error_family(
+         "perf_group_standstills_total",
+         "Times that a group of a CPU was reopened because the kernel did not schedule it. "
+         "Events in the meantime are unmeasured."),
      "standstill", &PollReport::GroupErrors::standstills},
 };
 

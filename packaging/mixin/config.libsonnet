@@ -6,9 +6,9 @@
     // Which targets are exporters: for `up`, and for metrics of the process. The second form of the
     // job's name is that of a PodMonitor, `namespace/name`.
     exporterSelector: 'job=~"(.*/)?perf[-_]event[-_]exporter"',
-    // Labels that tell clusters apart, where one Prometheus has several: for example ['cluster'].
+    // Labels that distinguish clusters, where one Prometheus has several: for example ['cluster'].
     clusterLabels: [],
-    // Labels that tell exporters apart.
+    // Labels that distinguish exporters.
     hostLabels: $._config.clusterLabels + ['job', 'instance'],
     // Of rates; also a part of the names of rules. At least four times the scrape interval.
     window: '5m',
@@ -32,7 +32,7 @@
       deviations: 2,
       minExcess: 1.25,  // times the mean
       history: '1d',  // of the mean and the deviation; also a part of names of rules
-      // Labels of targets that tell kinds of machines apart, on which the same work takes another
+      // Labels of targets that distinguish kinds of machines, on which the same work takes another
       // number of cycles: for example ['cpu_model'].
       platformLabels: [],
     },

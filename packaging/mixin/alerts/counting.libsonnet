@@ -17,7 +17,7 @@ local promql = import '../lib/promql.libsonnet';
         '15m',
         'count %s (perf_event_exporter_event_available == 0) > 0' % promql.by(c.hostLabels),
         'Configured events are not counted.',
-        '{{ $labels.instance }} cannot count {{ $value }} of the events that its configuration names, each scope by itself. Its page at / and `perf_event_exporter doctor` say which, and why.'),
+        '{{ $labels.instance }} cannot count {{ $value }} of the events that its configuration names, each scope by itself. Its page at / and `perf_event_exporter doctor` show which, and why.'),
       a('PerfEventOpenErrors',
         'warning',
         '15m',

@@ -51,7 +51,7 @@ local cache = g.row('Caches', 9, [
         'short',
         ratio('cache_misses', 'instructions', '1000 * ')),
   panel("Part of the machine's cache misses",
-        'Who uses the memory that all share. Looked at beside the cycles per instruction of the others.',
+        'Which cgroups use the shared memory. Compare with the cycles per instruction of the others.',
         'percentunit',
         '%s\n/ on (instance) group_left ()\nsum by (instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
         [sum('cache_misses'), g.selected]),

@@ -76,7 +76,7 @@ local quality = g.row('How well is counted', 9, [
                width=12,
                many=true),
   g.timeSeries('Time filled from the rate before',
-               'Part of the time in which a group never had its turn within a poll, and its last rates were taken.',
+               'Fraction of the time in which a group was off the PMU for a whole poll and its last rates were used.',
                'percentunit',
                partOfEnabled('imputed'),
                width=12,
@@ -100,7 +100,7 @@ local quality = g.row('How well is counted', 9, [
                |||),
                width=12,
                many=true),
-  g.timeSeries('Activity that the turns saw',
+  g.timeSeries('Activity seen while on the PMU',
                'Whether a group had the PMU while the usual work was done: 1 means it did, 0.5 that scaling by time alone would miss half; needs `evidence: {reference: true}`.',
                'short',
                [g.query(|||
@@ -118,7 +118,7 @@ local quality = g.row('How well is counted', 9, [
 
 local refused = g.row('What is not counted', 8, [
   g.table('Events not counted',
-          'Configured, and not there on the machine. The page of the exporter says why, and what would change it.',
+          'Configured, and not there on the machine. The page of the exporter shows why, and what would change it.',
           [{ name: 'Available', unit: 'bool_yes_no', query: own('event_available') + ' == 0' }],
           ['instance', 'event', 'scope'],
           width=8,
@@ -154,8 +154,8 @@ local cgroups = g.row('Cgroups', 8, [
                  g.query('sum by (instance, reason) (%s)' % rate(own('cgroups_left_out_total')), '{{instance}} dropped: {{reason}}'),
                  g.query('sum by (instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
                ]),
-  g.timeSeries('Cgroups in turns',
-               "Each once for every CPU: the kernel's rotation starved a group there, and the exporter enables them in turn.",
+  g.timeSeries('Cgroups rotated by the exporter',
+               "(Cgroup, CPU) pairs: kernel multiplexing starved a group there, and the exporter rotates the groups itself.",
                'short',
                [perInstance(own('cgroups_rotated_manually'))]),
 ]);

@@ -9,7 +9,7 @@ local perInstance(expr) = g.query(expr, '{{instance}}');
 
 local atAGlance = g.row('At a glance', 4, [
   g.stat('Instructions per cycle',
-         'Of all CPUs together. What is good depends on the work; a change of it tells of a change in the work or in what disturbs it.',
+         'Of all CPUs together. A good value depends on the work; a change shows a change of the work or of what disturbs it.',
          'short',
          [perInstance(ratio('instructions', 'cycles'))],
          decimals=2),
@@ -91,7 +91,7 @@ local misses = g.row('Misses', 8, [
                'percentunit',
                [perInstance(ratio('cache_misses', 'cache_references'))]),
   g.timeSeries('Misses per 1000 instructions',
-               'Of the cache and of branches. Unlike the part of accesses, it tells how much they matter.',
+               'Of the cache and of branches. Unlike the fraction of accesses, it shows how much they matter.',
                'short',
                [
                  g.query(ratio('cache_misses', 'instructions', '1000 * '), '{{instance}} cache'),
