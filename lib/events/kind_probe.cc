@@ -2,10 +2,10 @@
 #include <string>
 
 #include "base/lookup.h"
+#include "elf/symbol_offset.h"
 #include "events/event_names.h"
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
-#include "events/symbol_offset.h"
 
 // "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a place in the code of the kernel or of a
 // file.
@@ -157,7 +157,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   attributes->probe = probe.in_kernel ? probe.symbol : probe.file;
   attributes->config2 = probe.offset;
   if (!probe.in_kernel && !probe.symbol.empty()) {
-    const Result<std::uint64_t> begin = symbol_offset(probe.file, probe.symbol);
+    const Result<std::uint64_t> begin = elf::symbol_offset(probe.file, probe.symbol);
     if (!begin) return Unresolved{false, event.at, begin.error()};
     attributes->config2 += *begin;
   }

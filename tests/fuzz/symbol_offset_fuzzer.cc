@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "events/symbol_offset.h"
+#include "elf/symbol_offset.h"
 
 namespace {
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   for (const char* symbol : {"main", "d", "_start_of_something"}) {
     const auto offset =
-        pex::events::symbol_offset("/proc/self/fd/" + std::to_string(file.get()), symbol);
+        pex::elf::symbol_offset("/proc/self/fd/" + std::to_string(file.get()), symbol);
 
     require(offset || (offset.error().code != 0 && !offset.error().attempted.empty() &&
                        !offset.error().remedy.empty()));

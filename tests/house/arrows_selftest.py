@@ -16,6 +16,7 @@ CLEAN_CMAKE = "".join(
     f"add_room({room}{' NEEDS ' + ' '.join(sorted(needs)) if needs else ''})\n"
     for room, needs in arrows_test.ROOMS.items()
 )
+LINE_OF = {room: line for line, room in enumerate(arrows_test.ROOMS, start=1)}
 
 
 class ArrowsTest(unittest.TestCase):
@@ -115,11 +116,11 @@ class Cmake(ArrowsTest):
 
     def test_with_one_need_too_many_is_found(self):
         self.put_cmake("add_room(http NEEDS access base)", "add_room(http NEEDS access base perf)")
-        self.assert_found("lib/CMakeLists.txt:14: http NEEDS differ")
+        self.assert_found(f"lib/CMakeLists.txt:{LINE_OF['http']}: http NEEDS differ")
 
     def test_with_one_need_too_few_is_found(self):
         self.put_cmake("add_room(perf NEEDS base host)", "add_room(perf NEEDS base)")
-        self.assert_found("lib/CMakeLists.txt:3: perf NEEDS differ")
+        self.assert_found(f"lib/CMakeLists.txt:{LINE_OF['perf']}: perf NEEDS differ")
 
     def test_without_a_room_is_found(self):
         self.put_cmake("add_room(config NEEDS base yaml)\n", "")
@@ -127,7 +128,7 @@ class Cmake(ArrowsTest):
 
     def test_with_an_unknown_room_is_found(self):
         self.put("lib/CMakeLists.txt", CLEAN_CMAKE + "add_room(attic)\n")
-        self.assert_found("lib/CMakeLists.txt:15: attic NEEDS differ")
+        self.assert_found(f"lib/CMakeLists.txt:{len(LINE_OF) + 1}: attic NEEDS differ")
 
 
 class Rooms(ArrowsTest):

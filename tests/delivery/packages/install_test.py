@@ -30,8 +30,8 @@ COPIED = {
     "packaging/prometheus/*.y*ml": "usr/share/doc/perf_event_exporter/examples/prometheus",
     "packaging/sysctl.d/*": "usr/share/doc/perf_event_exporter/examples/sysctl.d",
 }
-ROOMS = ("base host perf events estimate cgroup collect history exposition yaml config plan access "
-         "http").split()
+ROOMS = ("base host perf elf events estimate cgroup collect history exposition yaml config plan "
+         "access http").split()
 # What others may see of the library's headers; Boost is http's, prometheus-cpp exposition's.
 NOT_IN_HEADERS = re.compile(r"#include [<\"](yaml-cpp|spdlog|fmt|CLI|re2|openssl/|libdeflate)")
 

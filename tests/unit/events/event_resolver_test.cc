@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "elf/symbol_offset.h"
 #include "events/event_table.h"
-#include "events/symbol_offset.h"
 #include "host/cpu_list.h"
 #include "support/temp_tree.h"
 
@@ -589,7 +589,7 @@ TEST(EventResolverTest, ProbesAFunctionAtItsPlaceInTheFile) {
   const perf::EventAttributes& attributes = event.instances.front().attributes;
 
   EXPECT_EQ(attributes.probe, file);
-  EXPECT_EQ(attributes.config2, *symbol_offset(file, "main") + 4);
+  EXPECT_EQ(attributes.config2, *elf::symbol_offset(file, "main") + 4);
   EXPECT_EQ(event.identity.metric, "uprobe_exe_main_0x4");
   EXPECT_EQ(event.identity.help, "Hits of main+0x4 in /proc/self/exe.");
 }

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace pex::events {
+namespace pex::elf {
 
 /// Where the function `symbol` begins in the program or library `file`, in bytes from the file's
 /// begin: what a uprobe is given. Of several functions of that name a global one, else the first.
@@ -16,4 +16,4 @@ namespace pex::events {
 /// most about 20 MB of memory and some seconds, and reads each table of symbols twice at most.
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol);
 
-}  // namespace pex::events
+}  // namespace pex::elf

@@ -1,4 +1,4 @@
-#include "events/symbol_offset.h"
+#include "elf/symbol_offset.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "events/elf_file.h"
+#include "elf/elf_file.h"
 
-namespace pex::events {
+namespace pex::elf {
 namespace {
 
 // What is read of a file at most. A browser with all its debug symbols, one of the largest programs
@@ -236,4 +236,4 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
   return *offset;
 }
 
-}  // namespace pex::events
+}  // namespace pex::elf

@@ -1,4 +1,4 @@
-#include "events/elf_file.h"
+#include "elf/elf_file.h"
 
 #include <libelf.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 #include "base/small_file.h"
 
-namespace pex::events {
+namespace pex::elf {
 namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
@@ -226,4 +226,4 @@ void ElfFile::visit_bytes(
   }
 }
 
-}  // namespace pex::events
+}  // namespace pex::elf

@@ -1,4 +1,4 @@
-#include "events/symbol_offset.h"
+#include "elf/symbol_offset.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -32,7 +32,7 @@ extern "C" {
 int pex_variable_of_this_test = 3;
 }
 
-namespace pex::events {
+namespace pex::elf {
 namespace {
 
 using ::testing::HasSubstr;
@@ -474,4 +474,4 @@ RC_GTEST_PROP(SymbolOffsetTest, AnswersToAnyBytes, ()) {
 }
 
 }  // namespace
-}  // namespace pex::events
+}  // namespace pex::elf

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace pex::events {
+namespace pex::elf {
 
 /// The tables of an ELF file that nobody vouches for. libelf decodes the entries (class and byte
 /// order); the file is read here, in blocks of 64 kB: libelf allocates what a header claims, up to
@@ -53,4 +53,4 @@ class ElfFile {
   Elf64_Ehdr header_;
 };
 
-}  // namespace pex::events
+}  // namespace pex::elf
