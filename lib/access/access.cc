@@ -1,12 +1,11 @@
 #include "access/access.h"
 
-#include <crypt.h>
-
 #include <algorithm>
 #include <boost/asio/ssl/context.hpp>
 #include <string_view>
 #include <utility>
 
+#include "access/bcrypt.h"
 #include "access/tls_context.h"
 
 namespace pex::access {
@@ -22,16 +21,10 @@ bool is_one_line(std::string_view text) {
   });
 }
 
-/// As far as crypt(3) can say: how long a whole one is, and how much work it may be, is for whoever
-/// reads the configuration to check.
-bool is_bcrypt(const std::string& hash) {
-  return hash.starts_with("$2") && ::crypt_checksalt(hash.c_str()) == CRYPT_SALT_OK;
-}
-
 Result<> check_users(const AccessSettings& settings) {
   for (const auto& [name, hash] : settings.users) {
-    if (!is_bcrypt(hash))
-      return Error{0, "the hash of user '" + name + "' is no bcrypt", kHashRemedy};
+    const std::string wrong = wrong_hash(hash);
+    if (!wrong.empty()) return Error{0, "let user '" + name + "' log in: " + wrong, kHashRemedy};
   }
   return {};
 }

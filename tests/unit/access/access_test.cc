@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/bcrypt.h"
 #include "support/temp_tree.h"
 #include "unit/access/certificates.h"
 
@@ -172,11 +173,13 @@ TEST(AccessTest, RefusesHashesThatAreNoBcrypt) {
 
   std::string blank = good;
   blank[20] = ' ';
-  for (const std::string& bad : {std::string{"secret"}, std::string{}, "$1" + good.substr(2),
-                                 "$6" + good.substr(2), "$2x" + good.substr(3), blank}) {
+  for (const std::string& bad :
+       {std::string{"secret"}, std::string{}, "$1" + good.substr(2), "$6" + good.substr(2),
+        "$2x" + good.substr(3), blank, good.substr(0, 59), "$2y$17" + good.substr(6)}) {
     EXPECT_EQ(complaint_about({.users = {{"alice", bad}}}),
-              "the hash of user 'alice' is no bcrypt. Remedy: give the bcrypt hash of the password "
-              "in 'basic_auth_users', as 'htpasswd -nB USER' prints it");
+              "let user 'alice' log in: " + wrong_hash(bad) +
+                  ". Remedy: give the bcrypt hash of the password in 'basic_auth_users', as "
+                  "'htpasswd -nB USER' prints it");
   }
 }
 
