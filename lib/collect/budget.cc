@@ -113,7 +113,7 @@ std::size_t series_room(const Budget& budget, const Need& need) {
 }
 
 Capacity cgroup_capacity(const Budget& budget, const Need& need) {
-  const std::size_t open_files = budget.open_files();
+  const std::size_t open_files = need.cgroup_files() == 0 ? 0 : budget.open_files();
   const Capacity bounds[] = {
       {budget.max_cgroups, kCgroupBounds[0]},
       {fits(budget.max_open_events, need.cpu_events, need.cgroup_events), kCgroupBounds[1]},
@@ -121,8 +121,11 @@ Capacity cgroup_capacity(const Budget& budget, const Need& need) {
       {fits(open_files, reserved_files(open_files) + need.cpu_events, need.cgroup_files()),
        kCgroupBounds[3]},
   };
-  return *std::min_element(std::begin(bounds), std::end(bounds),
-                           [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
+  Capacity tightest =
+      *std::min_element(std::begin(bounds), std::end(bounds),
+                        [](const auto& a, const auto& b) { return a.cgroups < b.cgroups; });
+  tightest.open_files = open_files;
+  return tightest;
 }
 
 std::string_view bound_met_by(int code) {
@@ -148,15 +151,15 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
     std::size_t each;
     Remedy remedy;
   };
-  const std::size_t open_files = budget.open_files();
   const Row rows[] = {
       {"max", "cgroups", budget.max_cgroups, 0, 1, "raise cgroups.max"},
       {"max_open_events", "open events", budget.max_open_events, need.cpu_events,
        need.cgroup_events, "raise limits.max_open_events"},
       {"max_series", "series", budget.max_series, need.cpu_series, need.cgroup_series,
        "raise limits.max_series"},
-      {"open_files", "file descriptors", open_files, reserved_files(open_files) + need.cpu_events,
-       need.cgroup_files(), "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
+      {"open_files", "file descriptors", capacity.open_files,
+       reserved_files(capacity.open_files) + need.cpu_events, need.cgroup_files(),
+       "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
       {"memory", "memory", 0, 0, 0, "free some"},
   };
   const auto number = [](std::size_t n) { return std::to_string(n); };

@@ -21,7 +21,8 @@ struct Budget {
   std::size_t max_directories = 32'768;   ///< of the tree of cgroups that are followed
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
 
-  /// The limit in force; the soft limit of the process is raised to the hard one.
+  /// The limit in force, which others may change at any time (prlimit(2)): asks the kernel, and
+  /// raises the soft limit of the process to the hard one.
   std::size_t open_files() const;
 
   bool operator==(const Budget&) const = default;
@@ -63,7 +64,8 @@ inline constexpr std::string_view kFairShare = "fair_share";
 
 struct Capacity {
   std::size_t cgroups = 0;
-  std::string_view bound;  ///< which of kCgroupBounds was the tightest
+  std::string_view bound;      ///< which of kCgroupBounds was the tightest
+  std::size_t open_files = 0;  ///< the limit at that time; 0 when a cgroup takes none
 };
 
 /// How many cgroups can be counted without passing any of the bounds: computed before anything is

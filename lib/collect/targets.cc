@@ -96,9 +96,9 @@ std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) 
 }
 
 Capacity TargetTracker::capacity(Clock::time_point now) {
-  Capacity known = cgroup_capacity(budget_, need_);
+  const Capacity known = cgroup_capacity(budget_, need_);
   const std::size_t seen = shortage_.room(now);
-  return seen < known.cgroups ? Capacity{seen, shortage_.bound()} : known;
+  return seen < known.cgroups ? Capacity{seen, shortage_.bound(), known.open_files} : known;
 }
 
 /// Those that are not counted yet give way first, and of them those that came last.

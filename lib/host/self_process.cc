@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/small_file.h"
@@ -151,8 +152,8 @@ Result<SelfProcess> read_self_process() {
 std::uint64_t raise_open_file_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  const rlim_t before = limit.rlim_cur;
-  limit.rlim_cur = limit.rlim_max;
+  if (limit.rlim_cur == limit.rlim_max) return limit.rlim_cur;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
 }
 

@@ -63,6 +63,19 @@ TEST(BudgetTest, FilesOfTheProcessItselfAreReserved) {
 
   EXPECT_EQ(capacity.cgroups, 12U);  // (320 - 128 - 14) / (12 + 2 directories)
   EXPECT_EQ(capacity.bound, "open_files");
+  EXPECT_EQ(capacity.open_files, 320U);
+}
+
+TEST(BudgetTest, NoLimitOfFilesIsAskedForWhereCgroupsTakeNone) {
+  Budget budget = roomy();
+  budget.max_cgroups = 256;
+  budget.max_open_files = 5;
+
+  const Capacity capacity = cgroup_capacity(budget, {.cpu_events = 14, .cpu_series = 20});
+
+  EXPECT_EQ(capacity.cgroups, 256U);
+  EXPECT_EQ(capacity.bound, "max");
+  EXPECT_EQ(capacity.open_files, 0U);
 }
 
 TEST(BudgetTest, NothingFitsWhenTheCpusAloneNeedMore) {
