@@ -169,6 +169,66 @@ TEST(PollMetricsTest, TellWhichCpusAreLateAndHowOftenTheyWere) {
   EXPECT_THAT(text, Not(HasSubstr("late_polls_total{cpu=\"0\"}")));
 }
 
+TEST(PollMetricsTest, CountTheCgroupsInEachState) {
+  collect::TargetSet set = *targets({"/a.service", "/b.service", "/c.service"});
+  set.present = 2;
+  set.waiting = 4;
+  cgroup::DiscoveryResult found;
+  found.left_out = 5;
+  found.unreadable.resize(6);
+  set.found = std::make_shared<const cgroup::DiscoveryResult>(std::move(found));
+  auto snapshot = std::make_shared<collect::Snapshot>(*snapshot_of(plan_of("core")));
+  snapshot->targets = std::make_shared<const collect::TargetSet>(std::move(set));
+  PollMetrics metrics;
+
+  metrics.add({}, snapshot);
+
+  const std::string text = written(metrics);
+  const std::string family = "perf_event_exporter_cgroups{state=";
+  EXPECT_THAT(text, HasSubstr(family + "\"counted\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"lingering\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"waiting\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"left_out\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"unreadable\"} 6\n"));
+}
+
+TEST(PollMetricsTest, CountTheDirectoriesOfCgroupsInEachState) {
+  collect::PollReport report;
+  report.now.cgroup_directories = {
+      .followed = 1, .unwatched = 2, .beyond_limit = 3, .path_too_long = 4};
+  PollMetrics metrics;
+
+  metrics.add(report, snapshot_of(plan_of("core")));
+
+  const std::string text = written(metrics);
+  const std::string family = "perf_event_exporter_cgroup_directories{state=";
+  EXPECT_THAT(text, HasSubstr(family + "\"followed\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"unwatched\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"beyond_limit\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr(family + "\"path_too_long\"} 4\n"));
+}
+
+TEST(PollMetricsTest, HaveTheGaugesOfTheLastPollAndTheSumsOfAll) {
+  const auto snapshot = snapshot_of(plan_of("core"));
+  collect::PollReport report;
+  report.now.targets_rotated_manually = 7;
+  report.now.groups_off_pmu = 8;
+  report.cgroups_missed = 2;
+  report.cgroups_left_out = {{"max", 3}};
+  PollMetrics metrics;
+  metrics.add(report, snapshot);
+
+  report.now.targets_rotated_manually = 1;
+  report.now.groups_off_pmu = 0;
+  metrics.add(report, snapshot);
+
+  const std::string text = written(metrics);
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cgroups_rotated_manually 1\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_pinned_groups_off_pmu 0\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cgroups_missed_total 4\n"));
+  EXPECT_THAT(text, HasSubstr("perf_event_exporter_cgroups_left_out_total{reason=\"max\"} 6\n"));
+}
+
 TEST(PollMetricsTest, AddUpTheErrorsOfAllPolls) {
   const auto snapshot = snapshot_of(plan_of("core"));
   collect::PollReport report;
