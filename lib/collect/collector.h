@@ -11,7 +11,6 @@
 #include "base/result.h"
 #include "collect/counter_source.h"
 #include "collect/learning.h"
-#include "collect/poll_feedback.h"
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
 #include "collect/targets.h"

@@ -9,7 +9,6 @@
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
 #include "collect/learning.h"
-#include "collect/poll_feedback.h"
 #include "collect/poll_report.h"
 #include "collect/rotation.h"
 #include "collect/target_groups.h"

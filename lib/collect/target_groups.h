@@ -10,7 +10,6 @@
 #include "cgroup/cgroup.h"
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
-#include "collect/group_state.h"
 #include "collect/poll_report.h"
 #include "collect/totals.h"
 #include "estimate/group_estimator.h"
@@ -27,6 +26,23 @@ struct AlwaysOn {
   std::optional<std::chrono::nanoseconds> clock;  ///< for which the target was on the CPU
   std::chrono::nanoseconds clock_counted{};  ///< by the cpu-clock meanwhile, with what that misses
   std::optional<Reference> reference;
+};
+
+/// What is known of one group at one target on one CPU, in addition to its totals.
+struct GroupState {
+  bool is_wanted : 1 = false;  ///< it is to be counted there now
+  bool is_open : 1 = false;
+  bool has_failed : 1 = false;     ///< could not be opened, or its cgroup went before it was
+  bool is_unreadable : 1 = false;  ///< it is open, and the last try to read it failed
+  bool measured : 1 = false;       ///< has been read at least once
+  bool counted : 1 = false;        ///< has had the PMU at least once
+  bool wanted : 1 = false;         ///< has wanted it at least once
+  bool was_on_pmu : 1 = false;     ///< between the last two readings
+  /// It has wanted the PMU for more than estimate::kMaxImputed and has not had it, the last time
+  /// not longer ago than that. So its totals stand still, and not because nothing happens.
+  bool lacks_the_pmu : 1 = false;
+  unsigned polls_wanted = 0;   ///< since it was first wanted
+  unsigned polls_counted = 0;  ///< since it first had the PMU
 };
 
 /// One group of a plan at all targets of its scope on one CPU, for as long as their series live:

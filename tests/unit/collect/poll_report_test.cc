@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include "collect/poll_feedback.h"
-
 namespace pex::collect {
 namespace {
 
