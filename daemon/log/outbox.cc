@@ -1,7 +1,6 @@
 #include "daemon/log/outbox.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/semaphore.h"
+#include "host/self_process.h"
 
 namespace pex::daemon {
 namespace {
@@ -34,9 +34,7 @@ struct Outbox::State {
 };
 
 void Outbox::State::serve() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are the business of the loop's thread
+  host::block_signals();  // they are the business of the loop's thread
   for (;;) {
     const bool is_last_time = must_end;
     do_waiting();

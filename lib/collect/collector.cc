@@ -1,21 +1,16 @@
 #include "collect/collector.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/alarm.h"
 #include "base/duration.h"
-#include "base/semaphore.h"
-#include "collect/cpu_totals.h"
 #include "collect/joining.h"
-#include "collect/poll_cycle.h"
-#include "collect/round_latch.h"
+#include "collect/worker.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
 
@@ -24,13 +19,6 @@ namespace {
 
 /// A worker that was late stays off its CPU for so long, before it tries again.
 constexpr std::chrono::minutes kStaysOff{1};
-
-/// Signals are the business of the loop's thread.
-void leave_signals_to_the_loop() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
   const std::string which = (cpus.size() > 1 ? "CPUs " : "CPU ") + host::format_cpu_list(cpus);
@@ -44,142 +32,26 @@ Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
 
 }  // namespace
 
-/// Held by every worker as well, as one that was left behind may come back when the collector is
-/// gone.
-struct Collector::Shared {
+/// What a call goes on using when it has made a new poll, or the end, possible.
+struct Collector::Shared : Worker::Shared {
   std::unique_ptr<Alarm> alarm;  ///< wakes the watching thread
-  RoundLatch latch;
   std::atomic<bool> stopping = false;
-  Semaphore ended;  ///< posted by each worker that has ended
 };
 
-/// A snapshot in the making, for any number of threads.
-struct Collector::Join {
-  Join(const std::shared_ptr<const CountingPlan>& plan,
-       const std::shared_ptr<const TargetSet>& targets, const EventModels& models,
-       std::span<const CpuTotals* const> parts)
-      : joining(plan, targets, models, parts) {}
-
-  /// Joins piece after piece, until there is none that nobody has begun. True for who has ended the
-  /// last of all.
-  bool work() {
-    const std::size_t pieces = joining.pieces();
-    for (std::size_t piece = next++; piece < pieces; piece = next++) {
-      joining.join(piece);
-      if (++done == pieces) return true;
-    }
-    return false;
+/// What falls to a worker that owns the round.
+class Collector::Duties final : public Worker::Duties {
+ public:
+  explicit Duties(Collector& collector) : collector_(collector) {}
+  void lead() override { collector_.lead(); }
+  void finish(Worker& last) override {
+    collector_.owner_ = &last;
+    collector_.finish();
   }
+  void publish(Snapshot snapshot) override { collector_.publish(std::move(snapshot)); }
 
-  Joining joining;
-  std::atomic<std::size_t> next = 0;
-  std::atomic<std::size_t> done = 0;
+ private:
+  Collector& collector_;
 };
-
-struct Collector::Worker {
-  /// What it is to do; belongs to the owner of the round while the worker is not at work.
-  struct Order {
-    std::shared_ptr<const TargetSet> targets;
-    std::shared_ptr<const EventModels> models;
-    bool is_reconciliation = false;
-    bool stays_off = false;  ///< its CPU, where it was late
-  };
-
-  Worker(Collector& owner, int number, const Worker* next)
-      : cpu(number),
-        older(next),
-        collector(owner),
-        shared(owner.shared_),
-        cycle(std::in_place, owner.sources_.create(number), owner.plan_, number),
-        left(*owner.plan_, number),
-        taken(*owner.plan_, number) {}
-
-  void serve();
-  void do_part();
-  void help_to_join();
-  void move_off_cpu() const;
-
-  const int cpu;
-  const Worker* const older;  ///< in the list that begins with newest_
-  Collector& collector;       ///< only of the owner of the round: else it may be gone
-  const std::shared_ptr<Shared> shared;
-  Semaphore wake;
-  std::thread thread;
-  bool has_thread = false;          ///< set before its first part, and then the same for good
-  std::atomic<bool> leads = false;  ///< has been given the round, to lead()
-  std::atomic<bool> is_joining = false;
-  std::atomic<bool> is_at_work = false;
-  std::atomic<bool> must_end = false;
-  std::atomic<bool> has_ended = false;
-  std::atomic<std::uint32_t> round = 0;                  ///< of its last part
-  std::atomic<bool> is_online = false;                   ///< its CPU, when that was handed out
-  mutable std::atomic<std::uint64_t> seen_progress = 0;  ///< when it was last checked
-  mutable std::atomic<bool> was_moved_off = false;
-
-  // Its own while it is at work, else of the owner of the round.
-  Order order;
-  std::optional<PollCycle> cycle;  ///< gone once it has ended
-  PollCycle::Outcome outcome;      ///< of its last part
-  CpuTotals left;                  ///< after its last poll
-  bool has_news = false;
-  bool is_pinned = false;
-
-  std::shared_ptr<Join> join;  ///< its own while it is joining
-
-  // Of the owner of the round.
-  CpuTotals taken;          ///< of the last part that has arrived
-  PollReport::State state;  ///< likewise
-  bool is_late = false;     ///< was at work when it was last asked for what it has done
-  std::optional<Clock::time_point> stays_off_until;
-};
-
-void Collector::Worker::serve() {
-  leave_signals_to_the_loop();
-  for (;;) {
-    wake.wait();
-    if (leads.exchange(false)) collector.lead();
-    if (is_joining.load(std::memory_order_acquire)) help_to_join();
-    if (is_at_work.load(std::memory_order_acquire)) {
-      do_part();
-    } else if (must_end) {
-      break;
-    }
-  }
-  order = {};
-  cycle.reset();  // its counters are closed on their own CPU
-  has_ended = true;
-  shared->ended.post();
-}
-
-void Collector::Worker::do_part() {
-  const bool was_moved = was_moved_off.exchange(false) || order.stays_off;
-  if (!is_online || was_moved || cycle->cpu_was_offline()) is_pinned = false;
-  if (is_online && !order.stays_off && !is_pinned && has_thread) {
-    is_pinned = host::bind_thread_to(cpu);
-  }
-  outcome = order.is_reconciliation ? cycle->reconcile(order.targets, *order.models)
-                                    : cycle->run(order.targets, *order.models);
-  if (!order.is_reconciliation) left.copy(*cycle, *order.targets);
-  has_news = true;
-  const std::uint32_t of_round = round;
-  is_at_work.store(false, std::memory_order_release);
-  if (!shared->latch.arrive(of_round)) return;
-  collector.owner_ = this;
-  collector.finish();
-}
-
-void Collector::Worker::help_to_join() {
-  const std::shared_ptr<Join> mine = std::move(join);
-  const bool is_last = mine->work();
-  is_joining.store(false, std::memory_order_release);
-  if (is_last) collector.publish(mine->joining.take());
-}
-
-/// Kept off by a real-time task, it goes on elsewhere.
-void Collector::Worker::move_off_cpu() const {
-  was_moved_off = true;
-  host::move_thread_off(const_cast<std::thread&>(thread).native_handle(), cpu);
-}
 
 Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, TargetTracker tracker,
                                                      Patience patience) {
@@ -192,9 +64,7 @@ Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, Tar
   try {
     collector->watching_ = std::thread([of = collector.get()] { of->watch(); });
   } catch (const std::system_error& refused) {
-    return Error{
-        refused.code().value(), "start the thread that leads the polls",
-        "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
+    return thread_refused(refused, "start the thread that leads the polls");
   }
   ::pthread_setname_np(collector->watching_.native_handle(), "polls");
   return collector;
@@ -202,7 +72,8 @@ Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, Tar
 
 Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience,
                      std::shared_ptr<Shared> shared)
-    : sources_(std::move(sources)),
+    : duties_(std::make_unique<Duties>(*this)),
+      sources_(std::move(sources)),
       patience_(patience),
       late_after_(patience.late),
       plan_(tracker.plan()),
@@ -219,27 +90,18 @@ std::vector<int> Collector::end() {
   shared_->stopping = true;
   shared_->alarm->ring();
   watching_.join();
-  for (const auto& worker : workers_) {
-    worker->must_end = true;
-    worker->wake.post();
-  }
+  for (const auto& worker : workers_) worker->ask_to_end();
   const auto now = Clock::now();
   if (!await_workers(now + patience_.late)) {
     for (const auto& worker : workers_) {
-      if (worker->thread.joinable() && !worker->has_ended) worker->move_off_cpu();
+      if (worker->has_thread() && !worker->has_ended()) worker->move_off_cpu();
     }
     (void)await_workers(now + patience_.end);
   }
   std::vector<int> left_behind;
   newest_ = nullptr;
   for (const auto& worker : std::exchange(workers_, {})) {
-    if (!worker->thread.joinable()) continue;
-    if (worker->has_ended) {
-      worker->thread.join();
-    } else {
-      left_behind.push_back(worker->cpu);
-      worker->thread.detach();
-    }
+    if (worker->has_thread() && !worker->release_thread()) left_behind.push_back(worker->cpu());
   }
   return left_behind;
 }
@@ -247,7 +109,7 @@ std::vector<int> Collector::end() {
 bool Collector::await_workers(Clock::time_point deadline) const {
   const auto have_ended = [this] {
     return std::all_of(workers_.begin(), workers_.end(), [](const auto& worker) {
-      return worker->has_ended || !worker->thread.joinable();
+      return worker->has_ended() || !worker->has_thread();
     });
   };
   while (!have_ended()) {
@@ -281,14 +143,14 @@ bool Collector::reconcile(std::function<void()> reconciled) {
 /// From the list, as there may just be a new worker.
 std::uint64_t Collector::steps() const {
   std::uint64_t steps = ended_;
-  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
-    steps += worker->cycle->progress();
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
+    steps += worker->progress();
   }
   return steps;
 }
 
 void Collector::watch() {
-  leave_signals_to_the_loop();
+  host::block_signals();
   while (!shared_->stopping || state_ != State::kIdle) {
     const Alarm::Cause cause = shared_->alarm->wait();
     if (leads_.exchange(false)) {
@@ -309,18 +171,16 @@ void Collector::check_progress() {
     if (!anyone_progresses() && is_enough && shared_->latch.close()) finish();
     return;
   }
-  if (const Worker* owner = owner_) owner->move_off_cpu();
-  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
-    if (worker->is_joining) worker->move_off_cpu();
+  if (Worker* owner = owner_) owner->move_off_cpu();
+  for (Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
+    if (worker->is_joining()) worker->move_off_cpu();
   }
 }
 
 bool Collector::anyone_progresses() {
   bool anyone = false;
-  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
-    if (!worker->is_at_work || worker->round != round_) continue;
-    const std::uint64_t progress = worker->cycle->progress();
-    anyone = worker->seen_progress.exchange(progress) != progress || anyone;
+  for (Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
+    if (worker->is_at_work_in(round_)) anyone = worker->has_made_progress() || anyone;
   }
   return anyone;
 }
@@ -328,8 +188,8 @@ bool Collector::anyone_progresses() {
 /// Of the CPUs that are online: the others have little to do.
 bool Collector::anyone_has_arrived() const {
   if (nobody_is_online_) return true;
-  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older) {
-    if (worker->is_online && !worker->is_at_work) return true;
+  for (const Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
+    if (worker->is_online() && !worker->is_at_work()) return true;
   }
   return false;
 }
@@ -339,8 +199,7 @@ void Collector::start() {
   shared_->alarm->expire_after(late_after_);
   if (Worker* const first = find_first_worker()) {
     owner_ = first;
-    first->leads = true;
-    first->wake.post();
+    first->lead();
   } else {
     owner_ = nullptr;
     leads_ = true;
@@ -348,9 +207,9 @@ void Collector::start() {
   }
 }
 
-Collector::Worker* Collector::find_first_worker() const {
+Worker* Collector::find_first_worker() const {
   for (const auto& worker : workers_) {
-    if (worker->has_thread && !worker->is_at_work) return worker.get();
+    if (worker->has_thread() && !worker->is_at_work()) return worker.get();
   }
   return nullptr;
 }
@@ -369,44 +228,28 @@ void Collector::lead() {
   dispatch();
 }
 
-/// As far as it is known: nothing is asked of a worker that is late.
 bool Collector::all_are_reconciled() const {
-  return std::all_of(workers_.begin(), workers_.end(), [&](const auto& worker) {
-    return worker->is_at_work ||
-           (worker->order.targets == targets_ && worker->cycle->is_reconciled());
-  });
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [&](const auto& worker) { return worker->is_reconciled_with(targets_); });
 }
 
-Collector::Worker& Collector::worker_for(int cpu) {
+Worker& Collector::worker_for(int cpu) {
   const auto place =
       std::lower_bound(workers_.begin(), workers_.end(), cpu,
-                       [](const auto& worker, int number) { return worker->cpu < number; });
-  if (place != workers_.end() && (*place)->cpu == cpu) return **place;
-  Worker& worker = **workers_.insert(place, std::make_shared<Worker>(*this, cpu, newest_.load()));
+                       [](const auto& worker, int number) { return worker->cpu() < number; });
+  if (place != workers_.end() && (*place)->cpu() == cpu) return **place;
+  Worker& worker =
+      **workers_.insert(place, std::make_shared<Worker>(*duties_, shared_, sources_.create(cpu),
+                                                        plan_, cpu, newest_.load()));
   newest_ = &worker;
   return worker;
-}
-
-Result<> Collector::start_thread(Worker& worker) {
-  const auto owner = std::find_if(workers_.begin(), workers_.end(),
-                                  [&](const auto& each) { return each.get() == &worker; });
-  try {
-    worker.thread = std::thread([of = *owner] { of->serve(); });
-  } catch (const std::system_error& refused) {
-    return Error{
-        refused.code().value(), "start the worker thread of CPU " + std::to_string(worker.cpu),
-        "raise " + ProgramTerm::kTaskLimit + ", or the container's limit on processes (pids.max)"};
-  }
-  worker.has_thread = true;
-  ::pthread_setname_np(worker.thread.native_handle(), ("cpu" + std::to_string(worker.cpu)).c_str());
-  return {};
 }
 
 void Collector::start_missing_threads() {
   for (const int cpu : targets_->cpus->online) {
     Worker& worker = worker_for(cpu);
-    if (worker.thread.joinable()) continue;
-    if (const Result<> started = start_thread(worker); !started) {
+    if (worker.has_thread()) continue;
+    if (const Result<> started = worker.start_thread(); !started) {
       report_.add_failure("start a worker thread", started.error());
     }
   }
@@ -420,23 +263,17 @@ void Collector::dispatch() {
   nobody_is_online_ = targets_->cpus->online.empty();
   bool any_online = nobody_is_online_;
   for (const auto& worker : workers_) {
-    worker->is_online = targets_->cpus->is_online(worker->cpu);
-    if (worker->is_late) continue;
+    worker->set_online(targets_->cpus->is_online(worker->cpu()));
+    if (worker->is_late()) continue;
     free.push_back(worker.get());
-    any_online = any_online || worker->is_online;
+    any_online = any_online || worker->is_online();
   }
   shared_->latch.start(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
-    const bool may_return = worker->stays_off_until && started_ >= *worker->stays_off_until;
-    if (may_return) worker->stays_off_until = {};
-    worker->order = {targets_, models_, is_reconciliation(), worker->stays_off_until.has_value()};
-    worker->round.store(round_);
-    worker->seen_progress = worker->cycle->progress();
-    worker->is_at_work.store(true, std::memory_order_release);
-    if (worker->has_thread) worker->wake.post();
+    worker->begin(round_, {targets_, models_, is_reconciliation()}, started_);
   }
   for (Worker* worker : free) {
-    if (!worker->has_thread) worker->do_part();
+    if (!worker->has_thread()) worker->do_part();
   }
   shared_->alarm->expire_after(late_after_);
   if (shared_->latch.release()) finish();
@@ -452,18 +289,7 @@ void Collector::finish() {
 /// The results of the workers that have arrived since the last call.
 void Collector::take_results() {
   std::vector<const ModelUpdates*> updates;
-  for (const auto& worker : workers_) {
-    worker->is_late = worker->is_at_work.load(std::memory_order_acquire);
-    if (worker->is_late || !std::exchange(worker->has_news, false)) continue;
-    auto& [report, feedback] = worker->outcome;
-    PollReport::State state = std::exchange(report.now, {});
-    report_.merge(report);
-    feedback_.merge(feedback);
-    if (worker->order.is_reconciliation) continue;
-    worker->state = std::move(state);
-    std::swap(worker->taken, worker->left);
-    updates.push_back(&worker->cycle->model_updates());
-  }
+  for (const auto& worker : workers_) worker->take_results(report_, feedback_, updates);
   if (updates.empty()) return;
   auto models = std::make_shared<EventModels>(*models_);
   models->learn(updates);
@@ -472,11 +298,10 @@ void Collector::take_results() {
 
 void Collector::report_late_cpus() {
   for (const auto& worker : workers_) {
-    if (!worker->is_late) continue;
-    worker->stays_off_until = started_ + kStaysOff;
-    worker->move_off_cpu();
-    if (!is_reconciliation() && targets_->cpus->is_online(worker->cpu)) {
-      report_.now.late_cpus.push_back(worker->cpu);
+    if (!worker->is_late()) continue;
+    worker->stay_off_cpu_until(started_ + kStaysOff);
+    if (!is_reconciliation() && targets_->cpus->is_online(worker->cpu())) {
+      report_.now.late_cpus.push_back(worker->cpu());
     }
   }
   if (!report_.now.late_cpus.empty()) {
@@ -504,24 +329,22 @@ void Collector::finish_reconciliation() {
 void Collector::join_parts() {
   std::vector<const CpuTotals*> parts;
   for (const auto& worker : workers_) {
-    parts.push_back(&worker->taken);
-    report_.now.add(worker->state);
+    parts.push_back(&worker->totals());
+    report_.now.add(worker->state());
   }
-  const auto join = std::make_shared<Join>(plan_, targets_, *models_, parts);
-  if (join->joining.pieces() == 0) return publish(join->joining.take());
-  wake_helpers(join);
-  if (join->work()) publish(join->joining.take());
+  const auto joining = std::make_shared<Joining>(plan_, targets_, *models_, parts);
+  if (joining->pieces() == 0) return publish(joining->take());
+  wake_helpers(joining);
+  if (joining->work()) publish(joining->take());
 }
 
-void Collector::wake_helpers(const std::shared_ptr<Join>& join) {
-  std::size_t wanted = join->joining.pieces() - 1;
+void Collector::wake_helpers(const std::shared_ptr<Joining>& joining) {
+  std::size_t wanted = joining->pieces() - 1;
   for (const auto& worker : workers_) {
     if (wanted == 0) return;
-    const bool is_busy = worker->is_late || worker->is_joining || worker.get() == owner_;
-    if (is_busy || !worker->has_thread) continue;
-    worker->join = join;
-    worker->is_joining.store(true, std::memory_order_release);
-    worker->wake.post();
+    const bool is_busy = worker->is_late() || worker->is_joining() || worker.get() == owner_;
+    if (is_busy || !worker->has_thread()) continue;
+    worker->help_to_join(joining);
     --wanted;
   }
 }

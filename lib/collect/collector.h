@@ -17,11 +17,14 @@
 
 namespace pex::collect {
 
+class Joining;
+class Worker;
+
 /// Runs polls on one pinned worker thread for each CPU:
 ///
 ///   poll()            wakes the first worker
 ///   first worker      brings the targets up to date, then wakes the others
-///   every worker      runs its PollCycle, and leaves a copy of its totals
+///   every worker      does its part (Worker)
 ///   last to arrive    learns from all parts, joins them into a snapshot and calls `done`; where
 ///                     there is much to join, it wakes others to join with it
 ///
@@ -43,8 +46,7 @@ namespace pex::collect {
 /// A CPU whose thread cannot be started is counted by the owner of the round: the counts are the
 /// same and cost more.
 ///
-/// The threads take no locks: a worker belongs to itself while it is at work, else to the owner of
-/// the round. Each sleeps on a semaphore of its own.
+/// The threads take no locks.
 class Collector {
  public:
   using Done = std::function<void(PollReport, std::shared_ptr<const Snapshot>)>;
@@ -96,9 +98,8 @@ class Collector {
   int descriptor() const { return descriptor_; }
 
  private:
-  struct Worker;
   struct Shared;
-  struct Join;
+  class Duties;
   using Clock = std::chrono::steady_clock;
   enum class State { kIdle, kPolling, kReconciling, kReconcilingThenPolling };
 
@@ -117,7 +118,6 @@ class Collector {
   Worker* find_first_worker() const;
   void lead();
   Worker& worker_for(int cpu);
-  Result<> start_thread(Worker& worker);
   void start_missing_threads();
   void dispatch();
   bool all_are_reconciled() const;
@@ -126,10 +126,11 @@ class Collector {
   void report_late_cpus();
   void finish_reconciliation();
   void join_parts();
-  void wake_helpers(const std::shared_ptr<Join>& join);
+  void wake_helpers(const std::shared_ptr<Joining>& joining);
   void publish(Snapshot snapshot);
   bool is_reconciliation() const { return state_ != State::kPolling; }
 
+  const std::unique_ptr<Duties> duties_;  ///< of workers
   const CounterSources sources_;
   const Patience patience_;
   std::atomic<std::chrono::nanoseconds> late_after_;
@@ -146,11 +147,11 @@ class Collector {
   Done done_;
   std::function<void()> reconciled_;
 
-  std::shared_ptr<Shared> shared_;               ///< also of workers that are left behind
-  std::atomic<const Worker*> newest_ = nullptr;  ///< the first of a list of all, for any thread
-  std::atomic<const Worker*> owner_ = nullptr;   ///< of the round, if a worker owns it
-  std::atomic<bool> leads_ = false;              ///< the watching thread has been given it
-  std::atomic<std::uint32_t> round_ = 0;         ///< of the poll or reconciliation that is running
+  std::shared_ptr<Shared> shared_;         ///< also of workers that are left behind
+  std::atomic<Worker*> newest_ = nullptr;  ///< the first of a list of all, for any thread
+  std::atomic<Worker*> owner_ = nullptr;   ///< of the round, if a worker owns it
+  std::atomic<bool> leads_ = false;        ///< the watching thread has been given it
+  std::atomic<std::uint32_t> round_ = 0;   ///< of the poll or reconciliation that is running
   std::atomic<bool> nobody_is_online_ = false;
   std::atomic<int> descriptor_;           ///< of tracker_
   std::atomic<std::uint64_t> ended_ = 0;  ///< polls and reconciliations

@@ -282,10 +282,18 @@ void Joining::join(std::size_t piece) {
   }
 }
 
+bool Joining::work() {
+  for (std::size_t piece = begun_++; piece < pieces_; piece = begun_++) {
+    join(piece);
+    if (++done_ == pieces_) return true;
+  }
+  return false;
+}
+
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               const EventModels& models, std::span<const CpuTotals* const> parts) {
   Joining joining{std::move(plan), std::move(targets), models, parts};
-  for (std::size_t piece = 0; piece < joining.pieces(); ++piece) joining.join(piece);
+  (void)joining.work();
   return joining.take();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -40,6 +41,10 @@ class Joining {
   /// Once for each piece. Different pieces may be joined at the same time.
   void join(std::size_t piece);
 
+  /// Joins one piece after another, until there is none that nobody has begun; by any number of
+  /// threads at the same time. True for the one that has ended the last of all.
+  bool work();
+
   /// When all pieces are joined.
   Snapshot take() { return std::move(snapshot_); }
 
@@ -52,6 +57,8 @@ class Joining {
   Snapshot snapshot_;
   std::vector<Part> parts_;
   std::size_t pieces_ = 0;
+  std::atomic<std::size_t> begun_ = 0;
+  std::atomic<std::size_t> done_ = 0;
 };
 
 /// The same at once.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -147,6 +148,12 @@ Result<SelfProcess> read_self_process() {
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
+}
+
+void block_signals() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
 std::uint64_t raise_open_file_limit() {

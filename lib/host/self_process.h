@@ -45,6 +45,9 @@ bool bind_thread_to(int cpu);
 /// moves it away even where a real-time task leaves it no time there. False when nothing is left.
 bool move_thread_off(pthread_t thread, int cpu);
 
+/// Of the calling thread: they are handled by another one.
+void block_signals();
+
 /// Raises the soft limit of open files to the hard one, which anyone may; returns the limit in
 /// force afterwards.
 std::uint64_t raise_open_file_limit();

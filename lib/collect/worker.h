@@ -1,0 +1,153 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/semaphore.h"
+#include "collect/counter_source.h"
+#include "collect/cpu_totals.h"
+#include "collect/joining.h"
+#include "collect/learning.h"
+#include "collect/poll_cycle.h"
+#include "collect/poll_report.h"
+#include "collect/round_latch.h"
+#include "collect/targets.h"
+
+namespace pex::collect {
+
+/// The worker thread of one CPU, pinned to it. In each round, which is one poll or reconciliation,
+/// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps on
+/// a semaphore of its own and takes no lock: it belongs to itself while it is at work, else to the
+/// owner of the round.
+class Worker : public std::enable_shared_from_this<Worker> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// What a worker does beside its part, while it owns the round.
+  class Duties {
+   public:
+    virtual void lead() = 0;                      ///< after Worker::lead()
+    virtual void finish(Worker& last) = 0;        ///< it was the last to arrive
+    virtual void publish(Snapshot snapshot) = 0;  ///< it has joined the last piece
+   protected:
+    ~Duties() = default;
+  };
+
+  /// Of all workers. Held by each, as one that was left behind may come back later than the end.
+  struct Shared {
+    RoundLatch latch;
+    Semaphore ended;  ///< posted by each worker that has ended
+  };
+
+  struct Order {
+    std::shared_ptr<const TargetSet> targets;
+    std::shared_ptr<const EventModels> models;
+    bool is_reconciliation = false;
+  };
+
+  /// `duties` outlive it, but for when it is left behind. `older` is the worker made before it.
+  Worker(Duties& duties, std::shared_ptr<Shared> shared, std::unique_ptr<CounterSource> source,
+         const std::shared_ptr<const CountingPlan>& plan, int cpu, Worker* older);
+
+  // For any thread.
+
+  int cpu() const { return cpu_; }
+  Worker* older() const { return older_; }
+  bool is_online() const { return is_online_; }
+  bool is_joining() const { return is_joining_; }
+  bool is_at_work() const { return is_at_work_; }
+  bool is_at_work_in(std::uint32_t round) const { return is_at_work_ && round_ == round; }
+  bool has_ended() const { return has_ended_; }
+  std::uint64_t progress() const { return cycle_->progress(); }
+  /// Since the last call, or since its part began.
+  bool has_made_progress();
+  /// Kept off its CPU by a real-time task, it goes on elsewhere.
+  void move_off_cpu();
+
+  // For the owner of the round.
+
+  Result<> start_thread();
+  /// Else its part is for the owner to do. The same for good from its first part on.
+  bool has_thread() const { return has_thread_; }
+
+  /// Gives it the round, to lead it.
+  void lead();
+  /// Its part of this round. At `now` it may return to a CPU where it was late.
+  void begin(std::uint32_t round, Order order, Clock::time_point now);
+  /// In its place, when it has no thread.
+  void do_part();
+  /// Its CPU; also while it is at work.
+  void set_online(bool online) { is_online_ = online; }
+  void help_to_join(std::shared_ptr<Joining> joining);
+
+  /// As far as it is known: nothing is asked of a worker that is at work.
+  bool is_reconciled_with(const std::shared_ptr<const TargetSet>& targets) const;
+
+  /// Adds what its part has found, unless that was taken before or is still in the making, and then
+  /// it is late. The updates belong to it, and change with its next part.
+  void take_results(PollReport& report, PollFeedback& feedback,
+                    std::vector<const ModelUpdates*>& updates);
+  bool is_late() const { return is_late_; }  ///< at the last call of take_results()
+  /// Runs elsewhere until then.
+  void stay_off_cpu_until(Clock::time_point time);
+  /// After the last poll whose results were taken, as are all below.
+  const CpuTotals& totals() const { return taken_; }
+  const PollReport::State& state() const { return state_; }
+
+  // At the end.
+
+  void ask_to_end();
+  /// False when it has not ended: it goes on alone.
+  bool release_thread();
+
+ private:
+  void serve();
+  void join_pieces();
+
+  const int cpu_;
+  Worker* const older_;
+  Duties& duties_;  ///< only while it owns it: else that may be gone
+  const std::shared_ptr<Shared> shared_;
+  Semaphore wake_;
+  std::thread thread_;
+  bool has_thread_ = false;
+  std::atomic<bool> leads_ = false;
+  std::atomic<bool> is_joining_ = false;
+  std::atomic<bool> is_at_work_ = false;
+  std::atomic<bool> must_end_ = false;
+  std::atomic<bool> has_ended_ = false;
+  std::atomic<std::uint32_t> round_ = 0;  ///< of its last part
+  std::atomic<bool> is_online_ = false;
+  std::atomic<std::uint64_t> seen_progress_ = 0;
+  std::atomic<bool> was_moved_off_ = false;
+
+  // Its own while it is at work, else of the owner of the round.
+  Order order_;
+  bool stays_off_ = false;          ///< its CPU, where it was late
+  std::optional<PollCycle> cycle_;  ///< gone once it has ended
+  PollCycle::Outcome outcome_;      ///< of its last part
+  CpuTotals left_;                  ///< after its last poll
+  bool has_news_ = false;
+  bool is_pinned_ = false;
+
+  std::shared_ptr<Joining> joining_;  ///< its own while it is joining
+
+  // Of the owner of the round.
+  CpuTotals taken_;
+  PollReport::State state_;
+  bool is_late_ = false;
+  std::optional<Clock::time_point> stays_off_until_;
+};
+
+/// Of a std::thread that could not be made.
+Error thread_refused(const std::system_error& refused, const std::string& attempted);
+
+}  // namespace pex::collect
