@@ -194,7 +194,7 @@ Result<CounterSource::State> TargetGroups::read_last(std::size_t target,
   Slot& slot = slots_[target];
   Result<CounterSource::State> state = read(target, reading);
   if (!state || slot.was_read) return state;
-  if (can_lose_pmu()) detect_loss(shared_[target]);
+  if (can_lose_pmu()) shared_[target].wanted.detect_loss();
   state = source_->read_off_pmu(slot.handle, reading);
   slot.was_read = state && *state == CounterSource::State::kCounting;
   if (!slot.was_read) return CounterSource::State::kOffPmu;
@@ -225,7 +225,9 @@ std::span<const std::uint64_t> TargetGroups::last_counts(std::size_t target) con
 void TargetGroups::advance_to(std::size_t target, const perf::GroupReading& reading,
                               const AlwaysOn& always_on, const Learning& learning,
                               PollReport& report) {
-  if (plan_->mode.pinned) settle_lost(target, reading, always_on);
+  if (plan_->mode.pinned) {
+    add_unmeasured(target, shared_[target].wanted.regained(reading.time_enabled, always_on.clock));
+  }
   if (find_estimator(target) == nullptr && add_exactly(target, reading)) return;
   estimate(target, reading, always_on, learning, report);
 }
@@ -285,7 +287,9 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   Slot& slot = slots_[target];
   Shared* const shared = can_lose_pmu() ? &shared_[target] : nullptr;
   const nanoseconds enabled =
-      shared == nullptr ? reading.time_enabled : enabled_total(*shared, reading, always_on);
+      shared == nullptr
+          ? reading.time_enabled
+          : shared->wanted.advance(reading.time_enabled, always_on.clock, shared->is_rotated);
   estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
   sample.is_stopped = shared != nullptr && shared->is_stopped;
   sample.kernel_mistimes = learning.kernel_mistimes;
@@ -322,16 +326,7 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
                                     PollReport& report) {
   (void)source_->enable(
       slots_[target].handle);  // back as soon as there is room; refused: no change
-  if (can_lose_pmu()) {
-    Shared& shared = shared_[target];
-    if (!shared.lost_since) {
-      detect_loss(shared);
-      if (!shared.lost_since) shared.lost_since = always_on.clock;
-    } else if (always_on.clock && shared.always_clock) {
-      account_lost(target, *always_on.clock - *shared.always_clock);
-    }
-    shared.always_clock = always_on.clock;
-  }
+  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   totals_.add_unmeasured(target, {});
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others do without it for now
@@ -339,56 +334,14 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
   report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu_), subject(target, cpu_));
 }
 
-void TargetGroups::detect_loss(Shared& shared) {
-  if (shared.lost_since) return;
-  shared.lost_since = shared.always_clock;
-  shared.lost_accounted = {};
-}
-
 void TargetGroups::lost_its_counts(std::size_t target, const AlwaysOn& always_on) {
-  if (!can_lose_pmu()) return;
-  Shared& shared = shared_[target];
-  if (shared.lost_since && always_on.clock) {
-    account_lost(target, *always_on.clock - *shared.lost_since - shared.lost_accounted);
-  }
-  shared.lost_since.reset();
+  if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.closed(always_on.clock));
 }
 
-void TargetGroups::account_lost(std::size_t target, nanoseconds lost) {
-  lost = std::max(lost, nanoseconds{0});
-  add_unmeasured(target, lost);
-  shared_[target].lost_accounted += lost;
-}
-
-void TargetGroups::add_unmeasured(std::size_t target, nanoseconds wanted) {
-  note_wanted(slots_[target], wanted, false);
-  totals_.add_unmeasured(target, wanted);
-}
-
-/// Back on the PMU: what has passed since the last reading, and neither the kernel has counted as
-/// enabled nor is accounted for yet.
-void TargetGroups::settle_lost(std::size_t target, const perf::GroupReading& reading,
-                               const AlwaysOn& always_on) {
-  Shared& shared = shared_[target];
-  if (!shared.lost_since) return;
-  if (always_on.clock) {
-    const nanoseconds passed = *always_on.clock - *shared.lost_since;
-    account_lost(target, passed - shared.lost_accounted - (reading.time_enabled - shared.enabled));
-  }
-  shared.lost_since.reset();
-}
-
-/// Of a group that was stopped, the kernel's own clock has stood still.
-nanoseconds TargetGroups::enabled_total(Shared& shared, const perf::GroupReading& reading,
-                                        const AlwaysOn& always_on) {
-  if (shared.is_rotated && always_on.clock && shared.always_clock) {
-    const nanoseconds on_cpu = *always_on.clock - *shared.always_clock;
-    const nanoseconds enabled = reading.time_enabled - shared.enabled;
-    shared.enabled_while_stopped += std::max(on_cpu - enabled, nanoseconds{0});
-  }
-  shared.enabled = reading.time_enabled;
-  shared.always_clock = always_on.clock;
-  return reading.time_enabled + shared.enabled_while_stopped;
+void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds> wanted) {
+  if (!wanted) return;
+  note_wanted(slots_[target], *wanted, false);
+  totals_.add_unmeasured(target, *wanted);
 }
 
 /// Of events that never lose the PMU only the time running says that they are alive: where an event

@@ -12,6 +12,7 @@
 #include "collect/counting_plan.h"
 #include "collect/poll_report.h"
 #include "collect/totals.h"
+#include "collect/wanted_time.h"
 #include "estimate/group_estimator.h"
 
 namespace pex::collect {
@@ -142,8 +143,8 @@ class TargetGroups {
                                                           std::chrono::nanoseconds begun,
                                                           std::chrono::nanoseconds ended);
 
-  /// The target wanted the PMU for so long, and nothing of it was counted.
-  void add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted);
+  /// The target wanted the PMU for so long, if that is known, and nothing of it was counted.
+  void add_unmeasured(std::size_t target, std::optional<std::chrono::nanoseconds> wanted);
 
   /// Rotation by hand (rotation.h): stopped, the group leaves the PMU to others of its target. The
   /// time its target is on the CPU meanwhile is time for which it wants the PMU.
@@ -190,11 +191,7 @@ class TargetGroups {
   };
   /// Of a group that can lose the PMU.
   struct Shared {
-    std::chrono::nanoseconds enabled{};                    ///< at the last reading
-    std::chrono::nanoseconds enabled_while_stopped{};      ///< the kernel's clock stood still
-    std::optional<std::chrono::nanoseconds> always_clock;  ///< at the last reading
-    std::optional<std::chrono::nanoseconds> lost_since;    ///< always_clock when last on the PMU
-    std::chrono::nanoseconds lost_accounted{};             ///< of the time since then
+    WantedTime wanted;
     unsigned starved_polls = 0;
     bool is_stopped = false;
     bool is_rotated = false;
@@ -214,15 +211,9 @@ class TargetGroups {
   bool add_exactly(std::size_t target, const perf::GroupReading& reading);
   void estimate(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,
                 const Learning& learning, PollReport& report);
-  static std::chrono::nanoseconds enabled_total(Shared& shared, const perf::GroupReading& reading,
-                                                const AlwaysOn& always_on);
   static void detect_starving(Shared& shared, const estimate::GroupIncrement& increment);
   static void note_wanted(Slot& slot, std::chrono::nanoseconds wanted, bool had_the_pmu);
   void complete(std::size_t target, perf::GroupReading& reading) const;
-  static void detect_loss(Shared& shared);
-  void account_lost(std::size_t target, std::chrono::nanoseconds lost);
-  void settle_lost(std::size_t target, const perf::GroupReading& reading,
-                   const AlwaysOn& always_on);
   void report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
                       PollReport& report) const;
   void report_anomaly(std::size_t target, PollReport& report) const;

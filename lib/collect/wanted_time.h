@@ -1,0 +1,81 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace pex::collect {
+
+/// For how long a group at one target has wanted the PMU while the kernel's own clock of it stood
+/// still: it was stopped, so that others may count (rotation.h), or it is pinned and has lost its
+/// place. The measure is `on_cpu`, the time for which the target was on the CPU, which events have
+/// that always count; where there are none, nothing is known beyond the kernel's clock.
+///
+///   on the PMU --detect_loss(), lost()--> lost --regained(), closed()--> on the PMU
+class WantedTime {
+ public:
+  using nanoseconds = std::chrono::nanoseconds;
+  using Time = std::optional<nanoseconds>;
+
+  /// At a reading on the PMU that says `enabled`: that total, with the time of being stopped.
+  nanoseconds advance(nanoseconds enabled, Time on_cpu, bool is_rotated) {
+    if (is_rotated && on_cpu && on_cpu_) {
+      const nanoseconds passed = *on_cpu - *on_cpu_;
+      stopped_ += std::max(passed - (enabled - enabled_), nanoseconds{0});
+    }
+    enabled_ = enabled;
+    on_cpu_ = on_cpu;
+    return enabled + stopped_;
+  }
+
+  /// It has lost its place, since the last reading.
+  void detect_loss() {
+    if (lost_since_) return;
+    lost_since_ = on_cpu_;
+    lost_ = {};
+  }
+
+  // What was lost since the last of these calls; nothing where that is not known.
+
+  /// It is without its place. The kernel still holds what it counted before the loss, so the time
+  /// up to the first of these calls is accounted for only when that is known.
+  Time lost(Time on_cpu) {
+    Time more;
+    if (!lost_since_) {
+      detect_loss();
+      if (!lost_since_) lost_since_ = on_cpu;
+    } else if (on_cpu && on_cpu_) {
+      more = account(*on_cpu - *on_cpu_);
+    }
+    on_cpu_ = on_cpu;
+    return more;
+  }
+
+  /// It is back: of what has passed, the kernel has counted some as enabled.
+  Time regained(nanoseconds enabled, Time on_cpu) { return end_loss(on_cpu, enabled - enabled_); }
+
+  /// It is closed, and the kernel has told nothing more.
+  Time closed(Time on_cpu) { return end_loss(on_cpu, {}); }
+
+ private:
+  Time end_loss(Time on_cpu, nanoseconds counted) {
+    const Time since = std::exchange(lost_since_, {});
+    if (!since || !on_cpu) return {};
+    return account(*on_cpu - *since - lost_ - counted);
+  }
+
+  nanoseconds account(nanoseconds more) {
+    more = std::max(more, nanoseconds{0});
+    lost_ += more;
+    return more;
+  }
+
+  nanoseconds enabled_{};  ///< at the last reading
+  nanoseconds stopped_{};
+  Time on_cpu_;         ///< at the last reading, or when it was found without its place
+  Time lost_since_;     ///< in the time of on_cpu_
+  nanoseconds lost_{};  ///< of the time since then, as far as it is accounted for
+};
+
+}  // namespace pex::collect

@@ -1,0 +1,72 @@
+#include "collect/wanted_time.h"
+
+#include <gtest/gtest.h>
+
+namespace pex::collect {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(WantedTimeTest, IsWhatTheKernelSaysWhileTheGroupIsNeverStopped) {
+  WantedTime wanted;
+
+  EXPECT_EQ(wanted.advance(10ms, 100ms, false), 10ms);
+  EXPECT_EQ(wanted.advance(20ms, 200ms, false), 20ms);
+}
+
+TEST(WantedTimeTest, HasTheTimeOnTheCpuOfAGroupThatIsRotatedByHand) {
+  WantedTime wanted;
+  (void)wanted.advance(10ms, 100ms, true);
+
+  EXPECT_EQ(wanted.advance(10ms, 130ms, true), 40ms);  // stopped for 30 ms
+  EXPECT_EQ(wanted.advance(25ms, 150ms, true), 60ms);  // and for 5 ms of these 20
+  EXPECT_EQ(wanted.advance(45ms, 160ms, true), 80ms);  // the kernel's clock may be ahead
+  EXPECT_EQ(wanted.advance(50ms, {}, true), 85ms);     // not known
+}
+
+TEST(WantedTimeTest, OfALossBeginsAtTheLastReading) {
+  WantedTime wanted;
+  (void)wanted.advance(10ms, 100ms, false);
+
+  EXPECT_EQ(wanted.lost(130ms), std::nullopt);  // the kernel may still hold some of these 30 ms
+  EXPECT_EQ(wanted.lost(150ms), 20ms);
+  EXPECT_EQ(wanted.regained(15ms, 160ms), 35ms);  // of 60 ms, but for 20 lost and 5 counted
+  EXPECT_EQ(wanted.regained(15ms, 170ms), std::nullopt);
+}
+
+TEST(WantedTimeTest, OfALossEndsWhenTheGroupIsClosed) {
+  WantedTime wanted;
+  (void)wanted.advance(10ms, 100ms, false);
+  wanted.detect_loss();
+
+  EXPECT_EQ(wanted.closed(140ms), 40ms);
+  EXPECT_EQ(wanted.closed(150ms), std::nullopt);
+}
+
+TEST(WantedTimeTest, OfALossBeforeAnyReadingBeginsWhenItIsFound) {
+  WantedTime wanted;
+
+  EXPECT_EQ(wanted.lost(100ms), std::nullopt);
+  EXPECT_EQ(wanted.lost(120ms), 20ms);
+  EXPECT_EQ(wanted.closed(125ms), 5ms);
+}
+
+TEST(WantedTimeTest, OfALossIsNotKnownWithoutATimeOnTheCpu) {
+  WantedTime wanted;
+  (void)wanted.advance(10ms, {}, false);
+
+  EXPECT_EQ(wanted.lost({}), std::nullopt);
+  EXPECT_EQ(wanted.lost({}), std::nullopt);
+  EXPECT_EQ(wanted.regained(20ms, {}), std::nullopt);
+}
+
+TEST(WantedTimeTest, OfALossNeverFalls) {
+  WantedTime wanted;
+  (void)wanted.advance(10ms, 100ms, false);
+  wanted.detect_loss();
+
+  EXPECT_EQ(wanted.regained(40ms, 120ms), 0ms);
+}
+
+}  // namespace
+}  // namespace pex::collect
