@@ -141,9 +141,7 @@ constinit const Kind kBreakpoints{
     .parse = parse,
     .takes = any_modifiers,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
-    .list = nullptr,
 };
 
 }  // namespace pex::events

@@ -220,7 +220,6 @@ constinit const Kind kPmuEvents{
     .parse = parse,
     .takes = any_modifiers,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
     .list = list,
 };

@@ -174,9 +174,7 @@ constinit const Kind kProbes{
     .parse = parse,
     .takes = no_modifiers,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
-    .list = nullptr,
 };
 
 }  // namespace pex::events

@@ -57,9 +57,7 @@ constinit const Kind kRawEvents{
     .parse = parse,
     .takes = any_modifiers,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
-    .list = nullptr,
 };
 
 }  // namespace pex::events

@@ -70,7 +70,6 @@ constinit const Kind kTracepoints{
     .parse = parse,
     .takes = any_modifiers,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
     .list = list,
 };

@@ -204,7 +204,6 @@ constinit const Kind kVendorEvents{
     .parse = parse,
     .takes = only_modes,
     .spell = spell,
-    .canonicalize = nullptr,
     .resolve = resolve,
     .list = list,
 };
