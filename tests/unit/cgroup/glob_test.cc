@@ -6,20 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cgroup/pattern.h"
+#include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup {
 namespace {
 
-Pattern parsed(const std::string& text) { return *Pattern::parse(text); }
-
 TEST(GlobTest, MatchesByComponents) {
-  struct Row {
-    const char* pattern;
-    const char* path;
-    bool matches;
-  };
-  const Row rows[] = {
+  const PatternRow rows[] = {
       {"/system.slice", "/system.slice", true},
       {"/system.slice", "/system.slice/a", false},
       {"/system.slice", "/", false},
@@ -82,19 +75,11 @@ TEST(GlobTest, MatchesByComponents) {
       {"/a*", "/a\xff\xfe", true},
   };
 
-  for (const Row& row : rows) {
-    EXPECT_EQ(parsed(row.pattern).matches(row.path), row.matches)
-        << row.pattern << " on " << row.path;
-  }
+  expect_of_each(&Pattern::matches, rows);
 }
 
 TEST(GlobTest, TellsWhereAWalkNeedNotGoOn) {
-  struct Row {
-    const char* pattern;
-    const char* path;
-    bool may_match_below;
-  };
-  const Row rows[] = {
+  const PatternRow rows[] = {
       {"/a/b", "/", true},       {"/a/b", "/a", true},      {"/a/b", "/a/b", false},
       {"/a/b", "/b", false},     {"/a/b", "/a/b/c", false}, {"/*/b", "/x", true},
       {"/*/b", "/x/b", false},   {"/a*/b", "/b", false},    {"/a/**", "/a", true},
@@ -102,10 +87,7 @@ TEST(GlobTest, TellsWhereAWalkNeedNotGoOn) {
       {"/a/**/b", "/a/b", true}, {"/", "/", false},         {"/a", "/", true},
   };
 
-  for (const Row& row : rows) {
-    EXPECT_EQ(parsed(row.pattern).may_match_below(row.path), row.may_match_below)
-        << row.pattern << " below " << row.path;
-  }
+  expect_of_each(&Pattern::may_match_below, rows);
 }
 
 TEST(GlobTest, IsRefusedWhereItIsNotUtf8) {
@@ -126,7 +108,7 @@ TEST(GlobTest, OfAThousandBytesIsTaken) {
   }
 }
 
-TEST(GlobTest, KeepsItsPatternAsItWasWritten) { EXPECT_EQ(parsed("/a/**").text(), "/a/**"); }
+TEST(GlobTest, KeepsItsPatternAsItWasWritten) { EXPECT_EQ(pattern("/a/**").text(), "/a/**"); }
 
 // A matcher that backtracks would take longer than anybody waits.
 TEST(GlobTest, TakesLittleTimeOnHostilePatterns) {
@@ -141,22 +123,16 @@ TEST(GlobTest, TakesLittleTimeOnHostilePatterns) {
   const std::string long_name = "/" + std::string(4000, 'a');
 
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_FALSE(parsed(stars + "b").matches(long_name));
-  EXPECT_TRUE(parsed(stars).matches(long_name));
-  EXPECT_FALSE(parsed(deep + "/b").matches(deep_path));
-  EXPECT_TRUE(parsed(deep).matches(deep_path));
-  EXPECT_FALSE(parsed("/**/" + std::string(2000, '*') + "b").matches(long_name + long_name));
+  EXPECT_FALSE(pattern(stars + "b").matches(long_name));
+  EXPECT_TRUE(pattern(stars).matches(long_name));
+  EXPECT_FALSE(pattern(deep + "/b").matches(deep_path));
+  EXPECT_TRUE(pattern(deep).matches(deep_path));
+  EXPECT_FALSE(pattern("/**/" + std::string(2000, '*') + "b").matches(long_name + long_name));
 
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 using Components = std::vector<std::string>;
-
-std::string path_of(std::span<const std::string> components) {
-  std::string path;
-  for (const std::string& component : components) path += "/" + component;
-  return path.empty() ? "/" : path;
-}
 
 bool name_matches(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
@@ -192,16 +168,15 @@ rc::Gen<Components> paths() {
 }
 
 RC_GTEST_PROP(GlobTest, MatchesWhatTheDocumentedMeaningMatches, ()) {
-  const Components pattern = *patterns();
+  const Components glob = *patterns();
   const Components path = *paths();
 
-  RC_ASSERT(parsed(path_of(pattern)).matches(path_of(path)) == plainly_matches(pattern, path));
+  RC_ASSERT(pattern(path_of(glob)).matches(path_of(path)) == plainly_matches(glob, path));
 }
 
 RC_GTEST_PROP(GlobTest, MayMatchBelowEveryAncestorOfAMatch, ()) {
-  const Components pattern = *patterns();
   const Components path = *paths();
-  const Pattern glob = parsed(path_of(pattern));
+  const Pattern glob = pattern(path_of(*patterns()));
   if (!glob.matches(path_of(path))) return;
 
   for (std::size_t length = 0; length < path.size(); ++length) {
