@@ -13,6 +13,7 @@ namespace {
 
 using exposition::add_sample;
 using exposition::collected;
+using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
 
@@ -23,10 +24,6 @@ MetricFamily available_events(const plan::Plan& plan) {
                is_available ? 1 : 0);
   }
   return family;
-}
-
-double seconds_since_epoch(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 using exposition::add_sample;
 using exposition::collected;
+using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
 
@@ -29,10 +30,6 @@ Error refused_downgrade(const access::Downgrade& downgrade) {
               describe(downgrade),
           "restore it in the file; or, if the change is intended, restart the exporter or add "
           "'allow_downgrade: true' as the last line of the file"};
-}
-
-double seconds_since_epoch(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <chrono>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -21,5 +22,8 @@ prometheus::MetricFamily collected(const FamilyEntry& family, double value);
 using SampleLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
 void add_sample(prometheus::MetricFamily& family, SampleLabels labels, double value);
+
+/// As the value of a sample.
+double seconds_since_epoch(std::chrono::system_clock::time_point time);
 
 }  // namespace pex::exposition

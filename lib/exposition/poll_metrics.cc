@@ -16,10 +16,6 @@ using prometheus::MetricFamily;
 
 double number(std::uint64_t count) { return static_cast<double>(count); }
 
-double seconds_since_epoch(std::chrono::system_clock::time_point time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
 MetricFamily cpus(const PollReport::State& last, const collect::MachineCpus& cpus) {
   const std::size_t late = last.late_cpus.size();
   MetricFamily family = collected(self_family("perf_event_exporter_cpus"));
