@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cgroup/discovery.h"
 #include "cgroup/hierarchy.h"
 #include "collect/budget.h"

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/free_counters.h"
@@ -50,9 +51,9 @@ std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
   for (const auto& [family, size] : sizes) {
     const auto& [name, cpus] = family;
     names.push_back(name + (size > 1 ? " (" + number(size) + ")" : "") +
-                    (cpus.empty() ? "" : " on " + cpus_of(cpus)));
+                    (cpus.empty() ? "" : " on " + host::name_cpus(cpus)));
   }
-  return joined(names, kind == events::PmuKind::kOther ? ", " : "; ");
+  return join(names, kind == events::PmuKind::kOther ? ", " : "; ");
 }
 
 Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {

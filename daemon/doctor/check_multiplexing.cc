@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/doctor/checks.h"
@@ -188,16 +189,16 @@ Findings check_mux_interval(const CheckInputs& here) {
     pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
   }
   if (!unknown_of.empty()) {
-    return {unknown(kSubject, "not known: " + joined(unknown_of) +
+    return {unknown(kSubject, "not known: " + join(unknown_of) +
                                   " has no file perf_event_mux_interval_ms that can be read")};
   }
   if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns")};
   std::vector<std::string> turns;
   turns.reserve(pmus_by_turn.size());
   for (const auto& [turn, pmus] : pmus_by_turn) {
-    turns.push_back(number(turn) + " ms on " + joined(pmus));
+    turns.push_back(number(turn) + " ms on " + join(pmus));
   }
-  const std::string what = joined(turns, "; ");
+  const std::string what = join(turns, "; ");
   const auto& [longest, slow] = *pmus_by_turn.rbegin();
   if (longest > kMaxUsualTurn) {
     return {{State::kNote, kSubject, what,
@@ -210,7 +211,7 @@ Findings check_mux_interval(const CheckInputs& here) {
   return {{State::kNote, kSubject, what,
            "turns change just at the kernel's tick: in a cgroup whose tasks wake on ticks some "
            "groups may never get one, until the exporter lets them take turns of a whole poll each",
-           joined(commands, "; ") + ", after each boot"}};
+           join(commands, "; ") + ", after each boot"}};
 }
 
 Findings check_cgroup_times(const CheckInputs& here) {

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
+#include "host/cpu_list.h"
 #include "host/permissions.h"
 
 // Who counts, and what the kernel lets him.
@@ -108,7 +110,7 @@ std::string how_to_grant(const host::Permissions& own) {
                           ? "in a container that has it: setcap cap_perfmon=p PROGRAM in the image"
                           : "setcap cap_perfmon=p PROGRAM");
   }
-  return joined(ways, "; ");
+  return join(ways, "; ");
 }
 
 }  // namespace
@@ -132,7 +134,7 @@ Findings check_perf_event_open(const CheckInputs& here) {
 
   Findings findings;
   for (const auto& [code, cpus] : cpus_by_code) {
-    const Error what{code, "refused on " + cpus_of(cpus), {}};
+    const Error what{code, "refused on " + host::name_cpus(cpus), {}};
     const bool everywhere = cpus.size() == here.online->size();
     findings.push_back({State::kBad, "perf_event_open", describe(what),
                         everywhere ? "nothing can be counted" : "nothing is counted there",
@@ -171,7 +173,7 @@ Findings check_capabilities(const CheckInputs& here) {
   for (const Capability capability : host::kCapabilities) {
     if (own.may(capability)) held.emplace_back(host::name_of(capability));
   }
-  std::string what = held.empty() ? "none of those that help to count" : joined(held);
+  std::string what = held.empty() ? "none of those that help to count" : join(held);
   if (own.user) what += " (user " + number(*own.user) + ")";
   const bool enough = own.may(Capability::kPerfmon) || own.may(Capability::kSysAdmin) ||
                       (here.paranoid && *here.paranoid < kLowestClosedLevel);

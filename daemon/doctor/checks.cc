@@ -1,7 +1,6 @@
 #include "daemon/doctor/checks.h"
 
 #include "events/event_table.h"
-#include "host/cpu_list.h"
 #include "host/permissions.h"
 #include "host/topology.h"
 #include "host/tracing.h"
@@ -46,20 +45,6 @@ std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& pla
 }
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
-
-std::string number_of(std::size_t n, const std::string& things) {
-  return number(n) + " " + things + (n == 1 ? "" : "s");
-}
-
-std::string cpus_of(const std::vector<int>& cpus) {
-  return (cpus.size() == 1 ? "CPU " : "CPUs ") + host::format_cpu_list(cpus);
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
 
 std::string without_remedy(const Error& error) {
   return describe(Error{error.code, error.attempted, {}});

@@ -69,11 +69,6 @@ Findings check_configuration(const CheckInputs& here);
 // Words.
 
 std::string number(std::uint64_t n);
-/// "1 cgroup", "2 cgroups"
-std::string number_of(std::size_t n, const std::string& things);
-/// "CPU 3", "CPUs 0-1,8"
-std::string cpus_of(const std::vector<int>& cpus);
-std::string joined(const std::vector<std::string>& words, const char* between = ", ");
 /// describe() of all but its remedy, which has a line of its own.
 std::string without_remedy(const Error& error);
 /// The same, where `attempted` begins with a verb: "could not read the PMUs in ...".

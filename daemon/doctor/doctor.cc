@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/doctor/checks.h"
 #include "host/self_process.h"

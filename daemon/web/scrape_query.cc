@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "http/negotiation.h"
 
 namespace pex::daemon {
@@ -13,12 +14,6 @@ constexpr std::string_view kOnly = "collect[]";
 constexpr std::string_view kAllBut = "exclude[]";
 
 using Names = std::set<std::string, std::less<>>;
-
-std::string listed(const Names& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
 
 }  // namespace
 
@@ -37,7 +32,7 @@ Result<exposition::Selection> selection_of(std::string_view query, const Names& 
   if (!are_known) {
     // Without the name: what a client sent is not repeated to it.
     return Error{0, "a group in collect[] or exclude[] is not configured",
-                 "write one of " + listed(known)};
+                 "write one of " + join(known)};
   }
   return Selection{wanted.empty() ? Selection::Rule::kAllBut : Selection::Rule::kOnly,
                    {named.begin(), named.end()}};

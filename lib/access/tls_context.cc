@@ -17,6 +17,7 @@
 
 #include "base/ascii.h"
 #include "base/small_file.h"
+#include "base/text.h"
 
 namespace pex::access {
 namespace {
@@ -174,12 +175,6 @@ Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
                 "let 'min_version' in 'tls_server_config' be no later than 'max_version'");
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ":") + name;
-  return text;
-}
-
 /// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
 /// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
 constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
@@ -201,14 +196,15 @@ Result<> use_ciphers(SSL_CTX* context, const TlsSettings& settings) {
     return failed("use the cipher '" + each + "'",
                   "leave it out of 'cipher_suites' in 'tls_server_config'");
   }
-  SSL_CTX_set_cipher_list(context, joined(ciphers).c_str());
+  SSL_CTX_set_cipher_list(context, join(ciphers, ":").c_str());
   return {};
 }
 
 Result<> use_curves(SSL_CTX* context, const TlsSettings& settings) {
   const std::vector<std::string>& curves = settings.curves;
-  if (curves.empty() || SSL_CTX_set1_groups_list(context, joined(curves).c_str()) == 1) return {};
-  return failed("use the curves '" + joined(curves) + "'",
+  const std::string list = join(curves, ":");
+  if (list.empty() || SSL_CTX_set1_groups_list(context, list.c_str()) == 1) return {};
+  return failed("use the curves '" + list + "'",
                 "choose from X25519, P-256, P-384 and P-521 for 'curve_preferences' in "
                 "'tls_server_config'");
 }

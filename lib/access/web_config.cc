@@ -46,9 +46,7 @@ bool refuse_header_word(const yaml::Value& value, const std::string& text,
                         const HeaderEntry& header) {
   const std::vector<std::string> words(header.words.begin(), header.words.end());
   if (words.empty() || std::find(words.begin(), words.end(), text) != words.end()) return false;
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " or ") + word;
-  refuse_word(value, text, "a value of this header", words, "write " + all);
+  refuse_word(value, text, "a value of this header", words, "write " + join(words, " or "));
   return true;
 }
 

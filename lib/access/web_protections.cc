@@ -7,6 +7,7 @@
 #include "access/tls_names.h"
 #include "access/web_tls.h"
 #include "base/duration.h"
+#include "base/text.h"
 
 namespace pex::access {
 namespace {
@@ -34,14 +35,7 @@ bool allows_more(const std::optional<RateLimit>& after, const RateLimit& before)
 }
 
 std::string counted(std::size_t number, const std::string& noun) {
-  if (number == 0) return "no " + noun;
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
-std::string joined(const std::vector<std::string>& list) {
-  std::string text;
-  for (const std::string& each : list) text += (text.empty() ? "" : ", ") + each;
-  return text.empty() ? "none" : text;
+  return number == 0 ? "no " + noun : number_of(number, noun);
 }
 
 std::string text_of(const std::optional<RateLimit>& limit) {
@@ -92,7 +86,7 @@ constexpr ProtectionEntry kProtections[] = {
        return keeps_tls(before, after) && lacks_any(before.cbc_ciphers, after.cbc_ciphers);
      },
      [](const Protections& of) {
-       return of.cbc_ciphers.empty() ? std::string("no CBC") : joined(of.cbc_ciphers);
+       return of.cbc_ciphers.empty() ? std::string("no CBC") : join(of.cbc_ciphers);
      }},
     {"rate_limit", "rate_limit", false,
      [](const Protections& before, const Protections& after) {
@@ -103,7 +97,9 @@ constexpr ProtectionEntry kProtections[] = {
      [](const Protections& before, const Protections& after) {
        return lacks_any(after.headers, before.headers);
      },
-     [](const Protections& of) { return joined(of.headers); }},
+     [](const Protections& of) {
+       return of.headers.empty() ? std::string("none") : join(of.headers);
+     }},
 };
 
 }  // namespace

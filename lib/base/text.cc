@@ -30,6 +30,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string number_of(std::uint64_t n, std::string_view one, std::string_view many) {
+  std::string text = std::to_string(n) + " ";
+  if (n != 1 && !many.empty()) return text.append(many);
+  return text.append(one).append(n == 1 ? "" : "s");
+}
+
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,17 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 
 /// The pieces between separators; one empty piece for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// "a, b, c".
+template <std::ranges::input_range Words>
+std::string join(const Words& words, std::string_view between = ", ") {
+  std::string text;
+  for (const std::string_view word : words) text.append(text.empty() ? "" : between).append(word);
+  return text;
+}
+
+/// "1 cgroup", "2 cgroups"; "2 directories", when that is how `many` are called.
+std::string number_of(std::uint64_t n, std::string_view one, std::string_view many = {});
 
 /// Without the blanks and tabs at both ends.
 std::string_view trim(std::string_view text);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/lookup.h"
 #include "collect/descriptor_source.h"
 #include "host/self_process.h"
 
@@ -135,10 +136,8 @@ std::string_view bound_met_by(int code) {
   };
   static constexpr Row kBounds[] = {
       {EMFILE, "open_files"}, {ENFILE, "open_files"}, {ENOMEM, "memory"}};
-  for (const Row& row : kBounds) {
-    if (row.code == code) return row.bound;
-  }
-  return {};
+  const Row* const met = lookup(kBounds, &Row::code, code);
+  return met == nullptr ? std::string_view() : met->bound;
 }
 
 Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& capacity,
@@ -163,8 +162,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
       {"memory", "memory", 0, 0, 0, "free some"},
   };
   const auto number = [](std::size_t n) { return std::to_string(n); };
-  const Row& row = *std::find_if(std::begin(rows), std::end(rows),
-                                 [&](const Row& of) { return of.bound == capacity.bound; });
+  const Row& row = *lookup(rows, &Row::bound, capacity.bound);
   std::string text =
       "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
   const std::size_t needed = row.used + matching * row.each;

@@ -21,10 +21,9 @@ namespace {
 constexpr std::chrono::minutes kStaysOff{1};
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
-  const std::string which = (cpus.size() > 1 ? "CPUs " : "CPU ") + host::format_cpu_list(cpus);
   return Error{
       0,
-      "count on " + which + ": no progress for " + format_duration(after) +
+      "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
           ", so polls are published with the totals that were last read there",
       "find what keeps other tasks off the CPU (a real-time task, a hang), or leave it out "
       "with cpus.exclude"};

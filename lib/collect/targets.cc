@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace pex::collect {
 namespace {
 
@@ -12,15 +14,11 @@ constexpr std::string_view kUnwatched =
     "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is read each "
     "time";
 
-std::string number_of(std::size_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 Error gave_way_to_others(const cgroup::Discovery::GaveWay& gave_way) {
   return Error{0,
-               "stopped counting " + number_of(gave_way.cgroups, "cgroup", "cgroups") +
-                   " to make room: '" + gave_way.rich + "' had more than its fair share, and '" +
-                   gave_way.poor + "' less",
+               "stopped counting " + number_of(gave_way.cgroups, "cgroup") + " to make room: '" +
+                   gave_way.rich + "' had more than its fair share, and '" + gave_way.poor +
+                   "' less",
                "raise the limit that leaves cgroups out, or select fewer in cgroups.include"};
 }
 
@@ -43,7 +41,7 @@ Error too_many_directories(const Budget& budget, const cgroup::Tree::Skipped& sk
 
 Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
   return Error{0,
-               "not counting " + number_of(skipped.path_too_long, "cgroup", "cgroups") +
+               "not counting " + number_of(skipped.path_too_long, "cgroup") +
                    " and everything below: the path is longer than " +
                    std::to_string(cgroup::Tree::kMaxPathBytes) + " bytes, for example in '" +
                    skipped.longest_in + "'",

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <ranges>
 
 #include "base/text.h"
 #include "events/event_names.h"
@@ -34,8 +35,7 @@ Remedy known_by(const Pmu& pmu, const std::string& word) {
   std::vector<std::string> known(kWords.begin(), kWords.end());
   for (const auto& [name, format] : pmu.formats) known.push_back(name);
   for (const auto& [name, event] : pmu.events) known.push_back(name);
-  std::string formats;
-  for (const auto& [name, format] : pmu.formats) formats += (formats.empty() ? "" : ", ") + name;
+  const std::string formats = join(std::views::keys(pmu.formats));
   return did_you_mean(word, known,
                       formats.empty() ? "it takes 'config'" : "its terms are " + formats);
 }

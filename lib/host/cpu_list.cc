@@ -47,4 +47,8 @@ std::string format_cpu_list(const std::vector<int>& cpus) {
   return text;
 }
 
+std::string name_cpus(const std::vector<int>& cpus) {
+  return (cpus.size() == 1 ? "CPU " : "CPUs ") + format_cpu_list(cpus);
+}
+
 }  // namespace pex::host

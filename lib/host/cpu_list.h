@@ -16,4 +16,7 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text);
 /// The shortest list form of rising CPU numbers: {0,1,2,8} becomes "0-2,8".
 std::string format_cpu_list(const std::vector<int>& cpus);
 
+/// The same with its noun: "CPU 3", "CPUs 0-1,8".
+std::string name_cpus(const std::vector<int>& cpus);
+
 }  // namespace pex::host

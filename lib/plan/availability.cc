@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace pex::plan {
 namespace {
 
@@ -43,10 +45,8 @@ std::vector<Error> left_out(const Plan& plan) {
   const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
   std::vector<Error> errors;
   for (const auto& [error, events, groups] : by_reason(plan)) {
-    std::string list;
-    for (const std::string& event : events) list += (list.empty() ? "" : ", ") + event;
     const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;
-    errors.push_back(Error{error.code, std::string(what).append(list).append(why), error.remedy});
+    errors.push_back(Error{error.code, what + join(events) + why, error.remedy});
   }
   return errors;
 }

@@ -10,12 +10,6 @@
 namespace pex::yaml {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : ", ") + word;
-  return line;
-}
-
 constexpr std::string_view kWordLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
@@ -29,7 +23,7 @@ std::string below(const std::string& path, std::string_view key) {
 }
 
 std::string known_keys(const std::vector<std::string>& known) {
-  return "the keys here are: " + joined(known);
+  return "the keys here are: " + join(known);
 }
 
 /// What to do about a key that is unknown, and was not meant for another one.

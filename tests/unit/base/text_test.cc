@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,20 @@ RC_GTEST_PROP(SplitTest, LosesNothing, ()) {
   }
 
   RC_ASSERT(joined == text + ",");
+}
+
+TEST(JoinTest, PutsTheSameBetweenAllWords) {
+  EXPECT_EQ(join(std::vector<std::string>{"a", "b", "c"}), "a, b, c");
+  EXPECT_EQ(join(std::set<std::string>{"a", "b"}, " or "), "a or b");
+  EXPECT_EQ(join(std::vector<std::string>{"a"}), "a");
+  EXPECT_EQ(join(std::vector<std::string>{}), "");
+}
+
+TEST(NumberOfTest, TakesTheSingularForOneAlone) {
+  EXPECT_EQ(number_of(0, "cgroup"), "0 cgroups");
+  EXPECT_EQ(number_of(1, "cgroup"), "1 cgroup");
+  EXPECT_EQ(number_of(1, "directory", "directories"), "1 directory");
+  EXPECT_EQ(number_of(2, "directory", "directories"), "2 directories");
 }
 
 TEST(TrimmedTest, TakesBlanksAndTabsFromBothEnds) {

@@ -107,5 +107,10 @@ RC_GTEST_PROP(ParseCpuListTest, GivesRisingCpusOrAnErrorForAnyText, ()) {
   for (std::size_t i = 1; i < cpus->size(); ++i) RC_ASSERT((*cpus)[i - 1] < (*cpus)[i]);
 }
 
+TEST(NameCpusTest, HasTheNounInItsNumber) {
+  EXPECT_EQ(name_cpus({3}), "CPU 3");
+  EXPECT_EQ(name_cpus({0, 1, 8}), "CPUs 0-1,8");
+}
+
 }  // namespace
 }  // namespace pex::host
