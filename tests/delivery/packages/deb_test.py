@@ -87,13 +87,22 @@ class ContentsTest(unittest.TestCase):
         for deb in (daemon_deb(), library_deb()):
             self.assertEqual(run("dpkg-deb", "--field", deb, "Version").strip(), project_version())
 
+    def test_the_list_of_libraries_to_run_with_is_what_the_program_is_linked_to(self):
+        text = (SOURCE / "packaging/packages/run.txt").read_text(encoding="utf-8")
+        listed = set(re.findall(r"^[a-z]\S+", text, re.MULTILINE))
+
+        linked = packages.packages_in(run("dpkg-deb", "--field", daemon_deb(), "Depends"))
+
+        linked = {re.sub(r"-fmt\d+$", "", each) for each in linked}  # libspdlog names its own fmt
+        self.assertEqual(linked - {"libc6", "libgcc-s1", "libstdc++6"}, listed)
+
     def test_the_library_s_package_holds_archives_headers_and_how_to_find_them(self):
         found = "\n".join(contents(library_deb()))
 
         for pattern in (r"/usr/lib/\S+/libperf_event_exporter_collect\.a$",
                         r"/usr/lib/\S+/cmake/perf_event_exporter/perf_event_exporterConfig\.cmake$",
                         r"/usr/lib/\S+/pkgconfig/perf_event_exporter\.pc$",
-                        r"/usr/include/perf_event_exporter/collect/poll_cycle\.h$"):
+                        r"/usr/include/perf_event_exporter/collect/collector\.h$"):
             self.assertRegex(found, re.compile(pattern, re.MULTILINE))
 
     @needs("lintian")
