@@ -63,7 +63,7 @@ class Replay(web.Server):
         self.recording = recording
         self.start = time.monotonic()
 
-    def _answer(self, _):
+    def _answer(self, *_):
         values = self.recording.at(time.monotonic() - self.start)
         text = "".join(f"{name}{{{labels}}} {value!r}\n" for (name, labels), value in
                        ((self._written(series), value) for series, value in values.items()))
