@@ -93,7 +93,11 @@ std::optional<tcp::endpoint> endpoint_of(int socket) {
   return endpoint;
 }
 
+/// A client of TCP is accepted when its first bytes are there, or after a second without any. One
+/// that is refused at the limit of connections gives way to the next ones within milliseconds, and
+/// a client that is kept off its CPU between connect(2) and send(2) would give way unheard.
 ListeningSocket listening(UniqueFd fd) {
+  set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);  // seconds; a unix socket has no such option
   const auto endpoint = endpoint_of(fd.get());
   return {.fd = std::move(fd), .port = endpoint ? endpoint->port() : std::uint16_t{0}};
 }

@@ -43,12 +43,6 @@ class AdmissionTest : public ServerTest {
 
   RawClient neighbour() { return RawClient{port(), "127.0.0.1", kNeighbour}; }
 
-  std::size_t connections() {
-    std::size_t open = 0;
-    on_loop([&] { open = server_->connections(); });
-    return open;
-  }
-
   static void await(const std::function<bool()>& condition) {
     const auto patience = std::chrono::steady_clock::now() + seconds{20};
     while (!condition() && std::chrono::steady_clock::now() < patience) {
@@ -213,15 +207,37 @@ TEST_F(AdmissionTest, AnswersForARefusedClientOverTls) {
 TEST_F(AdmissionTest, KeepsOfManyRefusedClientsTheNewest) {
   Limits limits = room_for(4);
   limits.max_refusals = 8;
-  limits.refused_timeout = seconds{20};  // so that none goes for its silence
+  limits.refused_timeout = seconds{20};  // so that none goes because it takes long
   start(limits);
   const std::vector<RawClient> crowd = this->crowd(4);
-  std::vector<RawClient> silent;
-  for (int i = 0; i < 100; ++i) silent.push_back(client());
+  std::vector<RawClient> half;
+  for (int i = 0; i < 100; ++i) {
+    half.push_back(client());
+    half.back().send(kHalf);
+  }
 
   EXPECT_EQ(client().get("/open").status, 200u);
   EXPECT_LE(connections(), 4u + 8u);
-  EXPECT_TRUE(silent.front().is_closed_without_a_word());
+  EXPECT_TRUE(half.front().is_closed_without_a_word());
+}
+
+TEST_F(AdmissionTest, AnswersARefusedClientThatSendsItsRequestWhenManyHaveComeAfterIt) {
+  Limits limits = room_for(4);
+  limits.max_refusals = 8;
+  limits.read_timeout = seconds{60};  // so that the crowd stays
+  start(limits);
+  const std::vector<RawClient> crowd = this->crowd(4);
+
+  await([&] {  // after a second it would be closed for one of them
+    RawClient late = client();
+    std::vector<RawClient> half;
+    for (int i = 0; i < 20; ++i) {
+      half.push_back(client());
+      half.back().send(kHalf);
+    }
+    EXPECT_EQ(client().get("/open").status, 200u);  // all of them have come
+    return late.get("/open").status == 200;
+  });
 }
 
 TEST_F(AdmissionTest, KeepsNoRefusedClientThatHasItsAnswerAndStaysInThePlaceOfANewOne) {

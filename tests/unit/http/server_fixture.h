@@ -82,6 +82,12 @@ class ServerTest : public testing::Test {
     return counted;
   }
 
+  std::size_t connections() {
+    std::size_t open = 0;
+    on_loop([&] { open = server_->connections(); });
+    return open;
+  }
+
   /// To the client that has asked for /later first.
   void answer_later() {
     on_loop([this] { kept_.front()(plain_text(200, "at last\n")); });
