@@ -67,13 +67,13 @@ void check_answer(const RequestHead& head) {
   require(head.target().starts_with(request.path));
   require(request.path.size() + request.query.size() <= head.target().size());
 
-  const auto route = pex::http::find_route(routes(), request.path);
-  require(!route || routes()[*route].path == request.path);
-  if (route && !pex::http::takes_method(routes()[*route], head.method())) {
-    require(pex::http::wrong_method(routes()[*route]).status == 405);
+  const pex::http::Route* const route = pex::http::find_route(routes(), request.path);
+  require(route == nullptr || route->path == request.path);
+  if (route != nullptr && !pex::http::takes_method(*route, head.method())) {
+    require(pex::http::wrong_method(*route).status == 405);
   }
 
-  const auto credentials = access::parse_credentials(head.value("Authorization"));
+  const auto credentials = pex::access::parse_credentials(head.value("Authorization"));
   require(!credentials || credentials->user.find(':') == std::string::npos);
 
   constexpr std::array kOffers{pex::http::Offer{"application/openmetrics-text", "1.0.0"},
