@@ -155,7 +155,7 @@ local cgroups = g.row('Cgroups', 8, [
                  g.query('sum by (instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
                ]),
   g.timeSeries('Cgroups rotated by the exporter',
-               "(Cgroup, CPU) pairs: kernel multiplexing starved a group there, and the exporter rotates the groups itself.",
+               '(Cgroup, CPU) pairs: kernel multiplexing starved a group there, and the exporter rotates the groups itself.',
                'short',
                [perInstance(own('cgroups_rotated_manually'))]),
 ]);
