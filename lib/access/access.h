@@ -17,7 +17,7 @@ class context;
 
 namespace pex::access {
 
-/// Text in the PEM format, from a file or as it stands.
+/// Text in the PEM format, from a file or inline.
 struct Pem {
   std::string file{};  ///< read by make_access; empty: `text` holds it
   std::string text{};
@@ -25,7 +25,7 @@ struct Pem {
   bool empty() const { return file.empty() && text.empty(); }
 };
 
-/// What is asked of a client for its certificate; the names are those of Go's crypto/tls.
+/// Which certificate a client must present; the names are those of Go's crypto/tls.
 enum class ClientCertificate {
   kNone,                ///< NoClientCert
   kRequested,           ///< RequestClientCert: asked for, and neither needed nor verified
@@ -43,9 +43,9 @@ enum class TlsVersion : std::uint16_t {
 };
 
 struct TlsSettings {
-  Pem certificate{};  ///< with the chain behind it
+  Pem certificate{};  ///< followed by its chain
   Pem key{};
-  Pem client_ca{};  ///< empty: no authority, so no certificate of a client is verified by it
+  Pem client_ca{};  ///< empty: no certificate of a client is verified
   ClientCertificate client_certificate = ClientCertificate::kNone;
   std::vector<std::string> client_allowed_sans{};  ///< a verified client needs one; empty: any
   TlsVersion min_version = TlsVersion::kTls12;
@@ -53,18 +53,19 @@ struct TlsSettings {
   /// For TLS 1.2 and before, as OpenSSL names them; empty: ECDHE with AES-GCM or ChaCha20-Poly1305,
   /// and with AES-CBC and SHA-1 as well where `min_version` is before TLS 1.2.
   std::vector<std::string> ciphers{};
-  std::vector<std::string> curves{};  ///< as OpenSSL names them, best first; empty: its own
+  std::vector<std::string> curves{};  ///< as OpenSSL names them, best first; empty: OpenSSL's
+                                      ///< default
   bool prefer_server_ciphers = true;
 };
 
-/// A bucket of tokens, of which each request takes one, but for those of routes that need no login
-/// (see Route), so that probes are always answered. Beyond: 429.
+/// A token bucket: each request takes a token, except on routes that need no login (see Route), so
+/// that probes are always answered. Without a token: 429.
 struct RateLimit {
   std::chrono::nanoseconds interval{};  ///< in which one token comes; > 0
   unsigned burst = 1;                   ///< tokens that fit; >= 1
 };
 
-/// Who may come in, and how: the web configuration in plain values.
+/// The web configuration in plain values.
 struct AccessSettings {
   std::optional<TlsSettings> tls{};  ///< nothing: plain HTTP
   /// Name -> bcrypt hash ($2a$, $2b$, $2y$); empty: no login.
@@ -73,7 +74,8 @@ struct AccessSettings {
   std::optional<RateLimit> rate_limit{};
 };
 
-/// The same, made ready. It neither moves nor changes: its TLS context refers to its settings.
+/// Settings that are ready for use. Neither copied nor moved: the TLS context refers to the
+/// settings.
 class Access {
  public:
   explicit Access(AccessSettings settings);
@@ -81,7 +83,7 @@ class Access {
   Access& operator=(const Access&) = delete;
   ~Access();
 
-  /// Once, before anybody else sees this.
+  /// Called once, before other threads see the object.
   Result<> prepare();
 
   const AccessSettings& settings() const { return settings_; }
@@ -93,14 +95,14 @@ class Access {
   std::unique_ptr<boost::asio::ssl::context> tls_;
 };
 
-/// Reads certificates and keys. Fails when one cannot be read, is no PEM, does not match the other
-/// or is more than OpenSSL takes; what was attempted names the file, the remedy the key.
+/// Reads certificates and keys. Fails if one cannot be read, is not PEM, does not match the other
+/// or is rejected by OpenSSL; `attempted` names the file, `remedy` the key.
 Result<std::shared_ptr<const Access>> make_access(AccessSettings settings);
 
-/// Whether a client can come in that has neither a password nor a verified certificate.
+/// Whether a client without a password and a verified certificate can connect.
 bool allows_anonymous(const Access& access);
 
-/// Plain HTTP for everybody.
+/// Plain HTTP without login.
 std::shared_ptr<const Access> open_access();
 
 }  // namespace pex::access

@@ -3,15 +3,15 @@
 namespace pex::access {
 namespace {
 
-// "$2y$10$", 22 digits of salt and 31 of what came out.
+// "$2y$10$", 22 digits of salt and 31 of the result.
 constexpr std::size_t kSettings = 7;
 constexpr std::size_t kLastOfSalt = kSettings + 21;
 constexpr std::size_t kSize = 60;
 
 constexpr std::string_view kDigits =
     "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-// Both parts end within a digit; the bits left over are zero in all that crypt(3) writes, so what
-// has others there matches no password.
+// Both parts end within a digit; crypt(3) always writes the remaining bits as zero, so a hash with
+// other bits matches no password.
 constexpr std::string_view kLastDigitsOfSalt = ".Oeu";
 constexpr std::string_view kLastDigits = ".CGKOSWaeimquy26";
 
@@ -35,7 +35,8 @@ bool is_whole(std::string_view hash) {
 std::string wrong_hash(std::string_view hash) {
   if (!begins_as_bcrypt(hash)) return "this is no bcrypt hash";
   const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
-  if (cost < kMinCost) return "a hash of cost " + std::to_string(cost) + ", which bcrypt has not";
+  if (cost < kMinCost)
+    return "a hash of cost " + std::to_string(cost) + ", which bcrypt does not have";
   if (cost > kMaxCost) {
     return "a hash of cost " + std::to_string(cost) + ": one check of it would take too long";
   }

@@ -11,7 +11,7 @@ void HandshakeTurns::ask(const Peer& peer, Begin begin) {
   give_later();
 }
 
-/// Behind all that is ready now.
+/// After everything that is ready now.
 void HandshakeTurns::give_later() {
   if (order_.empty() || std::exchange(is_given_later_, true)) return;
   boost::asio::post(loop_, [self = shared_from_this()] { self->give(); });

@@ -11,18 +11,18 @@
 
 namespace pex::access {
 
-/// Spaces out the TLS handshakes, each of which signs on the loop (some milliseconds with RSA of
-/// 4096 bits): one begins per turn of the loop, and whatever else is ready runs between two of
-/// them. Peers take turns, and the clients of one in the order of asking, so that no peer's number
-/// of clients delays those of another: while one host keeps beginning 520 handshakes again, a
-/// scrape of another one takes 42 ms (median of 50, P-256), and 5.5 s without this (real.crowd). Of
-/// the loop's thread.
+/// Spaces out TLS handshakes, each of which signs on the loop (some milliseconds with RSA of 4096
+/// bits): one begins per iteration of the loop, and everything else that is ready runs in between.
+/// Peers are served round-robin, and the clients of one peer in order of arrival, so that no peer's
+/// number of clients delays another peer: while one host repeats 520 handshakes, a scrape from
+/// another one takes 42 ms (median of 50, P-256), and 5.5 s without this (real.crowd). On the
+/// loop's thread.
 class HandshakeTurns : public std::enable_shared_from_this<HandshakeTurns> {
  public:
   explicit HandshakeTurns(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
 
-  /// Calls `begin` in a later turn of the loop. False: nobody waits there any more, and the next
-  /// one has the turn.
+  /// Calls `begin` in a later iteration of the loop. If it returns false, its client has left, and
+  /// the next one is called instead.
   void ask(const Peer& peer, std::function<bool()> begin);
 
  private:
@@ -33,8 +33,8 @@ class HandshakeTurns : public std::enable_shared_from_this<HandshakeTurns> {
   Begin take_next();
 
   boost::asio::any_io_executor loop_;
-  std::map<Peer, std::deque<Begin>> waiting_;  ///< none is empty
-  std::deque<Peer> order_;                     ///< of those, the next one first
+  std::map<Peer, std::deque<Begin>> waiting_;  ///< no queue is empty
+  std::deque<Peer> order_;                     ///< of its keys, the next one first
   bool is_given_later_ = false;
 };
 

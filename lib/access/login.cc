@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 
 constexpr std::string_view kScheme = "basic ";
 
-/// All of its memory: what was moved out of a short string is still there, behind its end.
+/// Its whole memory: the bytes of a moved-out short string are still there, after its end.
 void wipe(std::string& text) {
   text.resize(text.capacity());
   OPENSSL_cleanse(text.data(), text.size());
@@ -38,7 +38,8 @@ const unsigned char* bytes_of(std::string_view text) {
 }
 unsigned char* room_in(std::string& text) { return reinterpret_cast<unsigned char*>(text.data()); }
 
-/// RFC 4648, 4. OpenSSL takes several spellings of one text; only the one that it writes counts.
+/// RFC 4648, 4. OpenSSL accepts several spellings of one text; only the one that it writes is valid
+/// here.
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string decoded(text.size() / 4 * 3, '\0');
   const int size = EVP_DecodeBlock(room_in(decoded), bytes_of(text), static_cast<int>(text.size()));
@@ -53,7 +54,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 constexpr std::size_t kMaxSizedBytes = 64;  ///< of a short word and three sizes
 
-/// In front of its bytes, so that "ab" and "c" differ from "a" and "bc".
+/// Precedes the bytes, so that "ab" and "c" differ from "a" and "bc".
 void append_sized(std::string& to, std::string_view text) {
   const std::uint64_t size = text.size();
   to.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
@@ -66,7 +67,7 @@ VerdictCache::Digest keyed_digest(const SecretKey& key, std::string_view text) {
   return digest;
 }
 
-/// Always the same one for a name, and nobody outside can tell which.
+/// Constant for a name, and not predictable from outside.
 const std::string& hash_of_another(const Logins::Users& users, const SecretKey& key,
                                    std::string_view name) {
   const VerdictCache::Digest digest = keyed_digest(key, name);
@@ -85,7 +86,7 @@ bool is_password_of(const std::string& password, const std::string& hash) {
   return is_same;
 }
 
-/// Looks at all of them, so that where one stands does not show in how long it takes.
+/// Compares with all of them, so that the time does not reveal the position of a match.
 bool has(const std::deque<VerdictCache::Digest>& digests, const VerdictCache::Digest& wanted) {
   bool found = false;
   for (const auto& each : digests) {
@@ -132,16 +133,16 @@ void VerdictCache::add(const Digest& digest, bool accepted) {
 
 Logins::Job Logins::job_of(Credentials credentials, const Users& users, Done done) const {
   const auto user = users.find(credentials.user);
-  // crypt_r would read a password up to its first NUL, and take it for a shorter one.
+  // crypt_r would read a password up to its first NUL, and accept a shorter one
   const bool has_nul = credentials.password.find('\0') != std::string::npos;
   const bool is_known = user != users.end() && !has_nul;
-  // Chosen for everybody, so that a user who exists costs no less than one who does not.
+  // Done for unknown users too, so that an existing user costs no less than one who does not exist.
   const std::string& other_hash = hash_of_another(users, key_, credentials.user);
   const std::string& hash = user != users.end() ? user->second : other_hash;
 
   std::string checked;
   checked.reserve(kMaxSizedBytes + credentials.user.size() + hash.size() +
-                  credentials.password.size());  // once: what it left behind would not be wiped
+                  credentials.password.size());  // once: its internal state would not be wiped
   checked += is_known ? "known" : "other";       // of one length, for the same reason as above
   append_sized(checked, credentials.user);
   append_sized(checked, hash);
@@ -185,7 +186,7 @@ void Logins::finish(Job& job, bool accepted) {
   start_next();
 }
 
-/// Those who wait with the same name and password have their verdict now.
+/// Those who wait with the same name and password get the verdict now.
 void Logins::answer_from_cache() {
   std::deque<Job> waiting = std::exchange(waiting_, {});
   for (Job& job : waiting) {

@@ -17,8 +17,8 @@
 
 namespace pex::access {
 
-/// What a client gives in a field "Authorization: Basic ..." (RFC 7617). The password is
-/// wiped at its end, also where it was moved from; the request's head that it came in is not.
+/// The credentials of a field "Authorization: Basic ..." (RFC 7617). The password is wiped at its
+/// end, also where it was moved from; the head of the request is not.
 struct Credentials {
   std::string user;
   std::string password;
@@ -26,21 +26,21 @@ struct Credentials {
   Credentials(std::string_view user_name, std::string_view plain_password)
       : user(user_name), password(plain_password) {}
   Credentials(Credentials&&) = default;
-  Credentials& operator=(Credentials&&) = delete;  ///< would free a password as it is
+  Credentials& operator=(Credentials&&) = delete;  ///< would free a password without wiping it
   ~Credentials();
 };
 
-/// Nothing for another scheme, for what is no base64 (RFC 4648, 4: with its padding, without
-/// blanks), and without a colon.
+/// Nothing for another scheme, for invalid base64 (RFC 4648, 4: with padding, without blanks), and
+/// without a colon.
 std::optional<Credentials> parse_credentials(std::string_view authorization);
 
 using SecretKey = std::array<unsigned char, 32>;
 
-/// Fails when OpenSSL has no random bytes.
+/// Fails if OpenSSL cannot provide random bytes.
 Result<SecretKey> random_key();
 
-/// Verdicts on passwords, by a keyed digest of what was checked; the oldest of a kind makes room.
-/// Wrong guesses so cannot push out what is right.
+/// Verdicts on passwords, by a keyed digest of what was checked; the oldest of a kind is evicted.
+/// So wrong guesses cannot evict correct passwords.
 class VerdictCache {
  public:
   using Digest = std::array<unsigned char, 32>;
@@ -55,14 +55,14 @@ class VerdictCache {
 };
 
 /// Checks passwords against bcrypt hashes, which takes some hundred milliseconds each by intention:
-/// on a worker, one at a time: share it with nothing that clients wait for. All calls are made, and
+/// on a worker, one at a time; share it with nothing that clients wait for. All calls are made, and
 /// all answers given, on the loop.
 class Logins : public std::enable_shared_from_this<Logins> {
  public:
   enum class Verdict {
     kAccepted,
     kRefused,
-    kBusy,  ///< more are waiting than may
+    kBusy,  ///< the queue is full
   };
   using Done = std::function<void(Verdict)>;
   using Users = std::map<std::string, std::string>;  ///< name -> bcrypt hash
@@ -71,18 +71,18 @@ class Logins : public std::enable_shared_from_this<Logins> {
          std::size_t max_waiting, const SecretKey& key)
       : loop_(std::move(loop)), worker_(worker), max_waiting_(max_waiting), key_(key) {}
 
-  /// Calls `done` at once or later, not after stop(). `users` has one at least. Whether a user
-  /// exists does not show in how long it takes.
+  /// Calls `done` at once or later, not after stop(). `users` is not empty. The time taken does not
+  /// reveal whether a user exists.
   void check(Credentials credentials, const Users& users, Done done);
 
-  /// Nothing is answered any more, and the loop is left alone.
+  /// Drops all pending answers, and lets the loop run out of work.
   void stop();
 
  private:
   struct Job {
     Credentials credentials;
     std::string hash;
-    bool is_known;  ///< else the hash is another user's, and no password is right
+    bool is_known;  ///< else the hash is another user's, and no password is accepted
     VerdictCache::Digest digest;
     Done done;
   };
@@ -99,7 +99,7 @@ class Logins : public std::enable_shared_from_this<Logins> {
   VerdictCache cache_;
   std::deque<Job> waiting_;
   bool is_running_ = false;  ///< on the worker
-  bool is_stopped_ = false;  ///< guarded by door_, by which the worker comes back to the loop
+  bool is_stopped_ = false;  ///< guarded by door_, through which the worker returns to the loop
   std::mutex door_;
 };
 

@@ -6,14 +6,14 @@
 
 namespace pex::access {
 
-/// Whom connections come from, as far as shares are concerned: an IPv4 address, an IPv6 network of
-/// 64 bits, of which one host may have every address, or all clients of unix sockets together.
+/// The origin of connections, for shares and limits: an IPv4 address, an IPv6 network of 64 bits,
+/// of which one host may have every address, or all clients of unix sockets together.
 class Peer {
  public:
   /// Clients of unix sockets.
   Peer() = default;
 
-  /// The one with this address. An IPv4 address in the form of IPv6 is that IPv4 address.
+  /// The peer with this address. An IPv4-mapped IPv6 address is that IPv4 address.
   explicit Peer(const boost::asio::ip::address& address);
 
   /// "192.0.2.7", "2001:db8::/64", "unix".

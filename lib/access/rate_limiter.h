@@ -8,16 +8,16 @@
 
 namespace pex::access {
 
-/// Counts requests against a limit, which may be another one at each call.
+/// Counts requests against a limit, which may differ at each call.
 class RateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Takes a token. When there is none: how long until there is.
+  /// Takes a token. If there is none: the time until there is.
   std::optional<std::chrono::nanoseconds> take(const RateLimit& limit, Time now);
 
  private:
-  std::optional<TokenBucket> bucket_;  ///< nothing before the first call, so that it is full then
+  std::optional<TokenBucket> bucket_;  ///< nothing before the first call, so that it begins full
 };
 
 }  // namespace pex::access

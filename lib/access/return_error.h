@@ -5,7 +5,7 @@
 
 namespace pex::access {
 
-/// What is awaited with this gives its error_code in a tuple, and does not throw it.
+/// co_await with this returns the error_code in a tuple, instead of throwing it.
 inline constexpr auto kReturnError = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 }  // namespace pex::access

@@ -22,7 +22,7 @@
 namespace pex::access {
 namespace {
 
-constexpr std::size_t kMaxPemBytes = 1024 * 1024;  ///< a bundle of authorities has some hundred KiB
+constexpr std::size_t kMaxPemBytes = 1024 * 1024;  ///< a CA bundle has some hundred KiB
 
 struct FreeBio {
   void operator()(BIO* bio) const { BIO_free(bio); }
@@ -41,24 +41,24 @@ using Certificate = std::unique_ptr<X509, FreeCertificate>;
 using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Names = std::unique_ptr<GENERAL_NAMES, FreeNames>;
 
-/// One of the three texts in PEM, as the operator knows it.
+/// One of the three PEM texts, as the operator knows it.
 struct Source {
   const char* what;
   const char* remedy;
 };
 constexpr Source kCertificate{
     "certificate",
-    "let 'cert_file' or 'cert' in 'tls_server_config' be a certificate in the PEM format, with its "
-    "chain behind it"};
+    "set 'cert_file' or 'cert' in 'tls_server_config' to a certificate in the PEM format, with its "
+    "chain after it"};
 constexpr Source kKey{
     "key",
-    "let 'key_file' or 'key' in 'tls_server_config' be the private key of that certificate in the "
+    "set 'key_file' or 'key' in 'tls_server_config' to the private key of that certificate in the "
     "PEM format, without a passphrase"};
 constexpr Source kClientCa{"client CA",
-                           "let 'client_ca_file' or 'client_ca' in 'tls_server_config' be one or "
+                           "set 'client_ca_file' or 'client_ca' in 'tls_server_config' to one or "
                            "more certificates in the PEM format"};
 
-/// Why a file cannot be read at all, which has nothing to do with what it should hold.
+/// Errors of reading a file, independent of its content.
 struct FileEntry {
   int code;
   const char* remedy;
@@ -69,12 +69,12 @@ constexpr FileEntry kFileRows[] = {
     {EISDIR, "name the file itself in the web configuration, not the directory it is in"},
 };
 
-/// What OpenSSL says of its first failure; its queue is empty afterwards.
+/// OpenSSL's text for its first error; clears its queue.
 std::string openssl_reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
   const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
-  return reason != nullptr ? reason : "OpenSSL does not say why";
+  return reason != nullptr ? reason : "OpenSSL gives no reason";
 }
 
 Error failed(const std::string& attempted, const char* remedy) {
@@ -101,16 +101,16 @@ Result<std::string> text_of(const Source& source, const Pem& pem) {
   return text;
 }
 
-/// Reads `text`, which must last as long.
+/// Reads `text`, which must outlive the BIO.
 Bio reader_of(const std::string& text) {
   return Bio{BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))};
 }
 
-/// Instead of OpenSSL's own, which would ask for it on the terminal.
+/// Replaces OpenSSL's own callback, which would ask for the passphrase on the terminal.
 int no_passphrase(char*, int, int, void*) { return -1; }
 
-/// Every certificate of the text, in its order. Anything else between them is passed over. Fails on
-/// a broken one, and when there is none.
+/// All certificates of the text, in order. Ignores anything else between them. Fails on a broken
+/// one, and if there is none.
 Result<std::vector<Certificate>> read_certificates(const Source& source, const Pem& pem) {
   const auto text = text_of(source, pem);
   if (!text) return text.error();
@@ -163,7 +163,7 @@ Result<> use_key(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
-  // What TLS 1.0 and 1.1 sign with is below every security level but this
+  // TLS 1.0 and 1.1 sign with algorithms below every security level but this
   // (SSL_CTX_set_security_level(3)).
   if (settings.min_version < TlsVersion::kTls12) SSL_CTX_set_security_level(context, 0);
   if (settings.min_version <= settings.max_version &&
@@ -172,16 +172,16 @@ Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
     return {};
   }
   return failed("use the TLS versions from 'min_version' to 'max_version'",
-                "let 'min_version' in 'tls_server_config' be no later than 'max_version'");
+                "set 'min_version' in 'tls_server_config' no later than 'max_version'");
 }
 
 /// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
 /// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
 constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
-/// Before TLS 1.2 there are none of these. CBC with SHA-256 leaks by its timing, and CCM is rare.
+/// TLS before 1.2 has none of these. CBC with SHA-256 leaks by its timing, and CCM is rare.
 constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES+SHA1";
 
-/// OpenSSL passes over a cipher it does not know, so each is tried by itself first.
+/// OpenSSL ignores unknown ciphers, so each is tried by itself first.
 Result<> use_ciphers(SSL_CTX* context, const TlsSettings& settings) {
   const std::vector<std::string>& ciphers = settings.ciphers;
   if (ciphers.empty()) {
@@ -250,7 +250,7 @@ bool has_allowed_name(X509* certificate, const std::vector<std::string>& allowed
   return false;
 }
 
-/// Called when a client has sent a certificate, in place of OpenSSL's own verification.
+/// Called when a client has sent a certificate, instead of OpenSSL's own verification.
 int accept_any(X509_STORE_CTX*, void*) { return 1; }
 
 /// OpenSSL's own verification, then the names.
@@ -289,8 +289,8 @@ void ask_for_certificate(SSL_CTX* context, const TlsSettings& settings) {
   SSL_CTX_set_num_tickets(context, 0);
 }
 
-/// Trusts what stands in the text as it stands, as Go does: also an intermediate authority, or a
-/// client's own certificate.
+/// Trusts each certificate of the text itself, as Go does: also an intermediate CA, or a client's
+/// own certificate.
 Result<> trust_authorities(SSL_CTX* context, const TlsSettings& settings) {
   if (settings.client_ca.empty()) return {};
   const auto authorities = read_certificates(kClientCa, settings.client_ca);
@@ -323,7 +323,7 @@ constexpr Step kSteps[] = {use_versions,    use_ciphers, use_curves,
 }  // namespace
 
 Result<TlsContext> make_tls_context(const TlsSettings& settings) {
-  ERR_clear_error();  // what somebody else left there is not about us
+  ERR_clear_error();  // clears errors of other code
   SSL_CTX* const handle = SSL_CTX_new(TLS_server_method());
   if (handle == nullptr) return failed("make a TLS context", "");
   auto context = std::make_unique<boost::asio::ssl::context>(handle);  // owns the handle

@@ -10,8 +10,8 @@ namespace pex::access {
 
 using TlsContext = std::unique_ptr<boost::asio::ssl::context>;
 
-/// A server's context that keeps to `settings`, which must outlive it and its connections. Errors
-/// as make_access has them.
+/// A server's context for `settings`, which must outlive it and its connections. Errors are those
+/// of make_access.
 Result<TlsContext> make_tls_context(const TlsSettings& settings);
 
 }  // namespace pex::access

@@ -12,7 +12,7 @@
 namespace pex::access {
 namespace {
 
-/// One thing, as Go and as OpenSSL names it.
+/// The names of one algorithm in Go and in OpenSSL.
 struct NameEntry {
   std::string_view word;
   std::string_view openssl;  ///< empty: of TLS 1.3
@@ -45,8 +45,8 @@ constexpr yaml::Expected kCurve = {"a curve", "use CurveP256, CurveP384, CurveP5
 bool refuse_openssl_name(const yaml::Value& value, const std::string& name) {
   const NameEntry* found = name.empty() ? nullptr : lookup(kCiphers, &NameEntry::openssl, name);
   if (found == nullptr) return false;
-  value.refuse(fmt::format("{} is a name of OpenSSL", yaml::quoted(found->openssl)),
-               fmt::format("write that of Go, {}", found->word));
+  value.refuse(fmt::format("{} is OpenSSL's name", yaml::quoted(found->openssl)),
+               fmt::format("write Go's name, {}", found->word));
   return true;
 }
 

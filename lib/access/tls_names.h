@@ -8,13 +8,13 @@
 
 namespace pex::access {
 
-/// Reads what stands behind `cipher_suites:`, in the names of Go (crypto/tls, CipherSuites), and
-/// adds those of OpenSSL to `ciphers`. TLS 1.3 has suites of its own, of which each is always on:
-/// they are taken with a warning, and add nothing. True when all that are listed are of TLS 1.3.
+/// Reads the value of `cipher_suites:`, in the names of Go (crypto/tls, CipherSuites), and adds
+/// those of OpenSSL to `ciphers`. The suites of TLS 1.3 are always on: they are accepted with a
+/// warning, and add nothing. Returns true if all suites listed are of TLS 1.3.
 bool read_ciphers(const yaml::Value& value, std::vector<std::string>& ciphers);
 
-/// Those of CBC among `ciphers`, which are weaker than the others (RFC 9325, 4.2). None written:
-/// those that are used by default, before TLS 1.2 (http/access.h).
+/// The CBC suites among `ciphers`, which are weaker than the others (RFC 9325, 4.2). If `ciphers`
+/// is empty: those of the default before TLS 1.2 (access.h).
 std::vector<std::string> cbc_ciphers(const std::vector<std::string>& ciphers,
                                      TlsVersion min_version);
 

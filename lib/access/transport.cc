@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 namespace ssl = asio::ssl;
 
-/// Over a stream of Asio, made of `args`.
+/// A stream of Asio, made from `args`.
 template <typename Stream>
 class StreamTransport : public Transport {
  public:
@@ -25,7 +25,7 @@ class StreamTransport : public Transport {
     return stream_.async_read_some(room, kReturnError);
   }
 
-  /// With TLS each of the two makes records of its own: the body is encrypted from where it is.
+  /// with TLS each buffer becomes separate records, encrypted without a copy
   asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
                                      Clock::time_point& last_progress) override {
     const std::array<asio::const_buffer, 2> both{asio::buffer(head), asio::buffer(body)};

@@ -15,14 +15,14 @@
 
 namespace pex::access {
 
-/// Of whichever family: TCP, unix, or what a service manager hands over.
+/// A stream socket of any family: TCP, unix, or passed by a service manager.
 using Socket = boost::asio::generic::stream_protocol::socket;
 
 using Finished = std::tuple<boost::system::error_code>;
 using Transferred = std::tuple<boost::system::error_code, std::size_t>;
 
-/// A completion condition of Asio, which is asked after each part of a write: goes on to the end,
-/// and notes when that was.
+/// A completion condition of Asio, called after each part of a write: continues to the end, and
+/// records the time of the last part.
 struct NotesProgress {
   std::chrono::steady_clock::time_point* last;
 
@@ -32,36 +32,36 @@ struct NotesProgress {
   }
 };
 
-/// Bytes to and from one client, as they are or encrypted. The socket stays its owner's, who
-/// cancels and closes it, which ends what is pending here; it must outlive this.
+/// Bytes from and to one client, plain or encrypted. The socket's owner cancels and closes it,
+/// which ends pending operations; it must outlive this.
 class Transport {
  public:
   using Clock = std::chrono::steady_clock;
 
   virtual ~Transport() = default;
 
-  /// To be done first. An error: the client and we have no way to talk.
+  /// Must be called first. On an error no communication with the client is possible.
   virtual boost::asio::awaitable<Finished> handshake() = 0;
 
-  /// Puts what has come, at least a byte, at the front of `room`.
+  /// Reads at least one byte into the front of `room`.
   virtual boost::asio::awaitable<Transferred> read_some(boost::asio::mutable_buffer room) = 0;
 
-  /// Both from where they are, which must last until then. `last_progress` is when the last part of
-  /// them left.
+  /// Writes both without copying; they must live until the end. `last_progress` is the time at
+  /// which the last part was sent.
   virtual boost::asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
                                                     Clock::time_point& last_progress) = 0;
 
-  /// Tells the client that nothing more will come, where the socket's own end would not.
+  /// Tells the client that no more data follows, where closing the socket does not.
   virtual boost::asio::awaitable<Finished> end() = 0;
 };
 
 std::unique_ptr<Transport> plain_transport(Socket& socket);
 
-/// Speaks TLS as a server, with the context of `access`, which must have one, and keeps it.
+/// TLS as a server, with the context of `access`, which must have one, and is kept alive.
 std::unique_ptr<Transport> tls_transport(Socket& socket,
                                          const std::shared_ptr<const Access>& access);
 
-/// Speaks TLS as a client that takes any certificate: for a server on the same machine.
+/// TLS as a client that accepts any certificate: for a server on the same machine.
 std::unique_ptr<Transport> unverified_tls_transport(Socket& socket);
 
 }  // namespace pex::access

@@ -22,7 +22,7 @@ constexpr yaml::DurationRange kInterval = {0s, 1h};
 constexpr yaml::NumberRange kBurst = {0, 1'000'000};
 constexpr std::size_t kMaxHeaderBytes = 4096;
 
-/// One of the headers that may be set, which are those of the exporter toolkit.
+/// A header that may be set: those of the exporter-toolkit.
 struct HeaderEntry {
   std::string_view name;
   std::span<const std::string_view> words = {};  ///< empty: any text
@@ -37,7 +37,7 @@ constexpr HeaderEntry kHeaders[] = {
     {"Strict-Transport-Security"},
 };
 
-/// What a line of HTTP carries without doubt (RFC 9110, 5.5).
+/// The characters that are safe in a field value (RFC 9110, 5.5).
 bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return ' ' <= c && c <= '~'; });
 }
@@ -58,7 +58,7 @@ void read_header(const yaml::Value& value, const HeaderEntry& header, AccessSett
     return value.refuse("a value that is not ASCII, or longer than 4096 bytes",
                         "write a shorter one in ASCII");
   }
-  if (!inner.empty()) access.headers.emplace_back(header.name, inner);  // blank: unset
+  if (!inner.empty()) access.headers.emplace_back(header.name, inner);  // blank: not set
 }
 
 void read_headers(const yaml::Value& value, AccessSettings& access) {
@@ -81,7 +81,7 @@ constexpr yaml::Key<AccessSettings> kHttpKeys[] = {
     {"headers", read_headers},
 };
 
-/// The two keys, of which neither means anything alone.
+/// The two keys; neither is valid alone.
 struct RateDraft {
   std::chrono::nanoseconds interval{};
   std::uint64_t burst = 0;
@@ -98,7 +98,7 @@ constexpr yaml::Key<RateDraft> kRateKeys[] = {
     {"burst",
      [](const yaml::Value& value, RateDraft& draft) {
        draft.burst_at = value;
-       // After an error any number will do: it is reported already.
+       // after an error any number will do
        draft.burst = read_number(value, kBurst).value_or(1);
      }},
 };
@@ -117,13 +117,13 @@ void read_rate_limit(const yaml::Value& value, AccessSettings& access) {
   access.rate_limit = {draft.interval, static_cast<unsigned>(draft.burst)};
 }
 
-/// What is read, and where files are that have no whole path.
+/// The configuration that is read, and the directory of relative paths.
 struct WebDraft {
   WebConfig& config;
   std::string directory;
 };
 
-// What they mean is told in docs/web-configuration.md alone.
+// Their meaning is documented in docs/web-configuration.md only.
 constexpr yaml::Key<WebDraft> kWebKeys[] = {
     {"tls_server_config",
      [](const yaml::Value& value, WebDraft& draft) {
@@ -153,10 +153,10 @@ constexpr yaml::Key<WebDraft> kWebKeys[] = {
 };
 
 void read_web_config(const yaml::Node& root, const std::string& name, LoadedWebConfig& loaded) {
-  if (root.kind == yaml::Node::Kind::kNothing) return;  // it may be empty
+  if (root.kind == yaml::Node::Kind::kNothing) return;  // may be empty
   const yaml::Value value(root, {name, 0, 0, {}}, loaded.diagnostics);
   WebDraft draft{loaded.config, std::filesystem::path(name).parent_path()};
-  // Any value of it may be a password or a key that has slipped to a wrong place.
+  // Any value may be a misplaced password or key.
   yaml::read_map<WebDraft>(value.redacted(), kWebKeys, draft);
 }
 

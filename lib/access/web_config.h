@@ -12,29 +12,29 @@
 namespace pex::access {
 
 /// The web configuration file of the Prometheus exporters (prometheus/exporter-toolkit,
-/// docs/web-configuration.md), with the same keys: who may scrape, and over what. Checked values.
-/// Files that it names are relative to its own directory.
+/// docs/web-configuration.md), with the same keys: users, TLS, headers. Checked values. Relative
+/// paths in it start from its directory.
 struct WebConfig {
   AccessSettings access;
-  /// A running server may adopt it although it opens what was shut (see web_protections.h). Known
-  /// to this exporter alone.
+  /// A running server may adopt the file although it removes a protection (see web_protections.h).
+  /// A key of this exporter only.
   bool allow_downgrade = false;
 };
 
-/// A web configuration, and everything that is wrong with it: usable only without errors. What is
-/// taken and makes no difference is a warning.
+/// A web configuration with all its errors: usable only if there are none. A value without effect
+/// is a warning.
 struct LoadedWebConfig {
   WebConfig config;
   yaml::Diagnostics diagnostics;
 };
 
-/// Reads and checks one file. Fails when it cannot be read.
+/// Reads and checks one file. Fails if it cannot be read.
 Result<LoadedWebConfig> load_web_config_file(const std::string& path);
 
-/// The same for text that is already here; `name` stands for the file in messages.
+/// The same for a text in memory; `name` is the file's name in messages.
 LoadedWebConfig load_web_config_text(std::string_view text, const std::string& name);
 
-/// The names of all keys, and the maps that they stand in.
+/// The names of all keys, and the maps that contain them.
 std::vector<yaml::KeyReference> web_configuration_keys();
 
 }  // namespace pex::access

@@ -18,7 +18,7 @@ bool verifies_clients(const Protections& of) {
   return of.client_certificate == ClientCertificate::kRequiredAndVerified;
 }
 
-/// Without TLS the protections that are part of it are gone as well, which needs no message.
+/// Removing TLS also removes the protections that are part of it, without further messages.
 bool keeps_tls(const Protections& before, const Protections& after) {
   return before.tls && after.tls;
 }
@@ -43,11 +43,11 @@ std::string text_of(const std::optional<RateLimit>& limit) {
   return fmt::format("1 request in {}, burst {}", format_duration(limit->interval), limit->burst);
 }
 
-/// The place to add a protection.
+/// Add new protections here.
 struct ProtectionEntry {
   std::string_view name;
   std::string_view key;
-  bool opens;  ///< less of it lets somebody in, or listen: see Downgrade
+  bool opens;  ///< a reduction lets someone connect, or eavesdrop: see Downgrade
   bool (*is_less)(const Protections& before, const Protections& after);
   std::string (*state)(const Protections&);
 };

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxSans = 256;
 constexpr std::size_t kMaxSanBytes = 2048;
 constexpr std::string_view kPemBegin = "-----BEGIN ";
 
-/// What can be given as a file or as a text, and where it was.
+/// A setting that is given as a file or as a text, with the positions of both.
 struct PemDraft {
   Pem pem = {};
   std::optional<yaml::Value> as_text = {};
@@ -30,7 +30,7 @@ struct PemDraft {
   bool is_given() const { return as_text || as_file; }
 };
 
-/// The keys that have been read, and where those stand that others may contradict.
+/// The keys that have been read, with the positions of those that others may contradict.
 struct TlsDraft {
   const std::string& directory;
   TlsSettings tls = {};
@@ -40,13 +40,13 @@ struct TlsDraft {
   std::optional<yaml::Value> client_auth = {};
   std::optional<yaml::Value> client_allowed_sans = {};
   std::optional<yaml::Value> max_version = {};
-  std::optional<yaml::Value> cipher_suites = {};  ///< when all of them are of TLS 1.3
-  bool knows_all_words = true;                    ///< else what they say together is not known
+  std::optional<yaml::Value> cipher_suites = {};  ///< if all of them are of TLS 1.3
+  bool knows_all_words = true;                    ///< else their combination cannot be checked
 };
 
 constexpr yaml::Expected kPem = {
     "a text in the PEM format",
-    "write '|' behind the colon, and the text from -----BEGIN to the end of its last line below "
+    "write '|' after the colon, and the text from -----BEGIN to the end of its last line below "
     "it, indented"};
 constexpr yaml::Expected kPemFile = {"the name of a file",
                                      "write one, for example /etc/ssl/web.pem"};
@@ -59,7 +59,7 @@ void read_pem(const yaml::Value& value, TlsDraft& draft) {
   const std::size_t begin = text->find(kPemBegin);
   if (begin == text->npos) {
     return value.refuse(
-        "this is no text in the PEM format",
+        "this is not a text in the PEM format",
         fmt::format("{}; the name of a file belongs to the key that ends in _file", kPem.remedy));
   }
   if (text->find('\n', begin) == text->npos) {
@@ -74,8 +74,8 @@ void read_pem_file(const yaml::Value& value, TlsDraft& draft) {
   const std::optional<std::string> text = value.lines(kPemFile);
   if (!text) return;
   if (text->find(kPemBegin) != text->npos) {
-    return value.refuse("this is a text in the PEM format, and no name of a file",
-                        "write it behind the key without _file");
+    return value.refuse("this is a text in the PEM format, not the name of a file",
+                        "write it as the value of the key without _file");
   }
   if (!value.text(kPemFile)) return;
   if (text->empty()) {
@@ -100,7 +100,7 @@ constexpr ClientAuthEntry kClientAuths[] = {
     {"NoClientCert", ClientCertificate::kNone},
     {"RequestClientCert", ClientCertificate::kRequested},
     {"RequireAnyClientCert", ClientCertificate::kAny},
-    {"RequireClientCert", ClientCertificate::kAny},  // as legacy files have it
+    {"RequireClientCert", ClientCertificate::kAny},  // the legacy spelling
     {"VerifyClientCertIfGiven", ClientCertificate::kVerifiedIfGiven},
     {"RequireAndVerifyClientCert", ClientCertificate::kRequiredAndVerified},
 };
@@ -185,7 +185,7 @@ constexpr yaml::Key<TlsDraft> kTlsKeys[] = {
 
 struct PemEntry {
   PemDraft TlsDraft::*draft;
-  std::string_view key;  ///< the other one ends in _file
+  std::string_view key;  ///< the other key ends in _file
 };
 constexpr PemEntry kPems[] = {
     {&TlsDraft::certificate, "cert"}, {&TlsDraft::key, "key"}, {&TlsDraft::client_ca, "client_ca"}};
@@ -200,7 +200,7 @@ void refuse_both_forms(const TlsDraft& draft) {
   }
 }
 
-/// What the exporter toolkit takes for the wish to have TLS.
+/// The exporter-toolkit enables TLS if one of these keys is set.
 bool wants_tls(const TlsDraft& draft) {
   return draft.certificate.is_given() || draft.key.is_given() || draft.client_ca.is_given() ||
          draft.client_auth;

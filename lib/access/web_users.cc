@@ -17,10 +17,10 @@ constexpr std::size_t kMaxNameBytes = 255;
 constexpr yaml::Expected kUsers = {
     "a map of users",
     "write 'name: hash' for each user, the hash as 'htpasswd -nBC 10 \"\"' prints it, or remove "
-    "basic_auth_users and let everybody in"};
+    "basic_auth_users to disable logins"};
 constexpr yaml::Expected kName = {"a user's name", "write a name, for example prometheus"};
 constexpr yaml::Expected kHash = {"a bcrypt hash",
-                                  "write what 'htpasswd -nBC 10 \"\"' prints behind its colon"};
+                                  "write what 'htpasswd -nBC 10 \"\"' prints after its colon"};
 
 bool is_user_name(const yaml::Value& key, std::string_view name) {
   if (name.empty()) {
@@ -29,8 +29,8 @@ bool is_user_name(const yaml::Value& key, std::string_view name) {
     key.refuse(fmt::format("a name of {} bytes", name.size()),
                fmt::format("use at most {}", kMaxNameBytes));
   } else if (name.find(':') != name.npos) {
-    key.refuse("a name that holds ':', which no client could send",
-               "write 'name: hash' with a blank behind the colon");
+    key.refuse("a name with ':', which no client can send",
+               "write 'name: hash' with a blank after the colon");
   } else {
     return true;
   }

@@ -7,8 +7,8 @@
 
 namespace pex::access {
 
-/// Reads what stands behind `basic_auth_users:`: names and bcrypt hashes. No message repeats any of
-/// it, as who forgets the blank behind a colon has written a password into a name.
+/// Reads the value of `basic_auth_users:`: names and bcrypt hashes. No message repeats any of it:
+/// without a blank after the colon, a password becomes part of a name.
 void read_users(const yaml::Value& value, std::map<std::string, std::string>& users);
 
 }  // namespace pex::access

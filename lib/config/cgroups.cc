@@ -25,7 +25,7 @@ constexpr std::size_t kMaxRules = 64;
 constexpr std::size_t kMaxSettings = 16;
 constexpr std::size_t kMaxLabelName = 128;
 
-/// A text that may not be of any length.
+/// A text of limited length.
 struct BoundedText {
   std::string_view noun;
   std::size_t max;  ///< bytes
@@ -46,7 +46,7 @@ std::optional<std::string> read_bounded(const yaml::Value& value, const BoundedT
   return {};
 }
 
-/// The items of a list; none after an error, which more than `max` of them are.
+/// The items of a list; none after an error, such as more than `max` items.
 std::optional<std::vector<yaml::Value>> read_list(const yaml::Value& value, std::string_view noun,
                                                   std::size_t max, const yaml::Expected& expected) {
   std::optional<std::vector<yaml::Value>> items = value.items(expected);
@@ -80,16 +80,16 @@ void read_patterns(const yaml::Value& value, std::vector<PatternEntry>& patterns
   }
 }
 
-/// Why a label may not be called `name` (Prometheus, "Data model"); empty when it may.
+/// Why a label must not have this name (Prometheus, "Data model"); empty if it may.
 std::string_view wrong_label_name(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789";
   constexpr std::string_view kAllowed =
       "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  if (name.starts_with("__")) return "starts with '__', as only labels of Prometheus itself do";
+  if (name.starts_with("__")) return "starts with '__', which is reserved for Prometheus";
   const bool is_name = !name.empty() && name.size() <= kMaxLabelName &&
                        name.find_first_not_of(kAllowed) == name.npos &&
                        kDigits.find(name.front()) == name.npos;
-  return is_name ? "" : "is not a label's name";
+  return is_name ? "" : "is not a label name";
 }
 
 void read_setting(const yaml::Value& key, const yaml::Value& value, LabelRule& rule) {
@@ -98,8 +98,8 @@ void read_setting(const yaml::Value& key, const yaml::Value& value, LabelRule& r
   if (!name) return;
   if (const std::string_view wrong = wrong_label_name(*name); !wrong.empty()) {
     return key.refuse(yaml::quoted(*name) + " " + std::string(wrong),
-                      "use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' "
-                      "in front");
+                      "use 1 to 128 of a-z, A-Z, 0-9 and '_', the first not a digit, and not '__' "
+                      "at the beginning");
   }
   std::optional<std::string> text = read_bounded(value, kLabelValue);
   if (!text) return;
@@ -134,9 +134,10 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
      "add the cgroups it is for, for example 'match: /system.slice/*'"},
     {"set",
      read_settings,
-     {"Names and values. A name has 1 to 128 of `a-z`, `A-Z`, `0-9` and `_`, and is none of the "
-      "exporter's own. In a value `$1` to `$9` stand for what the groups in parentheses of a "
-      "regular expression have matched, `$0` for the whole path, and `$$` for a dollar.",
+     {"Names and values. A name has 1 to 128 of `a-z`, `A-Z`, `0-9` and `_`, and is not one of the "
+      "exporter's labels. In a value `$1` to `$9` are replaced by what the groups in parentheses "
+      "of a "
+      "regular expression matched, `$0` by the whole path, and `$$` by a dollar.",
       [] {
         return fmt::format("map of at most {} labels, each with a {}", kMaxSettings,
                            form_of(kLabelValue));
@@ -162,7 +163,7 @@ constexpr yaml::Expected kNesting = {"leaves or all", "write leaves or all"};
 
 void read_nesting(const yaml::Value& value, Cgroups& cgroups) {
   const NestingEntry* found =
-      yaml::read_entry<NestingEntry>(value, kNestings, "a choice among nested cgroups", kNesting);
+      yaml::read_entry<NestingEntry>(value, kNestings, "a value for nested cgroups", kNesting);
   if (found != nullptr) cgroups.nesting = found->nesting;
 }
 
@@ -171,42 +172,42 @@ std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patter
 constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
-     {"Which cgroups to count. A list of your own replaces that of the default.", form_of_patterns,
+     {"Which cgroups to count. A list replaces the default list.", form_of_patterns,
       [] {
         return "the " + std::to_string(Cgroups{}.include.size()) +
                " patterns of the shipped file: services, scopes, containers, virtual machines";
       }}},
     {"exclude",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
-     {"Which of those to leave out. They are tried first.", form_of_patterns,
+     {"Which of those to leave out. These patterns are tried first.", form_of_patterns,
       [] { return std::string("none"); }}},
     {"nesting",
      read_nesting,
-     {"What to do where one selected cgroup is inside of another, whose counts include it. "
-      "`leaves`: count those without another selected one inside, and only those, so that a sum "
-      "over cgroups counts nothing twice. `all`: count all that are selected.",
+     {"How to treat a selected cgroup inside of another one, whose counts include it. "
+      "`leaves`: count only selected cgroups without another selected one inside, so that a sum "
+      "over cgroups counts nothing twice. `all`: count all selected cgroups.",
       [] { return yaml::form_of_entries(kNestings); },
       [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
     yaml::flag_key<&Cgroups::helpers>(
         "helpers",
-        "Whether to count also what only serves a container, such as the conmon that watches over "
-        "each one of Podman and CRI-O."),
+        "Whether to also count cgroups that only serve a container, such as the conmon of each "
+        "container of Podman and CRI-O."),
     yaml::number_key<&Cgroups::max, kCgroupCount>(
         "max",
-        "At most this many at a time; those beyond it are not counted, and that is reported."),
+        "Maximum number of cgroups counted at a time; further ones are left out and reported."),
     yaml::flag_key<&Cgroups::per_cpu>(
         "per_cpu",
         "With `false` each cgroup and event has one series, the sum over "
         "all CPUs; with `true` one for each CPU, with the label `cpu`, in "
-        "place of the sum. What is opened and read stays the same."),
+        "place of the sum. The cost of counting is the same."),
     yaml::duration_key<&Cgroups::linger, kLinger>(
         "linger",
-        "How long the last values of a cgroup that is gone are still served, so that a scrape sees "
-        "its end."),
+        "How long the last values of a removed cgroup are still served, so that a scrape sees "
+        "its final values."),
     {"labels",
      [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
-     {"Labels of your own. Each rule gives all cgroups that match its pattern some labels, on all "
-      "their series. Where two rules set the same label, the first one counts.",
+     {"Additional labels. Each rule adds labels to all series of the cgroups that match its "
+      "pattern. If two rules set the same label, the first one wins.",
       [] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return std::string("none"); },
       [](const std::string& list, std::vector<yaml::KeyReference>& all) {
         list_keys<LabelRule>(kRuleKeys, list + "[]", all);
@@ -223,7 +224,7 @@ constexpr yaml::Expected kSource = {"none or log_links", "write none or log_link
 
 void read_metadata(const yaml::Value& value, Kubernetes& kubernetes) {
   const MetadataEntry* found =
-      yaml::read_entry<MetadataEntry>(value, kMetadata, "a source of pods' names", kSource);
+      yaml::read_entry<MetadataEntry>(value, kMetadata, "a source of pod names", kSource);
   if (found != nullptr) kubernetes.metadata = found->metadata;
 }
 
@@ -240,9 +241,9 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
 constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
     {"metadata",
      read_metadata,
-     {"Where pods' names come from. `log_links`: pod, namespace and container are read from the "
+     {"The source of pod names. `log_links`: pod, namespace and container are read from the "
       "names of the links that the kubelet makes to the containers' logs, without access to the "
-      "API or to a socket. `none`: the paths of cgroups alone are used, which tell the id of a "
+      "API or to a socket. `none`: only the paths of cgroups are used, which contain the id of a "
       "container and the UID of its pod.",
       [] { return yaml::form_of_entries(kMetadata); },
       [] { return yaml::written(kMetadata, &MetadataEntry::metadata, Kubernetes{}.metadata); }}},

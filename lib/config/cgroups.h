@@ -9,14 +9,14 @@
 
 namespace pex::config {
 
-/// Reads what stands behind `cgroups:`. Patterns and the '$' of labels are only told to be text of
-/// some length.
+/// Reads the value of `cgroups:`. Patterns and the '$' of labels are only checked to be texts of
+/// limited length.
 void read_cgroups(const yaml::Value& value, Cgroups& cgroups);
 
-/// Reads what stands behind `kubernetes:`.
+/// Reads the value of `kubernetes:`.
 void read_kubernetes(const yaml::Value& value, Kubernetes& kubernetes);
 
-/// Appends the keys of these maps, which stand in `map`.
+/// Appends the keys of these maps, which belong to `map`.
 void list_cgroups_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
 void list_kubernetes_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
 

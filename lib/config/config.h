@@ -15,42 +15,40 @@ namespace pex::config {
 
 using yaml::Position;
 
-/// One event as the operator spelled it, or several that one text spells ("cycles,instructions").
-/// It stays text here: what it means is decided where the machine is known, so a configuration can
-/// be checked anywhere.
+/// One event as the operator spelled it, or several in one text ("cycles,instructions"). It stays
+/// text here: only a machine gives it a meaning, so a configuration can be checked anywhere.
 struct EventEntry {
   std::string spelling;
   Position at;
-  // The rest may be said of a single event only.
-  std::optional<std::string> name;  ///< of its metric, in place of the one made from the spelling;
-                                    ///< at most 128 characters, with a letter or digit
+  // For a single event only.
+  std::optional<std::string> name;  ///< of its metric, replaces the one made from the spelling; at
+                                    ///< most 128 characters, with a letter or digit
   std::optional<std::string> help;  ///< one sentence with its full stop, at most 513 characters
-  std::optional<Unit> unit;         ///< by default what the kernel says
-  std::optional<double> scale;      ///< one count is worth that many units; 1e-18 to 1e18
+  std::optional<Unit> unit;         ///< default: from the kernel
+  std::optional<double> scale;      ///< units per count; 1e-18 to 1e18
   std::optional<std::string> filter;  ///< of a tracepoint, in the kernel's language; not empty
-  bool is_complete = true;  ///< false after an error in one of these: it may have had more keys
+  bool is_complete = true;  ///< false after an error in one of these: more keys may be missing
 };
 
-/// By what the counts of a group that shares the PMU are scaled up, from the time it had the PMU to
-/// all the time it wanted it.
+/// How the counts of a multiplexed group are scaled, from the time it had the PMU to the time it
+/// was enabled.
 enum class Estimator {
-  kAuto,       ///< by an activity reference where one costs no rotation, else by time
+  kAuto,       ///< by an activity reference if one costs no rotation, else by time
   kTime,       ///< by time alone
-  kReference,  ///< by a reference, even one that takes a counter of the PMU
+  kReference,  ///< by a reference, even if it takes a counter of the PMU
 };
 
-/// Sets of CPUs that the kernel keeps, by the names of their files.
+/// Sets of CPUs in the kernel, by the names of their files.
 inline constexpr std::string_view kIsolatedCpus = "isolated";
 inline constexpr std::string_view kNohzFullCpus = "nohz_full";
 
-/// One of those, or a list of CPU numbers. It stays text here: which CPUs there are is known to the
-/// machine.
+/// One of those, or a list of CPU numbers. It stays text here: only the machine knows its CPUs.
 struct CpuEntry {
   std::string text;
   Position at;
 };
 
-/// Which CPUs are counted.
+/// The CPUs that are counted.
 struct Cpus {
   std::vector<CpuEntry> exclude = {};  ///< at most 64, each once
   Position at = {};
@@ -62,7 +60,7 @@ struct Group {
   std::vector<EventEntry> events;  ///< 1 to 64
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
-  Cpus cpus;                       ///< beside those that are left out of all groups
+  Cpus cpus;                       ///< in addition to those that are left out of all groups
   std::optional<Aggregation>
       aggregate;           ///< of scope cpu; by default cpu, or package for uncore PMUs
   bool weak = true;        ///< a group that does not fit on the PMU is split, else dropped
@@ -80,22 +78,21 @@ struct Group {
 
 struct Collection {
   std::chrono::nanoseconds interval = std::chrono::seconds{1};  ///< 100ms to 1h
-  /// A scrape of counts that are older has them read first; 100ms to 1h.
+  /// A scrape of older counts triggers a poll; 100ms to 1h.
   std::chrono::nanoseconds max_age = std::chrono::milliseconds{500};
 
   bool operator==(const Collection&) const = default;
 };
 
-/// Of the format OpenMetrics alone.
+/// Only for the format OpenMetrics.
 struct OpenMetrics {
-  bool created = false;  ///< a "_created" sample for each counter: since when it counts
+  bool created = false;  ///< a "_created" sample for each counter: its start time
 
   bool operator==(const OpenMetrics&) const = default;
 };
 
-/// A pattern on paths of cgroups below the cgroup mount: a glob that starts with '/', or "re:" and
-/// a regular expression. It stays text here: what it means is decided where cgroups are known
-/// (cgroup/pattern.h).
+/// A pattern for paths of cgroups below the cgroup mount: a glob that starts with '/', or "re:" and
+/// a regular expression. It stays text here; lib/cgroup compiles it (cgroup/pattern.h).
 struct PatternEntry {
   std::string text;  ///< at most 1024 bytes
   Position at = {};
@@ -103,16 +100,16 @@ struct PatternEntry {
   bool operator==(const PatternEntry&) const = default;
 };
 
-/// What one rule gives as a label.
+/// One label of a rule.
 struct LabelSetting {
-  std::string name;   ///< [a-zA-Z_][a-zA-Z0-9_]*, at most 128 characters, not with "__" in front
-  std::string value;  ///< 1 to 256 bytes; $0 to $9 stand for what the pattern has matched
+  std::string name;   ///< [a-zA-Z_][a-zA-Z0-9_]*, at most 128 characters, not beginning with "__"
+  std::string value;  ///< 1 to 256 bytes; $0 to $9 refer to the match of the pattern
   Position at = {};   ///< of the value
 
   bool operator==(const LabelSetting&) const = default;
 };
 
-/// Labels for all cgroups that match.
+/// Labels for all matching cgroups.
 struct LabelRule {
   PatternEntry match;             ///< empty after an error
   std::vector<LabelSetting> set;  ///< 1 to 16, each name once
@@ -120,15 +117,15 @@ struct LabelRule {
   bool operator==(const LabelRule&) const = default;
 };
 
-/// Which of the selected cgroups are counted where one is inside of another.
+/// Which of the selected cgroups are counted if one is inside of another.
 enum class Nesting {
   kLeaves,  ///< only those without another one inside
-  kAll,     ///< all: the work of the inner one is in the outer one's counts as well
+  kAll,     ///< all: the counts of an outer one include the inner one
 };
 
-/// Which cgroups are counted, and as what they are published. By default those that mean something
-/// to an operator: services, scopes and containers, and no slices, as a cgroup's count includes its
-/// children. The shipped file explains each pattern.
+/// Which cgroups are counted, and how they are published. The default are those that mean something
+/// to an operator: services, scopes and containers, but not slices, as a cgroup's count includes
+/// its children. The shipped file explains each pattern.
 struct Cgroups {
   std::vector<PatternEntry> include = {
       {"re:(/[^/]+[.]slice)*/[^/]+[.](service|scope)"},
@@ -150,7 +147,7 @@ struct Cgroups {
   bool operator==(const Cgroups&) const = default;
 };
 
-/// Where the names of pods and containers come from.
+/// The source of the names of pods and containers.
 enum class PodMetadata {
   kNone,
   kLogLinks,  ///< from the names of the links to the containers' logs
@@ -163,7 +160,7 @@ struct Kubernetes {
   bool operator==(const Kubernetes&) const = default;
 };
 
-/// Series that say more of how an estimate came about, and multiply the number of series.
+/// Additional series about the estimates; they multiply the number of series.
 struct Evidence {
   bool variance = false;   ///< perf_event_variance_total
   bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
@@ -181,8 +178,8 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-/// Checked values with their units, defaults and bounds. Groups have no default here: the shipped
-/// config/perf_event_exporter.yaml is the default, and is embedded in the program.
+/// Checked values with their units, defaults and bounds. Groups have no default here: the default
+/// is the shipped config/perf_event_exporter.yaml, which is embedded in the program.
 struct Config {
   Collection collection;
   Cpus cpus;

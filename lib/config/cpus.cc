@@ -52,11 +52,11 @@ void read_exclude(const yaml::Value& value, Cpus& cpus) {
 constexpr yaml::Key<Cpus> kCpusKeys[] = {
     {"exclude",
      read_exclude,
-     {"CPUs that are left out. `isolated` are those that the kernel keeps its scheduler away from "
-      "(`isolcpus=`), `nohz_full` those without a tick, both as they are at the start and at a "
+     {"CPUs that are left out. `isolated` are those that are isolated from the scheduler "
+      "(`isolcpus=`), `nohz_full` those without a tick, both as of the start or the last "
       "reload; a list such as `\"2-5,8\"` names them. Sums over CPUs, and so all values of "
       "cgroups, "
-      "are without what happens there.",
+      "do not include these CPUs.",
       [] {
         return yaml::form_of_list(kMaxEntries, "`isolated`, `nohz_full` and lists of CPU numbers");
       },

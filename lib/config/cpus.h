@@ -12,7 +12,7 @@ namespace pex::config {
 /// The map "cpus", of the file or of a group.
 void read_cpus(const yaml::Value& value, Cpus& cpus);
 
-/// Appends its keys, as they stand in `map`.
+/// Appends its keys, which belong to `map`.
 void list_cpus_keys(const std::string& map, std::vector<yaml::KeyReference>& all);
 
 }  // namespace pex::config

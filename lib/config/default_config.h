@@ -2,8 +2,7 @@
 
 namespace pex::config {
 
-/// config/perf_event_exporter.yaml as it stood when the program was built: what is counted when no
-/// file is given.
+/// config/perf_event_exporter.yaml, embedded at build time: the configuration if no file is given.
 extern const char* const kDefaultConfig;
 
 }  // namespace pex::config

@@ -18,12 +18,12 @@ namespace pex::config {
 namespace {
 
 constexpr std::size_t kMaxEventsPerGroup = 64;
-constexpr yaml::DecimalRange kScale = {1e-18, 1e18};  // so that no count times a scale is infinite
+constexpr yaml::DecimalRange kScale = {1e-18, 1e18};  // keeps the product of count and scale finite
 
 /// The event whose keys are being read.
 struct EventDraft {
   EventEntry entry;
-  std::optional<yaml::Value> text;  ///< where its spelling stands
+  std::optional<yaml::Value> text;  ///< the position of its spelling
 };
 
 void read_spelling(const yaml::Value& value, EventDraft& draft) {
@@ -45,17 +45,17 @@ struct DescriptionText {
 constexpr DescriptionText kName = {"name", 128, {"a name", "write a name, for example llc_misses"}};
 constexpr DescriptionText kHelp = {
     "help", 512, {"a sentence", "write one line, for example 'Loads that missed the last cache.'"}};
-// The kernel takes one page of it, with the byte that ends the text.
+// The kernel accepts one page, with the terminating byte.
 constexpr DescriptionText kFilter = {
     "filter", 4095, {"a filter", "write one line, for example 'prev_prio < 100'"}};
 
 std::size_t characters_in(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // UTF-8: not a byte within a character
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // UTF-8: not a continuation byte
   }));
 }
 
-/// Without the blanks around it.
+/// Without surrounding blanks.
 std::optional<std::string> read_description(const yaml::Value& value, const DescriptionText& kind) {
   const std::optional<std::string> text = value.text(kind.expected);
   if (!text) return {};
@@ -96,14 +96,14 @@ void read_help(const yaml::Value& value, EventDraft& draft) {
 
 constexpr yaml::Expected kUnit = {
     "a unit",
-    "write events, seconds, joules or bytes; 'scale' says how many of them one count is worth"};
+    "write events, seconds, joules or bytes; 'scale' is how many of them one count is worth"};
 
 void read_unit(const yaml::Value& value, EventDraft& draft) {
   const UnitEntry* found = yaml::read_entry<UnitEntry>(value, kUnits, "a unit", kUnit);
   if (found != nullptr) draft.entry.unit = found->unit;
 }
 
-/// Its length, and what it is besides.
+/// Its maximum length, and further conditions.
 std::string form_of(const DescriptionText& kind) {
   return fmt::format("text of at most {} characters", kind.max);
 }
@@ -116,33 +116,31 @@ constexpr yaml::Key<EventDraft> kEventKeys[] = {
      "add it, for example 'event: cycles'"},
     {"name",
      read_name,
-     {"The name of its metric. Small letters and digits are kept, capitals become small, all else "
+     {"The name of its metric. Letters become lower case, digits are kept, everything else "
       "becomes `_`.",
       [] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
     {"help",
      read_help,
-     {"What it counts, for whoever reads the metrics.",
-      [] { return form_of(kHelp) + ", one line"; },
-      [] { return std::string("what the kernel or the table of events says"); }}},
+     {"The help text of its metric.", [] { return form_of(kHelp) + ", one line"; },
+      [] { return std::string("from the kernel or the table of events"); }}},
     {"unit",
      read_unit,
      {"The unit of the metric.", [] { return yaml::form_of_entries(kUnits); },
       [] {
-        return "what the kernel says, else " +
-               yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
+        return "from the kernel, else " + yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
       }}},
     {"scale",
      [](const yaml::Value& value, EventDraft& draft) {
        yaml::assign(draft.entry.scale, read_decimal(value, kScale));
      },
-     {"One count is worth that many units. Needed with another unit than the kernel says.",
+     {"The number of units that one count is worth. Required with a unit other than the kernel's.",
       [] { return yaml::form_of(kScale); },
-      [] { return "what the kernel says, else " + yaml::written(std::size_t{1}); }}},
+      [] { return "from the kernel, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
      [](const yaml::Value& value, EventDraft& draft) {
        yaml::assign(draft.entry.filter, read_description(value, kFilter));
      },
-     {"Of a tracepoint: counts only where this is true, in the kernel's language; for example "
+     {"For a tracepoint: count only if this is true, in the kernel's filter syntax; for example "
       "`bytes >= 65536`.",
       [] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
 };
@@ -151,7 +149,7 @@ bool refuse_unquoted_braces(const yaml::Value& value) {
   if (!value.is_map_by_accident("event")) return false;
   value.refuse("found a map where an event is expected",
                "put text in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' "
-               "behind an event");
+               "after an event");
   return true;
 }
 

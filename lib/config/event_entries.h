@@ -9,11 +9,11 @@
 
 namespace pex::config {
 
-/// Reads what stands behind `events:`: a list of texts and of maps, or one text. An event that is
-/// wrong in itself is left out; one that is wrong in what is said of it is kept without that.
+/// Reads the value of `events:`: a list of texts and of maps, or one text. An event with a wrong
+/// spelling is left out; one with wrong keys is kept without them.
 void read_events(const yaml::Value& value, std::vector<EventEntry>& events);
 
-/// What may stand behind `events:`, in the documents' words.
+/// The form of the value of `events:`, for the documents.
 std::string form_of_events();
 /// Appends the keys of an event that is a map, in the list `list`.
 void list_event_keys(const std::string& list, std::vector<yaml::KeyReference>& all);

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t kMaxNameLength = 64;
 
-/// A flag that was written down, whatever its value.
+/// A flag that is set in the file, whatever its value.
 struct WrittenFlag {
   bool Group::*flag;
   yaml::Value value;
 };
 
-/// The group whose keys are being read, and where those stand that others may contradict.
+/// The group whose keys are being read, with the positions of those that others may contradict.
 struct GroupDraft {
   Group& group;
   yaml::DuplicateKeys& names;  ///< of all groups
@@ -130,7 +130,7 @@ void read_group_flag(const yaml::Value& value, GroupDraft& draft) {
 
 void read_inherit(const yaml::Value& value, GroupDraft&) {
   if (!read_flag(value).value_or(false)) return;
-  value.refuse("inherit is for the counters of one task, and a CPU or cgroup counts all its tasks",
+  value.refuse("inherit is for the counters of a task, and a CPU or cgroup counts all its tasks",
                "remove it");
 }
 
@@ -144,7 +144,7 @@ constexpr yaml::Key<GroupDraft> group_flag(std::string_view name, std::string_vi
 constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
     {"name",
      read_name,
-     {"What the group is called in labels and messages; unique.",
+     {"The name of the group in labels and messages; unique.",
       [] {
         return "1 to " + std::to_string(kMaxNameLength) +
                " of `a-z`, `0-9`, `_` and `-`, the first a letter";
@@ -153,16 +153,17 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
      "add a name to it, for example 'name: core'"},
     {"events",
      [](const yaml::Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
-     {"What is counted together. Put a text that holds a comma in quotes. A group for `perf stat "
+     {"The events of the group. Put a text with a comma in quotes. A group for `perf stat "
       "-e` can stay one text: `\"{cycles,instructions}:u\"`.",
       form_of_events, nullptr, list_event_keys},
      "the group has no events",
      "add a list of them, for example 'events: [cycles, instructions]'"},
     {"scope",
      read_scope,
-     {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. What a part "
-      "of the package counts (energy, memory channels, all uncore PMUs) has scope `cpu` only: it "
-      "does not know whose work it does.",
+     {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. Events of a "
+      "part "
+      "of the package (energy, memory channels, all uncore PMUs) have scope `cpu` only: it "
+      "does not distinguish cgroups.",
       [] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
@@ -173,23 +174,26 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
       yaml::form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,
-     {"What one series of scope `cpu` stands for. A package is a socket, a node the CPUs of one "
-      "memory (NUMA); all but `cpu` are sums over their CPUs.",
+     {"What one series of scope `cpu` represents. A package is a socket, a NUMA node the CPUs of "
+      "one "
+      "memory; all but `cpu` are sums over their CPUs.",
       [] { return yaml::form_of_entries(kAggregationEntries); },
       [] { return yaml::written("cpu") + "; of uncore PMUs " + yaml::written("package"); }}},
     group_flag<&Group::weak>(
         "weak",
-        "What becomes of a group for which this machine has too few counters: with `true` it is "
-        "split into smaller ones, with `false` left out. Either is reported."),
+        "How to treat a group that does not fit on this machine's PMU: with `true` it is "
+        "split into smaller groups, with `false` left out. Either is reported."),
     group_flag<&Group::pinned>(
-        "pinned", "Whether it never takes turns, and is an error where there is no room."),
-    group_flag<&Group::exclusive>(
-        "exclusive", "Whether no other group is on the counters together with this one."),
+        "pinned",
+        "Whether it is never multiplexed, and reports an error if it does not fit on the PMU."),
+    group_flag<&Group::exclusive>("exclusive",
+                                  "Whether no other group may be on the PMU at the same time."),
     {"estimator",
      read_estimator,
-     {"By what counts are scaled up while groups take turns. `time`: by the time that the group "
-      "had the counters. `reference`: by how much the CPU did meanwhile, which is closer for work "
-      "that comes and goes, even where that takes a counter. `auto`: by such a reference where it "
+     {"How counts of a multiplexed group are scaled. `time`: by the time that the group "
+      "had the PMU. `reference`: by the activity of the CPU, which is more accurate for "
+      "intermittent "
+      "work, even if that takes a counter. `auto`: by such a reference if it "
       "makes no group wait longer, else by time. Not for a pinned group, which has nothing to "
       "scale.",
       [] { return yaml::form_of_entries(kEstimators); },
@@ -214,11 +218,11 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
         "and uncore PMUs nothing."),
     {"inherit",
      read_inherit,
-     {"Nothing: it is for the counters of one task, and a CPU or cgroup counts all its tasks.",
+     {"Not supported: it is for the counters of a task, and a CPU or cgroup counts all its tasks.",
       [] { return yaml::written(false) + " only"; }, [] { return yaml::written(false); }}},
 };
 
-/// Flags each of which may be true, but not all of them.
+/// Flags that must not all be true together.
 struct RivalFlags {
   std::span<bool Group::*const> flags;
   std::string_view names;
@@ -233,7 +237,7 @@ bool stands_before(const yaml::Value& one, const yaml::Value& other) {
   return std::pair(one.at().line, one.at().column) < std::pair(other.at().line, other.at().column);
 }
 
-/// The one of `flags` that stands last in the file; at least one of them does.
+/// The last of `flags` in the file; at least one is set.
 const yaml::Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draft) {
   const yaml::Value* last = nullptr;
   for (const WrittenFlag& written : draft.flags) {
@@ -256,13 +260,13 @@ void refuse_rivals(const GroupDraft& draft) {
 
 void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
   if (!draft.aggregate || !draft.is_scope_known || draft.group.cpu_scope) return;
-  draft.aggregate->refuse("aggregate is about scope cpu, which this group has not",
+  draft.aggregate->refuse("aggregate applies to scope cpu, which this group does not have",
                           "remove it, or write 'scope: [cpu, cgroup]'");
 }
 
 void refuse_estimator_of_pinned(const GroupDraft& draft) {
   if (!draft.group.pinned || draft.group.estimator == Estimator::kAuto) return;
-  draft.estimator->refuse("a pinned group never takes turns, so there is nothing to estimate",
+  draft.estimator->refuse("a pinned group is never multiplexed, so there is nothing to estimate",
                           "remove it, or write 'pinned: false'");
 }
 
@@ -287,7 +291,7 @@ void read_groups(const yaml::Value& value, std::vector<Group>& groups) {
   if (items->empty()) {
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
-  yaml::DuplicateKeys names("give each group a name of its own");
+  yaml::DuplicateKeys names("give each group a unique name");
   for (const yaml::Value& item : *items) read_group(item, names, groups.emplace_back());
 }
 

@@ -11,21 +11,21 @@
 
 namespace pex::config {
 
-/// A configuration, and everything that is wrong with its form: usable only without errors. With
-/// errors it still holds all that could be read, so that the rest can be checked as well.
+/// A configuration with all errors of its form: usable only if there are none. With errors it still
+/// contains everything that could be read, so that the rest can be checked as well.
 struct Loaded {
   Config config;
   yaml::Diagnostics diagnostics;
 };
 
-/// Reads and checks one file. Fails when it cannot be read.
+/// Reads and checks one file. Fails if it cannot be read.
 Result<Loaded> load_file(const std::string& path);
 
-/// The same for text that is already here; `name` stands for the file in messages.
+/// The same for a text in memory; `name` is the file's name in messages.
 Loaded load_text(std::string_view text, const std::string& name);
 
-/// Every key that a configuration may have, from the tables that it is read by. The keys of a map
-/// follow the one that it stands behind.
+/// Every key that a configuration may have, from the tables that parse it. The keys of a map follow
+/// its own key.
 std::vector<yaml::KeyReference> configuration_keys();
 
 }  // namespace pex::config

@@ -10,7 +10,7 @@
 namespace pex::yaml {
 namespace {
 
-/// "file:line:column: path.to.key: ", without what is not known.
+/// "file:line:column: path.to.key: ", without unknown parts.
 std::string prefix_of(const Position& position) {
   std::string prefix;
   if (!position.file.empty()) prefix += position.file + ":";

@@ -11,34 +11,34 @@ namespace pex::yaml {
 
 enum class Severity {
   kError,    ///< the configuration cannot be used
-  kWarning,  ///< it is used, and a part of it has no effect or not the one that was asked for
+  kWarning,  ///< it is used, but a part of it has no effect or another one than requested
 };
 
-/// What is wrong with a configuration. An Error is a system call that failed; it becomes a
-/// diagnostic where a configuration asked for it.
+/// A fault of a configuration. An Error is a system call that failed; it becomes a diagnostic if a
+/// configuration caused it.
 struct Diagnostic {
-  Position position = {};  ///< without a file: about no place in one
+  Position position = {};  ///< without a file: not about a place in it
   std::string message;
   Remedy remedy = {};  ///< empty when there is nothing to advise
   Severity severity = Severity::kError;
-  int code = 0;  ///< errno of the system call that failed, or 0
+  int code = 0;  ///< errno of the failed system call, or 0
 
   bool operator==(const Diagnostic&) const = default;
 };
 
-// About no place in a file:
+// Not about a place in a file:
 Diagnostic diagnostic_of(const Error& error, Severity severity = Severity::kError);
 Diagnostic warning(std::string message, Remedy remedy);
 
-/// With "file:line:column: path.to.key: message" as what was attempted.
+/// With "file:line:column: path.to.key: message" in `attempted`.
 Error error_of(const Diagnostic& diagnostic);
 std::vector<Error> errors_of(const std::vector<Diagnostic>& diagnostics);
 
-/// One line: that error, described.
+/// One line: describe() of that error.
 std::string describe(const Diagnostic& diagnostic, ProgramWords words = library_words);
 
-/// Collects what is found in one file. Of errors and of warnings the first 100 are kept, so that a
-/// wrong file cannot fill a log, and one more reports how many others there are.
+/// Collects the diagnostics of one file. Keeps the first 100 errors and warnings each, so that a
+/// wrong file cannot flood a log, and adds one with the number of the others.
 class Diagnostics {
  public:
   static constexpr std::size_t kMax = 100;
@@ -48,7 +48,8 @@ class Diagnostics {
 
   bool has_errors() const { return error_count() > 0; }
   std::size_t error_count() const { return errors_.kept.size() + errors_.others; }
-  /// In the order of the file, whatever order it was read in; what is about no place comes last.
+  /// In the order of the file, independent of the order of reading; those without a place come
+  /// last.
   std::vector<Diagnostic> errors() const { return in_file_order(errors_, "errors"); }
   std::vector<Diagnostic> warnings() const { return in_file_order(warnings_, "warnings"); }
 

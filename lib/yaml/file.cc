@@ -14,10 +14,10 @@ namespace {
 struct FileRemedy {
   int code;
   std::string_view remedy;
-  bool names_option = false;  ///< which comes last
+  bool names_option = false;  ///< which completes the text
 };
 constexpr FileRemedy kFileRemedies[] = {
-    {ENOENT, "create the file, or name another one with ", true},
+    {ENOENT, "create the file, or set another one with ", true},
     {ENOTDIR, "a part of this path is a file; correct ", true},
     {EISDIR, "name a file in this directory"},
     {EACCES, "let the user of this process read the file and enter the directories above it"},

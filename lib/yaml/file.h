@@ -11,20 +11,20 @@
 
 namespace pex::yaml {
 
-/// At most this much YAML is read.
+/// The maximum size of a file.
 inline constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 
-/// A kind of file, as messages have it.
+/// A kind of file, in messages.
 struct FileKind {
   std::string_view noun;  ///< "configuration"
-  ProgramTerm option;     ///< by which one is named
+  ProgramTerm option;     ///< that sets the file
 };
 
-/// The whole file. Fails with what stands in the way of reading it.
+/// Reads the whole file. Fails if it cannot be read.
 Result<std::string> read_file(const std::string& path, const FileKind& kind);
 
-/// The tree of `text`, which may have a byte order mark; `name` stands for the file in messages.
-/// No node after an error: more than kMaxFileBytes, no plain text, or no YAML.
+/// The tree of `text`, which may have a byte order mark; `name` is the file's name in messages. No
+/// node after an error: more than kMaxFileBytes, not plain text, or not YAML.
 std::optional<Node> read_tree(std::string_view text, const std::string& name, const FileKind& kind,
                               Diagnostics& diagnostics);
 

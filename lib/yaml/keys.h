@@ -17,28 +17,27 @@
 
 namespace pex::yaml {
 
-/// What the documents say of a key: KeyReference, of which bounds and defaults are asked of those
-/// who know them.
+/// The documentation of a key: KeyReference, with functions for bounds and defaults.
 struct KeyText {
   std::string_view meaning = {};
   std::string (*form)() = nullptr;
-  std::string (*unwritten)() = nullptr;  ///< null: nothing holds then
-  /// Appends the keys of the map that stands behind this one, or of each map in its list.
+  std::string (*unwritten)() = nullptr;  ///< null: none
+  /// Appends the keys of its map, or of each map in its list.
   void (*inner)(const std::string& map, std::vector<KeyReference>& keys) = nullptr;
 };
 
-/// One key of a map, how its value is read and what it means. A map is a table of these.
+/// One key of a map, with its reader and its documentation. A map is a table of these.
 template <typename Target>
 struct Key {
   std::string_view name;
   void (*read)(const Value&, Target&);
   KeyText text = {};
-  std::string_view when_missing = {};  ///< what is wrong without it; empty when it may be left out
-  std::string_view remedy = {};        ///< then what to add
+  std::string_view when_missing = {};  ///< the error if it is missing; empty if it is optional
+  std::string_view remedy = {};        ///< then the remedy
 };
 
-/// False after an error in the keys themselves, which leaves open what else the map was to have: a
-/// key that another one was misspelled for is not reported as missing.
+/// False after an error in the keys themselves, which leaves open what the map should contain: a
+/// misspelled key is not also reported as missing.
 template <typename Target>
 bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& target) {
   std::vector<std::string> names;
@@ -64,7 +63,7 @@ bool read_map(const Value& map, std::span<const Key<Target>> keys, Target& targe
   return entries->misspelled.empty();
 }
 
-/// Appends what the documents say of `keys`, which stand in `map`, and of those inside of them.
+/// Appends the documentation of `keys`, which belong to `map`, and of those inside of them.
 template <typename Target>
 void list_keys(std::span<const Key<Target>> keys, const std::string& map,
                std::vector<KeyReference>& all) {
@@ -78,15 +77,15 @@ void list_keys(std::span<const Key<Target>> keys, const std::string& map,
   }
 }
 
-/// What stands so in a file, as the documents have it: `true`, `1s`.
+/// The spelling of a value in a file, for the documents: `true`, `1s`.
 std::string written(std::string_view text);
-std::string written(std::same_as<bool> auto flag) {  // and not what converts to one, as texts do
+std::string written(std::same_as<bool> auto flag) {  // only for bool itself: texts convert to it
   return written(std::string_view(flag ? "true" : "false"));
 }
 std::string written(std::size_t number);
 std::string written(std::chrono::nanoseconds duration);
 
-// What may be written, in the documents' words.
+// The forms of values, for the documents.
 std::string form_of_flag();
 std::string form_of_map();
 std::string form_of(const NumberRange& range);
@@ -95,7 +94,7 @@ std::string form_of(const DurationRange& range);
 std::string form_of_list(std::size_t max, std::string_view items);
 std::string form_of_words(const std::vector<std::string>& words);
 
-/// One of the words of a table that read_entry reads.
+/// A word of a table for read_entry.
 template <typename Entry, std::size_t size>
 std::string form_of_entries(const Entry (&table)[size]) {
   std::vector<std::string> words;
@@ -103,7 +102,7 @@ std::string form_of_entries(const Entry (&table)[size]) {
   return form_of_words(words);
 }
 
-/// The word of such a table that stands for `value`, which is in its `column`.
+/// The word of such a table for `value` in its `column`.
 template <typename Entry, std::size_t size, typename T>
 std::string written(const Entry (&table)[size], T Entry::*column, T value) {
   return written(lookup(table, column, value)->word);
@@ -118,7 +117,7 @@ struct OwnerOf<T Owner::*> {
 template <auto member>
 using Owner = typename OwnerOf<decltype(member)>::Type;
 
-// Keys whose value goes into one member, whose default is that of the member.
+// Keys that set one member, and have the member's default.
 
 template <auto member>
 constexpr Key<Owner<member>> flag_key(std::string_view name, std::string_view meaning) {

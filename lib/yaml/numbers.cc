@@ -19,7 +19,7 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// A spelling of a number that somebody may mean, and why it is not taken.
+/// A spelling of a number that is likely meant but refused, with the reason.
 struct WrongSpelling {
   bool (*fits)(std::string_view text);
   std::string_view what;
@@ -54,9 +54,9 @@ std::optional<std::string_view> wrong_spelling_of_whole(std::string_view text) {
   return has_point ? "is not a whole number" : "is not in plain digits";
 }
 
-/// What is too large or too small for a double becomes a number that is out of every range.
+/// A number beyond the range of a double becomes one that is out of every range.
 std::optional<double> parse_decimal(std::string_view text) {
-  // from_chars alone would take "inf", and a point with no digit before it.
+  // from_chars would accept "inf", and a point without a digit before it
   if (!is_digits(text.substr(0, 1))) return {};
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

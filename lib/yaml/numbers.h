@@ -9,29 +9,29 @@
 
 namespace pex::yaml {
 
-// Numbers within bounds, both of which are in.
+// Numbers within bounds, inclusive.
 
 struct NumberRange {
   std::uint64_t min;
   std::uint64_t max;
 };
-/// Plain decimal digits. What YAML would read in some other way (010, 0x10, 1e3) is refused.
+/// Plain decimal digits. Refuses what YAML would interpret in another way (010, 0x10, 1e3).
 std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range);
 
 struct DecimalRange {
   double min;  ///< above 0
   double max;
 };
-/// A decimal number that may have a point and an exponent: 64, 0.5, 6.1e-5.
+/// A decimal number with an optional point and exponent: 64, 0.5, 6.1e-5.
 std::optional<double> read_decimal(const Value& value, const DecimalRange& range);
-/// In the fewest characters that read_decimal reads as the same number.
+/// The shortest text that read_decimal reads as the same number.
 std::string shortest(double number);
 
 struct DurationRange {
   std::chrono::nanoseconds min;
   std::chrono::nanoseconds max;
 };
-/// As parse_duration reads it.
+/// In the format of parse_duration.
 std::optional<std::chrono::nanoseconds> read_duration(const Value& value,
                                                       const DurationRange& range);
 

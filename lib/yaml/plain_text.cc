@@ -37,7 +37,8 @@ std::string in_hex(const char* format, std::uint32_t number) {
   return written;
 }
 
-/// "\n", "\x1b", "\u2028": as a double-quoted YAML text would write it.
+/// "
+/// ", "\x1b", "\u2028": as in a double-quoted YAML text.
 std::string escaped(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\r') return "\\r";
@@ -45,8 +46,8 @@ std::string escaped(std::uint32_t code) {
   return in_hex(code < 0x100 ? "\\x%02x" : "\\u%04x", code);
 }
 
-/// Tab, line feed, and a carriage return only as the first half of a line break: yaml-cpp ends a
-/// line there but does not count it, so every position behind it would be wrong.
+/// Tab, line feed, and a carriage return only in front of a line feed: yaml-cpp ends a line there
+/// but does not count it, so every later position would be wrong.
 bool may_stand_in_a_file(std::string_view rest, std::uint32_t code) {
   if (code == '\r') return rest.starts_with("\r\n");
   return code == '\t' || code == '\n' || code > 0x9f || (code >= 0x20 && code < 0x7f);
@@ -72,7 +73,7 @@ std::optional<Unreadable> first_unreadable(std::string_view text) {
     }
     if (!may_stand_in_a_file(rest, character.code)) {
       return Unreadable{offset, "the control character " + in_hex("0x%02x", character.code),
-                        "remove it; a text file holds none but tabs and line breaks"};
+                        "remove it; a text file contains none but tabs and line breaks"};
     }
     offset += character.bytes;
   }

@@ -13,7 +13,7 @@ struct Place {
   int column = 1;
 };
 
-/// Where the byte at `offset` stands; the end of the text for an offset beyond it.
+/// The position of the byte at `offset`; the end of the text for an offset beyond it.
 Place place_at(std::string_view text, std::size_t offset);
 
 struct Unreadable {
@@ -21,14 +21,14 @@ struct Unreadable {
   std::string what;
   std::string remedy;
 };
-/// The first byte that cannot stand in a text file: not UTF-8, or a control character other than
-/// tab and line break. yaml-cpp takes some of these for the end of the file and goes silent.
+/// The first byte that a text file must not contain: not UTF-8, or a control character other than
+/// tab and line break. yaml-cpp takes some of these for the end of the file without an error.
 std::optional<Unreadable> first_unreadable(std::string_view text);
 
-/// True when `text` holds a character that could break a line or confuse a terminal.
+/// True if `text` contains a character that could break a line or confuse a terminal.
 bool holds_control_characters(std::string_view text);
 
-/// The operator's text, fit for the middle of a message: at most 60 characters, and on one line.
+/// The operator's text, for the middle of a message: at most 60 characters, on one line.
 std::string shown(std::string_view text);
 
 /// shown() between single quotes.

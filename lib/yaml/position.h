@@ -4,8 +4,7 @@
 
 namespace pex::yaml {
 
-/// Where in the configuration something was written; lines and columns count from 1, columns in
-/// bytes.
+/// A position in the configuration; lines and columns count from 1, columns in bytes.
 struct Position {
   std::string file;
   int line = 0;

@@ -11,7 +11,7 @@
 namespace pex::yaml {
 namespace {
 
-// What is found wrong here goes the way of what yaml-cpp finds: through its exception.
+// Errors found here are thrown as yaml-cpp throws its own.
 constexpr char kTooDeep[] = "lists and maps are nested too deep";
 constexpr char kNoClosingQuote[] = "this quote is never closed";
 
@@ -23,8 +23,8 @@ Place place_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}
 
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
-/// The text in quotes at the start of `source`, with both quotes. Nothing when it is never closed:
-/// yaml-cpp takes the end of the file for the quote when a line break comes before it.
+/// The quoted text at the start of `source`, with both quotes. Nothing if it is not closed:
+/// yaml-cpp takes the end of the file for the quote if a line break comes before it.
 std::optional<std::string_view> quoted_text(std::string_view source) {
   const char quote = source[0];
   for (std::size_t i = 1; i < source.size(); ++i) {
@@ -38,8 +38,8 @@ std::optional<std::string_view> quoted_text(std::string_view source) {
   return {};
 }
 
-/// The place of the '-' of a list item without a value. yaml-cpp only has the place of what comes
-/// next, so look back from there, over blank lines and comments.
+/// The position of the '-' of a list item without a value. yaml-cpp only has the position of the
+/// next value, so search backwards from there, over blank lines and comments.
 Place dash_before(std::string_view text, const YAML::Mark& next) {
   std::size_t end = std::min(offset_of(next), text.size());
   for (int line = next.line + 1;; --line) {
@@ -53,7 +53,7 @@ Place dash_before(std::string_view text, const YAML::Mark& next) {
   }
 }
 
-/// Builds our tree from what yaml-cpp reports while it reads.
+/// Builds our tree from yaml-cpp's events.
 class TreeBuilder final : public YAML::EventHandler {
  public:
   explicit TreeBuilder(std::string_view text) : text_(text) {}
@@ -90,7 +90,7 @@ class TreeBuilder final : public YAML::EventHandler {
   std::size_t start() const { return start_; }
 
  private:
-  /// A list or a map whose end has not come yet.
+  /// A list or a map that has not ended yet.
   struct Open {
     Node node;
     std::size_t offset;
@@ -107,8 +107,9 @@ class TreeBuilder final : public YAML::EventHandler {
     return offset < text_.size() && text_[offset] == c;
   }
 
-  /// A plain text that went on in the next line, or a block after '|' or '>', is not what its
-  /// source starts with. Behind an anchor or a tag (which is refused anyway) we cannot tell.
+  /// The source of a plain text that continues in the next line, or of a block after '|' or '>',
+  /// does not start with the text. After an anchor or a tag (which are refused anyway) this is
+  /// unknown.
   bool is_on_one_line(const YAML::Mark& mark, const std::string& value) const {
     const std::string_view source = text_.substr(std::min(offset_of(mark), text_.size()));
     if (source.empty() || source[0] == '&' || source[0] == '!') return true;
@@ -153,7 +154,7 @@ Position position_at(std::string_view text, std::size_t offset, const std::strin
   return {file, place.line, place.column, {}};
 }
 
-/// Behind a colon yaml-cpp repeats what is in the file, which may be a secret.
+/// After a colon yaml-cpp quotes the file, which may contain a secret.
 Diagnostic syntax_error(const YAML::Exception& thrown, std::string_view text,
                         const std::string& file) {
   return {
@@ -163,7 +164,7 @@ Diagnostic syntax_error(const YAML::Exception& thrown, std::string_view text,
       "text with special characters in quotes"};
 }
 
-/// Two calls at most, never a loop: on some texts yaml-cpp finds documents without end (",").
+/// At most two calls, never a loop: for some texts yaml-cpp finds documents without end (",").
 void refuse_second_document(YAML::Parser& parser, std::string_view text, TreeBuilder& builder,
                             const std::string& file, Diagnostics& diagnostics) {
   if (!parser.HandleNextDocument(builder)) return;

@@ -11,7 +11,7 @@
 namespace pex::yaml {
 
 /// One YAML value as it was written: nothing is converted, merged or left out, so duplicate keys
-/// are both here and 010 is the text "010".
+/// are both included and 010 is the text "010".
 struct Node {
   enum class Kind {
     kNothing,  ///< `key:` with no value, or an explicit null
@@ -21,19 +21,20 @@ struct Node {
     kAlias,  ///< `*name`; never followed, so that no file can grow by repeating itself
   };
   Kind kind = Kind::kNothing;
-  Place place;            ///< a value that is nothing stands where its key or its dash stands
-  std::string text = {};  ///< of kText
-  bool plain = true;      ///< kText only: written without quotes
-  bool one_line = true;   ///< kText only: does not go on in the next line
-  std::string tag = {};   ///< `!name` in front of the value; almost always empty
+  Place place;                      ///< for a missing value the place of its key or its dash
+  std::string text = {};            ///< of kText
+  bool plain = true;                ///< kText only: written without quotes
+  bool one_line = true;             ///< kText only: does not continue in the next line
+  std::string tag = {};             ///< `!name` in front of the value; almost always empty
   std::vector<Node> children = {};  ///< items of a list; key, value, key, value, ... of a map
 };
 
 /// Lists and maps may be nested this deep; the configuration itself needs 4.
 inline constexpr std::size_t kMaxDepth = 16;
 
-/// The one document in `text`, which is UTF-8 without a byte order mark; an empty text is a node
-/// that is nothing. No node when it is not YAML. yaml-cpp and its exceptions stay behind this call.
+/// The one document in `text`, which is UTF-8 without a byte order mark; an empty text is a
+/// kNothing node. No node if it is not YAML. yaml-cpp and its exceptions are hidden behind this
+/// call.
 std::optional<Node> parse_yaml(std::string_view text, const std::string& file,
                                Diagnostics& diagnostics);
 

@@ -26,10 +26,10 @@ std::string known_keys(const std::vector<std::string>& known) {
   return "the keys here are: " + join(known);
 }
 
-/// What to do about a key that is unknown, and was not meant for another one.
+/// The remedy for an unknown key that resembles no other one.
 std::string remedy_for(const Node& key, const Node& value, const std::vector<std::string>& known) {
   const bool is_rest_of_text = !is_word(key.text) && value.kind == Node::Kind::kNothing;
-  return known_keys(known) + (is_rest_of_text ? "; put text that holds ',' in quotes" : "");
+  return known_keys(known) + (is_rest_of_text ? "; put text that contains ',' in quotes" : "");
 }
 
 }  // namespace
@@ -95,9 +95,9 @@ bool Value::is_map_by_accident(std::string_view meant) const {
 
 bool Value::is(Node::Kind kind, const Expected& expected) const {
   if (node_->kind == Node::Kind::kAlias) {
-    refuse("a YAML alias stands here", "write the value itself; aliases are not followed");
+    refuse("this is a YAML alias", "write the value itself; aliases are not followed");
   } else if (!node_->tag.empty()) {
-    refuse((redacted_ ? "a YAML tag" : "the YAML tag " + quoted(node_->tag)) + " stands here",
+    refuse((redacted_ ? "a YAML tag" : "the YAML tag " + quoted(node_->tag)) + " is not supported",
            "remove the tag");
   } else if (node_->kind == Node::Kind::kNothing) {
     refuse("the value is missing", std::string(expected.remedy));
@@ -118,7 +118,7 @@ std::optional<std::string> Value::text(const Expected& expected) const {
     return {};
   }
   if (holds_control_characters(node_->text)) {
-    refuse(quoted_text() + " holds a control character", std::string(expected.remedy));
+    refuse(quoted_text() + " contains a control character", std::string(expected.remedy));
     return {};
   }
   return node_->text;
@@ -129,7 +129,7 @@ std::optional<std::string> Value::lines(const Expected& expected) const {
   for (std::string_view line : split(node_->text, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!holds_control_characters(line)) continue;
-    refuse(quoted_text() + " holds a control character", std::string(expected.remedy));
+    refuse(quoted_text() + " contains a control character", std::string(expected.remedy));
     return {};
   }
   return node_->text;
@@ -206,7 +206,7 @@ std::optional<Value::NamedEntries> Value::named_entries(const Expected& expected
 bool DuplicateKeys::add(const std::string& text, const Value& value) {
   const auto [first, is_new] = seen_.emplace(text, value.at());
   if (!is_new) {
-    value.refuse(fmt::format("{} stands twice, first on line {} column {}",
+    value.refuse(fmt::format("{} is repeated, first on line {} column {}",
                              value.is_redacted() ? "this" : quoted(text), first->second.line,
                              first->second.column),
                  remedy_);

@@ -14,61 +14,61 @@
 
 namespace pex::yaml {
 
-/// What should stand somewhere, for the message when it does not.
+/// What is expected somewhere, for the message if it is missing.
 struct Expected {
   std::string_view what;    ///< "a duration"
   std::string_view remedy;  ///< "write a duration from 100ms to 1h"
 };
 
-/// One value of the file, and the path of keys that leads to it. Every read is strict: it gives
-/// what was written in the one form that is accepted, or adds an error and gives nothing.
+/// One value of the file, and the path of keys that leads to it. Every read is strict: it returns
+/// what was written in the one accepted form, or adds an error and returns nothing.
 class Value {
  public:
-  /// Borrows both; `at.line` and `at.column` are taken from the node.
+  /// Borrows both; the node sets `at.line` and `at.column`.
   Value(const Node& node, Position at, Diagnostics& diagnostics);
 
   const Position& at() const { return at_; }
   bool is_text() const { return node_->kind == Node::Kind::kText; }
   bool is_list() const { return node_->kind == Node::Kind::kList; }
   bool is_map() const { return node_->kind == Node::Kind::kMap; }
-  /// True for what YAML makes of "{a, b}" and "{a, b}:c" without quotes: a map whose keys have no
-  /// value, or are maps themselves. One that has the key `meant` is no accident.
+  /// True for the YAML of "{a, b}" and "{a, b}:c" without quotes: a map whose keys have no value,
+  /// or are maps themselves. False if it has the key `meant`.
   bool is_map_by_accident(std::string_view meant) const;
 
-  /// Adds an error, or a warning, at this place.
+  /// Adds an error, or a warning, at this position.
   void refuse(std::string message, std::string remedy) const;
   void warn(std::string message) const;
 
-  /// How many errors the whole file had so far: more than before a read, and the read has failed.
+  /// The number of errors in the whole file so far: a read that increases it has failed.
   std::size_t error_count() const { return diagnostics_->error_count(); }
 
-  /// The same value of a file that may hold a secret in any place: messages about it, and about
-  /// what is in it, repeat nothing of the file but keys and words that are known.
+  /// The same value of a file with secrets: messages about it, and about what is in it, repeat
+  /// nothing of the file except known keys and words.
   Value redacted() const;
   bool is_redacted() const { return redacted_; }
   /// The text of this value in quotes, for the start of a message; redacted: "the text".
   std::string quoted_text() const;
 
-  /// Text in quotes or without, on one line.
+  /// Quoted or plain text, on one line.
   std::optional<std::string> text(const Expected& expected) const;
-  /// Text with its line breaks, as it stands below a '|'.
+  /// Text with its line breaks, as below a '|'.
   std::optional<std::string> lines(const Expected& expected) const;
-  /// Text without quotes; in quotes it would be a text that only looks like a number.
+  /// Unquoted text; quotes would make it a text that only resembles a number.
   std::optional<std::string> unquoted_text(const Expected& expected) const;
   std::optional<std::vector<Value>> items(const Expected& expected) const;
 
   struct Entries {
     std::vector<std::pair<std::string, Value>> known;
-    /// Keys that unknown ones were most likely meant for: these are not missing as well.
+    /// Keys that unknown ones most likely misspell: these are not also reported as missing.
     std::vector<std::string> misspelled;
   };
-  /// The entries of a map whose key is one of `known`, each once: others are refused here.
+  /// The entries of a map with keys from `known`, each once; refuses others.
   std::optional<Entries> entries(const std::vector<std::string>& known) const;
 
   /// Key and value.
   using NamedEntries = std::vector<std::pair<Value, Value>>;
-  /// The entries of a map whose keys are names of the operator's own, each once: at least one of
-  /// them, or there is an error.
+  /// The entries of a map whose keys are the operator's names, each once: at least one of them, or
+  /// there is an error.
   std::optional<NamedEntries> named_entries(const Expected& expected) const;
 
  private:
@@ -84,13 +84,14 @@ class Value {
   bool redacted_ = false;
 };
 
-/// Finds what stands in a file twice.
+/// Finds duplicates in a file.
 class DuplicateKeys {
  public:
-  /// `remedy` is what to do about the second one.
+  /// `remedy` is for the second one.
   explicit DuplicateKeys(std::string remedy) : remedy_(std::move(remedy)) {}
 
-  /// False for a text that was there before: then `value` is refused, with the place of the first.
+  /// False for a text that occurred before: then `value` is refused, with the position of the
+  /// first.
   bool add(const std::string& text, const Value& value);
 
  private:
@@ -98,7 +99,7 @@ class DuplicateKeys {
   std::map<std::string, Position> seen_;
 };
 
-/// `true` or `false`, and none of YAML's other spellings.
+/// `true` or `false`; not YAML's other spellings.
 std::optional<bool> read_flag(const Value& value);
 
 /// Keeps the default after an error.
@@ -107,11 +108,11 @@ void assign(T& target, const std::optional<Read>& read) {
   if (read) target = *read;
 }
 
-/// Adds an error: `text` is none of `words`, of which `noun` is the kind ("a scope").
+/// Adds an error: `text` is not one of `words`, which are of the kind `noun` ("a scope").
 void refuse_word(const Value& value, const std::string& text, std::string_view noun,
                  const std::vector<std::string>& words, std::string_view remedy);
 
-/// The entry of a table whose `word` stands here; null after an error.
+/// The entry of a table whose `word` is the value; null after an error.
 template <typename Entry>
 const Entry* read_entry(const Value& value, std::span<const Entry> table, std::string_view noun,
                         const Expected& expected) {

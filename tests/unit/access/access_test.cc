@@ -38,13 +38,13 @@ std::string complaint_about(AccessSettings settings) {
 }
 
 constexpr const char* kCertificateRemedy =
-    ". Remedy: let 'cert_file' or 'cert' in 'tls_server_config' be a certificate in the PEM "
-    "format, with its chain behind it";
+    ". Remedy: set 'cert_file' or 'cert' in 'tls_server_config' to a certificate in the PEM "
+    "format, with its chain after it";
 constexpr const char* kKeyRemedy =
-    ". Remedy: let 'key_file' or 'key' in 'tls_server_config' be the private key of that "
+    ". Remedy: set 'key_file' or 'key' in 'tls_server_config' to the private key of that "
     "certificate in the PEM format, without a passphrase";
 constexpr const char* kClientCaRemedy =
-    ". Remedy: let 'client_ca_file' or 'client_ca' in 'tls_server_config' be one or more "
+    ". Remedy: set 'client_ca_file' or 'client_ca' in 'tls_server_config' to one or more "
     "certificates in the PEM format";
 
 TEST(AccessTest, TakesCertificatesFromFilesAndFromText) {

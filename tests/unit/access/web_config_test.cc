@@ -353,13 +353,13 @@ const std::string kTlsKeys =
     "client_allowed_sans, min_version, max_version, cipher_suites, prefer_server_cipher_suites, "
     "curve_preferences";
 const std::string kPemRemedy =
-    "write '|' behind the colon, and the text from -----BEGIN to the end of its last line below "
+    "write '|' after the colon, and the text from -----BEGIN to the end of its last line below "
     "it, indented";
 const std::string kHashRemedy =
-    "write what 'htpasswd -nBC 10 \"\"' prints behind its colon, of a cost from 4 to 16";
+    "write what 'htpasswd -nBC 10 \"\"' prints after its colon, of a cost from 4 to 16";
 const std::string kUsersRemedy =
     "write 'name: hash' for each user, the hash as 'htpasswd -nBC 10 \"\"' prints it, or remove "
-    "basic_auth_users and let everybody in";
+    "basic_auth_users to disable logins";
 const std::string kCipherRemedy =
     "use others, for example TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 and "
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256";
@@ -385,10 +385,11 @@ const std::vector<WebErrorRow> kRows = {
     {"AnUnknownKeyWithoutAValue", "rate_limit: {limit}\n",
      "w.yaml:1:14: rate_limit: unknown key. Remedy: the keys here are: interval, burst"},
     {"AKeyTwice", "rate_limit: {burst: 1, burst: 2}\n",
-     "w.yaml:1:24: rate_limit.burst: this stands twice, first on line 1 column 14. Remedy: keep "
+     "w.yaml:1:24: rate_limit.burst: this is repeated, first on line 1 column 14. Remedy: keep "
      "one of the two"},
     {"AControlCharacter", "rate_limit: \x01\n",
-     "w.yaml:1:13: the control character 0x01. Remedy: remove it; a text file holds none but tabs "
+     "w.yaml:1:13: the control character 0x01. Remedy: remove it; a text file contains none but "
+     "tabs "
      "and line breaks"},
     {"NoYaml", "rate_limit: {\n",
      "w.yaml:2:1: not YAML: end of map flow not found. Remedy: check the indentation, which takes "
@@ -418,7 +419,7 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:1:32: tls_server_config.cert_file: the name is empty. Remedy: write one, for example "
      "/etc/ssl/web.pem, or remove the key"},
     {"AFileForAText", "tls_server_config: {cert: a.crt, key_file: b}\n",
-     "w.yaml:1:27: tls_server_config.cert: this is no text in the PEM format. Remedy: " +
+     "w.yaml:1:27: tls_server_config.cert: this is not a text in the PEM format. Remedy: " +
          kPemRemedy + "; the name of a file belongs to the key that ends in _file"},
     {"ATextForAFile",
      "tls_server_config:\n"
@@ -426,8 +427,8 @@ const std::vector<WebErrorRow> kRows = {
      "  key_file: |\n"
      "    -----BEGIN PRIVATE KEY-----\n"
      "    MC4C\n",
-     "w.yaml:3:13: tls_server_config.key_file: this is a text in the PEM format, and no name of a "
-     "file. Remedy: write it behind the key without _file"},
+     "w.yaml:3:13: tls_server_config.key_file: this is a text in the PEM format, not the name of a "
+     "file. Remedy: write it as the value of the key without _file"},
     {"ANameOfAFileOfTwoLines",
      "tls_server_config:\n"
      "  cert_file: a\n"
@@ -444,7 +445,7 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:3:8: tls_server_config.key: this text has lost its line breaks. Remedy: " +
          kPemRemedy},
     {"APemTextThatRingsABell", "tls_server_config: {cert_file: a, key: \"-----BEGIN \\a\"}\n",
-     "w.yaml:1:40: tls_server_config.key: the text holds a control character. Remedy: " +
+     "w.yaml:1:40: tls_server_config.key: the text contains a control character. Remedy: " +
          kPemRemedy},
     {"AListForAPemText", "tls_server_config: {cert_file: a, key: [b]}\n",
      "w.yaml:1:40: tls_server_config.key: found a list where a text in the PEM format is expected. "
@@ -516,8 +517,8 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher "
      "suite. Remedy: did you mean 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'?"},
     {"ACipherOfOpenSsl", with_tls("cipher_suites: [ECDHE-RSA-AES256-GCM-SHA384]"),
-     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'ECDHE-RSA-AES256-GCM-SHA384' is a name of "
-     "OpenSSL. Remedy: write that of Go, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: 'ECDHE-RSA-AES256-GCM-SHA384' is OpenSSL's "
+     "name. Remedy: write Go's name, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
     {"Rc4", with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_RC4_128_SHA]"),
      "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher suite. Remedy: did "
      "you mean 'TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA'?"},
@@ -578,7 +579,7 @@ const std::vector<WebErrorRow> kRows = {
      "header. Remedy: write nosniff"},
     {"AHeaderThatBreaksALine",
      "http_server_config: {headers: {X-XSS-Protection: \"1\\r\\nServer: me\"}}\n",
-     "w.yaml:1:50: http_server_config.headers.X-XSS-Protection: the text holds a control "
+     "w.yaml:1:50: http_server_config.headers.X-XSS-Protection: the text contains a control "
      "character. Remedy: write it on one line"},
     {"AHeaderThatIsNotAscii",
      "http_server_config: {headers: {Content-Security-Policy: 'größer'}}\n",
@@ -609,7 +610,7 @@ const std::vector<WebErrorRow> kRows = {
      "Remedy: " +
          kHashRemedy},
     {"AHashOfCost3", "basic_auth_users: {alice: $2y$03" + kHash.substr(6) + "}\n",
-     "w.yaml:1:27: basic_auth_users: a hash of cost 3, which bcrypt has not. Remedy: " +
+     "w.yaml:1:27: basic_auth_users: a hash of cost 3, which bcrypt does not have. Remedy: " +
          kHashRemedy},
     {"AHashThatWasCutOff", "basic_auth_users: {alice: " + kHash.substr(0, 59) + "}\n",
      "w.yaml:1:27: basic_auth_users: a bcrypt hash that is damaged: no password can match it. "
@@ -619,10 +620,11 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:1:20: basic_auth_users: the name is empty. Remedy: write a name, for example "
      "prometheus"},
     {"AUserWithAColon", "basic_auth_users: {'a:b': " + kHash + "}\n",
-     "w.yaml:1:20: basic_auth_users: a name that holds ':', which no client could send. Remedy: "
-     "write 'name: hash' with a blank behind the colon"},
+     "w.yaml:1:20: basic_auth_users: a name with ':', which no client can send. Remedy: "
+     "write 'name: hash' with a blank after the colon"},
     {"AUserThatBreaksALine", "basic_auth_users: {\"a\\nb\": " + kHash + "}\n",
-     "w.yaml:1:20: basic_auth_users: the text holds a control character. Remedy: write a name, for "
+     "w.yaml:1:20: basic_auth_users: the text contains a control character. Remedy: write a name, "
+     "for "
      "example prometheus"},
     {"AUserOf256Bytes", "basic_auth_users: {" + std::string(256, 'a') + ": " + kHash + "}\n",
      "w.yaml:1:20: basic_auth_users: a name of 256 bytes. Remedy: use at most 255"},
@@ -630,7 +632,7 @@ const std::vector<WebErrorRow> kRows = {
      "basic_auth_users:\n"
      "  alice: " +
          kHash + "\n  alice: " + kHash + "\n",
-     "w.yaml:3:3: basic_auth_users: this stands twice, first on line 2 column 3. Remedy: keep one "
+     "w.yaml:3:3: basic_auth_users: this is repeated, first on line 2 column 3. Remedy: keep one "
      "of the two"},
     // Rate limits.
     {"AnIntervalWithoutAUnit", "rate_limit: {interval: 5, burst: 1}\n",
@@ -845,7 +847,7 @@ TEST(WebConfigFileTest, ThatIsMissingIsNamedWithItsOption) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(describe(loaded.error()),
             "read the web configuration '" + path +
-                "': No such file or directory (ENOENT). Remedy: create the file, or name another "
+                "': No such file or directory (ENOENT). Remedy: create the file, or set another "
                 "one with the web configuration file");
 }
 

@@ -120,13 +120,16 @@ const std::vector<ErrorRow> kRows = {
      kOneGroup + std::string("colle\0"
                              "ction: 1\n",
                              15),
-     "c.yaml:2:6: the control character 0x00. Remedy: remove it; a text file holds none but tabs "
+     "c.yaml:2:6: the control character 0x00. Remedy: remove it; a text file contains none but "
+     "tabs "
      "and line breaks"},
     {"AnEscapeSequence", kOneGroup + "# \x1b[31m\n",
-     "c.yaml:2:3: the control character 0x1b. Remedy: remove it; a text file holds none but tabs "
+     "c.yaml:2:3: the control character 0x1b. Remedy: remove it; a text file contains none but "
+     "tabs "
      "and line breaks"},
     {"ALoneCarriageReturn", kOneGroup + "cgroups: {max: 1}\x0dlimits: {}\n",
-     "c.yaml:2:18: the control character 0x0d. Remedy: remove it; a text file holds none but tabs "
+     "c.yaml:2:18: the control character 0x0d. Remedy: remove it; a text file contains none but "
+     "tabs "
      "and line breaks"},
     {"Latin1",
      kOneGroup + "# Gr\xf6\xdf"
@@ -178,10 +181,10 @@ const std::vector<ErrorRow> kRows = {
      kOneGroup + "collection:\n"
                  "  interval: 1s\n"
                  "  interval: 2s\n",
-     "c.yaml:4:3: collection.interval: 'interval' stands twice, first on line 3 column 3. Remedy: "
+     "c.yaml:4:3: collection.interval: 'interval' is repeated, first on line 3 column 3. Remedy: "
      "keep one of the two"},
     {"ADuplicateKeyAtTheTop", kOneGroup + "groups: []\n",
-     "c.yaml:2:1: groups: 'groups' stands twice, first on line 1 column 1. Remedy: keep one of the "
+     "c.yaml:2:1: groups: 'groups' is repeated, first on line 1 column 1. Remedy: keep one of the "
      "two"},
     {"AMisspelledKeyThatIsNeeded", "groups: [{name: a, event: [x], scope: cpu}]\n",
      "c.yaml:1:20: groups[0].event: unknown key. Remedy: did you mean 'events'?"},
@@ -263,7 +266,7 @@ const std::vector<ErrorRow> kRows = {
     {"AnAlias",
      kOneGroup + "collection: {interval: &i 1s}\n"
                  "cgroups: {linger: *i}\n",
-     "c.yaml:3:19: cgroups.linger: a YAML alias stands here. Remedy: write the value itself; "
+     "c.yaml:3:19: cgroups.linger: this is a YAML alias. Remedy: write the value itself; "
      "aliases are not followed"},
     {"ABlock",
      kOneGroup + "collection:\n"
@@ -287,7 +290,8 @@ const std::vector<ErrorRow> kRows = {
     {"NoBlankAfterTheColon", kOneGroup + "limits: {max_series:5}\n",
      "c.yaml:2:10: limits.'max_series:5': unknown key. Remedy: did you mean 'max_series'?"},
     {"ATag", kOneGroup + "collection: {interval: !!str 1s}\n",
-     "c.yaml:2:24: collection.interval: the YAML tag '!!str' stands here. Remedy: remove the tag"},
+     "c.yaml:2:24: collection.interval: the YAML tag '!!str' is not supported. Remedy: remove the "
+     "tag"},
     // Durations.
     {"ADurationWithoutUnit",
      kOneGroup + "collection:\n"
@@ -397,8 +401,8 @@ const std::vector<ErrorRow> kRows = {
      "groups:\n"
      "  - {name: a, events: [x], scope: cpu}\n"
      "  - {name: a, events: [y], scope: cpu}\n",
-     "c.yaml:3:12: groups[1].name: 'a' stands twice, first on line 2 column 12. Remedy: give each "
-     "group a name of its own"},
+     "c.yaml:3:12: groups[1].name: 'a' is repeated, first on line 2 column 12. Remedy: give each "
+     "group a unique name"},
     {"AGroupWithNoEvents", "groups: [{name: a, events: [], scope: cpu}]\n",
      "c.yaml:1:28: groups[0].events: a group of 0 events. Remedy: list 1 to 64 events; more of "
      "them go into further groups"},
@@ -408,10 +412,11 @@ const std::vector<ErrorRow> kRows = {
     {"AnEmptyEvent", "groups: [{name: a, events: [x, ' '], scope: cpu}]\n",
      "c.yaml:1:32: groups[0].events[1]: the event is empty. Remedy: name one, or remove it"},
     {"AnEventTwice", "groups: [{name: a, events: [x, y, x], scope: cpu}]\n",
-     "c.yaml:1:35: groups[0].events[2]: 'x' stands twice, first on line 1 column 29. Remedy: "
+     "c.yaml:1:35: groups[0].events[2]: 'x' is repeated, first on line 1 column 29. Remedy: "
      "remove one of the two"},
     {"AnEventOfTwoLines", "groups: [{name: a, events: [\"x\\ny\"], scope: cpu}]\n",
-     "c.yaml:1:29: groups[0].events[0]: 'x\\ny' holds a control character. Remedy: write an event, "
+     "c.yaml:1:29: groups[0].events[0]: 'x\\ny' contains a control character. Remedy: write an "
+     "event, "
      "for example cycles"},
     {"AMisspelledScope", "groups: [{name: a, events: [x], scope: cgroups}]\n",
      "c.yaml:1:40: groups[0].scope: 'cgroups' is not a scope. Remedy: did you mean 'cgroup'?"},
@@ -419,7 +424,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:46: groups[0].scope[1]: 'core' is not a scope. Remedy: write cpu, cgroup or [cpu, "
      "cgroup]"},
     {"AScopeTwice", "groups: [{name: a, events: [x], scope: [cpu, cpu]}]\n",
-     "c.yaml:1:46: groups[0].scope[1]: 'cpu' stands twice, first on line 1 column 41. Remedy: "
+     "c.yaml:1:46: groups[0].scope[1]: 'cpu' is repeated, first on line 1 column 41. Remedy: "
      "remove one of the two"},
     {"NoScopeInTheList", "groups: [{name: a, events: [x], scope: []}]\n",
      "c.yaml:1:40: groups[0].scope: no scope: it would count nowhere. Remedy: write cpu, cgroup or "
@@ -447,7 +452,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:49: groups[0].events[0].event: found a map where an event is expected. Remedy: "
      "write an event, for example cycles"},
     {"AnEventTwiceInTwoForms", with_events("[x, {event: x, unit: bytes}]"),
-     "c.yaml:1:52: groups[0].events[1].event: 'x' stands twice, first on line 1 column 41. Remedy: "
+     "c.yaml:1:52: groups[0].events[1].event: 'x' is repeated, first on line 1 column 41. Remedy: "
      "remove one of the two"},
     {"AnEmptyTextForEvents", with_events("''"),
      "c.yaml:1:40: groups[0].events: the event is empty. Remedy: name one, or remove it"},
@@ -461,16 +466,16 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:52: groups[0].events[0].scales: unknown key. Remedy: did you mean 'scale'?"},
     {"ACommaInAnEventOfAMap", with_events("[{event: cpu/event=0x3c,umask=0x1/}]"),
      "c.yaml:1:64: groups[0].events[0].'umask=0x1/': unknown key. Remedy: the keys here are: "
-     "event, name, help, unit, scale, filter; put text that holds ',' in quotes"},
+     "event, name, help, unit, scale, filter; put text that contains ',' in quotes"},
     {"BracesWithoutQuotes", with_events("[{cycles,instructions}]"),
      "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
-     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' after an event"},
     {"BracesWithoutQuotesForEvents", with_events("{cycles,instructions}"),
      "c.yaml:1:40: groups[0].events: found a map where an event is expected. Remedy: put text in "
-     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' after an event"},
     {"BracesAndAModifierWithoutQuotes", with_events("[{cycles,instructions}:u]"),
      "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
-     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+     "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' after an event"},
     {"BracesAndAModifierWithoutQuotesInABlock",
      "groups:\n"
      "  - name: a\n"
@@ -485,7 +490,7 @@ const std::vector<ErrorRow> kRows = {
      "      - cycles:\n"
      "      - instructions\n",
      "c.yaml:5:9: groups[0].events[0]: found a map where an event is expected. Remedy: put text in "
-     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' behind an event"},
+     "braces in quotes, for example \"{cycles,instructions}:u\", and no ':' after an event"},
     {"AnEmptyNameOfAnEvent", with_events("[{event: x, name: ' '}]"),
      "c.yaml:1:58: groups[0].events[0].name: the name is empty. Remedy: write one, or remove the "
      "key"},
@@ -500,7 +505,7 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:58: groups[0].events[0].name: the name is 129 characters long. Remedy: write at "
      "most 128"},
     {"ANameOfAnEventThatBreaksALine", with_events("[{event: x, name: \"a\\nb\"}]"),
-     "c.yaml:1:58: groups[0].events[0].name: 'a\\nb' holds a control character. Remedy: write a "
+     "c.yaml:1:58: groups[0].events[0].name: 'a\\nb' contains a control character. Remedy: write a "
      "name, for example llc_misses"},
     {"AnEmptyHelp", with_events("[{event: x, help: ''}]"),
      "c.yaml:1:58: groups[0].events[0].help: the help is empty. Remedy: write one, or remove the "
@@ -523,10 +528,10 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:58: groups[0].events[0].unit: 'byte' is not a unit. Remedy: did you mean 'bytes'?"},
     {"AMultipleOfAUnit", with_events("[{event: x, unit: MiB}]"),
      "c.yaml:1:58: groups[0].events[0].unit: 'MiB' is not a unit. Remedy: write events, seconds, "
-     "joules or bytes; 'scale' says how many of them one count is worth"},
+     "joules or bytes; 'scale' is how many of them one count is worth"},
     {"AListForAUnit", with_events("[{event: x, unit: [bytes]}]"),
      "c.yaml:1:58: groups[0].events[0].unit: found a list where a unit is expected. Remedy: write "
-     "events, seconds, joules or bytes; 'scale' says how many of them one count is worth"},
+     "events, seconds, joules or bytes; 'scale' is how many of them one count is worth"},
     {"AnEmptyFilter", with_events("[{event: x, filter: \"\"}]"),
      "c.yaml:1:60: groups[0].events[0].filter: the filter is empty. Remedy: write one, or remove "
      "the key"},
@@ -603,7 +608,8 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:56: groups[0].aggregate: found a list where a part of the machine is expected. "
      "Remedy: write cpu, core, die, package, numa_node or host"},
     {"AnAggregateOfCgroups", "groups: [{name: a, aggregate: cpu, events: [x], scope: cgroup}]\n",
-     "c.yaml:1:31: groups[0].aggregate: aggregate is about scope cpu, which this group has not. "
+     "c.yaml:1:31: groups[0].aggregate: aggregate applies to scope cpu, which this group does not "
+     "have. "
      "Remedy: remove it, or write 'scope: [cpu, cgroup]'"},
     {"NoForAFlag", with_keys("weak: no"),
      "c.yaml:1:51: groups[0].weak: 'no' is not true or false. Remedy: write true or false"},
@@ -636,13 +642,15 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:45: groups[0].estimator: the value is missing. Remedy: write auto, time or "
      "reference"},
     {"AnEstimatorOfAPinnedGroup", with_keys("pinned: true, estimator: time"),
-     "c.yaml:1:70: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "c.yaml:1:70: groups[0].estimator: a pinned group is never multiplexed, so there is nothing "
+     "to "
      "estimate. Remedy: remove it, or write 'pinned: false'"},
     {"AnEstimatorBeforeItsGroupIsPinned", with_keys("estimator: reference, pinned: true"),
-     "c.yaml:1:56: groups[0].estimator: a pinned group never takes turns, so there is nothing to "
+     "c.yaml:1:56: groups[0].estimator: a pinned group is never multiplexed, so there is nothing "
+     "to "
      "estimate. Remedy: remove it, or write 'pinned: false'"},
     {"InheritedCounters", with_keys("inherit: true"),
-     "c.yaml:1:54: groups[0].inherit: inherit is for the counters of one task, and a CPU or cgroup "
+     "c.yaml:1:54: groups[0].inherit: inherit is for the counters of a task, and a CPU or cgroup "
      "counts all its tasks. Remedy: remove it"},
     {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
      "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
@@ -660,7 +668,7 @@ const std::vector<ErrorRow> kRows = {
     {"OnForAFlagOfEvidence", kOneGroup + "evidence: {variance: on}\n",
      "c.yaml:2:22: evidence.variance: 'on' is not true or false. Remedy: write true or false"},
     {"EvidenceOfOneKindTwice", kOneGroup + "evidence: {variance: true, variance: false}\n",
-     "c.yaml:2:28: evidence.variance: 'variance' stands twice, first on line 2 column 12. Remedy: "
+     "c.yaml:2:28: evidence.variance: 'variance' is repeated, first on line 2 column 12. Remedy: "
      "keep one of the two"},
     // Paths of cgroups.
     {"APathWithoutASlash", kOneGroup + "cgroups: {include: [system.slice/*.service]}\n",
@@ -672,7 +680,7 @@ const std::vector<ErrorRow> kRows = {
      "below the cgroup mount, for example /system.slice/*.service; a regular expression starts "
      "with re:"},
     {"APathWithAnEscapeSequence", kOneGroup + "cgroups: {include: [\"/a\\e[31m\\u202e\"]}\n",
-     "c.yaml:2:21: cgroups.include[0]: '/a\\x1b[31m\\u202e' holds a control character. Remedy: "
+     "c.yaml:2:21: cgroups.include[0]: '/a\\x1b[31m\\u202e' contains a control character. Remedy: "
      "write a path, for example /system.slice/*.service"},
     {"AVeryLongPath", kOneGroup + "cgroups: {include: [/" + std::string(1024, 'a') + "]}\n",
      "c.yaml:2:21: cgroups.include[0]: the pattern is 1025 bytes long. Remedy: write at most 1024"},
@@ -683,10 +691,10 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:29: not YAML: unknown escape character. Remedy: " + kSyntaxRemedy},
     // What is counted of nested cgroups, and how.
     {"AnUnknownNesting", kOneGroup + "cgroups: {nesting: v2}\n",
-     "c.yaml:2:20: cgroups.nesting: 'v2' is not a choice among nested cgroups. Remedy: write "
+     "c.yaml:2:20: cgroups.nesting: 'v2' is not a value for nested cgroups. Remedy: write "
      "leaves or all"},
     {"AMisspelledNesting", kOneGroup + "cgroups: {nesting: leave}\n",
-     "c.yaml:2:20: cgroups.nesting: 'leave' is not a choice among nested cgroups. Remedy: did "
+     "c.yaml:2:20: cgroups.nesting: 'leave' is not a value for nested cgroups. Remedy: did "
      "you mean 'leaves'?"},
     {"ANumberOfHelpers", kOneGroup + "cgroups: {helpers: 1}\n",
      "c.yaml:2:20: cgroups.helpers: '1' is not true or false. Remedy: write true or false"},
@@ -730,22 +738,23 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:28: cgroups.labels[0].match: found a list where a path is expected. Remedy: write a "
      "path, for example /system.slice/*.service"},
     {"ALabelWithADash", with_rule("{match: /a, set: {my-team: y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label's name. Remedy: use 1 "
+     "c.yaml:2:38: cgroups.labels[0].set.my-team: 'my-team' is not a label name. Remedy: use 1 "
      "to "
-     "128 of a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+     "128 of a-z, A-Z, 0-9 and '_', the first not a digit, and not '__' at the beginning"},
     {"ALabelThatStartsWithADigit", with_rule("{match: /a, set: {2nd: y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.2nd: '2nd' is not a label's name. Remedy: use 1 to 128 of "
-     "a-z, A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+     "c.yaml:2:38: cgroups.labels[0].set.2nd: '2nd' is not a label name. Remedy: use 1 to 128 of "
+     "a-z, A-Z, 0-9 and '_', the first not a digit, and not '__' at the beginning"},
     {"ALabelOfPrometheus", with_rule("{match: /a, set: {__name__: y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.__name__: '__name__' starts with '__', as only labels of "
-     "Prometheus itself do. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no digit, and "
-     "no two '_' in front"},
+     "c.yaml:2:38: cgroups.labels[0].set.__name__: '__name__' starts with '__', which is reserved "
+     "for Prometheus. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first not a digit, and "
+     "not '__' at the beginning"},
     {"AnEmptyLabel", with_rule("{match: /a, set: {'': y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label's name. Remedy: use 1 to 128 of "
+     "c.yaml:2:38: cgroups.labels[0].set.'': '' is not a label name. Remedy: use 1 to 128 of "
      "a-z, "
-     "A-Z, 0-9 and '_', the first no digit, and no two '_' in front"},
+     "A-Z, 0-9 and '_', the first not a digit, and not '__' at the beginning"},
     {"ALabelOfManyLines", with_rule("{match: /a, set: {\"a\\nb\": y}}"),
-     "c.yaml:2:38: cgroups.labels[0].set.'a\\nb': 'a\\nb' holds a control character. Remedy: write "
+     "c.yaml:2:38: cgroups.labels[0].set.'a\\nb': 'a\\nb' contains a control character. Remedy: "
+     "write "
      "a name, for example team"},
     {"AListAsALabel", with_rule("{match: /a, set: {[x]: y}}"),
      "c.yaml:2:38: cgroups.labels[0].set: a key that is not a plain word. Remedy: write a map, for "
@@ -753,10 +762,10 @@ const std::vector<ErrorRow> kRows = {
     {"AVeryLongLabel", with_rule("{match: /a, set: {? " + std::string(129, 'n') + " : y}}"),
      "c.yaml:2:40: cgroups.labels[0].set." + std::string(60, 'n') + "...: '" +
          std::string(60, 'n') +
-         "...' is not a label's name. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first no "
-         "digit, and no two '_' in front"},
+         "...' is not a label name. Remedy: use 1 to 128 of a-z, A-Z, 0-9 and '_', the first not a "
+         "digit, and not '__' at the beginning"},
     {"OneLabelTwice", with_rule("{match: /a, set: {x: y, x: z}}"),
-     "c.yaml:2:44: cgroups.labels[0].set.x: 'x' stands twice, first on line 2 column 38. Remedy: "
+     "c.yaml:2:44: cgroups.labels[0].set.x: 'x' is repeated, first on line 2 column 38. Remedy: "
      "keep one of the two"},
     {"ALabelWithoutAValue", with_rule("{match: /a, set: {x: }}"),
      "c.yaml:2:38: cgroups.labels[0].set.x: the value is missing. Remedy: write a text, for "
@@ -770,11 +779,11 @@ const std::vector<ErrorRow> kRows = {
      "256"},
     // Kubernetes.
     {"AnUnknownSourceOfNames", kOneGroup + "kubernetes: {metadata: api}\n",
-     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pods' names. Remedy: write none "
+     "c.yaml:2:24: kubernetes.metadata: 'api' is not a source of pod names. Remedy: write none "
      "or "
      "log_links"},
     {"ASourceOfNamesWithADash", kOneGroup + "kubernetes: {metadata: log-links}\n",
-     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pods' names. Remedy: did "
+     "c.yaml:2:24: kubernetes.metadata: 'log-links' is not a source of pod names. Remedy: did "
      "you "
      "mean 'log_links'?"},
     {"ARelativeDirectory", kOneGroup + "kubernetes: {log_links: containers}\n",
@@ -917,8 +926,8 @@ TEST_F(FileErrorsTest, AMissingFileIsNamed) {
 
   EXPECT_THAT(messages(loaded),
               ElementsAre("read the configuration '" + path +
-                          "': No such file or directory (ENOENT). Remedy: create the file, or "
-                          "name another one with the configuration file"));
+                          "': No such file or directory (ENOENT). Remedy: create the file, or set "
+                          "another one with the configuration file"));
   EXPECT_EQ(loaded.error().code, ENOENT);
 }
 

@@ -562,7 +562,7 @@ TEST(LoadTest, ReportsEveryErrorInTheOrderOfTheFile) {
           "Remedy: add 'scope: cpu', cgroup or [cpu, cgroup]",
           "c.yaml:5:11: groups[0].name: 'Core' is not a name. "
           "Remedy: use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter",
-          "c.yaml:6:22: groups[0].events[1]: 'cycles' stands twice, first on line 6 column 14. "
+          "c.yaml:6:22: groups[0].events[1]: 'cycles' is repeated, first on line 6 column 14. "
           "Remedy: remove one of the two",
           "c.yaml:7:16: cgroups.max: '-1' is negative. "
           "Remedy: write a whole number from 0 to 100000, in plain digits"));
@@ -597,7 +597,7 @@ TEST(LoadTest, RefusesAnAliasBombWithoutExpandingIt) {
   const Loaded loaded = load_text(text + "groups: *a39\n", "c.yaml");
 
   EXPECT_THAT(messages(loaded),
-              ::testing::Contains("c.yaml:41:9: groups: a YAML alias stands here. "
+              ::testing::Contains("c.yaml:41:9: groups: this is a YAML alias. "
                                   "Remedy: write the value itself; aliases are not followed"));
 }
 

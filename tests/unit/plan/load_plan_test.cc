@@ -57,7 +57,7 @@ TEST_F(LoadPlanTest, ReportsErrorsOfFormAndOfNamesTogetherInTheOrderOfTheFile) {
                           HasSubstr("4:24: collection.interval: '5' has no unit"),
                           HasSubstr("5:18: cpus.exclude[0]: '5-2' is not a list of CPUs"),
                           HasSubstr("7:27: groups[0].events[0]: there is no event 'cylces'"),
-                          HasSubstr("8:12: groups[1].name: 'core' stands twice"),
+                          HasSubstr("8:12: groups[1].name: 'core' is repeated"),
                           HasSubstr("8:43: groups[1].scope: 'cup' is not a scope"),
                           HasSubstr("9:1: limts: unknown key")));
 }
