@@ -7,12 +7,12 @@
 
 namespace pex::cgroup {
 
-/// One cgroup, held by its directory: paths are used again, a directory is not. Removed, it can
-/// still be read through counters that are open; it stays in the kernel as dying until this and
-/// they are closed.
+/// One cgroup, held by its directory: paths are reused, a directory is not. A removed cgroup can
+/// still be read through open counters; it stays in the kernel as dying until this and they are
+/// closed.
 struct Cgroup {
   std::string path;      ///< below the mount, starts with '/'
-  std::uint64_t id = 0;  ///< inode number: unique as long as the directory is held
+  std::uint64_t id = 0;  ///< inode number: unique while the directory is held
   UniqueFd directory;
 };
 

@@ -19,7 +19,7 @@ bool is_of_pod(const Label& label) {
          std::end(kPodLabels);
 }
 
-/// What was known of its pod before.
+/// The last known labels of its pod.
 void keep_pod(const Description& before, Description& now) {
   std::copy_if(before.information.begin(), before.information.end(),
                std::back_inserter(now.information), is_of_pod);

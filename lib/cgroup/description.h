@@ -12,17 +12,17 @@
 
 namespace pex::cgroup {
 
-/// What a cgroup is published with beside its path: labels, none of them empty.
+/// The labels of a cgroup in addition to its path; none is empty.
 struct Description {
   std::vector<Label> identity;     ///< on each of its series: what never changes while it lives
   std::vector<Label> information;  ///< on perf_cgroup_info only
-  std::string container_id;        ///< empty when it is none
+  std::string container_id;        ///< empty if it is not a container
 
   bool operator==(const Description&) const = default;
 };
 
-/// Describes cgroups by what their paths say (path_info.h), by the operator's rules, and by the
-/// names that Kubernetes gives containers, where `pods` has them. Not thread-safe.
+/// Describes cgroups by their paths (path_info.h), by the operator's rules, and by the names that
+/// Kubernetes gives containers, if `pods` has them. Not thread-safe.
 class Describer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,12 +30,12 @@ class Describer {
   explicit Describer(LabelRules rules = {}, std::optional<LogLinks> pods = {})
       : rules_(std::move(rules)), pods_(std::move(pods)) {}
 
-  /// True when cgroups may have another description than before. Fails when the names of Kubernetes
-  /// cannot be read; those known hold.
+  /// Returns true if the descriptions of cgroups may have changed. Fails if the names of Kubernetes
+  /// cannot be read; the known ones stay valid.
   Result<bool> update(Clock::time_point now);
 
-  /// `before` is what was said of the same cgroup last, if anything: a container keeps its name
-  /// after its log is gone, and the object is the same when nothing has changed.
+  /// `before` is the previous description of the same cgroup, if any: a container keeps its name
+  /// after its log is gone, and the result is the same object if nothing has changed.
   std::shared_ptr<const Description> describe(
       const std::string& path, const std::shared_ptr<const Description>& before) const;
 

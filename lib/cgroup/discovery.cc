@@ -10,7 +10,7 @@
 namespace pex::cgroup {
 namespace {
 
-/// Whether another selected one is below `path`; all of them are in `directories`.
+/// Whether another selected cgroup is below `path`; `directories` contains all of them.
 bool has_selected_below(const Tree::Directories& directories, const std::string& path) {
   const std::string above = path + "/";
   for (auto at = directories.lower_bound(above);
@@ -49,7 +49,7 @@ bool Discovery::is_selected(const std::string& path) const {
          !(tree_.selection().leaves && has_selected_below(directories, path));
 }
 
-/// Where only leaves are selected, a change at a path may change all directories above it as well.
+/// If only leaves are selected, a change at a path can change all directories above it as well.
 void Discovery::follow_tree() {
   std::set<std::string> above;
   for (const std::string& path : tree_.take_changed_paths()) {
@@ -57,7 +57,7 @@ void Discovery::follow_tree() {
     if (!tree_.selection().leaves) continue;
     for (std::size_t end = path.rfind('/'); end != 0 && end != std::string::npos;
          end = path.rfind('/', end - 1)) {
-      if (!above.insert(path.substr(0, end)).second) break;  // nor what is above that
+      if (!above.insert(path.substr(0, end)).second) break;  // the rest was inserted before
     }
   }
   for (const std::string& path : above) {
@@ -66,7 +66,7 @@ void Discovery::follow_tree() {
   }
 }
 
-/// A directory may have appeared, disappeared or been made again at `path`.
+/// A directory may have been created, removed or recreated at `path`.
 void Discovery::reconsider(const std::string& path) {
   refused_.erase(path);
   const bool selected = is_selected(path);
@@ -81,14 +81,14 @@ void Discovery::reconsider(const std::string& path) {
   }
 }
 
-/// Until there is room for it.
+/// Left out until there is room for it.
 void Discovery::leave_out(const std::string& path) {
   if (!left_out_.contains(path)) arrived_.insert(path);
   left_out_.add(path);
   shares_.wait(path, 0);
 }
 
-/// It is neither held nor left out.
+/// Neither held nor left out any more.
 void Discovery::drop(const std::string& path) {
   left_out_.remove(path);
   shares_.remove(path);
@@ -115,8 +115,7 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
   return std::shared_ptr<const Cgroup>{std::move(cgroup)};
 }
 
-/// Holds one of those that are left out. One that cannot be held costs the others nothing, and
-/// least of all their room.
+/// Holds a cgroup that is left out. A failure to hold it does not affect the others or their room.
 bool Discovery::try_hold(const std::string& path, DiscoveryResult& result) {
   drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
@@ -130,7 +129,7 @@ bool Discovery::try_hold(const std::string& path, DiscoveryResult& result) {
     return false;
   }
   refused_.insert(path);
-  if (tree_.unreadable().contains(path)) return false;  // that has been reported
+  if (tree_.unreadable().contains(path)) return false;  // already reported
   try_again_ = try_again_ || lacks_descriptors(cgroup.error().code);
   result.unreadable.push_back(std::move(cgroup.error()));
   return false;
@@ -175,7 +174,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
   follow_tree();
   drop_surplus(capacity);
-  const bool is_first = result_ == nullptr;  // takes long in any case, and finds the busiest
+  const bool is_first = result_ == nullptr;  // slow in any case, and finds the busiest
   const bool has_choice = capacity < held_.size() + left_out_.size();
   if (has_choice && (held_.size() < capacity || may_exchange(now))) {
     update_uses(left_out_.read_unknown(is_first ? left_out_.size() : LeftOut::kMaxReads));

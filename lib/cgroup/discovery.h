@@ -20,60 +20,61 @@
 
 namespace pex::cgroup {
 
-/// The cgroups that can be counted. A cgroup is the same object in two results as long as it is the
-/// same in the kernel.
+/// The cgroups that can be counted. A cgroup is the same object in two results if it is the same in
+/// the kernel.
 struct DiscoveryResult {
-  /// There can be thousands; a list shows some of them.
+  /// There can be thousands; lists show this many.
   static constexpr std::size_t kMaxPaths = 200;
 
   std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
-  std::size_t left_out = 0;                 ///< selected as well, but more than `capacity`
+  std::size_t left_out = 0;                            ///< selected as well, but beyond `capacity`
   std::vector<std::string> left_out_paths;  ///< the first of them by path, at most kMaxPaths
-  std::vector<Error> unreadable;            ///< a directory each, left out with all below it
+  std::vector<Error> unreadable;            ///< one error for each directory; it is left out with
+                                            ///< everything below it
 
   bool operator==(const DiscoveryResult&) const = default;
 };
 
-/// Finds the cgroups that can be counted: those of the tree that are selected, as many as there is
-/// room for, each held by its directory. Not thread-safe.
+/// Finds the cgroups that can be counted: the selected ones of the tree, up to the capacity, each
+/// held by its directory. Not thread-safe.
 class Discovery {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Cgroups that gave way to others, since the last call of take_gave_way().
+  /// Cgroups that were displaced by others, since the last call of take_displaced().
   struct GaveWay {
     std::size_t cgroups = 0;
     std::string rich;  ///< the directory that had more than its share, the last time
     std::string poor;  ///< the directory that had less
   };
 
-  /// How many give way to others at once, and in each second after that: series are not to come
-  /// and go, and a new tenant should not wait for long.
+  /// How many are displaced at once, and in each second after that: series should be stable, and a
+  /// new tenant should not wait for long.
   static constexpr double kExchangesAtOnce = 16;
   static constexpr double kExchangesPerSecond = 1;
 
   Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limits = {});
 
-  /// What there is now; the same object as before when nothing has changed. Where there are too
-  /// many, the room is divided fairly among the subtrees of each directory (fair_shares.h). Within
-  /// a share those already held stay; then come those whose tasks have used most CPU time
-  /// (left_out.h), then the first by path. One that is held gives way only where another subtree
-  /// has at least two less than its own and wants more. The cost grows with what has changed and
-  /// with what is held, and not with what is left out. Fails when the tree as a whole cannot be
-  /// read; then the last result still holds.
+  /// The current cgroups; the same object as before if nothing has changed. If there are more than
+  /// `capacity`, it is divided fairly among the subtrees of each directory (fair_shares.h). Within
+  /// a share, cgroups already held stay; the next ones are those with most CPU time (left_out.h),
+  /// then the first by path. A held cgroup is displaced only if another subtree has at least two
+  /// fewer than its own and needs more. The cost grows with what has changed and with what is held,
+  /// not with what is left out. Fails if the tree as a whole cannot be read; then the last result
+  /// stays valid.
   Result<std::shared_ptr<const DiscoveryResult>> update(std::size_t capacity,
                                                         Clock::time_point now);
 
-  /// It is not to be counted for now: another one may have its room at the next update.
+  /// The cgroup is not counted for now: another one may take its room at the next update.
   void release(const std::string& path);
 
-  /// Selected ones that were gone before they could be held, since the last call (Tree).
+  /// Selected cgroups that were gone before they could be held, since the last call (Tree).
   std::uint64_t take_missed() { return tree_.take_missed(); }
 
   /// All that are left out, by path.
   std::vector<std::string> left_out() const { return left_out_.paths(left_out_.size()); }
 
-  /// How many have come to be left out since the last call, without those that gave way.
+  /// How many were newly left out since the last call, without the displaced ones.
   std::uint64_t take_newly_left_out() { return std::exchange(newly_left_out_, 0); }
   GaveWay take_gave_way() { return std::exchange(gave_way_, {}); }
 
@@ -106,11 +107,11 @@ class Discovery {
   Hierarchy hierarchy_;
   Tree tree_;
   std::shared_ptr<const DiscoveryResult> result_;
-  // Each selected one is in one of these.
+  // Each selected cgroup is in exactly one of these.
   Held held_;
   LeftOut left_out_;
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
-  FairShares shares_;              ///< of those that are held or left out
+  FairShares shares_;              ///< of the cgroups that are held or left out
   TokenBucket exchanges_{{kExchangesPerSecond, kExchangesAtOnce}};
 
   std::set<std::string> arrived_;  ///< in left_out_, during a choice

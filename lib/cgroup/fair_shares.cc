@@ -69,7 +69,7 @@ void FairShares::remove(const std::string& path) {
   prune(node);
 }
 
-/// All above it are taken out of their order before their numbers change.
+/// All ancestors are removed from their sets before their numbers change.
 void FairShares::change(Node& node, Own own, std::uint64_t use) {
   for (Node* each = &node; each->parent != nullptr; each = each->parent) leave_order(*each);
   const Own before = std::exchange(node.own, own);
@@ -94,7 +94,7 @@ void FairShares::enter_order(Node& node) {
   if (node.held > 0) node.parent->branch->holding.insert(&node);
 }
 
-/// What follows from the order of its children.
+/// Updates what depends on the order of its children.
 void FairShares::judge(Node& node) {
   const bool waits_itself = is_next_itself(node);
   bool is_unfair = false;
@@ -112,7 +112,7 @@ void FairShares::judge(Node& node) {
   }
 }
 
-/// Whether a place that goes to its subtree is its own: it holds none, as each child may.
+/// Whether a place for its subtree is for the directory itself: it holds none, as each child may.
 bool FairShares::is_next_itself(const Node& node) {
   if (node.own != Own::kWaiting) return false;
   if (!node.branch || node.branch->waiting.empty()) return true;

@@ -13,31 +13,31 @@
 namespace pex::cgroup {
 
 /// Divides places among the directories of a tree by hierarchical max-min fairness: at each
-/// directory the places that its subtree has are divided among the subtrees of its children, and
-/// itself where it wants a place. None gets more than it asks for, and what one does not use goes
-/// to the others. So who spreads wide or nests deep below his own directory competes only within
-/// the share of that directory. Knows paths and numbers only, and does not decide how many places
+/// directory, the places of its subtree are divided among the subtrees of its children, and the
+/// directory itself if it needs a place. None gets more than it requests, and unused places go to
+/// the others. So a tenant who creates many or deeply nested directories competes only within the
+/// share of his own directory. Works on paths and numbers only, and does not decide how many places
 /// there are. Each call costs the depth of a path and the logarithm of the number of siblings, not
 /// the size of the tree.
 class FairShares {
  public:
   FairShares() : root_(std::make_unique<Node>()) {}
 
-  /// It has a place from now on.
+  /// The path holds a place from now on.
   void hold(const std::string& path) { set(path, Own::kHeld, 0); }
-  /// It wants one. Of those with the same claim, who has more `use` comes first.
+  /// The path waits for a place. Among equal claims, the one with more `use` comes first.
   void wait(const std::string& path, std::uint64_t use) { set(path, Own::kWaiting, use); }
-  /// It has none and wants none.
+  /// The path neither holds a place nor waits for one.
   void remove(const std::string& path);
 
   std::size_t held() const { return root_->held; }
   std::size_t waiting() const { return root_->waiting; }
 
-  /// The one of those that wait that a free place belongs to. Places that are given one by one in
-  /// this way are divided fairly: each goes to where there are fewest.
+  /// The waiting path that gets the next free place. Giving places one by one in this way divides
+  /// them fairly: each goes where there are fewest.
   std::optional<std::string> next() const;
 
-  /// The one that gives way where there is a place less: of the largest subtree, the last by name.
+  /// The path that loses its place if there is one less: of the largest subtree, the last by name.
   std::optional<std::string> last() const;
 
   /// A move of one place that makes the division fairer.
@@ -47,14 +47,14 @@ class FairShares {
     std::string rich;  ///< the subtree of `from`: has at least two places more than
     std::string poor;  ///< the subtree of `to`, which is its sibling or the directory of both
   };
-  /// None where the division is fair. A difference of one is fair, as it would only change sides.
-  /// Directories in which it is unfair are served in turn, so that a tenant who keeps his own
-  /// unfair does not delay the others.
+  /// None if the division is fair. A difference of one is fair, as a move would only change sides.
+  /// Unfair directories are served round-robin, so that a tenant who keeps his own unfair does not
+  /// delay the others.
   std::optional<Exchange> exchange();
   bool is_fair() const { return unfair_.empty(); }
 
-  /// Who would give way to one that comes at `path`, which is not known yet; none when it would
-  /// make the division less fair.
+  /// The path that a new one at `path` would displace; none if that would make the division less
+  /// fair.
   std::optional<std::string> gives_way_to(std::string_view path) const;
 
  private:
@@ -69,10 +69,10 @@ class FairShares {
   struct OldestFirst {
     bool operator()(const Node* a, const Node* b) const;
   };
-  /// What only a directory with others below it has.
+  /// The state of directories with others below.
   struct Branch {
     std::map<std::string, std::unique_ptr<Node>, std::less<>> children;
-    std::set<Node*, NeediestFirst> waiting;  ///< children with one that waits
+    std::set<Node*, NeediestFirst> waiting;  ///< children with a waiting path
     std::set<Node*, RichestFirst> holding;   ///< children with a place
   };
   struct Node {
@@ -81,9 +81,9 @@ class FairShares {
     std::unique_ptr<Branch> branch = {};
     std::size_t held = 0;        ///< places of the subtree
     std::size_t waiting = 0;     ///< of the subtree
-    std::uint64_t use = 0;       ///< of itself
-    std::uint64_t next_use = 0;  ///< of the one in the subtree that is next
-    std::uint64_t number = 0;    ///< in the order of their making
+    std::uint64_t use = 0;       ///< of the directory itself
+    std::uint64_t next_use = 0;  ///< of the path in the subtree that gets the next place
+    std::uint64_t number = 0;    ///< in order of creation
     Own own = Own::kNone;
   };
 

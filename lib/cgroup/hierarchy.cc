@@ -19,9 +19,9 @@ std::optional<Hierarchy::Version> version_carrying_perf_event(const host::Mount&
   return {};
 }
 
-/// How much of the tree a mount shows. In a cgroup namespace the root of a mount is told relative
-/// to our own cgroup: "/" is our part, "/.." the one above it, and so on up to the host's whole
-/// tree. Any other root is a part that somebody chose.
+/// How much of the tree a mount shows. In a cgroup namespace the root of a mount is relative to our
+/// own cgroup: "/" is our part, "/.." the one above it, and so on up to the whole tree of the host.
+/// Any other root is a part that somebody chose.
 std::size_t reach(const host::Mount& mount) {
   if (mount.root == "/") return 1;
   const std::vector<std::string_view> above = split(std::string_view(mount.root).substr(1), '/');
@@ -30,7 +30,7 @@ std::size_t reach(const host::Mount& mount) {
   return only_above ? 1 + above.size() : 0;
 }
 
-/// Where version 1 accounts for CPU time, in most of the tree; empty when nowhere.
+/// The v1 hierarchy with the CPU time, with most of the tree; empty if there is none.
 std::string accounting(const std::vector<host::Mount>& mounts) {
   std::string best;
   std::size_t best_reach = 0;
@@ -48,9 +48,9 @@ Result<Hierarchy> hierarchy_at(const host::HostRoots& roots) {
   const std::string& directory = roots.cgroupfs;
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!opened) {
-    return Error{errno, "open cgroup directory '" + directory + "'",
-                 "say with " + ProgramTerm::kCgroupfs +
-                     " where the hierarchy that carries perf_event is mounted"};
+    return Error{
+        errno, "open cgroup directory '" + directory + "'",
+        "set " + ProgramTerm::kCgroupfs + " to the mount of the hierarchy that carries perf_event"};
   }
   const bool v2 = ::faccessat(opened.get(), "cgroup.controllers", F_OK, 0) == 0;
   return Hierarchy{directory, v2 ? Hierarchy::Version::kV2 : Hierarchy::Version::kV1};

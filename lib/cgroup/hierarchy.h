@@ -10,23 +10,24 @@
 
 namespace pex::cgroup {
 
-/// The cgroup tree whose directories perf_event_open(2) takes.
+/// The cgroup tree whose directories perf_event_open(2) accepts.
 struct Hierarchy {
   enum class Version { kV1, kV2 };
   std::string mount;  ///< directory of its root
   Version version = Version::kV2;
-  std::string accounting = {};  ///< v1: directory of the root of the cpuacct hierarchy; may be none
+  std::string accounting = {};  ///< v1: directory of the root of the cpuacct hierarchy; may be
+                                ///< empty
 
   bool operator==(const Hierarchy&) const = default;
 };
 
 /// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1
-/// does not (cgroups(7), "Cgroups version 2 hierarchies"). Of several mounts the one that
-/// shows most of the tree, which in a container is the host's. Nothing when there is neither.
+/// does not (cgroups(7), "Cgroups version 2 hierarchies"). Of several mounts the one that shows
+/// most of the tree, which in a container is the host's. Nothing if there is neither.
 std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts);
 
-/// The tree at `roots.cgroupfs` when that is set, else the one that choose_hierarchy finds. Nothing
-/// when no tree carries perf_event: cgroups cannot be counted, everything else can.
+/// The tree at `roots.cgroupfs` if that is set, else the result of choose_hierarchy. Nothing if no
+/// tree carries perf_event: cgroups cannot be counted, everything else can.
 Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots);
 
 }  // namespace pex::cgroup

@@ -11,15 +11,15 @@ bool is_group(std::string_view reference) {
   return reference.size() == 2 && reference[1] >= '0' && reference[1] <= '9';
 }
 
-/// As it is published; cut, it could be the same as another one.
+/// The length as published; a truncated value could equal another one.
 bool is_too_long(const std::string& value) { return as_utf8(value).size() > kMaxLabelBytes; }
 
 Error no_such_group(std::string_view reference, std::size_t groups) {
   const std::string known = groups == 0   ? "no groups"
                             : groups == 1 ? "one group"
                                           : std::to_string(groups) + " groups";
-  return Error{0, "holds " + std::string(reference) + ", and its pattern has " + known,
-               "put what it stands for in parentheses, in a pattern that starts with re:"};
+  return Error{0, "contains " + std::string(reference) + ", and its pattern has " + known,
+               "add a group in parentheses to the pattern, which must start with re:"};
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Result<Template> Template::parse(std::string_view text, std::size_t groups) {
     if (reference == "$$") {
       made.pieces_.back().text += '$';
     } else if (!is_group(reference)) {
-      return Error{0, "holds a '$' that stands for nothing",
+      return Error{0, "contains a '$' without a meaning",
                    "write $1 to $9 for a group, $0 for the whole path, $$ for a dollar"};
     } else if (const std::size_t group = reference[1] - '0'; group > groups) {
       return no_such_group(reference, groups);

@@ -15,23 +15,23 @@ namespace pex::cgroup {
 /// Name and value.
 using Label = std::pair<std::string, std::string>;
 
-/// A text with places that a match fills: $0 is the whole path, $1 to $9 are the groups of the
-/// pattern, $$ is a dollar. "$12" is the first group and a 2.
+/// A text with references that a match replaces: $0 is the whole path, $1 to $9 are the groups of
+/// the pattern, $$ is a dollar. "$12" is the first group and a 2.
 class Template {
  public:
-  static constexpr std::size_t kMaxGroups = 9;  ///< that can be named
+  static constexpr std::size_t kMaxGroups = 9;  ///< highest group number
 
-  /// `groups` is how many the pattern has. The Error says what is wrong with the text and what to
-  /// do, without naming the text.
+  /// `groups` is the number of groups of the pattern. The Error describes the text's fault and its
+  /// remedy, without quoting the text.
   static Result<Template> parse(std::string_view text, std::size_t groups);
 
-  /// `captured` is what Pattern::capture gave for the same pattern.
+  /// `captured` is the result of Pattern::capture for the same pattern.
   std::string fill(const std::vector<std::string>& captured) const;
 
   bool operator==(const Template&) const = default;
 
  private:
-  /// A text, and the group behind it; the last piece may have none.
+  /// A text, and the group that follows it; the last piece may have none.
   struct Piece {
     std::string text;
     std::optional<std::size_t> group;
@@ -41,7 +41,7 @@ class Template {
   std::vector<Piece> pieces_;
 };
 
-/// In bytes as it is published: longer ones are not. All other labels are parts of paths.
+/// In bytes as published: longer ones are not published. All other labels are parts of paths.
 inline constexpr std::size_t kMaxLabelBytes = 1024;
 
 /// The labels that an operator's rules give to cgroups.
@@ -63,8 +63,8 @@ class LabelRules {
   LabelRules() = default;
   explicit LabelRules(std::vector<Rule> rules) : rules_(std::move(rules)) {}
 
-  /// Of a cgroup, by name, each name once. The rules are tried in their order, and the first that
-  /// sets a label decides it. An empty value sets nothing, so that a later rule may.
+  /// The labels of a cgroup, by name, each name once. The rules are tried in order, and the first
+  /// that sets a label decides it. An empty value sets nothing, so that a later rule may.
   std::vector<Label> labels_of(std::string_view path) const;
 
   bool operator==(const LabelRules&) const = default;

@@ -8,7 +8,7 @@
 namespace pex::cgroup {
 namespace {
 
-/// The time in which each use is read again once.
+/// Each use is read again within this time.
 constexpr std::chrono::seconds kRound{30};
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<LeftOut::Use> LeftOut::refresh(Clock::time_point now) {
   const auto due = static_cast<std::size_t>(
       std::min(rounds * static_cast<double>(are_read_.size()), static_cast<double>(kMaxReads)));
   std::vector<Use> uses;
-  if (due == 0) return uses;  // what has passed counts at the next call
+  if (due == 0) return uses;  // the time that has passed is added at the next call
   refreshed_at_ = now;
   auto next = are_read_.upper_bound(refreshed_last_);
   for (; uses.size() < std::min(due, are_read_.size()); ++next) {

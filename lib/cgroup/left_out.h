@@ -12,27 +12,26 @@
 
 namespace pex::cgroup {
 
-/// The selected cgroups for which there is no room, and how much CPU time each has used
-/// (cpu_use.h). Thousands can be left out while room changes hands many times a second, and each
-/// reading of a use costs several system calls. So each is read again after half a minute. Not
-/// thread-safe.
+/// The selected cgroups that exceed the capacity, and how much CPU time each has used (cpu_use.h).
+/// Thousands can be left out, and each reading of a use costs several system calls. So each is read
+/// again after half a minute. Not thread-safe.
 class LeftOut {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What was read.
+  /// A use that was read.
   struct Use {
     std::string path;
     std::uint64_t microseconds = 0;
     bool operator==(const Use&) const = default;
   };
 
-  /// The most uses that one call reads, so that no poll takes long.
+  /// The most uses that one call reads, which bounds the duration of a poll.
   static constexpr std::size_t kMaxReads = 1000;
 
   explicit LeftOut(Hierarchy hierarchy) : hierarchy_(std::move(hierarchy)) {}
 
-  /// One that is there already is another directory under the same path from now on.
+  /// If the path is known, it is another directory from now on.
   void add(const std::string& path);
   void remove(const std::string& path);
 
@@ -41,12 +40,11 @@ class LeftOut {
   /// The first by path, at most `most`.
   std::vector<std::string> paths(std::size_t most) const;
 
-  /// Reads the uses that are due again. To be called often: what is due is spread over the calls.
+  /// Reads the uses that are due again. Call it often: reads are spread over the calls.
   std::vector<Use> refresh(Clock::time_point now);
 
-  /// Reads those that were never read, at most `max_reads`. To be called before a choice: who has
-  /// not been asked counts as one that has used nothing, as is true of most that have just been
-  /// made.
+  /// Reads those that were never read, at most `max_reads`. Called before a choice: a cgroup that
+  /// was not read counts as one that has used nothing, as is true of most new ones.
   std::vector<Use> read_unknown(std::size_t max_reads = kMaxReads);
 
  private:
@@ -54,8 +52,9 @@ class LeftOut {
 
   Hierarchy hierarchy_;
   std::map<std::string, bool> are_read_;  ///< whether its use was ever read, by path
-  std::size_t unknown_ = 0;               ///< how many were not
-  std::string refreshed_last_;            ///< the next one is behind it in the order of paths
+  std::size_t unknown_ = 0;               ///< the number of unread ones
+  std::string refreshed_last_;            ///< the path read last; the next one follows in the order
+                                          ///< of paths
   std::optional<Clock::time_point> refreshed_at_;
 };
 

@@ -19,7 +19,7 @@ namespace pex::cgroup {
 namespace {
 
 constexpr std::chrono::seconds kListSoon{1};
-/// The watch does not tell when a parent of the directory is replaced or mounted over.
+/// The watch does not report that a parent of the directory is replaced or mounted over.
 constexpr std::chrono::minutes kListAnyway{1};
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
@@ -31,7 +31,7 @@ bool is_container_id(std::string_view text) {
   return text.size() == kDigits && std::all_of(text.begin(), text.end(), is_hex_digit);
 }
 
-/// Its length is bounded by that of a file's name.
+/// Bounded by the length of a file name.
 bool is_dns_label(std::string_view text) {
   return !text.empty() && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
          std::all_of(text.begin(), text.end(),
@@ -54,7 +54,7 @@ struct RemedyEntry {
 Remedy remedy_for(int code) {
   static const RemedyEntry kRemedies[] = {
       {ENOENT,
-       "mount the node's /var/log/containers read-only and name its place in "
+       "mount the node's /var/log/containers read-only and set its path in "
        "kubernetes.log_links, or write 'none' in kubernetes.metadata"},
       {ENOTDIR, "name the directory that holds the links in kubernetes.log_links"},
       {EACCES,
@@ -79,7 +79,7 @@ std::optional<LogLink> parse_log_link(std::string_view file_name) {
 
   const std::size_t first = names.find('_');
   const std::size_t last = names.rfind('_');
-  if (first == last) return {};  // or neither is there
+  if (first == last) return {};  // equal, or neither exists
   const std::string_view pod = names.substr(0, first);
   const std::string_view namespace_name = names.substr(first + 1, last - first - 1);
   const std::string_view container = names.substr(last + 1);
@@ -94,8 +94,9 @@ std::optional<LogLink> parse_log_link(std::string_view file_name) {
 LogLinks::LogLinks(std::string directory, std::size_t max_entries)
     : directory_(std::move(directory)), max_entries_(max_entries) {}
 
-/// Reports first, as a listing overrules them. Those that come while it is made are applied to it
-/// by the next call, all in their order: whatever it has seen of them already, the end is the same.
+/// Reports are applied first, as a listing overrides them. Those that arrive during the listing are
+/// applied by the next call, in order: whatever the listing has already seen of them, the result is
+/// the same.
 Result<bool> LogLinks::update(Clock::time_point now) {
   bool changed = take_reports();
   const auto due = [&] {
@@ -109,7 +110,7 @@ Result<bool> LogLinks::update(Clock::time_point now) {
   return changed;
 }
 
-/// No more than what was queued when we came: who keeps writing cannot keep us here.
+/// Only what was queued at the beginning: a busy writer cannot keep us here.
 bool LogLinks::take_reports() {
   int queued = 0;
   if (!inotify_ || ::ioctl(inotify_.get(), FIONREAD, &queued) != 0) return false;
@@ -138,7 +139,7 @@ bool LogLinks::take(std::span<const char> reports) {
 bool LogLinks::take(const inotify_event& report) {
   constexpr std::uint32_t kReplaced = IN_IGNORED | IN_MOVE_SELF;  // removed, unmounted; renamed
   if ((report.mask & IN_Q_OVERFLOW) != 0) list_soon_ = true;
-  if (report.wd != watch_) return false;  // of the directory that was there before this one
+  if (report.wd != watch_) return false;  // of a previous directory
   if ((report.mask & kReplaced) != 0) list_soon_ = true;
   if (report.len == 0) return false;
 
@@ -158,7 +159,7 @@ bool LogLinks::add(LogLink link) {
 }
 
 bool LogLinks::list() {
-  watch();  // first: what changes while it is being listed is then reported
+  watch();  // watch first: changes during the listing are then reported
   const auto names = list_directory(directory_, max_entries_ + 1);
   list_soon_ = watch_ < 0 || !names;
   if (!names) {
@@ -178,7 +179,7 @@ bool LogLinks::list() {
   return true;
 }
 
-/// Watching the same directory again gives the same watch; one made anew under its path, another.
+/// Watching the same directory again returns the same watch; a recreated one gets another.
 void LogLinks::watch() {
   constexpr std::uint32_t kReports = IN_CREATE | IN_DELETE | IN_MOVE | IN_MOVE_SELF | IN_ONLYDIR;
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -192,7 +193,7 @@ Error LogLinks::too_many() const {
   return Error{0,
                "know all containers of '" + directory_ + "', which has more than " +
                    std::to_string(max_entries_) + " entries",
-               "remove what does not belong there"};
+               "remove the entries that do not belong there"};
 }
 
 const PodContainer* LogLinks::find(std::string_view container_id) const {

@@ -16,7 +16,7 @@ struct inotify_event;
 
 namespace pex::cgroup {
 
-/// What Kubernetes calls a container, of which a cgroup's path tells only the id.
+/// The names of a container in Kubernetes; the path of its cgroup contains only the id.
 struct PodContainer {
   std::string pod;
   std::string namespace_;  // NOLINT(readability-identifier-naming): a keyword without the '_'
@@ -25,7 +25,7 @@ struct PodContainer {
   auto operator<=>(const PodContainer&) const = default;
 };
 
-/// What the name of a link to a container's log says.
+/// The content of the name of a link to a container's log.
 struct LogLink {
   std::string container_id;  ///< 64 lowercase hexadecimal digits, as in the cgroup's path
   PodContainer names;
@@ -33,46 +33,44 @@ struct LogLink {
   auto operator<=>(const LogLink&) const = default;
 };
 
-/// Takes "<pod>_<namespace>_<container>-<container_id>.log" apart (kubernetes/kubernetes,
-/// pkg/kubelet/kuberuntime/legacy.go, legacyLogSymlink). Nothing when the name is of another form,
-/// or when one of the three is not what Kubernetes allows: a DNS label (RFC 1123), or for a pod
-/// several with dots between. So they hold no '_', and no byte that would have to be escaped.
-/// Of names beyond 255 bytes the kubelet cuts off the end, and with it the id: nothing either.
+/// Parses "<pod>_<namespace>_<container>-<container_id>.log" (kubernetes/kubernetes,
+/// pkg/kubelet/kuberuntime/legacy.go, legacyLogSymlink). Nothing if the name has another form, or
+/// one of the three is not what Kubernetes allows: a DNS label (RFC 1123), or for a pod several
+/// with dots between. So they contain no '_', and no byte that must be escaped. The kubelet
+/// truncates names beyond 255 bytes, and so their id: nothing either.
 std::optional<LogLink> parse_log_link(std::string_view file_name);
 
-/// The containers that a directory of such links tells of: /var/log/containers on a node of
-/// Kubernetes. Only names are read; what stands behind them is neither followed nor opened, so that
-/// a plain file tells as much as a link. Holds one descriptor, and one more while it lists. Not
-/// thread-safe.
+/// The containers named by a directory of such links: /var/log/containers on a node of Kubernetes.
+/// Only names are read, links are not followed and files not opened, so a plain file serves as well
+/// as a link. Holds one descriptor, and one more while it lists. Not thread-safe.
 class LogLinks {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Far beyond any node's (the kubelet takes 110 pods unless told otherwise), yet a bound.
+  /// Far above any node's number (the kubelet allows 110 pods by default), but a bound.
   static constexpr std::size_t kMaxEntries = 100'000;
 
   explicit LogLinks(std::string directory, std::size_t max_entries = kMaxEntries);
 
-  /// Brings it up to date; true when what is known may have changed. Takes what inotify(7) reported
-  /// since the last call, and allocates nothing when that is nothing. Lists the directory the first
-  /// time, when it was replaced, when reports were lost, and once a minute in any case; where it
-  /// cannot be watched (a limit of inotify is reached), once a second.
+  /// Brings it up to date; returns true if the known containers may have changed. Applies what
+  /// inotify(7) reported since the last call, and allocates nothing if that is nothing. Lists the
+  /// directory the first time, when it was replaced, when reports were lost, and at least once a
+  /// minute; where it cannot be watched (a limit of inotify is reached), once a second.
   ///
-  /// An error tells of a state, and is returned until that is over:
-  /// - the directory cannot be read (ENOENT: there is none). What was known stays known. It is
-  /// tried
-  ///   again once a second.
-  /// - it has more entries than `max_entries`, of whichever form (code 0). The containers of that
-  ///   many are known, whichever the kernel told first, and may have changed with this call. It is
-  ///   counted anew once a minute.
+  /// An error describes a state, and is returned until the state ends:
+  /// - the directory cannot be read (ENOENT: it does not exist). Known containers stay known.
+  ///   Retried once a second.
+  /// - it has more entries than `max_entries`, of whatever form (code 0). That many containers are
+  ///   known, the first ones that the kernel lists, and may have changed with this call. Counted
+  ///   again once a minute.
   Result<bool> update(Clock::time_point now);
 
-  /// Null when there is no link for it. Where several name one container, the first in the order
+  /// Null if there is no link for it. If several links name one container, the first in the order
   /// of PodContainer. Valid until the next update().
   const PodContainer* find(std::string_view container_id) const;
 
  private:
-  /// Finds by the id alone as well; nothing is allocated for that.
+  /// Allows a lookup by the id alone, without an allocation.
   struct ById {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
     bool operator()(const LogLink& a, const LogLink& b) const { return a < b; }
@@ -92,11 +90,11 @@ class LogLinks {
   std::string directory_;
   std::size_t max_entries_;
   UniqueFd inotify_;
-  int watch_ = -1;  ///< negative: none, so that only listing tells
+  int watch_ = -1;  ///< negative: none, only listings
   Links links_;
   std::optional<Error> error_;
   std::optional<Clock::time_point> listed_;
-  bool list_soon_ = false;  ///< reports do not tell all: in a second rather than in a minute
+  bool list_soon_ = false;  ///< reports are incomplete: list in a second instead of in a minute
 };
 
 }  // namespace pex::cgroup

@@ -19,7 +19,7 @@ bool is_hex(std::string_view text, std::size_t digits) {
   return text.size() == digits && std::all_of(text.begin(), text.end(), is_hex_digit);
 }
 
-/// The kubelet has underscores for dashes in slices, where a dash means nesting.
+/// The kubelet replaces dashes by underscores in slices, where a dash means nesting.
 bool is_uuid(std::string_view text) {
   constexpr std::size_t kLength = 36;
   if (text.size() != kLength) return false;
@@ -30,7 +30,7 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
-// Forms of names, for the column `name`. Each takes the text between prefix and suffix.
+// Forms of names, for the column `name`. Each gets the text between prefix and suffix.
 using Name = std::optional<ParsedName>;
 
 Name unchanged_if(bool fits, std::string_view text) {
@@ -119,8 +119,8 @@ constexpr auto BEGINS = Begins::kContainer;
 constexpr bool HELPER = true;
 // NOLINTEND(readability-identifier-naming)
 
-/// Rules for a place go before those for any; else the first that applies counts. Where any name
-/// could stand, it is taken for a container's only with all its 64 hex digits.
+/// Rules for a certain place precede those for any place; otherwise the first that applies decides.
+/// Where any name could occur, only all 64 hex digits identify a container.
 // clang-format off
 constexpr NamingRule kRules[] = {
     //  above        prefix                     name          suffix               field    fixed       begins   place

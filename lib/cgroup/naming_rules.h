@@ -9,7 +9,7 @@
 
 namespace pex::cgroup {
 
-/// What the directory above is known to be: some names mean something only there.
+/// What the directory above is: some names have a meaning only there.
 enum class Place {
   kAny,
   kUsers,       ///< user.slice
@@ -34,42 +34,42 @@ enum class Place {
   kSlurmStep,
 };
 
-/// What begins at a component. Inside of a container, what is known about that no longer holds
-/// then.
+/// What begins at a component. Inside of a container, what is known about an outer one no longer
+/// applies.
 enum class Begins {
   kNothing,
-  kGroup,      ///< of containers: a pod, a task, a job; keeps what holds it
+  kGroup,      ///< of containers: a pod, a task, a job; keeps the outer group
   kContainer,  ///< or a machine; keeps its groups
 };
 
-/// What the part of a name between prefix and suffix gives.
+/// The result of parsing the part of a name between prefix and suffix.
 struct ParsedName {
   std::string value;
-  std::string ecs_task = {};  ///< where the value holds it
+  std::string ecs_task = {};  ///< if the value contains it
 };
 
-/// A value that a name gives by its form alone.
+/// A value that is recognized by its form alone.
 struct FixedField {
   std::string PathInfo::*field = nullptr;
   std::string_view value;
 };
 
-/// What the name of one directory means.
+/// The meaning of a directory's name.
 struct NamingRule {
   Place above;
   std::string_view prefix;
-  /// Parses what is between prefix and suffix. Nothing when it is not of the expected form: then
-  /// the rule does not apply.
+  /// Parses the text between prefix and suffix. Nothing if it has another form: then the rule does
+  /// not apply.
   std::optional<ParsedName> (*name)(std::string_view);
   std::string_view suffix;
   std::string PathInfo::*field;  ///< gets what was parsed; may be null
   FixedField fixed;
   Begins begins;
-  Place place;  ///< what the directory is to those below it
+  Place place;  ///< what the directory is for those below it
   bool is_helper = false;
 };
 
-/// In the order in which they are tried; the first that applies counts.
+/// In the order in which they are tried; the first that applies decides.
 std::span<const NamingRule> naming_rules();
 
 }  // namespace pex::cgroup

@@ -25,8 +25,8 @@ constexpr std::string PathInfo::*kWorkloadFields[] = {
     &PathInfo::container_id, &PathInfo::pod_uid,   &PathInfo::qos_class,  &PathInfo::runtime,
     &PathInfo::machine,      &PathInfo::slurm_job, &PathInfo::slurm_step, &PathInfo::ecs_task};
 
-/// From where `own` starts in the name of a slice, which starts with those of the slices it is in
-/// (systemd.slice(5)): "kubelet-kubepods-pod1" in a kubelet with a --cgroup-root of its own.
+/// The offset of its own part in the name of a slice, which starts with the names of the slices
+/// that contain it (systemd.slice(5)): "kubelet-kubepods-pod1" in a kubelet with a --cgroup-root.
 std::string_view without_outer_slices(std::string_view name, std::string_view own) {
   const std::size_t at = name.rfind(own);
   const bool starts_there = at != std::string_view::npos && (at == 0 || name[at - 1] == '-');
@@ -61,7 +61,7 @@ std::optional<Match> match(Place above, std::string_view component) {
   return found || above == Place::kAny ? found : first_match(Place::kAny, component);
 }
 
-/// Goes down a path, from component to component.
+/// Walks down a path, from component to component.
 class PathParser {
  public:
   void enter(std::string_view component);
@@ -77,7 +77,7 @@ class PathParser {
   PathInfo info_;
   Place place_ = Place::kAny;
   bool is_in_container_ = false;
-  bool are_units_outer_ = false;  ///< known from around the container; none inside of it yet
+  bool are_units_outer_ = false;  ///< they are those around the container; none inside of it yet
 };
 
 void PathParser::enter(std::string_view component) {
@@ -97,7 +97,7 @@ void PathParser::begin(Begins what) {
   is_in_container_ = what == Begins::kContainer;
 }
 
-/// Inside of a container a unit, or another container, is not one of the units around it.
+/// Inside of a container, a unit or another container replaces those around it.
 void PathParser::leave_outer_units() {
   if (are_units_outer_) clear(kUnitFields);
   are_units_outer_ = false;
@@ -126,9 +126,9 @@ void PathParser::clear(Fields fields) {
   for (std::string PathInfo::*const field : fields) (info_.*field).clear();
 }
 
-/// Where systemd was to make "docker-ID.scope" in "a.slice", but the runtime made a directory
-/// itself, its name is that of the request, "a.slice:docker:ID" (the cgroupsPath of runc): two
-/// components in one. The slice may be missing.
+/// If systemd was meant to create "docker-ID.scope" in "a.slice", but the runtime created a
+/// directory itself, its name is that of the request, "a.slice:docker:ID" (the cgroupsPath of
+/// runc): two components in one. The slice may be missing.
 std::size_t end_of_requested_slice(std::string_view component) {
   const std::size_t colon = component.find(':');
   const bool is_request = colon != std::string_view::npos &&

@@ -5,37 +5,38 @@
 
 namespace pex::cgroup {
 
-/// What the path of a cgroup says about what runs in it. A field that the path does not name is
+/// What the path of a cgroup reveals about its workload. A field that the path does not name is
 /// empty. The innermost container or machine decides: nothing about an outer one is kept, neither
-/// its pod nor its units. Fields are bytes of the path, so they need not be UTF-8 and may hold
+/// its pod nor its units. Fields are bytes of the path, so they need not be UTF-8 and may contain
 /// control characters.
 struct PathInfo {
   std::string container_id;  ///< as its runtime names it: 64 hex digits; AWS Fargate: task-number
   std::string pod_uid;       ///< with dashes; of a static pod 32 hex digits, a hash of its manifest
   std::string qos_class;     ///< of a pod: guaranteed, burstable, besteffort
-  std::string runtime;  ///< what made the cgroup: containerd, cri-o, docker, podman, libvirt, slurm
-  std::string unit;     ///< innermost systemd unit that is not a slice, decoded: web@1.service
-  std::string slice;    ///< innermost systemd slice, decoded: system.slice
-  std::string machine;  ///< virtual machine or system container, decoded; Proxmox: its number
-  std::string uid;      ///< the user's, of user-1000.slice or Slurm's uid_1000
-  std::string session;  ///< of a login, as logind counts them: 3, c1
+  std::string runtime;     ///< what created the cgroup: containerd, cri-o, docker, podman, libvirt,
+                           ///< slurm
+  std::string unit;        ///< innermost systemd unit that is not a slice, decoded: web@1.service
+  std::string slice;       ///< innermost systemd slice, decoded: system.slice
+  std::string machine;     ///< virtual machine or system container, decoded; Proxmox: its number
+  std::string uid;         ///< of the user, from user-1000.slice or Slurm's uid_1000
+  std::string session;     ///< of a login, as logind numbers them: 3, c1
   std::string slurm_job;   ///< digits
   std::string slurm_step;  ///< digits, batch, extern, interactive
-  std::string ecs_task;    ///< 32 hex digits; in old clusters a UUID
-  /// Holds no workload, but what watches over one: conmon of a container, the monitor of LXC, the
-  /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container puts its
-  /// first processes into. The other fields name its owner.
+  std::string ecs_task;    ///< 32 hex digits; in legacy clusters a UUID
+  /// Contains no workload, but the monitor of one: conmon of a container, the monitor of LXC, the
+  /// supervisor of systemd-nspawn, slurmstepd; or is the "init" child that a container creates for
+  /// its first processes. The other fields name its owner.
   bool is_helper = false;
 
   bool operator==(const PathInfo&) const = default;
 };
 
-/// Parses a path below the mount of the hierarchy: "/system.slice/cron.service". Takes any bytes,
-/// in time linear in their number. The layouts it knows are the table in naming_rules.cc.
+/// Parses a path below the mount of the hierarchy: "/system.slice/cron.service". Accepts any bytes,
+/// in time linear in their number. The known layouts are the table in naming_rules.cc.
 PathInfo parse_path(std::string_view path);
 
-/// Which label a field is published as. Identity labels are on every series of the cgroup, the
-/// others only on perf_cgroup_info.
+/// The label for each field. Identity labels are on every series of the cgroup, the others only on
+/// perf_cgroup_info.
 struct PathLabel {
   std::string_view label;
   std::string PathInfo::*field;

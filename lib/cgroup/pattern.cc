@@ -16,15 +16,15 @@ namespace {
 constexpr std::string_view kExpressionMark = "re:";
 constexpr std::string_view kAnyComponents = "**";
 
-/// For the compiled program and the states met while matching. Beyond it compilation fails, and
-/// matching becomes slower, but stays linear.
+/// For the compiled program and the states of a match. Beyond it compilation fails, and matching
+/// becomes slower, but stays linear.
 constexpr std::int64_t kMemory = 1024 * 1024;
-/// Of the first and the last text that match, this much is known.
+/// The length of the prefixes kept of the first and the last matching text.
 constexpr int kMaxKnown = 256;
-/// RE2 may name all the rest of the expression as what is wrong.
+/// RE2 may quote all the rest of the expression as the faulty part.
 constexpr std::size_t kMaxShown = 32;
 
-/// What to do about each kind of mistake; what is wrong RE2 says itself.
+/// The remedy for each kind of error; RE2 itself describes the error.
 struct ExpressionRemedy {
   re2::RE2::ErrorCode code;
   std::string_view remedy;
@@ -32,16 +32,16 @@ struct ExpressionRemedy {
 constexpr ExpressionRemedy kExpressionRemedies[] = {
     {re2::RE2::ErrorBadEscape, "remove the backslash; RE2 has no back-references such as \\1"},
     {re2::RE2::ErrorBadCharRange,
-     "put the smaller end of a range first, a '-' of its own last, and name a class as RE2 does: "
+     "put the smaller end of a range first, a literal '-' last, and name a class as RE2 does: "
      "[[:alpha:]], \\pL"},
     {re2::RE2::ErrorMissingBracket, "add a ']', or write \\[ for the character"},
     {re2::RE2::ErrorMissingParen, "add a ')', or write \\( for the character"},
     {re2::RE2::ErrorUnexpectedParen, "remove a ')', or write \\) for the character"},
     {re2::RE2::ErrorTrailingBackslash, "write \\\\ for the character"},
-    {re2::RE2::ErrorRepeatArgument, "write '.*' for any text: '*' is that in a glob only"},
+    {re2::RE2::ErrorRepeatArgument, "write '.*' for any text: '*' means that only in a glob"},
     {re2::RE2::ErrorRepeatSize,
      "repeat 1000 times at most, or with '*' or '+' any number of times"},
-    {re2::RE2::ErrorRepeatOp, "write '.*' for any text: '**' is that in a glob only"},
+    {re2::RE2::ErrorRepeatOp, "write '.*' for any text: '**' means that only in a glob"},
     {re2::RE2::ErrorBadPerlOp, "RE2 cannot look ahead or behind; leave out with 'exclude' instead"},
     {re2::RE2::ErrorBadNamedCapture, "write a named group as (?P<name>...), each name once"},
     {re2::RE2::ErrorPatternTooLarge, "write '*' or '+' in place of large numbers in braces"},
@@ -54,7 +54,7 @@ std::string remedy_for(re2::RE2::ErrorCode code) {
   return "see the syntax of RE2";
 }
 
-/// "missing ]: [a-z": RE2's message, without the part it is about when that is long.
+/// "missing ]: [a-z": RE2's message, without the quoted part if that is long.
 std::string message_of(const re2::RE2& failed) {
   const std::string& whole = failed.error();
   const std::size_t about = failed.error_arg().size();
@@ -77,8 +77,8 @@ bool is_ascii(std::string_view text) {
                      [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// A path as RE2 can match it: a byte that is not UTF-8, which RE2 would match with nothing, is
-/// replaced by one character, ASCII's SUB. All bytes stay where they are.
+/// A path for RE2: a byte that is not UTF-8, which RE2 would not match at all, is replaced by one
+/// character, ASCII's SUB. All bytes keep their offsets.
 class Subject {
  public:
   explicit Subject(std::string_view path) : text_(path) {
@@ -111,7 +111,7 @@ std::string with_slash(std::string_view path) {
   return std::string(path) + (path.ends_with('/') ? "" : "/");
 }
 
-/// What one component of a glob means as an expression.
+/// The regular expression for one component of a glob.
 std::string component_expression(std::string_view glob) {
   if (glob.find_first_not_of('*') == glob.npos) return "[^/]+";  // no component is empty
   std::string expression;
@@ -127,8 +127,8 @@ std::string component_expression(std::string_view glob) {
   return expression;
 }
 
-/// The paths that a glob matches, from their beginning as far as that decides. As no component is
-/// empty, "/.*" is any number of them.
+/// The expression for the paths that a glob matches. As no component is empty, "/.*" is any number
+/// of them.
 std::string whole_expression(std::span<const std::string_view> glob) {
   std::string expression = "^";
   for (std::size_t i = 0; i < glob.size(); ++i) {
@@ -143,8 +143,8 @@ std::string whole_expression(std::span<const std::string_view> glob) {
   return expression + R"(\z)";
 }
 
-/// The paths below which a glob may match something: those that its first components match, fewer
-/// than it has, and all that a "**" may stand for. "/a/*/b" gives "^/(?:\z|a(?:\z|/[^/]+\z))".
+/// The paths below which a glob may match something: those that match its first components, fewer
+/// than it has, and everything that a "**" may match. "/a/*/b" gives "^/(?:\z|a(?:\z|/[^/]+\z))".
 std::string above_expression(std::span<const std::string_view> glob) {
   std::string expression = "^/";
   std::string end;
@@ -160,7 +160,7 @@ std::string above_expression(std::span<const std::string_view> glob) {
 
 }  // namespace
 
-/// What a pattern is compiled to.
+/// A compiled pattern.
 struct Pattern::Compiled {
   explicit Compiled(std::string_view expression)
       : whole(piece(expression), options()), anchor(re2::RE2::ANCHOR_BOTH) {
@@ -188,11 +188,11 @@ struct Pattern::Compiled {
   bool matches(std::string_view path) const { return cgroup::matches(whole, anchor, path); }
 
   re2::RE2 whole;
-  re2::RE2::Anchor anchor;          ///< a glob's expressions say where the path has to end
-  std::unique_ptr<re2::RE2> above;  ///< of a glob: what has something below that may match
+  re2::RE2::Anchor anchor;          ///< a glob's expressions define the end of the path themselves
+  std::unique_ptr<re2::RE2> above;  ///< of a glob: paths below which something may match
   bool ends_with_any = false;       ///< a glob that ends with "/**"
-  bool is_bounded = false;          ///< of an expression, as are the next two
-  std::string first;                ///< no match is less than this, as bytes
+  bool is_bounded = false;          ///< of a regular expression, like the next two
+  std::string first;                ///< no match is less than this, by bytes
   std::string last;                 ///< or greater than this
 };
 
@@ -206,7 +206,7 @@ Result<Pattern> Pattern::parse_glob(std::string_view text) {
   }
   if (text.find("//") != std::string_view::npos || (text.size() > 1 && text.ends_with('/'))) {
     return Error{0, "matches no path, as no name between slashes is empty",
-                 "remove the '/' that is too many"};
+                 "remove the superfluous '/'"};
   }
   auto compiled = text == "/" ? std::make_shared<const Compiled>(text)
                               : std::make_shared<const Compiled>(split(text.substr(1), '/'));
@@ -237,7 +237,7 @@ bool Pattern::may_match_below(std::string_view path) const {
   return compiled_->may_match_below(path);
 }
 
-/// What "/a/**" matches of the children of a directory, it matches of everything below it.
+/// If "/a/**" matches the children of a directory, it matches everything below it.
 bool Pattern::matches_all_below(std::string_view path) const {
   return compiled_->ends_with_any && matches(with_slash(path) + "child");
 }
@@ -252,7 +252,7 @@ std::optional<std::vector<std::string>> Pattern::capture(std::string_view path) 
   std::vector<std::string> captured;
   for (const re2::StringPiece& group : found) {
     const std::size_t start = group.empty() ? 0 : group.data() - subject.text().data();
-    captured.emplace_back(path.substr(start, group.size()));  // the bytes as they are
+    captured.emplace_back(path.substr(start, group.size()));  // the original bytes
   }
   return captured;
 }

@@ -7,20 +7,20 @@
 
 namespace pex::cgroup {
 
-/// Which cgroups are wanted. The patterns of `exclude` are tried first, then those of `include`;
-/// the first that matches decides. What none matches is not wanted.
+/// Which cgroups are selected. The patterns of `exclude` are tried first, then those of `include`;
+/// the first that matches decides. A path that no pattern matches is not selected.
 struct Selection {
   std::vector<Pattern> include;
   std::vector<Pattern> exclude;
   bool helpers = false;  ///< also those that only serve a container (path_info.h, is_helper)
-  /// Of those that match only the innermost: one below which another matches is not wanted. Applied
-  /// by Discovery, which sees all of them.
+  /// Of the matching ones only the innermost: one with another match below it is not selected.
+  /// Applied by Discovery, which knows all of them.
   bool leaves = true;
 
-  /// Everything but `leaves`.
+  /// Everything except `leaves`.
   bool matches(std::string_view path) const;
 
-  /// False when nothing below `path` can be wanted: whether a walk has to go on there.
+  /// False if nothing below `path` can be selected: a walk can skip it.
   bool may_match_below(std::string_view path) const;
 
   bool operator==(const Selection&) const = default;

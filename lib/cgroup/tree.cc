@@ -15,7 +15,7 @@
 namespace pex::cgroup {
 namespace {
 
-/// inotify reports every change; this bounds the damage should it ever not.
+/// inotify reports every change; this bounds the error if it does not.
 constexpr std::chrono::minutes kReconcileAnyway{1};
 
 using Stream = std::unique_ptr<DIR, int (*)(DIR*)>;
@@ -47,7 +47,7 @@ Result<std::vector<Child>, int> children_of(const std::string& directory) {
   }
 }
 
-/// Of the directory that has this name now.
+/// The directory that has this name now.
 std::optional<std::uint64_t> inode_of(const std::string& directory) {
   struct stat status {};
   if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
@@ -58,7 +58,7 @@ bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code 
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// A byte that is no UTF-8 is published as five.
+/// A byte that is not UTF-8 is published as five.
 bool is_too_long(const std::string& path) {
   constexpr std::size_t kMaxBytesPerByte = 5;
   return path.size() > Tree::kMaxPathBytes ||
@@ -96,7 +96,7 @@ Result<bool> Tree::update(Clock::time_point now) {
   return std::exchange(changed_, false);
 }
 
-/// Until it has succeeded, the next call tries again.
+/// Until a walk has succeeded, the next call retries.
 Result<> Tree::reconcile(Clock::time_point now) {
   watch_.start_over();
   Walk walk;
@@ -116,8 +116,8 @@ Result<> Tree::reconcile(Clock::time_point now) {
   return {};
 }
 
-/// When another file system was mounted over the tree, or it was unmounted, its cgroups may all
-/// still exist.
+/// If another file system was mounted over the tree, or it was unmounted, its cgroups may still
+/// exist.
 Result<> Tree::enter_root(Walk& walk) {
   struct stat status {};
   if (::stat(root_.c_str(), &status) != 0) return cannot_read(errno, root_);
@@ -148,7 +148,7 @@ void Tree::replace_known(Directories now) {
   known_ = std::move(now);
 }
 
-/// Undoes what a walk that failed has found.
+/// Reverts the results of a failed walk.
 void Tree::restore_places() {
   places_ = {};
   for (const auto& [path, directory] : known_) places_.hold(path);
@@ -182,7 +182,7 @@ bool Tree::apply(const TreeWatch::Change& change) {
 }
 
 /// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
-/// is known until that is reported, too.
+/// stays known until its removal is reported, too.
 bool Tree::came(const std::string& path) {
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
@@ -192,7 +192,7 @@ bool Tree::came(const std::string& path) {
   }
   if (known != known_.end() && known->second.inode == *inode) return false;
   const std::string parent = parent_of(path);
-  if (!parent.empty() && !known_.contains(parent)) return false;  // it has given way meanwhile
+  if (!parent.empty() && !known_.contains(parent)) return false;  // displaced meanwhile
   const bool was_known = erase(path);
   Walk walk;
   if (!visit(path, *inode, walk)) is_reconciled_ = false;  // the next update walks the whole tree
@@ -211,8 +211,8 @@ void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
   there.path_too_long += more.path_too_long;
 }
 
-/// A directory that is there although it was removed is another one: the removed one was never
-/// seen.
+/// A directory that exists although its removal was reported is another one: the removed one was
+/// never seen.
 bool Tree::went(const std::string& path) {
   if (missed_.erase(path) > 0) return false;
   const auto known = known_.find(path);
@@ -224,7 +224,7 @@ bool Tree::went(const std::string& path) {
   return erase(path);
 }
 
-/// One of those, as far as that is known: their names are not kept.
+/// Subtracts one, as far as possible: their names are not kept.
 bool Tree::was_skipped(const std::string& path) {
   const auto there = skipped_in_.find(parent_of(path));
   if (there == skipped_in_.end()) return false;
@@ -251,7 +251,7 @@ bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
 
 std::uint64_t Tree::take_missed() { return std::exchange(missed_count_, 0); }
 
-/// With all below it, which in the order of paths is one range.
+/// With everything below it, which is one range in the order of paths.
 bool Tree::erase(const std::string& path) {
   const auto erase_from = [&](auto& map, const auto& erased) {
     const auto below = map.lower_bound(path + "/");
@@ -273,8 +273,8 @@ bool Tree::erase(const std::string& path) {
   return erase_from(known_, went) || was_unreadable;
 }
 
-/// A directory that has vanished meanwhile is no failure: it is simply gone. One that may not be
-/// read must not affect the others.
+/// A directory that has vanished meanwhile is no error. A directory that may not be read must not
+/// affect the others.
 Result<> Tree::enter(const std::string& path, Walk& walk) {
   watch_.add(root_ + path, path);
   const Result<std::vector<Child>, int> children = children_of(root_ + path);
@@ -310,7 +310,7 @@ Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
   return is_entered ? enter(path, walk) : Result<>{};
 }
 
-/// Those that are known keep their places, or series would come and go with each walk.
+/// Known directories keep their places, or series would appear and disappear with each walk.
 bool Tree::has_place(const std::string& path, Walk& walk) {
   if (walk.gave_way.contains(path)) return false;
   if (known_.contains(path)) return true;
@@ -323,7 +323,7 @@ bool Tree::has_place(const std::string& path, Walk& walk) {
   return true;
 }
 
-/// What this walk has visited is counted now, all else when the walk gets there.
+/// Counts what this walk has visited; all else is counted when the walk gets there.
 void Tree::give_way(const std::string& path, Walk& walk) {
   places_.remove(path);
   watch_.remove(path);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVE | IN_ONLYDIR;
 
-/// Of a directory that is gone, or that nobody could list either: there is nothing to report.
+/// The directory is gone, or cannot be listed either: there is nothing to report.
 bool needs_no_watch(int code) { return code == ENOENT || code == EACCES || code == ENAMETOOLONG; }
 
 }  // namespace
@@ -33,7 +33,7 @@ void TreeWatch::add(const std::string& directory, const std::string& path) {
     if (!needs_no_watch(errno)) complete_ = false;
     return;
   }
-  // One that was made anew has another descriptor; that the old one has ended may be still to come.
+  // A recreated one has another descriptor; the end of the old one may not be reported yet.
   Watch& watch = watches_[path];
   if (watch.descriptor < 0) places_.hold(path);
   if (watch.descriptor >= 0 && watch.descriptor != descriptor) paths_.erase(watch.descriptor);
@@ -66,7 +66,7 @@ void TreeWatch::forget(const std::string& path) {
 }
 
 void TreeWatch::start_over() {
-  // There may be room for an instance by now. Watches that are there already are found again.
+  // An instance may be available now. Existing watches are found again.
   if (!inotify_) inotify_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   complete_ = true;
   unwatched_.clear();
@@ -100,7 +100,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
   for (const char* at = buffer; at < buffer + size; at += sizeof event + event.len, ++events) {
     std::memcpy(&event, at, sizeof event);
     if ((event.mask & IN_Q_OVERFLOW) != 0) changes.were_lost = lost_ends_ = true;
-    // A tree that is unmounted has to be walked as well.
+    // An unmounted tree must be walked as well.
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) changes.are_unknown = true;
     const auto watched = paths_.find(event.wd);
     if (watched == paths_.end()) continue;

@@ -13,14 +13,13 @@
 
 namespace pex::cgroup {
 
-/// Reports which directories have appeared or disappeared since the last call, by inotify(7). Of
-/// more than `max_watches` directories it watches that many, divided fairly over the tree
-/// (fair_shares.h).
+/// Reports which directories have appeared or disappeared since the last call, by inotify(7).
+/// Watches at most `max_watches` directories, divided fairly over the tree (fair_shares.h).
 class TreeWatch {
  public:
   using Clock = TokenBucket::Clock;
 
-  /// One directory in a watched one. By the time it is reported, it may be gone again, or back.
+  /// A directory in a watched one. By the time it is reported, it may be gone again, or recreated.
   struct Change {
     enum class Kind { kCame, kWent };
     Kind kind = Kind::kCame;
@@ -28,50 +27,51 @@ class TreeWatch {
     bool operator==(const Change&) const = default;
   };
   struct Changes {
-    std::vector<Change> each;  ///< in their order
-    bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: walk
+    std::vector<Change> each;  ///< in order
+    bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: walk the
+                               ///< tree
     bool were_lost = false;    ///< the queue overflowed
   };
 
-  /// As many events are taken at once and in each second: as many as the kernel's queue holds by
-  /// default, and what costs a few percent of a CPU. The rest stays in the queue.
+  /// Events taken at once and per second: as many as the kernel's queue holds by default, and what
+  /// costs a few percent of a CPU. The rest stays in the queue.
   static constexpr double kEventsAtOnce = 32'768;
   static constexpr double kEventsPerSecond = 5'000;
 
   explicit TreeWatch(std::size_t max_watches = std::numeric_limits<std::size_t>::max());
 
   /// Reports on the children of `directory` as on those of `path`; watching it again is harmless.
-  /// To miss nothing, watch first and list afterwards. A removed directory is forgotten by itself.
+  /// To miss nothing, watch first and list afterwards. A removed directory is unwatched
+  /// automatically.
   void add(const std::string& directory, const std::string& path);
 
-  /// It is not to be watched any more.
+  /// Stops watching the path.
   void remove(const std::string& path);
-  /// It is gone. A watch ends by itself; one that was not watched is no longer counted as such.
+  /// The directory is gone. Its watch ends automatically; an unwatched one is no longer counted.
   void went(const std::string& path) { unwatched_.erase(path); }
 
-  /// All directories are going to be added again, until finish(). Of those that are not the end is
-  /// still to be reported; but where the queue has overflowed it may never be, so they are
-  /// forgotten.
+  /// All directories will be added again, until finish(). The ends of the others are still to be
+  /// reported; but after an overflow of the queue they may never be, so they are dropped.
   void start_over();
   /// Returns whether the queue has overflowed since the last call.
   bool finish();
 
-  /// What was reported since the last call. Where inotify or a directory's watch is refused, as
-  /// there are limits on both, changes are unknown every time until all could be added.
+  /// The changes since the last call. If inotify or a directory's watch is refused, as there are
+  /// limits on both, changes are unknown every time until all directories could be added.
   Changes take(Clock::time_point now);
 
   bool is_complete() const { return inotify_ && complete_; }
   std::size_t watched() const { return watches_.size(); }
-  /// Added, and not watched because of the bound.
+  /// Added, and not watched because of the limit.
   std::size_t unwatched() const { return unwatched_.size(); }
 
-  /// Readable when there is something to take; -1 without inotify. Only for waiting.
+  /// Readable if there are changes; -1 without inotify. Only for waiting.
   int descriptor() const { return inotify_.get(); }
 
  private:
   struct Watch {
     int descriptor = -1;
-    unsigned round = 0;  ///< in which it was added last
+    unsigned round = 0;  ///< of the last add
   };
 
   bool has_room_for(const std::string& path);
@@ -82,7 +82,7 @@ class TreeWatch {
   UniqueFd inotify_;
   std::unordered_map<int, std::string> paths_;  ///< by watch descriptor
   std::unordered_map<std::string, Watch> watches_;
-  FairShares places_;  ///< of what is watched
+  FairShares places_;  ///< of the watched directories
   TokenBucket events_{{kEventsPerSecond, kEventsAtOnce}};
   std::unordered_set<std::string> unwatched_;  ///< since the last start_over()
   unsigned round_ = 0;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* kClock = "cpu-clock";  // in ns: while the group is on the PMU
 
-/// Whether cycles say anything of it: a part of the package has a clock of its own. The generic
-/// events are of the cores even where sysfs names no PMU for them.
+/// Whether cycles are a reference for the group: a part of the package has a separate clock. The
+/// generic events belong to the cores even if sysfs names no PMU for them.
 bool counts_on_cores(const collect::GroupPlan& group, const events::PmuCatalogue& pmus) {
   return std::any_of(group.events.begin(), group.events.end(), [&](const perf::CounterSpec& event) {
     if (pmus.always_counts(event.attributes.type)) return false;
@@ -29,7 +29,7 @@ std::optional<std::size_t> index_of(const collect::GroupPlan& group,
   return {};
 }
 
-/// A member of the group that is not published; the one that is there when it counts it already.
+/// A member of the group that is not published; the existing one if the group counts it already.
 std::size_t add_member(collect::GroupPlan& group, const perf::CounterSpec& counter) {
   if (const std::optional<std::size_t> there = index_of(group, counter)) return *there;
   group.events.push_back(counter);
@@ -45,7 +45,7 @@ const perf::CounterSpec* counter_for(const Reference& reference, const std::stri
   return nullptr;
 }
 
-/// Builds the groups of one scope, auxiliary first.
+/// Builds the groups of one scope, the auxiliary ones first.
 class ScopeBuilder {
  public:
   ScopeBuilder(Scope scope, const Reference& reference, const events::PmuCatalogue& pmus)
@@ -81,9 +81,9 @@ class ScopeBuilder {
     with_reference_ += takes_reference ? 1 : 0;
   }
 
-  /// It shows how long a pinned group was without its place; when the groups of a cgroup are
-  /// enabled in turn, how long those that are not wanted the PMU; and how much the clocks of the
-  /// groups of a cgroup miss at switches.
+  /// Measures how long a pinned group was without its place; how long the disabled groups of a
+  /// cgroup would have been enabled, during manual rotation; and how much the clocks of a cgroup's
+  /// groups miss at switches.
   bool needs_clock() const {
     return pinned_ > 0 || with_reference_ > 0 || (scope_ == Scope::kCgroup && multiplexed_ > 0);
   }
@@ -132,7 +132,7 @@ class ScopeBuilder {
   void append(const PlannedGroup& planned) {
     const std::size_t first = plan_.groups.size();
     for (collect::GroupPlan group : planned.counted.groups) {
-      add_witnesses(group, planned.estimator);
+      add_auxiliary_members(group, planned.estimator);
       plan_.groups.push_back(std::move(group));
     }
     for (collect::PublishedEvent column : planned.counted.columns) {
@@ -141,7 +141,7 @@ class ScopeBuilder {
     }
   }
 
-  void add_witnesses(collect::GroupPlan& group, config::Estimator estimator) const {
+  void add_auxiliary_members(collect::GroupPlan& group, config::Estimator estimator) const {
     if (!group.shares_pmu) return;
     group.auxiliary.always_on = clock_;
     if (!counts_on_cores(group, pmus_)) return;

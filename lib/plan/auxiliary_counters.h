@@ -12,12 +12,12 @@
 
 namespace pex::plan {
 
-/// An activity that is counted all the time, and once more in groups that take turns.
+/// An activity that is counted all the time, and again in multiplexed groups.
 struct Reference {
   enum class Cost {
     kNone,     ///< there is no reference
     kFree,     ///< a register that takes no counter: msr/aperf/, unhalted cycles
-    kCounter,  ///< cycles: one counter for good, and one in each group
+    kCounter,  ///< cycles: one permanent counter, and one in each group
   };
   struct OfPmu {
     std::string pmu;  ///< on the CPUs of this PMU; empty: on all
@@ -25,27 +25,26 @@ struct Reference {
   };
   Cost cost = Cost::kNone;
   std::vector<OfPmu> counters;
-  bool joins_all = true;  ///< false: only groups that count it in any case, or asked for it
+  bool joins_all = true;  ///< false: only groups that count it anyway, or requested it
 };
 
-/// Whether a reference says anything of `group`: it counts on cores, takes turns, and is not to be
+/// Whether a reference applies to `group`: it counts on cores, is multiplexed, and is not to be
 /// scaled by time alone.
 bool may_have_reference(const collect::GroupPlan& group, config::Estimator estimator,
                         const events::PmuCatalogue& pmus);
 
-/// Whether `group` gets a member that counts `reference`. Cycles are not put into every cgroup,
-/// unless asked for: each would hold a counter while its tasks run, and so would each cgroup above
-/// it that is selected. The clock of a cgroup only runs while it is busy, so that time is nearly as
-/// good.
+/// Whether `group` gets a member that counts `reference`. Cycles are not added to every cgroup,
+/// unless requested: each would hold a counter while its tasks run, and so would each selected
+/// cgroup above it. The clock of a cgroup only advances while it is busy, so that time is nearly as
+/// accurate.
 bool takes_reference(const collect::GroupPlan& group, config::Estimator estimator,
                      const Reference& reference, Scope scope, const events::PmuCatalogue& pmus);
 
-/// The last step of planning: all `groups` of one scope, and what is opened to tell how well they
-/// are counted (collect::AuxiliaryCounters).
-///   - before them, where one of them needs it, a group of software events that never loses the
-///   PMU:
+/// The last step of planning: all `groups` of one scope, with the auxiliary counters that show how
+/// well they are counted (collect::AuxiliaryCounters).
+///   - before them, if one of them needs it, a group of software events that never loses the PMU:
 ///     the clock of the target, and a free reference; or a pinned one of cycles
-///   - in hardware groups that take turns, the same reference, and in all those of cgroups a clock
+///   - in multiplexed hardware groups the same reference, and in all those of cgroups a clock
 collect::ScopePlan with_auxiliary_counters(std::span<const PlannedGroup> groups, Scope scope,
                                            const Reference& reference,
                                            const events::PmuCatalogue& pmus);

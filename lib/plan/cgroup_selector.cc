@@ -14,9 +14,9 @@
 namespace pex::plan {
 namespace {
 
-/// Labels that series have from us, from Kubernetes or from Prometheus, next to those that the path
-/// of a cgroup (cgroup/path_info.h) and the place of a CPU (host/cpu_place.h) give. One name cannot
-/// stand twice on a series.
+/// Labels that series get from us, from Kubernetes or from Prometheus, in addition to those from
+/// the path of a cgroup (cgroup/path_info.h) and the place of a CPU (host/cpu_place.h). A name can
+/// occur only once on a series.
 constexpr std::string_view kOwnLabels[] = {
     "cgroup", "pmu", "group", "event", "domain", "pod", "namespace", "container", "le", "quantile",
 };
@@ -28,7 +28,7 @@ bool is_ours(std::string_view label) {
          std::any_of(std::begin(host::kCpuPlaceParts), std::end(host::kCpuPlaceParts), is_same);
 }
 
-/// `error` says of `text` what is wrong with it, and does not name it.
+/// `error` describes the fault of `text` without quoting it.
 void add(const yaml::Position& at, const std::string& text, const Error& error,
          yaml::Diagnostics& diagnostics) {
   diagnostics.add({at, yaml::quoted(text) + " " + error.attempted, error.remedy});
@@ -53,14 +53,14 @@ std::vector<cgroup::Pattern> patterns_of(const std::vector<config::PatternEntry>
   return patterns;
 }
 
-/// What `groups` of a pattern are to be published as.
+/// The labels for `groups` of a pattern.
 std::vector<cgroup::LabelRules::Setting> settings_of(
     const std::vector<config::LabelSetting>& configured, std::size_t groups,
     yaml::Diagnostics& diagnostics) {
   std::vector<cgroup::LabelRules::Setting> settings;
   for (const config::LabelSetting& each : configured) {
     if (is_ours(each.name)) {
-      diagnostics.add({each.at, yaml::quoted(each.name) + " is a label of the exporter's own",
+      diagnostics.add({each.at, yaml::quoted(each.name) + " is a label of the exporter",
                        "give it another name"});
       continue;
     }
@@ -79,7 +79,7 @@ std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRu
   std::vector<cgroup::LabelRules::Rule> rules;
   for (const config::LabelRule& each : configured) {
     std::optional<cgroup::Pattern> match = pattern_of(each.match, diagnostics);
-    // How many groups a wrong pattern was to have is not known.
+    // The number of groups of a wrong pattern is unknown.
     const std::size_t groups = match ? match->groups() : cgroup::Template::kMaxGroups;
     std::vector<cgroup::LabelRules::Setting> settings = settings_of(each.set, groups, diagnostics);
     if (match) rules.push_back({std::move(*match), std::move(settings)});
@@ -89,7 +89,8 @@ std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRu
 
 }  // namespace
 
-Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(const config::Cgroups& cgroups) {
+Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
+    const config::Cgroups& cgroups) {
   yaml::Diagnostics diagnostics;
   SelectedCgroups selected;
   selected.selection.include = patterns_of(cgroups.include, diagnostics);

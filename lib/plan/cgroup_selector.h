@@ -10,7 +10,7 @@
 
 namespace pex::plan {
 
-/// Which cgroups are counted, and what the operator's rules call them.
+/// Which cgroups are counted, and the labels of the operator's rules.
 struct SelectedCgroups {
   cgroup::Selection selection;
   cgroup::LabelRules labels;
@@ -18,8 +18,9 @@ struct SelectedCgroups {
   bool operator==(const SelectedCgroups&) const = default;
 };
 
-/// From text to patterns and rules. Needs no machine. Fails with everything that is wrong, each
-/// with its place, in the order of the file (config/load.h).
-Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(const config::Cgroups& cgroups);
+/// Compiles texts to patterns and rules. Needs no machine. Fails with all errors, each with its
+/// position, in the order of the file (config/load.h).
+Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
+    const config::Cgroups& cgroups);
 
 }  // namespace pex::plan

@@ -15,7 +15,7 @@
 namespace pex::plan {
 namespace {
 
-/// What css_tryget_online_from_dir() (Linux, kernel/cgroup/cgroup.c) returns for a directory.
+/// The errors of css_tryget_online_from_dir() (Linux, kernel/cgroup/cgroup.c) for a directory.
 struct RefusalEntry {
   int code;
   const char* what;
@@ -29,7 +29,7 @@ Remedy remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
   const auto mounts = host::read_mounts(roots);
   const auto found = mounts ? cgroup::choose_hierarchy(*mounts) : std::nullopt;
   if (!found || found->mount == tree.mount) {
-    return "mount cgroup2, or the version 1 hierarchy of perf_event, and name its mount with " +
+    return "mount cgroup2, or the version 1 hierarchy of perf_event, and set its mount with " +
            ProgramTerm::kCgroupfs;
   }
   return "set " + ProgramTerm::kCgroupfs + " to '" + found->mount + "', or leave it out";
@@ -50,7 +50,7 @@ Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostR
   if (!hierarchy) return hierarchy.error();
   if (!*hierarchy) {
     return without_tree({0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-                         "mount cgroup2, or say with " + ProgramTerm::kCgroupfs + " where it is"});
+                         "mount cgroup2, or set " + ProgramTerm::kCgroupfs + " to its mount"});
   }
   return CgroupTree{std::move(*hierarchy), {}};
 }
@@ -68,7 +68,7 @@ Result<CgroupTree> find_counted_tree(const LoadedPlan& planned, const host::Host
 Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
                     perf::PerfKernel& kernel, int cpu) {
   const UniqueFd root{::open(tree.mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!root) return {};  // reading it will report why
+  if (!root) return {};  // reading it will report the reason
   const Result<> tried =
       try_event(kernel, events::generic_counter("dummy"), {cpu, root.get(), "/"});
   if (tried) return {};

@@ -18,13 +18,13 @@ std::vector<int> merged(const std::vector<int>& one, const std::vector<int>& oth
   return both;
 }
 
-/// Finds what the entries of a file stand for on this machine.
+/// Resolves the entries of a file on this machine.
 class CpuSelector {
  public:
   CpuSelector(const host::HostRoots& roots, const std::vector<int>& online)
       : roots_(roots), online_(online) {}
 
-  /// Those of `cpus`, which leaves out some where `before` are left out already.
+  /// The CPUs of `cpus`; reports an error if these and `before` leave out all CPUs.
   std::vector<int> select(const config::Cpus& cpus, const std::vector<int>& before) {
     std::vector<int> all;
     for (const config::CpuEntry& entry : cpus.exclude) all = merged(all, cpus_of(entry));
@@ -81,8 +81,8 @@ const std::vector<int>& LeftOutCpus::of(const std::string& group) const {
 }
 
 Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
-                                                    const host::HostRoots& roots,
-                                                    const std::vector<int>& online) {
+                                                               const host::HostRoots& roots,
+                                                               const std::vector<int>& online) {
   CpuSelector selector{roots, online};
   LeftOutCpus left_out;
   left_out.everywhere = selector.select(config.cpus, {});

@@ -11,24 +11,21 @@
 
 namespace pex::plan {
 
-/// The CPUs that a configuration leaves out on this machine, whether they are online or not;
-/// rising.
+/// The CPUs that a configuration leaves out on this machine, online or not; rising.
 struct LeftOutCpus {
   std::vector<int> everywhere;
-  std::map<std::string, std::vector<int>>
-      of_groups;  ///< next to those; by name, where there are any
+  std::map<std::string, std::vector<int>> of_groups;  ///< in addition; by name, if there are any
 
-  /// Those of a group: no others, and those left out everywhere are not among them.
+  /// The CPUs that only this group leaves out.
   const std::vector<int>& of(const std::string& group) const;
 };
 
-/// Fails with everything that is wrong: lists that are none, and what would leave no CPU of
-/// `online`.
+/// Fails with all errors: malformed lists, and lists that leave no CPU of `online`.
 Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
-                                                    const host::HostRoots& roots,
-                                                    const std::vector<int>& online);
+                                                               const host::HostRoots& roots,
+                                                               const std::vector<int>& online);
 
-/// Those of `cpus` that are not in `left_out`; both rising.
+/// The CPUs of `cpus` that are not in `left_out`; both rising.
 std::vector<int> without(const std::vector<int>& cpus, const std::vector<int>& left_out);
 
 }  // namespace pex::plan

@@ -8,13 +8,13 @@ namespace pex::plan {
 
 /// One configured event, and whether this machine can count it.
 struct EventAvailability {
-  std::string event;  ///< canonical spelling; as it was written when the machine does not know it
+  std::string event;  ///< canonical spelling; the original one if the machine does not know it
   std::string group;
   bool cpu_scope = false;
   bool cgroup_scope = false;
   bool available = true;
-  Error reason = {};  ///< when it is not; what was attempted is empty when it was to open the event
-  bool tried_in_cgroup = false;  ///< false: not known whether it can be counted in cgroups
+  Error reason = {};             ///< if it is not; `attempted` is empty if opening the event failed
+  bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted in cgroups
 
   bool operator==(const EventAvailability&) const = default;
 };

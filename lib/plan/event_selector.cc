@@ -16,14 +16,14 @@
 namespace pex::plan {
 namespace {
 
-/// `what`, and where in the text it is when that is not its beginning.
+/// `what`, with its position in the text unless that is the beginning.
 std::string at_character(const std::string& text, events::TextOffset at, const std::string& what) {
   if (at.characters == 0) return what;
   return "at character " + std::to_string(at.characters + 1) + " of '" + text + "': " + what;
 }
 
-/// The modes that a group leaves out, as if they had been written behind each event. False when it
-/// leaves out all that the event has chosen.
+/// The modes that a group leaves out, as if they had been written after each event. False if it
+/// leaves out all modes of the event.
 bool exclude(const config::Group& group, events::Modifiers& modifiers) {
   const auto leave_out = [](std::initializer_list<std::pair<bool, bool*>> modes) {
     const bool any_excluded =
@@ -42,7 +42,7 @@ bool exclude(const config::Group& group, events::Modifiers& modifiers) {
              {{group.exclude_host, &modifiers.host}, {group.exclude_guest, &modifiers.guest}});
 }
 
-/// The same event of two core PMUs is distinguished as its series are.
+/// The same event of two core PMUs is distinguished like its series.
 std::string name_with_pmu(const events::EventIdentity& event) {
   for (const auto& [name, value] : event.labels) {
     if (name == "pmu" && event.name.find('/') == std::string::npos) {
@@ -52,13 +52,13 @@ std::string name_with_pmu(const events::EventIdentity& event) {
   return event.name;
 }
 
-/// Gives `event` what the operator wrote about it. Fails when that contradicts what is known of it.
+/// Applies the operator's keys to `event`. Fails if they contradict what is known of it.
 Result<> describe(const config::EventEntry& entry, events::EventSpec& event) {
   events::EventIdentity& identity = event.identity;
   const Unit unit = entry.unit ? *entry.unit : identity.unit;
   if (unit != identity.unit && identity.unit != Unit::kEvents && !entry.scale) {
     return Error{0, "'" + identity.name + "' is counted in another unit",
-                 "leave out the unit, or say with 'scale' what one count is worth in it"};
+                 "leave out the unit, or set 'scale' to what one count is worth in it"};
   }
   if (unit != identity.unit) identity.scale = 1;
   identity.unit = unit;
@@ -78,7 +78,7 @@ struct Candidate {
   std::optional<Error> refused_in_cgroup = {};  ///< it can be counted on CPUs only
 };
 
-/// A group before it is known which of its events can be counted.
+/// A group before its events are tried.
 struct ResolvedGroup {
   const config::Group& group;
   perf::GroupMode mode;
@@ -86,7 +86,7 @@ struct ResolvedGroup {
   std::size_t spelled = 0;  ///< events of its entries, whether they can be counted or not
 };
 
-/// What is wrong with the group rather than with the machine is reported with its place.
+/// Errors of the group, as opposed to the machine, are reported with its position.
 EventAvailability unavailable(EventAvailability event, const Error& why,
                               const config::Group& group) {
   event.available = false;
@@ -124,7 +124,7 @@ class EventSelector {
   /// Without opening anything.
   ResolvedGroup resolve(const config::Group& group);
   const std::vector<yaml::Diagnostic>& errors() const { return errors_; }
-  /// Adds what of `group` can be counted.
+  /// Adds the part of `group` that can be counted.
   void select(const ResolvedGroup& group);
   SelectedEvents selected() && { return std::move(selected_); }
 
@@ -161,7 +161,7 @@ void EventSelector::add_error(const yaml::Position& at, const std::string& what,
 
 ResolvedGroup EventSelector::resolve(const config::Group& group) {
   if (group.name == exposition::kExporterGroup) {
-    add_error(group.at, "'" + group.name + "' stands for the exporter's own metrics in a scrape",
+    add_error(group.at, "'" + group.name + "' selects the exporter's metrics in a scrape",
               "give the group another name");
   }
   ResolvedGroup resolved{group, {group.pinned, group.exclusive}};
@@ -179,18 +179,19 @@ void EventSelector::resolve_entry(const config::EventEntry& entry, ResolvedGroup
   }
   if (parsed->in_braces && group.group.events.size() > 1) {
     return add_error(entry.at, "a group in braces next to other events",
-                     "give it an entry of its own under 'groups'");
+                     "give it a separate entry under 'groups'");
   }
   const bool is_described = entry.name || entry.help || entry.unit || entry.scale || entry.filter;
   if (is_described && parsed->events.size() > 1) {
     return add_error(entry.at, "several events cannot share a name, help, unit or filter",
-                     "give each event an entry of its own");
+                     "give each event a separate entry");
   }
   const bool was_full = group.spelled > perf::kMaxGroupEvents;
   group.spelled += parsed->events.size();
   if (was_full) return;
   if (group.spelled > perf::kMaxGroupEvents) {
-    return add_error(entry.at, "more than 64 events in one group", "make several groups of them");
+    return add_error(entry.at, "more than 64 events in one group",
+                     "split them into several groups");
   }
   for (const events::ParsedEvent& event : parsed->events) resolve_event(entry, event, group);
 }
@@ -205,7 +206,8 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
                      "remove the W, or 'weak: false'");
   }
   if (entry.filter && !std::holds_alternative<events::Tracepoint>(event.kind)) {
-    return add_error(entry.at, quoted + " has a filter, and is no tracepoint", "remove the filter");
+    return add_error(entry.at, quoted + " has a filter, and is not a tracepoint",
+                     "remove the filter");
   }
   const events::Modifiers written = event.modifiers;
   if (!exclude(group.group, event.modifiers)) {
@@ -239,7 +241,7 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
         false, Error{why.error.code, what, why.error.remedy}}});
 }
 
-/// Completes `event` with what its entry says, and checks the rules for events of a group.
+/// Applies the keys of its entry to `event`, and checks the rules for events of a group.
 std::vector<Error> EventSelector::check(const config::EventEntry& entry, events::EventSpec& event,
                                         const config::Group& group) {
   if (const Result<> described = describe(entry, event); !described) return {described.error()};
@@ -247,7 +249,7 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
   if (identity.is_uncore && group.cgroup_scope) {
     return {Error{0,
                   "'" + identity.name + "' is counted by a part of the package, which does not " +
-                      "know whose work it does: it cannot be counted by cgroup",
+                      "distinguish cgroups: it cannot be counted by cgroup",
                   "write scope: cpu"}};
   }
   std::vector<Error> errors;
@@ -260,7 +262,7 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
   return errors;
 }
 
-/// Asks the kernel for each event that this machine knows.
+/// Tries each event that this machine knows.
 std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
                                               const std::vector<int>& left_out_cpus) {
   const config::Group& configured = group.group;
@@ -284,8 +286,8 @@ std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
   return tried;
 }
 
-/// Adds what the kernel does not refuse on CPUs. Where it refuses some of that in cgroups, the
-/// group is added once for each scope.
+/// Adds what the kernel accepts on CPUs. If it refuses some of that in cgroups, the group is added
+/// once for each scope.
 void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Candidate>& tried,
                               const std::vector<int>& left_out_cpus) {
   const auto counts_on_cpus_only = [](const Candidate& event) {
@@ -314,8 +316,8 @@ void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Cand
   if (is_split) selected_.groups.push_back(std::move(in_cgroups));
 }
 
-/// Under another name an event may be counted twice, but not in one group that can lose the PMU:
-/// how well it was counted is published by group and event.
+/// An event may be counted twice under different names, but not in one group that can lose the PMU:
+/// its evidence is published by group and event.
 void EventSelector::refuse_doubles(const ResolvedGroup& group) {
   const std::vector<events::EventSpec> specs = specs_of(group.candidates);
   const auto always_counts = [this](const events::EventSpec& event) {
@@ -327,7 +329,7 @@ void EventSelector::refuse_doubles(const ResolvedGroup& group) {
     if (known.insert({event.identity.name, event.identity.labels}).second) continue;
     add_error(group.group.at,
               "'" + event.identity.name + "' is in group '" + group.group.name + "' twice",
-              "count it in a group of its own under its other name");
+              "count it in a separate group under its other name");
   }
 }
 

@@ -11,10 +11,10 @@
 
 namespace pex::plan {
 
-/// A configured group, and those of its events that this machine can count.
+/// A configured group, with those of its events that this machine can count.
 struct SelectedGroup {
-  config::Group group;             ///< of one scope only, when the other one counts fewer events
-  std::vector<int> left_out_cpus;  ///< next to those that all groups leave out
+  config::Group group;             ///< of one scope only, if the other one counts fewer events
+  std::vector<int> left_out_cpus;  ///< in addition to those that all groups leave out
   perf::GroupMode mode;            ///< of the group, and of the modifiers of its events
   std::vector<events::EventSpec> events;
 };
@@ -22,18 +22,18 @@ struct SelectedGroup {
 struct SelectedEvents {
   std::vector<SelectedGroup> groups;      ///< in the order of the configuration
   std::vector<EventAvailability> events;  ///< all that are configured
-  /// What no machine could count, and series that are double. Then there is nothing else, and no
-  /// event was tried.
+  /// What no machine could count, and duplicate series. If there are any, everything else is empty,
+  /// and no event was tried.
   std::vector<yaml::Diagnostic> errors;
 };
 
 /// The first step of planning, from text to events: parses, resolves, checks the rules, and tries
-/// each event on its own, or behind the one that the kernel requires in front of it. A group
-/// becomes two, one for each scope, when some of its events count on CPUs and not in cgroups.
+/// each event alone, or after the one that the kernel requires before it. A group becomes two, one
+/// for each scope, if some of its events count on CPUs and not in cgroups.
 SelectedEvents select_events(const config::Config& config, const Machine& machine);
 
-/// The errors of select_events(), also of a configuration that was not read without errors: what is
-/// wrong in it already brings no other errors.
+/// The errors of select_events(), also for a configuration that was read with errors: its faulty
+/// parts cause no further errors.
 std::vector<yaml::Diagnostic> check_events(const config::Config& config, const Machine& machine);
 
 }  // namespace pex::plan

@@ -27,10 +27,10 @@ std::optional<perf::CounterSpec> find_leader(const events::RequiredLeader& neede
   return {};
 }
 
-/// The words of a refusal that the group's own place in the configuration explains best.
+/// The refusal of an event that lacks a required leader in its group.
 Error lacks_leader(const events::RequiredLeader& needed) {
   const std::string& leader = needed.counter.name;
-  return Error{needed.refusal, "the kernel counts it only behind '" + leader + "' in its group",
+  return Error{needed.refusal, "the kernel counts it only after '" + leader + "' in its group",
                "add " + leader + " to the group"};
 }
 
@@ -95,7 +95,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   return trial;
 }
 
-/// Leaves in `leader` behind what the event has to be opened.
+/// Leaves in `leader` what must be opened before the event.
 void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
                              std::span<const events::EventSpec> group, EventTrial& trial,
                              std::optional<perf::CounterSpec>& leader) {
@@ -114,8 +114,8 @@ void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
   }
 }
 
-/// Of an event that opens on whole CPUs, the kernel refuses with these what its PMU cannot count by
-/// cgroup (perf_event_open, kernel/events/core.c); with others, what is the matter with the cgroup.
+/// For an event that opens on whole CPUs, these errors mean that its PMU cannot count by cgroup
+/// (perf_event_open, kernel/events/core.c); others are about the cgroup.
 void EventTrials::try_in_cgroup(const perf::CounterSpec& event, int cpu,
                                 const perf::CounterSpec* leader, EventTrial& trial) {
   const Result<> tried = try_event(machine_.kernel, event, {cpu, root_cgroup().get(), "/"}, leader);

@@ -13,32 +13,32 @@
 
 namespace pex::plan {
 
-/// Whether trying again later would be refused with `code` again. What the machine lacks for a
-/// moment (descriptors, memory, a free PMU) is tried again by the polls.
+/// Whether a later attempt would fail with `code` again. The polls retry after temporary errors
+/// (descriptors, memory, a busy PMU).
 bool is_lasting(int code);
 
-/// Opens `event` at `place`, behind `leader` where that is not null, and closes it. Counts nothing.
+/// Opens `event` at `place`, after `leader` unless that is null, and closes it. Counts nothing.
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader = nullptr);
 
-/// What the kernel said of one event of a group. Only what it will say again is a refusal.
+/// The kernel's result for one event of a group. Only a permanent error is a refusal.
 struct EventTrial {
-  std::optional<Error> refused;  ///< on whole CPUs, which is tried first
-  bool tried_in_cgroup = false;  ///< false: not known whether it can be counted there
+  std::optional<Error> refused;  ///< on whole CPUs, which are tried first
+  bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted there
   std::optional<Error> refused_in_cgroup;
 };
 
-/// Tries the events of a group before they are counted: each on its own, or behind the event of the
-/// group that the kernel wants in front of it (perf/required_leader.h). Scope cgroup is tried in
-/// the root of the cgroups: all others are below it, so what is refused there is the event, and not
-/// the cgroup.
+/// Tries the events of a group before they are counted: each alone, or after the event of the group
+/// that the kernel requires before it (events/required_leader.h). Scope cgroup is tried in the root
+/// of the cgroups: all others are below it, so a refusal there concerns the event, and not the
+/// cgroup.
 class EventTrials {
  public:
   /// `machine` outlives it.
   explicit EventTrials(const Machine& machine) : machine_(machine) {}
 
-  /// Of one event of `group`. All its instances are tried: a sum without one would be too small.
-  /// On no CPU of `left_out_cpus`, next to those that all groups leave out.
+  /// For one event of `group`. Tries all its instances: a sum without one would be too small. Not
+  /// on the CPUs of `left_out_cpus`, in addition to those that all groups leave out.
   EventTrial of(const events::EventSpec& event, std::span<const events::EventSpec> group,
                 bool in_cgroup, const std::vector<int>& left_out_cpus);
 
@@ -50,7 +50,7 @@ class EventTrials {
   const UniqueFd& root_cgroup();
 
   const Machine& machine_;
-  std::optional<UniqueFd> root_cgroup_;  ///< once it was needed; empty when it cannot be opened
+  std::optional<UniqueFd> root_cgroup_;  ///< opened on first use; empty if it cannot be opened
 };
 
 }  // namespace pex::plan

@@ -17,12 +17,12 @@ namespace {
 using Counters = std::vector<perf::CounterSpec>;
 using Pieces = std::vector<perf::Piece>;
 
-/// What an uncore PMU counts is of its package; which CPU reads it means nothing.
+/// An uncore PMU counts for its package; the CPU that reads it has no meaning.
 Aggregation aggregation_of(const config::Group& group, bool is_uncore) {
   return group.aggregate.value_or(is_uncore ? Aggregation::kPackage : Aggregation::kCpu);
 }
 
-/// The part of a group that one kernel group could hold.
+/// The part of a group that one kernel group could contain.
 struct Part {
   const SelectedGroup& group;
   std::string pmu;                         ///< empty: on all CPUs
@@ -47,7 +47,7 @@ Counters counters_of(const SelectedGroup& group, const std::vector<GroupPart::Me
   return counters;
 }
 
-/// Members in the order in which the kernel opens them; columns stay in that of the configuration.
+/// Members are in the order of opening; columns stay in that of the configuration.
 Part part_of(const SelectedGroup& group, const GroupPart& members,
              const events::PmuCatalogue& pmus) {
   Part part{group, members.pmu, {}, {}};
@@ -59,12 +59,12 @@ Part part_of(const SelectedGroup& group, const GroupPart& members,
   return part;
 }
 
-/// `remedy`, and how to learn what is free.
+/// `remedy`, with a hint at the free counters.
 Remedy with_doctor(Remedy remedy) {
-  return std::move(remedy) + "; " + ProgramTerm::kDoctor + " tells how many counters are free";
+  return std::move(remedy) + "; " + ProgramTerm::kDoctor + " reports how many counters are free";
 }
 
-/// Of a group that is not to be split. `together` of its first events are never cut apart.
+/// For a group that must not be split. Its first `together` events are never separated.
 Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t together) {
   const std::size_t events = part.counters.size();
   const std::string what =
@@ -79,7 +79,7 @@ Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t toget
   if (trial.failure) {
     return Error{trial.failure->error.code, {}, trial.failure->error.remedy};
   }
-  return Error{0, part.name() + " has no turn on the PMU",
+  return Error{0, part.name() + " was never scheduled on the PMU",
                with_doctor("stop what holds its counters")};
 }
 
@@ -92,7 +92,7 @@ Error has_no_place(const Part& part, int copy) {
       with_doctor(is_second ? "pin fewer events, or count them in one scope" : "pin fewer events")};
 }
 
-/// What is wrong with the pieces that a part had to be cut into.
+/// The warning about the pieces that a part was split into.
 std::vector<Error> split_warnings(const Part& part, const Pieces& pieces) {
   std::string list;
   std::string never_counted;
@@ -110,13 +110,15 @@ std::vector<Error> split_warnings(const Part& part, const Pieces& pieces) {
   if (pieces.size() > 1) {
     warnings.push_back(
         Error{0, part.name() + " does not fit on the PMU at once, so it is counted as " + list,
-              "make groups of what belongs together, as what is in different pieces is counted at "
-              "different moments"});
+              "put related events into one group, as different pieces are counted at "
+              "different times"});
   }
   if (!never_counted.empty()) {
-    warnings.push_back(Error{
-        0, "in " + part.name() + ", these had no turn on the PMU even alone: " + never_counted,
-        with_doctor("none if the PMU cannot count them; else stop what holds its counters")});
+    warnings.push_back(
+        Error{0,
+              "in " + part.name() +
+                  ", these were never scheduled on the PMU even alone: " + never_counted,
+              with_doctor("none if the PMU cannot count them; else stop what holds its counters")});
   }
   return warnings;
 }
@@ -134,7 +136,7 @@ void set_pmu(collect::GroupPlan& planned, const events::PmuCatalogue& pmus) {
   }
 }
 
-/// One kernel group for each piece, and what of it is published as which event.
+/// One kernel group for each piece, and the published events of each.
 void add_pieces(const Part& part, const Pieces& pieces, const events::PmuCatalogue& pmus,
                 collect::ScopePlan& plan) {
   std::size_t next = 0;
@@ -155,13 +157,13 @@ void add_pieces(const Part& part, const Pieces& pieces, const events::PmuCatalog
   }
 }
 
-/// Asks the kernel how groups fit. Pinned ones stay open until the end: what they take is taken
-/// from the others, and from each other.
+/// Tries on the kernel how groups fit. Pinned ones stay open until the end: they take counters from
+/// the others, and from each other.
 class GroupFitter {
  public:
   GroupFitter(const Machine& machine, const std::vector<GroupFit>* in_force);
 
-  /// Groups and columns of either scope. Fails when it has to be dropped.
+  /// Groups and columns of either scope. Fails if the group must be dropped.
   Result<collect::ScopePlan> fit(const SelectedGroup& group);
 
   std::vector<GroupFit> take_fits() { return std::move(fits_); }
@@ -202,7 +204,7 @@ Result<collect::ScopePlan> GroupFitter::fit(const SelectedGroup& group) {
     if (machine_.probe_cpus.leave_out(members.pmu, group.left_out_cpus)) continue;
     const Part part = part_of(group, members, machine_.pmus());
     const Result<Pieces> pieces = fit_part(part);
-    if (!pieces) {  // a part of a group would not be the group
+    if (!pieces) {  // a part of a group is not the group
       pinned_.erase(pinned_.begin() + held, pinned_.end());
       return pieces.error();
     }
@@ -212,8 +214,8 @@ Result<collect::ScopePlan> GroupFitter::fit(const SelectedGroup& group) {
   return plan;
 }
 
-/// Kernel groups that hold what was written as one. That a hybrid machine has two kinds of cores is
-/// no split: each CPU has all events.
+/// The kernel groups of one configured group. Two kinds of cores on a hybrid machine are no split:
+/// each CPU has all events.
 Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group) const {
   std::vector<GroupPart> parts = parts_by_pmu(group.events, core_pmus_);
   const auto is_core = [&](const GroupPart& part) {
@@ -226,10 +228,10 @@ Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group)
     pmus += (pmus.empty() ? "" : ", ") + (part.pmu.empty() ? "those of every CPU" : part.pmu);
   }
   return Error{0, "events of several PMUs cannot be one group: " + pmus,
-               "put them into groups of their own, or allow the split with weak: true"};
+               "put them into separate groups, or allow the split with weak: true"};
 }
 
-/// The pieces in which the part fits on the PMU. Fails when the group must be dropped.
+/// The pieces in which the part fits on the PMU. Fails if the group must be dropped.
 Result<Pieces> GroupFitter::fit_part(const Part& part) {
   Result<Pieces> pieces = try_pieces(part, in_force(part));
   GroupFit fit{part.group.group.name, part.identity(), {}};
@@ -245,8 +247,8 @@ Result<Pieces> GroupFitter::fit_part(const Part& part) {
   return pieces;
 }
 
-/// The same group in force; null when there is none. Its counters are closed before its
-/// successor's are opened, so what fitted then fits again, whatever a trial next to them shows.
+/// The same group in the plan in force; null if there is none. Its counters are closed before its
+/// successor's are opened, so what fitted then fits again, whatever a trial in parallel shows.
 const GroupFit* GroupFitter::in_force(const Part& part) const {
   if (in_force_ == nullptr) return nullptr;
   const GroupIdentity identity = part.identity();
@@ -280,7 +282,7 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
 }
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
-/// scope cgroup it takes the counters once more, next to those for the CPU.
+/// scope cgroup it takes its counters a second time.
 Result<Pieces> GroupFitter::try_pinned(const Part& part) {
   const config::Group& group = part.group.group;
   const int copies = group.cpu_scope && group.cgroup_scope ? 2 : 1;
@@ -297,7 +299,7 @@ perf::Place GroupFitter::place_of(const Part& part) const {
   return {machine_.probe_cpus.of(part.pmu, part.group.left_out_cpus), -1, {}};
 }
 
-/// What may be different by the time the group is opened for good is left to the polls.
+/// The polls handle what may differ when the group is finally opened.
 bool GroupFitter::passes(const perf::Trial& trial) const {
   switch (trial.outcome) {
     case perf::Trial::Outcome::kCounts:

@@ -14,7 +14,7 @@
 
 namespace pex::plan {
 
-/// How events that belong together fit on the PMU, as the kernel had it when they were tried.
+/// How events fit on the PMU together, according to the trials.
 struct GroupFit {
   std::string name;  ///< as configured
   GroupIdentity identity;
@@ -31,15 +31,15 @@ struct DroppedGroup {
 };
 
 struct FittedGroups {
-  std::vector<PlannedGroup> plans;  ///< in the order of what was selected
+  std::vector<PlannedGroup> plans;  ///< in the order of the selected groups
   std::vector<DroppedGroup> dropped;
-  std::vector<GroupFit> fits;   ///< for a plan that takes the place of this one
+  std::vector<GroupFit> fits;   ///< for a plan that replaces this one
   std::vector<Error> warnings;  ///< groups that had to be split
 };
 
-/// The second step of planning, from events to the groups that the kernel is asked for: one for
-/// each PMU, in as few pieces as fit on it. `in_force` are the fits of the plan whose counters are
-/// open meanwhile, as for make_plan(); null: none are.
+/// The second step of planning, from events to kernel groups: one for each PMU, in as few pieces as
+/// fit on it. `in_force` are the fits of the plan whose counters are open meanwhile, as for
+/// make_plan(); null: none are.
 FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& machine,
                         const std::vector<GroupFit>* in_force = nullptr);
 

@@ -8,9 +8,9 @@
 
 namespace pex::plan {
 
-/// What the kernel is asked for at each target: which counters, of which PMU, and how they share it
-/// with others. Groups of two plans that have the same identity, scope and targets are counted by
-/// the same counters, whatever they are called and whatever other groups there are.
+/// The kernel groups at each target: which counters, of which PMU, and how they share it. Groups of
+/// two plans with the same identity, scope and targets are counted by the same counters, regardless
+/// of their names and of other groups.
 struct GroupIdentity {
   std::string pmu;  ///< only on the CPUs of this PMU; empty: on all
   perf::GroupMode mode;

@@ -9,7 +9,7 @@
 
 namespace pex::plan {
 
-/// Those events of a configured group that one kernel group can hold: the kernel takes hardware
+/// The events of a configured group that one kernel group can contain: the kernel accepts hardware
 /// events of one PMU only.
 struct GroupPart {
   struct Member {
@@ -20,9 +20,9 @@ struct GroupPart {
   std::vector<Member> members;
 };
 
-/// One part for each PMU. Events that are counted on all CPUs (software, tracepoints, ...) go along
-/// with the core PMUs of a hybrid machine, when those are all there and so cover every CPU: then
-/// they are scheduled with the hardware events. Else they are a part of their own.
+/// One part for each PMU. Events that are counted on all CPUs (software, tracepoints, ...) join the
+/// core PMUs of a hybrid machine, if those are all present and so cover every CPU: then they are
+/// scheduled with the hardware events. Otherwise they form a separate part.
 std::vector<GroupPart> parts_by_pmu(std::span<const events::EventSpec> events,
                                     std::span<const std::string> core_pmus);
 

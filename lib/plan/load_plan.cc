@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kEmbeddedName = "embedded default";
 
-/// Describes a cgroup beyond its path.
+/// Adds labels beyond the path of a cgroup.
 cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kubernetes) {
   std::optional<cgroup::LogLinks> pods;
   if (kubernetes.metadata == config::PodMetadata::kLogLinks) pods.emplace(kubernetes.log_links);
@@ -18,7 +18,7 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
 
 using Planned = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
 
-/// What was found in its form goes with what is found in its names, and keeps it from being tried.
+/// Errors of its form are reported with errors of its names, and prevent trials.
 Planned plan_loaded(config::Loaded loaded, const host::HostRoots& roots, perf::PerfKernel& kernel,
                     const Plan* in_force) {
   config::Config& config = loaded.config;

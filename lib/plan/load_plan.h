@@ -15,31 +15,31 @@
 
 namespace pex::plan {
 
-/// A configuration without errors, and what it means on this machine.
+/// A configuration without errors, and its plan on this machine.
 struct LoadedPlan {
   config::Config config;
   Plan plan;
   std::shared_ptr<const collect::MachineCpus> cpus;  ///< as of now
 };
 
-/// The configuration in `file`, or the embedded default when that is empty.
+/// The configuration in `file`, or the embedded default if that is empty.
 Result<config::Loaded> load_config(const std::string& file);
 
-/// What a configuration means on the machine; `in_force` as for make_plan. Fails with everything
-/// that is wrong with it, in the order of the file, and when the machine cannot be read.
+/// The plan of a configuration on the machine; `in_force` as for make_plan. Fails with all its
+/// errors, in the order of the file, and if the machine cannot be read.
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan_for_machine(config::Config config,
-                                                        const host::HostRoots& roots,
-                                                        perf::PerfKernel& kernel,
-                                                        const Plan* in_force = nullptr);
+                                                                   const host::HostRoots& roots,
+                                                                   perf::PerfKernel& kernel,
+                                                                   const Plan* in_force = nullptr);
 
-/// The same for what load_config() gives: what is wrong with its form and with its names is
-/// reported together.
+/// The same for the result of load_config(): errors of its form and of its names are reported
+/// together.
 Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::string& file,
-                                                     const host::HostRoots& roots,
-                                                     perf::PerfKernel& kernel,
-                                                     const Plan* in_force = nullptr);
+                                                                const host::HostRoots& roots,
+                                                                perf::PerfKernel& kernel,
+                                                                const Plan* in_force = nullptr);
 
-/// What a collector follows: the CPUs of the machine, and the cgroups of `hierarchy`
+/// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
 /// (find_cgroup_tree()).
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy);

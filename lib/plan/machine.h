@@ -9,7 +9,7 @@
 
 namespace pex::plan {
 
-/// The machine that a plan is made for, and how planning asks it. Refers to what outlives it.
+/// The machine of a plan, with its kernel. Refers to objects that outlive it.
 struct Machine {
   const events::EventResolver& resolver;
   perf::PerfKernel& kernel;

@@ -28,7 +28,7 @@ std::vector<yaml::Diagnostic> in_file_order(const std::vector<yaml::Diagnostic>&
   return diagnostics.errors();
 }
 
-/// The events of a dropped group are not available, for the reason why it was dropped.
+/// The events of a dropped group are unavailable, with the reason of the drop.
 std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,
                                                const std::vector<DroppedGroup>& dropped) {
   for (const DroppedGroup& group : dropped) {
@@ -43,7 +43,7 @@ std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> ev
   return events;
 }
 
-/// A group that asked for a reference and has none is scaled by time, which has to be reported.
+/// A group that requested a reference and has none is scaled by time, which is reported.
 std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
                                       const Reference& reference,
                                       const events::PmuCatalogue& pmus) {
@@ -59,7 +59,7 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
                                            [](const auto& part) { return part.is_multiplexed(); });
     warnings.push_back(
         never_scaled
-            ? Error{0, "group '" + group.name + "' has no use for a reference: it always counts",
+            ? Error{0, "group '" + group.name + "' needs no reference: it is never multiplexed",
                     "remove its 'estimator'"}
             : Error{0, "group '" + group.name + "' is scaled by time, as it has no reference",
                     "leave a counter free for cycles, with fewer events in each group; none where "

@@ -8,7 +8,7 @@
 
 namespace pex::plan {
 
-/// The groups that the kernel is asked for in place of a configured one.
+/// The kernel groups that count a configured group.
 struct PlannedGroup {
   std::string name;  ///< as configured, as are the next three
   bool cpu_scope = false;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kCycles = "cycles";
 
-/// Finds the reference by trial on the CPUs where events are tried.
+/// Finds the reference by trials on the probe CPUs.
 class ReferenceSelector {
  public:
   ReferenceSelector(std::span<const PlannedGroup> groups, const Machine& machine)
@@ -35,7 +35,7 @@ class ReferenceSelector {
   }
 
  private:
-  /// Share of the time enabled for which each group had the PMU; 0 when it could not be opened.
+  /// The part of the enabled time during which each group had the PMU; 0 if it could not be opened.
   using Shares = std::vector<double>;
 
   template <typename Predicate>
@@ -47,7 +47,8 @@ class ReferenceSelector {
     });
   }
 
-  /// It must move: guests may read the register as 0. And it must join a hardware group.
+  /// It must advance: guests may read the register as 0. And it must be able to join a hardware
+  /// group.
   std::optional<Reference> free_reference() {
     const std::optional<perf::CounterSpec> counter =
         events::counter_on(machine_.resolver, kFreeReference, "");
@@ -61,7 +62,7 @@ class ReferenceSelector {
                             {machine_.probe_cpus.of(group.pmu, group.left_out_cpus), -1, {}}, {});
         perf::GroupReading reading;
         if (!trial.group || !trial.group->read(machine_.kernel, reading))
-          continue;  // ask another group
+          continue;  // try another group
         const bool moves = reading.counts.size() == members.size() && reading.counts.back() > 0;
         if (!moves) return {};
         return Reference{Reference::Cost::kFree, {{"", *counter}}, true};
@@ -70,7 +71,7 @@ class ReferenceSelector {
     return {};
   }
 
-  /// One for each kind of core where there are several; else one for all CPUs.
+  /// One for each kind of core if there are several; else one for all CPUs.
   Reference cycles_of_all_cores() const {
     Reference reference{Reference::Cost::kCounter, {}, true};
     std::vector<std::string> kinds;
@@ -84,7 +85,7 @@ class ReferenceSelector {
     return reference;
   }
 
-  /// In all groups, or else where it is counted already; when that costs no group time on the PMU.
+  /// In all groups, or only where it is counted anyway; if that costs no group time on the PMU.
   Reference affordable(Reference cycles) {
     const bool asked = any([](const auto& group, config::Estimator estimator) {
       return group.is_multiplexed() && estimator == config::Estimator::kReference;
@@ -103,7 +104,7 @@ class ReferenceSelector {
     return {};
   }
 
-  /// Whether two groups of ours want the same PMU.
+  /// Whether two of our groups compete for a PMU.
   bool may_be_multiplexed() const {
     std::map<std::string, int> wanted;
     for (const PlannedGroup& planned : groups_) {
@@ -130,8 +131,8 @@ class ReferenceSelector {
            kNoise * std::accumulate(before.begin(), before.end(), 0.0);
   }
 
-  /// What all groups get when they are open at once, for whole CPUs in place of the cgroups, with
-  /// `reference` in and beside them.
+  /// The PMU time of all groups if they are open at once, on whole CPUs instead of the cgroups,
+  /// with `reference` in them and in parallel.
   Shares shares(const Reference& reference) {
     std::vector<perf::CounterGroup> beside;
     std::vector<std::optional<perf::CounterGroup>> opened;
@@ -159,7 +160,7 @@ class ReferenceSelector {
     return shares;
   }
 
-  /// In which each group has had several turns, even were they all alone on the PMU.
+  /// In which each group is scheduled several times, even if each were alone on the PMU.
   std::chrono::nanoseconds several_rounds() const {
     constexpr int kRounds = 5;
     std::chrono::nanoseconds round{};

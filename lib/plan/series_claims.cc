@@ -9,7 +9,7 @@
 namespace pex::plan {
 namespace {
 
-/// Families of the exporter itself, which no event may take: perf_group_..., perf_event_..., and
+/// Families of the exporter itself, which no event may use: perf_group_..., perf_event_..., and
 /// perf_cgroup_info, which OpenMetrics calls perf_cgroup.
 constexpr std::string_view kOwnPrefixes[] = {"perf_group_", "perf_event_"};
 constexpr std::string_view kOwnFamilies[] = {"perf_cgroup_total", "perf_cgroup_info_total"};
@@ -21,8 +21,8 @@ bool is_own(const std::string& family) {
              std::end(kOwnFamilies);
 }
 
-/// The family whose counters have their creation published by OpenMetrics under the name of
-/// `family` ("a_total" for "a_created_total"), and the one for which it is the other way round.
+/// The family whose creation times OpenMetrics publishes under the name of `family` ("a_total" for
+/// "a_created_total"), and vice versa.
 std::vector<std::string> confusable(const std::string& family) {
   constexpr std::string_view kTotal = "_total";
   constexpr std::string_view kCreated = "_created";
@@ -40,13 +40,13 @@ std::string place_of(const yaml::Position& at) {
 
 }  // namespace
 
-/// Two events of one family and with the same labels would be two samples of one series.
+/// Two events of one family with the same labels would be two samples of one series.
 Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
                              const yaml::Position& at) {
   const std::string family = exposition::family_name(scope, event);
   if (is_own(family)) {
     return Error{
-        0, "'" + event.name + "' would be a second " + family + "; the first is the exporter's own",
+        0, "'" + event.name + "' would be a second " + family + "; the first is the exporter's",
         "give it another name"};
   }
   const auto [first, is_new] = series_.try_emplace({family, event.labels}, at);
@@ -59,8 +59,8 @@ Result<> SeriesClaims::claim(Scope scope, const events::EventIdentity& event,
   return claim_family(scope, event, family, at);
 }
 
-/// A family belongs to one scope, and its name is not what OpenMetrics calls a sample of another
-/// one.
+/// A family belongs to one scope, and its name must not be OpenMetrics' name for a sample of
+/// another one.
 Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& event,
                                     const std::string& family, const yaml::Position& at) {
   const auto [mine, is_new] = families_.try_emplace(family, std::pair{scope, at});
@@ -76,9 +76,9 @@ Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& ev
     const auto found = families_.find(other);
     if (found == families_.end()) continue;
     return Error{0,
-                 "'" + event.name + "' would be " + family + " beside " + other + ", " +
+                 "'" + event.name + "' would be " + family + " next to " + other + ", " +
                      place_of(found->second.second) +
-                     ", whose creation OpenMetrics could not tell apart",
+                     ", whose creation times OpenMetrics could not distinguish",
                  "give it another name"};
   }
   return {};

@@ -12,11 +12,12 @@
 
 namespace pex::plan {
 
-/// Which event is published as which series. No two events may be the same series; a family belongs
-/// to one scope; and no name may be one that the exporter or OpenMetrics makes itself.
+/// Which event is published as which series. Each series belongs to one event and each family to
+/// one scope, and no name may be one that the exporter or OpenMetrics generates.
 class SeriesClaims {
  public:
-  /// Fails when the series of `event` belongs to another one. `at` is where it is configured.
+  /// Fails if the series of `event` belongs to another event. `at` is the event's position in the
+  /// file.
   Result<> claim(Scope scope, const events::EventIdentity& event, const yaml::Position& at);
 
  private:
@@ -24,8 +25,8 @@ class SeriesClaims {
                         const yaml::Position& at);
 
   using Series = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
-  std::map<Series, yaml::Position> series_;  ///< family and labels, and where they were first
-  /// Of each family its scope, and where it was first.
+  std::map<Series, yaml::Position> series_;  ///< family and labels, and their first position
+  /// For each family its scope, and its first position.
   std::map<std::string, std::pair<Scope, yaml::Position>> families_;
 };
 

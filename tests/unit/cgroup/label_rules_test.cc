@@ -46,7 +46,7 @@ TEST(TemplateTest, RefusesADollarThatStandsForNothing) {
 
     ASSERT_FALSE(made) << text;
     EXPECT_EQ(describe(made.error()),
-              "holds a '$' that stands for nothing. Remedy: write $1 to $9 for a group, $0 for the "
+              "contains a '$' without a meaning. Remedy: write $1 to $9 for a group, $0 for the "
               "whole path, $$ for a dollar")
         << text;
   }
@@ -54,7 +54,7 @@ TEST(TemplateTest, RefusesADollarThatStandsForNothing) {
 
 TEST(TemplateTest, RefusesAGroupThatThePatternLacks) {
   const std::string remedy =
-      ". Remedy: put what it stands for in parentheses, in a pattern that starts with re:";
+      ". Remedy: add a group in parentheses to the pattern, which must start with re:";
 
   EXPECT_EQ(describe(Template::parse("$1", 0).error()),
             "holds $1, and its pattern has no groups" + remedy);

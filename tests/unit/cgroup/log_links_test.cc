@@ -453,7 +453,7 @@ TEST(LogLinksTest, KnowsNoMoreThanItMayAndSaysSo) {
   tree.write(link_of("a_b_c", 5), "");
   const std::string trouble =
       "know all containers of '" + tree.root() +
-      "', which has more than 3 entries. Remedy: remove what does not belong there";
+      "', which has more than 3 entries. Remedy: remove the entries that do not belong there";
   EXPECT_EQ(outcome(links.update(kStart + 2s)), trouble);
   EXPECT_EQ(known(), 3);
   EXPECT_EQ(outcome(links.update(kStart + 60s)), trouble);

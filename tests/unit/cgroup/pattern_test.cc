@@ -171,11 +171,11 @@ TEST(PatternTest, RefusesWhatIsNoPatternAndSaysWhy) {
       {"", "does not start with '/'. Remedy: write the whole path below the cgroup mount"},
       {"a", "does not start with '/'. Remedy: write the whole path below the cgroup mount"},
       {"/a/",
-       "matches no path, as no name between slashes is empty. Remedy: remove the '/' that is too "
-       "many"},
+       "matches no path, as no name between slashes is empty. Remedy: remove the "
+       "superfluous '/'"},
       {"/a//b",
-       "matches no path, as no name between slashes is empty. Remedy: remove the '/' that is too "
-       "many"},
+       "matches no path, as no name between slashes is empty. Remedy: remove the "
+       "superfluous '/'"},
       {"re:",
        "matches no path, as each starts with '/'. Remedy: start it with '/', or with '.*/' for any "
        "depth"},
@@ -196,14 +196,14 @@ TEST(PatternTest, RefusesWhatIsNoPatternAndSaysWhy) {
        "character"},
       {"re:/[b-a]",
        "is not a regular expression: invalid character class range: b-a. Remedy: put the smaller "
-       "end of a range first, a '-' of its own last, and name a class as RE2 does: [[:alpha:]], "
+       "end of a range first, a literal '-' last, and name a class as RE2 does: [[:alpha:]], "
        "\\pL"},
       {"re:*.service",
        "is not a regular expression: no argument for repetition operator: *. Remedy: write '.*' "
-       "for any text: '*' is that in a glob only"},
+       "for any text: '*' means that only in a glob"},
       {"re:/a/**",
        "is not a regular expression: bad repetition operator: **. Remedy: write '.*' for any text: "
-       "'**' is that in a glob only"},
+       "'**' means that only in a glob"},
       {"re:/a{1001}",
        "is not a regular expression: invalid repetition size: {1001}. Remedy: repeat 1000 times at "
        "most, or with '*' or '+' any number of times"},

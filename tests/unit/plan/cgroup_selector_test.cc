@@ -87,14 +87,14 @@ TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
       ElementsAre(
           "c.yaml:4:14: cgroups.labels[0].match: 're:/(a' is not a regular expression: missing ): "
           "/(a. Remedy: add a ')', or write \\( for the character",
-          "c.yaml:5:21: cgroups.labels[0].set.cgroup: 'cgroup' is a label of the exporter's own. "
+          "c.yaml:5:21: cgroups.labels[0].set.cgroup: 'cgroup' is a label of the exporter. "
           "Remedy: give it another name",
-          "c.yaml:5:30: cgroups.labels[0].set.team: '$' holds a '$' that stands for nothing. "
+          "c.yaml:5:30: cgroups.labels[0].set.team: '$' contains a '$' without a meaning. "
           "Remedy: write $1 to $9 for a group, $0 for the whole path, $$ for a dollar",
           "c.yaml:7:19: cgroups.labels[1].set.team: '$2' holds $2, and its pattern has one group. "
-          "Remedy: put what it stands for in parentheses, in a pattern that starts with re:",
+          "Remedy: add a group in parentheses to the pattern, which must start with re:",
           "c.yaml:9:19: cgroups.labels[2].set.team: '$1' holds $1, and its pattern has no groups. "
-          "Remedy: put what it stands for in parentheses, in a pattern that starts with re:",
+          "Remedy: add a group in parentheses to the pattern, which must start with re:",
           "c.yaml:10:13: cgroups.exclude[0]: 're:/a(?!b)' is not a regular expression: invalid "
           "perl "
           "operator: (?!. Remedy: RE2 cannot look ahead or behind; leave out with 'exclude' "
@@ -102,7 +102,7 @@ TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
           "c.yaml:11:17: cgroups.include[1]: 're:system.slice/.*' matches no path, as each starts "
           "with '/'. Remedy: start it with '/', or with '.*/' for any depth",
           "c.yaml:11:39: cgroups.include[2]: '/b/' matches no path, as no name between slashes is "
-          "empty. Remedy: remove the '/' that is too many"));
+          "empty. Remedy: remove the superfluous '/'"));
 }
 
 TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
@@ -129,7 +129,7 @@ TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
     EXPECT_THAT(errors("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
                 ElementsAre("c.yaml:3:" + std::to_string(32 + name.size()) +
                             ": cgroups.labels[0].set." + name + ": '" + name +
-                            "' is a label of the exporter's own. Remedy: give it another name"));
+                            "' is a label of the exporter. Remedy: give it another name"));
   }
   EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
 }

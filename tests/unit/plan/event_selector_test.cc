@@ -127,7 +127,7 @@ TEST(EventSelectorTest, TakesBracesOnlyAlone) {
   EXPECT_THAT(test::groups_of(alone.counting.cpu), ElementsAre("core: cycles:k, instructions:k"));
   EXPECT_THAT(errors_of(beside),
               ElementsAre("c.yaml:2:39: groups[0].events[0]: a group in braces next to other "
-                          "events. Remedy: give it an entry of its own under 'groups'"));
+                          "events. Remedy: give it a separate entry under 'groups'"));
 }
 
 TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
@@ -138,7 +138,7 @@ TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
   EXPECT_THAT(
       test::errors_of(plan),
       ElementsAre("c.yaml:2:5: groups[0]: 'cycles' is in group 'g' twice. Remedy: count it in "
-                  "a group of its own under its other name"));
+                  "a separate group under its other name"));
 }
 
 TEST(EventSelectorTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
@@ -268,7 +268,7 @@ TEST(EventSelectorTest, AnotherUnitThanTheKernelsNeedsAScale) {
   const auto wrong = plan_on("", group_of("{event: task-clock, unit: bytes}"));
 
   EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'task-clock' is counted in another unit. "
-                                                      "Remedy: leave out the unit, or say")));
+                                                      "Remedy: leave out the unit, or set")));
 }
 
 TEST(EventSelectorTest, DescribesOneEventAtATime) {
@@ -278,7 +278,7 @@ TEST(EventSelectorTest, DescribesOneEventAtATime) {
 
     EXPECT_THAT(errors_of(wrong),
                 ElementsAre(HasSubstr("several events cannot share a name, help, unit or filter. "
-                                      "Remedy: give each event an entry of its own")))
+                                      "Remedy: give each event a separate entry")))
         << keys;
   }
 }
@@ -291,9 +291,10 @@ TEST(EventSelectorTest, FiltersTracepointsAlone) {
 
   (void)published(right);
   EXPECT_EQ(right.counting.cpu.groups[0].events[0].attributes.filter, "prev_prio < 100");
-  EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'cycles' has a filter, and is no "
-                                                      "tracepoint. Remedy: remove the filter")));
-  EXPECT_THAT(errors_of(not_here), ElementsAre(HasSubstr("has a filter, and is no tracepoint")));
+  EXPECT_THAT(errors_of(wrong),
+              ElementsAre(HasSubstr(
+                  "'cycles' has a filter, and is not a tracepoint. Remedy: remove the filter")));
+  EXPECT_THAT(errors_of(not_here), ElementsAre(HasSubstr("has a filter, and is not a tracepoint")));
 }
 
 /// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
@@ -342,7 +343,7 @@ TEST(EventSelectorTest, CountsNoUncoreEventByCgroup) {
 
     EXPECT_THAT(errors_of(wrong),
                 ElementsAre("c.yaml:2:29: groups[0].events[0]: 'uncore_imc/clockticks/' is counted "
-                            "by a part of the package, which does not know whose work it does: it "
+                            "by a part of the package, which does not distinguish cgroups: it "
                             "cannot be counted by cgroup. Remedy: write scope: cpu"));
   }
 }
@@ -351,7 +352,7 @@ TEST(EventSelectorTest, NoGroupIsCalledWhatStandsForTheExportersOwnMetrics) {
   const auto plan = plan_on("", "  - {name: exporter, events: [cycles], scope: cpu}");
 
   EXPECT_THAT(errors_of(plan),
-              ElementsAre("c.yaml:2:5: groups[0]: 'exporter' stands for the exporter's own metrics "
+              ElementsAre("c.yaml:2:5: groups[0]: 'exporter' selects the exporter's metrics "
                           "in a scrape. Remedy: give the group another name"));
 }
 
@@ -367,7 +368,7 @@ TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
               ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total beside "
                                     "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
   EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
-  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's own")));
+  EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
 }
 
 TEST(EventSelectorTest, NoFamilyIsOfTwoScopes) {
@@ -474,7 +475,7 @@ TEST(EventSelectorTest, KeepsTheNamesOfItsOwnFamilies) {
         ElementsAre("c.yaml:2:47: groups[0].events[0].event: 'uncore_imc/data_reads/' would be "
                     "a second " +
                     std::string(row.family) +
-                    "; the first is the exporter's own. Remedy: give it another name"));
+                    "; the first is the exporter's. Remedy: give it another name"));
   }
 }
 
@@ -493,7 +494,7 @@ TEST(EventSelectorTest, TakesAsManyEventsIntoAGroupAsOneReadCanHold) {
   EXPECT_EQ(full.counting.cpu.groups.size(), 1U);
   EXPECT_THAT(errors_of(overfull),
               ElementsAre(HasSubstr("groups[0].events[1]: more than 64 events in one group. "
-                                    "Remedy: make several groups of them")));
+                                    "Remedy: split them into several groups")));
 }
 
 TEST(EventSelectorTest, CountsTheEventsOfAGroupTheSameOnEveryMachine) {
@@ -522,7 +523,7 @@ TEST(EventSelectorTest, SaysWhereSlotsAreMissing) {
   EXPECT_THAT(
       left_out_lines(plan),
       ElementsAre("not counted here: cpu/topdown-retiring/, cpu/topdown-be-bound/: c.yaml:2:5: "
-                  "groups[0]: the kernel counts it only behind 'cpu/slots/' in its group: Invalid "
+                  "groups[0]: the kernel counts it only after 'cpu/slots/' in its group: Invalid "
                   "argument (EINVAL). Remedy: add cpu/slots/ to the group"));
   EXPECT_EQ(plan.counting.cpu.columns.size(), 1U);
 }

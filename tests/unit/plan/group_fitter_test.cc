@@ -169,7 +169,7 @@ TEST(GroupFitterTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
   EXPECT_THAT(left_out_lines(plan),
               ElementsAre("nothing is counted here: cycles, power/energy-pkg/: events of several "
                           "PMUs cannot be one group: those of every CPU, power. Remedy: put them "
-                          "into groups of their own, or allow the split with weak: true"));
+                          "into separate groups, or allow the split with weak: true"));
 }
 
 TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
@@ -197,8 +197,8 @@ TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
   EXPECT_EQ(describe(plan.warnings[0]),
             "group 'large' does not fit on the PMU at once, so it is counted as {cycles, "
             "instructions, branches} {branch-misses, cache-references, cache-misses} {ref-cycles}. "
-            "Remedy: make groups of what belongs together, as what is in different pieces is "
-            "counted at different moments");
+            "Remedy: put related events into one group, as different pieces are counted at "
+            "different times");
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
 }
 
@@ -281,7 +281,8 @@ TEST(GroupFitterTest, KeepsASingleEventThatHadNoTurnAndSaysSo) {
   ASSERT_THAT(plan.warnings, SizeIs(1));
   EXPECT_THAT(
       describe(plan.warnings[0]),
-      StartsWith("in group 'core', these had no turn on the PMU even alone: cycles. Remedy: "));
+      StartsWith(
+          "in group 'core', these were never scheduled on the PMU even alone: cycles. Remedy: "));
 }
 
 TEST(GroupFitterTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {

@@ -169,7 +169,7 @@ TEST(ReferenceSelectorTest, SaysThatAGroupOfSoftwareHasNoUseForOne) {
       plan_on("", "  - {name: a, events: [page-faults], scope: cpu, estimator: reference}\n");
 
   ASSERT_EQ(plan.warnings.size(), 1U);
-  EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("has no use for a reference"));
+  EXPECT_THAT(plan.warnings[0].attempted, HasSubstr("needs no reference"));
 }
 
 TEST(ReferenceSelectorTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
