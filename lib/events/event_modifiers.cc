@@ -7,7 +7,7 @@
 namespace pex::events {
 namespace {
 
-/// What a choice of modifiers adds to the name of a metric and to its help.
+/// The effect of a choice of modifiers on the name of a metric and its help.
 struct Words {
   bool (*chosen)(const Modifiers&);
   std::string_view metric;
@@ -61,8 +61,8 @@ constexpr Refusal kRefusals[] = {
     {ModifierSupport::kUserKernel, beyond_modes, kOnlyUserAndKernel},
 };
 
-/// From sysfs and not from how we were built, as the sysfs may be that of another
-/// machine: no other architecture's core PMU has both of these formats.
+/// From sysfs and not from the build, as the sysfs may be that of another machine: no other
+/// architecture's core PMU has both of these formats.
 bool is_of_x86(const Pmu& core) {
   return core.formats.contains("umask") && core.formats.contains("inv");
 }

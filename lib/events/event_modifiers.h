@@ -9,27 +9,28 @@
 
 namespace pex::events {
 
-/// What the kernel does with the modifiers of an event.
+/// How the kernel treats the modifiers of an event.
 enum class ModifierSupport {
-  kAll,           ///< a core PMU honours them, or refuses those that it cannot
+  kAll,           ///< a core PMU honours them, or refuses them
   kCoreOfX86,     ///< a core PMU that ignores h and I (arch/x86/events/core.c, x86_pmu_hw_config)
-  kUserKernel,    ///< what the kernel counts itself: u and k only (perf_exclude_event)
-  kAlwaysKernel,  ///< the same, but it happens in the kernel alone
-  kIgnored,       ///< counts everything, whatever they say
-  kWholePmu,      ///< cannot tell modes apart, and its driver refuses to try
+  kUserKernel,    ///< counted by the kernel: u and k only (perf_exclude_event)
+  kAlwaysKernel,  ///< the same, but it happens in the kernel only
+  kIgnored,       ///< counts everything, whatever the modifiers
+  kWholePmu,      ///< cannot distinguish modes, and its driver refuses modifiers
 };
 
-/// Those that make a difference to a counter: nothing about samples or about the group, and neither
-/// all three of u, k, h nor both of H and G, which is what counts without them.
+/// The modifiers that affect a counter: none about samples or the group, and neither all three of
+/// u, k, h nor both of H and G, which is the default.
 Modifiers effective(Modifiers modifiers);
 
-/// kAll becomes kCoreOfX86 where the core PMUs are those of an x86; nothing else changes.
+/// kAll becomes kCoreOfX86 if the core PMUs are those of an x86; nothing else changes.
 ModifierSupport on_machine(const PmuCatalogue& pmus, ModifierSupport support);
 
-/// Why `effective` ones cannot be had, to follow the event's name; nothing when they can.
+/// Why the modifiers `effective` are unavailable, to follow the event's name; nothing if they are
+/// available.
 std::optional<std::string_view> refusal_of(const Modifiers& effective, ModifierSupport support);
 
-/// Sets the flags of all instances, and adds to the metric's name and its help.
+/// Sets the flags of all instances, and extends the metric's name and its help.
 void apply(const Modifiers& effective, EventSpec& spec);
 
 }  // namespace pex::events

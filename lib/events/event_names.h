@@ -9,24 +9,24 @@
 
 namespace pex::events {
 
-/// What one count is worth, in the base units of Prometheus.
+/// The value of one count, in the base units of Prometheus.
 struct Worth {
   Unit unit = Unit::kEvents;
   double scale = 1;
-  std::string metric_ending;  ///< "_mwatts": of a unit that is none of those; else empty
+  std::string metric_ending;  ///< "_mwatts": for other units; else empty
 };
 
-/// Of an event of sysfs, by its files `.unit` and `.scale`.
+/// For an event of sysfs, from its files `.unit` and `.scale`.
 Worth worth_of(std::string_view sysfs_unit, double sysfs_scale);
 
-/// What a table calls an event for which its PMU and its own name make no good metric together.
+/// The metric of an event whose PMU and name do not make a good one.
 struct BetterName {
   std::string_view pmu;
-  std::string_view event;  ///< of the PMU's own, in sysfs
+  std::string_view event;  ///< as the PMU names it in sysfs
   std::string_view metric;
   std::string_view label;
   std::string_view value;
-  std::string_view help;  ///< the same for one metric, which has only one
+  std::string_view help;  ///< the same for all events of a metric
 };
 
 /// Null for most.

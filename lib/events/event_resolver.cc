@@ -6,7 +6,7 @@
 namespace pex::events {
 namespace {
 
-/// The canonical spelling: without aliases, and without modifiers that change no counter.
+/// The canonical spelling: without aliases, and without modifiers that do not affect the counter.
 std::string name_of(ParsedEvent event, const Modifiers& modifiers) {
   const Kind& kind = kind_of(event.kind);
   if (kind.canonicalize != nullptr) kind.canonicalize(event.kind);

@@ -9,27 +9,27 @@
 
 namespace pex::events {
 
-/// What is published of an event: the identity of its metric.
+/// The identity of an event's metric.
 struct EventIdentity {
   std::string name;    ///< canonical spelling: aliases resolved, modifiers in order, "cycles:u"
   std::string metric;  ///< [a-z0-9_]+, without scope, unit and _total: "cycles_user"
   Unit unit = Unit::kEvents;
-  double scale = 1;  ///< one count is worth that many units: 1e-9 for a clock in nanoseconds
+  double scale = 1;  ///< one count is worth this many units: 1e-9 for a clock in nanoseconds
   std::string help;  ///< one sentence with its full stop
-  std::vector<std::pair<std::string, std::string>> labels;  ///< beyond where it was counted
+  std::vector<std::pair<std::string, std::string>> labels;  ///< in addition to those of its place
   bool is_uncore = false;  ///< counted by a part of the package, and not by a CPU
 
   bool operator==(const EventIdentity&) const = default;
 };
 
-/// One counter that the kernel is asked for.
+/// One counter, as requested from the kernel.
 struct EventInstance {
   std::string pmu;  ///< only on the CPUs of this PMU (read_pmu_cpus); empty: on all
   perf::EventAttributes attributes;
 };
 
-/// One event that can be asked of the kernel. Several instances are several PMUs that share the
-/// work of one kind, such as memory channels: the event's count is their sum.
+/// One event that can be requested from the kernel. Several instances are several PMUs that share
+/// the work of one kind, such as memory channels: the event's count is their sum.
 struct EventSpec {
   EventIdentity identity;
   std::vector<EventInstance> instances;  ///< at least one

@@ -15,7 +15,7 @@ constexpr const char* kWriteBehindBraces =
     "only ':' and modifiers can follow, as in '{cycles,instructions}:u'; of several groups, give "
     "each its own entry under 'groups'";
 constexpr const char* kWriteInsideBraces =
-    "put modifiers behind the events they are for, inside the braces; a group has the keys "
+    "put modifiers after their events, inside the braces; a group has the keys "
     "'pinned', 'weak' and 'exclusive'";
 
 Parsed parse_event_of_its_kind(TextCursor& in, ParsedEvent& event) {
@@ -29,7 +29,7 @@ void skip_blanks(TextCursor& in) {
   in.take_while([](char c) { return c == ' '; });
 }
 
-/// One, with the blanks around it.
+/// One event, with the blanks around it.
 Parsed parse_event(TextCursor& in, ParsedEvent& event) {
   skip_blanks(in);
   if (in.peek() == '{') return misplaced(in);
@@ -47,7 +47,7 @@ Parsed parse_all(TextCursor& in, std::vector<ParsedEvent>& events) {
   return {};
 }
 
-/// What stands behind the braces, up to the end.
+/// The text after the braces, up to the end.
 Parsed parse_modifiers_of_braces(TextCursor& in, std::vector<ParsedEvent>& events) {
   const TextCursor start = in;
   Modifiers modifiers;
@@ -71,21 +71,21 @@ Parsed parse_list(TextCursor& in, ParsedEvents& list) {
   return in.at_end() ? Parsed{} : misplaced(in);
 }
 
-/// By its number, as a terminal might obey it.
+/// By its number, as a terminal might interpret it.
 std::string number_of(char c) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   return {'0', 'x', kDigits[byte / 16], kDigits[byte % 16]};
 }
 
-/// Only inside of the text can blanks stand.
+/// Blanks can occur only inside of the text.
 Parsed check_ends(std::string_view text) {
   const std::size_t blank = text.starts_with(' ') ? 0 : text.find_last_not_of(' ') + 1;
   if (blank == text.size()) return {};
-  return SyntaxError{{blank}, "a blank cannot stand here", "leave it out"};
+  return SyntaxError{{blank}, "a blank is not allowed here", "leave it out"};
 }
 
-/// What no event may have in it, so that no kind needs to care.
+/// What no event may contain, so that the kinds need not check it.
 Parsed check_characters(std::string_view text) {
   if (text.size() > kMaxEventText) {
     return SyntaxError{{kMaxEventText},
@@ -99,7 +99,7 @@ Parsed check_characters(std::string_view text) {
                       kWriteAscii);
 }
 
-/// As numbers become hexadecimal, an event may have a longer spelling than was written.
+/// As numbers become hexadecimal, the canonical spelling can be longer than the original one.
 Parsed check_spellings(const std::vector<ParsedEvent>& events) {
   for (const ParsedEvent& event : events) {
     if (spelling(event).size() <= kMaxEventText) continue;

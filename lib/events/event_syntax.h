@@ -12,15 +12,15 @@
 
 namespace pex::events {
 
-/// Where something stands in the text that was parsed: characters before it. Says nothing about
-/// what was meant, so it takes no part in comparisons.
+/// A position in the parsed text: the number of characters before it. Not part of an event's
+/// identity, so comparisons ignore it.
 struct TextOffset {
   std::size_t characters = 0;
   bool operator==(const TextOffset&) const { return true; }
 };
 
-/// The letters behind an event (perf-list(1), "EVENT MODIFIERS"). None of u, k, h: every mode is
-/// counted; some: only those. The same with H and G.
+/// The letters after an event (perf-list(1), "EVENT MODIFIERS"). None of u, k, h: every mode is
+/// counted; some: only those. The same for H and G.
 struct Modifiers {
   bool user = false;          ///< u
   bool kernel = false;        ///< k
@@ -28,7 +28,7 @@ struct Modifiers {
   bool host = false;          ///< H, outside of virtual machines
   bool guest = false;         ///< G, inside of them
   bool not_idle = false;      ///< I
-  unsigned precise = 0;       ///< p, pp, ppp: about where a sample points to; no counter changes
+  unsigned precise = 0;       ///< p, pp, ppp: about samples; without effect on a counter
   bool most_precise = false;  ///< P, the same
   bool pinned = false;        ///< D, of the whole group
   bool weak = false;          ///< W, of the whole group
@@ -37,7 +37,7 @@ struct Modifiers {
   bool operator==(const Modifiers&) const = default;
 };
 
-/// The letters of the flags, in the order of the canonical spelling. The p's stand before 'P'.
+/// The letters of the flags, in the order of the canonical spelling. The p's precede 'P'.
 struct ModifierLetter {
   char letter;
   bool Modifiers::*flag;
@@ -48,14 +48,14 @@ inline constexpr ModifierLetter kModifierLetters[] = {
     {'P', &Modifiers::most_precise}, {'D', &Modifiers::pinned}, {'W', &Modifiers::weak},
     {'e', &Modifiers::exclusive}};
 
-/// "cycles", "L1-dcache-load-misses", "mem-loads": a word that the tables of event_table.h or the
-/// PMUs of the machine may know.
+/// "cycles", "L1-dcache-load-misses", "mem-loads": a word that may be in the tables of
+/// event_table.h or an event of the machine's PMUs.
 struct NamedEvent {
   std::string name;
   bool operator==(const NamedEvent&) const = default;
 };
 
-/// "r01c2": the number a core PMU knows its event by.
+/// "r01c2": the number of an event of the core PMU.
 struct RawEvent {
   std::uint64_t config = 0;
   bool operator==(const RawEvent&) const = default;
@@ -74,7 +74,7 @@ struct Term {
 struct PmuEvent {
   std::string pmu;
   std::vector<Term> terms;
-  std::string given_name;  ///< of the term `name`, which is about us and not the PMU; or empty
+  std::string given_name;  ///< from the term `name`, which is for us and not for the PMU; or empty
   bool operator==(const PmuEvent&) const = default;
 };
 
@@ -88,29 +88,29 @@ struct Tracepoint {
 /// "mem:0xADDR[/len][:rwx]"
 struct Breakpoint {
   std::uint64_t address = 0;
-  std::uint64_t length = 4;  ///< 1, 2, 4 or 8; of an executed one sizeof(long), as perf has it
+  std::uint64_t length = 4;  ///< 1, 2, 4 or 8; sizeof(long) for execution, as in perf
   bool read = false;
   bool write = false;
   bool execute = false;
   bool operator==(const Breakpoint&) const = default;
 };
 
-/// "kprobe:func[+off]", "kretprobe:func", "uprobe:/path:symbol[+off]", "uretprobe:/path:0xoff".
-/// What stands behind the last ':' is the place in the file, so its path may have a ':' in it, but
-/// no blank, ',', '{' or '}'. Probes take no modifiers.
+/// "kprobe:func[+off]", "kretprobe:func", "uprobe:/path:symbol[+off]", "uretprobe:/path:0xoff". The
+/// text after the last ':' is the place in the file, so its path may contain a ':', but no blank,
+/// ',', '{' or '}'. Probes take no modifiers.
 struct Probe {
   bool in_kernel = false;
   bool at_return = false;
   std::string file;    ///< of a uprobe: an absolute path
-  std::string symbol;  ///< empty for a uprobe that is given by its offset in the file
+  std::string symbol;  ///< empty for a uprobe at an offset in the file
   std::uint64_t offset = 0;
   bool operator==(const Probe&) const = default;
 };
 
 /// "INST_RETIRED:ANY_P", "arm_n1::L1D_CACHE_REFILL", "inst_retired.any": a name of the CPU's
-/// vendor. What makes it one is the shape of its first word, up to a ':' or the end: no '-' in it,
-/// and a capital letter or a '.' in it, or a '::' behind it. Of modifiers it takes only u, k and h,
-/// as other letters may be the vendor's.
+/// vendor. Recognized by its first word, up to a ':' or the end: it contains no '-', and contains a
+/// capital letter or a '.', or a '::' follows it. Takes only the modifiers u, k and h, as other
+/// letters may be the vendor's.
 struct VendorEvent {
   std::string name;
   bool operator==(const VendorEvent&) const = default;
@@ -119,7 +119,7 @@ struct VendorEvent {
 using EventKind =
     std::variant<NamedEvent, RawEvent, PmuEvent, Tracepoint, Breakpoint, Probe, VendorEvent>;
 
-/// One event as it was spelled, before any machine has been asked about it.
+/// One event as it was spelled, independent of a machine.
 struct ParsedEvent {
   EventKind kind;
   Modifiers modifiers;
@@ -127,14 +127,14 @@ struct ParsedEvent {
   bool operator==(const ParsedEvent&) const = default;
 };
 
-/// Events as `perf stat -e` takes them. The modifiers behind braces are in those of every event.
+/// Events as `perf stat -e` takes them. The modifiers after braces are applied to every event.
 struct ParsedEvents {
   std::vector<ParsedEvent> events;  ///< at least one
   bool in_braces = false;           ///< "{a,b}": all of them, in one pair
   bool operator==(const ParsedEvents&) const = default;
 };
 
-/// What no machine would understand.
+/// What no machine could resolve.
 struct SyntaxError {
   TextOffset at;
   std::string what;    ///< "'g' is not a hexadecimal digit"
@@ -146,17 +146,17 @@ struct SyntaxError {
 ///   list      = event *("," event) | "{" event *("," event) "}" [":" modifiers]
 ///   event     = name [":" modifiers] | pmu "/" terms "/" [[":"] modifiers] | ...
 ///
-/// Blanks may stand around the commas and inside of the braces. Of the modifiers behind the braces
-/// an event takes those of modes (u, k, h), of virtual machines (H, G) and of precision (p, P) only
-/// when it has none of that kind itself. "word:rest" is an event with modifiers when `rest` has
-/// no other letters than theirs, else a tracepoint. No machine is asked: "cylces" is a NamedEvent.
-/// At most kMaxEventText characters, of printable ASCII.
+/// Blanks may surround the commas and be inside of the braces. An event takes modifiers after the
+/// braces for modes (u, k, h), virtual machines (H, G) and precision (p, P) only if it has none of
+/// that kind itself. "word:rest" is an event with modifiers if `rest` contains only their letters,
+/// else a tracepoint. Independent of a machine: "cylces" is a NamedEvent. At most kMaxEventText
+/// characters, of printable ASCII.
 Result<ParsedEvents, SyntaxError> parse_events(std::string_view text);
 
 inline constexpr std::size_t kMaxEventText = 4096;
 
-/// The canonical spelling: parse_events of it gives the same event again. Aliases are not resolved,
-/// as that takes the tables; numbers are hexadecimal, modifiers in the order of the struct.
+/// The canonical spelling: parse_events gives the same event for it. Aliases are not resolved, as
+/// that requires the tables; numbers are hexadecimal, modifiers in the order of the struct.
 std::string spelling(const ParsedEvent& event);
 
 }  // namespace pex::events

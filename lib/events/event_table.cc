@@ -51,8 +51,8 @@ struct Cache {
   std::string_view name;
   std::uint64_t id;
   std::string_view title;
-  bool writes;      ///< perf list has stores of it
-  bool prefetches;  ///< perf list has prefetches of it
+  bool writes;      ///< perf list has its stores
+  bool prefetches;  ///< perf list has its prefetches
 };
 /// Which operations exist: tools/perf/util/evsel.c, evsel__hw_cache_stat.
 constexpr std::array kCaches = {
@@ -66,8 +66,8 @@ constexpr std::array kCaches = {
 };
 
 struct Operation {
-  std::string_view accesses;  ///< ending of the name of all accesses
-  std::string_view misses;    ///< ending of the name of those that missed
+  std::string_view accesses;  ///< suffix for all accesses
+  std::string_view misses;    ///< suffix for misses
   std::uint64_t op;
   std::string_view title;
 };

@@ -11,11 +11,11 @@
 
 namespace pex::events {
 
-/// What the kernel does with ':u' and ':k' (perf_event_attr.exclude_*).
+/// How the kernel treats ':u' and ':k' (perf_event_attr.exclude_*).
 enum class Filter {
   kHonoured,     ///< counts only in the chosen mode
-  kIgnored,      ///< would count everything, under a name that says otherwise
-  kAlwaysKernel  ///< happens in the kernel alone: ':u' would always be 0
+  kIgnored,      ///< would count everything, under a misleading name
+  kAlwaysKernel  ///< happens in the kernel only: ':u' would always be 0
 };
 
 /// One event of the kernel's generic table (include/uapi/linux/perf_event.h).
@@ -33,13 +33,13 @@ struct GenericEvent {
 /// The generic hardware and the software events.
 std::span<const GenericEvent> generic_events();
 
-/// By its name or alias; null for what the table does not have.
+/// By its name or alias; null if the table does not have it.
 const GenericEvent* find_generic_event(std::string_view name);
 
-/// What is asked of the kernel for the generic event `name`, which the table has.
+/// The attributes of the generic event `name`, which must be in the table.
 perf::CounterSpec generic_counter(std::string_view name);
 
-/// One combination of cache, operation and result that `perf list` knows.
+/// A combination of cache, operation and result in `perf list`.
 struct CacheEvent {
   std::string name;      ///< "L1-dcache-load-misses"
   std::uint64_t config;  ///< id | op << 8 | result << 16 (perf_event_open(2), PERF_TYPE_HW_CACHE)
@@ -49,7 +49,7 @@ struct CacheEvent {
 /// All of them, made from three tables: caches, operations, results.
 const std::vector<CacheEvent>& cache_events();
 
-/// Null for what is none.
+/// Null if it is not one.
 const CacheEvent* find_cache_event(std::string_view name);
 
 /// True for names and aliases of generic events, and names of cache events.

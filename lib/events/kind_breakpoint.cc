@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kWord = "mem";
 constexpr std::uint64_t kUsualLength = 4;
 constexpr const char* kWriteBreakpoint =
-    "write an address, the number of bytes and what is done to them, as in 'mem:0x1000/8:rw'";
+    "write an address, the number of bytes and the accesses, as in 'mem:0x1000/8:rw'";
 constexpr const char* kWriteTwo = "write two events, one with 'x' and one with 'r', 'w' or 'rw'";
 
 struct AccessLetter {
@@ -31,7 +31,7 @@ struct AccessEntry {
   bool read, write, execute;
   std::uint32_t flags;
   std::string_view letters;
-  std::string_view help;  ///< what the address follows
+  std::string_view help;  ///< precedes the address
 };
 constexpr AccessEntry kAccesses[] = {
     {true, false, false, HW_BREAKPOINT_R, "r", "Reads of "},
@@ -57,11 +57,11 @@ Parsed parse_length(TextCursor& in, std::uint64_t& length) {
   return syntax_error(start, "the length is not 1, 2, 4 or 8", kWriteBreakpoint);
 }
 
-/// Says why `letter` cannot be one more of the accesses; nothing when it now is.
+/// Why `letter` cannot be added to the accesses; nothing if it was added.
 std::string add_access(char letter, Breakpoint& point) {
   const AccessLetter* known = lookup(kAccessLetters, &AccessLetter::letter, letter);
   if (known == nullptr) return quoted(letter) + " is not r, w or x";
-  return std::exchange(point.*known->flag, true) ? quoted(letter) + " stands twice" : "";
+  return std::exchange(point.*known->flag, true) ? quoted(letter) + " is repeated" : "";
 }
 
 Parsed parse_letters_of_access(TextCursor& in, Breakpoint& point) {
@@ -74,10 +74,11 @@ Parsed parse_letters_of_access(TextCursor& in, Breakpoint& point) {
     in.skip(1);
   }
   const bool has_both = point.execute && (point.read || point.write);
-  return has_both ? syntax_error(start, "'x' cannot stand with 'r' or 'w'", kWriteTwo) : Parsed{};
+  return has_both ? syntax_error(start, "'x' cannot be combined with 'r' or 'w'", kWriteTwo)
+                  : Parsed{};
 }
 
-/// ":rw" is what is meant where nothing stands.
+/// The default is ":rw".
 Parsed parse_access(TextCursor& in, Breakpoint& point) {
   if (in.take(":")) return parse_letters_of_access(in, point);
   point.read = point.write = true;

@@ -11,7 +11,7 @@
 #include "events/pmu_sum.h"
 
 // "cycles:u", "L1-dcache-load-misses", "mem-loads": a name of the kernel's tables, or of an event
-// of the core PMU. What no other kind recognizes is taken for one.
+// of the core PMU. The kind of any text that no other kind recognizes.
 
 namespace pex::events {
 namespace {
@@ -91,7 +91,7 @@ Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset
                  did_you_mean(name, names_without_pmu(pmus), remedy));
 }
 
-/// "mem-loads", which the core PMUs name themselves.
+/// "mem-loads", which the core PMUs define themselves.
 Resolved resolve_on_core_pmus(const Machine& machine, const std::string& name, TextOffset at) {
   std::vector<const Pmu*> knowing = machine.pmus.core_pmus();
   std::erase_if(knowing, [&](const Pmu* pmu) { return !pmu->events.contains(name); });

@@ -13,7 +13,7 @@
 #include "events/pmu_sum.h"
 #include "events/pmu_terms.h"
 
-// "cpu/event=0x3c,name=foo/u": what the PMUs whose name matches are to count.
+// "cpu/event=0x3c,name=foo/u": terms for the PMUs with a matching name.
 
 namespace pex::events {
 namespace {
@@ -22,7 +22,7 @@ constexpr const char* kWriteOnce = "write it once";
 constexpr const char* kWriteNumber = "write a number of at most 64 bits, for example 60 or 0x3c";
 constexpr const char* kWriteGivenName = "write it as in 'cpu/event=0x3c,name=halted/'";
 
-/// Terms that perf gives a meaning of its own that is not about counting.
+/// Terms that perf interprets itself and that are not about counting.
 struct ForeignTerm {
   std::string_view name;
   const char* subject;
@@ -53,7 +53,7 @@ constexpr ForeignTerm kForeignTerms[] = {
     {"metric-id", kOutput, "leave it out; the term 'name' gives an event its name"},
 };
 
-/// Whatever the word is.
+/// For any other term.
 bool recognizes(std::string_view, std::string_view behind) { return behind.starts_with('/'); }
 
 bool is_term_character(char c) { return is_name_character(c) || c == '.'; }
@@ -89,7 +89,7 @@ Parsed check_term(const TextCursor& at, std::string_view name, const PmuEvent& e
                         foreign->remedy);
   }
   if (!has_term(event, name)) return {};
-  return syntax_error(at, "the term " + quoted(name) + " stands twice", kWriteOnce);
+  return syntax_error(at, "the term " + quoted(name) + " is repeated", kWriteOnce);
 }
 
 Parsed parse_term(TextCursor& in, PmuEvent& event) {
@@ -101,7 +101,7 @@ Parsed parse_term(TextCursor& in, PmuEvent& event) {
   return in.take("=") ? parse_number(in, term.value.emplace(), kWriteNumber) : Parsed{};
 }
 
-/// With the '/' behind them.
+/// With the '/' that ends them.
 Parsed parse_terms(TextCursor& in, PmuEvent& event) {
   if (in.take("/")) return {};  // perf takes "cpu//" for config=0
   do {
@@ -121,7 +121,7 @@ Parsed parse(TextCursor& in, ParsedEvent& event) {
   return has_modifiers ? parse_letters(in, event.modifiers) : Parsed{};
 }
 
-/// With quotes around it where it has characters that need them.
+/// Quoted if it has characters that require it.
 std::string quoted_name(const std::string& name) {
   return all_are(name, is_term_character) ? name : "'" + name + "'";
 }
@@ -135,7 +135,7 @@ std::string spell(const ParsedEvent& event) {
   return pmu_event.pmu + "/" + terms + "/" + letters_of(event.modifiers);
 }
 
-/// What an operator may have meant: not the PMUs that every kernel is made of.
+/// The PMUs that an operator may have meant: not those built into every kernel.
 std::set<std::string> names_of_hardware(const PmuCatalogue& pmus) {
   static constexpr std::string_view kOfTheKernel[] = {"breakpoint", "kprobe", "software",
                                                       "tracepoint", "uprobe"};
@@ -151,9 +151,10 @@ std::set<std::string> names_of_hardware(const PmuCatalogue& pmus) {
 
 Unresolved no_such_pmu(const PmuCatalogue& pmus, const std::string& pattern, TextOffset at) {
   const std::set<std::string> names = names_of_hardware(pmus);
-  std::string all = pmus.pmus().empty()
-                        ? "use a kernel with CONFIG_PERF_EVENTS"
-                        : "load its driver, if the hardware has one and this is no virtual machine";
+  std::string all =
+      pmus.pmus().empty()
+          ? "use a kernel with CONFIG_PERF_EVENTS"
+          : "load its driver, if the hardware has it and this is not a virtual machine";
   const char* separator = "; the PMUs here are ";
   for (const std::string& name : names) {
     all.append(std::exchange(separator, ", ")).append(name);
@@ -169,7 +170,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   return resolve_on(machine, pmus, pmu_event, event.at);
 }
 
-/// "pmu/name/"; with what its '?' leave to choose, "pmu/name,chip=0x0/".
+/// "pmu/name/"; with placeholders for its '?', "pmu/name,chip=0x0/".
 std::string listed_name(const std::string& pmu, const std::string& name,
                         const PmuNamedEvent& event) {
   std::string text = pmu;
@@ -184,10 +185,10 @@ std::string listed_name(const std::string& pmu, const std::string& name,
 std::string listed_help(const PmuNamedEvent& event) {
   const bool leaves_values = event.terms.find("=?") != std::string::npos;
   return "Short for " + event.terms + (event.unit.empty() ? "" : ", in " + event.unit) +
-         (leaves_values ? "; put your values in place of 0x0." : ".");
+         (leaves_values ? "; replace 0x0 by your values." : ".");
 }
 
-/// True when one spelling means all PMUs of the family; else their sum is refused.
+/// True if one spelling means all PMUs of the family; otherwise their sum is refused.
 bool all_of_family_have(const PmuCatalogue& pmus, std::string_view family, const std::string& name,
                         const PmuNamedEvent& event) {
   return std::all_of(pmus.pmus().begin(), pmus.pmus().end(), [&](const Pmu& pmu) {

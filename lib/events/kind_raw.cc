@@ -7,7 +7,7 @@
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
 
-// "r01c2:u": the number by which the core PMU knows its event.
+// "r01c2:u": the number of an event of the core PMU.
 
 namespace pex::events {
 namespace {

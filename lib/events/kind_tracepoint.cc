@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kWriteTracepoint = "name one tracepoint, for example 'sched:sched_switch'";
 
-/// "word:rest" is an event with modifiers where the rest can be modifiers, else a tracepoint. A
-/// system may have a '-' in its name: "xhci-hcd".
+/// "word:rest" is an event with modifiers if the rest can be modifiers, else a tracepoint. The name
+/// of a system may contain '-': "xhci-hcd".
 bool recognizes(std::string_view word, std::string_view behind) {
   if (!behind.starts_with(':') || is_table_name(word)) return false;
   const std::string_view name = TextCursor(behind.substr(1)).before(kWordEnds);
@@ -56,7 +56,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
 
 void list(const Machine& machine, std::vector<ListedEvent>& listed) {
   const auto names = host::list_tracepoints(machine.roots);
-  if (!names) return;  // resolving one of them gives the reason
+  if (!names) return;  // resolving one of them reports the reason
   for (const std::string& name : *names) {
     listed.push_back({"tracepoint", name, {}, help_of(name), true});
   }

@@ -10,14 +10,14 @@
 #include "events/pmu_terms.h"
 #include "events/vendor_events.h"
 
-// "INST_RETIRED:ANY_P:u": a name of the CPU's vendor, which libpfm4 turns into numbers of the
+// "INST_RETIRED:ANY_P:u": a name of the CPU's vendor, which libpfm4 translates to numbers of the
 // kernel's PMUs.
 
 namespace pex::events {
 namespace {
 
 constexpr std::string_view kVendorModifiers = "ukh";
-constexpr const char* kWriteVendorModifiers = "of modifiers write u, k and h once each";
+constexpr const char* kWriteVendorModifiers = "use only the modifiers u, k and h, once each";
 constexpr const char* kWriteVendorName =
     "write it as libpfm4 does, as in 'INST_RETIRED:ANY_P' or 'arm_n1::L1D_CACHE_REFILL'";
 
@@ -31,7 +31,7 @@ bool recognizes(std::string_view word, std::string_view behind) {
 
 bool is_vendor_character(char c) { return is_letter_or_digit(c) || c == '_' || c == '.'; }
 
-/// "X:c=1" of "X:c=1:u:k". "x::u" is left, as its u is what stands in the PMU x.
+/// "X:c=1" of "X:c=1:u:k". "x::u" is unchanged, as its u is the event of the PMU x.
 std::string_view without_modifiers(std::string_view name) {
   for (;;) {
     const std::size_t colon = name.rfind(':');
@@ -57,7 +57,7 @@ Parsed parse_part(TextCursor& in) {
 /// Up to `end`, or the first error.
 Parsed parse_parts(TextCursor& in, std::size_t end) {
   Parsed part = parse_part(in);
-  if (part && in.rest().starts_with("::")) in.skip(1);  // behind the PMU, as libpfm4 writes it
+  if (part && in.rest().starts_with("::")) in.skip(1);  // after the PMU, as libpfm4 writes it
   while (part && in.here().characters < end) {
     if (!in.take(":")) return misplaced(in, kWriteVendorName);
     part = parse_part(in);
@@ -79,28 +79,28 @@ std::string spell(const ParsedEvent& event) {
   return std::get<VendorEvent>(event.kind).name + behind_colon(event.modifiers);
 }
 
-/// Null for PERF_TYPE_RAW and others that no folder of sysfs stands for.
+/// Null for PERF_TYPE_RAW and others without a folder in sysfs.
 const Pmu* find_by_type(const PmuCatalogue& pmus, std::uint32_t type) {
   return lookup(pmus.pmus(), &Pmu::type, type);
 }
 
-/// What an encoding is one of: PMUs that share the work of one kind, such as memory channels; one
-/// of the core PMUs of a hybrid machine; or, empty, what all CPUs have.
+/// The family of an encoding: PMUs that share the work of one kind, such as memory channels; one of
+/// the core PMUs of a hybrid machine; or, empty, what all CPUs have.
 std::string family_of(const Pmu* pmu, bool is_hybrid) {
   if (pmu == nullptr) return {};
   if (pmu->kind == PmuKind::kUncore) return std::string(without_number(pmu->name));
   return pmu->kind == PmuKind::kCore && is_hybrid ? pmu->name : "";
 }
 
-/// The name of an event of the PMU whose counts are no plain numbers, or null.
+/// The name of an event of the PMU whose counts are not plain numbers, or null.
 const std::string* event_with_unit(const Pmu& pmu) {
   const auto* found = lookup(
       pmu.events, [](const auto& named) { return !named.second.unit.empty(); }, true);
   return found == nullptr ? nullptr : &found->first;
 }
 
-/// libpfm4 knows no units. Sysfs has those of the PMU's own events, of which this may be one; where
-/// it is none, and some have a unit, the worth of a count is unknown.
+/// libpfm4 has no units. Sysfs has those of the PMU's named events, of which this may be one; if it
+/// is not, and some have a unit, the value of a count is unknown.
 Result<void, Unresolved> use_unit_of(const Pmu& pmu, const VendorEncoding& encoding,
                                      const std::string& name, TextOffset at,
                                      EventIdentity& identity) {
@@ -111,9 +111,9 @@ Result<void, Unresolved> use_unit_of(const Pmu& pmu, const VendorEncoding& encod
     use_better_name(pmu, *own, identity);
     return {};
   }
-  return unavailable(at, EINVAL,
-                     "'" + name + "' is counted in units that only PMU '" + pmu.name + "' tells",
-                     "write one of its own events, for example " + pmu.name + "/" + *example + "/");
+  return unavailable(
+      at, EINVAL, "'" + name + "' is counted in units that only PMU '" + pmu.name + "' defines",
+      "write one of its named events, for example " + pmu.name + "/" + *example + "/");
 }
 
 Result<Resolution, Unresolved> resolution_of(const VendorEncoding& encoding, const Pmu* pmu,
@@ -172,7 +172,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
         std::find(families.begin(), families.end(), family) - families.begin());
     const bool is_new = index == families.size();
     if (!is_new && !resolutions[index].spec.identity.is_uncore) {
-      continue;  // known to two tables of libpfm4, of the model and of the architecture
+      continue;  // in two tables of libpfm4, of the model and of the architecture
     }
     Result<Resolution, Unresolved> resolved = resolution_of(encoding, pmu, family, name, event.at);
     if (!resolved) return resolved.error();

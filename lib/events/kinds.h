@@ -14,20 +14,20 @@
 
 namespace pex::events {
 
-/// All that there is to know of one kind of event. Each kind has a file of its own, kind_*.cc, an
-/// alternative of EventKind and an entry of kKinds, and is known nowhere else.
+/// Everything about one kind of event. Each kind has a file, kind_*.cc, an alternative of EventKind
+/// and an entry of kKinds, and is unknown elsewhere.
 struct Kind {
-  /// Whether the event is of this kind. The other functions that get an event get one that is.
+  /// Whether the event is of this kind. The other functions only get events of this kind.
   bool (*holds)(const EventKind& event);
 
   /// By its beginning: `word` is the first word, up to one of kWordEnds, `behind` the rest.
   bool (*recognizes)(std::string_view word, std::string_view behind);
 
-  /// What stands at the cursor, its modifiers too. Whether it ends where an event can end is for
-  /// the caller to see. `event` is worth nothing after an error.
+  /// Parses the event at the cursor, with its modifiers. The caller checks that an event can end
+  /// there. `event` is invalid after an error.
   Parsed (*parse)(TextCursor& in, ParsedEvent& event);
 
-  /// Whether the event could have these modifiers, which stand behind braces, itself.
+  /// Whether the event itself could have these modifiers, which follow braces.
   bool (*takes)(const Modifiers& modifiers);
 
   std::string (*spell)(const ParsedEvent& event);
@@ -55,19 +55,19 @@ extern const Kind kRawEvents;
 extern const Kind kProbes;
 extern const Kind kBreakpoints;
 
-/// From the most general kind to the most particular: of those that recognize a text the last one
-/// is its kind. They are listed in this order.
+/// From the most general kind to the most specific: of those that recognize a text the last one is
+/// its kind. They are listed in this order.
 inline constexpr const Kind* kKinds[] = {
     &kNamedEvents, &kPmuEvents, &kTracepoints, &kVendorEvents, &kRawEvents, &kProbes, &kBreakpoints,
 };
 
-/// Of a parsed event.
+/// For a parsed event.
 inline const Kind& kind_of(const EventKind& event) {
   const auto holds_it = [&](const Kind* kind) { return kind->holds(event); };
   return **lookup(kKinds, holds_it, true);
 }
 
-/// Of an event that begins with `word`, which `behind` follows.
+/// For an event that begins with `word`, followed by `behind`.
 inline const Kind& kind_of(std::string_view word, std::string_view behind) {
   const auto recognizes = [&](const Kind* kind) { return kind->recognizes(word, behind); };
   return **std::find_if(std::rbegin(kKinds), std::rend(kKinds), recognizes);  // one takes all

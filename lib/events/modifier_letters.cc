@@ -13,24 +13,24 @@ namespace {
 constexpr unsigned kMaxPs = 3;
 
 using Flag = bool Modifiers::*;
-// Of these an event has its own or those of the braces, but no mixture.
+// An event has its own of these or those of the braces, but no mixture.
 constexpr Flag kModes[] = {&Modifiers::user, &Modifiers::kernel, &Modifiers::hypervisor};
 constexpr Flag kMachines[] = {&Modifiers::host, &Modifiers::guest};
-// Of these it has both.
+// An event has both of these.
 constexpr Flag kSwitches[] = {&Modifiers::not_idle, &Modifiers::pinned, &Modifiers::weak,
                               &Modifiers::exclusive};
 
-/// Says why `letter` cannot be one more of `modifiers`; nothing when it now is.
+/// Why `letter` cannot be added to `modifiers`; nothing if it was added.
 std::string add_letter(char letter, Modifiers& modifiers) {
   if ((letter == 'p' && modifiers.most_precise) || (letter == 'P' && modifiers.precise > 0)) {
     return "'p' and 'P' exclude each other";
   }
   if (letter == 'p') {
-    return ++modifiers.precise > kMaxPs ? "'p' stands more than three times" : "";
+    return ++modifiers.precise > kMaxPs ? "'p' occurs more than three times" : "";
   }
   const ModifierLetter* known = lookup(kModifierLetters, &ModifierLetter::letter, letter);
   if (known == nullptr) return quoted(letter) + " is not a modifier";
-  return std::exchange(modifiers.*known->flag, true) ? quoted(letter) + " stands twice" : "";
+  return std::exchange(modifiers.*known->flag, true) ? quoted(letter) + " is repeated" : "";
 }
 
 void copy(std::span<const Flag> flags, const Modifiers& from, Modifiers& to) {

@@ -20,13 +20,13 @@ std::string letters_of(const Modifiers& modifiers);
 /// ":uk", or nothing.
 std::string behind_colon(const Modifiers& modifiers);
 
-// What a kind of event takes of the modifiers behind braces: only what could be written behind the
-// event itself.
+// What a kind of event accepts from the modifiers after braces: only what could follow the event
+// itself.
 bool any_modifiers(const Modifiers& modifiers);
 bool only_modes(const Modifiers& modifiers);
 bool no_modifiers(const Modifiers& modifiers);
 
-/// Those of an event itself, with those behind the braces around it.
+/// Those of an event itself, combined with those after the braces around it.
 Modifiers combined(Modifiers own, const Modifiers& braces);
 
 }  // namespace pex::events

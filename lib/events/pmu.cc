@@ -20,12 +20,12 @@
 namespace pex::events {
 namespace {
 
-constexpr std::size_t kMaxValue = 4096;  // a page: sysfs never says more in one file
+constexpr std::size_t kMaxValue = 4096;  // a page: the maximum of a sysfs file
 constexpr std::size_t kMaxPmus = 4096;
 constexpr std::size_t kMaxFormats = 4096;
 constexpr std::size_t kMaxEvents = 4096;
 
-/// What stands beside events/NAME is about that event, and none of its own.
+/// Files next to events/NAME with one of these suffixes describe that event.
 constexpr std::array<std::string_view, 4> kBesideAnEvent = {".scale", ".unit", ".snapshot",
                                                             ".per-pkg"};
 
@@ -35,7 +35,7 @@ std::string path_of(const std::string& folder, const std::string& name) {
   return folder + "/" + name;
 }
 
-/// A folder that is not there has nothing to say.
+/// A missing folder is empty.
 std::vector<std::string> names_if_any(const std::string& folder, std::size_t most) {
   Result<std::vector<std::string>> names = list_directory(folder, most);
   return names ? *std::move(names) : std::vector<std::string>{};
@@ -47,7 +47,7 @@ std::string without_final_newlines(std::string text) {
   return text;
 }
 
-/// Nothing when it cannot be read.
+/// Nothing if it cannot be read.
 std::optional<std::string> value_in(const std::string& file) {
   Result<std::string> text = read_small_file(file, kMaxValue);
   if (!text) return {};
@@ -59,7 +59,7 @@ std::optional<std::uint64_t> number_in(const std::string& file) {
   return text ? parse_unsigned(*text) : std::nullopt;
 }
 
-/// In the C locale, whichever one is set. A count is worth a positive number of units.
+/// In the C locale, independent of the current one. A count is worth a positive number of units.
 std::optional<double> parse_scale(std::string_view text) {
   double scale = 0;
   const char* const end = text.data() + text.size();
@@ -68,7 +68,7 @@ std::optional<double> parse_scale(std::string_view text) {
   return scale;
 }
 
-/// 1 without such a file. One that cannot be understood must not pass for 1: nothing.
+/// 1 without such a file. Nothing if it cannot be parsed, as it must not pass for 1.
 std::optional<double> scale_in(const std::string& file) {
   Result<std::string> text = read_small_file(file, kMaxValue);
   if (!text) return text.error().code == ENOENT ? std::optional<double>{1} : std::nullopt;
@@ -110,8 +110,7 @@ std::map<std::string, FormatField> read_formats(const std::string& folder) {
   return formats;
 }
 
-/// A list that is not one leaves the PMU without CPUs; opening its events then fails in
-/// read_pmu_cpus.
+/// A malformed list leaves the PMU without CPUs; opening its events then fails in read_pmu_cpus.
 void read_where_it_counts(const std::string& folder, Pmu& pmu) {
   const std::optional<std::string> cpus = value_in(folder + "/cpus");
   const std::optional<std::string> cpumask = value_in(folder + "/cpumask");
@@ -125,7 +124,7 @@ void read_where_it_counts(const std::string& folder, Pmu& pmu) {
   }
 }
 
-/// Nothing without a type, which no event could be asked for.
+/// Nothing without a type, which every event requires.
 std::optional<Pmu> read_pmu(const std::string& folder, const std::string& name) {
   const std::optional<std::uint64_t> type = number_in(folder + "/type");
   if (!type || *type > UINT32_MAX) return {};
@@ -156,7 +155,7 @@ bool matches(const std::string& name, const std::string& pattern) {
          pattern == without_uncore(family);
 }
 
-/// "cpu_core" and "cpu_atom", in which a hybrid x86 splits what is else "cpu".
+/// "cpu_core" and "cpu_atom", in which a hybrid x86 splits what is otherwise "cpu".
 bool is_cpu_part(const Pmu& pmu) {
   return pmu.kind == PmuKind::kCore && pmu.name.starts_with("cpu_");
 }
@@ -170,7 +169,7 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
   if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
   if (!names) {
     return Error{names.error().code, "read the PMUs in '" + folder + "'",
-                 "say with " + ProgramTerm::kSysfs + " where sysfs is mounted"};
+                 "set " + ProgramTerm::kSysfs + " to where sysfs is mounted"};
   }
   for (const std::string& name : *names) {
     if (std::optional<Pmu> pmu = read_pmu(path_of(folder, name), name)) {
@@ -243,7 +242,7 @@ Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::
                                              "'s user read it, or remove its events");
   }
   Result<std::vector<int>> cpus = host::parse_cpu_list(without_final_newlines(*std::move(text)));
-  if (!cpus) return failed(EINVAL, "remove the events of this PMU: no list of CPUs stands there");
+  if (!cpus) return failed(EINVAL, "remove the events of this PMU: the file has no list of CPUs");
   return cpus;
 }
 

@@ -14,20 +14,20 @@
 
 namespace pex::events {
 
-/// One event that a PMU names itself: the file events/NAME and those beside it
+/// One event that a PMU defines: the file events/NAME and those next to it
 /// (Documentation/ABI/testing/sysfs-bus-event_source-devices-events).
 struct PmuNamedEvent {
-  std::string terms;  ///< "event=0xcd,umask=0x1,ldlat=3"; a value '?' is for the user to give
-  double scale = 1;   ///< NAME.scale: one count is worth that many units
+  std::string terms;  ///< "event=0xcd,umask=0x1,ldlat=3"; a value '?' must be given by the user
+  double scale = 1;   ///< NAME.scale: one count is worth this many units
   std::string unit;   ///< NAME.unit: "Joules", "MiB"; or empty
   bool is_snapshot = false;  ///< NAME.snapshot is 1: a level such as a temperature, not a count
 };
 
 enum class PmuKind {
-  kCore,  ///< what a CPU does: "cpu", or one of several with a file `cpus`
-  /// Read on the CPUs of the file `cpumask`: every PMU that has one. Mostly what a part of the
-  /// package does, but also what one core does, as with cstate_core, whose mask names a CPU of each
-  /// core, and arm_spe, whose mask names every CPU that has it.
+  kCore,  ///< of a CPU: "cpu", or one of several with a file `cpus`
+  /// Read on the CPUs of the file `cpumask`: every PMU that has one. Mostly for a part of the
+  /// package, but also for a core, as with cstate_core, whose mask names a CPU of each core, and
+  /// arm_spe, whose mask names every CPU that has it.
   kUncore,
   kOther,  ///< software, tracepoint, msr, ...: on any CPU
 };
@@ -37,52 +37,53 @@ struct Pmu {
   std::string name;
   std::uint32_t type = 0;  ///< for perf_event_attr.type
   PmuKind kind = PmuKind::kOther;
-  std::vector<int> cpus;  ///< of `cpus` or `cpumask` when it was read; empty without such a file
+  std::vector<int> cpus;  ///< from `cpus` or `cpumask` at the time of reading; empty without such a
+                          ///< file
   std::map<std::string, FormatField> formats;
   std::map<std::string, PmuNamedEvent> events;
   std::optional<std::uint64_t> mux_interval_ms;  ///< how long a group keeps the PMU
 };
 
-/// The PMUs of one machine, as its sysfs tells. Immutable. Files in it that cannot be understood
-/// are left out: a kernel may have forms that we do not know, and none is worth failing for. An
-/// event is left out with its scale, as its count would be worth something else.
+/// The PMUs of one machine, as in its sysfs. Immutable. Malformed files are ignored: a kernel may
+/// have unknown forms, and none is a reason to fail. An event with a malformed scale is left out,
+/// as the value of its count is unknown.
 class PmuCatalogue {
  public:
-  /// Fails when the folder of PMUs cannot be read; where there is none, there are no PMUs.
+  /// Fails if the folder of PMUs cannot be read; if there is none, there are no PMUs.
   static Result<PmuCatalogue> read(const host::HostRoots& roots);
 
   /// By rising name.
   std::span<const Pmu> pmus() const { return pmus_; }
 
-  /// The one of exactly that name, or null.
+  /// The one with exactly that name, or null.
   const Pmu* find(std::string_view name) const;
 
-  /// Those an operator means by `pattern`, as perf has it: the name itself; without its number
-  /// ("uncore_imc" is uncore_imc_0, uncore_imc_1, ...); either without "uncore_" in front; or a
-  /// glob with '*', '?' or '[' on the whole name. Where no PMU is named "cpu", as on a hybrid x86,
-  /// "cpu" means the core PMUs whose names start with "cpu_".
+  /// The PMUs that `pattern` selects, as in perf: the name itself; without its number ("uncore_imc"
+  /// is uncore_imc_0, uncore_imc_1, ...); either without the prefix "uncore_"; or a glob with '*',
+  /// '?' or '[' for the whole name. If no PMU is named "cpu", as on a hybrid x86, "cpu" selects the
+  /// core PMUs whose names start with "cpu_".
   std::vector<const Pmu*> matching(std::string_view pattern) const;
 
-  /// Whether events of this type (perf_event_attr.type) always count, in any number and beside any
+  /// Whether events of this type (perf_event_attr.type) always count, in any number and with any
   /// others: software events, tracepoints and probes, and the registers of `msr`
   /// (PERF_EV_CAP_SOFTWARE, kernel/events/core.c).
   bool always_counts(std::uint32_t type) const;
 
-  /// The PMU that the events of this type take counters of; for the generic hardware events the
-  /// first core PMU. Null when there is none.
+  /// The PMU whose counters the events of this type use; for the generic hardware events the first
+  /// core PMU. Null if there is none.
   const Pmu* counting(std::uint32_t type) const;
 
-  /// One, or several on a hybrid machine; none on one without hardware counters.
+  /// One, or several on a hybrid machine; none without hardware counters.
   std::vector<const Pmu*> core_pmus() const;
 
  private:
   std::vector<Pmu> pmus_;
 };
 
-/// The CPUs that the events of `pmu` are opened on now, of its file `cpus`, else `cpumask`. Changes
-/// as CPUs come and go: when the one that reads an uncore PMU goes offline, the kernel names
-/// another. Arm kernels also name core CPUs that are offline. Fails when the PMU has neither file,
-/// as one whose events can be opened on any CPU.
+/// The CPUs on which the events of `pmu` are opened now, from its file `cpus`, else `cpumask`.
+/// Changes with hotplug: if the CPU that reads an uncore PMU goes offline, the kernel names another
+/// one. Arm kernels also name core CPUs that are offline. Fails if the PMU has neither file, like
+/// one whose events can be opened on any CPU.
 Result<std::vector<int>> read_pmu_cpus(const host::HostRoots& roots, const std::string& pmu);
 
 /// "uncore_imc" of "uncore_imc_3".

@@ -13,7 +13,7 @@
 namespace pex::events {
 namespace {
 
-/// Their place is FormatField::word.
+/// The index is FormatField::word.
 constexpr std::array<std::string_view, 4> kWords = {"config", "config1", "config2", "config3"};
 constexpr unsigned kHighestBit = 63;
 
@@ -34,7 +34,7 @@ std::optional<FormatField::BitRange> parse_range(std::string_view text) {
   return FormatField::BitRange{static_cast<unsigned>(*first), static_cast<unsigned>(*last)};
 }
 
-/// Nothing when a range is not one, or takes bits that an earlier one has.
+/// Nothing if a range is malformed, or overlaps an earlier one.
 std::optional<std::vector<FormatField::BitRange>> parse_ranges(std::string_view text) {
   std::vector<FormatField::BitRange> ranges;
   std::uint64_t taken = 0;

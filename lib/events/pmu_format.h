@@ -8,7 +8,7 @@
 
 namespace pex::events {
 
-/// Which bits a term fills, lowest bits of the value first ("config1:0-7,32-35";
+/// The bits that a term sets, lowest bits of the value first ("config1:0-7,32-35";
 /// Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
 struct FormatField {
   struct BitRange {
@@ -19,15 +19,15 @@ struct FormatField {
   unsigned word = 0;  ///< 0: config, 1: config1, 2: config2, 3: config3
   std::vector<BitRange> ranges;
 
-  /// Bits of all ranges.
+  /// The number of bits in all ranges.
   unsigned width() const;
-  /// `value` spread over the ranges; its bits beyond width() are lost.
+  /// `value` distributed over the ranges; its bits beyond width() are lost.
   std::uint64_t spread(std::uint64_t value) const;
 
   bool operator==(const FormatField&) const = default;
 };
 
-/// Fails with EINVAL on what is not of that form, and on ranges that share a bit.
+/// Fails with EINVAL on any other form, and on overlapping ranges.
 Result<FormatField> parse_format(std::string_view text);
 
 }  // namespace pex::events

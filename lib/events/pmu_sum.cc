@@ -19,7 +19,7 @@ struct OnPmu {
   EncodedTerms encoded;
 };
 
-/// "cpu_core/cycles/": a generic name in place of terms, which perf allows of core PMUs.
+/// "cpu_core/cycles/": a generic name instead of terms, which perf allows for core PMUs.
 std::optional<CoreEvent> generic_event(const Pmu& pmu, const std::vector<Term>& terms) {
   const bool is_name = terms.size() == 1 && !terms.front().value;
   if (pmu.kind != PmuKind::kCore || !is_name || pmu.events.contains(terms.front().name)) return {};
@@ -35,13 +35,13 @@ Result<OnPmu, Unresolved> encode_on(const Pmu& pmu, const PmuEvent& event) {
   return OnPmu{&pmu, std::move(*encoded)};
 }
 
-/// Where it was asked in vain.
+/// The PMUs that lack the event.
 struct Failure {
   const Pmu* pmu = nullptr;
   Unresolved why;
 };
 
-/// What the PMUs of one family answered.
+/// The results of the PMUs of one family.
 struct Family {
   std::string_view name;
   std::vector<OnPmu> found;
@@ -55,7 +55,7 @@ std::string metric_of(const Pmu& pmu, const PmuEvent& event) {
   return metric_word(std::string(family_of(pmu)) + "_" + text);
 }
 
-/// The same for all core PMUs of a hybrid machine, whose series are of one metric.
+/// The same for all core PMUs of a hybrid machine, whose series share a metric.
 std::string help_of(const Pmu& pmu, const PmuEvent& event) {
   const std::string where =
       pmu.kind == PmuKind::kCore ? "the core PMU" : "PMU " + std::string(family_of(pmu));
@@ -74,7 +74,7 @@ EventIdentity identity_of(const OnPmu& on, const PmuEvent& event, bool is_hybrid
   return identity;
 }
 
-/// Empty where every CPU has it: then no list of CPUs needs to be asked.
+/// Empty if every CPU has it: then no list of CPUs is required.
 std::string pmu_of_instance(const Pmu& pmu, bool is_hybrid) {
   const bool is_on_some_cpus =
       pmu.kind == PmuKind::kUncore || (pmu.kind == PmuKind::kCore && is_hybrid);
@@ -126,13 +126,13 @@ Unresolved lacking(const Family& family, const PmuEvent& event) {
 }
 
 bool are_worth_the_same(const OnPmu& one, const OnPmu& other) {
-  static const PmuNamedEvent kNoName;  // the worth of what has none
+  static const PmuNamedEvent kNoName;  // for events without a name
   const PmuNamedEvent& a = one.encoded.named != nullptr ? *one.encoded.named : kNoName;
   const PmuNamedEvent& b = other.encoded.named != nullptr ? *other.encoded.named : kNoName;
   return a.unit == b.unit && a.scale == b.scale;
 }
 
-/// A sum that lacks a PMU, or adds what is worth something else, would pass for that of them all.
+/// A sum that lacks a PMU, or adds different units, would be wrong.
 std::optional<Unresolved> why_no_sum(const Family& family, const PmuEvent& event, TextOffset at) {
   if (!family.failed.empty()) return lacking(family, event);
   const OnPmu& first = family.found.front();
@@ -140,7 +140,7 @@ std::optional<Unresolved> why_no_sum(const Family& family, const PmuEvent& event
     if (are_worth_the_same(first, on)) continue;
     return unavailable(at, EINVAL,
                        "PMU '" + on.pmu->name + "' counts '" + text_of(event.terms) +
-                           "' in another unit than PMU '" + first.pmu->name +
+                           "' in a unit other than PMU '" + first.pmu->name +
                            "', and they have no sum",
                        "name PMUs of one unit, " + as_of(*first.pmu, event));
   }
@@ -163,7 +163,7 @@ Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
   std::vector<Resolution> resolutions;
   for (const Family& family : families) {
     if (family.found.empty())
-      continue;  // of a pattern over several families, not all need to have it
+      continue;  // with a pattern over several families, not all need to have it
     if (const auto why = why_no_sum(family, event, at)) return *why;
     resolutions.push_back(resolution_of(family, event, machine.is_hybrid()));
   }

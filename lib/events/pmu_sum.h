@@ -8,11 +8,11 @@
 namespace pex::events {
 
 /// PMUs of one family share the work of one kind, such as memory channels, and their counts are
-/// added. The core PMUs of a hybrid machine are different things.
+/// added. The core PMUs of a hybrid machine are not a family.
 std::string_view family_of(const Pmu& pmu);
 
-/// The event on these PMUs, of which there is at least one: each is asked what the terms mean to
-/// it, and those of one family become one event.
+/// The event on these PMUs, of which there is at least one: encodes the terms for each, and
+/// combines those of one family to one event.
 Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
                     const PmuEvent& event, TextOffset at);
 

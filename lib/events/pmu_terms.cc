@@ -22,8 +22,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   return value;
 }
 
-/// "r1a8" alone: the whole of `config` of a core PMU, as outside of terms. With a digit, as "read"
-/// is rather an event that the PMU has not.
+/// "r1a8" alone: the whole of `config` of a core PMU, as outside of terms. Requires a digit, as
+/// "read" is more likely an unknown event.
 std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
   const std::string_view name = term.name;
   if (pmu.kind != PmuKind::kCore || term.value || !name.starts_with('r')) return {};
@@ -37,14 +37,14 @@ Remedy known_by(const Pmu& pmu, const std::string& word) {
   for (const auto& [name, event] : pmu.events) known.push_back(name);
   const std::string formats = join(std::views::keys(pmu.formats));
   return did_you_mean(word, known,
-                      formats.empty() ? "it takes 'config'" : "its terms are " + formats);
+                      formats.empty() ? "it accepts 'config'" : "its terms are " + formats);
 }
 
 bool is_event_of(const Pmu& pmu, const Term& term) {
   return !term.value && pmu.events.contains(term.name);
 }
 
-/// One event of the PMU among the terms that the user gave.
+/// A named event of the PMU among the user's terms.
 struct NamedAmong {
   const Pmu& pmu;
   const Term& event;
@@ -59,7 +59,7 @@ bool is_given(const NamedAmong& named, const std::string& term) {
   });
 }
 
-/// Of one "term=text" in sysfs: a number, or '?' for what is the user's to give.
+/// Parses one "term=text" in sysfs: a number, or '?' for a value that the user must give.
 Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::string& term,
                                            std::string_view text) {
   if (text == "?") {
@@ -71,11 +71,11 @@ Result<std::uint64_t, Unresolved> value_of(const NamedAmong& named, const std::s
   if (number) return *number;
   return unavailable(named.event.at, EINVAL,
                      named.what() + " has the value '" + std::string(text) + "' for '" + term +
-                         "', which is no number",
-                     "write its terms in place of its name");
+                         "', which is not a number",
+                     "write its terms instead of its name");
 }
 
-/// The terms that the event stands for, but for those that the user gives a value of his own.
+/// The terms of the event, except those for which the user gives a value.
 Result<std::vector<Term>, Unresolved> terms_of(const NamedAmong& named) {
   std::vector<Term> terms;
   for (const std::string_view text : split(named.pmu.events.at(named.event.name).terms, ',')) {
@@ -94,7 +94,7 @@ Result<std::vector<Term>, Unresolved> terms_of(const NamedAmong& named) {
 
 Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encoded) {
   const auto& [pmu, event, given] = named;
-  if (encoded.named != nullptr) {  // the bits of both would be those of a third
+  if (encoded.named != nullptr) {  // the bits of both would select a third
     return unavailable(event.at, EINVAL,
                        "'" + event.name + "' is a second event; one event of a PMU at a time",
                        "write '" + pmu.name + "/" + encoded.name + "/' and '" + pmu.name + "/" +
@@ -104,10 +104,10 @@ Result<void, Unresolved> set_event(const NamedAmong& named, EncodedTerms& encode
   encoded.name = event.name;
   if (!encoded.named->is_snapshot) return {};
   return invalid(event.at, named.what() + " is a level, not a count",
-                 "remove it: only what grows can be a counter");
+                 "remove it: only a count that never falls can be a counter");
 }
 
-/// With the events of the PMU replaced by what they stand for.
+/// With named events of the PMU replaced by their terms.
 Result<std::vector<Term>, Unresolved> expanded(const Pmu& pmu, const std::vector<Term>& terms) {
   std::vector<Term> all;
   for (const Term& term : terms) {
@@ -122,7 +122,7 @@ Result<std::vector<Term>, Unresolved> expanded(const Pmu& pmu, const std::vector
   return all;
 }
 
-/// True when the term was a whole word.
+/// True if the term set a whole word.
 bool set_word(const Pmu& pmu, const Term& term, Words& words) {
   if (pmu.formats.contains(term.name)) return false;
   const auto word = std::find(kWords.begin(), kWords.end(), term.name);
@@ -153,7 +153,7 @@ Result<void, Unresolved> set_field(const Pmu& pmu, const Term& term, Words& word
   if (value > largest) {
     return unavailable(term.at, EINVAL,
                        hexadecimal(value) + " is too large for '" + term.name + "' of " + what,
-                       "it takes " + hexadecimal(largest) + " at most");
+                       "the maximum is " + hexadecimal(largest));
   }
   words[field.word] |= field.spread(value);
   return {};

@@ -10,8 +10,8 @@
 namespace pex::events {
 namespace {
 
-/// Intel's core PMUs that have these rules are registered as PERF_TYPE_RAW: "cpu", and "cpu_core"
-/// of a hybrid machine (arch/x86/events/core.c).
+/// Intel's core PMUs with these rules are registered as PERF_TYPE_RAW: "cpu", and "cpu_core" of a
+/// hybrid machine (arch/x86/events/core.c).
 constexpr std::uint32_t kRuledType = PERF_TYPE_RAW;
 constexpr std::uint64_t kEventAndUmask = 0xffff;  // INTEL_ARCH_EVENT_MASK
 
@@ -24,10 +24,10 @@ struct Rule {
   int refusal;
 };
 constexpr Rule kRules[] = {
-    // topdown-retiring to topdown-mem-bound. They are read of one register with slots.
+    // topdown-retiring to topdown-mem-bound. They are read from one register with slots.
     {0x8000, 0x8700, 0x0400, "slots", EINVAL},
-    // mem-loads, whose counter works only while the other one does. The kernel insists on it where
-    // the source of data is sampled; counted alone, nothing keeps the two together.
+    // mem-loads, whose counter works only together with the other one. The kernel enforces it for
+    // sampling of data sources; for counting nothing keeps the two together.
     {0x01cd, 0x01cd, 0x8203, "mem-loads-aux", ENODATA},
 };
 

@@ -10,29 +10,29 @@
 
 namespace pex::events {
 
-/// The kernel counts some events of a core PMU only behind a certain other one of their group: the
-/// shares of top-down analysis behind `slots`, which must be the leader.
+/// The kernel counts some events of a core PMU only after a certain other event of their group: the
+/// shares of top-down analysis after `slots`, which must be the leader.
 struct RequiredLeader {
   perf::CounterSpec counter;  ///< "cpu/slots/"
-  int refusal = 0;            ///< errno with which the kernel refuses an event that lacks it
+  int refusal = 0;            ///< the kernel's errno for an event without it
 };
 
-/// What `event` needs in front of it; nothing when it needs nothing, or when the PMU does not name
+/// The event that must precede `event`; nothing if it needs none, or if the PMU does not define
 /// such a leader, as PMUs of other vendors use the same codes for other events.
 std::optional<RequiredLeader> required_leader(const PmuCatalogue& pmus,
                                               const perf::EventAttributes& event);
 
-/// Whether `event` is that leader, whatever modes it counts in.
+/// Whether `event` is that leader, in any modes.
 bool is_leader(const RequiredLeader& leader, const perf::EventAttributes& event);
 
-/// The order in which the events of a group can be opened.
+/// An order in which the events of a group can be opened.
 struct LedOrder {
   std::vector<std::size_t> order;  ///< indices into the events
-  std::size_t together = 0;        ///< the first of them, none of which can be opened apart
+  std::size_t together = 0;        ///< the number of leading ones that must not be separated
 };
 
-/// Leaders first, each with what needs it, then all others in their order. A leader that is not
-/// among the events is not asked for.
+/// Leaders first, each followed by its dependents, then all others in order. Does not add missing
+/// leaders.
 LedOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events);
 
 }  // namespace pex::events

@@ -15,7 +15,7 @@
 
 namespace pex::events {
 
-/// What an event is on this machine, before its modifiers: all but `identity.name`, which is the
+/// An event on this machine, before its modifiers: everything except `identity.name`, which is the
 /// spelling.
 struct Resolution {
   EventSpec spec;
@@ -23,22 +23,22 @@ struct Resolution {
 };
 using Resolved = Result<std::vector<Resolution>, Unresolved>;
 
-/// What is asked.
+/// The attributes.
 struct Machine {
   const host::HostRoots& roots;
   const PmuCatalogue& pmus;
   bool is_hybrid() const { return pmus.core_pmus().size() > 1; }
 };
 
-/// Of an event that the kernel itself counts, on every CPU.
+/// For an event that the kernel itself counts, on every CPU.
 std::vector<Resolution> counted_by_kernel(std::string metric, std::string help,
                                           const perf::EventAttributes& attributes);
 
-/// What no machine would understand.
+/// What no machine could resolve.
 Unresolved invalid(TextOffset at, std::string what, Remedy remedy);
-/// Something that this machine lacks.
+/// What this machine lacks.
 Unresolved unavailable(TextOffset at, int code, std::string what, Remedy remedy);
-/// "did you mean 'x'?" when something is near `word`, else `otherwise`.
+/// "did you mean 'x'?" if a candidate is near `word`, else `otherwise`.
 Remedy did_you_mean(std::string_view word, const std::vector<std::string>& known,
                     const Remedy& otherwise);
 

@@ -7,7 +7,7 @@
 namespace pex::events {
 namespace {
 
-/// What a character is for that stands where it cannot.
+/// The role of a character that cannot occur here.
 struct Slip {
   std::string_view characters;
   const char* remedy;
@@ -72,7 +72,7 @@ std::string_view TextCursor::take_while(bool (*wanted)(char)) {
 }
 
 std::string quoted(std::string_view text) {
-  constexpr std::size_t kEnough = 60;  // who wants to see the rest has the position
+  constexpr std::size_t kEnough = 60;  // the position shows where it continues
   return "'" + std::string(text.substr(0, kEnough)) + (text.size() > kEnough ? "...'" : "'");
 }
 
@@ -89,7 +89,7 @@ SyntaxError missing(const TextCursor& in, std::string what, const char* remedy) 
 }
 
 SyntaxError misplaced(const TextCursor& in, const char* remedy) {
-  return syntax_error(in, quoted(in.peek()) + " cannot stand here", remedy);
+  return syntax_error(in, quoted(in.peek()) + " is not allowed here", remedy);
 }
 
 SyntaxError misplaced(const TextCursor& in) {

@@ -13,18 +13,18 @@ namespace pex::events {
 /// Done, or the first error in the text.
 using Parsed = Result<void, SyntaxError>;
 
-inline constexpr std::string_view kEventEnds = ",{} ";    // whatever kind of event it is
-inline constexpr std::string_view kWordEnds = ":/,{} ";   // the first word, which tells the kind
+inline constexpr std::string_view kEventEnds = ",{} ";    // any kind of event
+inline constexpr std::string_view kWordEnds = ":/,{} ";   // the first word
 inline constexpr std::string_view kLettersEnd = ":,{} ";  // modifiers, and accesses of a breakpoint
 
-// What to write instead, where several readers say so.
+// Remedies shared by several parsers.
 inline constexpr const char* kWriteTerms = "write terms as in 'cpu/event=0x3c,umask=0x1/'";
 inline constexpr const char* kWriteModifiers =
     "the modifiers are u, k, h, H, G, I, p, P, D, W and e, in one word, as in 'cycles:uk'";
 inline constexpr const char* kWriteOneGroup =
     "write one pair of braces around all events, or give each group its own entry under 'groups'";
 
-// None of these depends on a locale, as those of <cctype> do.
+// Independent of the locale, unlike <cctype>.
 constexpr bool is_one_of(std::string_view characters, char c) {
   return characters.find(c) != std::string_view::npos;
 }
@@ -38,7 +38,7 @@ constexpr bool is_name_character(char c) { return is_letter_or_digit(c) || c == 
 bool is_hexadecimal_digit(char c);
 bool all_are(std::string_view text, bool (*wanted)(char));
 
-/// Reads a text of events from left to right. A copy stays where it is, and points there in a
+/// Parses a text of events from left to right. A copy keeps its position, and marks it in a
 /// message.
 class TextCursor {
  public:
@@ -48,14 +48,14 @@ class TextCursor {
   std::string_view rest() const { return text_.substr(at_); }
   bool at_end() const { return at_ == text_.size(); }
   bool at_event_end() const { return at_end() || is_one_of(kEventEnds, peek()); }
-  /// The next character; at the end '\0', which no text has in it.
+  /// The next character; '\0' at the end, which no text contains.
   char peek() const { return at_end() ? '\0' : text_[at_]; }
   /// The rest up to the next of `ends`.
   std::string_view before(std::string_view ends) const;
 
-  /// No further than to the end.
+  /// Not beyond the end.
   void skip(std::size_t characters) { at_ += characters; }
-  /// True when `expected` came next, and is now behind the cursor.
+  /// Consumes `expected` if it comes next, and returns true.
   bool take(std::string_view expected);
   std::string_view take_while(bool (*wanted)(char));
 
@@ -64,19 +64,19 @@ class TextCursor {
   std::size_t at_ = 0;
 };
 
-/// For the middle of a message; of what is long only the beginning.
+/// For the middle of a message; truncates long text.
 std::string quoted(std::string_view text);
 std::string quoted(char c);
 
 SyntaxError syntax_error(const TextCursor& in, std::string what, const char* remedy);
-/// `what` should come next, and does not.
+/// Error: `what` is expected next, and missing.
 SyntaxError missing(const TextCursor& in, std::string what, const char* remedy);
-/// The next character is none that can follow.
+/// Error: the next character is not allowed.
 SyntaxError misplaced(const TextCursor& in, const char* remedy);
-/// The same, with the remedy for what that character was most likely to mean.
+/// The same, with the remedy for the likely purpose of that character.
 SyntaxError misplaced(const TextCursor& in);
 
-/// 60, or 0x3c. With either, letters and digits up to another character belong to the number.
+/// 60, or 0x3c. Letters and digits up to another character belong to the number.
 Parsed parse_number(TextCursor& in, std::uint64_t& number, const char* remedy);
 /// 3c
 Parsed parse_hexadecimal(TextCursor& in, std::uint64_t& number, const char* remedy);

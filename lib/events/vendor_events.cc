@@ -13,10 +13,10 @@
 namespace pex::events {
 namespace {
 
-/// Every mode: which ones are counted is said by our own modifiers, in the exclude_* flags.
+/// Every mode: the exclude_* flags select the modes.
 constexpr int kEveryMode = PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 
-/// libpfm4 looks at the CPU once, at the first call; whether that went well.
+/// Initializes libpfm4, which detects the CPU at the first call.
 pfm_err_t look_at_cpu() {
   static const pfm_err_t outcome = ::pfm_initialize();
   return outcome;
@@ -29,8 +29,8 @@ Info sized() {
   return info;
 }
 
-/// The PMUs of this CPU. Not the generic events of Linux, which libpfm4 knows as PMUs as well: the
-/// tables of event_table.h have them under the names of `perf list`.
+/// The PMUs of this CPU. Without the generic events of Linux, which libpfm4 has as PMUs as well:
+/// the tables of event_table.h have them under the names of `perf list`.
 std::vector<pfm_pmu_info_t> pmus_of_this_cpu() {
   std::vector<pfm_pmu_info_t> pmus;
   if (look_at_cpu() != PFM_SUCCESS) return pmus;
@@ -42,7 +42,7 @@ std::vector<pfm_pmu_info_t> pmus_of_this_cpu() {
   return pmus;
 }
 
-/// One sentence with its full stop, of a description in libpfm4's tables.
+/// One sentence with its full stop, from a description in libpfm4's tables.
 std::string sentence(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\t' || c == '\\') c = ' ';
@@ -57,7 +57,7 @@ std::string help_of(const std::string& name, int event) {
   return sentence("Event " + name + ": " + info.desc);
 }
 
-/// `text` is "pmu::name". Only what tells events apart is taken over.
+/// `text` is "pmu::name". Returns only the identity of the event.
 pfm_err_t encode(const std::string& text, VendorEncoding& encoding) {
   perf_event_attr attr{};
   auto request = sized<pfm_perf_encode_arg_t>();
@@ -76,8 +76,8 @@ pfm_err_t encode(const std::string& text, VendorEncoding& encoding) {
   return PFM_SUCCESS;
 }
 
-/// What to ask, one PMU at a time: libpfm4 itself stops at the first that answers, and so would
-/// count one memory channel of six.
+/// The PMUs to search, one at a time: libpfm4 itself stops at the first match, and so would count
+/// one memory channel of six.
 std::vector<std::string> questions(const std::string& name) {
   if (name.find("::") != std::string::npos) return {name};
   std::vector<std::string> texts;
@@ -96,7 +96,7 @@ Error unknown(const std::string& name, pfm_err_t outcome) {
                meant ? Remedy("did you mean '" + *meant + "'?") : "see " + ProgramTerm::kEventList};
 }
 
-/// One name for each unit mask, or the event alone when it has none.
+/// One name for each unit mask, or the event alone if it has none.
 void list_event(const pfm_pmu_info_t& pmu, int event, std::vector<VendorName>& names) {
   auto info = sized<pfm_event_info_t>();
   if (::pfm_get_event_info(event, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS) return;
@@ -127,7 +127,7 @@ Result<std::vector<VendorEncoding>> encode_vendor_event(const std::string& name)
     if (outcome == PFM_SUCCESS) {
       encodings.push_back(std::move(encoding));
     } else if (outcome != PFM_ERR_NOTFOUND) {
-      why_none = outcome;  // a PMU that knows the event and not its mask tells more
+      why_none = outcome;  // an unknown mask of a known event is the better error
     }
   }
   if (encodings.empty()) return unknown(name, why_none);

@@ -8,27 +8,26 @@
 
 namespace pex::events {
 
-/// What a vendor's name means to one PMU.
+/// The encoding of a vendor's name for one PMU.
 struct VendorEncoding {
-  std::string pmu;  ///< as libpfm4 calls it: "skl", "arm_n1"
+  std::string pmu;  ///< libpfm4's name: "skl", "arm_n1"
   perf::EventAttributes attributes;
   std::string help;  ///< one sentence with its full stop
 };
 
-/// On every PMU of this machine's CPU that knows `name`, "INST_RETIRED:ANY_P"; "skl::..." asks just
-/// one. Whose machine that is libpfm4 finds out by itself, from the CPU and /sys, unless the
-/// environment has LIBPFM_FORCE_PMU. Fails with ENOENT when no PMU knows it, and with ENOTSUP in a
-/// program that was built without libpfm4.
+/// For every PMU of this machine's CPU that has `name`, "INST_RETIRED:ANY_P"; "skl::..." searches
+/// only one. libpfm4 detects the CPU itself, unless the environment has LIBPFM_FORCE_PMU. Fails
+/// with ENOENT if no PMU has it, and with ENOTSUP in a program that was built without libpfm4.
 Result<std::vector<VendorEncoding>> encode_vendor_event(const std::string& name);
 
-/// One event that a vendor gave a name.
+/// An event with a vendor's name.
 struct VendorName {
   std::string name;  ///< "INST_RETIRED:ANY_P"
   std::string pmu;
   std::string help;  ///< one sentence with its full stop
 };
 
-/// Of all PMUs of this machine's CPU, in the order of libpfm4's tables. Each name once.
+/// For all PMUs of this machine's CPU, in the order of libpfm4's tables. Each name once.
 std::vector<VendorName> list_vendor_events();
 
 }  // namespace pex::events

@@ -199,8 +199,8 @@ TEST_F(VendorEventsInUnitsTest, AreRefusedWhenNothingTellsTheUnit) {
   EXPECT_FALSE(event.error().on_every_machine);
   EXPECT_EQ(
       event.error().error,
-      (Error{EINVAL, "'LONGEST_LAT_CACHE:MISS' is counted in units that only PMU 'power' tells",
-             "write one of its own events, for example power/energy-pkg/"}));
+      (Error{EINVAL, "'LONGEST_LAT_CACHE:MISS' is counted in units that only PMU 'power' defines",
+             "write one of its named events, for example power/energy-pkg/"}));
 }
 
 TEST_F(VendorEventsTest, AreNoneThatAnX86CoreIgnoresTheModifierOf) {
