@@ -27,8 +27,8 @@ bool is_ipv6(const std::string& text) {
   return !error;
 }
 
-/// The host without its brackets. Nothing for an IPv6 address without them (it would be unclear
-/// where its port begins), and for brackets around anything else.
+/// The host without its brackets. Nothing for an IPv6 address without them (its port would be
+/// ambiguous), and for brackets around anything else.
 std::optional<std::string> parse_host(std::string_view text) {
   const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
   const std::string host{bracketed ? text.substr(1, text.size() - 2) : text};

@@ -17,7 +17,7 @@ Admission::Admission(std::shared_ptr<Service> service) : service_(std::move(serv
 
 void Admission::admit(access::Socket socket, const access::Peer& peer) {
   if (!has_room_for(peer)) return refuse(std::move(socket), peer);
-  boost::system::error_code ignored;  // a larger one costs memory, and is no failure
+  boost::system::error_code ignored;  // a larger buffer costs memory, and is no error
   const auto bytes = static_cast<int>(service_->site.limits.send_buffer_bytes);
   socket.set_option(boost::asio::socket_base::send_buffer_size{bytes}, ignored);
   served_.add(converse(std::move(socket), peer, service_, Connection::Kind::kServed), peer);

@@ -14,22 +14,22 @@
 
 namespace pex::http {
 
-/// Decides who is served at the limit of connections, and where descriptors run out:
+/// Decides which clients are served at the limit of connections, and without free descriptors:
 ///
 ///   newcomer --> below the limit? --> served
 ///                    |no
 ///                    v
-///                somebody makes no progress? --> that one is closed, the newcomer served
+/// one makes no progress? --> that one is closed, the newcomer served
 ///                    |no
 ///                    v
-///                a peer has more than the newcomer's will have? --> one of that peer is closed
+/// a peer has more than the newcomer's will have? --> one of its connections is closed
 ///                    |no
 ///                    v
-///                refused: 503, or the answer of a route such as health; the oldest of too many
-///                refused gives way to the next one
+/// refused: 503, or the answer of a route such as health; among too many refused the oldest is
+/// closed
 ///
-/// So whoever sends nothing, little by little, or takes no answer holds a place for a second, and
-/// one host holds no place that another host wants.
+/// So a client that sends nothing, sends slowly, or does not read its answer holds a place for a
+/// second, and no host holds a place that another host needs.
 class Admission {
  public:
   explicit Admission(std::shared_ptr<Service> service);
@@ -37,15 +37,15 @@ class Admission {
   void admit(access::Socket socket, const access::Peer& peer);
   void refuse(access::Socket socket, const access::Peer& peer);
 
-  /// To be called when accept(2) finds no descriptor left and somebody waits: frees one.
+  /// Called if accept(2) has no free descriptor and a client waits: frees one.
   enum class Freed {
     kNone,   ///< there was none to free
-    kPlace,  ///< of a client that made no progress: the next one may be admitted
-    kSpare,  ///< kept for this, or of one who was refused: the next one has to be refused
+    kPlace,  ///< of a client without progress: the next client may be admitted
+    kSpare,  ///< reserved for this, or of a refused client: the next client must be refused
   };
   Freed free_descriptor();
 
-  /// To be called now and then: takes back the spare descriptors that were freed.
+  /// Called periodically: reserves the spare descriptors again.
   void recover();
 
   ClientErrors& errors() { return service_->errors; }

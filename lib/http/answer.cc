@@ -24,7 +24,7 @@ struct RefusalEntry {
 };
 constexpr RefusalEntry kRefusals[] = {
     {400, "400 Bad Request: this is not a well-formed HTTP/1.1 or HTTP/1.0 request\n"},
-    {401, "401 Unauthorized: a user and password of this exporter are needed\n"},
+    {401, "401 Unauthorized: a user and password of this exporter are required\n"},
     {403,
      "403 Forbidden: a browser sent this request for a page of another site. To send it yourself, "
      "use curl, or leave out the fields Origin and Sec-Fetch-Site. A reverse proxy must forward "
@@ -32,13 +32,13 @@ constexpr RefusalEntry kRefusals[] = {
      "Host field.\n"},
     {404, "404 Not Found: nothing is served at this path\n"},
     {408, "408 Request Timeout: the request head did not arrive in time\n"},
-    {413, "413 Payload Too Large: requests with a body are not taken\n"},
+    {413, "413 Payload Too Large: requests must not have a body\n"},
     {431, "431 Request Header Fields Too Large: the request head is over the limit\n"},
 };
 
 const char* methods_of(const Route& route) { return route.is_post ? "POST" : "GET, HEAD"; }
 
-/// RFC 9110, 5.6.7, whatever the locale.
+/// RFC 9110, 5.6.7, independent of the locale.
 std::string http_date(std::time_t now) {
   static constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   static constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -122,7 +122,7 @@ std::string response_head(const Response& response, const Headers& usual, const 
   head.set(wire::field::date, http_date(framing.now));
   head.set(wire::field::content_type, response.content_type);
   head.content_length(response.body ? response.body->size() : 0);
-  // Whatever the type says it is: no browser is to find a page in an answer that is none.
+  // No browser may detect a page in an answer of another type.
   head.set("X-Content-Type-Options", "nosniff");
   for (const Headers* const each : {&usual, &response.headers}) {
     for (const auto& [name, value] : *each) head.set(name, value);

@@ -17,26 +17,25 @@ std::string_view path_of(std::string_view target);
 /// The route for exactly this path; null when there is none.
 const Route* find_route(const std::vector<Route>& routes, std::string_view path);
 
-/// A HEAD is answered wherever a GET is: whoever sends the response leaves the body out.
+/// A HEAD is answered like a GET: the sender of the response omits the body.
 bool takes_method(const Route& route, std::string_view method);
 
-/// What the handler sees of a request whose head has status 200.
+/// The request as the handler gets it, for a head with status 200.
 Request request_of(const RequestHead& head);
 
-/// One plain line for `status`, which must be one of those we refuse with: 400, 401, 403, 404, 408,
-/// 413, 431.
+/// One plain line for `status`, which must be a refusal: 400, 401, 403, 404, 408, 413, 431.
 Response refusal(unsigned status);
 
-/// 405, with what `route` takes in Allow.
+/// 405, with the methods of `route` in Allow.
 Response wrong_method(const Route& route);
 
 /// 429, with the whole seconds of `wait` in Retry-After.
 Response too_many_requests(std::chrono::nanoseconds wait);
 
-/// 503, for a state that will pass; `why` is a sentence without a full stop.
+/// 503, for a temporary state; `why` is a sentence without a full stop.
 Response unavailable(const std::string& why);
 
-/// 500, because of what a handler did.
+/// 500, for an error of a handler.
 Response handler_failed(const std::string& why);
 
 /// How a response is framed.
@@ -47,8 +46,8 @@ struct Framing {
 };
 
 /// The bytes before the body, from the status line to the empty line. `usual` are the headers of
-/// every response of the site; those of `response` take their place. Every response forbids
-/// browsers to guess its type, unless one of both says otherwise.
+/// every response of the site; those of `response` override them. Every response forbids browsers
+/// to guess its type, unless one of both overrides that.
 std::string response_head(const Response& response, const Headers& usual, const Framing& framing);
 
 }  // namespace pex::http

@@ -7,15 +7,15 @@
 
 namespace pex::http {
 
-/// One value that another part of the program gives, at once or later, on the loop. Whoever waits
-/// for it owns it, sleeps on `wakeup` and looks again; the others hold a weak_ptr, which has
-/// expired once nobody waits any more.
+/// A value that another part of the program provides, at once or later, on the loop. The waiting
+/// side owns it, sleeps on `wakeup` and checks again; the others hold a weak_ptr, which has expired
+/// once there is no waiting side.
 template <typename T>
 class AsyncValue {
  public:
   explicit AsyncValue(boost::asio::steady_timer& wakeup) : wakeup_(wakeup) {}
 
-  /// The first one counts.
+  /// The first value counts.
   void set(T value) {
     if (value_) return;
     value_ = std::move(value);

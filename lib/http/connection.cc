@@ -18,15 +18,15 @@ using access::Socket;
 using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
-constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a last answer
-constexpr unsigned kNobody = 0;       ///< in place of a status: nobody is there to be answered
-constexpr char kTlsHandshake = 0x16;  ///< what a client of TLS sends first (RFC 8446, 5.1)
+constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a final answer
+constexpr unsigned kNobody = 0;       ///< in place of a status: no client waits for an answer
+constexpr char kTlsHandshake = 0x16;  ///< the first byte of a TLS client (RFC 8446, 5.1)
 constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
 
 }  // namespace
 
-// In a co_await expression stand only names, moves of names and literals: g++ 12 destroys other
-// temporaries there twice.
+// A co_await expression contains only names, moves of names and literals: g++ 12 destroys other
+// temporaries in it twice.
 
 Connection::Connection(Socket socket, const access::Peer& peer, std::shared_ptr<Service> service,
                        Kind kind)
@@ -45,7 +45,7 @@ void Connection::close() {
   wakeup_.cancel();
 }
 
-/// The answer of a refused client is short, so it is with the kernel, which still sends it.
+/// The answer of a refused client is short, so it is in the kernel's buffer, which still sends it.
 void Connection::give_way() {
   const bool holds_memory = standing_.phase == Phase::kTaking && !is_refused();
   holds_memory ? abort() : close();
@@ -70,16 +70,15 @@ asio::awaitable<bool> Connection::secure() {
   enter(Phase::kAsking);
   const auto [error] = co_await transport_->handshake();
   if (error) ++service_->errors.tls_handshake;
-  if (error && socket_.is_open()) {  // the client is to read why, and not to be reset
+  if (error && socket_.is_open()) {  // the client should read the reason instead of a reset
     transport_ = access::plain_transport(socket_);
     co_await linger_and_close();
   }
   co_return !error && socket_.is_open();
 }
 
-/// The first byte, which stays where it is; unchanged when the client has left. False: neither has
-/// come yet, although Asio says so: it may find an event of the socket that had the same descriptor
-/// just before.
+/// Peeks at the first byte; unchanged if the client has left. False: nothing has arrived, although
+/// Asio reports it: the event may be that of an earlier socket with the same descriptor.
 bool Connection::peek(char& first) {
   if (!socket_.is_open()) return true;
   const ssize_t size = ::recv(socket_.native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -93,7 +92,7 @@ asio::awaitable<void> Connection::refuse_plain_http() {
   if (sent) co_await linger_and_close();
 }
 
-/// Waits until the handshake may begin. False: the connection was closed meanwhile.
+/// Waits for permission to begin the handshake. False: the connection was closed meanwhile.
 asio::awaitable<bool> Connection::wait_for_turn() {
   enter(Phase::kServer);
   const auto turn = std::make_shared<AsyncValue<bool>>(wakeup_);
@@ -112,9 +111,9 @@ asio::awaitable<unsigned> Connection::read(RequestHead& head) {
     set_deadline(was_answered_ ? limits().idle_timeout : head_timeout(), &Connection::stop_reading);
     enter(Phase::kIdle);
     const bool arrived = co_await receive();
-    if (!arrived) co_return kNobody;  // between two requests either side may just leave
+    if (!arrived) co_return kNobody;  // between two requests either side may leave
   }
-  if (!head.take(received_)) {  // rarely: it does not come in one packet
+  if (!head.take(received_)) {  // rarely: it does not arrive in one packet
     enter(Phase::kAsking);
     set_deadline(head_timeout(), &Connection::stop_reading);
     do {
@@ -127,7 +126,7 @@ asio::awaitable<unsigned> Connection::read(RequestHead& head) {
   co_return head.status();
 }
 
-/// Waits for bytes and appends them to what was received. False when none will come in time.
+/// Waits for bytes and appends them to what was received. False if none arrive in time.
 asio::awaitable<bool> Connection::receive() {
   const std::size_t before = received_.size();
   received_.resize(before + kReadBytes);
@@ -154,7 +153,7 @@ asio::awaitable<bool> Connection::send(const Response& response, Framing framing
   co_return !error;
 }
 
-/// Ends this connection, if it is still there, as too much is unsent.
+/// Closes this connection, if it still exists, because too much is unsent.
 std::function<void()> Connection::dropping() {
   return [weak = weak_from_this()] {
     const auto self = weak.lock();
@@ -165,12 +164,12 @@ std::function<void()> Connection::dropping() {
 }
 
 /// A close while the client's bytes are still arriving would reset the connection, and the reset
-/// could overtake our answer: so say that we are done, and let the client close first.
+/// could overtake our answer: shut down our side, and let the client close first.
 asio::awaitable<void> Connection::linger_and_close() {
   enter(Phase::kOver);
   set_deadline(kLinger, &Connection::close);
   co_await transport_->end();
-  error_code ignored;  // the client may have been the first
+  error_code ignored;  // the client may have closed first
   socket_.shutdown(Socket::shutdown_send, ignored);
   received_.resize(kReadBytes);
   const asio::mutable_buffer room{received_.data(), received_.size()};
@@ -197,7 +196,7 @@ void Connection::drop_slow_client() {
 }
 
 /// Closes and drops what the client has not read: after a plain close the kernel would keep
-/// offering it, megabytes of it, to a client that does not take it.
+/// offering it, possibly megabytes, to a client that does not read it.
 void Connection::abort() {
   error_code ignored;
   socket_.set_option(Socket::linger{true, 0}, ignored);

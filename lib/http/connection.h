@@ -23,26 +23,26 @@ namespace pex::http {
 enum class Phase {
   kIdle,    ///< the first byte of a request, or of a TLS handshake
   kAsking,  ///< the rest of it
-  kServer,  ///< the server: the turn of its handshake, a login, the answer of a handler
-  kTaking,  ///< the client to take its answer
-  kOver,    ///< the client to leave: it has its last answer
+  kServer,  ///< the server: the start of its handshake, a login, the answer of a handler
+  kTaking,  ///< the client to read its answer
+  kOver,    ///< the client to leave: it has its final answer
 };
 
-/// The phase, and the last progress: when it began, or when the client last took a part of its
-/// answer. Single bytes of a request are no progress, so that nobody can hold a place with them.
+/// The phase, and the last progress: when it began, or when the client last read a part of its
+/// answer. Single bytes of a request are no progress, so that they cannot hold a place.
 struct Standing {
   Phase phase = Phase::kIdle;
   std::chrono::steady_clock::time_point since;
 };
 
-/// The bytes to and from one client: its socket, TLS where Access says so, and how long each step
-/// may take. The coroutine that answers it (conversation.h) keeps it alive and nothing else does:
-/// what other code holds is a weak_ptr, which has expired once the socket is closed.
+/// The bytes from and to one client: its socket, TLS if Access has it, and the timeout of each
+/// step. The coroutine that answers it (conversation.h) keeps it alive and nothing else does: other
+/// code holds a weak_ptr, which has expired once the socket is closed.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   enum class Kind {
     kServed,
-    kRefused,  ///< over the limit of connections: has less time, and one answer
+    kRefused,  ///< over the limit of connections: has less time, and gets one answer
   };
 
   Connection(access::Socket socket, const access::Peer& peer, std::shared_ptr<Service> service,
@@ -51,42 +51,42 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Closes the socket. No handler is called after this, even for a request already received.
   void close();
 
-  /// Closes the socket for another client: what this one has not taken of its answer is dropped.
+  /// Closes the socket for another client: drops the unread part of its answer.
   void give_way();
 
   Standing standing() const { return standing_; }
 
-  // What follows is for the coroutine that answers the client.
+  // The following functions are for the coroutine that answers the client.
 
   bool is_open() const { return socket_.is_open(); }
   bool is_refused() const { return kind_ == Kind::kRefused; }
   access::Socket::executor_type executor() { return socket_.get_executor(); }
 
-  /// Who may come in: as it was at the last request.
+  /// The access rules as of the last request.
   const access::Access& access() const { return *access_; }
   void refresh_access() { access_ = service_->site.access(); }
-  /// Whether the client came in under the TLS configuration, or none, that is in force now.
-  bool is_as_access_says() const { return transport_access_ == access_->tls(); }
+  /// Whether the connection uses the TLS configuration, or none, that is in force now.
+  bool uses_current_tls() const { return transport_access_ == access_->tls(); }
 
-  /// Speaks TLS from now on where Access says so. False: no request can follow.
+  /// Starts TLS if Access has it. False: no request can follow.
   boost::asio::awaitable<bool> secure();
 
-  /// Reads the next request into `head`. Its status; 408 when it does not arrive in time, 400 when
-  /// the client ends it halfway, 0 when nothing of it came and nobody waits for an answer.
+  /// Reads the next request into `head`. Returns its status; 408 if it does not arrive in time, 400
+  /// if the client ends it halfway, 0 if nothing of it arrived and no client waits for an answer.
   boost::asio::awaitable<unsigned> read(RequestHead& head);
 
-  /// Waits for `value`, which sleeps on wakeup(). False: it takes longer than `allowed`, or the
+  /// Waits for `value`, which wakes by wakeup(). False: it takes longer than `allowed`, or the
   /// connection was closed.
   template <typename T>
   boost::asio::awaitable<bool> wait_for(const AsyncValue<T>& value,
                                         std::chrono::milliseconds allowed);
   boost::asio::steady_timer& wakeup() { return wakeup_; }
 
-  /// Head and body leave in one gathering write, the body from where the handler made it. False:
-  /// the client did not take them.
+  /// Sends head and body in one gathering write, the body without a copy. False: the client did not
+  /// read them.
   boost::asio::awaitable<bool> send(const Response& response, Framing framing, bool with_body);
 
-  /// Waits a moment for the client to read its last answer.
+  /// Waits a moment for the client to read its final answer.
   boost::asio::awaitable<void> linger_and_close();
 
  private:
@@ -114,12 +114,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<const access::Access> access_;
   access::Socket socket_;
   std::unique_ptr<access::Transport> transport_;
-  const void* transport_access_ = nullptr;  ///< the TLS context that transport_ was made with
+  const void* transport_access_ = nullptr;  ///< the TLS context of transport_
   Deadline deadline_;
   boost::asio::steady_timer wakeup_;
   Standing standing_{Phase::kIdle, std::chrono::steady_clock::now()};
-  bool was_answered_ = false;  ///< at least one request; the next one may take its time
-  /// Read from the socket and not yet parsed: pipelined requests wait here for their turn.
+  bool was_answered_ = false;  ///< at least one request; the next one may take longer
+  /// Read from the socket and not yet parsed: pipelined requests wait here.
   std::string received_;
 };
 

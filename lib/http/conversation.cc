@@ -41,7 +41,7 @@ class Conversation {
   Service& service_;
 };
 
-/// Reads one request and answers it. True when the client may send another.
+/// Reads one request and answers it. True if the client may send another.
 asio::awaitable<bool> Conversation::answer_next() {
   RequestHead head{service_.site.limits.header_bytes};
   const unsigned status = co_await connection_.read(head);
@@ -64,15 +64,15 @@ asio::awaitable<bool> Conversation::answer_next() {
   co_return keep_alive;
 }
 
-/// Whoever came in under another TLS configuration, or under none, is to come in again. After a 401
-/// the connection ends, so that strangers cannot keep it.
+/// A client that connected under another TLS configuration, or under none, must reconnect. After a
+/// 401 the connection ends, so that clients without a login cannot keep it.
 bool Conversation::keeps_alive(const RequestHead& head, unsigned status,
                                const Response& response) const {
   return status == 200 && head.keep_alive() && !connection_.is_refused() &&
-         connection_.is_as_access_says() && response.status != 401;
+         connection_.uses_current_tls() && response.status != 401;
 }
 
-/// That a path does not exist is answered only to those who may log in.
+/// Only clients that may log in learn that a path does not exist.
 asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsigned status) {
   if (connection_.is_refused()) co_return answer_to_refused(head, status);
   if (status != 200) co_return refusal(status);
@@ -87,7 +87,7 @@ asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsig
   co_return co_await answer_by_handler(*route, head);
 }
 
-/// As it would be answered, where no login is needed and the answer is there at once; else 503.
+/// The usual answer, if no login is required and the answer is available at once; else 503.
 Response Conversation::answer_to_refused(const RequestHead& head, unsigned status) {
   const Response busy = unavailable("too many connections");
   if (status != 200) return busy;
@@ -101,7 +101,8 @@ Response Conversation::answer_to_refused(const RequestHead& head, unsigned statu
   return answer->is_set() ? answer->take() : busy;
 }
 
-/// By the rate limit, which counts every try, and then the login. Nothing: the client may come in.
+/// First the rate limit, which counts every attempt, then the login. Nothing: the client is
+/// admitted.
 asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const RequestHead& head) {
   ClientErrors& errors = service_.errors;
   if (const auto& limit = settings().rate_limit) {
@@ -141,7 +142,7 @@ asio::awaitable<Response> Conversation::answer_by_handler(const Route& route,
   co_return answer->take();
 }
 
-/// Holds the connection for as long as it runs.
+/// Keeps the connection alive while it runs.
 asio::awaitable<void> answer_requests(std::shared_ptr<Connection> connection,
                                       std::shared_ptr<Service> service) {
   Conversation conversation{*connection, *service};
@@ -155,8 +156,8 @@ asio::awaitable<void> answer_requests(std::shared_ptr<Connection> connection,
 std::weak_ptr<Connection> converse(access::Socket socket, const access::Peer& peer,
                                    std::shared_ptr<Service> service, Connection::Kind kind) {
   auto connection = std::make_shared<Connection>(std::move(socket), peer, service, kind);
-  // `detached` drops an exception: it has ended the coroutine, and that closes the one connection
-  // it concerns. What a handler throws does not come this far.
+  // `detached` drops an exception: it has ended the coroutine, which closes its connection only.
+  // Exceptions of handlers do not get here.
   asio::co_spawn(connection->executor(), answer_requests(connection, std::move(service)),
                  asio::detached);
   return connection;

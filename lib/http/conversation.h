@@ -9,9 +9,9 @@
 
 namespace pex::http {
 
-/// Answers the client's requests, one after the other, until one side has had enough. A refused
-/// client gets one answer: as it would be served where the route needs no login and has its answer
-/// at hand, such as health; anything else is answered with 503.
+/// Answers the client's requests, one after the other, until one side ends the connection. A
+/// refused client gets one answer: the usual one if the route requires no login and answers at
+/// once, such as health; else 503.
 std::weak_ptr<Connection> converse(access::Socket socket, const access::Peer& peer,
                                    std::shared_ptr<Service> service, Connection::Kind kind);
 

@@ -9,14 +9,14 @@
 
 namespace pex::http {
 
-/// How long the present step of a connection may take. Beast's streams have such a time as well,
-/// but close the socket at its end, where a client is still to be answered (408) or reset.
+/// The timeout of the current step of a connection. Beast's streams have timeouts as well, but
+/// close the socket, where a client must still be answered (408) or reset.
 class Deadline {
  public:
   explicit Deadline(const boost::asio::any_io_executor& loop) : timer_(loop) {}
 
-  /// Calls `on_expiry` when `allowed` has passed, unless this is set again or lifted before.
-  /// `owner` is whoever holds this: nothing is called once it is gone.
+  /// Calls `on_expiry` when `allowed` has passed, unless it is set again or lifted before. `owner`
+  /// holds this: nothing is called once it is gone.
   void set(std::chrono::milliseconds allowed, std::weak_ptr<const void> owner,
            std::function<void()> on_expiry) {
     has_passed_ = false;
@@ -25,7 +25,7 @@ class Deadline {
                        on_expiry = std::move(on_expiry)](const boost::system::error_code& error) {
       const auto held = owner.lock();
       if (error || !held) return;
-      // A wait that was over when the deadline was set again has no error; only the clock knows.
+      // a wait that ended before the deadline was set again has no error
       if (timer_.expiry() > Clock::now()) return;
       has_passed_ = true;
       on_expiry();
@@ -37,7 +37,7 @@ class Deadline {
     timer_.expires_at(Clock::time_point::max());
   }
 
-  /// The one that was set last.
+  /// the last one that was set
   bool has_passed() const { return has_passed_; }
 
  private:

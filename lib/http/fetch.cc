@@ -45,7 +45,7 @@ Result<std::vector<Endpoint>, std::string> targets_of(const std::string& address
   return resolve(*wanted);
 }
 
-/// What has come is parsed as it comes; the end of the connection may be that of the answer.
+/// Parses incrementally; the end of the connection may end the answer.
 asio::awaitable<error_code> receive(Transport& transport, Parser& parser) {
   boost::beast::flat_buffer received;
   error_code error;
@@ -86,8 +86,7 @@ asio::awaitable<error_code> connect(Socket& socket, const std::vector<Endpoint>&
   co_return last;
 }
 
-/// Nothing that `ask` refers to is touched once its loop has stopped to turn, whether it has ended
-/// or not.
+/// Nothing that `ask` refers to is accessed once its loop has stopped, finished or not.
 asio::awaitable<void> ask(Socket& socket, const std::vector<Endpoint>& targets, bool tls,
                           const std::string& request, Parser& parser,
                           std::optional<error_code>& outcome) {
@@ -102,11 +101,11 @@ asio::awaitable<void> ask(Socket& socket, const std::vector<Endpoint>& targets, 
 }
 
 Remedy remedy() {
-  return "start it; or give the " + ProgramTerm::kListenAddress + " and " +
-         ProgramTerm::kWebConfigFile + " that it was started with";
+  return "start it; or set the same " + ProgramTerm::kListenAddress + " and " +
+         ProgramTerm::kWebConfigFile + " as it was started with";
 }
 
-/// An errno where there is one behind it; else the text of whoever refused, such as OpenSSL.
+/// An errno if there is one; else the text of the component that refused, such as OpenSSL.
 Error failure(const error_code& error, const std::string& attempted) {
   if (error.category() == boost::system::system_category()) {
     return {error.value(), attempted, remedy()};
@@ -117,7 +116,7 @@ Error failure(const error_code& error, const std::string& attempted) {
 }  // namespace
 
 Result<Fetched> fetch(const Destination& destination, const std::string& path,
-                      std::chrono::milliseconds patience) {
+                      std::chrono::milliseconds timeout) {
   const std::string attempted = std::string{"ask "} + destination.address + " for " + path +
                                 (destination.tls ? " over TLS" : "");
   const auto targets = targets_of(destination.address);
@@ -134,7 +133,7 @@ Result<Fetched> fetch(const Destination& destination, const std::string& path,
   std::exception_ptr thrown;
   asio::co_spawn(loop, ask(socket, *targets, destination.tls, request, parser, outcome),
                  [&thrown](std::exception_ptr exception) { thrown = std::move(exception); });
-  loop.run_for(patience);
+  loop.run_for(timeout);
   if (thrown) return Error{0, attempted + ": out of memory, or OpenSSL is unusable", {}};
   if (!outcome) return Error{ETIMEDOUT, attempted, remedy()};
   if (*outcome) return failure(*outcome, attempted);

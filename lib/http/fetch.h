@@ -7,10 +7,11 @@
 
 namespace pex::http {
 
-/// A server of ours, as those who share its machine reach it.
+/// A server of ours, for clients on the same machine.
 struct Destination {
-  std::string address;  ///< one of Listening::addresses, with a port that was chosen
-  bool tls = false;     ///< its certificate is not looked at: nobody is between it and us
+  std::string address;  ///< one of Listening::addresses, with a fixed port
+  bool tls = false;     ///< without a check of its certificate: the connection stays on this
+                        ///< machine
 };
 
 struct Fetched {
@@ -18,11 +19,10 @@ struct Fetched {
   std::string body;
 };
 
-/// Sends one GET for `path` and waits for the whole answer, no longer than `patience` once the
-/// address is known: one with a name in it waits for its resolution as well. For programs that do
-/// nothing else meanwhile. Fails when there is no answer, or one that is not HTTP or has more than
-/// 64 KiB.
+/// Sends one GET for `path` and waits for the whole answer, at most `timeout` once the address is
+/// known: resolving a name takes additional time. For programs that do nothing else meanwhile.
+/// Fails if there is no answer, or one that is not HTTP or has more than 64 KiB.
 Result<Fetched> fetch(const Destination& destination, const std::string& path,
-                      std::chrono::milliseconds patience);
+                      std::chrono::milliseconds timeout);
 
 }  // namespace pex::http

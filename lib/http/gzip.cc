@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kLevel = 1;
 
-// What the text of metrics stays below. Room for the worst case from the start would be larger than
-// the text, and stay so in each buffer.
+// The compressed size of metrics text stays below this. Room for the worst case would be larger
+// than the text, in each buffer.
 constexpr std::size_t kGuess = 4;
 constexpr std::size_t kMinRoom = 1024;
 

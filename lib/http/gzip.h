@@ -8,14 +8,13 @@ struct libdeflate_compressor;
 
 namespace pex::http {
 
-/// Compresses into the gzip format (RFC 1952), at the level that costs least: of the text of
-/// metrics it leaves about a twentieth, and higher levels little less. Its tables are kept from
-/// call to call; not thread-safe.
+/// Compresses into the gzip format (RFC 1952), at the fastest level: it reduces metrics text to
+/// about a twentieth, and higher levels gain little. Its tables are reused; not thread-safe.
 class Gzip {
  public:
   Gzip();
 
-  /// Replaces what `compressed` holds; its memory is used again.
+  /// Replaces the content of `compressed`; its memory is reused.
   void compress(std::string_view text, std::string& compressed);
 
  private:

@@ -25,7 +25,7 @@ struct RemedyEntry {
   Remedy remedy;
 };
 constexpr const char* kInheritedRemedy =
-    "let the .socket unit have ListenStream= with a port or a path, and Accept=no";
+    "set ListenStream= in the .socket unit to a port or a path, and Accept=no";
 
 Remedy spelling_remedy() {
   return "write host:port, :port, [IPv6]:port or unix:/path in " + ProgramTerm::kListenAddress +
@@ -41,7 +41,8 @@ Remedy remedy_for(int code) {
   constexpr auto kAddress = ProgramTerm::kListenAddress;
   static const RemedyEntry kRemedies[] = {
       {EADDRINUSE, "another program has this port: choose another with " + kAddress},
-      {EACCES, "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
+      {EACCES,
+       "ports below 1024 require CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
       {EADDRNOTAVAIL,
        "this machine does not have this address: choose one of its own with " + kAddress},
       {EAFNOSUPPORT,
@@ -54,7 +55,8 @@ Remedy remedy_for(int code) {
   return entry != nullptr ? entry->remedy : Remedy();
 }
 
-/// Where to listen, best first; the second is tried only where the first one's family is missing.
+/// The addresses to listen on, best first; the second is tried only if the first one's family is
+/// missing.
 Result<std::vector<Endpoint>, std::string> endpoints_of(const HostAndPort& wanted) {
   if (!wanted.host.empty()) return resolve(wanted);
   return std::vector<Endpoint>{tcp::endpoint{tcp::v6(), wanted.port},
@@ -73,8 +75,8 @@ UniqueFd open_stream(int family) {
 Result<UniqueFd, int> listen_on(const Endpoint& endpoint) {
   const int family = endpoint.protocol().family();
   UniqueFd fd = open_stream(family);
-  // After a restart the port is still held by connections of the last run that wait to time out. An
-  // address of IPv6 that stands for all of them stands for those of IPv4 as well.
+  // After a restart the port is still held by connections of the last run in TIME_WAIT. The IPv6
+  // wildcard address includes IPv4.
   const bool is_listening = fd && set(fd, SOL_SOCKET, SO_REUSEADDR, 1) &&
                             (family != AF_INET6 || set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
                             ::bind(fd.get(), endpoint.data(), endpoint.size()) == 0 &&
@@ -83,7 +85,7 @@ Result<UniqueFd, int> listen_on(const Endpoint& endpoint) {
   return fd;
 }
 
-/// Where a socket of TCP listens; nothing for a unix socket.
+/// The address of a TCP socket; nothing for a unix socket.
 std::optional<tcp::endpoint> endpoint_of(int socket) {
   tcp::endpoint endpoint;
   auto size = static_cast<socklen_t>(endpoint.capacity());
@@ -106,7 +108,7 @@ bool family_is_missing(int code) { return code == EAFNOSUPPORT || code == EADDRN
 
 Result<ListeningSocket> open_tcp(const std::string& address) {
   const auto wanted = parse_address(address);
-  if (!wanted) return Error{0, "'" + address + "' is no listen address", spelling_remedy()};
+  if (!wanted) return Error{0, "'" + address + "' is not a listen address", spelling_remedy()};
   const auto endpoints = endpoints_of(*wanted);
   if (!endpoints) return Error{0, "listen on " + address + ": " + endpoints.error(), name_remedy()};
 
@@ -130,7 +132,7 @@ Result<ListeningSocket> open_unix(const std::string& path) {
   return ListeningSocket{.fd = std::move(fd), .file = *std::move(file)};
 }
 
-/// An integer option of SOL_SOCKET; -1 for what is no socket.
+/// An integer option of SOL_SOCKET; -1 if it is not a socket.
 int option_of(int fd, int option) {
   int value = 0;
   socklen_t size = sizeof value;
@@ -156,7 +158,7 @@ Result<ListeningSocket> adopt_listener(UniqueFd fd) {
       option_of(fd.get(), SO_ACCEPTCONN) != 1) {
     return Error{0,
                  "descriptor " + std::to_string(fd.get()) +
-                     " of the service manager is no stream socket that listens",
+                     " of the service manager is not a listening stream socket",
                  kInheritedRemedy};
   }
   const int flags = ::fcntl(fd.get(), F_GETFL);

@@ -14,14 +14,14 @@ namespace pex::http {
 struct ListeningSocket {
   UniqueFd fd;
   std::uint16_t port = 0;  ///< 0 for a unix socket
-  SocketFile file{};       ///< none but for a unix socket that we made
+  SocketFile file{};       ///< none, except for a unix socket that we created
 };
 
-/// Listens on `address`, spelled as Listening::addresses says. A name that has several addresses is
-/// listened on at one of them, at IPv4 where it can be.
+/// Listens on `address`, in the format of Listening::addresses. For a name with several addresses,
+/// listens on one of them, an IPv4 one if possible.
 Result<ListeningSocket> open_listener(const std::string& address);
 
-/// Takes a socket that another program made and listens on. Its file is that program's.
+/// Takes over a listening socket of another program, which keeps its file.
 Result<ListeningSocket> adopt_listener(UniqueFd fd);
 
 /// A client's connection, non-blocking and close-on-exec.
@@ -30,14 +30,14 @@ struct AcceptedClient {
   access::Peer peer;
 };
 
-/// The next one. Fails with accept(2)'s errno: EAGAIN when nobody is there.
+/// Accepts the next one. Fails with accept(2)'s errno: EAGAIN if no client waits.
 Result<AcceptedClient, int> accept_client(int listener);
 
-/// Whether other machines may reach a socket that listens: it is bound to no loopback address, and
-/// is no unix socket.
+/// Whether other machines may reach a listening socket: it is neither bound to a loopback address,
+/// nor a unix socket.
 bool is_reachable_from_elsewhere(int listener);
 
-/// AF_INET, AF_INET6, AF_UNIX; -1 for what is no socket.
+/// AF_INET, AF_INET6, AF_UNIX; -1 if it is not a socket.
 int family_of(int socket);
 
 }  // namespace pex::http

@@ -14,8 +14,8 @@ namespace {
 
 namespace wire = boost::beast::http;
 
-/// Takes what comes before the next comma that is not within quotes, and the comma. Beast's
-/// ext_list would end at the first '/': it is for single tokens, and media types are two.
+/// Takes the text up to the next comma outside of quotes, and the comma. Beast's ext_list would end
+/// at the first '/': it is for single tokens, and media types are two.
 std::string_view take_element(std::string_view& list) {
   bool in_quotes = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -32,8 +32,8 @@ std::string_view take_element(std::string_view& list) {
   return trim(std::exchange(list, {}));
 }
 
-/// From 0 to 1. More digits than the three of RFC 9110 are taken: clients send what their floating
-/// point prints.
+/// From 0 to 1. Accepts more digits than the three of RFC 9110: some clients print floating point
+/// numbers.
 std::optional<double> parse_quality(std::string_view text) {
   double quality = 0;
   const char* const end = text.data() + text.size();
@@ -49,7 +49,7 @@ struct Parameters {
   double quality = 1;
 };
 
-/// Nothing when the quality is none.
+/// Nothing if the quality is malformed.
 std::optional<Parameters> parse_parameters(const wire::param_list& list) {
   Parameters parameters;
   for (const auto& [name, value] : list) {
@@ -75,7 +75,7 @@ std::optional<Range> parse_range(std::string_view text) {
   return Range{trim(text.substr(0, end)), *std::move(parameters)};
 }
 
-/// How narrow a range is that matches; wider ones are overruled.
+/// How specific a matching range is; the most specific one decides.
 enum class Match { kNone, kAny, kType, kName, kVersion };
 
 Match match(const Range& range, const Offer& offer, bool is_fallback) {
@@ -91,7 +91,7 @@ Match match(const Range& range, const Offer& offer, bool is_fallback) {
   return iequals(range.type, main_type + "*") ? Match::kType : Match::kNone;
 }
 
-/// How good one offer is. Compared in this order.
+/// The rank of one offer. Compared in this order.
 struct Score {
   double quality = 0;
   Match match = Match::kNone;
@@ -112,8 +112,8 @@ std::optional<char> hex_byte(std::string_view text) {
   return static_cast<char>(byte);
 }
 
-/// Boost.URL (1.81) refuses a query with "collect[]" in it, which people type, and one with a '%'
-/// that starts nothing.
+/// Boost.URL (1.81) refuses a query with "collect[]", which people type, and one with a '%' that is
+/// not part of an escape.
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {

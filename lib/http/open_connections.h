@@ -14,8 +14,8 @@
 
 namespace pex::http {
 
-/// Connections that may still be open, and who has how many. They end by themselves; here is
-/// decided which of them ends for another one.
+/// The open connections, by peer. They end by themselves; this decides which of them is closed for
+/// another one.
 class OpenConnections {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,20 +25,20 @@ class OpenConnections {
   void close_all();
 
   /// Closes one that has made no progress for `stall_time`, or that only has to leave; not one that
-  /// waits for us. Of several: of the peer with the most connections, the one that stands still for
-  /// longest. What it waited for; nothing when there is none.
+  /// waits for the server. Of several: of the peer with the most connections, the one without
+  /// progress for longest. Returns what it waited for; nothing if there is none.
   std::optional<Phase> close_stalled(Clock::time_point now, Clock::duration stall_time);
 
-  /// Closes one of the peer with the most connections, if it has more than `newcomer` will have
-  /// with one more: the one with the oldest progress, of those that wait for us only when there are
-  /// no others. False: nobody has more.
+  /// Closes a connection of the peer with the most, if it has more than `newcomer` will have with
+  /// one more: the one with the oldest progress, and one that waits for the server only if there
+  /// are no others. False: no peer has more.
   bool close_beyond_share_of(const access::Peer& newcomer);
 
-  /// Closes the one that only has to leave, or else made progress the longest time ago. False:
-  /// there is none.
+  /// Closes the connection that only has to leave, or else made progress the longest time ago.
+  /// False: there is none.
   bool close_oldest();
 
-  /// The peer with the most connections, and how many; nothing without any.
+  /// The peer with the most connections, and their number; nothing without any.
   std::optional<std::pair<access::Peer, std::size_t>> busiest();
 
  private:
@@ -48,19 +48,19 @@ class OpenConnections {
     Shares::iterator share;
   };
   using Entries = std::vector<Entry>;
-  /// The lower the sooner: classes first, then time.
+  /// The lowest is closed first: classes first, then time.
   struct Rank {
     long preference = 0;
     Clock::time_point since;
 
     auto operator<=>(const Rank&) const = default;
   };
-  /// Nothing: it stays.
+  /// Nothing: it stays open.
   using RankOf = std::function<std::optional<Rank>(const Entry&, const Standing&)>;
 
   void forget_closed();
   void forget(const Entry& entry);
-  /// Closes the one with the lowest rank. What it waited for; nothing when all stay.
+  /// Closes the one with the lowest rank. Returns what it waited for; nothing if all stay.
   std::optional<Phase> close_first(const RankOf& rank_of);
 
   Entries entries_;

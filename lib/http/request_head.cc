@@ -19,12 +19,12 @@ namespace wire = boost::beast::http;
 
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
-/// All methods are of capital letters. What begins otherwise is no HTTP, and need not be waited
+/// All methods are of capital letters. Any other first byte is not HTTP, and need not be waited
 /// for.
 bool begins_a_method(char byte) { return 'A' <= byte && byte <= 'Z'; }
 
-/// Shapes that other readers may understand in another way than Beast, which takes them (RFC 9112,
-/// 2.2 and 5.2): an empty line before the request, and a field that goes on in the next line.
+/// Forms that Beast accepts and other parsers may interpret differently (RFC 9112, 2.2 and 5.2): an
+/// empty line before the request, and a field that continues in the next line.
 bool is_ambiguous(std::string_view head) {
   return !begins_a_method(head.front()) || head.find("\r\n ") != head.npos ||
          head.find("\r\n\t") != head.npos;
@@ -66,20 +66,20 @@ bool RequestHead::take(std::string& received) {
   return status_ != 0;
 }
 
-/// `head` is whole, so Beast either takes all of it or finds it wrong.
+/// `head` is complete, so Beast either accepts all of it or reports an error.
 unsigned RequestHead::parse(std::string_view head) {
   if (is_ambiguous(head)) return 400;
   fields_ = std::make_unique<Fields>();
   auto& parser = fields_->parser;
   parser.header_limit(static_cast<std::uint32_t>(head.size() + 1));
-  parser.body_limit(boost::none);  // a body of any size is refused by us, and in one way
+  parser.body_limit(boost::none);  // bodies of any size are refused elsewhere, in one way
   boost::beast::error_code error;
   const std::size_t used = parser.put(boost::asio::buffer(head.data(), head.size()), error);
   return error || used != head.size() || !parser.is_header_done() ? 400 : judge();
 }
 
 unsigned RequestHead::judge() const {
-  // "*" and "host:port" belong to methods we do not have, and a whole URL to proxies.
+  // "*" and "host:port" belong to methods that are not supported, and absolute URLs to proxies.
   if (!target().starts_with('/') || !is_visible(target())) return 400;
   const std::size_t hosts = count("Host");
   if (hosts > 1 || (version() >= 11 && hosts == 0)) return 400;  // RFC 9112, 3.2: MUST
@@ -89,8 +89,8 @@ unsigned RequestHead::judge() const {
   return 200;
 }
 
-/// Whoever is before us may have believed the other announcement (RFC 9112, 11.2), so even two that
-/// agree are refused, and so is "0, 0" in one field.
+/// A proxy may have used the other length (RFC 9112, 11.2), so even two equal ones are refused, as
+/// is "0, 0" in one field.
 bool RequestHead::is_body_announced_twice() const {
   const std::size_t lengths = count("Content-Length");
   if (lengths == 0) return false;
@@ -101,7 +101,7 @@ std::string_view RequestHead::method() const { return fields_->message().method_
 std::string_view RequestHead::target() const { return fields_->message().target(); }
 unsigned RequestHead::version() const { return fields_->message().version(); }
 
-/// RFC 9112, 9.3, by all fields of the name: Beast looks at the first one alone.
+/// RFC 9112, 9.3, by all fields of the name: Beast reads only the first one.
 bool RequestHead::keep_alive() const {
   const std::string options = value("Connection");
   wire::token_list tokens{options};

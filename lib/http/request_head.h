@@ -7,34 +7,34 @@
 
 namespace pex::http {
 
-/// Reads one request head (request line and fields) out of what a client sends. Knows no sockets.
+/// Parses one request head (request line and fields) from a client's bytes. Knows no sockets.
 class RequestHead {
  public:
   /// A head of more than `limit_bytes` is refused.
   explicit RequestHead(std::size_t limit_bytes);
   ~RequestHead();
 
-  /// Takes the head from the front of `received` once it is whole; what follows is left there for
-  /// the next one. Until then `received` may only grow between two calls. True once status() is
+  /// Takes the head from the front of `received` once it is complete; the rest is left for the next
+  /// one. Until then `received` may only grow between two calls. Returns true once status() is
   /// known. Must not be called again after that.
   bool take(std::string& received);
 
-  /// 200 when the request may be answered, else what to refuse it with: 400, 413 or 431.
+  /// 200 if the request may be answered, else the status of the refusal: 400, 413 or 431.
   unsigned status() const { return status_; }
 
-  /// Only while status() is 200. The views end with this object.
+  /// Only while status() is 200. The views are valid as long as this object.
   std::string_view method() const;
   std::string_view target() const;  ///< begins with '/'
   unsigned version() const;         ///< 10 or 11
   bool keep_alive() const;
 
-  /// How many fields have this name, in whichever case.
+  /// The number of fields with this name, in any case.
   std::size_t count(std::string_view name) const;
   /// The values of all of them, joined with ", " (RFC 9110, 5.2); empty for none.
   std::string value(std::string_view name) const;
 
  private:
-  struct Fields;  // Beast is heavy to compile, and stays in one file
+  struct Fields;  // Beast is slow to compile, and stays in one file
 
   unsigned parse(std::string_view head);
   unsigned judge() const;

@@ -8,7 +8,7 @@
 namespace pex::http {
 namespace {
 
-/// One request that is in the hands of a handler; shared by all copies of its Respond.
+/// One request that a handler is answering; shared by all copies of its Respond.
 class PendingAnswer {
  public:
   explicit PendingAnswer(std::weak_ptr<AsyncValue<Response>> answer) : answer_(std::move(answer)) {}

@@ -7,8 +7,8 @@
 
 namespace pex::http {
 
-/// Calls the route's handler, whose answer will be in `answer`, also when that is 500: because the
-/// handler threw, or dropped its Respond.
+/// Calls the route's handler and puts its answer into `answer`, a 500 if the handler threw an
+/// exception or dropped its Respond.
 void ask(const Route& route, const Request& request,
          const std::shared_ptr<AsyncValue<Response>>& answer);
 

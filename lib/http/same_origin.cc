@@ -8,7 +8,7 @@
 namespace pex::http {
 namespace {
 
-/// What stands behind the scheme; empty for an origin that is none ("null").
+/// The part after the scheme; empty for an opaque origin ("null").
 std::string_view host_of(std::string_view origin) {
   constexpr std::string_view kBehindScheme = "://";
   const std::size_t scheme = origin.find(kBehindScheme);

@@ -28,9 +28,9 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr int kAcceptsPerTurn = 16;  ///< so that a flood leaves the loop to others
+constexpr int kAcceptsPerTurn = 16;  ///< so that a flood leaves time to others
 static_assert(sizeof(ClientErrors) == std::size(kClientErrors) * sizeof(std::uint64_t),
-              "one has no row");
+              "an error without an entry");
 
 /// One listening socket. Asio only waits for clients: it would accept them without close-on-exec.
 struct Listener {
@@ -41,7 +41,7 @@ struct Listener {
 
   void close() {
     boost::system::error_code ignored;
-    file.remove();  // first, so that nobody finds a socket that refuses
+    file.remove();  // first, so that no client finds a socket that refuses
     ready.close(ignored);
     pause.cancel();
   }
@@ -78,13 +78,13 @@ std::optional<access::Socket> socket_of(UniqueFd fd, Listener& listener) {
 
 bool lacks_descriptors(int error) { return error == EMFILE || error == ENFILE; }
 
-/// accept(2) wants a descriptor before it looks whether anybody is there.
+/// accept(2) allocates a descriptor before it checks for a client.
 bool has_waiting(Listener& listener) {
   pollfd watched{listener.fd(), POLLIN, 0};
   return ::poll(&watched, 1, 0) > 0;
 }
 
-/// Where descriptors have run out. The errno that ended it; 0: more may wait.
+/// Handles a lack of descriptors. Returns the errno that ended it; 0: more clients may wait.
 int accept_in_place_of_another(Listener& listener, Admission& admission) {
   if (!has_waiting(listener)) return EAGAIN;
   ++admission.errors().accept_error;
@@ -99,8 +99,8 @@ int accept_in_place_of_another(Listener& listener, Admission& admission) {
   return 0;
 }
 
-/// Takes as many clients as one turn of the loop may: one, where descriptors have run out. The
-/// errno that ended it; 0: more may wait.
+/// Accepts as many clients as one iteration of the loop may: one, without free descriptors. Returns
+/// the errno that ended it; 0: more clients may wait.
 int accept_some(Listener& listener, Admission& admission) {
   admission.recover();
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
@@ -115,11 +115,11 @@ int accept_some(Listener& listener, Admission& admission) {
   return 0;
 }
 
-/// Not of the listener, but of one client or of the moment.
+/// An error of one client or temporary, not of the listener.
 bool is_passing(int error) { return error == 0 || error == ECONNABORTED || error == EINTR; }
 
-/// Ends only when the listener is closed. Holds what it uses, so that it may outlive the server by
-/// the one turn of the loop in which it notices.
+/// Ends only when the listener is closed. Owns what it uses, so that it may outlive the server by
+/// one iteration of the loop.
 asio::awaitable<void> accept_forever(std::shared_ptr<Listener> listener,
                                      std::shared_ptr<Admission> admission) {
   const auto loop = listener->ready.get_executor();

@@ -10,7 +10,7 @@
 
 namespace pex::http {
 
-/// What all connections of one server share.
+/// The state shared by all connections of one server.
 struct Service {
   Service(Site served, std::shared_ptr<access::Logins> checked_by,
           std::shared_ptr<access::HandshakeTurns> spaced_by)

@@ -16,8 +16,8 @@ namespace {
 constexpr auto kAddress = ProgramTerm::kListenAddress;
 
 Remedy directory_remedy() {
-  return "name a path in " + kAddress +
-         " whose directory is there and can be written by this program, for example below " +
+  return "set a path in " + kAddress +
+         " whose directory exists and is writable by this program, for example below " +
          ProgramTerm::kSocketDirectory;
 }
 
@@ -33,7 +33,8 @@ bool bind_to(const UniqueFd& socket, const sockaddr_un& address) {
   return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Only when no process has this socket any more; a full backlog is somebody's as well.
+/// Only if no process listens on this socket any more; a full backlog belongs to a listener as
+/// well.
 bool is_deserted(const sockaddr_un& address) {
   const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   return probe &&
@@ -41,17 +42,17 @@ bool is_deserted(const sockaddr_un& address) {
          errno == ECONNREFUSED;
 }
 
-/// Makes way at `address`, where something is.
+/// Removes what exists at `address`, if possible.
 Result<> clear(const sockaddr_un& address, const std::string& attempted) {
   struct stat status {};
   if (::lstat(address.sun_path, &status) == 0 && !S_ISSOCK(status.st_mode)) {
     return Error{
         EADDRINUSE, attempted,
-        "a file that is no socket is there: remove it, or name another path in " + kAddress};
+        "a file that is not a socket exists: remove it, or set another path in " + kAddress};
   }
   if (!is_deserted(address))
     return Error{EADDRINUSE, attempted,
-                 "another program listens there: name another path in " + kAddress};
+                 "another program listens there: set another path in " + kAddress};
   if (::unlink(address.sun_path) != 0) return Error{errno, attempted, directory_remedy()};
   return {};
 }
@@ -70,7 +71,7 @@ Result<SocketFile> SocketFile::bind(const UniqueFd& socket, const std::string& p
   const std::string attempted = "listen on unix:" + path;
   const auto address = address_of(path);
   if (!address)
-    return Error{0, "'unix:" + path + "' is no listen address",
+    return Error{0, "'unix:" + path + "' is not a listen address",
                  "write unix: and an absolute path of at most 107 bytes in " + kAddress};
   bool is_bound = bind_to(socket, *address);
   if (!is_bound && errno == EADDRINUSE) {

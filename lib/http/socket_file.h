@@ -10,8 +10,8 @@
 
 namespace pex::http {
 
-/// The file of a unix socket (unix(7)) that we made. Removed at the end, unless another one has
-/// been put in its place.
+/// The file of a unix socket (unix(7)) that we created. Removed at the end, unless it has been
+/// replaced.
 class SocketFile {
  public:
   SocketFile() = default;
@@ -19,7 +19,7 @@ class SocketFile {
   SocketFile& operator=(SocketFile&& other) noexcept;
   ~SocketFile() { remove(); }
 
-  /// Binds `socket` to `path`. A file there that is a socket on which nobody listens is replaced.
+  /// Binds `socket` to `path`. Replaces a socket file without a listener.
   static Result<SocketFile> bind(const UniqueFd& socket, const std::string& path);
 
   void remove();

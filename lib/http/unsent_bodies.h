@@ -12,20 +12,21 @@
 
 namespace pex::http {
 
-/// The bodies that clients have not taken yet, each counted once however many clients it goes to.
-/// Clients that take their time would otherwise hold a new text each time that one is made.
+/// The bodies that clients have not read yet, each counted once however many clients it goes to.
+/// Slow clients would otherwise each hold another version of the text.
 class UnsentBodies {
  public:
   explicit UnsentBodies(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// One is going to be sent. While there is too much, whoever has been at another one for longest
-  /// is dropped: `drop` is called, at most once and not from within this call for `body` itself.
+  /// A body is about to be sent. While the limit is exceeded, the client with the longest transfer
+  /// of another body is dropped: `drop` is called, at most once and not from within this call for
+  /// `body` itself.
   std::uint64_t begin(const Body& body, std::function<void()> drop);
 
-  /// That it was taken, or will not be. It may have been dropped.
+  /// The body was read, or will not be. The client may have been dropped.
   void end(std::uint64_t sending);
 
-  /// Of memory that the bodies hold, also where they do not use it.
+  /// Memory of the bodies, including unused capacity.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -37,7 +38,7 @@ class UnsentBodies {
     std::size_t clients = 0;
     std::size_t bytes = 0;  ///< as counted: the body may be gone by the end
   };
-  using Sendings = std::map<std::uint64_t, Entry>;  ///< the longest one first
+  using Sendings = std::map<std::uint64_t, Entry>;  ///< the longest transfer first
 
   void forget(Sendings::iterator sending);
 
@@ -48,7 +49,7 @@ class UnsentBodies {
   std::map<const std::string*, Held> held_;
 };
 
-/// A body that one client is taking, for as long as this lives.
+/// A body that one client is reading, for the lifetime of this object.
 class Sending {
  public:
   Sending(std::shared_ptr<UnsentBodies> unsent, const Body& body, std::function<void()> drop)

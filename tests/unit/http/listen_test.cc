@@ -109,7 +109,7 @@ TEST(ListenTest, NamesTheCapabilityThatALowPortNeeds) {
 
   if (complaint == "none") GTEST_SKIP() << "low ports are free for all here: NOT tested";
   EXPECT_EQ(complaint,
-            "listen on 127.0.0.1:1: Permission denied (EACCES). Remedy: ports below 1024 need "
+            "listen on 127.0.0.1:1: Permission denied (EACCES). Remedy: ports below 1024 require "
             "CAP_NET_BIND_SERVICE: choose a higher one with the listen address");
 }
 
@@ -150,11 +150,10 @@ TEST(ListenTest, RefusesBadSpellings) {
       "99999999999999999999:1:1",
   };
   for (const std::string spelling : spellings) {
-    EXPECT_EQ(
-        complaint_about(spelling),
-        "'" + spelling +
-            "' is no listen address. Remedy: write host:port, :port, [IPv6]:port or unix:/path in "
-            "the listen address, for example 127.0.0.1:10173");
+    EXPECT_EQ(complaint_about(spelling), "'" + spelling +
+                                             "' is not a listen address. Remedy: write host:port, "
+                                             ":port, [IPv6]:port or unix:/path in "
+                                             "the listen address, for example 127.0.0.1:10173");
   }
 }
 
@@ -222,11 +221,11 @@ TEST(ListenTest, TellsWhatIsInTheWayOfASocketFile) {
 
   EXPECT_EQ(complaint_about("unix:" + tree.path("socket")),
             "listen on unix:" + tree.path("socket") + in_use +
-                "another program listens there: name another path in the listen address");
+                "another program listens there: set another path in the listen address");
   for (const char* const name : {"file", "directory"}) {
     EXPECT_EQ(complaint_about("unix:" + tree.path(name)),
               "listen on unix:" + tree.path(name) + in_use +
-                  "a file that is no socket is there: remove it, or name another path in "
+                  "a file that is not a socket exists: remove it, or set another path in "
                   "the listen address");
     EXPECT_TRUE(is_there(tree.path(name)));
   }
@@ -239,10 +238,11 @@ TEST(ListenTest, RefusesPathsThatNoSocketCanHave) {
 
   for (const std::string& path : {std::string{}, std::string{"relative"}, std::string{"@abstract"},
                                   "/" + std::string(107, 'a')}) {
-    EXPECT_EQ(complaint_about("unix:" + path),
-              "'unix:" + path +
-                  "' is no listen address. Remedy: write unix: and an absolute path of at most 107 "
-                  "bytes in the listen address");
+    EXPECT_EQ(
+        complaint_about("unix:" + path),
+        "'unix:" + path +
+            "' is not a listen address. Remedy: write unix: and an absolute path of at most 107 "
+            "bytes in the listen address");
   }
   EXPECT_TRUE(complaint_about(missing).starts_with(
       "listen on " + missing + ": No such file or directory (ENOENT). Remedy: name a path"))
@@ -299,8 +299,8 @@ TEST(ListenTest, RefusesWhatIsHandedOverAndDoesNotListen) {
     const int fd = each->release();
     EXPECT_EQ(Listened(Listening{{}, {fd}}).complaint(),
               "descriptor " + std::to_string(fd) +
-                  " of the service manager is no stream socket that listens. Remedy: let the "
-                  ".socket unit have ListenStream= with a port or a path, and Accept=no");
+                  " of the service manager is not a listening stream socket. Remedy: set "
+                  "ListenStream= in the .socket unit to a port or a path, and Accept=no");
     EXPECT_EQ(::fcntl(fd, F_GETFD), -1) << "it was not closed";
   }
 }
