@@ -9,7 +9,7 @@
 
 namespace pex {
 
-/// What one series of scope cpu stands for (the kernel's cputopology.rst): a part of the machine,
+/// What one series of scope cpu represents (the kernel's cputopology.rst): a part of the machine,
 /// from the smallest to all of it.
 enum class Aggregation { kCpu, kCore, kDie, kPackage, kNumaNode, kHost };
 
@@ -17,8 +17,8 @@ struct AggregationEntry {
   std::string_view word;  ///< in the configuration
   Aggregation aggregation;
   std::string_view help;  ///< in the HELP text of a metric
-  /// What names one part: labels, and numbers of host::CpuPlace. Unused ones are empty. A core's
-  /// number counts within its die, a die's within its package.
+  /// What identifies one part: labels, and numbers of host::CpuPlace. Unused ones are empty. The
+  /// number of a core is unique within its die, that of a die within its package.
   std::array<std::string_view, 3> labels = {};
 };
 /// In the order of the enumerators.

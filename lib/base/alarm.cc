@@ -12,7 +12,7 @@
 namespace pex {
 namespace {
 
-/// Whether there was something to take: it does not block.
+/// Takes a notification without blocking. True if there was one.
 bool take(const UniqueFd& fd) {
   std::uint64_t times = 0;
   return ::read(fd.get(), &times, sizeof times) == static_cast<ssize_t>(sizeof times);
@@ -49,7 +49,7 @@ void Alarm::cancel() { set(timer_, std::chrono::nanoseconds{0}); }
 Alarm::Cause Alarm::wait() {
   for (;;) {
     pollfd fds[] = {{event_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}};
-    (void)::poll(fds, 2, -1);  // interrupted: nothing is there to take
+    (void)::poll(fds, 2, -1);  // interrupted: no notification yet
     if (take(event_)) return Cause::kRung;
     if (take(timer_)) return Cause::kExpired;
   }

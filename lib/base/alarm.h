@@ -8,22 +8,22 @@
 
 namespace pex {
 
-/// Wakes one sleeping thread: at once, or at a time that can be put off or cancelled without waking
+/// Wakes one sleeping thread: at once, or at a time that can be changed or cancelled without waking
 /// it. Takes no lock.
 class Alarm {
  public:
   enum class Cause { kRung, kExpired };
 
-  /// Fails when no descriptors are left: it takes two.
+  /// Fails if fewer than two descriptors are free.
   static Result<std::unique_ptr<Alarm>> create();
 
-  /// From any thread. Rung before wait() is called, it makes that return; rung twice, once.
+  /// From any thread. A ring before wait() makes it return at once; several rings count as one.
   void ring();
-  /// The time takes the place of the one that was set before.
+  /// Replaces the time that was set before.
   void expire_after(std::chrono::nanoseconds time);
   void cancel();
 
-  /// Until it is rung, or its time has come. By one thread.
+  /// Waits for a ring or the set time. Called by one thread.
   Cause wait();
 
  private:

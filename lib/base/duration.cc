@@ -31,7 +31,7 @@ std::string_view take(std::string_view& text, std::size_t end) {
   return taken;
 }
 
-/// What `digits` behind a point are worth, in nanoseconds, rounded down.
+/// The fraction `digits` in nanoseconds, rounded down.
 std::int64_t fraction_of(std::int64_t unit, std::string_view digits) {
   std::int64_t worth = 0;
   for (const char digit : digits) worth += (unit /= 10) * (digit - '0');

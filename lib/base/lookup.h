@@ -13,7 +13,7 @@ namespace pex {
 ///   lookup(kUnits, &UnitEntry::word, "bytes")
 ///   lookup(kRemedies, [&](const RemedyEntry& entry) { return entry.applies(request); }, true)
 ///
-/// The table must outlive the answer, so a temporary one is refused unless it only borrows.
+/// The table must outlive the result, so a temporary one is refused unless it only borrows.
 template <std::ranges::forward_range Table, typename Member, typename Key>
 requires std::ranges::borrowed_range<Table>
 constexpr auto lookup(Table&& table, Member member, const Key& key)

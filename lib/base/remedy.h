@@ -8,33 +8,33 @@
 
 namespace pex {
 
-/// What only the program that uses this library can name: its flags, its commands, how it is run.
+/// What only the program that uses this library can name: its flags, commands and service.
 enum class ProgramTerm {
   kSysfs,            ///< where sysfs is mounted (HostRoots)
   kProcfs,           ///< where procfs is mounted
   kCgroupfs,         ///< where the cgroup file system is mounted
-  kConfigFile,       ///< which configuration is read
-  kWebConfigFile,    ///< which web configuration is read
-  kListenAddress,    ///< where it listens
+  kConfigFile,       ///< the configuration file
+  kWebConfigFile,    ///< the web configuration file
+  kListenAddress,    ///< the listen address
   kSocketDirectory,  ///< a directory for the socket files of the program
-  kOpenFileLimit,    ///< how many files it may have open
-  kTaskLimit,        ///< how many threads it may have
-  kEventList,        ///< a list of what can be counted on this machine
+  kOpenFileLimit,    ///< the limit of its open files
+  kTaskLimit,        ///< the limit of its threads
+  kEventList,        ///< a list of the events of this machine
   kTracepointList,   ///< the same, of tracepoints
-  kDoctor,           ///< what finds out why something is not counted
+  kDoctor,           ///< the diagnosis of why something is not counted
   kProgram,          ///< the program itself
-  kService,          ///< the program, as the one that rights are granted to
-  kAdminRegained,    ///< how it gets CAP_SYS_ADMIN back that it gave up; a clause, or empty
+  kService,          ///< the program, as the holder of privileges
+  kAdminRegained,    ///< how to restore a dropped CAP_SYS_ADMIN; a clause, or empty
 };
 
 /// The words of a program for its terms.
 using ProgramWords = std::string_view (*)(ProgramTerm);
 
-/// Words for programs that have none of their own.
+/// The default for programs without their own words.
 std::string_view library_words(ProgramTerm term);
 
-/// What an operator can change, in one sentence without its full stop. Text with terms in it that
-/// the program words: "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n".
+/// What an operator can change, in one sentence without its full stop. A text with terms that the
+/// program words: "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n".
 class Remedy {
  public:
   Remedy() = default;
@@ -55,7 +55,7 @@ class Remedy {
  private:
   using Piece = std::variant<std::string, ProgramTerm>;
 
-  /// Of two texts in a row one is made, so that equal remedies have equal pieces.
+  /// Adjacent texts are merged, so that equal remedies have equal pieces.
   void append(std::string text);
 
   std::vector<Piece> pieces_;

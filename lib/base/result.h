@@ -9,26 +9,26 @@
 
 namespace pex {
 
-/// Why something could not be done, in the three parts an operator needs. What is wrong with a
-/// configuration is a yaml::Diagnostic.
+/// Why an operation failed, in the three parts an operator needs. Errors in a configuration are a
+/// yaml::Diagnostic.
 struct Error {
-  int code = 0;           ///< errno, or 0 when no system call is behind it
+  int code = 0;           ///< errno, or 0 if no system call failed
   std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
   Remedy remedy;          ///< what to change; empty when there is nothing to advise
 
   bool operator==(const Error&) const = default;
 };
 
-/// One line: "attempted: Permission denied (EACCES). Remedy: remedy." The parts that are empty or
-/// zero are left out. `words` are those of the program for what the library cannot name.
+/// One line: "attempted: Permission denied (EACCES). Remedy: remedy." Empty and zero parts are left
+/// out. `words` are the program's words for its terms.
 std::string describe(const Error& error, ProgramWords words = library_words);
 
-/// "EACCES"; "errno 4095" for a number that has no name.
+/// "EACCES"; "errno 4095" for a number without a name.
 std::string errno_name(int code);
 
-/// A value, or what stood in its way. The calls are those of C++23's std::expected, so that it can
-/// take this class's place. E is another type than Error only where a caller needs more than text.
-/// Asking for the one that it does not hold is a bug, and asserts.
+/// A value or an error. The calls are those of C++23's std::expected, which may replace this class.
+/// E is another type than Error only where a caller needs more than text. Accessing the one that it
+/// does not hold is a bug, and asserts.
 template <typename T = void, typename E = Error>
 class [[nodiscard]] Result {
  public:
@@ -66,7 +66,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
-/// Done, or what stood in its way.
+/// Success or an error.
 template <typename E>
 class [[nodiscard]] Result<void, E> {
  public:

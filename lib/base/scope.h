@@ -4,8 +4,8 @@
 
 namespace pex {
 
-/// Whose counts a metric holds. Host-wide and per-cgroup counts never share a metric: they are the
-/// same events, and would be summed twice.
+/// What a metric counts. Host-wide and per-cgroup counts never share a metric: both contain the
+/// same events, and a sum would count them twice.
 enum class Scope { kCpu, kCgroup };
 
 /// "cpu", "cgroup"

@@ -8,8 +8,8 @@
 
 namespace pex {
 
-/// Wakes sleeping threads: sem_overview(7), which takes no lock. A thread that a real-time task
-/// keeps off its CPU while it posts delays nobody else. std::binary_semaphore of g++ 12 yields
+/// Wakes sleeping threads: sem_overview(7), which takes no lock. If a real-time task preempts a
+/// thread while it posts, no other thread is delayed. std::binary_semaphore of g++ 12 yields
 /// several times before each sleep, which is eight more system calls in a poll of two CPUs.
 class Semaphore {
  public:
@@ -26,7 +26,7 @@ class Semaphore {
     }
   }
 
-  /// False when nobody has posted at `deadline`.
+  /// False if no post arrived by `deadline`.
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
     using std::chrono::nanoseconds;
     using std::chrono::seconds;

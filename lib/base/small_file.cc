@@ -12,7 +12,7 @@ struct KindEntry {
   mode_t format;  ///< st_mode & S_IFMT
   std::string_view name;
 };
-/// What can be opened, and must not be: a read would wait for another process, or never end.
+/// Files that can be opened and must not be: a read would wait for another process, or never end.
 constexpr KindEntry kRefusedKinds[] = {
     {S_IFIFO, "a FIFO or pipe"},
     {S_IFSOCK, "a socket"},
@@ -36,8 +36,8 @@ Result<> check_kind(const struct stat& status, const std::string& path, std::str
 
 }  // namespace
 
-/// The kind is checked before as well, because opening a device can have an effect: a watchdog
-/// starts, a tape rewinds. O_NONBLOCK is for what takes the file's place in between.
+/// The kind is also checked before opening, because opening a device can have side effects: a
+/// watchdog starts, a tape rewinds. O_NONBLOCK is for a file that replaces it in between.
 Result<UniqueFd> open_regular_file(const std::string& path, std::string_view noun) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {

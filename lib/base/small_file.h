@@ -9,19 +9,18 @@
 
 namespace pex {
 
-/// Opens a regular file for reading, and never waits for somebody else: a FIFO, socket or device is
-/// refused with EINVAL and a message that names its kind, a directory with EISDIR, a file on which
-/// another process has a lease with EAGAIN. `noun` says in messages what the file is:
-/// "the configuration".
+/// Opens a regular file for reading without ever blocking: a FIFO, socket or device is refused with
+/// EINVAL and a message that names its kind, a directory with EISDIR, a file on which another
+/// process has a lease with EAGAIN. `noun` describes the file in messages: "the configuration".
 Result<UniqueFd> open_regular_file(const std::string& path, std::string_view noun = {});
 
 /// The whole content of one regular file. Fails as open_regular_file does, with EFBIG beyond
-/// `max_bytes`, else with open's or read's errno. Works for files of sysfs and procfs, which do not
-/// know their size before they are read.
+/// `max_bytes`, else with open's or read's errno. Works for files of sysfs and procfs, whose size
+/// is unknown before they are read.
 Result<std::string> read_small_file(const std::string& path, std::size_t max_bytes = 64 * 1024,
                                     std::string_view noun = {});
 
-/// `text` without its last line break, if it has one; sysfs ends every value with it.
+/// `text` without its last line break, if it has one; sysfs ends every value with one.
 std::string without_final_newline(std::string text);
 
 }  // namespace pex

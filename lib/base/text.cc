@@ -7,7 +7,7 @@
 namespace pex {
 namespace {
 
-/// More of them are no slip of the fingers, however long the word. They also bound the cost of a
+/// More changes are not a typing error, however long the word. Also bounds the cost of a
 /// comparison: two words of n letters take at most 17 n steps.
 constexpr std::size_t kMaxChanges = 8;
 

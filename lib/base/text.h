@@ -9,8 +9,8 @@
 
 namespace pex {
 
-/// The whole of `text` as a decimal number; nothing on an empty text, a sign, a rest or an
-/// overflow.
+/// The whole of `text` as a decimal number; nothing for an empty text, a sign, trailing characters
+/// or an overflow.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 
 /// The pieces between separators; one empty piece for an empty text.
@@ -30,17 +30,16 @@ std::string number_of(std::uint64_t n, std::string_view one, std::string_view ma
 /// Without the blanks and tabs at both ends.
 std::string_view trim(std::string_view text);
 
-/// How many letters must be inserted, deleted or replaced to make `b` of `a` (Levenshtein
-/// distance), or `limit` when it is not less than that. Takes at most about 2 * limit steps for
-/// each letter, and none when the lengths alone differ too much.
+/// The Levenshtein distance of `a` and `b`, or `limit` if it is not less than that. Takes at most
+/// about 2 * limit steps for each letter, and none if the lengths differ too much.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 
-/// The number of changes from which on another word is not what `word` meant: more than a third of
-/// its letters, or more than 8.
+/// The number of changes from which on another word is not considered a misspelling of `word`: more
+/// than a third of its letters, or more than 8.
 std::size_t too_many_changes(std::string_view word);
 
-/// The one of `known` that `word` most likely meant: the least edit distance below
-/// too_many_changes(). Nothing when none is that near.
+/// The word of `known` that `word` most likely misspells: the least edit distance below
+/// too_many_changes(). Nothing if none is that near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace pex

@@ -13,7 +13,7 @@ enum class Unit {
 };
 
 struct UnitEntry {
-  std::string_view word;  ///< in the configuration, and at the end of the name of a metric
+  std::string_view word;  ///< in the configuration, and as suffix of the metric's name
   Unit unit;
 };
 inline constexpr UnitEntry kUnits[] = {

@@ -6,12 +6,12 @@
 namespace pex {
 namespace {
 
-/// What the first byte of a character says about all of it.
+/// What the first byte of a character determines.
 struct LeadEntry {
   unsigned mask;
   unsigned bits;
   std::size_t bytes;
-  std::uint32_t least;  ///< smaller codes have a shorter form, and only that one is UTF-8
+  std::uint32_t least;  ///< smaller codes have a shorter form, which alone is valid
 };
 constexpr LeadEntry kLeads[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
@@ -47,12 +47,12 @@ bool is_printable(std::uint32_t code) {
 
 unsigned byte_of(char c) { return static_cast<unsigned char>(c); }
 
-/// One that is not part of a character.
+/// A byte that is not part of a character.
 void add_byte(char c, std::string& text) {
   ((text += kReplacement) += kHex[byte_of(c) >> 4]) += kHex[byte_of(c) & 0xF];
 }
 
-/// How many bytes from the first on are ASCII that stands in its line: most of any text.
+/// The number of leading bytes that are printable ASCII: most of any text.
 std::size_t plain_bytes(std::string_view bytes) {
   const auto is_plain = [](char c) { return c >= ' ' && c < '\x7f'; };
   const auto end = std::find_if_not(bytes.begin(), bytes.end(), is_plain);

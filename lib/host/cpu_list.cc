@@ -24,7 +24,7 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
     const std::optional<std::uint64_t> last =
         dash == std::string_view::npos ? first : parse_unsigned(piece.substr(dash + 1));
     if (!first || !last || *first > *last || *last > kHighestCpu ||
-        cpus.size() + (*last - *first) > kHighestCpu) {  // repeats itself without end
+        cpus.size() + (*last - *first) > kHighestCpu) {  // an endless repetition
       return Error{EINVAL, "read '" + std::string(text) + "' as a list of CPUs", {}};
     }
     for (std::uint64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Nothing for -1, the kernel's word for not knowing.
+/// Nothing for -1, the kernel's value for unknown.
 std::optional<int> parse_id(std::string_view text) {
   const std::optional<std::uint64_t> id = parse_unsigned(text);
   if (!id || *id > INT_MAX) return {};
@@ -27,7 +27,7 @@ std::optional<int> id_in(const std::string& file) {
   return text ? parse_id(without_final_newline(*std::move(text))) : std::nullopt;
 }
 
-/// The kernel tells it by a link: cpu16/node1.
+/// The kernel shows it as a link: cpu16/node1.
 std::optional<int> numa_node_of(const std::string& cpu_folder) {
   constexpr std::string_view kNode = "node";
   std::error_code code;

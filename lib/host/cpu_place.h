@@ -6,13 +6,14 @@
 
 namespace pex::host {
 
-/// Where one CPU sits in the machine (Documentation/admin-guide/cputopology.rst). The numbers of
-/// cores and dies begin anew in each package, so a core is named by package, die and core together.
+/// The place of one CPU in the machine (Documentation/admin-guide/cputopology.rst). The numbers of
+/// cores and dies restart in each package, so a core is identified by package, die and core
+/// together.
 struct CpuPlace {
   int cpu = 0;
-  int core = 0;     ///< CPUs of one core are threads that share its counters' hardware
+  int core = 0;     ///< CPUs of one core are threads that share its counters
   int die = 0;      ///< a part of a package
-  int package = 0;  ///< what sits in one socket
+  int package = 0;  ///< one socket
   int numa_node = 0;
 
   bool operator==(const CpuPlace&) const = default;
@@ -20,7 +21,7 @@ struct CpuPlace {
 
 /// A number of a place.
 struct CpuPlacePart {
-  std::string_view label;  ///< that it is published as
+  std::string_view label;  ///< of its metric
   int CpuPlace::*number;
 };
 /// From the largest part of the machine to the smallest.
@@ -29,9 +30,10 @@ inline constexpr CpuPlacePart kCpuPlaceParts[] = {
     {"core", &CpuPlace::core},           {"cpu", &CpuPlace::cpu},
 };
 
-/// What sysfs says of `cpu` now. What it does not say, or says with -1, is 0; an unknown core is
-/// the CPU itself, so that no two CPUs pass for threads of one. Only of a CPU that is online: its
-/// topology goes when it does, so who needs the place for longer remembers it.
+/// What sysfs reports for `cpu` now. A missing number, or -1, becomes 0; an unknown core becomes
+/// the CPU itself, so that no two CPUs are taken for threads of one core. Only for an online CPU:
+/// its topology disappears when it goes offline, so callers that need the place for longer must
+/// keep it.
 CpuPlace read_cpu_place(const HostRoots& roots, int cpu);
 
 }  // namespace pex::host

@@ -6,11 +6,11 @@
 
 namespace pex::host {
 
-/// The words of /proc/pid/cmdline (proc(5)), each of which ends with a zero byte.
+/// The arguments in /proc/pid/cmdline (proc(5)), each of which ends with a zero byte.
 std::vector<std::string> parse_command_line(std::string_view text);
 
-/// The command line of process 1: in a container the program it was made for, with the arguments
-/// it was given there. Empty where no /proc tells.
+/// The command line of process 1: in a container its program, with the arguments of the container.
+/// Empty if /proc does not show it.
 std::vector<std::string> command_line_of_init_process();
 
 }  // namespace pex::host

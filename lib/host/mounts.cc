@@ -32,7 +32,7 @@ std::string without_octal_escapes(std::string_view text) {
 }
 
 /// "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw,errors=continue": any number of
-/// optional fields stands before the lone dash.
+/// optional fields precedes the lone dash.
 std::optional<Mount> parse_mount(std::string_view line) {
   const std::vector<std::string_view> fields = split(line, ' ');
   const auto dash = std::find(fields.begin(), fields.end(), "-");
@@ -63,7 +63,7 @@ Result<std::vector<Mount>> read_mounts(const HostRoots& roots) {
     const bool wrong_place = code == ENOENT || code == ENOTDIR;
     return Error{code, "read the mount table '" + roots.mounts() + "'",
                  wrong_place
-                     ? "mount procfs there, or say with " + ProgramTerm::kProcfs + " where it is"
+                     ? "mount procfs there, or set " + ProgramTerm::kProcfs + " to its mount"
                      : Remedy()};
   }
   return parse_mounts(*text);

@@ -43,7 +43,7 @@ std::optional<Number> number_in(std::string_view text, int base) {
   return number;
 }
 
-/// What stands behind "key:" at the beginning of a line, without the blanks around it.
+/// The value of "key:" at the beginning of a line, without surrounding blanks.
 std::optional<std::string_view> field(std::string_view status, std::string_view key) {
   for (const std::string_view line : split(status, '\n')) {
     if (line.starts_with(key) && line.substr(key.size()).starts_with(':')) {

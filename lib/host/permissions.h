@@ -10,7 +10,7 @@
 
 namespace pex::host {
 
-/// Those of capabilities(7) that decide what can be counted.
+/// The capabilities (capabilities(7)) that decide what can be counted.
 enum class Capability {
   kPerfmon,        ///< since Linux 5.8: whole CPUs and cgroups
   kSysAdmin,       ///< the same on every kernel, and probes in programs
@@ -33,34 +33,34 @@ struct CapabilitySet {
 
 enum class Seccomp { kOff, kStrict, kFilter };
 
-/// What one process may do, as proc_pid_status(5) tells. A field is empty where the kernel does not
-/// say: an old one, or one built without it.
+/// The rights of a process, as in proc_pid_status(5). A field is empty if the kernel does not show
+/// it: an old one, or one built without it.
 struct Permissions {
   std::optional<std::uint64_t> user;       ///< the effective one
   std::optional<CapabilitySet> effective;  ///< what it may do now
-  std::optional<CapabilitySet> permitted;  ///< what it may take into use without asking anyone
-  std::optional<CapabilitySet> bounding;   ///< what it could ever be given
+  std::optional<CapabilitySet> permitted;  ///< what it may make effective
+  std::optional<CapabilitySet> bounding;   ///< what it could ever get
   std::optional<Seccomp> seccomp;          ///< whether system calls are filtered
-  std::optional<bool> no_new_privileges;   ///< file capabilities of programs are not given
+  std::optional<bool> no_new_privileges;   ///< file capabilities of programs are ignored
 
   bool may(Capability capability) const { return effective && effective->has(capability); }
 };
 
-/// Lines that are missing or of another form leave their fields empty.
+/// Missing or malformed lines leave their fields empty.
 Permissions parse_permissions(std::string_view status);
 
-/// Those of this process, whatever the host's /proc; all empty where no /proc is mounted.
+/// The rights of this process, independent of the host's /proc; all empty if no /proc is mounted.
 Permissions own_permissions();
 
-/// RLIMIT_NOFILE; its greatest value means that there is none.
+/// RLIMIT_NOFILE; the maximum value means no limit.
 struct FileLimit {
-  std::uint64_t soft = 0;  ///< in force
-  std::uint64_t hard = 0;  ///< up to which anyone may raise it
+  std::uint64_t soft = 0;  ///< the limit in force
+  std::uint64_t hard = 0;  ///< the limit up to which any process may raise it
 };
 FileLimit own_file_limit();
 
 /// A setting of the kernel that is one number, such as "kernel/perf_event_paranoid". Fails with
-/// ENOENT where there is none.
+/// ENOENT if the kernel does not have it.
 Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name);
 
 struct KernelVersion {
@@ -70,8 +70,8 @@ struct KernelVersion {
   auto operator<=>(const KernelVersion&) const = default;
 };
 
-/// Of "6.12.57+deb13-amd64" and the like; what is missing is 0. Some distributions write 0 for the
-/// patch, whatever they include.
+/// Parses "6.12.57+deb13-amd64" and the like; missing parts are 0. Some distributions write 0 for
+/// the patch, whatever they include.
 std::optional<KernelVersion> parse_kernel_version(std::string_view release);
 
 /// uname(2): "6.12.57+deb13-amd64".

@@ -4,13 +4,13 @@
 
 namespace pex::host {
 
-/// Where the host's trees are mounted for us: "/sys" on a host, "/host/sys" in a container that was
-/// given them, a folder of plain files in a test. All code that reads them goes through here, so
-/// fixtures and hosts run the same code. No other room spells a path of these trees.
+/// Where the host's trees are mounted: "/sys" on a host, "/host/sys" in a container that mounts
+/// them, a folder of plain files in a test. All code that reads them uses this, so fixtures and
+/// hosts run the same code. No other room contains a path of these trees.
 struct HostRoots {
   std::string sysfs = "/sys";
   std::string procfs = "/proc";
-  std::string cgroupfs;  ///< empty: looked up in the mount table
+  std::string cgroupfs;  ///< empty: found in the mount table
 
   std::string online_cpus() const { return sysfs + "/devices/system/cpu/online"; }
   std::string isolated_cpus() const { return sysfs + "/devices/system/cpu/isolated"; }
@@ -20,12 +20,12 @@ struct HostRoots {
   std::string cpu(int number) const {
     return sysfs + "/devices/system/cpu/cpu" + std::to_string(number);
   }
-  /// Where tracefs is most often mounted, first choice first; see tracing.h.
+  /// The usual mount points of tracefs, first choice first; see tracing.h.
   std::string tracing() const { return sysfs + "/kernel/tracing"; }
-  std::string tracing_of_old() const { return sysfs + "/kernel/debug/tracing"; }
+  std::string legacy_tracing() const { return sysfs + "/kernel/debug/tracing"; }
   /// A setting of the kernel: "kernel/perf_event_paranoid".
   std::string sysctl(const std::string& name) const { return procfs + "/sys/" + name; }
-  /// The mounts of this process: the paths in it are the ones that we can open.
+  /// The mounts of this process, whose paths we can open.
   std::string mounts() const { return procfs + "/self/mountinfo"; }
 };
 

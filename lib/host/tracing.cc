@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kernels have some thousands; bounds what a broken tree can make us do.
+/// Kernels have some thousands; bounds the work in a broken tree.
 constexpr std::size_t kMaxTracepoints = 65'536;
 
 constexpr const char* kHowToMount = "mount -t tracefs tracefs /sys/kernel/tracing";
@@ -50,7 +50,7 @@ Error unreadable(int code, const std::string& what) {
 bool means_absent(int code) { return code == ENOENT || code == ENOTDIR; }
 
 std::vector<std::string> candidates(const HostRoots& roots) {
-  std::vector<std::string> folders = {roots.tracing(), roots.tracing_of_old()};
+  std::vector<std::string> folders = {roots.tracing(), roots.legacy_tracing()};
   if (const Result<std::vector<Mount>> mounts = read_mounts(roots)) {
     for (const Mount& mount : *mounts) {
       if (mount.fs_type == "tracefs") folders.push_back(mount.point);
@@ -59,13 +59,13 @@ std::vector<std::string> candidates(const HostRoots& roots) {
   return folders;
 }
 
-/// 0, or why not. By opening it: access(2) goes by the real user and knows no ambient capability.
+/// 0, or the errno of opening it: access(2) checks the real user and ignores ambient capabilities.
 int try_to_open(const std::string& folder) {
   const UniqueFd fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   return fd ? 0 : errno;
 }
 
-/// Whether a folder can have such a name, which is no path that leads elsewhere.
+/// Whether a folder can have such a name; false for a path that leads elsewhere.
 bool can_be_a_name(std::string_view name) {
   return !name.empty() && name.size() <= NAME_MAX && name != "." && name != ".." &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
@@ -85,7 +85,7 @@ std::string id_file(const std::string& tracing, std::string_view system, std::st
   return tracing + "/events/" + std::string(system) + "/" + std::string(name) + "/id";
 }
 
-/// None when we may not read the folder of that system.
+/// None if we may not read the folder of that system.
 std::vector<std::string> tracepoints_of(const std::string& tracing, const std::string& system) {
   const auto names = list_directory(tracing + "/events/" + system, kMaxTracepoints);
   std::vector<std::string> tracepoints;

@@ -24,9 +24,9 @@ CounterRequest request_for(const Place& place, GroupMode mode) {
   return request;
 }
 
-/// Before Linux 6.2 a CPU has a context for each kind of PMU, so an event of each is opened. A
-/// context that is active stays so while there is any event in it, such as the one that was there
-/// before, so these are closed at once.
+/// Before Linux 6.2 a CPU has a context for each kind of PMU, so an event of each is opened. An
+/// active context stays active while it contains any event, such as the one of the other program,
+/// so these are closed at once.
 void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, int cpu) {
   std::set<std::uint32_t> types;
   for (const CounterSpec& event : events) {
@@ -35,7 +35,7 @@ void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, 
     request.event = event.attributes;
     request.cpu = cpu;
     request.running = true;
-    (void)kernel.open(request);  // refused: the group still stands still, as is seen later
+    (void)kernel.open(request);  // refused: the standstill is detected later
   }
 }
 
@@ -46,7 +46,7 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
                                                      const Place& place, GroupMode mode) {
   const CounterRequest request = request_for(place, mode);
   Result<CounterGroup, OpenFailure> group = open_all(kernel, events, place, request);
-  const bool is_cgroup = place.cgroup_fd >= 0;  // whose time stands still while it is not running
+  const bool is_cgroup = place.cgroup_fd >= 0;  // its time stands still while it is not running
   if (!group || is_cgroup || !group->stands_still(kernel)) return group;
   group->counters_.clear();
   activate_contexts(kernel, events, place.cpu);
@@ -101,8 +101,8 @@ Result<> CounterGroup::read(PerfKernel& kernel, GroupReading& reading) const {
   return read_by(0, kernel, reading);
 }
 
-/// The kernel answers with the same group whichever of its members is asked, but refuses to answer
-/// for the leader alone while that is in error.
+/// The kernel returns the same group for every member, but refuses to read the leader alone while
+/// it is in error.
 Result<> CounterGroup::read_by(std::size_t member, PerfKernel& kernel,
                                GroupReading& reading) const {
   std::array<std::uint64_t, words_in_reading(kMaxGroupMembers)> buffer;
@@ -116,8 +116,8 @@ Result<> CounterGroup::read_by(std::size_t member, PerfKernel& kernel,
   return decode_group(std::span(buffer).first(*filled), ids_, reading);
 }
 
-/// A pinned leader without its place answers nothing, and so do events that can be counted in a
-/// group only.
+/// A pinned leader without its place cannot be read, nor can events that can only be counted in a
+/// group.
 Result<> CounterGroup::read_one_by_one(PerfKernel& kernel, GroupReading& reading) const {
   std::array<std::uint64_t, words_in_reading(1)> buffer;
   GroupReading own;

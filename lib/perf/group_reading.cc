@@ -26,7 +26,8 @@ Result<> decode_group(std::span<const std::uint64_t> words, std::span<const std:
   reading.unreadable.clear();
   const std::span<const std::uint64_t> pairs = words.subspan(3);
   for (std::size_t event = 0; event < ids.size(); ++event) {
-    // Every kernel so far answers in the order of opening, so the first look nearly always hits.
+    // Every kernel so far answers in the order of opening, so the first comparison nearly always
+    // hits.
     std::size_t at = event;
     if (pairs[2 * at + 1] != ids[event]) {
       for (at = 0; at < ids.size() && pairs[2 * at + 1] != ids[event];) ++at;

@@ -10,7 +10,7 @@
 
 namespace pex::perf {
 
-/// What the kernel said at one instant. All numbers are totals since the group was opened, and none
+/// The state of a group at one instant. All numbers are totals since the group was opened, and none
 /// ever decreases.
 struct GroupReading {
   enum class State {
@@ -19,18 +19,18 @@ struct GroupReading {
   };
 
   State state = State::kCounting;
-  std::chrono::nanoseconds time_enabled{};  ///< the group wanted the PMU; for a cgroup this runs
-                                            ///< only while its tasks are on that CPU
+  std::chrono::nanoseconds time_enabled{};  ///< for a cgroup this advances only while its tasks are
+                                            ///< on that CPU
   std::chrono::nanoseconds time_running{};  ///< it had the PMU; never more than time_enabled
   std::vector<std::uint64_t> counts;        ///< raw, in the order the events were opened
-  std::vector<std::size_t> unreadable;      ///< indices of counts that the kernel no longer tells,
-                                            ///< which are 0 here; only after the CPU went offline
+  std::vector<std::size_t> unreadable;      ///< indices of lost counts, which are 0 here: only
+                                            ///< after the CPU went offline
 };
 
-/// The most events that may be asked of one group.
+/// The maximum number of requested events in one group.
 inline constexpr std::size_t kMaxGroupEvents = 64;
-/// The most members that one group may have: those, a clock and a reference. Bounds the buffer of a
-/// read.
+/// The maximum number of members of one group: those, a clock and a reference. Bounds the buffer of
+/// a read.
 inline constexpr std::size_t kMaxGroupMembers = kMaxGroupEvents + 2;
 
 /// Words of one read of a group of `events`, in the layout of PERF_FORMAT_GROUP | ID |

@@ -8,10 +8,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Nothing while it is unknown: the group has not wanted the PMU yet.
+/// Nothing while it is unknown: the group has not been enabled on a running task yet.
 std::optional<bool> has_had_a_turn(PerfKernel& kernel, const CounterGroup& group) {
   GroupReading reading;
-  if (!group.read(kernel, reading)) return true;  // a read that fails is for the polls to report
+  if (!group.read(kernel, reading)) return true;  // the polls report read errors
   if (reading.state == GroupReading::State::kOffPmu) return false;
   if (reading.time_enabled.count() == 0) return {};
   return reading.time_running.count() > 0;
@@ -32,8 +32,8 @@ bool counts(PerfKernel& kernel, std::span<const CounterSpec> events, const Place
   return try_group(kernel, events, place, mode).outcome == Trial::Outcome::kCounts;
 }
 
-/// The most of the first events that fit as one group, `least` of them in any case. What fits
-/// shrinks with each event less, so the answer is found by halving.
+/// The longest prefix of the events that fits as one group, at least `least` of them. Fewer events
+/// always fit if more do, so a binary search finds it.
 Piece longest_fitting(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
                       GroupMode mode, std::size_t least) {
   if (!counts(kernel, events.first(least), place, mode)) return {least, false};

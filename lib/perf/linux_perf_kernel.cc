@@ -16,7 +16,7 @@ constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
                                       PERF_FORMAT_TOTAL_TIME_ENABLED |
                                       PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-/// perf_event_attr of Linux 6.3, whatever the headers we are built with.
+/// perf_event_attr of Linux 6.3, independent of the headers at build time.
 struct Attributes {
   perf_event_attr attr{};
 #ifndef PERF_ATTR_SIZE_VER8

@@ -27,7 +27,7 @@ constexpr SubjectEntry kSubjects[] = {
     {RemedySubject::kConfig3, "an event with a term in `config3`"},
 };
 
-/// What is special stands before what is general.
+/// Special entries precede general ones.
 /// Sources: perf_event_open(2) "ERRORS"; kernel/events/core.c; measured on Linux 6.1, 6.12, 6.18.
 std::vector<OpenRemedy> make_remedies() {
   using enum RemedySubject;
@@ -41,7 +41,7 @@ std::vector<OpenRemedy> make_remedies() {
            "default) set it to 2, as CAP_PERFMON alone is not enough there"},
       {EPERM, kBreakpoint, admin + "addresses of the kernel" + ProgramTerm::kAdminRegained},
       {EPERM, kAny,
-       "a seccomp filter most likely forbids perf_event_open: allow it in the container's or the "
+       "a seccomp filter most likely blocks perf_event_open: allow it in the container's or the "
        "unit's filter"},
       {ENOSYS, kAny,
        "a seccomp filter or a kernel without CONFIG_PERF_EVENTS hides perf_event_open: allow it"},
@@ -49,12 +49,12 @@ std::vector<OpenRemedy> make_remedies() {
        "the perf_event controller is not attached to this cgroup: write any controller to the "
        "root's cgroup.subtree_control, as systemd does"},
       {ENOENT, kPmuEvent,
-       "none on this machine, which has no such hardware counter; if it is a virtual one, it can "
+       "none on this machine, which has no such hardware counter; a virtual machine can "
        "be given a virtual PMU"},
       {ENOENT, kAny, "this kernel has no such event: remove it"},
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way: remove its modifiers"},
       {EINVAL, kFiltered,
-       "the kernel does not understand the filter: its fields are those of the tracepoint's file "
+       "the kernel cannot parse the filter: its fields are listed in the tracepoint's file "
        "'format' in tracefs"},
       {EINVAL, kPmuEvent,
        "the PMU refuses the event, one of its modifiers, or its place in a group that is too "
@@ -69,14 +69,14 @@ std::vector<OpenRemedy> make_remedies() {
        "the CPU counts loads by latency only together with their auxiliary event: add "
        "mem-loads-aux of the same PMU to the group"},
       {EINTR, kTracepoint,
-       "ftrace has enabled this uprobe, and the kernel does not let both use it: write 0 into its "
+       "ftrace has enabled this uprobe, and the kernel does not allow both: write 0 to its "
        "file 'enable' in events/uprobes of tracefs"},
-      {EINTR, kAny, "none: a signal came in between, and it is tried again"},
+      {EINTR, kAny, "none: a signal interrupted the call, and it is retried"},
       {EMFILE, kAny,
        "raise " + ProgramTerm::kOpenFileLimit +
            ", or ulimit -n: one descriptor is needed per cgroup, CPU and event"},
       {ENFILE, kAny, "raise fs.file-max: the whole system is out of file descriptors"},
-      {ENODEV, kAny, "the CPU is offline; it is counted again when it is back"},
+      {ENODEV, kAny, "the CPU is offline; it is counted again when it is online"},
       {EBUSY, kAny, "another tool holds the PMU exclusively: stop it"},
       {ENOSPC, kAny, "all hardware slots of this kind are taken: count fewer of them"},
       {EBADF, kCgroupEvent,
@@ -86,7 +86,7 @@ std::vector<OpenRemedy> make_remedies() {
   };
 }
 
-/// All that is not one of the PMUs the kernel is made of.
+/// PMUs other than those built into the kernel.
 bool counts_with_hardware(const EventAttributes& event) {
   static constexpr std::uint32_t kOfTheKernel[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
                                                    PERF_TYPE_BREAKPOINT};

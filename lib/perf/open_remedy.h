@@ -8,12 +8,12 @@
 
 namespace pex::perf {
 
-/// What an operator can change when opening `request` failed with `code`; empty when there is
-/// nothing to advise. The same errno means different things for different requests: one table
-/// (open_remedy.cc) holds them all.
+/// What an operator can change if opening `request` failed with `code`; empty if there is nothing
+/// to advise. The same errno has different causes for different requests; open_remedy.cc has a
+/// table of them.
 const Remedy& open_remedy(int code, const CounterRequest& request);
 
-/// Which requests an entry is about.
+/// The requests that an entry applies to.
 enum class RemedySubject {
   kAny,
   kUprobe,
@@ -28,7 +28,7 @@ enum class RemedySubject {
 /// For the documents, in Markdown: "scope `cgroup`"; empty: all others.
 std::string_view name_of(RemedySubject subject);
 
-/// An entry of that table; the first one that fits is the answer.
+/// An entry of that table; the first applicable one is used.
 struct OpenRemedy {
   int code;  ///< an errno
   RemedySubject subject;

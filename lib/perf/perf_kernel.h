@@ -25,8 +25,8 @@ struct EventAttributes {
   bool exclude_idle = false;
   bool exclude_host = false;
   bool exclude_guest = false;
-  std::string probe = {};   ///< kprobe_func or uprobe_path: takes the place of config1
-  std::string filter = {};  ///< of a tracepoint, in the kernel's own language; empty for none
+  std::string probe = {};   ///< kprobe_func or uprobe_path: replaces config1
+  std::string filter = {};  ///< of a tracepoint, in the kernel's filter syntax; empty for none
 
   bool operator==(const EventAttributes&) const = default;
 };
@@ -37,21 +37,21 @@ struct EventAttributes {
 struct CounterRequest {
   EventAttributes event;
   int cpu = 0;
-  int cgroup_fd = -1;  ///< directory of the cgroup to count in, or -1: everything on that CPU
+  int cgroup_fd = -1;  ///< directory of the cgroup, or -1: everything on that CPU
   int leader_fd = -1;
   bool pinned = false;     ///< always on the PMU, or in error
   bool exclusive = false;  ///< alone on the PMU while it counts
-  bool running = false;    ///< counts from its opening on; only for one that stays without members
+  bool running = false;    ///< enabled at its opening; only for a group without members
 };
 
-/// A counter of the kernel, and the id by which a group read names its value.
+/// A counter of the kernel, and the id of its value in a group read.
 struct OpenCounter {
   UniqueFd fd;
   std::uint64_t id = 0;
 };
 
-/// Everything we ask of perf_event_open(2), and nothing more. Errors carry only the errno: who asks
-/// knows on what, and open_remedy.h knows what to do. Used by several threads at once.
+/// Everything we ask of perf_event_open(2), and nothing more. Errors contain only the errno: the
+/// caller adds the subject, open_remedy.h the remedy. Used by several threads at once.
 class PerfKernel {
  public:
   virtual ~PerfKernel() = default;
@@ -59,19 +59,18 @@ class PerfKernel {
   /// Opens one counter, close-on-exec, with the read format of group_reading.h.
   virtual Result<OpenCounter> open(const CounterRequest& request) = 0;
 
-  /// Starts a group that was opened disabled; starts a pinned group anew that lost its place.
+  /// Starts a group that was opened disabled; restarts a pinned group that lost its place.
   virtual Result<> enable_group(int leader_fd) = 0;
 
   /// Stops a group, counts and times, until it is started again.
   virtual Result<> disable_group(int leader_fd) = 0;
 
-  /// Words filled. Zero means that a pinned group lost its place on the PMU: a state, not a
-  /// failure.
-  /// A member's descriptor answers for the whole group as well, even in that state.
+  /// Returns the number of words read. Zero means that a pinned group lost its place on the PMU: a
+  /// state, not a failure. A member's descriptor reads the whole group as well, even in that state.
   virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;
 
-  /// What the times of whole-CPU groups are compared with. Like them it stands still during a
-  /// suspend, and nobody adjusts it.
+  /// The clock that the times of whole-CPU groups follow: it stands still during a suspend, and is
+  /// never adjusted.
   virtual std::chrono::nanoseconds now() = 0;
 };
 

@@ -63,7 +63,7 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {E2BIG, hardware, "fewer events in one group"},
       {ENODATA, request(4, -1), "mem-loads-aux"},
       {EINTR, request(PERF_TYPE_TRACEPOINT, -1), "events/uprobes"},
-      {EINTR, hardware, "tried again"},
+      {EINTR, hardware, "retried"},
   };
 
   for (const Row& row : rows) {
