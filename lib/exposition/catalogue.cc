@@ -15,7 +15,7 @@ Number total_of(const SampleRun& run, std::span<const collect::GroupTable> table
   return total ? scaled(total->value, run.column->event.scale) : Number{};
 }
 
-/// Nearly all columns have one part, of which a hundred thousand numbers may be read.
+/// Nearly all columns have one part, and up to a hundred thousand numbers are read.
 void read_totals(const SampleRun& run, std::span<const collect::GroupTable> tables,
                  std::span<Number> numbers) {
   if (run.column->parts.size() > 1) return read_rows<total_of>(run, tables, numbers);

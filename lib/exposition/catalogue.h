@@ -12,7 +12,7 @@
 
 namespace pex::exposition {
 
-/// Samples of one family that stand one below the other: one for each row that has a number.
+/// Consecutive samples of one family: one for each row that has a number.
 struct SampleRun {
   /// Fills in the number of each row. `tables` are those of the run's scope.
   using Read = void (*)(const SampleRun& run, std::span<const collect::GroupTable> tables,
@@ -20,8 +20,8 @@ struct SampleRun {
 
   Scope scope = Scope::kCpu;
   std::string_view group = {};  ///< as configured; empty: of all that count cgroups
-  std::string before = {};      ///< labels in front of those of the row, escaped
-  std::string behind = {};      ///< and behind them
+  std::string before = {};      ///< labels before those of the row, escaped
+  std::string behind = {};      ///< labels after them
   const Rows* rows = nullptr;
   Read read = nullptr;
   const collect::PublishedEvent* column = nullptr;  ///< what is read; null: the group itself
@@ -33,8 +33,8 @@ struct PublishedFamily {
   std::vector<SampleRun> runs;
 };
 
-/// Everything that snapshots of one plan and one set of targets are published as, in its order:
-/// which families and series, with their labels, and where in the snapshot their numbers are.
+/// The families and series that snapshots of one plan and one set of targets are published as, with
+/// their labels, in order, and where in the snapshot their numbers are.
 class Catalogue {
  public:
   explicit Catalogue(const collect::Snapshot& snapshot);
@@ -49,15 +49,15 @@ class Catalogue {
   std::vector<PublishedFamily> families_;
 };
 
-/// Reads a run row by row; `at` is part of the loop, as there are many rows.
+/// Reads a run row by row; `at` is inlined, as there are many rows.
 template <Number (*at)(const SampleRun&, std::span<const collect::GroupTable>, std::size_t row)>
 void read_rows(const SampleRun& run, std::span<const collect::GroupTable> tables,
                std::span<Number> numbers) {
   for (std::size_t row = 0; row < numbers.size(); ++row) numbers[row] = at(run, tables, row);
 }
 
-/// The numbers of `run` in `snapshot`, one for each row, into `numbers`, whose memory is used
-/// again.
+/// Reads the numbers of `run` in `snapshot`, one for each row, into `numbers`, whose memory is
+/// reused.
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers);
 
 }  // namespace pex::exposition

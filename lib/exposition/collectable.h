@@ -11,15 +11,15 @@
 
 namespace pex::exposition {
 
-/// The counts for a program that embeds this library and has a prometheus::Registry or Exposer of
-/// its own: register this there. Its families, labels and help texts are those that Renderer
-/// writes; values are doubles, so above 2^53 they are not exact. Building them costs a heap object
-/// for each label of each sample: where that matters, serve what Renderer writes.
+/// The counts for a program that embeds this library and has a prometheus::Registry or Exposer:
+/// register this there. Its families, labels and help texts are those of Renderer; values are
+/// doubles, so above 2^53 they are not exact. Building them costs a heap object for each label of
+/// each sample: where that matters, serve the output of Renderer.
 class SnapshotCollectable final : public prometheus::Collectable {
  public:
   using Source = std::function<std::shared_ptr<const collect::Snapshot>()>;
 
-  /// `latest` gives the last snapshot, or null before there is one. It is called on whatever thread
+  /// `latest` returns the last snapshot, or null before there is one. Called on the thread that
   /// collects.
   explicit SnapshotCollectable(Source latest);
 

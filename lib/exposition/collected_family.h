@@ -12,8 +12,8 @@
 
 namespace pex::exposition {
 
-/// A family of our tables as prometheus::Collectable gives it, without samples: such a family is
-/// not published.
+/// A family of our tables as prometheus::Collectable returns it, without samples: in this state it
+/// is not published.
 prometheus::MetricFamily collected(const FamilyEntry& family);
 
 /// The same with one sample, which has no labels.

@@ -8,16 +8,15 @@
 
 namespace pex::exposition {
 
-/// How well a snapshot was counted: perf_group_*, perf_event_*. Groups that are there for others'
-/// sake are left out, as is what CountingPlan::evidence does not ask for. What is appended to
-/// `families` borrows from `plan` and `rows`.
+/// The evidence of a snapshot: perf_group_*, perf_event_*. Without auxiliary groups, and without
+/// what CountingPlan::evidence does not request. Appended families borrow from `plan` and `rows`.
 void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);
 
-/// What there is of it, for the documents.
+/// A family of the evidence, for the documents.
 struct EvidenceEntry {
   FamilyEntry family;
-  std::string_view only;  ///< of which groups, in Markdown; empty: of all
+  std::string_view only;  ///< the groups that have it, in Markdown; empty: all
 };
 std::vector<EvidenceEntry> group_evidence();
 std::vector<EvidenceEntry> event_evidence();

@@ -6,17 +6,17 @@
 
 namespace pex::exposition {
 
-/// Types of a metric family. The text format 0.0.4 knows no kInfo and calls it a gauge.
+/// Types of a metric family. The text format 0.0.4 does not have kInfo, and uses a gauge.
 enum class FamilyType : std::uint8_t { kCounter, kGauge, kInfo };
 
-/// What stands above the samples of a family.
+/// The header of a family's samples.
 struct FamilyHead {
-  std::string name;  ///< of its samples: with "_total" of a counter, "_info" of an info
+  std::string name;  ///< of its samples: with "_total" for a counter, "_info" for an info
   std::string help;  ///< one sentence, not escaped
   FamilyType type = FamilyType::kCounter;
 };
 
-/// A family whose name is fixed, as tables have it.
+/// A family with a fixed name, in a table.
 struct FamilyEntry {
   std::string_view name;
   FamilyType type;
@@ -24,10 +24,10 @@ struct FamilyEntry {
   std::string_view help;
 };
 
-/// What OpenMetrics calls the family: `name` without what the type puts behind it.
+/// The family's name in OpenMetrics: `name` without the suffix of its type.
 std::string_view family_of(const FamilyHead& head);
 
-/// The base unit that a family's name ends with ("seconds"); empty for none.
+/// The base unit at the end of a family's name ("seconds"); empty for none.
 std::string_view unit_of(std::string_view family);
 
 }  // namespace pex::exposition

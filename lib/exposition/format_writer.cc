@@ -23,7 +23,7 @@ std::string_view type_name(FamilyType type, Format format) {
 
 constexpr std::size_t kPadding = 64;
 
-/// Written front to back, without a look at what is left of the room: that was made before.
+/// Writes without bounds checks: the room was made before.
 class Pen {
  public:
   explicit Pen(char* at) : at_(at) {}
@@ -32,8 +32,8 @@ class Pen {
     at_ += piece.size();
   }
   void put(char letter) { *at_++ = letter; }
-  /// Of a piece with kPadding readable bytes behind it, where there is room for as many: nearly all
-  /// are short, and copying a fixed number of bytes takes no call.
+  /// Requires kPadding readable bytes after the piece: nearly all pieces are short, and copying a
+  /// fixed number of bytes is inlined.
   void put_padded(std::string_view piece) {
     std::memcpy(at_, piece.data(), kPadding);
     if (piece.size() > kPadding) std::memcpy(at_, piece.data(), piece.size());
@@ -46,8 +46,8 @@ class Pen {
   char* at_;
 };
 
-/// The samples of one run: what stands in front of and behind the labels of its rows is the same
-/// for all of them.
+/// The samples of one run: the text before and after the labels of its rows is the same for all of
+/// them.
 class Samples {
  public:
   Samples(std::string_view name, std::string_view before, const Rows& rows, std::string_view behind)
@@ -92,7 +92,7 @@ std::string created_name(const FamilyHead& head) {
   return std::string(family_of(head)) + "_created";
 }
 
-/// The instants that a format tells are in seconds.
+/// Both formats have time stamps in seconds.
 Number instant(std::chrono::system_clock::time_point time) {
   const auto since_epoch =
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
@@ -114,7 +114,7 @@ void FormatWriter::begin(const FamilyHead& head) {
   is_headed_ = false;
 }
 
-bool FormatWriter::tells_creation() const {
+bool FormatWriter::writes_created() const {
   return created_ && format_ == Format::kOpenMetrics && head_->type == FamilyType::kCounter;
 }
 
@@ -127,7 +127,7 @@ void FormatWriter::write(std::string_view before, const Rows& rows, std::string_
 
   const Samples values{head_->name, before, rows, behind};
   const Samples creations{created_name(*head_), before, rows, behind};
-  const bool with_created = tells_creation();
+  const bool with_created = writes_created();
   reserve(values.bytes() + (with_created ? creations.bytes() : 0));
 
   Pen pen{text_.data() + used_};
@@ -150,7 +150,7 @@ void FormatWriter::finish() {
   text_.resize(used_);
 }
 
-/// OpenMetrics wants the order TYPE, UNIT, HELP; the text format has no UNIT, and by custom HELP
+/// OpenMetrics requires the order TYPE, UNIT, HELP; the text format has no UNIT, and by custom HELP
 /// comes first.
 void FormatWriter::write_head() {
   const std::string_view type = type_name(head_->type, format_);
@@ -175,8 +175,8 @@ void FormatWriter::write_help(std::string_view family) {
   append_line({"# HELP ", family, " ", escaped});
 }
 
-/// Room for so many bytes more. A string that grows is cleared, so it is only ever made larger than
-/// it was, and cut at the end.
+/// Makes room for more bytes. Growing a string clears the new part, so it is only ever enlarged,
+/// and truncated at the end.
 void FormatWriter::reserve(std::size_t bytes) {
   if (text_.size() - used_ < bytes) text_.resize(used_ + bytes);
 }

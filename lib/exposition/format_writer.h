@@ -19,17 +19,17 @@ enum class Format : std::uint8_t {
   kOpenMetrics,  ///< 1.0 (prometheus.io/docs/specs/om/open_metrics_spec)
 };
 
-/// What HTTP calls it.
+/// The media type.
 std::string_view content_type(Format format);
 
-/// Writes families one after the other. Their heads come with their first samples: a family without
-/// one is not written.
+/// Writes families one after the other. A head is written with its first sample: a family without
+/// samples is not written.
 class FormatWriter {
  public:
   using Clock = std::chrono::system_clock;
 
-  /// Writes over what `text` holds, whose memory is used again: bytes are put to their places
-  /// without being cleared first. `created`: OpenMetrics also tells since when counters count.
+  /// Overwrites `text`, whose memory is reused without being cleared. `created`: OpenMetrics also
+  /// has the start time of counters.
   FormatWriter(Format format, bool created, std::string& text);
 
   /// `head` outlives its samples.
@@ -47,10 +47,10 @@ class FormatWriter {
   void reserve(std::size_t bytes);
   void write_help(std::string_view family);
   void append_line(std::initializer_list<std::string_view> pieces);
-  bool tells_creation() const;
+  bool writes_created() const;
 
   std::string& text_;
-  std::size_t used_ = 0;  ///< of text_; what is behind is to be overwritten
+  std::size_t used_ = 0;  ///< of text_; the rest is overwritten later
   Format format_;
   bool created_;
   const FamilyHead* head_ = nullptr;

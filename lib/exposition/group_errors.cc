@@ -46,7 +46,7 @@ constexpr Kind kKinds[] = {
      "standstill", &PollReport::GroupErrors::standstills},
 };
 
-/// What an auxiliary group is called in a label.
+/// The label of an auxiliary group.
 struct Auxiliary {
   std::string_view group;
   std::string_view label;

@@ -15,16 +15,16 @@ namespace pex::exposition {
 /// The families of configured groups, for the documents.
 std::vector<FamilyEntry> group_error_families();
 
-/// What was wrong with the readings of each group, added up over all polls. Configured groups and
-/// their pieces are published by their names, auxiliary groups in a family of the exporter.
+/// Errors in the readings of each group, added up over all polls. Configured groups and their
+/// pieces are published by their names, auxiliary groups in a family of the exporter.
 class GroupErrors {
  public:
   /// Adds the errors in `report`. Groups that are new in `plan` start at 0, so that the first
-  /// increase is seen; those that are no longer in it are forgotten.
+  /// increase is visible; those that are no longer in it are dropped.
   void add(const collect::PollReport& report,
            const std::shared_ptr<const collect::CountingPlan>& plan);
 
-  /// Appends the family of the auxiliary groups, and then those of the configured ones, each in the
+  /// Appends the family of the auxiliary groups, and then those of the configured ones, in the
   /// order of the plan.
   void collect(std::vector<prometheus::MetricFamily>& families) const;
 
@@ -37,7 +37,7 @@ class GroupErrors {
   Group& find_or_add(const std::string& name);
 
   std::vector<Group> groups_;
-  std::shared_ptr<const collect::CountingPlan> plan_;  ///< whose groups are in groups_
+  std::shared_ptr<const collect::CountingPlan> plan_;  ///< with the groups in groups_
 };
 
 }  // namespace pex::exposition

@@ -10,20 +10,20 @@
 
 namespace pex::exposition {
 
-/// A label's value between its quotes: UTF-8 (as_utf8), with backslash, quote and line break
-/// escaped. Different values stay different, so no two series become one.
+/// A label's value in quotes: UTF-8 (as_utf8), with backslash, quote and line break escaped.
+/// Different values stay different, so no two series become one.
 std::string escape_label(std::string_view value);
 
 /// `name="value"`, escaped.
 std::string label(std::string_view name, std::string_view value);
 
-/// Those that are not empty, with commas between them.
+/// The ones that are not empty, separated by commas.
 std::string join_labels(std::initializer_list<std::string_view> labels);
 
-/// Names and values of what label() and join_labels() have made.
+/// The names and values in the result of label() and join_labels().
 std::vector<std::pair<std::string, std::string>> split_labels(std::string_view labels);
 
-/// What tells an event from others of its metric: `pmu="cpu_core"`. Mostly empty.
+/// The labels that distinguish an event from others of its metric: `pmu="cpu_core"`. Mostly empty.
 std::string labels_of_event(const events::EventIdentity& event);
 
 }  // namespace pex::exposition

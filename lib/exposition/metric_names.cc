@@ -12,14 +12,14 @@ std::string suffix_of(Unit unit) {
   return unit == Unit::kEvents ? "" : "_" + std::string(name_of(unit));
 }
 
-/// An operator may have written what every name ends with.
+/// An operator may have written the suffix that every name gets.
 std::string_view without_total(std::string_view metric) {
   constexpr std::string_view kTotal = "_total";
   const bool is_there = metric.ends_with(kTotal) && metric.size() > kTotal.size();
   return is_there ? metric.substr(0, metric.size() - kTotal.size()) : metric;
 }
 
-/// What one series of a family stands for.
+/// What one series of a family represents.
 std::string row_text(Scope scope, const EventFamily& family, bool per_cpu) {
   if (scope == Scope::kCgroup) {
     return per_cpu ? "by cgroup with its children, and CPU"

@@ -10,11 +10,11 @@
 
 namespace pex::exposition {
 
-/// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total. What uncore PMUs count is
-/// of no CPU: "perf_energy_joules_total".
+/// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total. Events of uncore PMUs have
+/// no scope: "perf_energy_joules_total".
 std::string family_name(Scope scope, const events::EventIdentity& event);
 
-/// The columns that are published under one name, told apart by their labels.
+/// The columns that are published under one name, distinguished by their labels.
 struct EventFamily {
   struct Member {
     const collect::PublishedEvent* column = nullptr;
@@ -25,7 +25,7 @@ struct EventFamily {
   std::vector<Member> columns;
 };
 
-/// Those of a scope, in the order of their first columns. Borrows from `plan`.
+/// The families of a scope, in the order of their first columns. Borrows from `plan`.
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
 
 }  // namespace pex::exposition

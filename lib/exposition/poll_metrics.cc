@@ -46,7 +46,7 @@ MetricFamily cgroup_directories(const PollReport::CgroupDirectories& tree) {
 
 }  // namespace
 
-/// Every limit is there from the start, so that the first increase from 0 is seen.
+/// Every limit is a series from the start, so that the first increase from 0 is visible.
 PollMetrics::PollMetrics() {
   for (const std::string_view bound : collect::kCgroupBounds) cgroups_left_out_[bound] = 0;
   cgroups_left_out_[collect::kFairShare] = 0;

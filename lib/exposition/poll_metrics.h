@@ -14,7 +14,7 @@
 
 namespace pex::exposition {
 
-/// What all polls have found, and what is true since the last one. Not thread-safe.
+/// Metrics of all polls, and of the last one. Not thread-safe.
 class PollMetrics final : public prometheus::Collectable {
  public:
   PollMetrics();

@@ -11,10 +11,10 @@
 
 namespace pex::exposition {
 
-/// What every process exports, under the names of the ecosystem.
+/// The standard metrics of a process.
 class ProcessMetrics final : public prometheus::Collectable {
  public:
-  /// Reads this process; nothing when it cannot be read.
+  /// Reads this process; nothing if it cannot be read.
   using Source = std::function<std::optional<host::SelfProcess>()>;
 
   explicit ProcessMetrics(Source read) : read_(std::move(read)) {}

@@ -5,7 +5,7 @@
 namespace pex::exposition {
 namespace {
 
-/// Whether any of the groups that count cgroups is chosen, and so what is known of these.
+/// Whether any group that counts cgroups is selected, and so the information about cgroups.
 bool has_cgroups(const Selection& selection, const collect::ScopePlan& plan) {
   if (selection.rule == Selection::Rule::kAll) return true;
   return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {

@@ -12,22 +12,22 @@
 
 namespace pex::exposition {
 
-/// What a client asks for.
+/// The options of a request.
 struct RenderOptions {
   Format format = Format::kText;
   Selection selection = {};
-  bool created = false;  ///< since when each counter counts; OpenMetrics only
+  bool created = false;  ///< the start time of each counter; OpenMetrics only
 
   auto operator<=>(const RenderOptions&) const = default;
 };
 
-/// A snapshot, and the exporter's own metrics, as text. Values are exact: counts as integers,
-/// clocks as seconds with up to nine decimals. A row without a value is left out; the times of its
-/// groups are the evidence why. Keeps the escaped labels of the last plan and targets, so that
-/// rendering is copying; not thread-safe.
+/// Renders a snapshot, and the exporter's own metrics, as text. Values are exact: counts as
+/// integers, clocks as seconds with up to nine decimals. A row without a value is left out; the
+/// times of its groups show the reason. Caches the escaped labels of the last plan and targets, so
+/// that rendering is copying; not thread-safe.
 class Renderer {
  public:
-  /// Replaces what `text` holds; its memory is used again. `snapshot` is null before the first
+  /// Replaces the content of `text`; its memory is reused. `snapshot` is null before the first
   /// poll.
   void render(const collect::Snapshot* snapshot, const SelfReading& self,
               const RenderOptions& options, std::string& text);
@@ -36,7 +36,7 @@ class Renderer {
   void remember(const collect::Snapshot& snapshot);
   void write(const collect::Snapshot& snapshot, const Selection& selection, FormatWriter& writer);
 
-  // Not held: the targets keep cgroups from being freed.
+  // Not owned: the targets keep cgroups from being freed.
   std::weak_ptr<const collect::TargetSet> targets_;
   std::weak_ptr<const collect::CountingPlan> plan_;
   std::unique_ptr<const Catalogue> catalogue_;

@@ -12,17 +12,17 @@
 
 namespace pex::exposition {
 
-/// What tells a cgroup from others, escaped and without braces: `cgroup="/a.service"`, and those of
-/// its description that never change.
+/// The labels that identify a cgroup, escaped and without braces: `cgroup="/a.service"`, and the
+/// constant ones of its description.
 std::string identity_of(const collect::CgroupTarget& target);
 
-/// The rows of one table as they are published. In one piece, as they are copied in their order,
-/// once for each of thousands of series.
+/// The rows of one table as they are published. In one string, as they are copied in order, once
+/// for each of thousands of series.
 class Rows {
  public:
   using Clock = std::chrono::system_clock;
 
-  /// `labels` are escaped and without braces. Nothing was counted before `since`.
+  /// `labels` are escaped and without braces. Counting began at `since`.
   void add(std::string_view labels, Clock::time_point since);
 
   std::size_t size() const { return since_.size(); }
@@ -31,14 +31,14 @@ class Rows {
     labels.remove_suffix(kClosing.size());
     return labels;
   }
-  /// The same with what stands between the last label and the number: "} ".
+  /// The same with the text between the last label and the number: "} ".
   std::string_view closed_labels(std::size_t row) const {
     return {text_.data() + ends_[row], ends_[row + 1] - ends_[row]};
   }
   Clock::time_point since(std::size_t row) const { return since_[row]; }
 
   std::size_t bytes() const { return text_.size(); }  ///< of all closed labels
-  /// False: they have no labels, as that of the whole host.
+  /// False: they have no labels, like the row of the whole host.
   bool are_named() const { return text_.size() > size() * kClosing.size(); }
 
   static constexpr std::string_view kClosing = "} ";
@@ -54,11 +54,11 @@ class RowLabels {
  public:
   explicit RowLabels(const collect::Snapshot& snapshot);
 
-  /// Those that a group or a column of a scope has.
+  /// The rows of a group or a column of a scope.
   const Rows& of(Scope scope, Aggregation aggregation) const {
     return scope == Scope::kCgroup ? cgroups_ : host_[static_cast<std::size_t>(aggregation)];
   }
-  /// One for each cgroup, with all that is known of it.
+  /// One for each cgroup, with all its information.
   const Rows& information() const { return information_; }
   /// A single one without labels, for what has no rows.
   const Rows& unnamed() const { return unnamed_; }

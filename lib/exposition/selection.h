@@ -8,10 +8,10 @@
 
 namespace pex::exposition {
 
-/// The name by which the exporter's own metrics are chosen, beside the names of groups.
+/// The name that selects the exporter's own metrics, like the name of a group.
 inline constexpr std::string_view kExporterGroup = "exporter";
 
-/// The groups whose series a client wants.
+/// The groups whose series a client requests.
 struct Selection {
   enum class Rule : std::uint8_t { kAll, kOnly, kAllBut };
   Rule rule = Rule::kAll;

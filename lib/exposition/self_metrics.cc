@@ -38,7 +38,7 @@ std::string labels_of(const ClientMetric& metric) {
   return labels;
 }
 
-/// The group by which a sample is selected; the pieces of a group belong to that group.
+/// The group that selects a sample; the pieces of a group belong to it.
 std::string_view group_of(const ClientMetric& metric) {
   for (const auto& [name, value] : metric.label) {
     if (name == "group") return collect::configured_name(value);
@@ -85,7 +85,7 @@ class CollectedReading final : public SelfReading {
     bool counts() const { return head.type == FamilyType::kCounter; }
   };
 
-  /// Since when it counts: counters of the process from the start of the process.
+  /// The start time: counters of the process begin with the process.
   Clock::time_point since(const Family& family) const {
     return family.head.name.starts_with("process_") ? process_started_ : started_;
   }

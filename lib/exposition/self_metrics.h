@@ -12,23 +12,23 @@
 
 namespace pex::exposition {
 
-/// The exporter's own metrics as they were at one moment; immutable, so any thread may write them.
+/// The exporter's own metrics at one moment; immutable, so any thread may write them.
 class SelfReading {
  public:
   virtual ~SelfReading() = default;
-  /// Those that are selected: a series with a label `group` belongs to that group, all others to
-  /// the exporter.
+  /// The selected ones: a series with a label `group` belongs to that group, all others to the
+  /// exporter.
   virtual void write(const Selection& selection, FormatWriter& writer) const = 0;
 };
 
-/// The exporter's own metrics, perf_event_exporter_* and process_*: they are collected from their
-/// owners when they are read. Not thread-safe.
+/// The exporter's own metrics, perf_event_exporter_* and process_*: collected from their owners on
+/// reading. Not thread-safe.
 class SelfMetrics {
  public:
   explicit SelfMetrics(std::string version);
 
-  /// `owner` is collected at each read() from now on, on the thread that reads. It outlives the
-  /// last one.
+  /// `owner` is collected at each read() from now on, on the reading thread. It outlives the last
+  /// one.
   void add(const prometheus::Collectable& owner) { owners_.push_back(&owner); }
 
   /// Counters come first; apart from that, families are in the order of their owners.

@@ -6,7 +6,7 @@
 namespace pex::history {
 namespace {
 
-/// Polls come a little early or late; with this, a point is made every kSpacing all the same.
+/// Polls may be a little early or late; with this tolerance, a point is still made every kSpacing.
 constexpr std::chrono::milliseconds kSlack{500};
 
 std::optional<double> known(double value) {
@@ -61,8 +61,8 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
   std::erase_if(cgroups_, [](const auto& cgroup) { return !cgroup.second.is_current; });
 }
 
-/// The totals of a series begin at 0 when its cgroup comes, which is after the newest but one
-/// reading. So all of them belong to the newest point, also those of a cgroup that is gone again.
+/// The totals of a series begin at 0 when its cgroup appears, which is after the newest reading but
+/// one. So all of them belong to the newest point, also those of a cgroup that is gone again.
 Activity::Track Activity::track_from_zero(const Reading& reading) {
   Track track;
   track.reading.series = reading.series;
@@ -79,8 +79,8 @@ void Activity::advance(Track& track, Reading reading, Scope scope) {
   track.reading = std::move(reading);
 }
 
-/// From its last reading to this one. What was not known at both ends is not known in between, nor
-/// what has fallen: a part of the sum has gone.
+/// From its last reading to this one. Unknown if a total is unknown at either end, or has fallen: a
+/// part of the sum is gone.
 void Activity::fill_point(Track& track, const Reading& reading) {
   Point& point = track.points[slot(0)] = kUnknownPoint;
   const double length = ends_.back().length.count();
@@ -102,7 +102,7 @@ void Activity::add_pmu_times(const PmuTimes& before, const PmuTimes& now, Scope 
 
 std::size_t Activity::slot(std::size_t age) const { return (points_made_ - 1 - age) % kPoints; }
 
-/// As many of the newest as take about kRecent; one, however long it took.
+/// As many of the newest points as take about kRecent; at least one, however long it took.
 std::size_t Activity::recent_points() const {
   std::size_t points = 0;
   Seconds taken{};

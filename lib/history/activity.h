@@ -18,22 +18,22 @@
 
 namespace pex::history {
 
-/// What one cgroup, or the whole host, does per second. Nothing: not counted, or not known, which
+/// Rates of one cgroup, or of the whole host, per second. Nothing: not counted, or unknown, which
 /// is not 0.
 struct Rates {
-  std::optional<double> cpus;  ///< CPU seconds; of a cgroup only, as the host's clock never rests
+  std::optional<double> cpus;  ///< CPU seconds; of a cgroup only, as the host's clock never stops
   std::optional<double> cycles;
   std::optional<double> instructions;
   std::optional<double> instructions_per_cycle;  ///< over the same time; nothing without cycles
 };
 
-/// What cgroups and the host have done in the last minutes: the increments between snapshots, at
-/// most one each kSpacing, and the last kPoints of them. What a cgroup did before the first
-/// snapshot that has it belongs to the point of that snapshot. For people to look at: whoever needs
-/// exact values has the totals. A new plan counts from zero, so it starts again. Not thread-safe.
+/// The rates of cgroups and the host in the last minutes: the increments between snapshots, at most
+/// one each kSpacing, and the last kPoints of them. The counts of a cgroup before the first
+/// snapshot that contains it belong to the point of that snapshot. For display only: the totals
+/// have the exact values. A new plan counts from zero, so it starts a new history. Not thread-safe.
 ///
-/// Memory is bounded by the cgroups that have series, whatever the number of CPUs and however long
-/// it runs: at most 1 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
+/// Memory is bounded by the cgroups that have series, regardless of the number of CPUs and the
+/// time: at most 1 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
 /// paths of 100 bytes take at most 2.5 MB, and half a megabyte more while a snapshot is read.
 class Activity {
  public:
@@ -44,26 +44,26 @@ class Activity {
   static constexpr std::size_t kPoints = 60;
   static constexpr std::chrono::seconds kRecent{60};
 
-  /// A poll has ended just `now`. Cheap unless the last point is kSpacing old.
+  /// A poll has ended at `now`. Cheap unless the last point is kSpacing old.
   void add(const collect::Snapshot& snapshot, Clock::time_point now);
 
-  /// How long what is called recent took: kRecent, rounded to whole points, or what there is of it.
+  /// The duration of "recent": kRecent, rounded to whole points, or of the points so far.
   Seconds recent() const;
-  /// How long all points together took.
+  /// The duration of all points together.
   Seconds span() const;
-  /// Of each point how long ago it ended when the newest one did; the oldest comes first.
+  /// For each point, how long before the newest one it ended; the oldest comes first.
   std::vector<Seconds> ages() const;
 
   Rates recent_of_host() const;
   Rates recent_of_cgroup(const std::string& path) const;
 
-  /// Each point per second, as ages(); nothing where it is not known.
+  /// Each point per second, in the order of ages(); nothing where it is unknown.
   using Points = std::vector<std::optional<double>>;
   Points points_of_host(Measure measure) const;
   Points points_of_cgroup(const std::string& path, Measure measure) const;
 
-  /// Of the time that a group of the plan recently wanted the PMU, the part that it had it. Nothing
-  /// when it is not known, and for groups that cannot lose the PMU.
+  /// The part of the recent enabled time of a group during which it had the PMU. Nothing if it is
+  /// unknown, and for groups that cannot lose the PMU.
   std::optional<double> recent_running_ratio(Scope scope, std::size_t group) const;
 
  private:

@@ -15,7 +15,7 @@ using collect::GroupTable;
 using collect::PublishedEvent;
 using collect::ScopePlan;
 
-/// By Measure. Not of another unit or worth: the operator may have given the event one.
+/// By Measure. Without events of another unit or scale, which the operator may have configured.
 struct MeasureEntry {
   std::string_view event;
   Unit unit;
@@ -34,8 +34,8 @@ bool measures(const PublishedEvent& column, const MeasureEntry& entry) {
          column.event.scale == entry.scale;
 }
 
-/// One for each kind of CPU where there are several; none when nothing counts it. What is counted
-/// twice, in two groups, is taken once.
+/// One for each kind of CPU if there are several; none if nothing counts it. An event in two groups
+/// is taken once.
 std::vector<const PublishedEvent*> columns_of(const ScopePlan& plan, const MeasureEntry& entry) {
   std::vector<const PublishedEvent*> columns;
   for (const PublishedEvent& column : plan.columns) {
@@ -48,7 +48,7 @@ std::vector<const PublishedEvent*> columns_of(const ScopePlan& plan, const Measu
   return columns;
 }
 
-/// A sum over rows, as good as the worst of them.
+/// A sum over rows; unknown if one of them is.
 struct Sum {
   double value = 0;
   bool is_counted = false;

@@ -10,11 +10,11 @@
 
 namespace pex::history {
 
-/// What cgroups and the host are compared by.
+/// The measures that cgroups and the host are compared by.
 enum class Measure { kCpuTime, kCycles, kInstructions };
 inline constexpr std::size_t kMeasures = 3;
 
-/// Seconds that a group wanted the PMU, and that it had it.
+/// Seconds that a group was enabled, and that it had the PMU.
 struct PmuTime {
   double enabled = 0;
   double running = 0;
@@ -24,14 +24,14 @@ using PmuTimes = std::vector<PmuTime>;
 
 /// Totals of the host or of one cgroup at an instant, summed over its rows.
 struct Reading {
-  std::uint64_t series = 0;  ///< of a cgroup; another one's totals have nothing to do with these
+  std::uint64_t series = 0;                             ///< identity of a cgroup's series
   std::array<std::optional<double>, kMeasures> totals;  ///< by Measure; nothing: not known
   PmuTimes pmu_times;
 };
 
 Reading read_host(const collect::Snapshot& snapshot);
 
-/// As the cgroups of the targets. A cgroup may have several rows, one for each CPU.
+/// In the order of the targets. A cgroup may have several rows, one for each CPU.
 std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot);
 
 }  // namespace pex::history
