@@ -13,7 +13,7 @@
 
 int main(int argc, char** argv) {
   using namespace pex::daemon;
-  open_missing_standard_files();  // before anything else takes a descriptor
+  open_missing_standard_files();  // before anything else opens a descriptor
   install_fatal_error_handlers(LogFormat::kLogfmt);
   ::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
   const auto parsed = parse_command_line(argc, argv);
@@ -22,11 +22,12 @@ int main(int argc, char** argv) {
   const Options& options = std::get<Options>(parsed);
   install_fatal_error_handlers(options.log_format);
   if (options.health) return check_health(options);
-  // While there is one thread: the log makes another.
+  // While there is one thread: the log starts another.
   const pex::Result<> limited = limit_capabilities(capabilities_kept(capability_needs(options)));
   Log log{options.log_level, options.log_format};
   if (!limited) log.warn(limited.error());
-  // Never destroyed: a thread that hangs in the kernel may come back after everything else is gone.
+  // Never destroyed: a thread that hangs in the kernel may return after everything else is
+  // destroyed.
   static auto& kernel = *new pex::perf::LinuxPerfKernel;
   if (options.check_config) return check_config(options, kernel);
   if (options.doctor) return run_doctor(options, kernel);

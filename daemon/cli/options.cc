@@ -72,10 +72,10 @@ bool is_path_of_its_own(const std::string& path) {
 constexpr const char* kFooter =
     "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
     "'cgroups' prints the cgroups that would be counted now, with their labels.\n"
-    "'doctor' says what this machine cannot count of the configuration, and what to change.\n"
-    "'health' asks the program that runs with the same options whether it is well.\n"
-    "Signals: SIGTERM and SIGINT end the program, SIGHUP reads the configuration anew.\n"
-    "Exit status: 0 ended as asked; 1 configuration or start-up failed, or --config.check or the\n"
+    "'doctor' reports what this machine cannot count of the configuration, and what to change.\n"
+    "'health' asks the running exporter with the same options whether it is healthy.\n"
+    "Signals: SIGTERM and SIGINT end the program, SIGHUP reloads the configuration.\n"
+    "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or the\n"
     "doctor found something configured that cannot be counted here, or the server that\n"
     "health asked is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
 
@@ -93,7 +93,7 @@ void declare_web(CLI::App& app, Options& options) {
   app.add_flag("--web.systemd-socket", options.systemd_socket,
                "Serve on the sockets that systemd passes, and on addresses only where given.");
   app.add_option("--web.config.file", options.web_config_file,
-                 "TLS, users and more, as all Prometheus exporters have it: see "
+                 "TLS, users and more, in the format of the Prometheus exporter-toolkit: see "
                  "docs/web-configuration.md.")
       ->type_name("FILE");
   app.add_option(
@@ -110,14 +110,14 @@ void declare_web(CLI::App& app, Options& options) {
       ->check([](const std::string& path) {
         return is_path_of_its_own(path)
                    ? std::string{}
-                   : "'" + path + "' is not a path of its own. Remedy: write one such as /metrics";
+                   : "'" + path + "' cannot be the path of the metrics. Remedy: write one such as /metrics";
       })
       ->transform([](const std::string& path) { return as_requested(path); });
 }
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("--config.file", options.config_file,
-                 "Configuration to read; without it, an embedded default that adapts to the "
+                 "Configuration file. Default: an embedded configuration that adapts to the "
                  "machine.")
       ->type_name("FILE");
   app.add_flag("--config.check", options.check_config,
@@ -131,7 +131,7 @@ void declare(CLI::App& app, Options& options) {
                  "Where the host's procfs is mounted. [" + options.roots.procfs + "]")
       ->type_name("DIR");
   app.add_option("--path.cgroupfs", options.roots.cgroupfs,
-                 "Root of the cgroup hierarchy that carries perf_event; without it, found in the "
+                 "Root of the cgroup hierarchy with the perf_event controller. Default: from the "
                  "mount table.")
       ->type_name("DIR");
   add_choice(app, "--log.level", options.log_level, kLogLevels, "LEVEL",
@@ -144,14 +144,15 @@ void declare(CLI::App& app, Options& options) {
   list->add_option("GLOB", options.list_glob, "Only names that match, such as 'L1-*'.");
   add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
-  list->fallthrough();  // the options of the program may stand behind the command as well
+  list->fallthrough();  // the options of the program may follow the command as well
   app.add_subcommand("cgroups", "Print the cgroups that would be counted now, with their labels.")
       ->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
   CLI::App* health = app.add_subcommand(
-      "health", "Ask the program that runs with the same options, over HTTP, whether it is well.");
-  health->add_flag("--ready", options.readiness, "Whether the first poll has ended.");
+      "health",
+      "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
+  health->add_flag("--ready", options.readiness, "Ask whether the first poll has ended.");
   health->fallthrough();
 }
 
@@ -171,8 +172,8 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   } catch (const CLI::Success& done) {  // help or version
     app.exit(done);
     return kOk;
-  } catch (const CLI::ParseError& mistake) {
-    std::cerr << kProgram << ": " << printable(mistake.what()) << ". See --help.\n";
+  } catch (const CLI::ParseError& error) {
+    std::cerr << kProgram << ": " << printable(error.what()) << ". See --help.\n";
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");

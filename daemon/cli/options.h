@@ -17,7 +17,7 @@ inline constexpr std::uint16_t kDefaultPort = 10173;
 /// How the program ends; documented in --help and README.md.
 enum ExitStatus {
   kOk = 0,
-  kFailed = 1,  ///< configuration or start-up: one line on stderr says what and what to do
+  kFailed = 1,  ///< configuration or start-up: one line on stderr reports the error and its remedy
   kUsage = 2,   ///< the command line is not understood
   kUnable = 3,  ///< out of memory, or an unhandled error: one line on stderr
 };
@@ -31,15 +31,15 @@ struct Options {
   bool once = false;  ///< poll twice, print one scrape, end
   bool doctor = false;
   bool health = false;
-  bool readiness = false;  ///< health: is it ready, rather than does it live
+  bool readiness = false;  ///< health: ask for readiness instead of liveness
   bool list_cgroups = false;
   bool list_events = false;
   std::string list_glob = "*";
   ListOutput list_output = ListOutput::kText;
   std::vector<std::string> listen_addresses;  ///< may be empty with systemd_socket
-  bool serves_by_default = false;             ///< nobody said where to: on kDefaultPort
+  bool serves_by_default = false;             ///< no address was given: serve on kDefaultPort
   bool systemd_socket = false;                ///< also on the sockets that systemd passes
-  std::string web_config_file;                ///< empty: plain HTTP for everybody
+  std::string web_config_file;                ///< empty: plain HTTP without login
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
   bool lifecycle = false;                     ///< POST /-/reload
@@ -48,8 +48,8 @@ struct Options {
   LogFormat log_format = LogFormat::kLogfmt;
 };
 
-/// The options, or the exit status when there is nothing left to do: help and version are printed,
-/// mistakes explained on stderr.
+/// The options, or the exit status if the program has nothing left to do: help and version are
+/// printed, errors are reported on stderr.
 std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace pex::daemon

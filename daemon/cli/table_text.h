@@ -7,10 +7,10 @@
 
 namespace pex::daemon {
 
-/// `text` padded to a column of `width`, with a blank behind it in any case.
+/// `text` padded to a column of `width`, followed by at least one blank.
 std::string column(std::string text, std::size_t width);
 
-/// "yes", "no (ENOENT)", or "no" where no system call said so.
+/// "yes", "no (ENOENT)", or "no" for an error without an errno.
 std::string yes_or_no(bool available, const Error& reason);
 
 }  // namespace pex::daemon

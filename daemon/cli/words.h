@@ -8,7 +8,7 @@
 
 namespace pex::daemon {
 
-/// How this program calls what the library cannot name: its flags, its commands, its unit.
+/// This program's words for what the library cannot name: flags, commands, unit.
 std::string_view program_words(ProgramTerm term);
 
 /// describe() in the words of this program.

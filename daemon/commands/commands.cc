@@ -31,7 +31,7 @@ void print_each(const std::vector<Error>& errors) {
   for (const Error& error : errors) std::cerr << printable(worded(error)) << '\n';
 }
 
-/// Also that its certificates can be used.
+/// Also checks that the certificates can be used.
 Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   if (file.empty()) return {};
   std::vector<yaml::Diagnostic> warnings;
@@ -40,7 +40,7 @@ Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
-/// Asio has no other way to say that there is no thread or descriptor left for its pools.
+/// Asio throws if no thread or descriptor is left for its pools.
 Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Options& options,
                                       perf::PerfKernel& kernel, Log& log) {
   try {
@@ -75,7 +75,7 @@ std::string need_line(const collect::Need& need, const collect::Budget& budget) 
          number(collect::cgroup_capacity(budget, need).cgroups) + " cgroups";
 }
 
-/// One line for what no group counts, and one for each group that leaves out more.
+/// One line for the CPUs that no group counts, and one for each group that leaves out more.
 std::vector<std::string> cpus_left_out(const plan::LoadedPlan& planned) {
   std::vector<std::string> lines;
   const auto add = [&](const std::vector<int>& cpus, const std::string& of) {

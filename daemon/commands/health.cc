@@ -15,14 +15,14 @@
 namespace pex::daemon {
 namespace {
 
-/// Less than what Docker (30 s) and Kubernetes (1 s, to be raised) have patience for, when it
-/// matters: a loop that turns answers within milliseconds.
+/// Below the probe timeouts of Docker (30 s) and Kubernetes (1 s by default, to be raised). A
+/// healthy loop answers within milliseconds.
 constexpr std::chrono::seconds kPatience{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
 
-/// A file with errors does not stop a server that read it before they were made: then there is most
-/// likely TLS, as that is what such a file is for.
+/// A web configuration file with errors does not stop a server that loaded it before. The file most
+/// likely configures TLS, as that is its main use.
 bool asks_for_tls(const std::string& web_config_file) {
   if (web_config_file.empty()) return false;
   const Result<access::LoadedWebConfig> loaded = access::load_web_config_file(web_config_file);
@@ -34,8 +34,9 @@ bool may_speak_otherwise(const Result<http::Fetched>& answer) {
   return !answer || answer->status == kHttpBadRequest;
 }
 
-/// First as the file has it, then the other way: what is in force may be older than the file. A
-/// server that has refused to open itself must not be restarted for it, as it would then open.
+/// Tries the transport of the file first, then the other one: the server may still use an older
+/// version of the file. A server that refuses to downgrade must not be restarted by a failed probe,
+/// as the restart would adopt the downgrade.
 Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
   const std::string& address = target.listen_addresses.front();
@@ -74,8 +75,8 @@ Options health_target(const Options& options, const std::vector<std::string>& fi
 ExitStatus check_health(const Options& options) {
   const Options target = health_target(options, host::command_line_of_init_process());
   if (target.listen_addresses.empty()) {
-    return tell({0, "ask for health: only systemd knows where it listens",
-                 "give one of its addresses as --web.listen-address"});
+    return tell({0, "query health: only systemd knows the address of the server",
+                 "set --web.listen-address to one of its addresses"});
   }
   const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
   const Result<http::Fetched> answer = ask(target, path);

@@ -7,16 +7,16 @@
 
 namespace pex::daemon {
 
-/// Asks the program that runs with the same options whether the threads that count get on
-/// (/-/healthy) or, with Options::readiness, whether the first poll has ended (/-/ready), and
-/// prints its answer. Fails when that is no, or does not come within three seconds (http::fetch).
-/// For HEALTHCHECK and exec probes of containers, which hold neither a shell nor curl. Not for a
-/// server that demands certificates of its clients.
+/// Queries /-/healthy (do the counting threads make progress) or, with Options::readiness, /-/ready
+/// (has the first poll ended) of the exporter that runs with the same options, and prints the
+/// answer. Fails if the answer is negative or does not arrive within three seconds (http::fetch).
+/// For HEALTHCHECK and exec probes of containers without a shell and curl. Does not support servers
+/// that require client certificates.
 ExitStatus check_health(const Options& options);
 
-/// Whose health is asked for: that of who serves where `options` say. Where they say nothing, and
-/// the program itself is the first process of this container, with other arguments than the image
-/// has, then it is that one.
+/// The options of the server to query: `options` if they configure an address. Otherwise, if
+/// process 1 of this container is this program, its options: they may differ from those of the
+/// image.
 Options health_target(const Options& options, const std::vector<std::string>& first_process);
 
 }  // namespace pex::daemon

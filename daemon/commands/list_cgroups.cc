@@ -25,7 +25,7 @@ std::string labels_of(const cgroup::Description& description) {
   return labels;
 }
 
-/// As in a label, and then as a terminal takes it: paths can hold anything.
+/// Quoted as in a label, and then for a terminal: paths can contain any bytes.
 void print(std::string_view state, const std::string& path, const std::string& labels) {
   std::cout << column(std::string(state), kStateColumn)
             << printable(exposition::escape_label(path) + labels) << '\n';

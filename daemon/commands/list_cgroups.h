@@ -6,8 +6,8 @@
 
 namespace pex::daemon {
 
-/// The command `cgroups`: prints the cgroups that are there now and selected, whether there is room
-/// to count them, and the labels they would be published with. Opens no counters of them.
+/// The command `cgroups`: prints the cgroups that exist now and are selected, whether the limits
+/// allow counting them, and the labels of their series. Opens no counters in them.
 ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& log);
 
 }  // namespace pex::daemon

@@ -35,16 +35,16 @@ constexpr std::size_t kHereColumn = 14;
 /// One line of the list.
 struct Line {
   events::ListedEvent listed;
-  std::optional<events::EventSpec> spec;  ///< of the first PMU that has it; none when not resolved
+  std::optional<events::EventSpec> spec;  ///< on the first PMU that has it; none when not resolved
   std::string cpus;                       ///< "0-3", "all"
   bool tried = false;
-  std::optional<Error> refused;  ///< why it cannot be counted here
-  std::string leader = {};       ///< without which in its group it is not; empty: none
+  std::optional<Error> refused;  ///< why the event cannot be counted here
+  std::string leader = {};       ///< event that must precede it in its group; empty: none
 };
 
 bool is_tried(const events::ListedEvent& event) { return !event.is_one_of_thousands; }
 
-/// Also by the full name of a vendor's event, "skl::INST_RETIRED:ANY".
+/// Also matches the full name of a vendor's event, "skl::INST_RETIRED:ANY".
 bool matches(const std::string& glob, const events::ListedEvent& event) {
   const std::string full = event.pmu + "::" + event.name;
   return ::fnmatch(glob.c_str(), event.name.c_str(), 0) == 0 ||

@@ -14,7 +14,7 @@
 #include "plan/availability.h"
 #include "plan/cgroup_tree.h"
 
-// What the configuration needs of the machine, and gets.
+// What the configuration requires, and whether the machine provides it.
 
 namespace pex::daemon {
 namespace {
@@ -24,7 +24,7 @@ using State = Finding::State;
 constexpr const char* kMoreFiles =
     "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
 
-/// What an operator can raise when a bound on cgroups (collect::kCgroupBounds) is met first.
+/// The setting that raises each bound on cgroups (collect::kCgroupBounds).
 struct BoundEntry {
   std::string_view bound;
   const char* name;
@@ -45,7 +45,7 @@ collect::Need need_of(const CheckInputs& here) {
   return collect::need_of(here.planned->plan.counting, *here.planned->cpus);
 }
 
-/// With as many open files as the exporter will have once it has raised its limit.
+/// The limit of open files after the exporter has raised it at start.
 collect::Budget budget_of(const CheckInputs& here) {
   collect::Budget budget = here.planned->plan.budget;
   budget.max_open_files = here.self.files.hard;
@@ -71,7 +71,7 @@ Finding no_cgroups(const CheckInputs& here, std::string what, std::string remedy
           "no cgroup can be counted", std::move(remedy)};
 }
 
-/// One of the cgroups stands for all: what keeps it from being counted is about the tree.
+/// One cgroup represents all: whatever prevents counting it concerns the whole tree.
 std::optional<Error> refusal_in(const CheckInputs& here, const cgroup::DiscoveryResult& found) {
   for (const auto& cgroup : found.cgroups) {
     return refusal_at(here.kernel,
@@ -93,7 +93,7 @@ Finding not_followed(const cgroup::Tree::Skipped& skipped, std::string what) {
           "raise limits.max_cgroup_directories, or find out which service creates so many cgroups"};
 }
 
-/// Of the cgroups that are there now.
+/// Of the cgroups that exist now.
 Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree, std::string what) {
   cgroup::Discovery discovery{tree, here.planned->plan.cgroups.selection,
                               plan::tree_limits(here.planned->plan.budget, here.options.roots)};
@@ -128,14 +128,14 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
           "raise " + name_of(capacity.bound) + ", or select fewer in cgroups.include"};
 }
 
-/// "5 of 11 events", each once for every group that has it.
+/// "5 of 11 events"; an event counts once for every group that contains it.
 std::string available_events(const plan::Plan& plan) {
   const auto available = std::count_if(plan.events.begin(), plan.events.end(),
                                        [](const auto& event) { return event.available; });
   return std::to_string(available) + " of " + number_of(plan.events.size(), "event");
 }
 
-/// Events of the scope cgroup that no refusal keeps from being counted, and no trial has shown.
+/// Events of scope cgroup that were neither refused nor tried.
 std::size_t untried_in_cgroups(const plan::Plan& plan) {
   const auto is_untried = [](const plan::EventAvailability& event) {
     return event.available && event.cgroup_scope && !event.tried_in_cgroup;
@@ -144,8 +144,8 @@ std::size_t untried_in_cgroups(const plan::Plan& plan) {
       std::count_if(plan.events.begin(), plan.events.end(), is_untried));
 }
 
-/// The subject that says already what to do about `reason`; or null.
-const char* told_by(const CheckInputs& here, const Error& reason) {
+/// The subject that already reports the remedy for `reason`, or null.
+const char* subject_of(const CheckInputs& here, const Error& reason) {
   const auto is_same = [&](const Error& other) {
     return reason.code == other.code && reason.remedy == other.remedy;
   };
@@ -163,7 +163,7 @@ Findings check_cgroups(const CheckInputs& here) {
   }
   if (!*hierarchy) {
     return {no_cgroups(here, "no mounted hierarchy carries perf_event",
-                       "mount cgroup2, or say with --path.cgroupfs where it is")};
+                       "mount cgroup2, or set --path.cgroupfs to where it is")};
   }
   const cgroup::Hierarchy& tree = **hierarchy;
   const bool is_v2 = tree.version == cgroup::Hierarchy::Version::kV2;
@@ -222,7 +222,7 @@ Findings check_configuration(const CheckInputs& here) {
   const bool counts_any = !plan.counting.cpu.empty() || !plan.counting.cgroup.empty();
   const bool adapts = here.options.config_file.empty() && counts_any;  // the embedded default does
   for (Error reason : left_out(plan)) {
-    const char* subject = told_by(here, reason);
+    const char* subject = subject_of(here, reason);
     if (subject != nullptr) reason.remedy = "see '" + std::string(subject) + "'";
     add(adapts ? State::kNote : State::kBad, reason, available);
   }
@@ -235,7 +235,8 @@ Findings check_configuration(const CheckInputs& here) {
   if (findings.empty()) findings.push_back(good(kSubject, available));
   for (const Error& warning : plan.warnings) {
     add(State::kNote, warning,
-        "estimates from turns on the PMU; without a turn there is no series");
+        "values are estimated from the time on the PMU; a group that never gets the PMU has no "
+        "series");
   }
   return findings;
 }

@@ -19,7 +19,7 @@
 #include "host/permissions.h"
 #include "plan/probe_cpus.h"
 
-// What the machine has to count with.
+// The machine's CPUs, PMUs and counters.
 
 namespace pex::daemon {
 namespace {
@@ -41,7 +41,7 @@ bool counts_tracepoints(const plan::LoadedPlan& planned) {
   return false;
 }
 
-/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind, which count on the same CPUs.
+/// "uncore_imc (8) on CPUs 0,28": all PMUs of one family and kind that count on the same CPUs.
 std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
   std::map<std::pair<std::string, std::vector<int>>, std::size_t> sizes;
   for (const events::Pmu& pmu : pmus) {
@@ -64,13 +64,13 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   if (!free) {
     return {State::kNote, kSubject, pmu.name + ": not known, as no hardware event opens on it",
             "hardware events cannot be counted",
-            "see what the kernel says of each event: perf_event_exporter list"};
+            "see the kernel's error for each event: perf_event_exporter list"};
   }
   const std::string what = pmu.name + ": " + number(free->general) + " for any event and " +
                            number(free->fixed) + " fixed (CPU " + std::to_string(cpu) + ")";
   if (free->general > 0) return good(kSubject, what);
-  return {State::kNote, kSubject, what, "hardware events count seldom, or never",
-          "stop what holds them all: see 'NMI watchdog', and other programs that pin events"};
+  return {State::kNote, kSubject, what, "hardware events count rarely or never",
+          "find what holds all counters: see 'NMI watchdog', and other programs that pin events"};
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Findings check_pmus(const CheckInputs& here) {
   if (pmus.empty()) {
     return {{State::kNote, "PMUs", "none in " + here.options.roots.event_sources(),
              "hardware, uncore and PMU events are not known",
-             "say with --path.sysfs where the host's sysfs is mounted"}};
+             "set --path.sysfs to where the host's sysfs is mounted"}};
   }
   Findings findings;
   if (here.has_core_pmu()) {
@@ -131,21 +131,23 @@ Findings check_free_counters(const CheckInputs& here) {
 
 Findings check_nmi_watchdog(const CheckInputs& here) {
   const auto on = host::read_sysctl(here.options.roots, "kernel/nmi_watchdog");
-  const bool is_told = on || (on.error().code == ENOENT && here.paranoid);  // as are other settings
-  if (!is_told) return {unknown("NMI watchdog", "not known: the setting cannot be read")};
+  const bool is_known =
+      on || (on.error().code == ENOENT && here.paranoid);  // other settings can be read
+  if (!is_known) return {unknown("NMI watchdog", "not known: the setting cannot be read")};
   if (!on) return {good("NMI watchdog", "none in this kernel")};
   if (*on == 0) return {good("NMI watchdog", "off")};
   if (!here.resolver) {
     return {unknown("NMI watchdog",
-                    "on; whether there is a counter to take is not known, as the PMUs cannot be "
+                    "on; whether it takes a counter is not known, as the PMUs cannot be "
                     "read")};
   }
-  if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter to take")};
-  return {{State::kNote, "NMI watchdog", "on",
-           "it holds one counter of every CPU for good, so that groups fit less easily and take "
-           "turns sooner",
-           "sysctl kernel.nmi_watchdog=0, which gives up the detection of CPUs that hang with "
-           "interrupts off"}};
+  if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter for it to take")};
+  return {
+      {State::kNote, "NMI watchdog", "on",
+       "it permanently holds one counter of every CPU, so fewer events fit in a group and groups "
+       "are multiplexed sooner",
+       "sysctl kernel.nmi_watchdog=0, which disables the detection of CPUs that hang with "
+       "interrupts off"}};
 }
 
 }  // namespace pex::daemon

@@ -21,19 +21,19 @@
 #include "events/event_resolver.h"
 #include "plan/reference_selector.h"
 
-// How groups take turns on a PMU, and what there is to tell how well they were counted.
+// Multiplexing of groups on a PMU, and how well multiplexed counts can be estimated.
 
 namespace pex::daemon {
 namespace {
 
 using State = Finding::State;
 
-/// By default a turn lasts one tick of the kernel, of which there are 100 to 1000 in a second
-/// (perf_event_mux_interval_ms, Documentation/ABI/testing/sysfs-bus-event_source-devices).
+/// By default the mux interval is one tick of the kernel: 1 to 10 ms (perf_event_mux_interval_ms,
+/// Documentation/ABI/testing/sysfs-bus-event_source-devices).
 constexpr std::uint64_t kMaxUsualTurn = 10;
 
-/// Turns that change just at a tick, and a length near it that has no multiple in common with the
-/// tick's soon. At one tick each ms there is none.
+/// Mux intervals that end exactly at a tick, and a nearby interval that has no small common
+/// multiple with the tick. At one tick each ms there is none.
 struct TurnEntry {
   std::uint64_t turn_ms;
   std::uint64_t better_ms;
@@ -60,7 +60,7 @@ std::string set_turn(const CheckInputs& here, const std::string& pmu, std::uint6
          "/perf_event_mux_interval_ms";
 }
 
-/// One command for each core PMU whose turns are in step with the tick.
+/// One command for each core PMU whose mux interval is in step with the tick.
 std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
   std::vector<std::string> commands;
   for (const events::Pmu* pmu : here.resolver->pmus().core_pmus()) {
@@ -70,7 +70,7 @@ std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
   return commands;
 }
 
-// Whether the kernel books times right, by trial in the cgroup of this process.
+// Whether the kernel accounts times correctly, by a trial in the cgroup of this process.
 
 constexpr const char* kCgroupTimes = "cgroup times";
 
@@ -78,14 +78,14 @@ Findings cannot_tell(const std::string& why) {
   return {unknown(kCgroupTimes, "could not be determined: " + why)};
 }
 
-/// Where the trial can be done.
+/// Where the trial can run.
 struct TrialPlace {
   UniqueFd directory;
   std::string path;
 };
 
-/// The cgroup of this process, unless it is the root of all: that has no file cgroup.events.
-/// Seen from within, a container's own cgroup is "/" as well.
+/// The cgroup of this process, unless it is the root cgroup, which has no file cgroup.events. A
+/// container sees its own cgroup as "/" too.
 std::optional<TrialPlace> own_cgroup(const CheckInputs& here) {
   const auto hierarchy = cgroup::find_hierarchy(here.options.roots);
   if (!hierarchy || !*hierarchy || !here.self.cgroup) return {};
@@ -105,21 +105,17 @@ struct RotationFinding {
 };
 const RotationFinding kRotationFindings[] = {
     {daemon::RunningTimes::kRight,
-     {State::kGood,
-      kCgroupTimes,
-      "groups that take turns are told their own running time",
-      {},
-      {}}},
+     {State::kGood, kCgroupTimes, "multiplexed groups get their own running time", {}, {}}},
     {daemon::RunningTimes::kWrong,
      {State::kNote, kCgroupTimes,
-      "this kernel books running time of cgroup groups that take turns to the wrong group",
-      "none for this exporter, which has a clock of its own in each such group; those who believe "
-      "the kernel (perf stat --for-each-cgroup) scale by times that are far off",
+      "this kernel accounts the running time of multiplexed cgroup groups to the wrong group",
+      "none for this exporter, which adds a clock to each such group; programs that rely on "
+      "the kernel's times (perf stat --for-each-cgroup) scale by wrong times",
       "Linux 6.12.115 or later"}},
     {daemon::RunningTimes::kFewTurns,
      {State::kUnknown,
       kCgroupTimes,
-      "could not be determined: in a trial the groups took no turns",
+      "could not be determined: in a trial the groups were not multiplexed",
       {},
       {}}},
     {daemon::RunningTimes::kCpuShared,
@@ -137,13 +133,13 @@ Finding finding_of(daemon::RunningTimes times) {
   return row->finding;
 }
 
-/// What came of a trial; where other work came between, another CPU may do better.
+/// The result of a trial; if other work disturbed it, another CPU may do better.
 struct TimesTrial {
   Findings findings;
   bool is_worth_another = false;
 };
 
-/// In a thread that is bound to the CPU of `place`.
+/// Runs in a thread that is bound to the CPU of `place`.
 TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf::Place& place) {
   const auto free = daemon::count_free_counters(here.kernel, *here.resolver, pmu, place.cpu);
   if (!free) return {cannot_tell("no hardware event opens on " + pmu.name)};
@@ -154,7 +150,7 @@ TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf
   return {{finding_of(verdict)}, verdict == daemon::RunningTimes::kCpuShared};
 }
 
-constexpr std::size_t kMaxTrials = 4;  ///< each some 250 ms of work
+constexpr std::size_t kMaxTrials = 4;  ///< each takes about 250 ms of CPU time
 
 bool counts_on(const events::Pmu& pmu, int cpu) {
   return pmu.cpus.empty() || std::find(pmu.cpus.begin(), pmu.cpus.end(), cpu) != pmu.cpus.end();
@@ -165,7 +161,7 @@ bool counts_on(const events::Pmu& pmu, int cpu) {
 constexpr const char* kReference = "activity reference";
 
 /// Why `counter` is no reference on this CPU: it does not open, or stands still, as in guests whose
-/// host does not tell; nothing when it is one.
+/// host hides it; nothing if it is one.
 std::optional<std::string> fault_of(const CheckInputs& here, const perf::CounterSpec& counter,
                                     int cpu) {
   const auto group = perf::CounterGroup::open(here.kernel, {&counter, 1}, {cpu, -1, {}}, {});
@@ -185,14 +181,14 @@ Findings check_mux_interval(const CheckInputs& here) {
   std::vector<std::string> unknown_of;
   for (const events::Pmu& pmu : here.resolver->pmus().pmus()) {
     if (!pmu.mux_interval_ms && pmu.kind == events::PmuKind::kCore) unknown_of.push_back(pmu.name);
-    if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // its groups take no turns
+    if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // it never multiplexes
     pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
   }
   if (!unknown_of.empty()) {
     return {unknown(kSubject, "not known: " + join(unknown_of) +
                                   " has no file perf_event_mux_interval_ms that can be read")};
   }
-  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU takes turns")};
+  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU multiplexes groups")};
   std::vector<std::string> turns;
   turns.reserve(pmus_by_turn.size());
   for (const auto& [turn, pmus] : pmus_by_turn) {
@@ -202,7 +198,7 @@ Findings check_mux_interval(const CheckInputs& here) {
   const auto& [longest, slow] = *pmus_by_turn.rbegin();
   if (longest > kMaxUsualTurn) {
     return {{State::kNote, kSubject, what,
-             "groups that share such a PMU have few turns between two polls: coarser estimates",
+             "groups that share such a PMU are rotated rarely between two polls: coarser estimates",
              set_turn(here, slow.front(), kUsualBetterTurn)}};
   }
   if (!has_multiplexed_cgroup_groups(here)) return {good(kSubject, what)};
@@ -219,7 +215,7 @@ Findings check_cgroup_times(const CheckInputs& here) {
   const std::optional<TrialPlace> own = own_cgroup(here);
   if (!own) {
     return cannot_tell(
-        "it takes a process in a cgroup other than the root, such as a service "
+        "requires a process in a cgroup other than the root, such as a service "
         "(systemd-run --pipe)");
   }
   const events::Pmu& pmu = *here.resolver->pmus().core_pmus().front();
@@ -244,8 +240,8 @@ Findings check_activity_reference(const CheckInputs& here) {
     return {good(kReference, std::string(plan::kFreeReference) + ", which takes no counter")};
   return {{State::kNote, kReference,
            std::string("none that is free: ") + plan::kFreeReference + ": " + *fault,
-           "groups that take turns are scaled up by cycles where counting them makes no group wait "
-           "longer, else by time: less exact for work that comes and goes",
+           "multiplexed groups are scaled by cycles where counting cycles makes no group wait "
+           "longer, else by time: less exact for intermittent work",
            "'estimator: reference' for groups that are worth a counter for it; or fewer hardware "
            "events, so that no group has to wait"}};
 }

@@ -12,7 +12,7 @@
 #include "host/cpu_list.h"
 #include "host/permissions.h"
 
-// Who counts, and what the kernel lets him.
+// The rights of this process, and what the kernel allows it.
 
 namespace pex::daemon {
 namespace {
@@ -29,23 +29,24 @@ struct KernelEntry {
 constexpr KernelEntry kKernels[] = {
     {{0, 0, 0},
      {5, 8, 0},
-     "it has no CAP_PERFMON: who counts needs CAP_SYS_ADMIN",
+     "it has no CAP_PERFMON: counting requires CAP_SYS_ADMIN",
      "Linux 5.8 or newer"},
 };
 
-/// What decides whether the kernel lets this process count.
+/// What decides whether the kernel allows this process to count.
 struct Rights {
   bool perfmon = false;
   bool admin = false;
-  bool filtered = false;        ///< by seccomp
-  bool above_upstream = false;  ///< kernel.perf_event_paranoid has a level that upstream has not
+  bool filtered = false;        ///< by a seccomp filter
+  bool above_upstream = false;  ///< kernel.perf_event_paranoid has a level that upstream does not
+                                ///< have
 };
 
-/// Upstream kernels treat every level from 2 on alike. Those of Debian, Ubuntu and Android let
-/// nobody without CAP_SYS_ADMIN open anything above it.
+/// Upstream kernels treat all levels from 2 on alike. Above it, those of Debian, Ubuntu and Android
+/// require CAP_SYS_ADMIN to open any event.
 constexpr std::int64_t kHighestUpstreamLevel = 2;
 
-/// From this level on it takes a capability to count whole CPUs.
+/// From this level on, counting whole CPUs requires a capability.
 constexpr std::int64_t kLowestClosedLevel = 1;
 
 Rights rights(const CheckInputs& here) {
@@ -54,7 +55,7 @@ Rights rights(const CheckInputs& here) {
           own.seccomp == host::Seccomp::kFilter, here.paranoid > kHighestUpstreamLevel};
 }
 
-/// Why perf_event_open was refused, as far as it can be told: the first row that applies.
+/// Why perf_event_open was refused, as far as it can be determined: the first entry that applies.
 struct RefusalEntry {
   int code;
   bool (*applies)(const Rights&);
@@ -74,11 +75,11 @@ constexpr RefusalEntry kRefusals[] = {
      "count "
      "for nothing in one; if it is in none, look for perf_event in the log of SELinux"},
     {EINVAL, [](const Rights&) { return true; },
-     "this kernel has no such CPU: let --path.sysfs name the sysfs of this machine"},
+     "this kernel has no such CPU: set --path.sysfs to the sysfs of this machine"},
     {EPERM, [](const Rights& own) { return own.filtered; },
-     "let the seccomp filter allow perf_event_open, see 'seccomp'"},
+     "allow perf_event_open in the seccomp filter, see 'seccomp'"},
     {ENOSYS, [](const Rights& own) { return own.filtered; },
-     "let the seccomp filter allow perf_event_open, see 'seccomp'"},
+     "allow perf_event_open in the seccomp filter, see 'seccomp'"},
 };
 
 std::string remedy_for(const Error& refusal, const Rights& own) {
@@ -88,16 +89,16 @@ std::string remedy_for(const Error& refusal, const Rights& own) {
   return worded(refusal.remedy);
 }
 
-/// The ways from what this process has to CAP_PERFMON. What is permitted has been taken into use at
-/// start, where that is allowed (capabilities.h). Without new privileges a file capability still
-/// counts for what was permitted before the program was started, which is what engines of
-/// containers do for every user, and then lose for all but root without one.
+/// How this process can get CAP_PERFMON. What was permitted has been made effective at start, where
+/// that is allowed (capabilities.h). Under no_new_privs a file capability is still effective for
+/// what was permitted before exec: container engines permit capabilities to every user, and only
+/// root keeps them without a file capability.
 std::string how_to_grant(const host::Permissions& own) {
   const auto has = [](const std::optional<host::CapabilitySet>& set) {
     return set && set->has(Capability::kPerfmon);
   };
   if (has(own.permitted)) {
-    return "it is permitted, and may not be taken into use: look for the denial in the log of "
+    return "it is permitted, but cannot be made effective: look for the denial in the log of "
            "SELinux or AppArmor";
   }
   std::vector<std::string> ways = {
@@ -148,19 +149,19 @@ Findings check_paranoid(const CheckInputs& here) {
   constexpr const char* kSubject = "perf_event_paranoid";
   if (!here.paranoid) {
     return {{State::kUnknown, kSubject, "not known: the setting cannot be read",
-             "should counting be refused, it is not clear by whom",
-             "say with --path.procfs where the host's proc is mounted"}};
+             "if counting is refused, the cause cannot be determined",
+             "set --path.procfs to where the host's proc is mounted"}};
   }
   const std::string level = std::to_string(*here.paranoid) + ": ";
   const Rights own = rights(here);
-  if (*here.paranoid < kLowestClosedLevel) return {good(kSubject, level + "everybody may count")};
-  if (!own.above_upstream) return {good(kSubject, level + "counting takes CAP_PERFMON")};
+  if (*here.paranoid < kLowestClosedLevel) return {good(kSubject, level + "every user may count")};
+  if (!own.above_upstream) return {good(kSubject, level + "counting requires CAP_PERFMON")};
   if (here.may_open() && own.perfmon && !own.admin) {
     return {good(kSubject, level + "on kernels of Debian and Ubuntu, CAP_PERFMON would not be "
                                    "enough for counting; here it is")};
   }
   return {{State::kNote, kSubject, level + "a level of Debian's and Ubuntu's kernels",
-           "there, counting takes CAP_SYS_ADMIN: a service that has only CAP_PERFMON is refused",
+           "counting requires CAP_SYS_ADMIN there: a service with only CAP_PERFMON is refused",
            "sysctl kernel.perf_event_paranoid=2, and a file in sysctl.d to keep it"}};
 }
 
@@ -179,13 +180,13 @@ Findings check_capabilities(const CheckInputs& here) {
                       (here.paranoid && *here.paranoid < kLowestClosedLevel);
   if (enough) return {good("capabilities", what)};
   return {{State::kNote, "capabilities", what,
-           "CAP_PERFMON is missing, which counting takes from level 1 of perf_event_paranoid on",
+           "CAP_PERFMON is missing, which counting requires from level 1 of perf_event_paranoid on",
            how_to_grant(own)}};
 }
 
 Findings check_seccomp(const CheckInputs& here) {
   const std::optional<host::Seccomp> mode = here.self.permissions.seccomp;
-  if (!mode) return {unknown("seccomp", "not known: the status of this process does not tell")};
+  if (!mode) return {unknown("seccomp", "not known: the status of this process does not show it")};
   if (*mode != host::Seccomp::kFilter) return {good("seccomp", "no filter")};
   if (!here.online) {
     return {unknown("seccomp",

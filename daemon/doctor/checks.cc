@@ -8,7 +8,7 @@
 namespace pex::daemon {
 namespace {
 
-/// The event that counts nothing, and takes no counter for it.
+/// The dummy event: counts nothing and takes no counter.
 std::vector<perf::CounterSpec> dummy_event() { return {events::generic_counter("dummy")}; }
 
 std::map<int, Error> refusals(perf::PerfKernel& kernel, const Result<std::vector<int>>& online) {

@@ -18,51 +18,51 @@
 
 namespace pex::daemon {
 
-/// What more than one subject of the doctor looks at, looked at once.
+/// What several checks need, determined once.
 struct CheckInputs {
   const Options& options;
   perf::PerfKernel& kernel;
   const Self& self;
   Result<std::vector<int>> online;
-  std::map<int, Error> refused;          ///< by CPU, what perf_event_open said
+  std::map<int, Error> refused;          ///< by CPU, the error of perf_event_open
   std::optional<std::int64_t> paranoid;  ///< kernel.perf_event_paranoid
-  Result<std::string> tracing;           ///< where tracefs is
+  Result<std::string> tracing;           ///< path of tracefs
   Result<events::EventResolver> resolver;
   Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned;
 
-  /// False where opening was refused on a CPU, and where no CPU could be tried.
+  /// False if opening was refused on a CPU, and if no CPU could be tried.
   bool may_open() const { return online && refused.empty(); }
   bool has_core_pmu() const { return resolver && !resolver->pmus().core_pmus().empty(); }
   bool counts_cgroups() const { return planned && !planned->plan.counting.cgroup.empty(); }
 };
 
-/// References stay with the examination.
+/// The checks keep references.
 CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const Self& self);
 
-/// What keeps even an event that counts nothing from being opened; nothing when that is allowed.
+/// Why even the dummy event cannot be opened; nothing if it can.
 std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& place);
 
 using Findings = std::vector<Finding>;
 
-// One function for each subject; none when another subject says already why it cannot be told.
+// One function for each subject; no findings if another subject already reports the reason.
 
-Findings check_kernel(const CheckInputs& here);  // examine_rights.cc
+Findings check_kernel(const CheckInputs& here);  // check_rights.cc
 Findings check_perf_event_open(const CheckInputs& here);
 Findings check_paranoid(const CheckInputs& here);
 Findings check_capabilities(const CheckInputs& here);
 Findings check_seccomp(const CheckInputs& here);
 
-Findings check_cpus(const CheckInputs& here);  // examine_machine.cc
+Findings check_cpus(const CheckInputs& here);  // check_machine.cc
 Findings check_tracefs(const CheckInputs& here);
 Findings check_pmus(const CheckInputs& here);
 Findings check_free_counters(const CheckInputs& here);
 Findings check_nmi_watchdog(const CheckInputs& here);
 
-Findings check_mux_interval(const CheckInputs& here);  // examine_turns.cc
+Findings check_mux_interval(const CheckInputs& here);  // check_multiplexing.cc
 Findings check_cgroup_times(const CheckInputs& here);
 Findings check_activity_reference(const CheckInputs& here);
 
-Findings check_cgroups(const CheckInputs& here);  // examine_configuration.cc
+Findings check_cgroups(const CheckInputs& here);  // check_configuration.cc
 Findings check_open_files(const CheckInputs& here);
 Findings check_configuration(const CheckInputs& here);
 
@@ -71,7 +71,7 @@ Findings check_configuration(const CheckInputs& here);
 std::string number(std::uint64_t n);
 /// describe() of all but its remedy, which has a line of its own.
 std::string without_remedy(const Error& error);
-/// The same, where `attempted` begins with a verb: "could not read the PMUs in ...".
+/// The same, for an `attempted` that begins with a verb: "could not read the PMUs in ...".
 std::string could_not(const Error& error);
 
 }  // namespace pex::daemon

@@ -14,7 +14,7 @@ namespace {
 
 using State = Finding::State;
 
-/// What is looked at, in the order in which one thing explains the next.
+/// All checks, ordered so that a finding may explain the next one.
 using Subject = Findings (*)(const CheckInputs&);
 constexpr Subject kSubjects[] = {
     check_kernel,
@@ -57,12 +57,12 @@ bool run_bound_to(int cpu, const std::function<void()>& job) {
   };
   try {
     std::thread{bind_and_run}.join();
-  } catch (const std::system_error&) {  // no thread to be had
+  } catch (const std::system_error&) {  // no thread is available
   }
   return is_bound;
 }
 
-std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self) {
+std::vector<Finding> check_all(const Options& options, perf::PerfKernel& kernel, const Self& self) {
   const CheckInputs here = check_inputs(options, kernel, self);
   Findings findings;
   for (const Subject subject : kSubjects) {
@@ -75,7 +75,7 @@ std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, c
 ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
   const Self self{host::kernel_release(), host::own_permissions(), host::own_file_limit(),
                   host::self_perf_cgroup()};
-  const Findings findings = examine(options, kernel, self);
+  const Findings findings = check_all(options, kernel, self);
   std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
   const bool printed = static_cast<bool>(std::cout << std::flush);
   return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;

@@ -12,11 +12,11 @@
 
 namespace pex::daemon {
 
-/// Runs `job` in a thread of its own that is bound to `cpu`, and waits for its end. False, and it
-/// is not run, where this process may not run there.
+/// Runs `job` in a new thread that is bound to `cpu`, and waits for its end. Returns false without
+/// running it if this process may not run on `cpu`.
 bool run_bound_to(int cpu, const std::function<void()>& job);
 
-/// Who counts: what no tree of files can say in place of the real one.
+/// Properties of this process that no fixture tree can replace.
 struct Self {
   std::string kernel_release;  ///< of uname(2)
   host::Permissions permissions;
@@ -25,17 +25,17 @@ struct Self {
   bool (*run_bound_to)(int, const std::function<void()>&) = daemon::run_bound_to;
 };
 
-/// Looks at everything that decides what can be counted here and at what the configuration needs of
-/// it, in the order in which one thing explains the next. Opens events on every CPU, and closes
-/// each at once; where a cgroup of our own lets it, it also works on a CPU for a quarter of a
-/// second, where others disturb that on up to four.
-std::vector<Finding> examine(const Options& options, perf::PerfKernel& kernel, const Self& self);
+/// Checks everything that decides what can be counted here, and what the configuration requires;
+/// ordered so that a finding may explain the next one. Opens events on every CPU, and closes each
+/// at once. If the cgroup of this process allows it, also runs a trial of a quarter of a second on
+/// one CPU, and on up to four if other work disturbs it.
+std::vector<Finding> check_all(const Options& options, perf::PerfKernel& kernel, const Self& self);
 
-/// The command `doctor`: prints what examine() finds about this process, and how much of the
-/// configuration can be counted. kOk when all of it can be. kFailed when there is an error in it,
-/// when this machine cannot count something that it lists, or when the exporter would not start:
-/// when there is a finding that is bad; one that could not be determined is no failure. What the
-/// embedded default lists and this machine lacks is only a note, as long as something is counted.
+/// The command `doctor`: prints the findings of check_all() for this process, and how much of the
+/// configuration can be counted. Returns kOk if all of it can. Returns kFailed on a bad finding: an
+/// error in the configuration, an event of it that this machine cannot count, or a reason why the
+/// exporter would not start. An unknown finding is no failure. What the embedded default lists and
+/// this machine lacks is only a note, as long as something is counted.
 ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel);
 
 }  // namespace pex::daemon

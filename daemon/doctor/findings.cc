@@ -30,8 +30,8 @@ const char* word_for(Finding::State state) {
   return "";
 }
 
-/// `text` behind `margin`, with the lines after the first one as far to the right. Words that are
-/// longer than a line stay whole.
+/// `text` after `margin`, with all further lines indented to the same column. Words that are longer
+/// than a line are not split.
 std::string beside(const std::string& margin, std::string_view text) {
   std::string lines;
   std::string line = margin;

@@ -6,30 +6,31 @@
 
 namespace pex::daemon {
 
-/// One thing that was looked at, in the words of an operator.
+/// The result of one check, in terms an operator knows.
 struct Finding {
   enum class State {
     kGood,
     kUnknown,  ///< could not be determined; neither good nor a reason to fail
-    kNote,     ///< costs something, or soon may, and keeps nothing that is configured from counting
-    kBad,      ///< keeps something that is configured from being counted here
+    kNote,     ///< costs something, now or soon, but prevents nothing that is configured from being
+               ///< counted
+    kBad,      ///< prevents something that is configured from being counted here
   };
   State state = State::kGood;
   std::string subject;      ///< "perf_event_open"
-  std::string what;         ///< how it is
-  std::string consequence;  ///< what that costs; empty when it costs nothing
-  std::string remedy;       ///< what to change; empty when there is nothing to advise
+  std::string what;         ///< the state found
+  std::string consequence;  ///< what it costs; empty if nothing
+  std::string remedy;       ///< what to change; empty if there is nothing to advise
 };
 
-/// Nothing but the state and the words.
+/// A finding with a state and a text only.
 Finding good(std::string subject, std::string what);
-/// `what` says why it is not known.
+/// `what` is the reason why it is unknown.
 Finding unknown(std::string subject, std::string what);
 
 std::size_t count(const std::vector<Finding>& findings, Finding::State state);
 
-/// One line for each finding, and below it what follows from it, in columns; no line is much longer
-/// than 100 characters:
+/// One line for each finding, and indented below it its consequence and remedy; lines have about
+/// 100 characters at most:
 ///
 ///   ok       seccomp       no filter
 ///   note     NMI watchdog  on

@@ -9,17 +9,17 @@
 namespace pex::daemon {
 namespace {
 
-/// Nothing counts these but general counters. The last one some PMUs count on a fixed counter too,
-/// which then passes for a general one; it is better than no answer.
+/// Events that only general counters count. Some PMUs count the last one on a fixed counter too,
+/// which is then taken for a general one; a rough answer is better than none.
 constexpr std::string_view kGeneralEvents[] = {"branch-misses", "cache-misses", "instructions"};
 
-/// What PMUs have fixed counters for.
+/// Events that PMUs have fixed counters for.
 constexpr std::string_view kFixedEvents[] = {"cycles", "instructions", "ref-cycles"};
 
-/// Pinned: it takes what others only borrow, and is refused what they hold.
+/// Pinned: takes the counters that unpinned events only borrow, and is refused those that are held.
 constexpr perf::GroupMode kPinned{.pinned = true, .exclusive = false};
 
-/// The first of kGeneralEvents that opens, whether or not it then has a place.
+/// The first of kGeneralEvents that opens, even if it then gets no counter.
 std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
                                                const events::EventResolver& resolver,
                                                const events::Pmu& core, const perf::Place& place) {
@@ -32,13 +32,13 @@ std::optional<perf::CounterSpec> general_event(perf::PerfKernel& kernel,
   return {};
 }
 
-/// A group that grows as long as it has a place.
+/// A group that grows as long as it fits on the PMU.
 class GrowingGroup {
  public:
   GrowingGroup(perf::PerfKernel& kernel, perf::Place place)
       : kernel_(kernel), place_(std::move(place)) {}
 
-  /// True when the group has a place with `event` as well; otherwise it is as before.
+  /// True if the group still fits with `event` added; otherwise the group is unchanged.
   bool add(const perf::CounterSpec& event) {
     events_.push_back(event);
     const perf::Trial trial = try_group(kernel_, events_, place_, kPinned);

@@ -10,20 +10,21 @@
 
 namespace pex::daemon {
 
-/// How many events a core PMU can count at the same time, besides what others hold for good.
+/// How many events a core PMU can count at the same time, without the counters others hold
+/// permanently.
 struct FreeCounters {
   std::size_t general = 0;  ///< for any event; at most kMaxGeneralCounters
-  std::size_t fixed = 0;    ///< beyond those, each for one event of its own, such as cycles
+  std::size_t fixed = 0;    ///< beyond those, each for one event only, such as cycles
   perf::CounterSpec general_event =
       {};  ///< that takes one of the general ones, as often as it is opened
 };
 
-/// No PMU is known to have more; bounds the trials.
+/// Above the number of counters of any known PMU; bounds the trials.
 inline constexpr std::size_t kMaxGeneralCounters = 32;
 
-/// Found by trial on `cpu`, which is one of `core`: larger and larger pinned groups, each closed at
-/// once, until one has no place. Others that count without being pinned have to wait meanwhile,
-/// some milliseconds. Nothing when no hardware event can be opened.
+/// Found by trial on `cpu`, one of the CPUs of `core`: opens larger and larger pinned groups, each
+/// closed at once, until one does not fit. Unpinned events of others wait meanwhile, for some
+/// milliseconds. Nothing if no hardware event can be opened.
 std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
                                                 const events::EventResolver& resolver,
                                                 const events::Pmu& core, int cpu);

@@ -12,15 +12,15 @@ using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kGroups = 3;
-constexpr std::size_t kClock = 1;  ///< its place in a group: first comes a hardware event, so that
-                                   ///< the group is one of the PMU
+constexpr std::size_t kClock = 1;  ///< its index in a group: a hardware event comes first, so that
+                                   ///< the group belongs to the PMU
 
 bool is_mistimed(const TurnTimes& group, nanoseconds mux_interval) {
   const nanoseconds difference = std::chrono::abs(group.running - group.clock);
   return difference > std::max(group.enabled / 50, 2 * mux_interval);
 }
 
-/// By their clocks, as it is the kernel's times that are in question.
+/// Uses the clocks of the groups, as the kernel's times are under test.
 bool took_turns(std::span<const TurnTimes> groups) {
   const auto had_the_pmu = [](const TurnTimes& group) { return group.clock.count() > 0; };
   const auto waited = [](const TurnTimes& group) { return group.clock < group.enabled / 10 * 9; };
@@ -28,7 +28,7 @@ bool took_turns(std::span<const TurnTimes> groups) {
          std::any_of(groups.begin(), groups.end(), waited);
 }
 
-/// With more than half of the counters.
+/// Uses more than half of the counters.
 std::vector<perf::CounterSpec> events_of_group(const FreeCounters& free) {
   std::vector<perf::CounterSpec> events(free.general / 2 + 1, free.general_event);
   events.insert(events.begin() + kClock, events::generic_counter("cpu-clock"));

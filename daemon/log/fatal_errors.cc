@@ -40,7 +40,7 @@ int print_time(char* place, std::size_t size) {
       static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
 }
 
-/// As it can stand in quotes, in both formats.
+/// Escaped for quotes, in both formats.
 void make_plain(char* text) {
   for (; *text != '\0'; ++text) {
     const bool is_plain = *text >= ' ' && *text <= '~' && *text != '"' && *text != '\\';

@@ -16,8 +16,8 @@
 namespace pex::daemon {
 namespace {
 
-/// Where entries with fields go; a service with a root of its own may not see it, and then
-/// sd_journal_sendv(3) does nothing, and does not say so.
+/// The socket for entries with fields. A service with its own root directory may not see it, and
+/// then sd_journal_sendv(3) silently does nothing.
 constexpr const char* kSocket = "/run/systemd/journal/socket";
 constexpr std::size_t kMaxName = 64;  ///< the journal drops fields of longer ones
 

@@ -10,12 +10,13 @@
 
 namespace pex::daemon {
 
-/// Whether `journal_stream`, which is "DEVICE:INODE" in decimal (systemd.exec(5), $JOURNAL_STREAM),
-/// names the file of this device and inode. False for anything else that it may be.
+/// Whether `journal_stream`, "DEVICE:INODE" in decimal (systemd.exec(5), $JOURNAL_STREAM), names
+/// the file with this device and inode. False for any other text.
 bool names_file(std::string_view journal_stream, dev_t device, ino_t inode);
 
-/// Whether what is written to stderr lands in the journal, and entries with fields would as well.
-/// The environment alone does not tell: it is inherited by programs whose stderr goes elsewhere.
+/// Whether stderr is connected to the journal, and entries with fields reach it too. The
+/// environment variable alone is not enough: programs inherit it even if their stderr goes
+/// elsewhere.
 bool stderr_is_journal();
 
 /// The fields of one entry, "NAME=value" each: MESSAGE, PRIORITY, SYSLOG_IDENTIFIER, and one for

@@ -25,7 +25,7 @@ constexpr const char* kLevels[] = {"debug", "info", "warn", "error"};
 /// Lines that wait for a reader, at most.
 constexpr std::size_t kMaxLines = 4096;
 constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
-constexpr std::size_t kBytesOfALine = 128;  ///< beside its text
+constexpr std::size_t kBytesOfALine = 128;  ///< in addition to its text
 
 /// Escapes valid in JSON and understood by logfmt readers. Paths may hold any bytes.
 std::string quoted(std::string_view text) {
@@ -78,7 +78,7 @@ std::string logfmt_pairs(const LogFields& fields) {
   return pairs;
 }
 
-/// What the log's thread has beside the loop's. Lines are formatted by it alone.
+/// The state of the log's thread in addition to the loop's. Only that thread formats lines.
 struct Log::Sink {
   using Clock = std::chrono::system_clock;
 
@@ -87,7 +87,7 @@ struct Log::Sink {
     LogLevel level;
     std::string message;
     LogFields fields;
-    std::uint64_t drops_before;  ///< lines that should stand between the one before and this
+    std::uint64_t drops_before;  ///< lines dropped between the previous line and this one
 
     std::size_t bytes() const {
       std::size_t bytes = kBytesOfALine + message.size();
@@ -142,12 +142,12 @@ struct Log::Sink {
 
   const LogLevel lowest;
   const LogFormat format;
-  const bool to_journal;  ///< and to stderr what the journal does not take
+  const bool to_journal;  ///< and to stderr if the journal refuses an entry
   spdlog::pattern_formatter formatter;
   std::atomic<std::size_t> waiting = 0;
   std::atomic<std::size_t> waiting_bytes = 0;
   std::atomic<std::uint64_t> dropped = 0;
-  std::atomic<std::uint64_t> unreported_drops = 0;  ///< that no line reports yet
+  std::atomic<std::uint64_t> unreported_drops = 0;  ///< not reported by a line yet
 };
 
 Log::Log(LogLevel lowest, LogFormat format) : sink_(std::make_shared<Sink>(lowest, format)) {

@@ -20,16 +20,15 @@ class Outbox;
 /// Further fields of a line, in their order: {{"interval", "1s"}}. Keys are literals.
 using LogFields = std::vector<std::pair<std::string_view, std::string>>;
 
-/// The log of the program: one line for each event on stderr, in logfmt
-/// (ts=... level=info msg="..." key=value) or as JSON objects. In place of logfmt, when stderr is
-/// the journal of systemd, an entry there with fields of its own (journal.h). Thread-safe while it
-/// has its thread.
+/// The log of the program: one line for each event on stderr, in logfmt (ts=... level=info
+/// msg="..." key=value) or as JSON objects. If stderr is the journal of systemd, logfmt is replaced
+/// by journal entries with fields (journal.h). Thread-safe while it has its thread.
 ///
-/// Nobody waits for a reader: lines go through a queue to a thread that writes them. When it is
-/// full (4096 lines, 4 MiB), a line is dropped, and a later one says how many were. Where there is
-/// no thread to be had, a line that stderr does not take at once is dropped. spdlog makes the time
-/// stamps; its own queue joins its thread at the end, however long that takes, and has no place for
-/// fields.
+/// No caller waits for a reader: lines go through a queue to a thread that writes them. When the
+/// queue is full (4096 lines, 4 MiB), lines are dropped, and a later line reports how many. If no
+/// thread is available, a line that stderr does not accept at once is dropped. spdlog only makes
+/// the time stamps: its own queue joins its thread at the end without a timeout, and does not
+/// support fields.
 class Log final : public prometheus::Collectable {
  public:
   Log(LogLevel lowest, LogFormat format);
@@ -58,7 +57,7 @@ class Log final : public prometheus::Collectable {
   void write(LogLevel level, std::string_view message, LogFields fields);
 
   std::shared_ptr<Sink> sink_;
-  std::unique_ptr<Outbox> outbox_;  ///< none: there was no thread to be had
+  std::unique_ptr<Outbox> outbox_;  ///< none: no thread was available
 };
 
 /// One line without its time: `level=info msg="..." key=value`, or the same as members of a JSON
@@ -70,7 +69,7 @@ std::string format_line(LogFormat format, LogLevel level, std::string_view messa
 std::string logfmt_pairs(const LogFields& fields);
 
 /// Lets each message pass once in a minute, and remembers a bounded number of them: a failure that
-/// comes back at every poll must not flood the log.
+/// recurs at every poll must not flood the log.
 class LogThrottle {
  public:
   using Clock = std::chrono::steady_clock;

@@ -9,17 +9,18 @@
 
 namespace pex::daemon {
 
-/// Runs jobs that may block, in order, on a thread of its own, so that the caller never waits.
-/// Takes no lock, because the event loop posts to it.
+/// Runs jobs that may block, in order, on its own thread, so that the caller never waits. Takes no
+/// lock, because the event loop posts to it.
 class Outbox {
  public:
   using Job = std::function<void()>;
 
-  /// `name` of the thread, at most 15 characters. Fails when there is no thread to be had.
+  /// `name` of the thread, at most 15 characters. Fails if no thread is available.
   static Result<std::unique_ptr<Outbox>> create(const char* name, std::size_t capacity);
 
-  /// What is left is done first, for at most one second. A thread that still waits then is left
-  /// behind: it is not joined, and what its job owns is never destroyed. It ends with the program.
+  /// Runs the remaining jobs first, for at most one second. A thread that is still blocked then is
+  /// abandoned: it is not joined, and what its job owns is never destroyed. It ends with the
+  /// program.
   ~Outbox();
 
   /// False, and the job is dropped, when `capacity` jobs are waiting.

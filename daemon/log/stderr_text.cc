@@ -38,17 +38,17 @@ bool write_to_stderr(std::string_view text) {
 }
 
 /// A pipe that can be written to has room for PIPE_BUF bytes at least.
-bool write_to_stderr_within(std::chrono::milliseconds patience, std::string_view text) {
+bool write_to_stderr_within(std::chrono::milliseconds timeout, std::string_view text) {
   if (text.size() > PIPE_BUF) return false;  // it could be cut off, or wait
-  if (!becomes_writable(static_cast<int>(patience.count()))) return false;
+  if (!becomes_writable(static_cast<int>(timeout.count()))) return false;
   return ::write(STDERR_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 void open_missing_standard_files() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is taken, which is this one. Without a /dev/null, the root directory
-    // keeps the number: what is written to it fails.
+    // The lowest free number is used, which is this one. Without a /dev/null, the root directory
+    // takes the number: writes to it fail.
     if (::open("/dev/null", O_RDWR) < 0) (void)::open("/", O_PATH);
   }
 }

@@ -8,12 +8,12 @@ namespace pex::daemon {
 /// Writes all of `text`, however long its reader takes. False when it cannot be written.
 bool write_to_stderr(std::string_view text);
 
-/// Writes `text`, of which at most 4096 bytes, if stderr takes them within `patience`. Allocates
-/// nothing. O_NONBLOCK would be no way: others have the same open file, a terminal above all.
-bool write_to_stderr_within(std::chrono::milliseconds patience, std::string_view text);
+/// Writes `text`, at most 4096 bytes, if stderr accepts them within `timeout`. Allocates nothing.
+/// O_NONBLOCK cannot be used: other processes share the open file, a terminal above all.
+bool write_to_stderr_within(std::chrono::milliseconds timeout, std::string_view text);
 
-/// Opens /dev/null as stdin, stdout and stderr where they are closed. Else the first sockets and
-/// counters would get their numbers, and the log would be written into one of them.
+/// Opens /dev/null as stdin, stdout and stderr where they are closed. Otherwise the first sockets
+/// and counters would get these numbers, and the log would be written into one of them.
 void open_missing_standard_files();
 
 }  // namespace pex::daemon

@@ -56,7 +56,7 @@ void ActiveSession::adopt(CountingSession next) {
 
 void ActiveSession::reject(const std::vector<Error>& errors) {
   for (const Error& error : errors) log_.error(error);
-  log_.error("configuration not reloaded: the one before stays in force");
+  log_.error("configuration not reloaded: the previous one stays in force");
   load_.last_tried = Moment::now();
   load_.errors.clear();
   for (const Error& error : errors) load_.errors.push_back(worded(error));

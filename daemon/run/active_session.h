@@ -13,20 +13,20 @@
 
 namespace pex::daemon {
 
-/// The configuration in force with all that it counts, and how the last try to load one went. On
-/// the loop's thread, but for plan().
+/// The configuration in force with everything it counts, and the result of the last load. On the
+/// loop's thread, except plan().
 class ActiveSession final : public prometheus::Collectable {
  public:
   /// All outlive it.
   ActiveSession(const Options& options, perf::PerfKernel& kernel, Log& log)
       : options_(options), kernel_(kernel), log_(log) {}
 
-  /// Loads the configuration and plans what it counts. Runs on any thread while the loop goes on
-  /// serving, as the session in force does not change until a reload ends. Fails with everything
-  /// that is wrong.
+  /// Loads the configuration and plans what it counts. Runs on any thread while the loop keeps
+  /// serving, as the session in force does not change until a reload ends. Fails with all errors
+  /// found.
   Result<CountingSession, std::vector<Error>> plan() const;
 
-  /// The collector that has to end before `next` counts; null when `next` goes on with it.
+  /// The collector that must end before `next` counts; null if `next` takes it over.
   std::unique_ptr<collect::Collector> release(CountingSession& next);
 
   /// `next` is in force from now on.

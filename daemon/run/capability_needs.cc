@@ -44,7 +44,7 @@ constexpr KeptEntry kKept[] = {
 /// The first that has CAP_PERFMON.
 constexpr host::KernelVersion kPerfmonSince{5, 8, 0};
 
-/// Above it, kernels of Debian, Ubuntu and Android let only CAP_SYS_ADMIN count.
+/// Above it, kernels of Debian, Ubuntu and Android require CAP_SYS_ADMIN to count.
 constexpr std::int64_t kHighestUpstreamLevel = 2;
 
 /// Addresses of the kernel are those of the upper half, on every architecture of 64 bits.

@@ -11,10 +11,10 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-/// Where inotify tells nothing, and for what waits for its turn to be opened.
+/// Where inotify does not work, and for cgroups that wait to be opened.
 constexpr std::chrono::seconds kMaxWait{1};
 
-/// When hundreds come at once, they are opened by the dozen: each look costs the time of a list of
+/// When hundreds of cgroups appear at once, they are opened by the dozen: each reconciliation lists
 /// all cgroups.
 constexpr std::chrono::milliseconds kRest{50};
 
@@ -29,7 +29,7 @@ void CgroupWatcher::watch(collect::Collector& collector, std::chrono::nanosecond
   wait();
 }
 
-/// The kernel may have refused the collector an inotify instance at first, and given it one later.
+/// The kernel may have refused the collector an inotify instance at first, and granted one later.
 void CgroupWatcher::follow_descriptor() {
   const int descriptor = collector_->descriptor();
   if (descriptor == followed_ && told_.is_open()) return;
@@ -37,8 +37,8 @@ void CgroupWatcher::follow_descriptor() {
   error_code ignored;
   told_.close(ignored);
   const int told = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (told < 0) return;  // looking is all there is
-  error_code refused;    // by epoll, which takes memory for it
+  if (told < 0) return;  // the timer remains
+  error_code refused;    // epoll allocates memory for it
   told_.assign(told, refused);
   if (refused) ::close(told);
 }
@@ -69,9 +69,9 @@ void CgroupWatcher::wait() {
   });
 }
 
-/// While a poll is running there is no need for it: that is a look as well, or the next one is
-/// near. Until the next state waits for it again the descriptor is closed: in epoll, each event of
-/// a tenant who makes thousands a second would wake the loop, with nobody waiting for it.
+/// Not needed while a poll is running: the poll reconciles the cgroups too, or the next one is
+/// near. The descriptor is closed until the next wait: while it is in epoll, each of the thousands
+/// of events a second that a tenant can cause would wake the loop for nothing.
 void CgroupWatcher::look(std::uint64_t watch) {
   if (watch != watch_) return;
   watch = ++watch_;

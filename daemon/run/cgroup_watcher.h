@@ -10,18 +10,18 @@
 
 namespace pex::daemon {
 
-/// Has the collector look for cgroups that come and go between two polls, so that they are counted
-/// from their first moments, however far apart the polls are:
+/// Has the collector reconcile the cgroups between two polls, so that new ones are counted from
+/// their first moments, however far apart the polls are:
 ///
-///   waiting --inotify tells, or a second has passed--> looking --> resting, 50 ms --> waiting
+///   waiting --inotify event, or after a second--> reconciling --> resting, 50 ms --> waiting
 ///
-/// All on the loop's thread.
+/// Runs on the loop's thread.
 class CgroupWatcher {
  public:
   explicit CgroupWatcher(boost::asio::io_context& loop);
 
-  /// From now on for `collector`, which polls itself at every `interval` and outlives this or the
-  /// next stop().
+  /// Starts watching for `collector`, which is polled at every `interval` and outlives this watcher
+  /// or the next stop().
   void watch(collect::Collector& collector, std::chrono::nanoseconds interval);
   void stop();
 
@@ -34,10 +34,10 @@ class CgroupWatcher {
   boost::asio::io_context& loop_;
   boost::asio::posix::stream_descriptor told_;  ///< a duplicate, as the collector owns its own
   boost::asio::steady_timer timer_;
-  int followed_ = -1;  ///< the collector's, of which told_ is one
+  int followed_ = -1;  ///< the collector's, which events_ duplicates
   collect::Collector* collector_ = nullptr;
   bool polls_are_rare_ = false;
-  std::uint64_t watch_ = 0;  ///< goes up with each state; what belongs to an earlier one is void
+  std::uint64_t watch_ = 0;  ///< counts the states; a callback of an earlier one does nothing
 };
 
 }  // namespace pex::daemon

@@ -15,30 +15,32 @@
 
 namespace pex::daemon {
 
-/// A configuration at work: what a reload replaces as a whole.
+/// What a configuration counts with: a reload replaces it as a whole.
 struct CountingSession {
   config::Config config;
   plan::Plan plan;
-  std::optional<cgroup::Hierarchy> hierarchy;  ///< whose cgroups are counted; none of none
+  std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
+                                               ///< are counted
   std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
   std::unique_ptr<collect::Collector> collector;
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
-/// Whether both open the same counters and publish them as the same series, so that one may go on
-/// in place of the other. Never with a probe in a program's file: it belongs to the file that was
-/// there when it was opened, and not to the one that has replaced it.
+/// Whether both open the same counters and publish them as the same series, so that one may take
+/// over the other's. Never with a probe in a program's file: the probe belongs to the file that
+/// existed when it was opened, which may have been replaced since.
 bool count_alike(const CountingSession& one, const CountingSession& other);
 
-/// Prepares to count what was planned; no counter is opened before the first poll. Fails when the
-/// machine cannot be read; having no cgroups is a warning. When `in_force` counts alike, there is
-/// no collector: that of `in_force` goes on, with its counters and their totals (take_over()).
+/// Prepares to count what was planned; no counter is opened before the first poll. Fails if the
+/// machine cannot be read; having no cgroups is a warning. If `in_force` counts the same, the new
+/// session has no collector: it takes over that of `in_force`, with its counters and totals
+/// (take_over()).
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel,
                                        const CountingSession* in_force = nullptr);
 
-/// `counting` goes on with the counters of `in_force`.
+/// `counting` takes over the counters of `in_force`.
 void take_over(CountingSession& in_force, CountingSession& counting);
 
 }  // namespace pex::daemon

@@ -33,7 +33,7 @@ std::string with_unit(const std::string& number, std::string_view unit) {
   return std::string(number).append(kSpace).append(unit);
 }
 
-/// From a minute on: the largest unit, and the next one when there is any of it.
+/// From a minute on: the largest unit, and the next one unless it is 0.
 std::string two_units(std::int64_t seconds) {
   const UnitOfTime* unit = kUnitsOfTime;
   while (seconds < unit->seconds) ++unit;

@@ -6,26 +6,26 @@
 
 namespace pex::daemon {
 
-/// Tells whether something works, from what can be seen of it now and then: it lives while it has
-/// nothing to do, and while what it does goes on. It may take as long as it likes.
+/// Decides from periodic observations whether a subject is alive: it is while it is idle, and while
+/// it makes progress, however slowly.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// It may stand still for that long: the longest that a single step can take. To be looked at
-  /// more often.
+  /// The subject may stand still for `timeout`: the longest duration of a single step. Call
+  /// observe() more often than that.
   explicit Liveness(Clock::duration patience) : patience_(patience) {}
 
-  /// What is seen now. `steps` grows with everything it does.
+  /// Records the current state. `steps` grows with all progress.
   void look(Clock::time_point now, bool is_busy, std::uint64_t steps);
 
-  /// As of the last look; true before the first.
+  /// As of the last observation; true before the first.
   bool is_alive() const { return is_alive_; }
 
  private:
   Clock::duration patience_;
-  Clock::time_point moved_{};  ///< when a look last saw it idle, or further than before
-  std::uint64_t steps_ = std::numeric_limits<std::uint64_t>::max();  ///< at the last look
+  Clock::time_point moved_{};  ///< when an observation last found it idle, or with more steps
+  std::uint64_t steps_ = std::numeric_limits<std::uint64_t>::max();  ///< at the last observation
   bool is_alive_ = true;
 };
 

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> OpenFiles::read(Clock::time_point now) {
   return last < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(last));
 }
 
-/// Without a thread to be had it stays unknown, until the next try.
+/// If no thread is available the number stays unknown, until the next try.
 void OpenFiles::list() {
   try {
     if (!thread_) thread_.emplace(1);

@@ -9,8 +9,8 @@
 
 namespace pex::daemon {
 
-/// How many descriptors this process has open. Kernels before 6.2 do not report it, and to list
-/// 65 000 of them takes 0.1 s: there they are listed once a minute, on a thread of its own.
+/// How many descriptors this process has open. Kernels before 6.2 do not report it, and listing 65
+/// 000 of them takes 0.1 s: there they are listed once a minute, on a separate thread.
 class OpenFiles {
  public:
   using Clock = std::chrono::steady_clock;
@@ -18,14 +18,14 @@ class OpenFiles {
 
   struct Source {
     std::function<std::optional<std::uint64_t>()> reported;  ///< by the kernel, at once
-    std::function<std::optional<std::uint64_t>()> listed;    ///< takes its time
+    std::function<std::optional<std::uint64_t>()> listed;    ///< slow
   };
   OpenFiles();  ///< of this process
   explicit OpenFiles(Source source);
-  /// Waits for the end of a list that is being made.
+  /// Waits for the end of a running list.
   ~OpenFiles();
 
-  /// Those of now, or of the last list; nothing before the first one is made.
+  /// The number of now, or of the last list; nothing before the first list.
   std::optional<std::uint64_t> read(Clock::time_point now);
 
  private:

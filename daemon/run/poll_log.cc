@@ -33,7 +33,7 @@ void PollLog::log_failures(const collect::PollReport& report, Clock::time_point 
   }
 }
 
-/// These are no failures, but worth knowing.
+/// No failures, but worth knowing.
 void PollLog::log_workarounds(const collect::PollReport& report) {
   const bool is_mistimed = std::any_of(report.errors.begin(), report.errors.end(),
                                        [](const auto& group) { return group.second.mistimed > 0; });

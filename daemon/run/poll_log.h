@@ -8,7 +8,7 @@
 namespace pex::daemon {
 
 /// Logs what polls report: one line for each cause and minute, however many CPUs and cgroups it
-/// concerns, and what the kernel does wrong once.
+/// concerns. Logs errors of the kernel once.
 class PollLog {
  public:
   using Clock = LogThrottle::Clock;

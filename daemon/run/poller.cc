@@ -71,7 +71,7 @@ void Poller::arm() {
 }
 
 void Poller::on_timer() {
-  const bool is_skipped = collector_ != nullptr && !begin({});  // without one a reload polls soon
+  const bool is_skipped = collector_ != nullptr && !begin({});  // else a reload polls soon
   metrics_.add_overruns(schedule_.advance(Clock::now()) + (is_skipped ? 1 : 0));
   arm();
 }

@@ -15,8 +15,8 @@
 
 namespace pex::daemon {
 
-/// Has the collector poll, on schedule and when somebody asks for it, and keeps what was published
-/// last. On the loop's thread.
+/// Has the collector poll, on schedule and on request, and keeps the last published snapshot. On
+/// the loop's thread.
 class Poller {
  public:
   using Clock = PollSchedule::Clock;
@@ -25,14 +25,14 @@ class Poller {
 
   Poller(boost::asio::io_context& loop, OnPoll on_poll);
 
-  /// Polls `collector` from now on, which lives until release(). On schedule the next poll is due
+  /// Polls `collector` from now on; it must live until release(). On schedule the next poll is due
   /// after `interval`.
   void use(collect::Collector& collector, std::chrono::nanoseconds interval);
-  /// Polls nothing until use(); what a poll that is running brings is dropped.
+  /// Stops polling until use(); the result of a running poll is dropped.
   void release();
 
-  /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
-  /// is running or there is nothing to poll. On schedule it takes the place of the next one.
+  /// Polls now; `done` is called on the loop once the poll is published. Returns false and makes no
+  /// call if a poll is running or there is no collector. On schedule it replaces the next poll.
   bool poll(std::function<void()> done);
 
   /// Polls at once, and then at every interval.
@@ -42,7 +42,7 @@ class Poller {
 
   /// Null before the first poll.
   const std::shared_ptr<const collect::Snapshot>& snapshot() const { return metrics_.snapshot(); }
-  /// When that came.
+  /// When snapshot() was published.
   Clock::time_point polled_at() const { return polled_at_; }
   const exposition::PollMetrics& metrics() const { return metrics_; }
 

@@ -67,7 +67,7 @@ void Reloader::end(const Outcome& outcome) {
   if (!answered_next_.empty() && !is_running_) begin_next(Clock::now());
 }
 
-/// A second after the last one, unless more than clients wait for it.
+/// A second after the last one, unless the service manager or a signal waits for it.
 void Reloader::begin_next(Clock::time_point now) {
   if (!is_next_for_clients_ || !is_too_soon(now)) return begin(now);
   pause_.expires_at(began_ + kBetweenClients);

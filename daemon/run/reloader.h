@@ -13,16 +13,17 @@
 
 namespace pex::daemon {
 
-/// Puts a new configuration in the place of the one in force while the loop goes on serving:
+/// Replaces the configuration in force by a new one while the loop keeps serving:
 ///
 ///   request() --> plan, on a thread of its own --> nothing to close --> adopt --> answer
 ///                        |                         |
 ///                        v mistakes                v else
 ///                      answer          close the old counters, on that thread --> adopt --> answer
 ///
-/// Old counters are closed before adopt(), so before new ones are opened: both at once could be
-/// more than the limits allow. One reload at a time; requests that come meanwhile get the outcome
-/// of one more, which begins after it, as the file may have changed since. For clients, who may be
+/// Old counters are closed before adopt(), so before new ones are opened: both together could
+/// exceed the limits. One reload at a time; requests that arrive meanwhile get the outcome of one
+/// more reload, which begins afterwards, as the file may have changed since. Reloads for clients,
+/// who may be unauthenticated, are limited to one a second: planning opens and tries counters.
 /// unauthenticated, one begins each second at most: planning opens and tries counters.
 class Reloader {
  public:
@@ -31,27 +32,27 @@ class Reloader {
   using Clock = std::chrono::steady_clock;
 
   struct Steps {
-    std::function<void()> begin;  ///< on the loop, as are all but the next
+    std::function<void()> begin;  ///< on the loop, like all but the next
     std::function<Result<CountingSession, std::vector<Error>>()> plan;
-    /// What counted until now, if the new counting does not take it over.
+    /// The current collector, unless the new session takes it over.
     std::function<std::unique_ptr<collect::Collector>(CountingSession& counting)> release;
     std::function<void(CountingSession counting)> adopt;
-    /// CPUs whose workers hang, and hold their counters (Collector::end()).
+    /// CPUs whose workers hang and hold their counters (Collector::end()).
     std::function<void(const std::vector<int>& cpus)> left_behind;
     std::function<void(const Outcome& outcome)> end;
   };
 
   Reloader(boost::asio::io_context& loop, Steps steps);
-  /// Waits for what its thread is doing.
+  /// Waits for the job of its thread.
   ~Reloader();
 
   /// Called on the loop, as `answer` is.
   void request(Answer answer, Clock::time_point now);
-  /// For a client. False: it comes too soon after the last one, and `answer` is not called.
+  /// For a client. Returns false without calling `answer` if the last one was too recent.
   bool request_for_client(Answer answer, Clock::time_point now);
   bool is_running() const { return is_running_; }
 
-  /// Begins no more.
+  /// Begins no further reload.
   void stop();
 
   static constexpr std::chrono::seconds kBetweenClients{1};

@@ -16,7 +16,7 @@ constexpr int kKeepEnvironment = 0;
 
 constexpr std::size_t kMaxNotifications = 64;
 
-/// Whether it was heard makes no difference to what we do.
+/// Success and failure make no difference to the program.
 void send(const std::string& state) { (void)::sd_notify(kKeepEnvironment, state.c_str()); }
 
 }  // namespace
@@ -29,7 +29,7 @@ ServiceManager::ServiceManager() {
 
 ServiceManager::~ServiceManager() = default;
 
-/// Without that thread the state is sent from here and may block.
+/// Without that thread the state is sent by the caller and may block.
 void ServiceManager::notify(std::string state) {
   if (!outbox_) return send(state);
   (void)outbox_->post([state = std::move(state)] { send(state); });

@@ -5,7 +5,7 @@
 namespace pex::daemon {
 namespace {
 
-/// A line that differs only in the time that a poll took is shown that much later.
+/// A line that differs only in the duration of the last poll is sent after this delay.
 constexpr std::chrono::minutes kRefreshAfter{1};
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace pex::daemon {
 /// "counting 6 events on the CPUs (2) and 0 in each cgroup (0)".
 std::string describe_counting(const collect::Snapshot& snapshot);
 
-/// The status line that the service manager shows. It follows what is counted at once, and how long
-/// a poll takes once a minute.
+/// The status line that the service manager shows. Shows a change of the targets at once, and the
+/// duration of polls once a minute.
 class ServiceStatus {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,7 +31,7 @@ class ServiceStatus {
   void refresh(Clock::time_point now);
 
  private:
-  /// What the line says of the targets: without a change of it there is no news.
+  /// The text about the targets: only a change of it is sent at once.
   struct Size {
     std::size_t cpu_events = 0;
     std::size_t cpus = 0;

@@ -6,7 +6,7 @@
 
 namespace pex::daemon {
 
-/// The signals that the program obeys, on the loop's thread.
+/// Handles the program's signals, on the loop's thread.
 class Signals {
  public:
   struct Handlers {
@@ -18,8 +18,8 @@ class Signals {
 
   /// From now on; they are handled as soon as the loop runs.
   void follow();
-  /// Gives the signals back, so that the next one ends a program that hangs at its end, and lets
-  /// the loop run out of work.
+  /// Restores the signals, so that the next one ends a program that hangs at its end, and lets the
+  /// loop run out of work.
   void stop();
 
  private:

@@ -5,11 +5,11 @@
 namespace pex::daemon {
 namespace {
 
-/// Where no service manager has a watchdog, for the health that /-/healthy shows.
+/// Without a watchdog of a service manager, for /-/healthy.
 constexpr std::chrono::seconds kTimeout{30};
 
-/// Checks within the timeout. A hang is noticed within it: after half of the timeout, and at most
-/// one check later.
+/// Checks several times within the timeout. A hang is detected within it: after half of the
+/// timeout, and at most one check later.
 constexpr int kChecks = 4;
 
 }  // namespace
@@ -24,7 +24,7 @@ Watchdog::Watchdog(boost::asio::io_context& loop, ServiceManager& service_manage
 
 void Watchdog::start() { check(); }
 
-/// The loop is alive, or it would not be here.
+/// The loop is alive, or it would not run this.
 void Watchdog::check() {
   if (is_stopped_) return;
   const collect::Collector* collector = source_.collector();

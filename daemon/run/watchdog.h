@@ -11,13 +11,13 @@
 
 namespace pex::daemon {
 
-/// Checks now and then that the collector makes progress, and notifies the service manager, which
-/// else ends the program. On the loop's thread.
+/// Checks periodically that the collector makes progress, and notifies the service manager, which
+/// otherwise ends the program. On the loop's thread.
 class Watchdog {
  public:
   struct Source {
     std::function<const collect::Collector*()> collector;  ///< null: nothing is counted now
-    std::function<bool()> is_starting;                     ///< a start or a reload goes on
+    std::function<bool()> is_starting;                     ///< a start or a reload is running
   };
 
   /// `service_manager` outlives it.
@@ -36,7 +36,8 @@ class Watchdog {
 
   ServiceManager& service_manager_;
   Source source_;
-  const std::chrono::microseconds timeout_;  ///< after that long without a sign of life, we end
+  const std::chrono::microseconds timeout_;  ///< after that long without a sign of life, the
+                                             ///< program is ended
   const bool is_watched_;                    ///< by the service manager
   Liveness liveness_;
   boost::asio::steady_timer timer_;

@@ -4,7 +4,7 @@
 
 namespace pex::daemon {
 
-/// A moment by both clocks: the wall clock says when it was, the steady one how long ago. A step of
+/// A moment by both clocks: the wall clock for the date, the steady one for durations. A step of
 /// the wall clock changes no duration.
 struct Moment {
   std::chrono::system_clock::time_point at;

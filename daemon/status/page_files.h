@@ -5,18 +5,18 @@
 
 namespace pex::daemon {
 
-/// One file of daemon/status/page as it stood when the program was built.
+/// One file of daemon/status/page, embedded at build time.
 struct PageFile {
-  std::string_view path;  ///< where it is served
+  std::string_view path;  ///< path on the server
   std::string_view content_type;
   std::string_view content;
 };
-/// The status page. It is the same for everyone, and draws what it fetches from /api/v1/status.
+/// The status page: static files that draw the JSON of /api/v1/status.
 extern const std::array<PageFile, 3> kPageFiles;
 
-/// What the page may do, for the header of that name: use its own files, and ask where it came from
-/// for its status (CSP Level 3). The browser refuses inline scripts and styles, anything from
-/// elsewhere, and markup that is made from strings (Trusted Types).
+/// The Content-Security-Policy of the page: it may use its own files and fetch its status (CSP
+/// Level 3). The browser refuses inline scripts and styles, other origins, and markup that is made
+/// from strings (Trusted Types).
 inline constexpr std::string_view kPagePolicy =
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "

@@ -15,7 +15,7 @@ using collect::GroupTable;
 using collect::Snapshot;
 using Measure = history::Measure;
 
-/// What is published of one group, each event once.
+/// The published events of one group, each once.
 std::vector<Status::Event> events_of(const collect::ScopePlan& plan, Scope scope,
                                      std::size_t group) {
   std::vector<Status::Event> events;
@@ -37,7 +37,7 @@ void add_row(const GroupRow& row, Status::Group& group) {
   group.times->add(row.times);
 }
 
-/// A cgroup that is gone lingers with its last times, which say nothing about now.
+/// A gone cgroup lingers with its last times, which no longer describe the group.
 bool is_there(const Snapshot& snapshot, Scope scope, std::size_t row) {
   if (scope == Scope::kCpu) return true;
   return snapshot.targets->cgroups[snapshot.cgroup_rows[row].target].cgroup != nullptr;
@@ -73,7 +73,7 @@ void add_groups(const StatusInputs& inputs, const collect::ScopePlan& plan, Scop
   }
 }
 
-/// Of the snapshot, as long as there is one: after a reload it is still that of the plan before.
+/// The plan of the snapshot, if there is one: after a reload it is still the previous plan.
 const collect::CountingPlan& plan_of(const StatusInputs& inputs) {
   return inputs.snapshot == nullptr ? inputs.plan.counting : *inputs.snapshot->plan;
 }
@@ -104,7 +104,7 @@ std::vector<Status::Pmu> pmus_of(const collect::MachineCpus& cpus) {
   return pmus;
 }
 
-/// Those that are left out as well.
+/// Includes those that are left out.
 std::vector<int> online_of(const collect::MachineCpus& cpus) {
   std::vector<int> online = cpus.online;
   online.insert(online.end(), cpus.left_out.begin(), cpus.left_out.end());
@@ -137,7 +137,7 @@ std::vector<Ranked> known_by(Measure measure, const std::vector<Ranked>& all) {
   return known;
 }
 
-/// Falling; equal ones by path, so that idle cgroups keep their places.
+/// In falling order; equal ones by path, so that idle cgroups keep their places.
 void keep_busiest(Measure measure, std::vector<Ranked>& ranked) {
   const std::size_t most = std::min(ranked.size(), Status::kMaxBusy);
   const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(most);
@@ -191,7 +191,7 @@ Status::Use use_of(const StatusInputs& inputs) {
   return use;
 }
 
-/// Which setting each of collect::kCgroupBounds is. Memory is the kernel's, and has none.
+/// The setting for each of collect::kCgroupBounds. Memory is the kernel's, and has none.
 struct BoundEntry {
   std::string_view bound;
   std::string_view setting;

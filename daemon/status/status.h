@@ -19,22 +19,22 @@
 
 namespace pex::daemon {
 
-/// The configuration in force, and how the last try to load one went.
+/// The configuration in force, and the result of the last load.
 struct ConfigurationLoad {
   std::string file;  ///< empty: the embedded default
   Moment in_force_since;
   Moment last_tried;
-  std::vector<std::string> errors;  ///< of the last try; none when it succeeded
+  std::vector<std::string> errors;  ///< of the last load; none if it succeeded
 };
 
-/// The web configuration in force, which is not what stands in the file after a load that failed.
+/// The web configuration in force, which differs from the file after a failed load.
 struct WebConfigurationLoad {
   ConfigurationLoad load;
   std::vector<access::ProtectionState> protections;  ///< in force
-  std::vector<std::string> downgrades;               ///< that the load in force has brought
+  std::vector<std::string> downgrades;               ///< caused by the load in force
 };
 
-/// How polls went since the start, over all reloads.
+/// Statistics of the polls since the start, over all reloads.
 struct PollCounters {
   collect::PollReport::State last;
   std::uint64_t polls = 0;
@@ -42,26 +42,26 @@ struct PollCounters {
   std::uint64_t cgroups_missed = 0;
 };
 
-/// What the running program knows, from which its status is made.
+/// What the status is made from.
 struct StatusInputs {
   std::string version;
   Moment now;
   Moment started;
   const plan::Plan& plan;
-  std::span<const std::string> warnings;                 ///< what else the load had to report
+  std::span<const std::string> warnings;                 ///< further warnings of the load
   const collect::Snapshot* snapshot = nullptr;           ///< null before the first poll
-  std::chrono::steady_clock::time_point polled_at = {};  ///< when it came
+  std::chrono::steady_clock::time_point polled_at = {};  ///< when the last poll ended
   const history::Activity& activity;
   PollCounters counters;
   std::chrono::nanoseconds interval{};
   std::string telemetry_path;
   ConfigurationLoad configuration;
-  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without a web configuration
   std::optional<host::SelfProcess> process;
 };
 
-/// All that the status has to say, and nothing about how. What is not known is nothing, never 0.
-/// Texts are as the kernel and the operator gave them: any bytes.
+/// The content of the status, without its presentation. Unknown values are nothing, never 0. Texts
+/// are as the kernel and the operator gave them: any bytes.
 struct Status {
   struct Event {
     std::string name;    ///< "cycles"
@@ -70,12 +70,12 @@ struct Status {
 
   /// Where a group counts.
   struct Targets {
-    std::size_t rows = 0;     ///< parts of the machine, or cgroups that are there
-    std::size_t wanted = 0;   ///< each a CPU, or a cgroup on a CPU
-    std::size_t counted = 0;  ///< those of them where it is open
+    std::size_t rows = 0;     ///< parts of the machine, or existing cgroups
+    std::size_t wanted = 0;   ///< (CPU) or (cgroup, CPU) pairs
+    std::size_t counted = 0;  ///< those whose group is open
   };
 
-  /// One group as it is opened, in one scope: a configured one, or a part of it.
+  /// One opened group in one scope: a configured group, or a part of it.
   struct Group {
     std::string name;  ///< "core/2" for the second piece of one that was split
     Scope scope = {};
@@ -83,19 +83,19 @@ struct Status {
     std::string pmu;                         ///< that it is bound to; empty: none
     std::vector<Event> events;
     std::optional<Targets> targets;  ///< nothing before the first poll
-    bool shares_pmu = false;         ///< can lose the PMU; what cannot always counts
+    bool shares_pmu = false;         ///< can lose the PMU; groups that cannot count always
     bool is_pinned = false;
-    std::optional<collect::GroupTimes> times;  ///< of all rows that are there
+    std::optional<collect::GroupTimes> times;  ///< of all existing rows
     std::optional<double> recent_running_ratio;
 
     std::optional<double> coverage_ratio() const;
     std::optional<double> running_ratio() const;
   };
 
-  /// Events that are not counted for one and the same reason.
+  /// Events that are not counted, with one common reason.
   struct NotCounted {
     std::vector<std::string> events;
-    std::vector<std::string> groups;  ///< configured ones that they belong to
+    std::vector<std::string> groups;  ///< configured groups that they belong to
     int code = 0;                     ///< errno, or 0
     std::string reason;
     std::string remedy;  ///< empty when there is nothing to advise
@@ -121,7 +121,7 @@ struct Status {
     history::Activity::Points points;  ///< of the measure they are ranked by, as Use::ages
   };
 
-  /// What is done per second; "recent" as Activity has it.
+  /// Rates per second; "recent" as in Activity.
   struct Use {
     history::Activity::Seconds recent{};
     history::Activity::Seconds span{};
@@ -150,7 +150,7 @@ struct Status {
     std::optional<std::uint64_t> max_open_files;
     std::optional<std::size_t> open_events;  ///< nothing before the first poll
     std::size_t max_open_events = 0;
-    std::optional<std::size_t> series;  ///< likewise
+    std::optional<std::size_t> series;  ///< nothing before the first poll
     std::size_t max_series = 0;
     std::size_t max_cgroups = 0;
   };
@@ -159,8 +159,7 @@ struct Status {
     std::chrono::nanoseconds duration{};
     Moment taken;
     std::size_t groups_off_pmu = 0;
-    std::size_t targets_rotated_manually =
-        0;  ///< whose groups the exporter enables one after the other
+    std::size_t targets_rotated_manually = 0;  ///< whose groups the exporter rotates itself
   };
 
   static constexpr std::size_t kMaxBusy = 20;
@@ -172,7 +171,7 @@ struct Status {
   std::uint64_t polls = 0;
   std::uint64_t overruns = 0;
   std::optional<Poll> last_poll;       ///< nothing before the first
-  std::optional<Machine> machine;      ///< likewise
+  std::optional<Machine> machine;      ///< nothing before the first
   std::vector<std::string> reference;  ///< what counts are scaled by; empty: time alone
   std::vector<Group> groups;
   std::vector<NotCounted> not_counted;
@@ -182,7 +181,7 @@ struct Status {
   std::uint64_t cgroups_missed = 0;  ///< since the start
   Limits limits;
   ConfigurationLoad configuration;
-  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without such a file
+  std::optional<WebConfigurationLoad> web_configuration;  ///< nothing without a web configuration
   std::string telemetry_path;
 };
 

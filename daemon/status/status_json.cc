@@ -20,7 +20,7 @@ json::value text_or_null(std::string_view bytes) {
   return bytes.empty() ? json::value() : json::value(text(bytes));
 }
 
-/// JSON has no other numbers than finite ones.
+/// JSON has finite numbers only.
 json::value number(std::optional<double> value) {
   return value && std::isfinite(*value) ? json::value(*value) : json::value();
 }
@@ -35,7 +35,7 @@ double timestamp(std::chrono::system_clock::time_point time) {
   return seconds(time.time_since_epoch());
 }
 
-/// To the millisecond: a point's age is not known better.
+/// To the millisecond, the precision of a point's age.
 double rounded(history::Activity::Seconds age) { return std::round(age.count() * 1e3) / 1e3; }
 
 json::array texts(const std::vector<std::string>& list) {
@@ -44,8 +44,8 @@ json::array texts(const std::vector<std::string>& list) {
   return array;
 }
 
-/// To six digits: a point is a float, and further ones would be noise. Multiplied or divided by a
-/// power of ten that is exact, so that it is the double of these digits.
+/// To six digits: a point is a float, and further digits would be noise. A multiplication or
+/// division by a power of ten is exact, so the result is the double with these digits.
 double rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int shift = 5 - static_cast<int>(std::floor(std::log10(std::abs(value))));
@@ -103,7 +103,7 @@ json::array events(const std::vector<Status::Event>& list) {
   return array;
 }
 
-/// A member of what may not be known.
+/// A member that may be unknown.
 template <typename Of>
 json::value count(const std::optional<Of>& of, std::size_t Of::*member) {
   return of ? json::value((*of).*member) : json::value();
@@ -181,7 +181,7 @@ json::array busiest(const std::vector<Status::BusyCgroup>& list) {
 json::object activity(const Status::Use& use) {
   json::array ages;
   for (const history::Activity::Seconds age : use.ages) ages.push_back(rounded(age));
-  json::object host;  // without CPU time: its clock never rests
+  json::object host;  // without CPU time: its clock never stops
   add_rates(use.host, host);
   host["points"] = numbers(use.host_cycles);
   return {{"recent_seconds", rounded(use.recent)}, {"span_seconds", rounded(use.span)},
@@ -283,7 +283,7 @@ std::string status_json(const Status& status) {
                             {"configuration", configuration(status.configuration)},
                             {"web_configuration", web_configuration(status.web_configuration)},
                             {"links", links(status)}};
-  return printable(json::serialize(object)) + '\n';  // also for who reads it in a terminal
+  return printable(json::serialize(object)) + '\n';  // safe on a terminal, too
 }
 
 }  // namespace pex::daemon

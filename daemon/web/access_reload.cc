@@ -10,11 +10,10 @@
 namespace pex::daemon {
 namespace {
 
-/// Much longer than a shortage of descriptors takes to pass, and as often as anybody wants to be
-/// told.
+/// Much longer than a shortage of descriptors usually lasts, and often enough to report it.
 constexpr std::chrono::seconds kRetryAfter{10};
 
-/// Whether a system call failed for a reason that no change of a file ends: a lack of descriptors.
+/// Whether a system call failed for a reason that no change of a file removes: no free descriptor.
 bool may_pass(const std::vector<Error>& errors) {
   return std::any_of(errors.begin(), errors.end(), [](const Error& error) {
     return error.code != 0 && error.code != ENOENT && error.code != EINVAL;
@@ -71,8 +70,8 @@ yaml::Diagnostic no_protection_warning(const std::string& file) {
 
 }  // namespace
 
-/// What one reading of the file, and of those that it names, gave. Each is stamped before it is
-/// read, so that a change in between is seen afterwards.
+/// The result of reading the file and those that it names. Fingerprints are taken before reading,
+/// so that a change in between is noticed.
 struct AccessReload::Reading {
   FileFingerprints stamps;
   Result<std::shared_ptr<const access::Access>, std::vector<Error>> access = access::open_access();
@@ -131,21 +130,21 @@ std::shared_ptr<const access::Access> AccessReload::current(const OnReload& on_r
   return access_;
 }
 
-/// A file may change, or name other files, while it is read: then the next look decides.
+/// A file may change, or name other files, while it is read: then the next check decides.
 void AccessReload::look(const OnReload& on_reload, const Moment& now) {
   const FileFingerprints seen = (pending_ ? pending_->stamps : stamps_).again();
   const bool retries = retry_at_ && now.steady >= *retry_at_;
-  const bool was_reported = pending_ && pending_->is_reported;  // which is not true any more
+  const bool was_reported = pending_ && pending_->is_reported;  // no longer true
   if (seen == stamps_ && !retries && !was_reported) return pending_.reset();
   if (!has_stood_still(seen, now)) return report_unstable(on_reload, now);
   Reading reading = read(file_);
   const bool is_whole = reading.stamps == reading.stamps.again();
   if (!is_whole || !has_stood_still(reading.stamps, now)) return report_unstable(on_reload, now);
-  settle(std::move(reading), on_reload, now);
+  decide(std::move(reading), on_reload, now);
 }
 
-/// By the clock of the files, so that an old change holds at once; or, where that clock is ahead of
-/// ours and where a file is not there, by our own.
+/// By the clock of the files, so that an old change holds at once; or, if that clock is ahead of
+/// ours or a file does not exist, by our own.
 bool AccessReload::has_stood_still(const FileFingerprints& seen, const Moment& now) {
   if (!pending_) pending_ = Pending{seen, now.steady, now.steady};
   if (pending_->stamps != seen) {
@@ -168,7 +167,7 @@ void AccessReload::report_unstable(const OnReload& on_reload, const Moment& now)
   on_reload(reload);
 }
 
-void AccessReload::settle(Reading reading, const OnReload& on_reload, const Moment& now) {
+void AccessReload::decide(Reading reading, const OnReload& on_reload, const Moment& now) {
   pending_.reset();
   retry_at_.reset();
   stamps_ = std::move(reading.stamps);
@@ -176,8 +175,8 @@ void AccessReload::settle(Reading reading, const OnReload& on_reload, const Mome
   on_reload(decide(reading));
 }
 
-/// What is in force is what a change is compared with, so that no number of small steps leads
-/// where one step may not.
+/// A change is compared with the configuration in force, so that no sequence of small steps
+/// achieves what one step may not.
 AccessReload::Reload AccessReload::decide(Reading& reading) {
   Reload reload;
   if (!reading.access) {

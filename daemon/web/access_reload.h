@@ -16,36 +16,36 @@
 
 namespace pex::daemon {
 
-/// Who may scrape, as the web configuration file says. It and the files that it names are looked at
-/// again whenever somebody comes in, so certificates and users change without a signal. What is in
-/// force stays so until a changed file has stood still, can be used, and opens nothing that was
-/// shut.
+/// The web configuration (users, TLS) of the configured file. The file and those that it names are
+/// checked for changes whenever a client connects, so certificates and users change without a
+/// signal. The configuration in force stays until a changed file has been stable for a while, is
+/// valid, and removes no protection.
 class AccessReload {
  public:
-  /// How long a file must not have changed before it is read: who copies or edits it may be between
-  /// two writes.
+  /// How long a file must be unchanged before it is read: a program that copies or edits it may be
+  /// between two writes.
   static constexpr std::chrono::seconds kStandsStill{1};
-  /// A file that has not stood still for so long is reported.
+  /// A file that keeps changing for this long is reported.
   static constexpr std::chrono::minutes kReportUnstableAfter{1};
 
-  /// What a changed file has led to.
+  /// The result of reading a changed file.
   struct Reload {
     std::vector<Error> errors;                  ///< why it cannot be used
-    std::vector<access::Downgrade> downgrades;  ///< adopted, or those that are refused
+    std::vector<access::Downgrade> downgrades;  ///< adopted, or refused
     std::vector<yaml::Diagnostic> warnings;     ///< for the log
-    bool is_adopted = false;                    ///< else what was in force before stays so
+    bool is_adopted = false;                    ///< else the previous configuration stays in force
   };
   using OnReload = std::function<void(const Reload&)>;
 
-  /// Without a file: plain HTTP for everybody.
+  /// Without a file: plain HTTP without login.
   AccessReload() = default;
 
-  /// Takes the file as it stands. Fails with everything that is wrong with it and those it names.
-  /// `warnings` gets what an operator should know of a file that can be used.
+  /// Reads the file. Fails with all errors in it and in those it names. `warnings` gets what an
+  /// operator should know about a valid file.
   static Result<AccessReload, std::vector<Error>> load(const std::string& file,
                                                        std::vector<yaml::Diagnostic>& warnings);
 
-  /// What holds now; `on_reload` is called when a changed file was read.
+  /// The configuration in force; `on_reload` is called when a changed file was read.
   std::shared_ptr<const access::Access> current(const OnReload& on_reload, const Moment& now);
 
   bool has_file() const { return !file_.empty(); }
@@ -55,7 +55,7 @@ class AccessReload {
   struct Reading;
   static Reading read(const std::string& file);
 
-  /// A change that is too new to be read.
+  /// A change that is too recent to be read.
   struct Pending {
     FileFingerprints stamps;
     std::chrono::steady_clock::time_point since;  ///< the stamps have not changed
@@ -66,13 +66,13 @@ class AccessReload {
   void look(const OnReload& on_reload, const Moment& now);
   bool has_stood_still(const FileFingerprints& seen, const Moment& now);
   void report_unstable(const OnReload& on_reload, const Moment& now);
-  void settle(Reading reading, const OnReload& on_reload, const Moment& now);
+  void decide(Reading reading, const OnReload& on_reload, const Moment& now);
   Reload decide(Reading& reading);
 
   std::string file_;
-  FileFingerprints stamps_;  ///< of the last reading, whatever came of it
+  FileFingerprints stamps_;  ///< of the last reading, failed or not
   std::optional<Pending> pending_;
-  /// When to try again although nothing has changed: a system call had failed.
+  /// When to retry without a change: a system call had failed.
   std::optional<std::chrono::steady_clock::time_point> retry_at_;
   access::WebProtections in_force_;
   std::shared_ptr<const access::Access> access_ = access::open_access();

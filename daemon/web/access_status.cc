@@ -15,7 +15,7 @@ using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
 
-// What became of a downgrade, as the label of a metric.
+// The outcome of a downgrade, as the label of a metric.
 constexpr std::string_view kAdopted = "adopted";
 constexpr std::string_view kRefused = "refused";
 
@@ -34,8 +34,8 @@ Error refused_downgrade(const access::Downgrade& downgrade) {
 
 }  // namespace
 
-/// Every downgrade that there can be is known from the start, so that the first one is seen as an
-/// increase from 0.
+/// Every possible downgrade is a series from the start, so that the first one is an increase from
+/// 0.
 void AccessStatus::start(const std::string& file, const access::WebProtections& in_force) {
   load_.emplace().load.file = file;
   for (const access::ProtectionState& each : access::states_of(in_force)) {
@@ -58,7 +58,7 @@ void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProt
   reload.is_adopted ? adopt(in_force, std::move(downgrades))
                     : reject(reload, std::move(downgrades));
   if (reload.is_adopted) return log_.info("web configuration reloaded");
-  log_.error("web configuration not reloaded: the one before stays in force");
+  log_.error("web configuration not reloaded: the previous one stays in force");
 }
 
 void AccessStatus::adopt(const access::WebProtections& in_force,

@@ -15,8 +15,8 @@
 
 namespace pex::daemon {
 
-/// How the loads of the web configuration went: for the log, the status and the exporter's own
-/// metrics. Without such a file there is nothing of it.
+/// The results of loading the web configuration: for the log, the status and the exporter's own
+/// metrics. Nothing is shown without such a file.
 class AccessStatus final : public prometheus::Collectable {
  public:
   /// `log` outlives it.
@@ -24,7 +24,7 @@ class AccessStatus final : public prometheus::Collectable {
 
   /// The program starts with `file`.
   void start(const std::string& file, const access::WebProtections& in_force);
-  /// The file, or one that it names, has changed; `in_force` is what holds now.
+  /// The file, or one that it names, has changed; `in_force` is the result.
   void add(const AccessReload::Reload& reload, const access::WebProtections& in_force);
 
   /// Nothing without a file.
@@ -39,7 +39,7 @@ class AccessStatus final : public prometheus::Collectable {
   Log& log_;
   std::optional<WebConfigurationLoad> load_;
   bool is_loaded_ = false;  ///< the last load succeeded
-  /// Changes that lowered a protection, by protection and outcome.
+  /// Changes that reduced a protection, by protection and outcome.
   std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> downgrades_;
 };
 

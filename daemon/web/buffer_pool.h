@@ -7,14 +7,14 @@
 
 namespace pex::daemon {
 
-/// Memory for rendered texts, which is used again once no client and no cache has it any more: a
-/// text of megabytes for each scrape would be as many page faults. Everything on the loop's thread
-/// but filling, which whoever has taken a buffer does alone.
+/// Memory for rendered texts, reused once no client and no cache holds it: a new text of megabytes
+/// for each scrape would cost as many page faults. Used on the loop's thread; only the holder of a
+/// buffer fills it, on any thread.
 class BufferPool {
  public:
   using Buffer = std::shared_ptr<std::string>;
 
-  /// One that nobody else has; it holds what was in it last.
+  /// A free buffer; it still contains its last text.
   Buffer take() {
     for (const Buffer& buffer : buffers_) {
       if (buffer.use_count() == 1) return buffer;
@@ -22,7 +22,7 @@ class BufferPool {
     return buffers_.emplace_back(std::make_shared<std::string>());
   }
 
-  /// Keeps at most `most` of those that are not in use.
+  /// Keeps at most `most` unused buffers.
   void trim(std::size_t most) {
     std::size_t free = 0;
     std::erase_if(buffers_,

@@ -12,7 +12,7 @@ constexpr std::chrono::minutes kInterval{1};
 
 }  // namespace
 
-/// The line comes after a second, so that the first one has numbers as well.
+/// The line is delayed by a second, so that the first one has numbers as well.
 void ConnectionLimitLog::add(const http::Server& server) {
   if (std::exchange(is_pending_, true)) return;
   const auto busiest = server.busiest_peer();

@@ -10,13 +10,13 @@
 namespace pex::daemon {
 
 /// Logs, once a minute, how many clients were refused or closed at the limit of connections since
-/// the last line, and who has most connections.
+/// the last line, and which peer has most connections.
 class ConnectionLimitLog {
  public:
   /// Both outlive it.
   ConnectionLimitLog(boost::asio::io_context& loop, Log& log) : timer_(loop), log_(log) {}
 
-  /// A client was refused or closed; `server` lives until stop().
+  /// A client was refused or closed; `server` must live until stop().
   void add(const http::Server& server);
   /// Lets the loop run out of work.
   void stop() { timer_.cancel(); }

@@ -7,7 +7,7 @@
 namespace pex::daemon {
 namespace {
 
-/// A time that is too far away for it is the last one that is not.
+/// Converts a time; clamps those beyond its range.
 long long nanoseconds(const timespec& time) {
   constexpr long long kFarthest = 9'000'000'000;  // seconds: the year 2255
   return std::clamp<long long>(time.tv_sec, -kFarthest, kFarthest) * 1'000'000'000 + time.tv_nsec;
@@ -26,7 +26,7 @@ FileFingerprints FileFingerprints::again() const {
   return now;
 }
 
-/// By both times: a copy can set the one back, and some file systems do not keep the other.
+/// Compares both times: a copy can set one back, and some file systems do not keep the other.
 bool FileFingerprints::are_older_than(std::chrono::system_clock::time_point time) const {
   const long long limit =
       std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();

@@ -9,8 +9,8 @@
 
 namespace pex::daemon {
 
-/// Tells whether files have changed: their device, inode, size and times, those of what a link
-/// points to. A file that is not there is a state as well.
+/// Detects changes of files by device, inode, size and times; follows links. "No such file" is a
+/// state as well.
 class FileFingerprints {
  public:
   /// One more file, as it is now.
@@ -19,7 +19,7 @@ class FileFingerprints {
   /// The same files, as they are now.
   FileFingerprints again() const;
 
-  /// Whether all of them are there, and nobody has changed one at or after `time`.
+  /// Whether all of them exist, and none has changed at or after `time`.
   bool are_older_than(std::chrono::system_clock::time_point time) const;
 
   bool operator==(const FileFingerprints&) const = default;
@@ -28,7 +28,7 @@ class FileFingerprints {
   struct Stamp {
     dev_t device = 0;
     ino_t inode = 0;
-    off_t bytes = -1;  ///< -1: not there
+    off_t bytes = -1;  ///< -1: does not exist
     long long modified_ns = 0;
     long long changed_ns = 0;
     bool operator==(const Stamp&) const = default;

@@ -21,7 +21,7 @@ http::Response response_of(std::string content_type, std::string text) {
   return response;
 }
 
-/// Always the same answer, of which every client gets the same bytes.
+/// A constant answer; every client gets the same bytes.
 http::Route page_route(const PageFile& file) {
   http::Response response = response_of(std::string(file.content_type), std::string(file.content));
   response.headers.emplace_back("Content-Security-Policy", kPagePolicy);
@@ -29,7 +29,7 @@ http::Route page_route(const PageFile& file) {
                          [response](const http::Request&) { return response; });
 }
 
-/// A probe holds no data, and has no password.
+/// A probe exposes no data, and has no password.
 http::Route probe(const char* path, const std::function<bool()>& is_so, const char* yes,
                   const char* no) {
   http::Route route = http::immediate(path, [=](const http::Request&) {
@@ -67,7 +67,7 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
                         return response_of("application/json", status_json(status()));
                       }),
       {telemetry_path, handlers.scrape},
-      probe("/-/healthy", handlers.is_healthy, "healthy\n", "a thread that counts hangs\n"),
+      probe("/-/healthy", handlers.is_healthy, "healthy\n", "a counting thread hangs\n"),
       probe("/-/ready", handlers.is_ready, "ready\n", "not ready: the first poll has not ended\n")};
   for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
   if (lifecycle) routes.push_back(reload(handlers));

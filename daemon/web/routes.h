@@ -11,22 +11,22 @@
 
 namespace pex::daemon {
 
-/// What the paths show and do. Called on the loop's thread.
+/// The handlers of the paths. Called on the loop's thread.
 struct RouteHandlers {
-  /// With everything that is wrong with the configuration, if anything is.
+  /// With all errors of the configuration, if there are any.
   using ReloadAnswer = std::function<void(const Result<void, std::vector<Error>>& reloaded)>;
 
   std::function<void(const http::Request& request, http::Respond respond)> scrape;
   std::function<Status()> status;
   std::function<bool()> is_healthy;
   std::function<bool()> is_ready;
-  /// Has the configuration read again. False: it comes too soon after the last time.
+  /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
   std::chrono::seconds between_reloads{1};  ///< of clients
 };
 
-/// Which path shows what: the status page and its JSON, the metrics below `telemetry_path`, health,
-/// and with `lifecycle` the reload.
+/// The routes: the status page and its JSON, the metrics at `telemetry_path`, health, and with
+/// `lifecycle` the reload.
 std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lifecycle,
                                      const RouteHandlers& handlers);
 

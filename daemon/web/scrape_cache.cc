@@ -11,16 +11,16 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Much less than the ten seconds that Prometheus waits for a scrape.
+/// Much less than the ten seconds of Prometheus' default scrape timeout.
 constexpr std::chrono::seconds kPollTimeout{2};
 
-/// A text of that size is rendered and compressed in a quarter of a millisecond, cold.
+/// A text of that size is rendered and compressed in a quarter of a millisecond with cold caches.
 constexpr std::size_t kSmallText = 32 * 1024;
 
-/// Scrapes of each shelf that are kept at a time: all that there can be without a selection. More
-/// are rendered again.
+/// Scrapes kept of each shelf: all that are possible without a selection. Further ones are rendered
+/// again.
 constexpr std::size_t kMaxKept = 8;
-/// Buffers of each kind that wait to be used again: one for each format.
+/// Unused buffers of each kind: one for each format.
 constexpr std::size_t kMaxFree = 2;
 
 http::Response response_of(const http::Body& body, exposition::Format format, bool gzip) {
@@ -57,8 +57,7 @@ void ScrapeCache::await_poll(Request request) {
   if (awaiting_poll_.size() > 1) return;
   poll_timeout_.expires_after(kPollTimeout);
   poll_timeout_.async_wait([this](const boost::system::error_code& cancelled) {
-    // A wait that ended before it was cancelled reports no error, and would be for those who came
-    // since.
+    // A wait that ended before it was cancelled reports no error, and would concern later requests.
     if (!cancelled && poll_timeout_.expiry() <= Clock::now()) serve_waiting();
   });
   source_.poll();
@@ -92,8 +91,8 @@ void ScrapeCache::serve(Request request) {
   (*known)->waiting.push_back(std::move(request.respond));
 }
 
-/// The exporter's own metrics are in it as well, and grow old even when no poll ends. What is not
-/// begun yet will be true.
+/// The exporter's own metrics are in it too, and age even if no poll ends. A job that has not begun
+/// will be current.
 bool ScrapeCache::is_true(const RenderJob& job) const {
   if (!job.is_begun) return true;
   return job.snapshot.lock() == source_.latest().snapshot && Clock::now() - job.begun <= max_age_;
@@ -116,8 +115,9 @@ void ScrapeCache::enqueue(Shelf& shelf, Request request) {
   may_render_here() ? render_here() : work_on_next();
 }
 
-/// Null when nothing is queued. Whole scrapes first, of which there are few; but not twice in a row
-/// where a selected one waits, so that nobody who keeps asking for whole ones starves it.
+/// Null if nothing is queued. Scrapes without a selection come first, as they are few; but not
+/// twice in a row while a selected one waits, so that clients who keep requesting whole scrapes
+/// cannot starve it.
 std::shared_ptr<ScrapeCache::RenderJob> ScrapeCache::take_next() {
   const bool is_selected_due = last_was_whole_ && !selected_.queued.empty();
   last_was_whole_ = !is_selected_due && !whole_.queued.empty();
@@ -132,15 +132,15 @@ std::shared_ptr<ScrapeCache::RenderJob> ScrapeCache::take_next() {
 void ScrapeCache::work_on_next() {
   in_work_ = take_next();
   if (!in_work_) return;
-  // Everything is moved on, so that when it is finished nothing of it is left with the worker.
+  // Everything is moved on, so that the worker keeps nothing of a finished job.
   asio::post(worker_, [this, work = prepare(in_work_)]() mutable {
     render(work);
     asio::post(loop_, [this, work = std::move(work)]() mutable { finish(std::move(work)); });
   });
 }
 
-/// The bound for all clients together is the pace of the polls, however many different scrapes they
-/// ask for.
+/// The pace of the polls bounds the work for all clients together, however many different scrapes
+/// they request.
 bool ScrapeCache::may_render_here() const {
   return !has_rendered_here_ && whole_bytes_ <= kSmallText && source_.latest().snapshot;
 }
@@ -153,7 +153,7 @@ void ScrapeCache::render_here() {
   finish(std::move(work));
 }
 
-/// What has been published since the job was queued is as good as what was there then.
+/// What was published after the job was queued is as good as the snapshot of that time.
 ScrapeCache::Work ScrapeCache::prepare(std::shared_ptr<RenderJob> job) {
   Work work;
   work.snapshot = source_.latest().snapshot;
@@ -183,7 +183,7 @@ void ScrapeCache::finish(Work work) {
   }
 }
 
-/// Also the oldest of too many. One that is queued is still answered: the queue holds it.
+/// Also drops the oldest if there are too many. A queued one is still answered: the queue holds it.
 void ScrapeCache::forget_old(Shelf& shelf) {
   std::erase_if(shelf.kept, [this](const auto& each) { return !is_true(*each); });
   if (shelf.kept.size() >= kMaxKept) shelf.kept.erase(shelf.kept.begin());

@@ -26,57 +26,56 @@ namespace pex::daemon {
 ///                                                                        |no
 ///                                                   rendered and compressed, once for all
 ///
-/// Rendered scrapes are kept for as long as they are true, and shared by all responses. Scrapes of
-/// selected groups are as many as clients can think of, so they have a queue and a place of their
-/// own: they are rendered when no whole scrape waits, and never take the place of one.
+/// Rendered scrapes are kept while they are current, and shared by all responses. Scrapes of
+/// selected groups are as many as clients can invent, so they have a separate queue and cache: they
+/// are rendered when no whole scrape waits, and never replace one.
 ///
-/// Everything is on the loop's thread but the rendering, which is the worker's. Only a small scrape
-/// is rendered on the loop, once for each poll: to wake the worker for it, and the loop after it,
-/// would cost a third of the whole scrape.
+/// Everything is on the loop's thread except rendering, which the worker does. Only a small scrape
+/// is rendered on the loop, once for each poll: waking the worker, and then the loop, would cost a
+/// third of the whole scrape.
 class ScrapeCache {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What is rendered, and when it was read; null before the first poll.
+  /// The snapshot and when it was read; null before the first poll.
   struct Latest {
     std::shared_ptr<const collect::Snapshot> snapshot;
     Clock::time_point read;
   };
 
-  /// Where it comes from. Called on the loop's thread.
+  /// The source of snapshots. Called on the loop's thread.
   struct Source {
     std::function<Latest()> latest;
     std::function<std::shared_ptr<const exposition::SelfReading>()> read_self;
-    std::function<void()> poll;  ///< have a poll begin, unless one is running
+    std::function<void()> poll;  ///< begins a poll, unless one is running
   };
 
-  /// Both outlive it; whoever joins `worker` does so before this ends.
+  /// Both outlive it; the owner joins `worker` before this ends.
   ScrapeCache(boost::asio::io_context& loop, boost::asio::thread_pool& worker, Source source);
 
   void set_max_age(std::chrono::nanoseconds max_age) { max_age_ = max_age; }
-  /// Scrapes that may wait to be rendered at a time, whole ones and those of selected groups each;
-  /// beyond: 503. 0: any number.
+  /// Scrapes that may be queued at a time, whole and selected ones each; beyond: 503. 0: no limit.
   void set_max_jobs(std::size_t max) { max_jobs_ = max; }
 
-  /// Gives the metrics as `options` say, compressed with `gzip`.
+  /// Responds with the metrics as `options` select, compressed with `gzip`.
   void answer(const exposition::RenderOptions& options, bool gzip, http::Respond respond);
 
-  /// A poll has ended, so that what waits for it can go on.
+  /// A poll has ended: answers the requests that wait for it.
   void polled();
 
-  /// Drops all that wait, and lets the loop run out of work.
+  /// Drops all waiting requests, and lets the loop run out of work.
   void stop();
 
  private:
-  /// A scrape that is rendered, or is to be.
+  /// A rendered scrape, or one to be rendered.
   struct RenderJob {
     exposition::RenderOptions options;
     bool gzip = false;
-    std::weak_ptr<const collect::Snapshot> snapshot;  ///< not held, as that keeps cgroups open
+    std::weak_ptr<const collect::Snapshot> snapshot;  ///< weak, as a snapshot keeps cgroups open
     Clock::time_point begun = {};
     bool is_begun = false;               ///< else it is queued
     http::Body body;                     ///< null until it is rendered
-    std::vector<http::Respond> waiting;  ///< for it
+    std::vector<http::Respond> waiting;  ///< clients to answer
   };
   struct Request {
     exposition::RenderOptions options;
@@ -84,19 +83,19 @@ class ScrapeCache {
     http::Respond respond;
   };
 
-  /// Scrapes of one sort, whole or of selected groups.
+  /// Scrapes of one kind, whole or of selected groups.
   struct Shelf {
     std::vector<std::shared_ptr<RenderJob>> kept;   ///< queued or rendered, the oldest first
     std::deque<std::shared_ptr<RenderJob>> queued;  ///< and not begun
   };
 
-  /// What a job needs and makes.
+  /// The input and output of a job.
   struct Work {
     std::shared_ptr<RenderJob> job;
     std::shared_ptr<const collect::Snapshot> snapshot;
     std::shared_ptr<const exposition::SelfReading> self;
     BufferPool::Buffer text;
-    BufferPool::Buffer compressed;  ///< null: it is not
+    BufferPool::Buffer compressed;  ///< null: not compressed
   };
 
   bool is_stale() const;
@@ -125,14 +124,14 @@ class ScrapeCache {
   Shelf whole_;
   Shelf selected_;
   std::shared_ptr<RenderJob> in_work_;  ///< null: nothing is being rendered
-  bool last_was_whole_ = false;         ///< the job that was taken last
+  bool last_was_whole_ = false;         ///< the last job taken was a whole scrape
   std::size_t whole_bytes_ = std::numeric_limits<std::size_t>::max();  ///< of the last whole text
   bool has_rendered_here_ = false;  ///< on the loop, since the last poll
   BufferPool texts_;
   BufferPool compressed_;  ///< much smaller
   bool stopped_ = false;
 
-  // Of the worker; of the loop while nothing is in work there.
+  // Used by the worker; by the loop while the worker is idle.
   exposition::Renderer renderer_;
   http::Gzip gzip_;
 };

@@ -22,7 +22,7 @@ Result<exposition::Selection> selection_of(std::string_view query, const Names& 
   const std::vector<std::string> wanted = http::query_values(query, kOnly);
   const std::vector<std::string> unwanted = http::query_values(query, kAllBut);
   if (!wanted.empty() && !unwanted.empty()) {
-    return Error{0, "collect[] and exclude[] do not go together", "write one of them"};
+    return Error{0, "collect[] and exclude[] cannot be combined", "use one of them"};
   }
   if (wanted.empty() && unwanted.empty()) return Selection{};
 
@@ -30,7 +30,7 @@ Result<exposition::Selection> selection_of(std::string_view query, const Names& 
   const bool are_known = std::all_of(named.begin(), named.end(),
                                      [&](const std::string& name) { return known.contains(name); });
   if (!are_known) {
-    // Without the name: what a client sent is not repeated to it.
+    // Without the name: a client's input is not echoed.
     return Error{0, "a group in collect[] or exclude[] is not configured",
                  "write one of " + join(known)};
   }

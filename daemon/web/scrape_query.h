@@ -9,9 +9,9 @@
 
 namespace pex::daemon {
 
-/// What a scrape asks for with `collect[]=GROUP` or `exclude[]=GROUP`, of which each may be there
-/// several times (as node_exporter has it). Fails, with one line for the client, when both are
-/// there or a group is none of `known`; other parameters are nobody's and are passed over.
+/// The selection of a scrape by `collect[]=GROUP` or `exclude[]=GROUP`, each of which may be
+/// repeated (as in node_exporter). Fails, with one line for the client, if both are used or a group
+/// is not one of `known`; other parameters are ignored.
 Result<exposition::Selection> selection_of(std::string_view query,
                                            const std::set<std::string, std::less<>>& known);
 

@@ -15,14 +15,14 @@
 namespace pex::daemon {
 namespace {
 
-/// The formats that a client may choose, and as what it asks for them; the last is for all others.
+/// The formats that a client may choose, with their media types; the last one is the default.
 constexpr http::Offer kOffers[] = {{"application/openmetrics-text", "1.0.0"},
                                    {"text/plain", "0.0.4"}};
 constexpr exposition::Format kFormats[] = {exposition::Format::kOpenMetrics,
                                            exposition::Format::kText};
 
-/// As many clients as descriptors are kept free for. Those that are refused have their part of
-/// them, as they may still ask for health.
+/// The number of clients that descriptors are reserved for. Refused clients use some of them, as
+/// they may still request health.
 http::Limits limits_here() {
   http::Limits limits;
   const std::size_t files = collect::client_files(host::raise_open_file_limit());
@@ -44,7 +44,7 @@ WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Sour
   scrapes_.set_max_jobs(options.max_queued_scrapes);
 }
 
-/// What the worker still does for the scrapes ends before they do.
+/// The worker's jobs for the scrapes end before the scrapes do.
 WebServer::~WebServer() {
   login_worker_.join();
   worker_.join();

@@ -24,28 +24,27 @@
 
 namespace pex::daemon {
 
-/// Everything that is served over HTTP, and to whom. On the loop's thread, but for a worker that
-/// renders and compresses, and one that checks passwords. Collects what the server knows of its
+/// Serves everything over HTTP, with access control. On the loop's thread, except a worker that
+/// renders and compresses, and one that checks passwords. Collects the server's metrics about its
 /// clients.
 class WebServer final : public prometheus::Collectable {
  public:
-  /// What there is to be shown. Called on the loop's thread.
+  /// What is served. Called on the loop's thread.
   struct Source {
     ScrapeCache::Source scrapes;
-    std::function<std::set<std::string, std::less<>>()> groups;  ///< that a scrape may select
-    RouteHandlers routes;                                        ///< but for the scrape
+    std::function<std::set<std::string, std::less<>>()> groups;  ///< those a scrape may select
+    RouteHandlers routes;                                        ///< all but the scrape
   };
 
-  /// References outlive it, and what `source` looks at.
+  /// References outlive it, as does what `source` refers to.
   WebServer(boost::asio::io_context& loop, const Options& options, Source source, Log& log);
   ~WebServer() override;
 
   /// Serves on the addresses of the options and on `inherited` sockets, which it then owns. Fails
-  /// with everything that is wrong with the web configuration, or the first address that cannot be
-  /// had.
+  /// with all errors of the web configuration, or with the first address that cannot be bound.
   Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
 
-  /// What of `config` is about scrapes holds from now on.
+  /// Uses the scrape settings of `config` from now on.
   void configure(const config::Config& config);
 
   /// A poll has ended.

@@ -471,8 +471,8 @@ class RotationChecks(AnyRun, EvidenceChecks):
     def test_doctor_tells_whether_times_of_cgroups_are_right(self):
         state, text = self.doctor("rotated", "cgroup times")
         self.assertEqual(state, "ok" if self.time_running_is_right else "note")
-        self.assertIn("are told their own running time" if self.time_running_is_right
-                      else "books running time of cgroup groups that take turns to the wrong group",
+        self.assertIn("get their own running time" if self.time_running_is_right
+                      else "accounts the running time of multiplexed cgroup groups to the wrong group",
                       text)
 
     def test_doctor_advises_on_turns_that_change_at_the_tick(self):

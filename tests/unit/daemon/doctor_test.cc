@@ -75,7 +75,7 @@ class DoctorTest : public testing::Test {
   }
   void refuse_everything(int code) { kernel_.refuse("dummy", code); }
 
-  std::vector<Finding> all() { return examine(options_, kernel_, self_); }
+  std::vector<Finding> all() { return check_all(options_, kernel_, self_); }
 
   std::vector<Finding> on(const std::string& subject) {
     std::vector<Finding> findings = all();
@@ -233,9 +233,9 @@ TEST_F(DoctorTest, SuspectsTheSysfsOfAnotherMachine) {
 
 TEST_F(DoctorTest, TellsWhatTheLevelMeans) {
   for (const auto& [level, what] :
-       {std::pair{"-1", "-1: everybody may count"}, std::pair{"0", "0: everybody may count"},
-        std::pair{"1", "1: counting takes CAP_PERFMON"},
-        std::pair{"2", "2: counting takes CAP_PERFMON"}}) {
+       {std::pair{"-1", "-1: every user may count"}, std::pair{"0", "0: every user may count"},
+        std::pair{"1", "1: counting requires CAP_PERFMON"},
+        std::pair{"2", "2: counting requires CAP_PERFMON"}}) {
     set("perf_event_paranoid", level);
 
     EXPECT_EQ(one("perf_event_paranoid").state, State::kGood) << level;
@@ -374,7 +374,7 @@ TEST_F(DoctorTest, TellsHowToGrantWhatIsMissing) {
 
   self_.permissions.permitted->bits = kPerfmon;
   EXPECT_THAT(one("capabilities").remedy,
-              StartsWith("it is permitted, and may not be taken into use"));
+              StartsWith("it is permitted, but cannot be made effective"));
 }
 
 TEST_F(DoctorTest, AsksForNoCapabilityWhereEverybodyMayCount) {

@@ -9,11 +9,10 @@ namespace pex::daemon {
 namespace {
 
 TEST(WordsTest, NameTheFlagsAndTheUnitOfTheExporter) {
-  const Error error{ENOENT, "read '/x'", "say with " + ProgramTerm::kSysfs + " where it is"};
+  const Error error{ENOENT, "read '/x'", "set " + ProgramTerm::kSysfs + " to its mount"};
 
   EXPECT_EQ(worded(error),
-            "read '/x': No such file or directory (ENOENT). Remedy: say with --path.sysfs where "
-            "it is");
+            "read '/x': No such file or directory (ENOENT). Remedy: set --path.sysfs to its mount");
   EXPECT_EQ(worded("raise " + ProgramTerm::kOpenFileLimit), "raise LimitNOFILE= in the unit");
 }
 
