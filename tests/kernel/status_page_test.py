@@ -548,7 +548,7 @@ class PageTest(BrowserTest):
                 self.assertEqual(answer.status, 200)
         self.assertEqual(self.front.astray, [])
         self.assertEqual(self.browser.run(
-            "return getComputedStyle(document.querySelector('.figures')).display"), "grid")
+            "return getComputedStyle(document.querySelector('.summary')).display"), "grid")
         self.assertEqual(self.browser.complaints(), [])
 
     def test_says_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
@@ -615,7 +615,7 @@ class PageTest(BrowserTest):
     def test_before_the_first_poll_says_that_there_are_no_numbers_yet(self):
         self.draw(status_of("starting"))
         text = self.text()
-        for expected in ("The first poll has not ended yet.", "Nothing has been read yet."):
+        for expected in ("The first poll has not ended yet.", "No counts have been read yet."):
             self.assertIn(expected, text)
         facts = self.browser.run(FACTS)
         self.assertEqual(facts["Last poll"], "none yet")
@@ -726,10 +726,10 @@ class PageTest(BrowserTest):
     def test_numbers_are_readable(self):
         self.draw(status_of("full"))
         expected = {
-            ("figure", 0): "0", ("figure", 0.0001): "under 0.001", ("figure", 0.0042): "0.004",
-            ("figure", 1.3456): "1.35", ("figure", 24.06): "24.1", ("figure", 999.4): "999",
-            ("figure", 999.9): "1.00 k", ("figure", 3.214e9): "3.21 G", ("figure", -5): "\u22125.00",
-            ("figure", 1e30): "1000000000000 E",
+            ("compact", 0): "0", ("compact", 0.0001): "under 0.001", ("compact", 0.0042): "0.004",
+            ("compact", 1.3456): "1.35", ("compact", 24.06): "24.1", ("compact", 999.4): "999",
+            ("compact", 999.9): "1.00 k", ("compact", 3.214e9): "3.21 G", ("compact", -5): "\u22125.00",
+            ("compact", 1e30): "1000000000000 E",
             ("percent", 1): "100 %", ("percent", 0.99999): "99.9 %", ("percent", 0.632): "63.2 %",
             ("percent", 0.00001): "under 0.1 %", ("percent", 0): "0 %",
             ("duration", 640e-6): "640 \u00b5s", ("duration", 3214e-6): "3.21 ms",

@@ -1,14 +1,15 @@
-// Draws the status of the exporter, api/v1/status, and draws it again every few seconds.
-// docs/status-api.md documents its keys; null stands for what is not known.
+// Draws the status of the exporter, api/v1/status, and redraws it every few seconds.
+// docs/status-api.md documents its keys; null means unknown.
 //
-// Names of cgroups, events and files come from outside. element() makes text and attribute values
-// of them and never markup, and the policy of the page has the browser refuse markup from strings.
+// Names of cgroups, events and files are untrusted. element() turns them into text and attribute
+// values, never into markup, and the policy of the page makes the browser refuse markup from
+// strings.
 
 const period = 5000; // ms from one refresh to the next
 const wholeWindow = 300; // s that a sparkline is wide: as many points as the exporter keeps
 
 // -------------------------------------------------------------------------------------------------
-// Numbers as a person reads them, whatever the locale
+// Numbers for people, independent of the locale
 
 const space = "\u00a0"; // does not break
 const thinSpace = "\u202f"; // narrow, and does not break
@@ -16,13 +17,13 @@ const thinSpace = "\u202f"; // narrow, and does not break
 const prefixes = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const unitsOfTime = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 
-/** At least as many decimals as make three digits, of a value below 1000. */
+/** Enough decimals for three digits, for a value below 1000. */
 const threeDigits = (value) =>
   value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3);
 
 /** Three digits, and a prefix of the SI from 1000 on: "0", "0.004", "1.35", "24.1", "3.21 G". */
-export function figure(value) {
-  if (value < 0) return "\u2212" + figure(-value);
+export function compact(value) {
+  if (value < 0) return "\u2212" + compact(-value);
   if (value === 0) return "0";
   if (value < 0.0005) return `under${space}0.001`;
   const prefix = prefixes.find(([worth]) => value >= worth * 0.9995);
@@ -41,7 +42,7 @@ export function percent(ratio) {
   return ratio < 0.001 ? `under${space}${text("0.1")}` : text((ratio * 100).toFixed(1));
 }
 
-/** From a minute on, the largest unit, and the next one when there is any of it. */
+/** From a minute on, the largest unit, and the next one unless it is 0. */
 function twoUnits(seconds) {
   const largest = unitsOfTime.findIndex(([worth]) => seconds >= worth);
   if (largest < 0) return `0${space}s`;
@@ -61,7 +62,7 @@ export function duration(seconds) {
   return seconds < 9.995 ? `${threeDigits(seconds)}${space}s` : twoUnits(Math.round(seconds));
 }
 
-/** A duration that somebody has set: "5 s", "1.5 s". */
+/** A configured duration: "5 s", "1.5 s". */
 export const setting = (seconds) =>
   duration(seconds).replace(/\.0+(?=\u00a0)|(\.\d*[1-9])0+(?=\u00a0)/, "$1");
 
@@ -82,9 +83,9 @@ const plural = (number, one, many = `${one}s`) => `${count(number)} ${number ===
 const drawings = new Set(["svg", "path", "rect", "circle", "title"]);
 
 /**
- * Text with a visible sign in place of each character that does more than stand in its line:
- * control characters, and those that change the direction of text, by which a name is shown as
- * another one. These are the characters that printable() of base/utf8.h escapes.
+ * Text with a visible sign for each control character, and each character that changes the
+ * direction of text, which can disguise a name. These are the characters that printable() of
+ * base/utf8.h escapes.
  */
 export const shown = (text) => text
   .replace(/[\x00-\x1f\x7f]/g, (control) => control === "\x7f"
@@ -92,7 +93,7 @@ export const shown = (text) => text
   .replace(/[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (format) => `\\u${format.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Strings among the attributes and the content are text, whatever is in them. */
+/** Strings among the attributes and the content are always text. */
 function element(name, attributes, ...content) {
   const made = drawings.has(name)
     ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
@@ -107,7 +108,7 @@ function element(name, attributes, ...content) {
 
 const unknown = (why = "unknown") => element("span", { class: "unknown" }, why);
 
-/** `value` as `format` has it; null is unknown. */
+/** `value` in the given `format`; null is unknown. */
 const known = (value, format = count) => (value === null ? unknown() : format(value));
 
 const separated = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [node]));
@@ -153,7 +154,7 @@ function table(caption, columns, rows) {
 // -------------------------------------------------------------------------------------------------
 // Drawings
 
-/** A bar that is filled up to `ratio`. It says nothing by itself: the number stands next to it. */
+/** A bar that is filled up to `ratio`. Decorative: the number is next to it. */
 export function bar(ratio, style = "") {
   const width = (100 * Math.min(Math.max(ratio, 0), 1)).toFixed(1);
   return element("svg", { class: style ? `bar ${style}` : "bar", viewBox: "0 0 100 6",
@@ -162,13 +163,13 @@ export function bar(ratio, style = "") {
     element("rect", { class: "fill", width, height: "6" }));
 }
 
-/** The highest one; null when none is known. */
+/** The highest one; null if none is known. */
 const peak = (points) =>
   points.reduce((most, point) => (point === null || point < most ? most : point), null);
 
 const box = { width: 120, height: 24, margin: 2 }; // half a stroke, and some air
 
-/** Points that are known without a gap, as lists of places. */
+/** Runs of known points without a gap, as lists of indices. */
 function runs(points, ages, span, highest) {
   const clamped = (ratio) => Math.min(Math.max(ratio || 0, 0), 1);
   const place = (value, age) => [
@@ -183,7 +184,7 @@ function runs(points, ages, span, highest) {
   return found;
 }
 
-/** Of one place, a line without length, which its round ends make a dot. */
+/** For a single point, a line without length, which its round ends make a dot. */
 const line = (run) => `M${[run[0], ...run].map((place) => place.join(" ")).join("L")}`;
 const area = (run) => {
   const bottom = box.height - box.margin;
@@ -191,13 +192,13 @@ const area = (run) => {
 };
 
 /**
- * A small line of `points`. Its right end is now, its height that of the highest point; what is not
- * known is a gap. `what` is read out, with what it is now and has been at most: "CPUs used".
+ * A small line of `points`. Its right end is now, its height that of the highest point; unknown
+ * points are gaps. `what` is read out, with its current and its highest value: "CPUs used".
  */
 export function sparkline(what, points, { point_ages_seconds: ages, span_seconds: span }) {
   const highest = peak(points);
   const label = highest === null ? `${what}: unknown` : `${what} over the last ${duration(span)}: ` +
-    `now ${points.at(-1) === null ? "unknown" : figure(points.at(-1))}, at most ${figure(highest)}`;
+    `now ${points.at(-1) === null ? "unknown" : compact(points.at(-1))}, at most ${compact(highest)}`;
   const drawn = runs(points, ages, span, highest);
   const [x, y] = points.at(-1) == null ? [] : drawn.at(-1).at(-1);
   return element("svg", { class: "spark", viewBox: `0 0 ${box.width} ${box.height}`,
@@ -210,7 +211,7 @@ export function sparkline(what, points, { point_ages_seconds: ages, span_seconds
 }
 
 // -------------------------------------------------------------------------------------------------
-// What is right and what is not, in a line each
+// Notices, one line each
 
 const notice = (style, word, ...text) =>
   element("li", {}, element("strong", { class: style }, word), " ", text);
@@ -233,7 +234,7 @@ function countingNotice({ groups, machine, cgroups }) {
   if (onCpus) texts.push(`${plural(onCpus, "event")} on ${plural(machine.cpus_counted, "CPU")}`);
   if (inCgroups) {
     texts.push(`${plural(inCgroups, "event")} in each ` + (cgroups.counted === 0
-      ? "cgroup, of which there is none" : `of ${plural(cgroups.counted, "cgroup")}`));
+      ? "cgroup; there is none" : `of ${plural(cgroups.counted, "cgroup")}`));
   }
   return notice("good", "Counting", `${texts.join(", ")}.`);
 }
@@ -254,7 +255,7 @@ function notices(status) {
       link("web-configuration", "web configuration"),
       " is not adopted, and the previous one stays in force."),
     machine.late_cpus && notice("bad", "Late:",
-      `CPU ${machine.late_cpus} gave no answer in time, so an earlier poll is shown for it.`),
+      `CPU ${machine.late_cpus} did not answer in time; its values are from an earlier poll.`),
     web?.downgrades.length > 0 && notice("warn", "Less protected:", "the last change of the ",
       link("web-configuration", "web configuration"), " lowered a protection."),
     notCounted > 0 && notice("warn", "Not counted:",
@@ -267,11 +268,11 @@ function notices(status) {
     warnings.length > 0 && notice("warn", "Warned:",
       link("warnings", plural(warnings.length, "warning")), " about the configuration."),
     offPmu > 0 && notice("warn", "Off the PMU:",
-      plural(offPmu, "pinned group"), " without the place that was asked for."));
+      plural(offPmu, "pinned group"), " without the requested place."));
 }
 
 // -------------------------------------------------------------------------------------------------
-// The few numbers to look at first
+// Summary
 
 const tile = (title, value, ...note) => element("div", {},
   element("dt", {}, title), element("dd", {}, value), element("dd", { class: "note" }, note));
@@ -298,12 +299,12 @@ function cgroupsTile({ counted, left_out: leftOut, waiting }) {
 
 function hostTile({ activity }) {
   const { instructions_per_cycle: value, cycles_per_second: cycles, points } = activity.host;
-  return tile([ipc(), " of the host"], known(value, figure),
-    cycles === null ? "cycles unknown" : `${figure(cycles)} cycles/s`,
+  return tile([ipc(), " of the host"], known(value, compact),
+    cycles === null ? "cycles unknown" : `${compact(cycles)} cycles/s`,
     peak(points) !== null && sparkline("Cycles per second of the host", points, activity));
 }
 
-const figures = (status) => element("dl", { class: "figures" },
+const summary = (status) => element("dl", { class: "summary" },
   tile("Uptime", age(status.uptime_seconds), `since ${utc(status.start_timestamp_seconds)}`),
   pollTile(status),
   cpusTile(status.machine),
@@ -315,15 +316,15 @@ const figures = (status) => element("dl", { class: "figures" },
 // Cgroups
 
 function whyNoneIsBusy({ cgroups, activity }) {
-  if (cgroups.counted === null) return "Nothing has been read yet.";
+  if (cgroups.counted === null) return "No counts have been read yet.";
   if (cgroups.counted + cgroups.lingering === 0) return "No cgroup is counted.";
   if (activity.point_ages_seconds.length === 0) {
     return "Rates are known from the second reading on.";
   }
-  return "Cgroups can be compared by task-clock or cycles, and neither is known of them.";
+  return "Cgroups can be compared by task-clock or cycles, and neither is known.";
 }
 
-/** What Kubernetes or an operator calls it, and its path; ids are left to the metrics. */
+/** Its name in Kubernetes or from an operator's rule, and its path; the metrics have the ids. */
 function cgroupTitle({ cgroup, labels, gone }) {
   const names = ["namespace", "pod", "container"].map((name) => labels[name]).filter(Boolean);
   const isNamed = names.length > 0;
@@ -342,7 +343,7 @@ function busiestCaption({ activity, cgroups }, byTime, hasRatio) {
     (hasRatio ? "" : " Instructions per cycle are not known.");
 }
 
-/** No column of which nothing is known. */
+/** Without columns that have no known value. */
 function busiest(status) {
   const { activity } = status;
   const cgroups = activity.top_cgroups;
@@ -352,14 +353,14 @@ function busiest(status) {
   }
   const byTime = activity.ranked_by === "cpu_seconds_per_second";
   const isKnown = (key) => cgroups.some((cgroup) => cgroup[key] !== null);
-  const rate = (title, key) => ({ title, style: "n", of: (cgroup) => known(cgroup[key], figure) });
+  const rate = (title, key) => ({ title, style: "n", of: (cgroup) => known(cgroup[key], compact) });
   const columns = [
     { title: "Cgroup", style: "cgroup", of: cgroupTitle },
     byTime ? rate("CPUs", "cpu_seconds_per_second") : rate("Cycles/s", "cycles_per_second"),
     { title: `Last ${age(Math.round(activity.span_seconds))}`, style: "spark-cell",
       of: ({ points }) =>
         sparkline(byTime ? "CPUs used" : "Cycles per second", points, activity) },
-    { title: "Peak", style: "n", of: ({ points }) => known(peak(points), figure) },
+    { title: "Peak", style: "n", of: ({ points }) => known(peak(points), compact) },
     isKnown("instructions_per_cycle") &&
       { ...rate(ipc(), "instructions_per_cycle"), label: "IPC" },
     byTime && isKnown("cycles_per_second") && rate("Cycles/s", "cycles_per_second"),
@@ -404,7 +405,7 @@ function targets({ coverage_ratio: coverage, targets_counted: counted, targets_w
   return [bar(coverage), coverage < 1 ? element("span", { class: "warn" }, text) : text];
 }
 
-/** The part of the time it wanted the PMU that it had it, recently where that is known. */
+/** The part of the enabled time during which it had the PMU, recently if that is known. */
 function timeOnPmu(group) {
   const { running_ratio: all, recent_running_ratio: recent } = group;
   if (!group.shares_pmu) return "always counting";
@@ -441,7 +442,7 @@ function notCounted({ not_counted: reasons }) {
   const columns = [{ title: "Events", style: "events" }, { title: "Why" }, { title: "What to do" }];
   const row = ({ events, groups, reason, remedy }) => [
     [codes(events), element("small", {}, `of ${groups.join(", ")}`)], reason,
-    remedy ?? element("span", { class: "soft" }, "nothing known")];
+    remedy ?? element("span", { class: "soft" }, "none known")];
   return section("not-counted", "What is not counted, and why",
     table("", columns, reasons.map(row)));
 }
@@ -452,7 +453,7 @@ const warnings = ({ warnings }) =>
 // -------------------------------------------------------------------------------------------------
 // Limits, polls, configuration
 
-const nearLimit = 0.9; // of a limit: where it is time to raise it
+const nearLimit = 0.9; // of a limit: time to raise it
 
 function limitRow([name, setBy, used, limit]) {
   const title = [name, " ", element("small", {}, setBy)];
@@ -473,7 +474,7 @@ function limits({ limits: of, cgroups }) {
     ["Cgroups", "cgroups.max", cgroups.counted, of.cgroups_limit]].map(limitRow)));
 }
 
-/** An instant, and how long before `now` it was. */
+/** An instant, and its age at `now`. */
 const instant = (timestamp, now) => [
   element("time", { datetime: iso(timestamp) }, utc(timestamp)), `, ${age(now - timestamp)} ago`];
 
@@ -524,15 +525,15 @@ const webConfiguration = ({ web_configuration: of, timestamp_seconds: now }) =>
 const titlesOfLinks = { metrics: "Metrics", status: "Status as JSON", healthy: "Healthy",
   ready: "Ready" };
 
-/** Which exporter this is, for whoever has several open. */
+/** The name of this exporter, for users with several pages open. */
 const here = `${location.host}${location.pathname}`.replace(/\/$/, "");
 
-/** Relative, so that they hold behind a proxy that serves this page below a path of its own. */
+/** Relative, so that they work behind a proxy that serves this page below another path. */
 const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
   element("li", {}, element("a", { id: `link-${key}`, href: `.${status.links[key]}` }, title)));
 
 const body = (status) => element("main", {},
-  notices(status), figures(status), busiest(status), counted(status), notCounted(status),
+  notices(status), summary(status), busiest(status), counted(status), notCounted(status),
   warnings(status), leftOut(status),
   element("div", { class: "pair" },
     element("div", { class: "column" }, limits(status), polls(status)),
@@ -541,7 +542,7 @@ const body = (status) => element("main", {},
   element("p", { class: "as-of" },
     `As of ${utc(status.timestamp_seconds)}. Refreshes itself every ${setting(period / 1000)}.`));
 
-/** What is focused or unfolded is found again by its id, and the page does not scroll. */
+/** Keeps the focused and unfolded elements, by their ids, and the scroll position. */
 function replace(old, fresh) {
   const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
   for (const { id } of old.querySelectorAll("details[open]")) {
@@ -573,10 +574,10 @@ async function fetchStatus() {
 const reasons = { TypeError: "no connection", TimeoutError: `no answer within ${period / 1000} s`,
   SyntaxError: "its answer is not JSON" };
 
-let drawn = null; // version of the exporter that the page shows
-let reached = null; // when it was reached last
+let drawn = null; // version of the exporter on the page
+let reached = null; // time of the last answer
 
-/** Once for as long as it stays the same: it is read out. */
+/** Only when it changes: it is read out. */
 function report(text) {
   const note = document.getElementById("reach");
   if (note.textContent !== text) note.textContent = text;
@@ -585,7 +586,7 @@ function report(text) {
 function reportNotReached(error) {
   const why = shown(reasons[error.name] ?? error.message);
   report(reached ? `Not reached since ${reached.toLocaleTimeString()}: ${why}.`
-    : `The status cannot be fetched: ${why}. Tried again every ${setting(period / 1000)}.`);
+    : `The status cannot be fetched: ${why}. Retried every ${setting(period / 1000)}.`);
 }
 
 /** An exporter of another version may have another page. */
@@ -611,7 +612,7 @@ async function refresh() {
   }
 }
 
-/** A hidden page is not refreshed, nor one in which text is selected: that would undo it. */
+/** Does not refresh a hidden page, or one with selected text, as that would undo the selection. */
 const isLeftAlone = () => document.hidden || getSelection().type === "Range";
 
 async function refreshForever() {
