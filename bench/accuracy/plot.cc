@@ -15,8 +15,8 @@ constexpr int kTop = 86;
 constexpr int kRow = 22;
 
 // The axis, in %.
-constexpr double kLeast = 0.1;
-constexpr double kMost = 100;
+constexpr double kMin = 0.1;
+constexpr double kMax = 100;
 
 constexpr const char* kStyle =
     "<style>\n"
@@ -78,12 +78,12 @@ class Picture {
 };
 
 double x_of(double percent) {
-  const double decades = std::log10(kMost / kLeast);
-  return kLeft + (kRight - kLeft) * std::log10(percent / kLeast) / decades;
+  const double decades = std::log10(kMax / kMin);
+  return kLeft + (kRight - kLeft) * std::log10(percent / kMin) / decades;
 }
 
 void draw_axis(Picture& picture, int bottom) {
-  for (double percent = kLeast; percent <= kMost * 1.001; percent *= 10) {
+  for (double percent = kMin; percent <= kMax * 1.001; percent *= 10) {
     picture.line("grid", x_of(percent), kTop - 8, x_of(percent), bottom);
     char label[16];
     std::snprintf(label, sizeof label, "%g %%", percent);
@@ -102,8 +102,8 @@ void draw_legend(Picture& picture, const std::string& title) {
 }
 
 void draw_row(Picture& picture, const Cell& cell, double y) {
-  double least = kMost;
-  double most = kLeast;
+  double least = kMax;
+  double most = kMin;
   for (const Mark& mark : kMarks) {
     const double percent = 100 * cell.figures[mark.formula].rms();
     least = std::min(least, percent);

@@ -17,7 +17,7 @@ namespace {
 
 /// Below the probe timeouts of Docker (30 s) and Kubernetes (1 s by default, to be raised). A
 /// healthy loop answers within milliseconds.
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kTimeout{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
 
@@ -41,8 +41,8 @@ Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
   const std::string& address = target.listen_addresses.front();
   const bool tls = asks_for_tls(target.web_config_file);
-  const Clock::time_point deadline = Clock::now() + kPatience;
-  Result<http::Fetched> answer = http::fetch({address, tls}, path, kPatience);
+  const Clock::time_point deadline = Clock::now() + kTimeout;
+  Result<http::Fetched> answer = http::fetch({address, tls}, path, kTimeout);
   if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
   const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) return answer;
@@ -54,19 +54,20 @@ bool is_this_program(std::string_view argument) {
   return argument.substr(argument.rfind('/') + 1) == kProgram;
 }
 
-ExitStatus tell(const Error& error) {
+ExitStatus fail(const Error& error) {
   std::cerr << kProgram << ": " << printable(worded(error)) << '\n';
   return kFailed;
 }
 
 }  // namespace
 
-Options health_target(const Options& options, const std::vector<std::string>& first_process) {
-  const bool is_told = !options.serves_by_default || !options.web_config_file.empty();
-  if (is_told || first_process.empty() || !is_this_program(first_process.front())) return options;
+Options health_target(const Options& options, const std::vector<std::string>& init_process) {
+  const bool is_configured = !options.serves_by_default || !options.web_config_file.empty();
+  if (is_configured || init_process.empty() || !is_this_program(init_process.front()))
+    return options;
   std::vector<const char*> words;
-  words.reserve(first_process.size());
-  for (const std::string& word : first_process) words.push_back(word.c_str());
+  words.reserve(init_process.size());
+  for (const std::string& word : init_process) words.push_back(word.c_str());
   const auto parsed = parse_command_line(static_cast<int>(words.size()), words.data());
   const Options* const target = std::get_if<Options>(&parsed);
   return target ? *target : options;
@@ -75,12 +76,12 @@ Options health_target(const Options& options, const std::vector<std::string>& fi
 ExitStatus check_health(const Options& options) {
   const Options target = health_target(options, host::command_line_of_init_process());
   if (target.listen_addresses.empty()) {
-    return tell({0, "query health: only systemd knows the address of the server",
+    return fail({0, "query health: only systemd knows the address of the server",
                  "set --web.listen-address to one of its addresses"});
   }
   const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
   const Result<http::Fetched> answer = ask(target, path);
-  if (!answer) return tell(answer.error());
+  if (!answer) return fail(answer.error());
   std::cout << printable(without_final_newline(answer->body)) << std::endl;
   return answer->status == kHttpOk ? kOk : kFailed;
 }

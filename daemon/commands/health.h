@@ -17,6 +17,6 @@ ExitStatus check_health(const Options& options);
 /// The options of the server to query: `options` if they configure an address. Otherwise, if
 /// process 1 of this container is this program, its options: they may differ from those of the
 /// image.
-Options health_target(const Options& options, const std::vector<std::string>& first_process);
+Options health_target(const Options& options, const std::vector<std::string>& init_process);
 
 }  // namespace pex::daemon

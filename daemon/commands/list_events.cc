@@ -57,8 +57,8 @@ std::string cpus_of(const events::PmuCatalogue& pmus, const events::EventSpec& s
   return pmu == nullptr ? "all" : host::format_cpu_list(pmu->cpus);
 }
 
-Line examine(const events::ListedEvent& listed, const events::EventResolver& resolver,
-             perf::PerfKernel& kernel, const plan::ProbeCpus& cpus) {
+Line try_event(const events::ListedEvent& listed, const events::EventResolver& resolver,
+               perf::PerfKernel& kernel, const plan::ProbeCpus& cpus) {
   Line line{listed, {}, "all", is_tried(listed), {}};
   const auto parsed = events::parse_events(listed.name);
   if (!parsed) {
@@ -150,7 +150,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
   std::vector<Line> lines;
   for (const events::ListedEvent& event : events::list_events(*resolver)) {
     if (!matches(options.list_glob, event)) continue;
-    lines.push_back(examine(event, *resolver, kernel, cpus));
+    lines.push_back(try_event(event, *resolver, kernel, cpus));
   }
   if (lines.empty()) {
     return failed(log, Error{0, "no event matches '" + options.list_glob + "'",

@@ -30,20 +30,20 @@ using State = Finding::State;
 
 /// By default the mux interval is one tick of the kernel: 1 to 10 ms (perf_event_mux_interval_ms,
 /// Documentation/ABI/testing/sysfs-bus-event_source-devices).
-constexpr std::uint64_t kMaxUsualTurn = 10;
+constexpr std::uint64_t kMaxUsualInterval = 10;
 
 /// Mux intervals that end exactly at a tick, and a nearby interval that has no small common
 /// multiple with the tick. At one tick each ms there is none.
-struct TurnEntry {
-  std::uint64_t turn_ms;
+struct MuxIntervalEntry {
+  std::uint64_t interval_ms;
   std::uint64_t better_ms;
 };
-constexpr TurnEntry kTurnsInStep[] = {{4, 5}, {10, 7}};
-constexpr std::uint64_t kUsualBetterTurn = 5;
+constexpr MuxIntervalEntry kIntervalsInStep[] = {{4, 5}, {10, 7}};
+constexpr std::uint64_t kBetterInterval = 5;
 
-std::optional<std::uint64_t> better_turn(std::uint64_t turn_ms) {
-  for (const TurnEntry& row : kTurnsInStep) {
-    if (row.turn_ms == turn_ms) return row.better_ms;
+std::optional<std::uint64_t> better_interval(std::uint64_t interval_ms) {
+  for (const MuxIntervalEntry& row : kIntervalsInStep) {
+    if (row.interval_ms == interval_ms) return row.better_ms;
   }
   return {};
 }
@@ -55,8 +55,9 @@ bool has_multiplexed_cgroup_groups(const CheckInputs& here) {
                      [](const auto& group) { return group.is_multiplexed(); });
 }
 
-std::string set_turn(const CheckInputs& here, const std::string& pmu, std::uint64_t turn_ms) {
-  return "echo " + number(turn_ms) + " > " + here.options.roots.event_sources() + "/" + pmu +
+std::string set_mux_interval(const CheckInputs& here, const std::string& pmu,
+                             std::uint64_t interval_ms) {
+  return "echo " + number(interval_ms) + " > " + here.options.roots.event_sources() + "/" + pmu +
          "/perf_event_mux_interval_ms";
 }
 
@@ -64,8 +65,8 @@ std::string set_turn(const CheckInputs& here, const std::string& pmu, std::uint6
 std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
   std::vector<std::string> commands;
   for (const events::Pmu* pmu : here.resolver->pmus().core_pmus()) {
-    const auto better = better_turn(pmu->mux_interval_ms.value_or(0));
-    if (better) commands.push_back(set_turn(here, pmu->name, *better));
+    const auto better = better_interval(pmu->mux_interval_ms.value_or(0));
+    if (better) commands.push_back(set_mux_interval(here, pmu->name, *better));
   }
   return commands;
 }
@@ -74,7 +75,7 @@ std::vector<std::string> ways_out_of_step(const CheckInputs& here) {
 
 constexpr const char* kCgroupTimes = "cgroup times";
 
-Findings cannot_tell(const std::string& why) {
+Findings undetermined(const std::string& why) {
   return {unknown(kCgroupTimes, "could not be determined: " + why)};
 }
 
@@ -112,7 +113,7 @@ const RotationFinding kRotationFindings[] = {
       "none for this exporter, which adds a clock to each such group; programs that rely on "
       "the kernel's times (perf stat --for-each-cgroup) scale by wrong times",
       "Linux 6.12.115 or later"}},
-    {daemon::RunningTimes::kFewTurns,
+    {daemon::RunningTimes::kFewRotations,
      {State::kUnknown,
       kCgroupTimes,
       "could not be determined: in a trial the groups were not multiplexed",
@@ -142,9 +143,9 @@ struct TimesTrial {
 /// Runs in a thread that is bound to the CPU of `place`.
 TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf::Place& place) {
   const auto free = daemon::count_free_counters(here.kernel, *here.resolver, pmu, place.cpu);
-  if (!free) return {cannot_tell("no hardware event opens on " + pmu.name)};
+  if (!free) return {undetermined("no hardware event opens on " + pmu.name)};
   const auto times = daemon::try_rotation(here.kernel, *free, place, daemon::kRotationTrial);
-  if (!times) return {cannot_tell("could not " + without_remedy(times.error()))};
+  if (!times) return {undetermined("could not " + without_remedy(times.error()))};
   const std::chrono::milliseconds mux_interval{pmu.mux_interval_ms.value_or(4)};
   const daemon::RunningTimes verdict = daemon::judge(*times, mux_interval, daemon::kRotationTrial);
   return {{finding_of(verdict)}, verdict == daemon::RunningTimes::kCpuShared};
@@ -177,49 +178,50 @@ std::optional<std::string> fault_of(const CheckInputs& here, const perf::Counter
 Findings check_mux_interval(const CheckInputs& here) {
   constexpr const char* kSubject = "mux interval";
   if (!here.resolver) return {};
-  std::map<std::uint64_t, std::vector<std::string>> pmus_by_turn;
+  std::map<std::uint64_t, std::vector<std::string>> pmus_by_interval;
   std::vector<std::string> unknown_of;
   for (const events::Pmu& pmu : here.resolver->pmus().pmus()) {
     if (!pmu.mux_interval_ms && pmu.kind == events::PmuKind::kCore) unknown_of.push_back(pmu.name);
     if (pmu.mux_interval_ms.value_or(0) == 0) continue;  // it never multiplexes
-    pmus_by_turn[*pmu.mux_interval_ms].push_back(pmu.name);
+    pmus_by_interval[*pmu.mux_interval_ms].push_back(pmu.name);
   }
   if (!unknown_of.empty()) {
     return {unknown(kSubject, "not known: " + join(unknown_of) +
                                   " has no file perf_event_mux_interval_ms that can be read")};
   }
-  if (pmus_by_turn.empty()) return {good(kSubject, "no PMU multiplexes groups")};
-  std::vector<std::string> turns;
-  turns.reserve(pmus_by_turn.size());
-  for (const auto& [turn, pmus] : pmus_by_turn) {
-    turns.push_back(number(turn) + " ms on " + join(pmus));
+  if (pmus_by_interval.empty()) return {good(kSubject, "no PMU multiplexes groups")};
+  std::vector<std::string> intervals;
+  intervals.reserve(pmus_by_interval.size());
+  for (const auto& [interval, pmus] : pmus_by_interval) {
+    intervals.push_back(number(interval) + " ms on " + join(pmus));
   }
-  const std::string what = join(turns, "; ");
-  const auto& [longest, slow] = *pmus_by_turn.rbegin();
-  if (longest > kMaxUsualTurn) {
+  const std::string what = join(intervals, "; ");
+  const auto& [longest, slow] = *pmus_by_interval.rbegin();
+  if (longest > kMaxUsualInterval) {
     return {{State::kNote, kSubject, what,
              "groups that share such a PMU are rotated rarely between two polls: coarser estimates",
-             set_turn(here, slow.front(), kUsualBetterTurn)}};
+             set_mux_interval(here, slow.front(), kBetterInterval)}};
   }
   if (!has_multiplexed_cgroup_groups(here)) return {good(kSubject, what)};
   const std::vector<std::string> commands = ways_out_of_step(here);
   if (commands.empty()) return {good(kSubject, what)};
-  return {{State::kNote, kSubject, what,
-           "turns change just at the kernel's tick: in a cgroup whose tasks wake on ticks some "
-           "groups may never get one, until the exporter lets them take turns of a whole poll each",
-           join(commands, "; ") + ", after each boot"}};
+  return {
+      {State::kNote, kSubject, what,
+       "rotations happen exactly at the kernel's tick: in a cgroup whose tasks wake on ticks some "
+       "groups may never get the PMU, until the exporter rotates them itself at each poll",
+       join(commands, "; ") + ", after each boot"}};
 }
 
 Findings check_cgroup_times(const CheckInputs& here) {
   if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return {};
   const std::optional<TrialPlace> own = own_cgroup(here);
   if (!own) {
-    return cannot_tell(
+    return undetermined(
         "requires a process in a cgroup other than the root, such as a service "
         "(systemd-run --pipe)");
   }
   const events::Pmu& pmu = *here.resolver->pmus().core_pmus().front();
-  TimesTrial trial{cannot_tell("this process may run on no CPU of " + pmu.name), true};
+  TimesTrial trial{undetermined("this process may run on no CPU of " + pmu.name), true};
   std::size_t trials = 0;
   for (const int cpu : *here.online) {
     if (!trial.is_worth_another || trials == kMaxTrials) break;

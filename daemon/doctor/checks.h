@@ -69,7 +69,7 @@ Findings check_configuration(const CheckInputs& here);
 // Words.
 
 std::string number(std::uint64_t n);
-/// describe() of all but its remedy, which has a line of its own.
+/// describe() without its remedy, which has its own line.
 std::string without_remedy(const Error& error);
 /// The same, for an `attempted` that begins with a verb: "could not read the PMUs in ...".
 std::string could_not(const Error& error);

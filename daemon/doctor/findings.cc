@@ -32,7 +32,7 @@ const char* word_for(Finding::State state) {
 
 /// `text` after `margin`, with all further lines indented to the same column. Words that are longer
 /// than a line are not split.
-std::string beside(const std::string& margin, std::string_view text) {
+std::string hanging_indent(const std::string& margin, std::string_view text) {
   std::string lines;
   std::string line = margin;
   for (const std::string_view word : split(text, ' ')) {
@@ -70,7 +70,7 @@ std::string format_findings(const std::vector<Finding>& findings) {
   std::string text;
   const auto add = [&](const char* state, std::string_view label, const std::string& words) {
     const std::string margin = column(state, kStateColumn) + column(printable(label), widest + 2);
-    text += beside(margin, printable(words));
+    text += hanging_indent(margin, printable(words));
   };
   for (const Finding& finding : findings) {
     add(word_for(finding.state), finding.subject, finding.what);

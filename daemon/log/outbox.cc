@@ -15,7 +15,7 @@
 namespace pex::daemon {
 namespace {
 
-constexpr std::chrono::seconds kPatienceAtTheEnd{1};
+constexpr std::chrono::seconds kFinalTimeout{1};
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void Outbox::State::serve() {
 void Outbox::State::do_waiting() {
   for (Job* job = nullptr; jobs.pop(job);) {
     (*job)();
-    while (is_left_behind) ::pause();  // main() has returned: nothing may be touched any more
+    while (is_left_behind) ::pause();  // main() has returned: nothing may be accessed any more
     delete job;
   }
 }
@@ -69,7 +69,7 @@ Outbox::Outbox(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Outbox::~Outbox() {
   state_->must_end = true;
   state_->wake.post();
-  if (state_->ended.wait_until(std::chrono::steady_clock::now() + kPatienceAtTheEnd)) {
+  if (state_->ended.wait_until(std::chrono::steady_clock::now() + kFinalTimeout)) {
     state_->thread.join();
     return;
   }

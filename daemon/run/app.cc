@@ -64,7 +64,7 @@ void App::run_on_schedule() {
   watch_cgroups();
 }
 
-/// Where none are counted, nothing can come or go.
+/// Without cgroups there is nothing to watch.
 void App::watch_cgroups() {
   const CountingSession& current = session_.current();
   if (current.hierarchy) cgroup_watcher_.watch(*current.collector, current.interval());
@@ -105,17 +105,17 @@ void App::adopt(CountingSession next) {
   if (is_on_schedule_) watch_cgroups();
 }
 
-/// A good configuration that counts something else replaces everything that counts; what was
-/// published last is served until the new counters have been read.
+/// A valid configuration that counts something else replaces all counters; the last snapshot is
+/// served until the new counters have been read.
 void App::end_reload(const Reloader::Outcome& outcome) {
   if (outcome) {
     log_.info("configuration reloaded");
     is_reload_pending_ = true;
-    (void)poller_.poll({});  // one that is running will do
+    (void)poller_.poll({});  // a running poll is enough
     return;
   }
   session_.reject(outcome.error());
-  if (poller_.snapshot()) service_status_.ready(Poller::Clock::now());  // else the first poll is it
+  if (poller_.snapshot()) service_status_.ready(Poller::Clock::now());  // else after the first poll
 }
 
 Reloader::Steps App::reload_steps() {
@@ -157,7 +157,7 @@ WebServer::Source App::web_source() {
                             return ScrapeCache::Latest{poller_.snapshot(), poller_.polled_at()};
                           },
                       .read_self = [this] { return self_metrics_.read(); },
-                      .poll = [this] { (void)poller_.poll({}); }},  // one that is running will do
+                      .poll = [this] { (void)poller_.poll({}); }},  // a running poll is enough
           .groups = [this] { return groups(); },
           .routes = {.scrape = {},
                      .status = [this] { return status(); },

@@ -31,28 +31,28 @@
 
 namespace pex::daemon {
 
-/// The running program: makes its parts and connects them on one loop. Everything but the polls
-/// themselves, and the planning of a reload, happens on the thread that runs the loop.
+/// The running program: makes its parts and connects them on one loop. Everything except the polls
+/// and the planning of a reload happens on the loop's thread.
 class App {
  public:
   /// All references outlive it.
   App(boost::asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log);
   ~App();
 
-  /// Loads the configuration and prepares to count. Once; fails with everything that is wrong.
+  /// Loads the configuration and prepares to count. Called once; fails with all errors found.
   Result<void, std::vector<Error>> start();
 
-  /// Serves on the addresses of the options. After start(). Fails with everything that is wrong
-  /// with the web configuration, or the first address that cannot be had.
+  /// Serves on the addresses of the options. After start(). Fails with all errors of the web
+  /// configuration, or with the first address that cannot be bound.
   Result<void, std::vector<Error>> listen();
   std::vector<std::uint16_t> ports() const { return web_server_.ports(); }
 
-  /// One poll now; `done` is called on the loop once it is published. False, and no call, when one
-  /// is running.
+  /// Polls now; `done` is called on the loop once the poll is published. Returns false and makes no
+  /// call if a poll is running.
   bool poll(std::function<void()> done) { return poller_.poll(std::move(done)); }
 
-  /// SIGTERM and SIGINT stop it, SIGHUP reloads, as soon as the loop runs. Called first, as a
-  /// signal may come at any time.
+  /// SIGTERM and SIGINT stop the program, SIGHUP reloads, as soon as the loop runs. Called first,
+  /// as a signal may arrive at any time.
   void follow_signals() { signals_.follow(); }
 
   /// Polls at every interval from now on and keeps the service manager informed.
@@ -61,10 +61,10 @@ class App {
   /// Lets the loop run out of work.
   void stop();
 
-  /// What a scrape gets now, rendered here and now.
+  /// The scrape of now, rendered by the caller.
   std::string scrape(exposition::Format format = exposition::Format::kText);
 
-  /// What was published last; null before the first poll.
+  /// The last published snapshot; null before the first poll.
   std::shared_ptr<const collect::Snapshot> snapshot() const { return poller_.snapshot(); }
 
   std::chrono::nanoseconds interval() const { return session_.current().interval(); }
@@ -97,10 +97,10 @@ class App {
   Watchdog watchdog_;
   Signals signals_;
   WebServer web_server_;
-  ActiveSession session_;  ///< near the end, so that its workers end before what they report to
+  ActiveSession session_;  ///< near the end: its workers end before the parts they report to
   ServiceStatus service_status_;
-  CgroupWatcher cgroup_watcher_;    ///< behind the session, as it waits for what that owns
-  Reloader reloader_;               ///< last, as its thread looks at the session
+  CgroupWatcher cgroup_watcher_;    ///< after the session, as it waits for what the session owns
+  Reloader reloader_;               ///< last, as its thread reads the session
   bool is_on_schedule_ = false;     ///< and cgroups are watched between the polls
   bool is_reload_pending_ = false;  ///< the first poll of the new configuration has not ended
 };

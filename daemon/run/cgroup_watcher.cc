@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kRest{50};
 
 }  // namespace
 
-CgroupWatcher::CgroupWatcher(asio::io_context& loop) : loop_(loop), told_(loop), timer_(loop) {}
+CgroupWatcher::CgroupWatcher(asio::io_context& loop) : loop_(loop), events_(loop), timer_(loop) {}
 
 void CgroupWatcher::watch(collect::Collector& collector, std::chrono::nanoseconds interval) {
   stop();
@@ -32,15 +32,15 @@ void CgroupWatcher::watch(collect::Collector& collector, std::chrono::nanosecond
 /// The kernel may have refused the collector an inotify instance at first, and granted one later.
 void CgroupWatcher::follow_descriptor() {
   const int descriptor = collector_->descriptor();
-  if (descriptor == followed_ && told_.is_open()) return;
+  if (descriptor == followed_ && events_.is_open()) return;
   followed_ = descriptor;
   error_code ignored;
-  told_.close(ignored);
-  const int told = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (told < 0) return;  // the timer remains
-  error_code refused;    // epoll allocates memory for it
-  told_.assign(told, refused);
-  if (refused) ::close(told);
+  events_.close(ignored);
+  const int duplicate = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (duplicate < 0) return;  // the timer remains
+  error_code refused;         // epoll allocates memory for it
+  events_.assign(duplicate, refused);
+  if (refused) ::close(duplicate);
 }
 
 void CgroupWatcher::stop() {
@@ -48,36 +48,36 @@ void CgroupWatcher::stop() {
   collector_ = nullptr;
   timer_.cancel();
   error_code ignored;
-  told_.close(ignored);
+  events_.close(ignored);
   followed_ = -1;
 }
 
 void CgroupWatcher::wait() {
   const std::uint64_t watch = ++watch_;
   follow_descriptor();
-  if (told_.is_open()) {
-    told_.async_wait(asio::posix::stream_descriptor::wait_read,
-                     [this, watch](const error_code& cancelled) {
-                       if (!cancelled) look(watch);
-                     });
+  if (events_.is_open()) {
+    events_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [this, watch](const error_code& cancelled) {
+                         if (!cancelled) reconcile(watch);
+                       });
   }
-  if (told_.is_open() && !polls_are_rare_) return;
+  if (events_.is_open() && !polls_are_rare_) return;
   timer_.expires_after(kMaxWait);
   timer_.async_wait([this, watch](const error_code& cancelled) {
     if (cancelled || watch != watch_) return;
-    polls_are_rare_ ? look(watch) : wait();  // by now a poll may have got a descriptor
+    polls_are_rare_ ? reconcile(watch) : wait();  // by now a poll may have got a descriptor
   });
 }
 
 /// Not needed while a poll is running: the poll reconciles the cgroups too, or the next one is
 /// near. The descriptor is closed until the next wait: while it is in epoll, each of the thousands
 /// of events a second that a tenant can cause would wake the loop for nothing.
-void CgroupWatcher::look(std::uint64_t watch) {
+void CgroupWatcher::reconcile(std::uint64_t watch) {
   if (watch != watch_) return;
   watch = ++watch_;
   timer_.cancel();
   error_code ignored;
-  told_.close(ignored);
+  events_.close(ignored);
   const bool started = collector_->reconcile(
       [this, watch, &loop = loop_] { asio::post(loop, [this, watch] { rest(watch); }); });
   if (!started) rest(watch);

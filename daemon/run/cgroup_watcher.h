@@ -28,11 +28,11 @@ class CgroupWatcher {
  private:
   void follow_descriptor();
   void wait();
-  void look(std::uint64_t watch);
+  void reconcile(std::uint64_t watch);
   void rest(std::uint64_t watch);
 
   boost::asio::io_context& loop_;
-  boost::asio::posix::stream_descriptor told_;  ///< a duplicate, as the collector owns its own
+  boost::asio::posix::stream_descriptor events_;  ///< a duplicate, as the collector owns its own
   boost::asio::steady_timer timer_;
   int followed_ = -1;  ///< the collector's, which events_ duplicates
   collect::Collector* collector_ = nullptr;

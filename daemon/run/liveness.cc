@@ -2,10 +2,10 @@
 
 namespace pex::daemon {
 
-void Liveness::look(Clock::time_point now, bool is_busy, std::uint64_t steps) {
+void Liveness::observe(Clock::time_point now, bool is_busy, std::uint64_t steps) {
   if (!is_busy || steps != steps_) moved_ = now;
   steps_ = steps;
-  is_alive_ = now - moved_ < patience_;
+  is_alive_ = now - moved_ < timeout_;
 }
 
 }  // namespace pex::daemon

@@ -14,16 +14,16 @@ class Liveness {
 
   /// The subject may stand still for `timeout`: the longest duration of a single step. Call
   /// observe() more often than that.
-  explicit Liveness(Clock::duration patience) : patience_(patience) {}
+  explicit Liveness(Clock::duration timeout) : timeout_(timeout) {}
 
   /// Records the current state. `steps` grows with all progress.
-  void look(Clock::time_point now, bool is_busy, std::uint64_t steps);
+  void observe(Clock::time_point now, bool is_busy, std::uint64_t steps);
 
   /// As of the last observation; true before the first.
   bool is_alive() const { return is_alive_; }
 
  private:
-  Clock::duration patience_;
+  Clock::duration timeout_;
   Clock::time_point moved_{};  ///< when an observation last found it idle, or with more steps
   std::uint64_t steps_ = std::numeric_limits<std::uint64_t>::max();  ///< at the last observation
   bool is_alive_ = true;

@@ -15,9 +15,9 @@ namespace pex::daemon {
 
 /// Replaces the configuration in force by a new one while the loop keeps serving:
 ///
-///   request() --> plan, on a thread of its own --> nothing to close --> adopt --> answer
+///   request() --> plan, on its thread --> nothing to close --> adopt --> answer
 ///                        |                         |
-///                        v mistakes                v else
+///                        v errors                  v else
 ///                      answer          close the old counters, on that thread --> adopt --> answer
 ///
 /// Old counters are closed before adopt(), so before new ones are opened: both together could

@@ -28,8 +28,8 @@ void Watchdog::start() { check(); }
 void Watchdog::check() {
   if (is_stopped_) return;
   const collect::Collector* collector = source_.collector();
-  liveness_.look(std::chrono::steady_clock::now(), collector != nullptr && collector->is_busy(),
-                 collector == nullptr ? 0 : collector->steps());
+  liveness_.observe(std::chrono::steady_clock::now(), collector != nullptr && collector->is_busy(),
+                    collector == nullptr ? 0 : collector->steps());
   if (liveness_.is_alive()) {
     if (is_watched_) service_manager_.alive();
     if (source_.is_starting()) service_manager_.extend_timeout(timeout_);

@@ -126,12 +126,12 @@ Result<AccessReload, std::vector<Error>> AccessReload::load(
 
 std::shared_ptr<const access::Access> AccessReload::current(const OnReload& on_reload,
                                                             const Moment& now) {
-  if (has_file()) look(on_reload, now);
+  if (has_file()) check(on_reload, now);
   return access_;
 }
 
 /// A file may change, or name other files, while it is read: then the next check decides.
-void AccessReload::look(const OnReload& on_reload, const Moment& now) {
+void AccessReload::check(const OnReload& on_reload, const Moment& now) {
   const FileFingerprints seen = (pending_ ? pending_->stamps : stamps_).again();
   const bool retries = retry_at_ && now.steady >= *retry_at_;
   const bool was_reported = pending_ && pending_->is_reported;  // no longer true

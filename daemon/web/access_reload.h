@@ -63,7 +63,7 @@ class AccessReload {
     bool is_reported = false;
   };
 
-  void look(const OnReload& on_reload, const Moment& now);
+  void check(const OnReload& on_reload, const Moment& now);
   bool has_stood_still(const FileFingerprints& seen, const Moment& now);
   void report_unstable(const OnReload& on_reload, const Moment& now);
   void decide(Reading reading, const OnReload& on_reload, const Moment& now);

@@ -128,7 +128,7 @@ std::optional<bool> VerdictCache::find(const Digest& digest) const {
 void VerdictCache::add(const Digest& digest, bool accepted) {
   std::deque<Digest>& kind = accepted ? accepted_ : refused_;
   kind.push_back(digest);
-  if (kind.size() > kMost) kind.pop_front();
+  if (kind.size() > kMax) kind.pop_front();
 }
 
 Logins::Job Logins::job_of(Credentials credentials, const Users& users, Done done) const {

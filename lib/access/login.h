@@ -44,7 +44,7 @@ Result<SecretKey> random_key();
 class VerdictCache {
  public:
   using Digest = std::array<unsigned char, 32>;
-  static constexpr std::size_t kMost = 100;  ///< of each kind
+  static constexpr std::size_t kMax = 100;  ///< of each kind
 
   std::optional<bool> find(const Digest& digest) const;
   void add(const Digest& digest, bool accepted);

@@ -175,8 +175,8 @@ Result<> use_versions(SSL_CTX* context, const TlsSettings& settings) {
                 "set 'min_version' in 'tls_server_config' no later than 'max_version'");
 }
 
-/// Where none are configured: with forward secrecy, and authenticated as they encrypt. So no key of
-/// ours opens what was recorded earlier, and there is no padding to probe (RFC 9325, 4.2).
+/// The default: ciphers with forward secrecy and authenticated encryption. So our key cannot
+/// decrypt recorded traffic, and there is no padding to probe (RFC 9325, 4.2).
 constexpr const char* kDefaultCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 /// TLS before 1.2 has none of these. CBC with SHA-256 leaks by its timing, and CCM is rare.
 constexpr const char* kDefaultOldCiphers = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES+SHA1";

@@ -82,82 +82,84 @@ constexpr yaml::Key<AccessSettings> kHttpKeys[] = {
 };
 
 /// The two keys; neither is valid alone.
-struct RateDraft {
+struct ParsedRateLimit {
   std::chrono::nanoseconds interval{};
   std::uint64_t burst = 0;
   bool has_interval = false;
   std::optional<yaml::Value> burst_at = {};
 };
 
-constexpr yaml::Key<RateDraft> kRateKeys[] = {
+constexpr yaml::Key<ParsedRateLimit> kRateKeys[] = {
     {"interval",
-     [](const yaml::Value& value, RateDraft& draft) {
-       draft.has_interval = true;
-       yaml::assign(draft.interval, read_duration(value, kInterval));
+     [](const yaml::Value& value, ParsedRateLimit& parsed) {
+       parsed.has_interval = true;
+       yaml::assign(parsed.interval, read_duration(value, kInterval));
      }},
     {"burst",
-     [](const yaml::Value& value, RateDraft& draft) {
-       draft.burst_at = value;
+     [](const yaml::Value& value, ParsedRateLimit& parsed) {
+       parsed.burst_at = value;
        // after an error any number will do
-       draft.burst = read_number(value, kBurst).value_or(1);
+       parsed.burst = read_number(value, kBurst).value_or(1);
      }},
 };
 
 void read_rate_limit(const yaml::Value& value, AccessSettings& access) {
-  RateDraft draft;
-  if (!yaml::read_map<RateDraft>(value, kRateKeys, draft)) return;
-  if (draft.interval == 0s) {
-    if (!draft.has_interval) value.warn("without an interval, nothing is limited");
+  ParsedRateLimit parsed;
+  if (!yaml::read_map<ParsedRateLimit>(value, kRateKeys, parsed)) return;
+  if (parsed.interval == 0s) {
+    if (!parsed.has_interval) value.warn("without an interval, nothing is limited");
     return;
   }
-  if (draft.burst == 0) {
-    return draft.burst_at.value_or(value).refuse("a burst of 0 lets no request through",
-                                                 "write 'burst: 1' or more");
+  if (parsed.burst == 0) {
+    return parsed.burst_at.value_or(value).refuse("a burst of 0 lets no request through",
+                                                  "write 'burst: 1' or more");
   }
-  access.rate_limit = {draft.interval, static_cast<unsigned>(draft.burst)};
+  access.rate_limit = {parsed.interval, static_cast<unsigned>(parsed.burst)};
 }
 
 /// The configuration that is read, and the directory of relative paths.
-struct WebDraft {
+struct ParsedWeb {
   WebConfig& config;
   std::string directory;
 };
 
 // Their meaning is documented in docs/web-configuration.md only.
-constexpr yaml::Key<WebDraft> kWebKeys[] = {
+constexpr yaml::Key<ParsedWeb> kWebKeys[] = {
     {"tls_server_config",
-     [](const yaml::Value& value, WebDraft& draft) {
-       draft.config.access.tls = read_tls(value, draft.directory);
+     [](const yaml::Value& value, ParsedWeb& parsed) {
+       parsed.config.access.tls = read_tls(value, parsed.directory);
      },
      {.inner = list_tls_keys}},
     {"http_server_config",
-     [](const yaml::Value& value, WebDraft& draft) {
-       yaml::read_map<AccessSettings>(value, kHttpKeys, draft.config.access);
+     [](const yaml::Value& value, ParsedWeb& parsed) {
+       yaml::read_map<AccessSettings>(value, kHttpKeys, parsed.config.access);
      },
      {.inner =
           [](const std::string& map, std::vector<yaml::KeyReference>& all) {
             yaml::list_keys<AccessSettings>(kHttpKeys, map, all);
           }}},
     {"basic_auth_users", [](const yaml::Value& value,
-                            WebDraft& draft) { read_users(value, draft.config.access.users); }},
+                            ParsedWeb& parsed) { read_users(value, parsed.config.access.users); }},
     {"rate_limit",
-     [](const yaml::Value& value, WebDraft& draft) { read_rate_limit(value, draft.config.access); },
+     [](const yaml::Value& value, ParsedWeb& parsed) {
+       read_rate_limit(value, parsed.config.access);
+     },
      {.inner =
           [](const std::string& map, std::vector<yaml::KeyReference>& all) {
-            yaml::list_keys<RateDraft>(kRateKeys, map, all);
+            yaml::list_keys<ParsedRateLimit>(kRateKeys, map, all);
           }}},
     {"allow_downgrade",
-     [](const yaml::Value& value, WebDraft& draft) {
-       yaml::assign(draft.config.allow_downgrade, read_flag(value));
+     [](const yaml::Value& value, ParsedWeb& parsed) {
+       yaml::assign(parsed.config.allow_downgrade, read_flag(value));
      }},
 };
 
 void read_web_config(const yaml::Node& root, const std::string& name, LoadedWebConfig& loaded) {
   if (root.kind == yaml::Node::Kind::kNothing) return;  // may be empty
   const yaml::Value value(root, {name, 0, 0, {}}, loaded.diagnostics);
-  WebDraft draft{loaded.config, std::filesystem::path(name).parent_path()};
+  ParsedWeb parsed{loaded.config, std::filesystem::path(name).parent_path()};
   // Any value may be a misplaced password or key.
-  yaml::read_map<WebDraft>(value.redacted(), kWebKeys, draft);
+  yaml::read_map<ParsedWeb>(value.redacted(), kWebKeys, parsed);
 }
 
 }  // namespace
@@ -177,7 +179,7 @@ LoadedWebConfig load_web_config_text(std::string_view text, const std::string& n
 
 std::vector<yaml::KeyReference> web_configuration_keys() {
   std::vector<yaml::KeyReference> keys;
-  yaml::list_keys<WebDraft>(kWebKeys, "", keys);
+  yaml::list_keys<ParsedWeb>(kWebKeys, "", keys);
   return keys;
 }
 

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxSanBytes = 2048;
 constexpr std::string_view kPemBegin = "-----BEGIN ";
 
 /// A setting that is given as a file or as a text, with the positions of both.
-struct PemDraft {
+struct ParsedPem {
   Pem pem = {};
   std::optional<yaml::Value> as_text = {};
   std::optional<yaml::Value> as_file = {};
@@ -31,12 +31,12 @@ struct PemDraft {
 };
 
 /// The keys that have been read, with the positions of those that others may contradict.
-struct TlsDraft {
+struct ParsedTls {
   const std::string& directory;
   TlsSettings tls = {};
-  PemDraft certificate = {};
-  PemDraft key = {};
-  PemDraft client_ca = {};
+  ParsedPem certificate = {};
+  ParsedPem key = {};
+  ParsedPem client_ca = {};
   std::optional<yaml::Value> client_auth = {};
   std::optional<yaml::Value> client_allowed_sans = {};
   std::optional<yaml::Value> max_version = {};
@@ -51,9 +51,9 @@ constexpr yaml::Expected kPem = {
 constexpr yaml::Expected kPemFile = {"the name of a file",
                                      "write one, for example /etc/ssl/web.pem"};
 
-template <PemDraft TlsDraft::*draft_of>
-void read_pem(const yaml::Value& value, TlsDraft& draft) {
-  (draft.*draft_of).as_text = value;
+template <ParsedPem ParsedTls::*pem_member>
+void read_pem(const yaml::Value& value, ParsedTls& parsed) {
+  (parsed.*pem_member).as_text = value;
   std::optional<std::string> text = value.lines(kPem);
   if (!text) return;
   const std::size_t begin = text->find(kPemBegin);
@@ -65,12 +65,12 @@ void read_pem(const yaml::Value& value, TlsDraft& draft) {
   if (text->find('\n', begin) == text->npos) {
     return value.refuse("this text has lost its line breaks", std::string(kPem.remedy));
   }
-  (draft.*draft_of).pem.text = std::move(*text);
+  (parsed.*pem_member).pem.text = std::move(*text);
 }
 
-template <PemDraft TlsDraft::*draft_of>
-void read_pem_file(const yaml::Value& value, TlsDraft& draft) {
-  (draft.*draft_of).as_file = value;
+template <ParsedPem ParsedTls::*pem_member>
+void read_pem_file(const yaml::Value& value, ParsedTls& parsed) {
+  (parsed.*pem_member).as_file = value;
   const std::optional<std::string> text = value.lines(kPemFile);
   if (!text) return;
   if (text->find(kPemBegin) != text->npos) {
@@ -81,14 +81,14 @@ void read_pem_file(const yaml::Value& value, TlsDraft& draft) {
   if (text->empty()) {
     return value.refuse("the name is empty", fmt::format("{}, or remove the key", kPemFile.remedy));
   }
-  (draft.*draft_of).pem.file = std::filesystem::path(draft.directory) / *text;
+  (parsed.*pem_member).pem.file = std::filesystem::path(parsed.directory) / *text;
 }
 
 template <typename Entry>
 const Entry* read_known(const yaml::Value& value, std::span<const Entry> table,
-                        const yaml::Expected& expected, TlsDraft& draft) {
+                        const yaml::Expected& expected, ParsedTls& parsed) {
   const Entry* found = yaml::read_entry<Entry>(value, table, expected.what, expected);
-  if (found == nullptr) draft.knows_all_words = false;
+  if (found == nullptr) parsed.knows_all_words = false;
   return found;
 }
 
@@ -109,10 +109,10 @@ constexpr yaml::Expected kClientAuth = {
     "write NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
     "RequireAndVerifyClientCert"};
 
-void read_client_auth(const yaml::Value& value, TlsDraft& draft) {
-  draft.client_auth = value;
-  const auto* found = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, draft);
-  if (found != nullptr) draft.tls.client_certificate = found->policy;
+void read_client_auth(const yaml::Value& value, ParsedTls& parsed) {
+  parsed.client_auth = value;
+  const auto* found = read_known<ClientAuthEntry>(value, kClientAuths, kClientAuth, parsed);
+  if (found != nullptr) parsed.tls.client_certificate = found->policy;
 }
 
 struct VersionEntry {
@@ -126,9 +126,9 @@ constexpr VersionEntry kVersions[] = {{"TLS10", TlsVersion::kTls10},
 constexpr yaml::Expected kVersion = {"a version of TLS", "write TLS10, TLS11, TLS12 or TLS13"};
 
 template <TlsVersion TlsSettings::*version>
-void read_version(const yaml::Value& value, TlsDraft& draft) {
-  const auto* found = read_known<VersionEntry>(value, kVersions, kVersion, draft);
-  if (found != nullptr) draft.tls.*version = found->version;
+void read_version(const yaml::Value& value, ParsedTls& parsed) {
+  const auto* found = read_known<VersionEntry>(value, kVersions, kVersion, parsed);
+  if (found != nullptr) parsed.tls.*version = found->version;
 }
 
 void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
@@ -143,8 +143,8 @@ void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
   sans.push_back(*san);
 }
 
-void read_sans(const yaml::Value& value, TlsDraft& draft) {
-  draft.client_allowed_sans = value;
+void read_sans(const yaml::Value& value, ParsedTls& parsed) {
+  parsed.client_allowed_sans = value;
   const auto items = value.items({"a list of names", "write a list, for example [client.example]"});
   if (!items) return;
   if (items->empty())
@@ -153,46 +153,47 @@ void read_sans(const yaml::Value& value, TlsDraft& draft) {
     return value.refuse(fmt::format("{} names", items->size()),
                         fmt::format("list at most {}", kMaxSans));
   }
-  for (const yaml::Value& item : *items) read_san(item, draft.tls.client_allowed_sans);
+  for (const yaml::Value& item : *items) read_san(item, parsed.tls.client_allowed_sans);
 }
 
-constexpr yaml::Key<TlsDraft> kTlsKeys[] = {
-    {"cert", read_pem<&TlsDraft::certificate>},
-    {"key", read_pem<&TlsDraft::key>},
-    {"client_ca", read_pem<&TlsDraft::client_ca>},
-    {"cert_file", read_pem_file<&TlsDraft::certificate>},
-    {"key_file", read_pem_file<&TlsDraft::key>},
-    {"client_ca_file", read_pem_file<&TlsDraft::client_ca>},
+constexpr yaml::Key<ParsedTls> kTlsKeys[] = {
+    {"cert", read_pem<&ParsedTls::certificate>},
+    {"key", read_pem<&ParsedTls::key>},
+    {"client_ca", read_pem<&ParsedTls::client_ca>},
+    {"cert_file", read_pem_file<&ParsedTls::certificate>},
+    {"key_file", read_pem_file<&ParsedTls::key>},
+    {"client_ca_file", read_pem_file<&ParsedTls::client_ca>},
     {"client_auth_type", read_client_auth},
     {"client_allowed_sans", read_sans},
     {"min_version", read_version<&TlsSettings::min_version>},
     {"max_version",
-     [](const yaml::Value& value, TlsDraft& draft) {
-       draft.max_version = value;
-       read_version<&TlsSettings::max_version>(value, draft);
+     [](const yaml::Value& value, ParsedTls& parsed) {
+       parsed.max_version = value;
+       read_version<&TlsSettings::max_version>(value, parsed);
      }},
     {"cipher_suites",
-     [](const yaml::Value& value, TlsDraft& draft) {
-       if (read_ciphers(value, draft.tls.ciphers)) draft.cipher_suites = value;
+     [](const yaml::Value& value, ParsedTls& parsed) {
+       if (read_ciphers(value, parsed.tls.ciphers)) parsed.cipher_suites = value;
      }},
     {"prefer_server_cipher_suites",
-     [](const yaml::Value& value, TlsDraft& draft) {
-       yaml::assign(draft.tls.prefer_server_ciphers, read_flag(value));
+     [](const yaml::Value& value, ParsedTls& parsed) {
+       yaml::assign(parsed.tls.prefer_server_ciphers, read_flag(value));
      }},
     {"curve_preferences",
-     [](const yaml::Value& value, TlsDraft& draft) { read_curves(value, draft.tls.curves); }},
+     [](const yaml::Value& value, ParsedTls& parsed) { read_curves(value, parsed.tls.curves); }},
 };
 
 struct PemEntry {
-  PemDraft TlsDraft::*draft;
+  ParsedPem ParsedTls::*parsed;
   std::string_view key;  ///< the other key ends in _file
 };
-constexpr PemEntry kPems[] = {
-    {&TlsDraft::certificate, "cert"}, {&TlsDraft::key, "key"}, {&TlsDraft::client_ca, "client_ca"}};
+constexpr PemEntry kPems[] = {{&ParsedTls::certificate, "cert"},
+                              {&ParsedTls::key, "key"},
+                              {&ParsedTls::client_ca, "client_ca"}};
 
-void refuse_both_forms(const TlsDraft& draft) {
+void refuse_both_forms(const ParsedTls& parsed) {
   for (const PemEntry& entry : kPems) {
-    const PemDraft& pem = draft.*entry.draft;
+    const ParsedPem& pem = parsed.*entry.parsed;
     if (!pem.as_text || !pem.as_file) continue;
     const std::string_view key = entry.key;
     pem.as_file->refuse(fmt::format("there is {} as well", key),
@@ -201,16 +202,16 @@ void refuse_both_forms(const TlsDraft& draft) {
 }
 
 /// The exporter-toolkit enables TLS if one of these keys is set.
-bool wants_tls(const TlsDraft& draft) {
-  return draft.certificate.is_given() || draft.key.is_given() || draft.client_ca.is_given() ||
-         draft.client_auth;
+bool wants_tls(const ParsedTls& parsed) {
+  return parsed.certificate.is_given() || parsed.key.is_given() || parsed.client_ca.is_given() ||
+         parsed.client_auth;
 }
 
-void require_certificate_and_key(const yaml::Value& value, const TlsDraft& draft) {
-  if (!draft.certificate.is_given()) {
+void require_certificate_and_key(const yaml::Value& value, const ParsedTls& parsed) {
+  if (!parsed.certificate.is_given()) {
     value.refuse("there is no certificate", "add 'cert_file: ' and its name");
   }
-  if (!draft.key.is_given()) value.refuse("there is no key", "add 'key_file: ' and its name");
+  if (!parsed.key.is_given()) value.refuse("there is no key", "add 'key_file: ' and its name");
 }
 
 bool verifies_clients(ClientCertificate policy) {
@@ -218,59 +219,59 @@ bool verifies_clients(ClientCertificate policy) {
          policy == ClientCertificate::kRequiredAndVerified;
 }
 
-void refuse_contradictions_about_clients(const TlsDraft& draft) {
-  const ClientCertificate policy = draft.tls.client_certificate;
-  if (verifies_clients(policy) && !draft.client_ca.is_given()) {
-    draft.client_auth->refuse("there is no authority to verify clients with",
-                              "add 'client_ca_file: ' and its name");
+void refuse_contradictions_about_clients(const ParsedTls& parsed) {
+  const ClientCertificate policy = parsed.tls.client_certificate;
+  if (verifies_clients(policy) && !parsed.client_ca.is_given()) {
+    parsed.client_auth->refuse("there is no authority to verify clients with",
+                               "add 'client_ca_file: ' and its name");
   }
-  if (policy == ClientCertificate::kNone && draft.client_ca.is_given()) {
-    const PemDraft& ca = draft.client_ca;
+  if (policy == ClientCertificate::kNone && parsed.client_ca.is_given()) {
+    const ParsedPem& ca = parsed.client_ca;
     (ca.as_file ? ca.as_file : ca.as_text)
         ->refuse("no client is asked for a certificate",
                  "add 'client_auth_type: RequireAndVerifyClientCert', or remove this");
   }
-  if (draft.client_allowed_sans && policy != ClientCertificate::kRequiredAndVerified) {
-    draft.client_allowed_sans->refuse("names prove nothing unless every client is verified",
-                                      "write 'client_auth_type: RequireAndVerifyClientCert'");
+  if (parsed.client_allowed_sans && policy != ClientCertificate::kRequiredAndVerified) {
+    parsed.client_allowed_sans->refuse("names prove nothing unless every client is verified",
+                                       "write 'client_auth_type: RequireAndVerifyClientCert'");
   }
 }
 
-void refuse_contradictions_about_versions(const TlsDraft& draft) {
-  const TlsSettings& tls = draft.tls;
+void refuse_contradictions_about_versions(const ParsedTls& parsed) {
+  const TlsSettings& tls = parsed.tls;
   if (tls.min_version > tls.max_version) {
-    draft.max_version->refuse("max_version is below min_version",
-                              "lower min_version as well, which is TLS12 unless it is written");
+    parsed.max_version->refuse("max_version is below min_version",
+                               "lower min_version as well, which is TLS12 unless it is written");
   }
-  if (draft.cipher_suites && tls.min_version < TlsVersion::kTls13) {
-    draft.cipher_suites->refuse("all of these are of TLS 1.3, so there is none for TLS 1.2",
-                                "add some for it, or write 'min_version: TLS13'");
+  if (parsed.cipher_suites && tls.min_version < TlsVersion::kTls13) {
+    parsed.cipher_suites->refuse("all of these are of TLS 1.3, so there is none for TLS 1.2",
+                                 "add some for it, or write 'min_version: TLS13'");
   }
 }
 
-void give_pems(TlsDraft& draft) {
-  draft.tls.certificate = std::move(draft.certificate.pem);
-  draft.tls.key = std::move(draft.key.pem);
-  draft.tls.client_ca = std::move(draft.client_ca.pem);
+void give_pems(ParsedTls& parsed) {
+  parsed.tls.certificate = std::move(parsed.certificate.pem);
+  parsed.tls.key = std::move(parsed.key.pem);
+  parsed.tls.client_ca = std::move(parsed.client_ca.pem);
 }
 
 }  // namespace
 
 std::optional<TlsSettings> read_tls(const yaml::Value& value, const std::string& directory) {
-  TlsDraft draft{directory};
-  if (!yaml::read_map<TlsDraft>(value, kTlsKeys, draft)) return {};
-  if (draft.knows_all_words) {
-    refuse_contradictions_about_clients(draft);
-    refuse_contradictions_about_versions(draft);
+  ParsedTls parsed{directory};
+  if (!yaml::read_map<ParsedTls>(value, kTlsKeys, parsed)) return {};
+  if (parsed.knows_all_words) {
+    refuse_contradictions_about_clients(parsed);
+    refuse_contradictions_about_versions(parsed);
   }
-  if (!wants_tls(draft)) {
+  if (!wants_tls(parsed)) {
     value.warn("without a certificate, plain HTTP is served");
     return {};
   }
-  refuse_both_forms(draft);
-  require_certificate_and_key(value, draft);
-  give_pems(draft);
-  return std::move(draft.tls);
+  refuse_both_forms(parsed);
+  require_certificate_and_key(value, parsed);
+  give_pems(parsed);
+  return std::move(parsed.tls);
 }
 
 std::string_view word_of(ClientCertificate policy) {
@@ -282,7 +283,7 @@ std::string_view word_of(TlsVersion version) {
 }
 
 void list_tls_keys(const std::string& map, std::vector<yaml::KeyReference>& all) {
-  list_keys<TlsDraft>(kTlsKeys, map, all);
+  list_keys<ParsedTls>(kTlsKeys, map, all);
 }
 
 }  // namespace pex::access

@@ -164,7 +164,7 @@ void Discovery::exchange(Clock::time_point now, DiscoveryResult& result) {
     held_.erase(fairer.from);
     leave_out(fairer.from);
     arrived_.erase(fairer.from);
-    gave_way_ = {gave_way_.cgroups + 1, fairer.rich, fairer.poor};
+    displaced_ = {displaced_.cgroups + 1, fairer.rich, fairer.poor};
   }
 }
 

@@ -42,7 +42,7 @@ class Discovery {
   using Clock = std::chrono::steady_clock;
 
   /// Cgroups that were displaced by others, since the last call of take_displaced().
-  struct GaveWay {
+  struct Displaced {
     std::size_t cgroups = 0;
     std::string rich;  ///< the directory that had more than its share, the last time
     std::string poor;  ///< the directory that had less
@@ -76,7 +76,7 @@ class Discovery {
 
   /// How many were newly left out since the last call, without the displaced ones.
   std::uint64_t take_newly_left_out() { return std::exchange(newly_left_out_, 0); }
-  GaveWay take_gave_way() { return std::exchange(gave_way_, {}); }
+  Displaced take_displaced() { return std::exchange(displaced_, {}); }
 
   /// See Tree.
   Tree::Skipped skipped() const { return tree_.skipped(); }
@@ -116,7 +116,7 @@ class Discovery {
 
   std::set<std::string> arrived_;  ///< in left_out_, during a choice
   std::uint64_t newly_left_out_ = 0;
-  GaveWay gave_way_;
+  Displaced displaced_;
   std::size_t capacity_ = 0;
   bool try_again_ = false;  ///< choose again even if nothing changes
 };

@@ -175,7 +175,7 @@ std::optional<FairShares::Exchange> FairShares::exchange() {
                   path_of(rich), path_of(poor)};
 }
 
-std::optional<std::string> FairShares::gives_way_to(std::string_view path) const {
+std::optional<std::string> FairShares::displaced_by(std::string_view path) const {
   const Node* node = root_.get();
   while (!path.empty() && node->branch && !node->branch->holding.empty()) {
     const auto child = node->branch->children.find(take_component(path));

@@ -55,7 +55,7 @@ class FairShares {
 
   /// The path that a new one at `path` would displace; none if that would make the division less
   /// fair.
-  std::optional<std::string> gives_way_to(std::string_view path) const;
+  std::optional<std::string> displaced_by(std::string_view path) const;
 
  private:
   enum class Own { kNone, kWaiting, kHeld };

@@ -140,7 +140,7 @@ constexpr NamingRule kRules[] = {
     {P::kBurstable,  "pod",                     uid,          "",                  POD,     QOS_B,      GROUP,   P::kAny},
     {P::kBestEffort, "pod",                     uid,          "",                  POD,     QOS_BE,     GROUP,   P::kAny},
 
-    // Runtimes: "-" in a scope, or in a directory of their own; ":" where systemd was meant to make
+    // Runtimes: "-" in a scope, or in a separate directory; ":" where systemd was meant to make
     // the scope, but the runtime made a directory of what it would have asked for.
     {P::kAny,        "cri-containerd-",         hex64,        ".scope",            ID,      CONTAINERD, BEGINS,  P::kContainer},
     {P::kAny,        "cri-containerd:",         hex64,        "",                  ID,      CONTAINERD, BEGINS,  P::kContainer},
@@ -182,7 +182,7 @@ constexpr NamingRule kRules[] = {
     {P::kEcsTask,    "",                        hex64,        "",                  ID,      DOCKER,     BEGINS,  P::kContainer},
     {P::kEcsTask,    "",                        task_number,  "",                  ID,      CONTAINERD, BEGINS,  P::kContainer},
 
-    // Nomad: tasks without a runtime of their own.
+    // Nomad: tasks without a container runtime.
     {P::kAny,        "nomad.slice",             nothing,      "",                  NO,      NONE,       NOTHING, P::kNomad},
     {P::kNomad,      "share.slice",             nothing,      "",                  NO,      NONE,       NOTHING, P::kNomad},
     {P::kNomad,      "reserve.slice",           nothing,      "",                  NO,      NONE,       NOTHING, P::kNomad},

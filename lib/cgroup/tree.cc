@@ -133,18 +133,18 @@ Result<> Tree::enter_root(Walk& walk) {
 
 /// Both are in the order of paths.
 void Tree::replace_known(Directories now) {
-  const auto went = [this](const std::string& path) {
+  const auto disappeared = [this](const std::string& path) {
     changed_paths_.push_back(path);
     places_.remove(path);
   };
   auto old = known_.cbegin();
   for (const auto& [path, directory] : now) {
-    for (; old != known_.cend() && old->first < path; ++old) went(old->first);
+    for (; old != known_.cend() && old->first < path; ++old) disappeared(old->first);
     const bool was_known = old != known_.cend() && old->first == path;
     if (!was_known || old->second != directory) changed_paths_.push_back(path);
     if (was_known) ++old;
   }
-  for (; old != known_.cend(); ++old) went(old->first);
+  for (; old != known_.cend(); ++old) disappeared(old->first);
   known_ = std::move(now);
 }
 
@@ -178,12 +178,12 @@ std::vector<std::string> Tree::take_changed_paths() { return std::exchange(chang
 bool Tree::apply(const TreeWatch::Change& change) {
   const std::string& path = change.path;
   if (!selection_.may_match_below(path) && !selection_.matches(path)) return false;
-  return change.kind == TreeWatch::Change::Kind::kCame ? came(path) : went(path);
+  return change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(path) : disappeared(path);
 }
 
 /// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
 /// stays known until its removal is reported, too.
-bool Tree::came(const std::string& path) {
+bool Tree::appeared(const std::string& path) {
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
   if (!inode) {
@@ -196,8 +196,8 @@ bool Tree::came(const std::string& path) {
   const bool was_known = erase(path);
   Walk walk;
   if (!visit(path, *inode, walk)) is_reconciled_ = false;  // the next update walks the whole tree
-  for (const std::string& gone : walk.gave_way) erase(gone);
-  const bool is_new = !walk.found.empty() || !walk.unreadable.empty() || !walk.gave_way.empty();
+  for (const std::string& gone : walk.displaced) erase(gone);
+  const bool is_new = !walk.found.empty() || !walk.unreadable.empty() || !walk.displaced.empty();
   for (const auto& [found, directory] : walk.found) changed_paths_.push_back(found);
   known_.merge(walk.found);
   unreadable_.merge(walk.unreadable);
@@ -213,7 +213,7 @@ void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
 
 /// A directory that exists although its removal was reported is another one: the removed one was
 /// never seen.
-bool Tree::went(const std::string& path) {
+bool Tree::disappeared(const std::string& path) {
   if (missed_.erase(path) > 0) return false;
   const auto known = known_.find(path);
   if (known == known_.end() && was_skipped(path)) return false;
@@ -265,12 +265,12 @@ bool Tree::erase(const std::string& path) {
   };
   const bool was_unreadable = erase_from(unreadable_, [](const std::string&) {});
   erase_from(skipped_in_, [](const std::string&) {});
-  const auto went = [this](const std::string& gone) {
+  const auto disappeared = [this](const std::string& gone) {
     changed_paths_.push_back(gone);
     places_.remove(gone);
-    watch_.went(gone);
+    watch_.disappeared(gone);
   };
-  return erase_from(known_, went) || was_unreadable;
+  return erase_from(known_, disappeared) || was_unreadable;
 }
 
 /// A directory that has vanished meanwhile is no error. A directory that may not be read must not
@@ -312,10 +312,10 @@ Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
 
 /// Known directories keep their places, or series would appear and disappear with each walk.
 bool Tree::has_place(const std::string& path, Walk& walk) {
-  if (walk.gave_way.contains(path)) return false;
+  if (walk.displaced.contains(path)) return false;
   if (known_.contains(path)) return true;
   if (places_.held() >= limits_.directories) {
-    const std::optional<std::string> other = places_.gives_way_to(path);
+    const std::optional<std::string> other = places_.displaced_by(path);
     if (!other) return false;
     give_way(*other, walk);
   }
@@ -329,7 +329,7 @@ void Tree::give_way(const std::string& path, Walk& walk) {
   watch_.remove(path);
   walk.unreadable.erase(path);
   walk.skipped.erase(path);
-  walk.gave_way.insert(path);
+  walk.displaced.insert(path);
   if (walk.found.erase(path) > 0 || is_reconciled_) ++walk.skipped[parent_of(path)].beyond_limit;
 }
 

@@ -109,7 +109,7 @@ class Tree {
     Directories found;
     std::map<std::string, Error> unreadable;
     std::map<std::string, SkipCounts> skipped;  ///< by the directory they are in
-    std::set<std::string> gave_way;             ///< known before, or found
+    std::set<std::string> displaced;            ///< known before, or found
     std::size_t visited = 0;
   };
 
@@ -122,8 +122,8 @@ class Tree {
   void give_way(const std::string& path, Walk& walk);
   bool was_skipped(const std::string& path);
   bool apply(const TreeWatch::Change& change);
-  bool came(const std::string& path);
-  bool went(const std::string& path);
+  bool appeared(const std::string& path);
+  bool disappeared(const std::string& path);
   void mark_missed(const std::string& path);
   bool erase(const std::string& path);
   Result<> enter(const std::string& path, Walk& walk);

@@ -43,7 +43,7 @@ void TreeWatch::add(const std::string& directory, const std::string& path) {
 
 bool TreeWatch::has_room_for(const std::string& path) {
   if (watches_.size() < max_watches_ || watches_.contains(path)) return true;
-  const std::optional<std::string> other = places_.gives_way_to(path);
+  const std::optional<std::string> other = places_.displaced_by(path);
   if (!other) return false;
   remove(*other);
   unwatched_.insert(*other);
@@ -108,7 +108,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
       forget(std::string(watched->second));
     } else if ((event.mask & IN_ISDIR) != 0 && event.len > 0) {
       const bool came = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
-      changes.each.push_back({came ? Change::Kind::kCame : Change::Kind::kWent,
+      changes.each.push_back({came ? Change::Kind::kAppeared : Change::Kind::kDisappeared,
                               watched->second + "/" + (at + sizeof event)});
     }
   }

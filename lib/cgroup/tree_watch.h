@@ -21,8 +21,8 @@ class TreeWatch {
 
   /// A directory in a watched one. By the time it is reported, it may be gone again, or recreated.
   struct Change {
-    enum class Kind { kCame, kWent };
-    Kind kind = Kind::kCame;
+    enum class Kind { kAppeared, kDisappeared };
+    Kind kind = Kind::kAppeared;
     std::string path;  ///< the watched one's, '/' and its name
     bool operator==(const Change&) const = default;
   };
@@ -48,7 +48,7 @@ class TreeWatch {
   /// Stops watching the path.
   void remove(const std::string& path);
   /// The directory is gone. Its watch ends automatically; an unwatched one is no longer counted.
-  void went(const std::string& path) { unwatched_.erase(path); }
+  void disappeared(const std::string& path) { unwatched_.erase(path); }
 
   /// All directories will be added again, until finish(). The ends of the others are still to be
   /// reported; but after an overflow of the queue they may never be, so they are dropped.

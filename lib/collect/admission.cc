@@ -51,7 +51,7 @@ WaitingLine::Cgroups WaitingLine::take(OpenRate& rate, std::size_t counters,
   return taken;
 }
 
-/// One that is met again soon after it was tried again is a lasting one.
+/// A bound that is met again soon after a retry is a lasting one.
 void Shortage::met(std::string_view bound, std::size_t fitting, Clock::time_point now) {
   const bool again = wait_.count() > 0 && now < until_ + 2 * wait_;
   wait_ = again ? std::min(2 * wait_, kMaxWait) : kFirstWait;

@@ -13,9 +13,9 @@
 
 namespace pex::collect {
 
-/// Bounds how many counters of cgroups each CPU opens per second: opening takes the time of the
-/// CPU, and hundreds of cgroups may come at once. Each CPU opens its own, at the same time as the
-/// others, so one bound holds for all. Holds what may be opened in one second.
+/// Bounds how many counters of cgroups each CPU opens per second: opening takes CPU time, and
+/// hundreds of cgroups may appear at once. Each CPU opens its own counters, in parallel to the
+/// others, so one bound applies to all. Holds what may be opened in one second.
 class OpenRate {
  public:
   using Clock = TokenBucket::Clock;
@@ -23,11 +23,11 @@ class OpenRate {
   /// Full at first.
   explicit OpenRate(std::size_t per_second);
 
-  /// Whether so many may be opened now. More than there may be in one second are let through when
-  /// nothing was opened in the last one.
+  /// Whether so many may be opened now. More than one second's worth is allowed if nothing was
+  /// opened in the last second.
   bool allows(std::size_t counters, Clock::time_point now) const;
 
-  /// The same, and then it counts as done.
+  /// The same, and counts it as done.
   bool take(std::size_t counters, Clock::time_point now);
 
  private:
@@ -35,21 +35,21 @@ class OpenRate {
   TokenBucket counters_;
 };
 
-/// The cgroups that have been found and are still to be opened: first come, first served, so that
-/// who has lived longest is the next. However many come and go behind it, each is opened once those
-/// before it are opened or gone. One that is made anew under its path is another cgroup, and comes
-/// last.
+/// The cgroups that have been found and are still to be opened: first come, first served, so the
+/// cgroup that has lived longest is the next. However many appear and disappear after it, each is
+/// opened once those before it are opened or gone. A cgroup that is recreated under its path is
+/// another one, and is queued last.
 class WaitingLine {
  public:
   using Cgroups = std::vector<std::shared_ptr<const cgroup::Cgroup>>;
   using Set = std::unordered_set<const cgroup::Cgroup*>;
 
-  /// Those of `found` that are neither in the line nor in `counted` join it, in their order. Who is
-  /// not in `found` any more leaves it. Returns how many of those had been removed by then, and not
-  /// only lost their room.
+  /// Appends those of `found` that are neither queued nor in `counted`, in order. Removes those
+  /// that are not in `found` any more. Returns how many of these had been removed from the system,
+  /// as opposed to displaced.
   std::size_t follow(const Cgroups& found, const Set& counted);
 
-  /// Opens as many as `rate` allows, where one takes so many `counters` on a CPU.
+  /// Opens as many as `rate` allows, if one takes so many `counters` on a CPU.
   Cgroups take(OpenRate& rate, std::size_t counters, OpenRate::Clock::time_point now);
 
   bool empty() const { return cgroups_.empty(); }
@@ -60,9 +60,9 @@ class WaitingLine {
   Cgroups cgroups_;  ///< the next one first
 };
 
-/// A bound that was met while counters were opened, although there should have been room: other
-/// programs have taken the machine's descriptors or memory. No more cgroups are opened than were
-/// open then, until it is tried again after 1, 2, 4, ... 64 s.
+/// A bound that was met while counters were opened, although the budget allowed them: other
+/// programs use the machine's descriptors or memory. No more cgroups are opened than were open
+/// then, until a retry after 1, 2, 4, ... 64 s.
 class Shortage {
  public:
   using Clock = std::chrono::steady_clock;
@@ -70,7 +70,7 @@ class Shortage {
   /// `fitting` cgroups could be opened. `bound`: one of kCgroupBounds.
   void met(std::string_view bound, std::size_t fitting, Clock::time_point now);
 
-  /// How many may be open at most, as far as this is known to be short of something.
+  /// The maximum number of open cgroups, as far as a shortage is known.
   std::size_t room(Clock::time_point now) const;
   std::string_view bound() const { return bound_; }
 

@@ -18,7 +18,7 @@ std::size_t fits(std::size_t limit, std::size_t used, std::size_t each) {
   return limit <= used ? 0 : (limit - used) / each;
 }
 
-/// CPUs that can have a row: one that went offline keeps its own.
+/// CPUs that can have a row: an offline one keeps its row.
 std::size_t rows_of(const MachineCpus& cpus) {
   return std::max(cpus.places.size(), cpus.online.size());
 }
@@ -27,7 +27,7 @@ std::size_t rows_of(const std::string& pmu, const MachineCpus& cpus) {
   return cpus.count_of(pmu) + (rows_of(cpus) - cpus.online.size());
 }
 
-/// Of a column of which PMUs share the work in the same places, or each in its own.
+/// The number of rows of a column, whose PMUs cover the same places, or each its own.
 std::size_t rows_of(const PublishedEvent& column, const ScopePlan& scope, const MachineCpus& cpus) {
   std::size_t rows = 0;
   for (const PublishedEvent::Part& part : column.parts) {
@@ -36,7 +36,8 @@ std::size_t rows_of(const PublishedEvent& column, const ScopePlan& scope, const 
   return std::min(rows, rows_of(cpus));
 }
 
-/// At most: where a group lacks CPUs its coverage is published, and not the values of its columns.
+/// An upper bound: if a group lacks CPUs its coverage is published, and not the values of its
+/// columns.
 std::size_t most_series_of(const PublishedEvent& column, const ScopePlan& scope,
                            const Evidence& evidence) {
   const std::size_t other_parts = column.parts.size() - 1;  // each may lack some as well
@@ -65,7 +66,7 @@ std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
   return series;
 }
 
-/// The weight of the reference of each column: one for all rows.
+/// The weight of the reference for each column: one for all rows.
 std::size_t weights_of(const ScopePlan& scope) {
   return static_cast<std::size_t>(
       std::count_if(scope.columns.begin(), scope.columns.end(), [&](const PublishedEvent& column) {
@@ -81,7 +82,7 @@ std::size_t Budget::open_files() const {
 
 std::size_t client_files(std::size_t open_files) {
   constexpr std::size_t kMin = 96;
-  constexpr std::size_t kMax = 640;  // http::Limits as they stand
+  constexpr std::size_t kMax = 640;  // http::Limits
   return std::clamp(open_files / 12, kMin, kMax);
 }
 
@@ -145,7 +146,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   struct Row {
     std::string_view bound;
     const char* what;
-    std::size_t allowed;  ///< 0: not known
+    std::size_t allowed;  ///< 0: unknown
     std::size_t used;
     std::size_t each;
     Remedy remedy;
@@ -169,7 +170,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   if (needed > row.allowed && row.allowed > 0) {
     text += ": all take " + number(needed) + " " + row.what + ", and " + number(row.allowed) +
             " are allowed";
-  } else {  // there should have been room
+  } else {  // the budget allowed them
     text += std::string(": the kernel gives no more ") + row.what;
   }
   return Error{0, text, row.remedy + ", or select fewer in cgroups.include"};

@@ -12,14 +12,14 @@
 
 namespace pex::collect {
 
-/// The bounds that decide how many cgroups can be counted.
+/// The limits that decide how many cgroups can be counted.
 struct Budget {
   std::size_t max_cgroups = 256;
   std::size_t max_open_events = 65'536;
   std::size_t max_series = 50'000;
-  std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, at the start as well
-  std::size_t max_directories = 32'768;   ///< of the tree of cgroups that are followed
-  std::optional<std::size_t> max_open_files = {};  ///< else what this process may open by now
+  std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, also at the start
+  std::size_t max_directories = 32'768;   ///< of the cgroup tree
+  std::optional<std::size_t> max_open_files = {};  ///< else what this process may open now
 
   /// The limit in force, which others may change at any time (prlimit(2)): asks the kernel, and
   /// raises the soft limit of the process to the hard one.
@@ -28,61 +28,62 @@ struct Budget {
   bool operator==(const Budget&) const = default;
 };
 
-/// What a plan takes on a machine with its CPUs of now.
+/// The cost of a plan on a machine with its current CPUs.
 struct Need {
   std::size_t cpu_events = 0;     ///< descriptors of all groups of scope cpu on all CPUs
-  std::size_t cpu_series = 0;     ///< at most: of scope cpu, and of both scopes one weight of the
-                                  ///< reference for each column, as that is of no row
+  std::size_t cpu_series = 0;     ///< an upper bound: of scope cpu, and of both scopes one weight
+                                  ///< of the reference for each column, which belongs to no row
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs
-  std::size_t cgroup_events_on_a_cpu = 0;  ///< of those, on the CPU that has most of them
+  std::size_t cgroup_events_on_a_cpu = 0;  ///< the part on the CPU that has most of them
   std::size_t cgroup_series = 0;           ///< for one cgroup, its description included
 
-  /// Descriptors for one cgroup: its counters; its directory, by which it is held; and the
-  /// directory of one that was there before it, which the last snapshot holds until the next poll.
+  /// Descriptors for one cgroup: its counters; its directory, which holds it; and the directory of
+  /// one that preceded it, which the last snapshot holds until the next poll.
   std::size_t cgroup_files() const { return cgroup_events == 0 ? 0 : cgroup_events + 2; }
 };
 
-/// `cost` is what the sources take that count it.
+/// `cost` is that of the counter sources.
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost);
-/// With a descriptor for each counter.
+/// With one descriptor for each counter.
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus);
 
-/// Descriptors of a limit of `open_files` that are kept free for the clients, those that are
-/// refused included (http::Limits). A twelfth of the limit, at least 96 and at most 640.
+/// Descriptors of a limit of `open_files` that are reserved for the clients, including refused ones
+/// (http::Limits). A twelfth of the limit, at least 96 and at most 640.
 std::size_t client_files(std::size_t open_files);
 
 /// The same, and those for the files of the process itself.
 std::size_t reserved_files(std::size_t open_files);
 
-/// The names of the bounds on cgroups. Memory is the kernel's, and known only when it refuses some.
+/// The names of the bounds on cgroups. The kernel's memory is only known when the kernel refuses a
+/// counter.
 inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
                                                      "open_files", "memory"};
 
-/// Of one that was counted, and gave way to another in a directory that had less than its share.
-/// Like each of kCgroupBounds a `reason` of cgroups_left_out_total.
+/// A counted cgroup that was displaced by one from a directory with less than its share. Like each
+/// of kCgroupBounds a `reason` of cgroups_left_out_total.
 inline constexpr std::string_view kFairShare = "fair_share";
 
 struct Capacity {
   std::size_t cgroups = 0;
-  std::string_view bound;      ///< which of kCgroupBounds was the tightest
+  std::string_view bound;      ///< the tightest one of kCgroupBounds
   std::size_t open_files = 0;  ///< the limit at that time; 0 when a cgroup takes none
 };
 
-/// How many cgroups can be counted without passing any of the bounds: computed before anything is
-/// opened, because a limit met half-way leaves sums that lack a part.
+/// How many cgroups can be counted within all bounds: computed before anything is opened, because a
+/// limit met half-way leaves sums that lack a part.
 Capacity cgroup_capacity(const Budget& budget, const Need& need);
 
 /// The bound that a refusal with this errno has met; empty for any other refusal.
 std::string_view bound_met_by(int code);
 
-/// Says in numbers why of the cgroups that match only so many are counted, and what would do.
+/// Describes in numbers why only so many of the matching cgroups are counted, with a remedy.
 Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& capacity,
                        std::size_t matching);
 
-/// How many cgroups, lingering ones included, can be published within `max_series`.
+/// How many cgroups, including lingering ones, can be published within `max_series`.
 std::size_t series_room(const Budget& budget, const Need& need);
 
-/// Fails when the groups of the CPUs alone, without any cgroup, pass a bound.
+/// Fails if the groups of the CPUs alone, without any cgroup, exceed a bound.
 Result<> check_cpu_groups(const Budget& budget, const Need& need);
 
 }  // namespace pex::collect

@@ -21,8 +21,8 @@ struct EventAt {
   bool operator==(const EventAt&) const = default;
 };
 
-/// What tells how well a group was counted. Most of it only concerns groups that can lose the PMU
-/// to others; software events always count.
+/// The auxiliary counters of a group, which show how well it was counted. Most of them only concern
+/// groups that can lose the PMU to others; software events always count.
 struct AuxiliaryCounters {
   std::optional<std::size_t> clock;      ///< index of a member: a software clock, in ns
   std::optional<std::size_t> reference;  ///< index of a member: the activity reference
@@ -32,32 +32,33 @@ struct AuxiliaryCounters {
   bool operator==(const AuxiliaryCounters&) const = default;
 };
 
-/// One group to open at every target of a scope.
+/// One kernel group to open at every target of a scope.
 struct GroupPlan {
-  std::string name;  ///< as configured; "core/2" for the second piece of one that had to be split
+  std::string name;  ///< as configured; "core/2" for the second piece of one that was split
   std::string pmu;   ///< only on the CPUs of this PMU; empty: on all
   std::vector<perf::CounterSpec> events;  ///< 1 to perf::kMaxGroupMembers
   perf::GroupMode mode = {};
   Aggregation aggregation = Aggregation::kCpu;  ///< of the scope cpu
-  std::vector<int> left_out_cpus = {};          ///< beside those of the CountingPlan; rising
+  std::vector<int> left_out_cpus = {};          ///< in addition to those of the CountingPlan;
+                                                ///< rising
   std::size_t optional_events =
       0;  ///< the last of its events, without which it is still worth opening
-  std::size_t auxiliary_events = 0;  ///< the last of its events are there for the others' sake
-  bool is_published = true;          ///< false: it is there for the other groups' sake
+  std::size_t auxiliary_events = 0;  ///< the last of its events only serve to estimate others
+  bool is_published = true;          ///< false: it only serves to estimate other groups
   bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
   std::chrono::nanoseconds mux_interval =
       std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
   AuxiliaryCounters auxiliary = {};
 
-  /// Those of its events that counts are estimated of; they come first.
+  /// The number of events whose counts are estimated; they come first.
   std::size_t estimated() const { return events.size() - auxiliary_events; }
-  /// Takes turns with others on the PMU, and is not guaranteed its place.
+  /// Shares the PMU with others, without a guaranteed place.
   bool is_multiplexed() const { return shares_pmu && !mode.pinned; }
 
   bool operator==(const GroupPlan&) const = default;
 };
 
-/// One event as it is published: the sum of what is counted of it in all its parts.
+/// One published event: the sum of its counts in all its parts.
 struct PublishedEvent {
   using Part = EventAt;
   events::EventIdentity event;
@@ -67,7 +68,7 @@ struct PublishedEvent {
   bool operator==(const PublishedEvent&) const = default;
 };
 
-/// What is opened of one scope, and what is published of it, in their order.
+/// The groups and published events of one scope, in order.
 struct ScopePlan {
   std::vector<GroupPlan> groups;
   std::vector<PublishedEvent> columns;
@@ -76,27 +77,27 @@ struct ScopePlan {
   bool operator==(const ScopePlan&) const = default;
 };
 
-/// Evidence that is published only when asked for, as it takes many series.
+/// Evidence that is published on request only, as it takes many series.
 struct Evidence {
-  bool variance = false;   ///< of each event that is estimated
+  bool variance = false;   ///< of each estimated event
   bool reference = false;  ///< both totals of the reference, for each group that has one
 
   bool operator==(const Evidence&) const = default;
 };
 
-/// What to count, immutable for the life of a collector. Within a scope no two columns are the same
-/// series.
+/// What is counted, immutable for the life of a collector. Within a scope no two columns are the
+/// same series.
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
   Evidence evidence = {};
-  bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, in place of their sum
+  bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, instead of their sum
   std::vector<int> left_out_cpus = {};  ///< on which nothing is counted; rising
 
   bool operator==(const CountingPlan&) const = default;
 };
 
-/// Names of the groups that are there for the others' sake; no configured group can have them.
+/// Names of the auxiliary groups; no configured group can have them.
 inline constexpr std::string_view kClockGroup = "(clock)";
 inline constexpr std::string_view kReferenceGroup = "(reference)";
 
@@ -104,17 +105,17 @@ inline constexpr std::string_view kReferenceGroup = "(reference)";
 std::string_view configured_name(std::string_view group);
 std::string_view configured_name(const GroupPlan& group);
 
-/// Whether a column is counted by groups that can lose the PMU, so that there is more to say of it
-/// than its value.
+/// Whether a column is counted by groups that can lose the PMU, so that it has evidence in addition
+/// to its value.
 bool is_estimated(const PublishedEvent& column, const ScopePlan& plan);
 
-/// Series that each row of a group is published as: its times.
+/// The number of series of each row of a group: its times.
 std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence);
-/// Series that each row of a column is published as: its value, and its evidence.
+/// The number of series of each row of a column: its value, and its evidence.
 std::size_t series_of_column(const PublishedEvent& column, const ScopePlan& plan,
                              const Evidence& evidence);
 
-/// The PMUs that some group is bound to, each once.
+/// The PMUs that groups are bound to, each once.
 std::vector<std::string> pmus_of(const CountingPlan& plan);
 
 }  // namespace pex::collect

@@ -10,12 +10,12 @@
 
 namespace pex::collect {
 
-/// In rearrange(): nothing stood there before.
+/// In rearrange(): a target without an old place.
 inline constexpr std::size_t kNewPlace = std::numeric_limits<std::size_t>::max();
 
-/// A flat array with `stride` elements for each target, made one of other targets: `places` says of
-/// each where it stood before, or kNewPlace, and then it is `blank`. Each old place is taken at
-/// most once.
+/// Rearranges a flat array with `stride` elements for each target for other targets: `places` has
+/// the old place of each, or kNewPlace, and then it is `blank`. Each old place is used at most
+/// once.
 template <typename T, typename... Blank>
 void rearrange(std::vector<T>& flat, std::span<const std::size_t> places, std::size_t stride = 1,
                const Blank&... blank) {

@@ -17,13 +17,13 @@ void PollReport::merge(const PollReport& part) {
   groups_closed += part.groups_closed;
   groups_read += part.groups_read;
   now.add(part.now);
-  for (const auto& [group, trouble] : part.errors) {
+  for (const auto& [group, more] : part.errors) {
     GroupErrors& sum = errors[group];
-    sum.anomalies += trouble.anomalies;
-    sum.mistimed += trouble.mistimed;
-    sum.pinned_errors += trouble.pinned_errors;
-    sum.read_failures += trouble.read_failures;
-    sum.standstills += trouble.standstills;
+    sum.anomalies += more.anomalies;
+    sum.mistimed += more.mistimed;
+    sum.pinned_errors += more.pinned_errors;
+    sum.read_failures += more.read_failures;
+    sum.standstills += more.standstills;
   }
   for (const auto& [cause, times] : part.refusals) refusals[cause] += times;
   for (const auto& [cause, failure] : part.failures) {

@@ -12,8 +12,8 @@ bool takes_part(const TargetGroups& group, std::size_t target) {
   return group.is_open(target) && group.plan().is_multiplexed() && group.plan().auxiliary.always_on;
 }
 
-/// Whether the target had the CPU since the last poll, by its clock: that is read whatever becomes
-/// of `group`.
+/// Whether the target had the CPU since the last poll, by its clock, which is read independently of
+/// `group`.
 bool was_on_cpu(const TargetGroups& group, std::span<const TargetGroups> groups,
                 std::size_t target) {
   return groups[*group.plan().auxiliary.always_on].was_wanted(target);

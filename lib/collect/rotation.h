@@ -7,17 +7,17 @@
 
 namespace pex::collect {
 
-/// The kernel's rotation, done by hand where it starves a group for ever. Its timer only fires, for
-/// groups of a cgroup, while a task of the cgroup is on the CPU; a task that wakes on the tick and
-/// sleeps again before the next one always meets the same group at the head of the list
-/// (kernel/events/core.c, perf_mux_hrtimer_handler). One such group next to one that has
-/// everything, three polls in a row, and from then on only one group of the target is enabled,
-/// another at each poll. From time to time it is left to the kernel again, as workloads change.
+/// Manual rotation, for groups that the kernel's rotation starves for ever. Its timer only fires,
+/// for groups of a cgroup, while a task of the cgroup is on the CPU; a task that wakes on the tick
+/// and sleeps again before the next one always meets the same group at the head of the list
+/// (kernel/events/core.c, perf_mux_hrtimer_handler). If one group is starved while another one has
+/// the PMU all the time, in three consecutive polls, then only one group of the target is enabled,
+/// another at each poll. From time to time the kernel rotates again, as workloads change.
 class Rotation {
  public:
   bool is_manual() const { return steps_ > 0; }
 
-  /// After all `groups` have been read at `target`, for which this is.
+  /// Called after all `groups` of this `target` have been read.
   void advance(std::span<TargetGroups> groups, std::size_t target);
 
  private:
@@ -25,7 +25,7 @@ class Rotation {
   void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 
   std::uint32_t steps_ = 0;    ///< since the kernel rotated; 0: it does
-  std::uint32_t current_ = 0;  ///< index of the group that is enabled, when it is manual
+  std::uint32_t current_ = 0;  ///< index of the enabled group, during manual rotation
 };
 
 }  // namespace pex::collect

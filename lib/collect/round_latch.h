@@ -7,22 +7,22 @@
 namespace pex::collect {
 
 /// Counts the workers that a round (one poll or reconciliation) still waits for, like std::latch,
-/// and gives the round to exactly one owner: the last worker to arrive, or who closes the round
+/// and gives the round to exactly one owner: the last worker to arrive, or the caller of close()
 /// before that. A worker that arrives after its round was closed changes nothing.
 ///
 ///   start() --> release() --> arrive() of all but the last --> the last arrive(): its caller owns
 ///                  |                    \--> close(): its caller owns the round
-///                  \--> true when all have arrived already: the caller goes on owning it
+/// \--> true if all have arrived already: the caller keeps the round
 ///
 /// Takes no lock; from any thread.
 class RoundLatch {
  public:
-  /// Nobody gets the round before release().
+  /// No owner before release().
   void start(std::uint32_t round, std::size_t workers) { state_ = of(round) | kHeld | workers; }
-  /// Of the owner, when all workers have been woken. True when all have arrived already.
+  /// Called by the owner, when all workers have been woken. True if all have arrived already.
   bool release() { return (state_.fetch_and(~kHeld) & kWorkers) == 0; }
 
-  /// Of a worker. True when it owns the round now.
+  /// Called by a worker. True if it owns the round now.
   bool arrive(std::uint32_t round) {
     std::uint64_t now = state_;
     do {
@@ -32,7 +32,7 @@ class RoundLatch {
   }
   /// Released, and some workers have not arrived.
   bool is_waiting() const { return is_waiting(state_); }
-  /// Ends the wait for those that have not arrived. True when the caller owns the round now.
+  /// Ends the wait for those that have not arrived. True if the caller owns the round now.
   bool close() {
     std::uint64_t now = state_;
     do {

@@ -25,21 +25,21 @@ struct GroupRow {
     kKnown,
   };
   Value value = Value::kNotHere;
-  bool has_times = false;  ///< false: never wanted nor read, so the times are not known either
+  bool has_times = false;  ///< false: never enabled nor read, so the times are unknown too
   GroupTimes times;
-  std::size_t wanted_on = 0;   ///< CPUs that it is to be counted on now
-  std::size_t counted_on = 0;  ///< those of them where it is open and can be read; fewer leave
-                               ///< the row no value
+  std::size_t wanted_on = 0;   ///< CPUs on which it should be counted now
+  std::size_t counted_on = 0;  ///< those of them where it is open and readable; if fewer, the row
+                               ///< has no value
 };
 
 /// The totals of one group at all rows.
 struct GroupTable {
   std::size_t events = 0;
   std::vector<GroupRow> rows;
-  std::vector<EventTotal> totals;  ///< [event * rows + row], as they are published; only where the
-                                   ///< value is known
-  /// For each event how far it follows the reference (EventModel); none where there is no reference
-  /// or nothing was learned of it yet.
+  std::vector<EventTotal> totals;  ///< [event * rows + row], as published; only where the value is
+                                   ///< known
+  /// For each event how far it follows the reference (EventModel); none without a reference, or if
+  /// nothing was learned yet.
   std::vector<std::optional<double>> reference_weights;
 
   EventTotal& total(std::size_t row, std::size_t event) {
@@ -50,10 +50,10 @@ struct GroupTable {
   }
 };
 
-/// One row of scope cpu. Of `place` only what its Aggregation is about has a meaning.
+/// One row of scope cpu. Only the numbers of its Aggregation in `place` are valid.
 struct HostRow {
   host::CpuPlace place;
-  std::vector<std::size_t> parts;  ///< indices of the CPUs' totals that it is the sum of
+  std::vector<std::size_t> parts;  ///< indices of the CPUs' totals in its sum
 };
 using HostRows = std::vector<HostRow>;
 
@@ -68,7 +68,7 @@ struct Snapshot {
   std::chrono::system_clock::time_point taken;
   std::shared_ptr<const CountingPlan> plan;
   std::shared_ptr<const TargetSet> targets;
-  std::array<HostRows, kAggregations> host_rows;  ///< of those aggregations that a group has
+  std::array<HostRows, kAggregations> host_rows;  ///< of the aggregations that groups use
   std::vector<CgroupRow> cgroup_rows;
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
@@ -78,10 +78,10 @@ struct Snapshot {
   }
 };
 
-/// Whether a part of the row is not counted. Its times go on being published, and its coverage.
+/// Whether a part of the row is not counted. Its times are still published, and its coverage.
 bool lacks_coverage(const GroupRow& row);
 
-/// What is published of `column` at `row`: nothing when one of its parts has no value, or none is
+/// The published value of `column` at `row`: nothing if one of its parts has no value, or none is
 /// counted there. `tables` are those of the column's scope.
 inline std::optional<EventTotal> value_of(const PublishedEvent& column,
                                           std::span<const GroupTable> tables, std::size_t row) {
@@ -101,7 +101,7 @@ inline std::optional<EventTotal> value_of(const PublishedEvent& column,
   return sum;
 }
 
-/// Series that it is published as.
+/// Series of the snapshot.
 std::size_t count_series(const Snapshot& snapshot);
 
 }  // namespace pex::collect

@@ -159,7 +159,7 @@ void TargetGroups::report_refusal(const perf::OpenFailure& failure, const cgroup
 void TargetGroups::close(std::size_t target, PollReport& report) {
   Slot& slot = slots_[target];
   if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
-    totals_.discard_pending(target, estimator->give_up());
+    totals_.discard_pending(target, estimator->discard_open());
   }
   slot.was_on_pmu = false;
   source_->close(std::exchange(slot.handle, kClosed));

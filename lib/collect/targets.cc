@@ -8,16 +8,14 @@
 namespace pex::collect {
 namespace {
 
-using Found = cgroup::DiscoveryResult;
-
 constexpr std::string_view kUnwatched =
     "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is read each "
     "time";
 
-Error gave_way_to_others(const cgroup::Discovery::GaveWay& gave_way) {
+Error cgroups_displaced(const cgroup::Discovery::Displaced& displaced) {
   return Error{0,
-               "stopped counting " + number_of(gave_way.cgroups, "cgroup") + " to make room: '" +
-                   gave_way.rich + "' had more than its fair share, and '" + gave_way.poor +
+               "stopped counting " + number_of(displaced.cgroups, "cgroup") + " to make room: '" +
+                   displaced.rich + "' had more than its fair share, and '" + displaced.poor +
                    "' less",
                "raise the limit that leaves cgroups out, or select fewer in cgroups.include"};
 }
@@ -65,9 +63,9 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus, cost_(*plan_, *cpus));
   const Capacity room = capacity(now);
   make_room(room.cgroups);
-  std::shared_ptr<const Found> found = find_cgroups(room.cgroups, now, report);
+  std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
-  tell_of_left_out(*found, room, report);
+  report_left_out(*found, room, report);
   report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
       !any_expired(now)) {
@@ -99,7 +97,7 @@ Capacity TargetTracker::capacity(Clock::time_point now) {
   return seen < known.cgroups ? Capacity{seen, shortage_.bound(), known.open_files} : known;
 }
 
-/// Those that are not counted yet give way first, and of them those that came last.
+/// Drops those that are not counted yet first, and the newest of them first.
 void TargetTracker::make_room(std::size_t capacity) {
   const std::size_t held = current_->found->cgroups.size();
   const std::size_t surplus = held - std::min(held, capacity);
@@ -109,20 +107,21 @@ void TargetTracker::make_room(std::size_t capacity) {
   }
 }
 
-std::shared_ptr<const Found> TargetTracker::find_cgroups(std::size_t capacity,
-                                                         Clock::time_point now,
-                                                         PollReport& report) {
+std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::size_t capacity,
+                                                                           Clock::time_point now,
+                                                                           PollReport& report) {
   static constexpr const char* kCause = "find cgroups";
   if (!cgroups_.discovery) return current_->found;
   cgroup::Discovery& discovery = *cgroups_.discovery;
-  Result<std::shared_ptr<const Found>> found = discovery.update(capacity, now);
+  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(capacity, now);
   report.cgroups_missed += discovery.take_missed();
   if (discovery.take_overflow()) {
-    report.add_failure("overflow of inotify",
-                       Error{0,
-                             "follow all cgroups: some may have come and gone unseen, as inotify "
-                             "has reported more than its queue holds",
-                             "raise fs.inotify.max_queued_events"});
+    report.add_failure(
+        "overflow of inotify",
+        Error{0,
+              "follow all cgroups: some may have appeared and disappeared undetected, as inotify "
+              "has reported more than its queue holds",
+              "raise fs.inotify.max_queued_events"});
   }
   if (!discovery.is_watched()) {
     report.add_failure("watch cgroups",
@@ -145,13 +144,13 @@ bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
   return changed && *changed;
 }
 
-void TargetTracker::tell_of_left_out(const Found& found, const Capacity& capacity,
-                                     PollReport& report) {
+void TargetTracker::report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
+                                    PollReport& report) {
   if (!cgroups_.discovery) return;
-  const cgroup::Discovery::GaveWay gave_way = cgroups_.discovery->take_gave_way();
-  if (gave_way.cgroups > 0) {
-    report.cgroups_left_out[kFairShare] += gave_way.cgroups;
-    report.add_failure("cgroups that gave way", gave_way_to_others(gave_way));
+  const cgroup::Discovery::Displaced displaced = cgroups_.discovery->take_displaced();
+  if (displaced.cgroups > 0) {
+    report.cgroups_left_out[kFairShare] += displaced.cgroups;
+    report.add_failure("displaced cgroups", cgroups_displaced(displaced));
   }
   const std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
   if (dropped == 0) return;
@@ -184,9 +183,9 @@ bool TargetTracker::any_expired(Clock::time_point now) const {
                      [&](const auto& series) { return now - series.second >= cgroups_.linger; });
 }
 
-/// Known series stay where they are, new ones follow, expired ones go.
-std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_point now,
-                                               PollReport& report) {
+/// Known series keep their places, new ones are appended, expired ones are removed.
+std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& found,
+                                               Clock::time_point now, PollReport& report) {
   WaitingLine::Set present;
   for (const auto& cgroup : found.cgroups) present.insert(cgroup.get());
   WaitingLine::Set counted;
@@ -205,7 +204,7 @@ std::vector<CgroupTarget> TargetTracker::merge(const Found& found, Clock::time_p
   return targets;
 }
 
-/// One that is made anew under the path of a series that lingers goes on with that.
+/// A cgroup that is recreated under the path of a lingering series continues it.
 void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point now) {
   if (waiting_.empty()) return;
   std::unordered_map<std::string, std::size_t> lingering;
@@ -239,8 +238,8 @@ void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time
   });
 }
 
-/// However many cgroups come and go, what is kept of them stays within the bound on series: those
-/// that have been gone longest make room.
+/// However many cgroups appear and disappear, the series kept for them stay within the limit: those
+/// that have been gone longest are dropped.
 void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   const std::size_t room = series_room(budget_, need_);
   if (targets.size() <= room) return;

@@ -22,10 +22,10 @@
 
 namespace pex::collect {
 
-/// One exported cgroup. A cgroup made anew under the path of one that lingers continues its series:
-/// there are never two samples of one path, and what was counted stays counted.
+/// One exported cgroup. A cgroup that is recreated under the path of a lingering one continues its
+/// series: there are never two samples of one path, and what was counted stays counted.
 struct CgroupTarget {
-  std::uint64_t series = 0;  ///< identity of the series; never used again
+  std::uint64_t series = 0;  ///< identity of the series; never reused
   std::string path;
   std::shared_ptr<const cgroup::Cgroup> cgroup;  ///< null while it lingers after its end
   std::shared_ptr<const cgroup::Description> description =
@@ -33,12 +33,12 @@ struct CgroupTarget {
   std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
 };
 
-/// Where to count: immutable, shared by all CPUs of one poll.
+/// What to count: immutable, shared by all CPUs of one poll.
 struct TargetSet {
   std::shared_ptr<const MachineCpus> cpus = std::make_shared<const MachineCpus>();
-  std::vector<CgroupTarget> cgroups;  ///< by rising `series`
-  std::size_t present = 0;            ///< of them still exist
-  std::size_t waiting = 0;            ///< cgroups whose turn to be opened is still to come
+  std::vector<CgroupTarget> cgroups;                      ///< by rising `series`
+  std::size_t present = 0;                                ///< those that still exist
+  std::size_t waiting = 0;                                ///< cgroups that are still to be opened
   std::shared_ptr<const cgroup::DiscoveryResult> found =  ///< what they were chosen from; not null
       std::make_shared<const cgroup::DiscoveryResult>();
   std::string_view left_out_reason;                  ///< see Capacity::bound
@@ -50,48 +50,49 @@ class TargetTracker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What is counted of the cgroups. Without `discovery` none are.
+  /// How cgroups are counted. Without `discovery` none are.
   struct Cgroups {
     std::optional<cgroup::Discovery> discovery;
     cgroup::Describer describer = cgroup::Describer{};
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
   };
 
-  /// `cost` is that of the sources that count (CounterSources).
+  /// `cost` is that of the counter sources (CounterSources).
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                 Cgroups cgroups, Budget budget, CostFunction cost = descriptor_cost);
 
-  /// The targets as of now: the same object as before when nothing changed. Where the machine
-  /// cannot tell its CPUs or its cgroups, those of before still hold; each fails on its own, into
-  /// the report.
+  /// The current targets: the same object as before if nothing has changed. If the CPUs or the
+  /// cgroups cannot be read, the previous ones stay; each failure is reported separately.
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report);
 
-  /// These met a bound that was not foreseen while they were opened (PollFeedback::exhausted). A
-  /// part of their counters is worth nothing, so they go, and all are tried again after a while.
+  /// These met an unforeseen bound while they were opened (PollFeedback::exhausted). A part of
+  /// their counters is useless, so they are removed, and all are retried after a while.
   void set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now);
 
-  /// The paths of all that are left out (TargetSet::found tells of the first), by path.
+  /// The paths of all that are left out (TargetSet::found has the first), by path.
   std::vector<std::string> left_out() const;
 
   const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
 
-  /// Readable when cgroups may have come or gone; -1 when only update() tells. Only for waiting.
+  /// Readable if cgroups may have appeared or disappeared; -1 if only update() detects that. Only
+  /// for waiting.
   int descriptor() const;
 
  private:
-  using Found = cgroup::DiscoveryResult;
-
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   Capacity capacity(Clock::time_point now);
   void make_room(std::size_t capacity);
-  std::shared_ptr<const Found> find_cgroups(std::size_t capacity, Clock::time_point now,
-                                            PollReport& report);
+  std::shared_ptr<const cgroup::DiscoveryResult> find_cgroups(std::size_t capacity,
+                                                              Clock::time_point now,
+                                                              PollReport& report);
   bool names_changed(Clock::time_point now, PollReport& report);
   bool any_expired(Clock::time_point now) const;
-  void tell_of_left_out(const Found& found, const Capacity& capacity, PollReport& report);
+  void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
+                       PollReport& report);
   void report_skipped(PollReport& report) const;
   bool may_admit(Clock::time_point now) const;
-  std::vector<CgroupTarget> merge(const Found& found, Clock::time_point now, PollReport& report);
+  std::vector<CgroupTarget> merge(const cgroup::DiscoveryResult& found, Clock::time_point now,
+                                  PollReport& report);
   void admit(std::vector<CgroupTarget>& targets, Clock::time_point now);
   void describe(std::vector<CgroupTarget>& targets) const;
   void drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now);

@@ -21,19 +21,19 @@ constexpr std::size_t kMaxEventsPerGroup = 64;
 constexpr yaml::DecimalRange kScale = {1e-18, 1e18};  // keeps the product of count and scale finite
 
 /// The event whose keys are being read.
-struct EventDraft {
+struct ParsedEventEntry {
   EventEntry entry;
   std::optional<yaml::Value> text;  ///< the position of its spelling
 };
 
-void read_spelling(const yaml::Value& value, EventDraft& draft) {
+void read_spelling(const yaml::Value& value, ParsedEventEntry& parsed) {
   const std::optional<std::string> event =
       value.text({"an event", "write an event, for example cycles"});
   if (!event) return;
   if (trim(*event).empty()) return value.refuse("the event is empty", "name one, or remove it");
-  draft.text = value;
-  draft.entry.spelling = *event;
-  draft.entry.at = value.at();
+  parsed.text = value;
+  parsed.entry.spelling = *event;
+  parsed.entry.at = value.at();
 }
 
 /// A text that describes an event.
@@ -75,7 +75,7 @@ bool is_letter_or_digit(char c) {
   return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9');
 }
 
-void read_name(const yaml::Value& value, EventDraft& draft) {
+void read_name(const yaml::Value& value, ParsedEventEntry& parsed) {
   const std::optional<std::string> name = read_description(value, kName);
   if (!name) return;
   if (std::none_of(name->begin(), name->end(), is_letter_or_digit)) {
@@ -83,24 +83,24 @@ void read_name(const yaml::Value& value, EventDraft& draft) {
         yaml::quoted(*name) + " has no letter or digit that a metric's name can keep",
         "use some of a-z and 0-9");
   }
-  draft.entry.name = *name;
+  parsed.entry.name = *name;
 }
 
-void read_help(const yaml::Value& value, EventDraft& draft) {
+void read_help(const yaml::Value& value, ParsedEventEntry& parsed) {
   std::optional<std::string> help = read_description(value, kHelp);
   if (!help) return;
   constexpr std::string_view kEnds = ".!?";
   if (kEnds.find(help->back()) == kEnds.npos) *help += '.';
-  draft.entry.help = std::move(help);
+  parsed.entry.help = std::move(help);
 }
 
 constexpr yaml::Expected kUnit = {
     "a unit",
     "write events, seconds, joules or bytes; 'scale' is how many of them one count is worth"};
 
-void read_unit(const yaml::Value& value, EventDraft& draft) {
+void read_unit(const yaml::Value& value, ParsedEventEntry& parsed) {
   const UnitEntry* found = yaml::read_entry<UnitEntry>(value, kUnits, "a unit", kUnit);
-  if (found != nullptr) draft.entry.unit = found->unit;
+  if (found != nullptr) parsed.entry.unit = found->unit;
 }
 
 /// Its maximum length, and further conditions.
@@ -108,7 +108,7 @@ std::string form_of(const DescriptionText& kind) {
   return fmt::format("text of at most {} characters", kind.max);
 }
 
-constexpr yaml::Key<EventDraft> kEventKeys[] = {
+constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
     {"event",
      read_spelling,
      {"The event, as `perf list` spells it.", [] { return std::string("text"); }},
@@ -130,15 +130,15 @@ constexpr yaml::Key<EventDraft> kEventKeys[] = {
         return "from the kernel, else " + yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
       }}},
     {"scale",
-     [](const yaml::Value& value, EventDraft& draft) {
-       yaml::assign(draft.entry.scale, read_decimal(value, kScale));
+     [](const yaml::Value& value, ParsedEventEntry& parsed) {
+       yaml::assign(parsed.entry.scale, read_decimal(value, kScale));
      },
      {"The number of units that one count is worth. Required with a unit other than the kernel's.",
       [] { return yaml::form_of(kScale); },
       [] { return "from the kernel, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
-     [](const yaml::Value& value, EventDraft& draft) {
-       yaml::assign(draft.entry.filter, read_description(value, kFilter));
+     [](const yaml::Value& value, ParsedEventEntry& parsed) {
+       yaml::assign(parsed.entry.filter, read_description(value, kFilter));
      },
      {"For a tracepoint: count only if this is true, in the kernel's filter syntax; for example "
       "`bytes >= 65536`.",
@@ -156,19 +156,19 @@ bool refuse_unquoted_braces(const yaml::Value& value) {
 void read_event(const yaml::Value& value, yaml::DuplicateKeys& spellings,
                 std::vector<EventEntry>& events) {
   if (refuse_unquoted_braces(value)) return;
-  EventDraft draft;
+  ParsedEventEntry parsed;
   if (value.is_map()) {
     const std::size_t errors = value.error_count();
-    yaml::read_map<EventDraft>(value, kEventKeys, draft);
-    draft.entry.is_complete = value.error_count() == errors;
+    yaml::read_map<ParsedEventEntry>(value, kEventKeys, parsed);
+    parsed.entry.is_complete = value.error_count() == errors;
   } else {
-    read_spelling(value, draft);
+    read_spelling(value, parsed);
   }
-  if (!draft.text) return;
+  if (!parsed.text) return;
   // The same event under another name is another series: with another filter, for example.
-  const bool has_own_name = draft.entry.name || !draft.entry.is_complete;
-  if (!has_own_name && !spellings.add(draft.entry.spelling, *draft.text)) return;
-  events.push_back(std::move(draft.entry));
+  const bool has_own_name = parsed.entry.name || !parsed.entry.is_complete;
+  if (!has_own_name && !spellings.add(parsed.entry.spelling, *parsed.text)) return;
+  events.push_back(std::move(parsed.entry));
 }
 
 constexpr yaml::Expected kEvents = {"a list of events",
@@ -195,7 +195,7 @@ std::string form_of_events() {
 }
 
 void list_event_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {
-  list_keys<EventDraft>(kEventKeys, list + "[]", all);
+  list_keys<ParsedEventEntry>(kEventKeys, list + "[]", all);
 }
 
 }  // namespace pex::config

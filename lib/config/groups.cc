@@ -26,7 +26,7 @@ struct WrittenFlag {
 };
 
 /// The group whose keys are being read, with the positions of those that others may contradict.
-struct GroupDraft {
+struct ParsedGroup {
   Group& group;
   yaml::DuplicateKeys& names;  ///< of all groups
   std::optional<yaml::Value> aggregate = {};
@@ -43,15 +43,15 @@ bool is_name(std::string_view text) {
          text.find_first_not_of(kRest) == std::string_view::npos;
 }
 
-void read_name(const yaml::Value& value, GroupDraft& draft) {
+void read_name(const yaml::Value& value, ParsedGroup& parsed) {
   const std::optional<std::string> name = value.text({"a name", "write a name, for example core"});
   if (!name) return;
   if (!is_name(*name)) {
     return value.refuse(yaml::quoted(*name) + " is not a name",
                         "use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter");
   }
-  draft.group.name = *name;
-  draft.names.add(*name, value);
+  parsed.group.name = *name;
+  parsed.names.add(*name, value);
 }
 
 struct ScopeEntry {
@@ -77,10 +77,10 @@ void read_scopes(const yaml::Value& value, Group& group) {
   for (const yaml::Value& item : *items) read_scope_word(item, duplicates, group);
 }
 
-void read_scope(const yaml::Value& value, GroupDraft& draft) {
+void read_scope(const yaml::Value& value, ParsedGroup& parsed) {
   const std::size_t errors = value.error_count();
-  read_scopes(value, draft.group);
-  draft.is_scope_known = value.error_count() == errors;
+  read_scopes(value, parsed.group);
+  parsed.is_scope_known = value.error_count() == errors;
 }
 
 /// "write cpu, core, die, package, numa_node or host"
@@ -97,13 +97,13 @@ const std::string& aggregate_remedy() {
   return kRemedy;
 }
 
-void read_aggregate(const yaml::Value& value, GroupDraft& draft) {
+void read_aggregate(const yaml::Value& value, ParsedGroup& parsed) {
   constexpr std::string_view kNoun = "a part of the machine";
   const AggregationEntry* found = yaml::read_entry<AggregationEntry>(
       value, kAggregationEntries, kNoun, {kNoun, aggregate_remedy()});
   if (found == nullptr) return;
-  draft.group.aggregate = found->aggregation;
-  draft.aggregate = value;
+  parsed.group.aggregate = found->aggregation;
+  parsed.aggregate = value;
 }
 
 struct EstimatorEntry {
@@ -114,34 +114,34 @@ constexpr EstimatorEntry kEstimators[] = {
     {"auto", Estimator::kAuto}, {"time", Estimator::kTime}, {"reference", Estimator::kReference}};
 constexpr yaml::Expected kEstimator = {"an estimator", "write auto, time or reference"};
 
-void read_estimator(const yaml::Value& value, GroupDraft& draft) {
+void read_estimator(const yaml::Value& value, ParsedGroup& parsed) {
   const EstimatorEntry* found =
       yaml::read_entry<EstimatorEntry>(value, kEstimators, "an estimator", kEstimator);
   if (found == nullptr) return;
-  draft.group.estimator = found->estimator;
-  draft.estimator = value;
+  parsed.group.estimator = found->estimator;
+  parsed.estimator = value;
 }
 
 template <bool Group::*flag>
-void read_group_flag(const yaml::Value& value, GroupDraft& draft) {
-  yaml::assign(draft.group.*flag, read_flag(value));
-  draft.flags.push_back({flag, value});
+void read_group_flag(const yaml::Value& value, ParsedGroup& parsed) {
+  yaml::assign(parsed.group.*flag, read_flag(value));
+  parsed.flags.push_back({flag, value});
 }
 
-void read_inherit(const yaml::Value& value, GroupDraft&) {
+void read_inherit(const yaml::Value& value, ParsedGroup&) {
   if (!read_flag(value).value_or(false)) return;
   value.refuse("inherit is for the counters of a task, and a CPU or cgroup counts all its tasks",
                "remove it");
 }
 
 template <bool Group::*flag>
-constexpr yaml::Key<GroupDraft> group_flag(std::string_view name, std::string_view meaning) {
+constexpr yaml::Key<ParsedGroup> group_flag(std::string_view name, std::string_view meaning) {
   return {name, read_group_flag<flag>, {meaning, yaml::form_of_flag, [] {
                                           return yaml::written(Group{}.*flag);
                                         }}};
 }
 
-constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
+constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
     {"name",
      read_name,
      {"The name of the group in labels and messages; unique.",
@@ -152,7 +152,7 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
      "the group has no name",
      "add a name to it, for example 'name: core'"},
     {"events",
-     [](const yaml::Value& value, GroupDraft& draft) { read_events(value, draft.group.events); },
+     [](const yaml::Value& value, ParsedGroup& parsed) { read_events(value, parsed.group.events); },
      {"The events of the group. Put a text with a comma in quotes. A group for `perf stat "
       "-e` can stay one text: `\"{cycles,instructions}:u\"`.",
       form_of_events, nullptr, list_event_keys},
@@ -168,7 +168,7 @@ constexpr yaml::Key<GroupDraft> kGroupKeys[] = {
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"cpus",
-     [](const yaml::Value& value, GroupDraft& draft) { read_cpus(value, draft.group.cpus); },
+     [](const yaml::Value& value, ParsedGroup& parsed) { read_cpus(value, parsed.group.cpus); },
      {"CPUs on which this group is not counted, in addition to those that the top-level `cpus` "
       "excludes.",
       yaml::form_of_map, nullptr, list_cpus_keys}},
@@ -238,36 +238,36 @@ bool stands_before(const yaml::Value& one, const yaml::Value& other) {
 }
 
 /// The last of `flags` in the file; at least one is set.
-const yaml::Value& last_of(std::span<bool Group::*const> flags, const GroupDraft& draft) {
+const yaml::Value& last_of(std::span<bool Group::*const> flags, const ParsedGroup& parsed) {
   const yaml::Value* last = nullptr;
-  for (const WrittenFlag& written : draft.flags) {
+  for (const WrittenFlag& written : parsed.flags) {
     if (std::find(flags.begin(), flags.end(), written.flag) == flags.end()) continue;
     if (last == nullptr || stands_before(*last, written.value)) last = &written.value;
   }
   return *last;
 }
 
-void refuse_rivals(const GroupDraft& draft) {
+void refuse_rivals(const ParsedGroup& parsed) {
   for (const RivalFlags& rivals : kRivals) {
     const bool all = std::all_of(rivals.flags.begin(), rivals.flags.end(),
-                                 [&](bool Group::*flag) { return draft.group.*flag; });
+                                 [&](bool Group::*flag) { return parsed.group.*flag; });
     if (!all) continue;
-    last_of(rivals.flags, draft)
+    last_of(rivals.flags, parsed)
         .refuse(fmt::format("together, {} leave nothing to count", rivals.names),
                 "remove one of them");
   }
 }
 
-void refuse_aggregate_of_cgroups(const GroupDraft& draft) {
-  if (!draft.aggregate || !draft.is_scope_known || draft.group.cpu_scope) return;
-  draft.aggregate->refuse("aggregate applies to scope cpu, which this group does not have",
-                          "remove it, or write 'scope: [cpu, cgroup]'");
+void refuse_aggregate_of_cgroups(const ParsedGroup& parsed) {
+  if (!parsed.aggregate || !parsed.is_scope_known || parsed.group.cpu_scope) return;
+  parsed.aggregate->refuse("aggregate applies to scope cpu, which this group does not have",
+                           "remove it, or write 'scope: [cpu, cgroup]'");
 }
 
-void refuse_estimator_of_pinned(const GroupDraft& draft) {
-  if (!draft.group.pinned || draft.group.estimator == Estimator::kAuto) return;
-  draft.estimator->refuse("a pinned group is never multiplexed, so there is nothing to estimate",
-                          "remove it, or write 'pinned: false'");
+void refuse_estimator_of_pinned(const ParsedGroup& parsed) {
+  if (!parsed.group.pinned || parsed.group.estimator == Estimator::kAuto) return;
+  parsed.estimator->refuse("a pinned group is never multiplexed, so there is nothing to estimate",
+                           "remove it, or write 'pinned: false'");
 }
 
 constexpr yaml::Expected kGroups = {
@@ -276,11 +276,11 @@ constexpr yaml::Expected kGroups = {
 
 void read_group(const yaml::Value& value, yaml::DuplicateKeys& names, Group& group) {
   group.at = value.at();
-  GroupDraft draft{group, names};
-  yaml::read_map<GroupDraft>(value, kGroupKeys, draft);
-  refuse_aggregate_of_cgroups(draft);
-  refuse_estimator_of_pinned(draft);
-  refuse_rivals(draft);
+  ParsedGroup parsed{group, names};
+  yaml::read_map<ParsedGroup>(value, kGroupKeys, parsed);
+  refuse_aggregate_of_cgroups(parsed);
+  refuse_estimator_of_pinned(parsed);
+  refuse_rivals(parsed);
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ void read_groups(const yaml::Value& value, std::vector<Group>& groups) {
 }
 
 void list_group_keys(const std::string& list, std::vector<yaml::KeyReference>& all) {
-  list_keys<GroupDraft>(kGroupKeys, list + "[]", all);
+  list_keys<ParsedGroup>(kGroupKeys, list + "[]", all);
 }
 
 }  // namespace pex::config

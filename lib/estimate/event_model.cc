@@ -71,11 +71,11 @@ void EventModel::learn(const ModelUpdate& update) {
   if (update.equations_.intervals <= 0) return;
   ModelUpdate::Equations& s = equations_;
   s.add(update.equations_, kMemory / (kMemory + update.equations_.intervals));
-  if (s.x < 1 || s.y < 1) return;  // nothing in memory that could be compared
+  if (s.x < 1 || s.y < 1) return;  // no data for a comparison
   if (rate_ <= 0) mean_ = mean;    // until now it was in time only
   rate_ = s.x / s.r;
 
-  // What of D and u is left when E and X have explained what they can (Schur complement).
+  // What remains of D and u after E and X have explained their part (Schur complement).
   const double ee = s.ee * (1 + kRidge);
   const double xx = s.xx * (1 + kRidge);
   const double determinant = ee * xx - s.ex * s.ex;

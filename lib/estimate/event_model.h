@@ -4,8 +4,8 @@
 
 namespace pex::estimate {
 
-/// Sums over intervals of what the windows on the PMU saw, and of the whole. Times in ns,
-/// references in whatever the reference counts.
+/// Sums over intervals of the windows on the PMU, and of the whole intervals. Times in ns,
+/// references in the reference's unit.
 struct Observed {
   double events = 0;     ///< y: counted in the windows
   double running = 0;    ///< r: time of the windows
@@ -14,16 +14,16 @@ struct Observed {
   double reference = 0;  ///< X: all reference events; x <= X
 
   void add(const Observed& more, double weight = 1);
-  /// Moves towards `newer`, by `weight` of the way.
+  /// Moves towards `newer` by the fraction `weight`.
   void follow(const Observed& newer, double weight);
 };
 
-/// What the targets of one event taught in one poll: plain sums, so that each CPU's worker keeps
-/// its own and nothing is shared while they count.
+/// Sufficient statistics of one event's targets in one poll: plain sums, so that each CPU's worker
+/// has its own and nothing is shared while they count.
 class ModelUpdate {
  public:
-  /// One interval of one target. It teaches about the reference only when that was counted
-  /// (`has_reference`) and moved, and the group had the PMU for a part of the interval.
+  /// Adds one interval of one target. It contributes to the reference only if that was counted
+  /// (`has_reference`) and advanced, and the group had the PMU for a part of the interval.
   void add(const Observed& interval, bool has_reference = true);
   void add(const ModelUpdate& more);
 
@@ -45,25 +45,25 @@ class ModelUpdate {
   double intervals_ = 0;
 };
 
-/// What all targets that count one event have taught about it. Its size, by which counts are scaled
-/// up, is a mixture of time and reference events:
+/// What was learned from all targets that count one event. Its size, by which counts are scaled, is
+/// a mixture of time and reference events:
 ///
 ///   size(t, x) = (1 - lambda) mu t + lambda x
 ///
-/// lambda is the coefficient of a control variate (Cochran, Sampling Techniques, ch. 7): of all
-/// that made the estimate by time wrong, how much also made it wrong on the reference, where the
-/// truth is known. 1 for an event that follows the reference, 0 for one that follows time. It is
-/// found by least squares; E and X as regressors soak up real changes of level.
+/// lambda is the coefficient of a control variate (Cochran, Sampling Techniques, ch. 7): of the
+/// error of the estimate by time, the part that also occurred on the reference, where the truth is
+/// known. 1 for an event that follows the reference, 0 for one that follows time. It is found by
+/// least squares; the regressors E and X absorb real changes of level.
 class EventModel {
  public:
   /// lambda, in [0, 1]. 1 before anything is known: most events follow activity.
   double reference_weight() const { return weight_; }
-  /// mu, reference events for each ns on the PMU; 0 when not known yet.
+  /// mu, reference events for each ns on the PMU; 0 if unknown.
   double reference_rate() const { return rate_; }
-  /// The mean interval of all targets in the last 20 polls; zero when there was none.
+  /// The mean interval of all targets in the last 20 polls; zero without any.
   const Observed& mean() const { return mean_; }
 
-  /// Folds in what one poll taught. The memory is 1000 intervals, whoever they are of.
+  /// Adds the statistics of one poll. The memory is 1000 intervals, of any targets.
   void learn(const ModelUpdate& update);
 
  private:

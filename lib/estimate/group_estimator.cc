@@ -17,11 +17,11 @@ constexpr std::uint64_t kHalfRange = std::uint64_t{1} << 63;
 
 constexpr double kHistoryWeight = 1.0 / 20;  // polls
 constexpr double kClockTolerance = 0.001;    // of the time enabled
-// What a clock has to be ahead of the kernel's time to prove that the kernel books to the wrong
-// group. More than any kernel books too little at switches between cgroups (1.5 % were seen on
-// Linux 6.1), and not just some microseconds of a group that hardly ran.
+// How far a clock must be ahead of the kernel's time to prove that the kernel accounts to the wrong
+// group. More than any kernel loses at switches between cgroups (1.5 % were seen on Linux 6.1), and
+// more than some microseconds of a group that hardly ran.
 constexpr double kProof = 0.03;             // of the time enabled
-constexpr double kProofInSlots = 1.0 / 16;  // of rotation
+constexpr double kProofInSlots = 1.0 / 16;  // of the mux interval
 
 std::uint64_t difference(std::uint64_t from, std::uint64_t to) { return to - from; }
 
@@ -115,7 +115,8 @@ GroupIncrement GroupEstimator::advance(const Sample& sample, std::span<const Eve
   return increment;
 }
 
-/// Nothing when there is more to it: what fell, is pending, or was not running all the time.
+/// Nothing if it is more complicated: a total fell, an interval is open, or it was not running all
+/// the time.
 std::optional<GroupIncrement> GroupEstimator::count_exactly(const Sample& sample,
                                                             std::span<EventIncrement> increments) {
   const std::uint64_t enabled = difference(baseline_.enabled, sample.enabled);
@@ -180,13 +181,13 @@ GroupEstimator::Passed GroupEstimator::since_baseline(const Sample& sample,
   return passed;
 }
 
-/// A clock only misses time, so one that ran for much longer than the kernel says the group did
-/// proves that the kernel booked the time to another group. One that ran for less proves nothing:
-/// switches between cgroups cost it time. But on a kernel that is known to book wrongly, it is
-/// right once the difference is more than switches cost the clock that is always counted. (Where
-/// switches cost much, they are frequent, and then the kernel's times are right on every kernel:
-/// each switch brings them up to date.) A clock that stands still while events are counted was
-/// never started.
+/// A clock only misses time, so one that ran for much longer than the kernel's time of the group
+/// proves that the kernel accounted the time to another group. One that ran for less proves
+/// nothing: switches between cgroups cost it time. But on a kernel that is known to account
+/// wrongly, the clock is right once the difference exceeds what switches cost the clock that is
+/// always counted. (Where switches cost much, they are frequent, and then the kernel's times are
+/// right on every kernel: each switch updates them.) A clock that stands still while events are
+/// counted was never started.
 void GroupEstimator::check_running(const Sample& sample, Passed& passed,
                                    GroupIncrement& increment) const {
   if (!sample.clock || !baseline_.clock || fell_from(*baseline_.clock, *sample.clock)) return;
@@ -204,7 +205,7 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   const bool is_wrong =
       sample.kernel_mistimes && counted_always &&
       std::abs(by_clock - ns(passed.running)) > missed + kClockTolerance * enabled;
-  // Linux 6.1 books some microseconds of each wake-up as not running.
+  // Linux 6.1 accounts some microseconds of each wake-up as not running.
   const bool is_short = ahead > 0 && never_lost;
   if (!is_proof && !is_wrong && !is_short) return;
   passed.running = by_clock < enabled  // which is rounded, and may be beyond the range of a time
@@ -213,8 +214,8 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   increment.mistimed = is_proof || is_wrong;
 }
 
-/// What the clock that is always counted has counted while the group was enabled for `enabled`. It
-/// was read a moment apart, which is corrected by its own time.
+/// The time of the clock that is always counted while the group was enabled for `enabled`. It was
+/// read a moment earlier or later, which is corrected by its own time.
 std::optional<double> GroupEstimator::clock_always_in(const Sample& sample,
                                                       nanoseconds enabled) const {
   if (!sample.clock_always) return {};
@@ -234,12 +235,12 @@ void GroupEstimator::add_reference(const Sample& sample, Passed& passed,
   const ReferenceTotals& now = *sample.reference;
   if (fell_from(before.sampled, now.sampled) || fell_from(before.always, now.always) ||
       fell_from(before.always_enabled, now.always_enabled)) {
-    increment.anomaly = true;  // APERF starts anew after a suspend; this interval does without
+    increment.anomaly = true;  // APERF restarts after a suspend; this interval has no reference
     return;
   }
   const double always_enabled = ns(increase(before.always_enabled, now.always_enabled));
   if (always_enabled <= 0) return;
-  // Before the first sample of a group that was opened late: of long ago, and of something else.
+  // The first sample of a group that was opened late would include earlier, unrelated activity.
   const bool is_lifetime =
       before.always_enabled.count() == 0 && always_enabled > 2 * ns(passed.enabled);
   if (is_lifetime) return;
@@ -249,7 +250,7 @@ void GroupEstimator::add_reference(const Sample& sample, Passed& passed,
   passed.has_reference = true;
 }
 
-/// What is enabled without the PMU is taken into the open interval only up to the cap.
+/// Time enabled without the PMU is added to the open interval only up to the cap.
 void GroupEstimator::cap_imputation(const Sample& sample, Passed& passed,
                                     GroupIncrement& increment) {
   if (passed.running.count() > 0) starved_ = {};
@@ -268,11 +269,11 @@ void GroupEstimator::cap_imputation(const Sample& sample, Passed& passed,
   passed.sampled *= part;
   passed.reference *= part;
   pending_starved_ += imputable;
-  if (imputable.count() == 0) increment.unmeasured = sum(increment.unmeasured, give_up());
+  if (imputable.count() == 0) increment.unmeasured = sum(increment.unmeasured, discard_open());
 }
 
-/// An open interval that never got a history to be filled from.
-nanoseconds GroupEstimator::give_up() {
+/// Ends an open interval that never got a history to be filled from.
+nanoseconds GroupEstimator::discard_open() {
   const double missed = std::max(open_.enabled - open_.running, 0.0);
   pending_starved_ = {};
   open_ = {};
@@ -282,9 +283,9 @@ nanoseconds GroupEstimator::give_up() {
                                                   : nanoseconds::max();
 }
 
-/// False while nothing is known of this target that the open interval could be filled from: others
-/// may do something else entirely. A reference that the windows see nothing of for a minute may
-/// never be seen, so that then time has to do.
+/// False while there is no history of this target to fill the open interval from: other targets may
+/// behave differently. A reference that is not seen in the windows for a minute may never be, so
+/// then time is used.
 bool GroupEstimator::can_commit() const {
   if (open_.enabled <= 0) return true;  // and nothing is to be filled
   const bool has_waited = open_.enabled - ns(pending_starved_) >= ns(kMaxImputed);
@@ -301,7 +302,7 @@ void GroupEstimator::commit(Event& event, const EventModel& model, EventIncremen
   if (interval.enabled <= 0) return;
   const Estimate result =
       estimate(interval, open_has_reference_, event.history, model, ns(mux_interval_));
-  if (!open_has_reference_) {  // what is to be expected, so that the past stays comparable
+  if (!open_has_reference_) {  // the expected value, so that the past stays comparable
     interval.sampled = model.reference_rate() * interval.running;
     interval.reference = model.reference_rate() * interval.enabled;
   }
@@ -317,7 +318,7 @@ void GroupEstimator::commit(Event& event, const EventModel& model, EventIncremen
   if (result.sampled_size <= 0) return;
   event.last_rate = (interval.events + result.extrapolated) / result.size;
   event.last_size = result.sampled_size;
-  // What is known in time only says nothing of the reference once that is there.
+  // A history in time only is not comparable once the reference is available.
   const bool is_first =
       event.history.running <= 0 || (open_has_reference_ && event.history.reference <= 0);
   event.history.follow(interval, is_first ? 1 : kHistoryWeight * result.information);

@@ -15,7 +15,7 @@ namespace pex::estimate {
 enum class Coverage {
   kComplete,  ///< had the PMU whenever it wanted it: the value is exact, and may be zero
   kScaled,    ///< shared the PMU, or is filled from history: the value is an estimate
-  kNone,      ///< wanted the PMU and did not have it: nothing is known, which is not zero
+  kNone,      ///< enabled without the PMU: unknown, which is not zero
 };
 
 /// An activity that is counted twice: by the group, so only while it has the PMU, and always.
@@ -34,56 +34,56 @@ struct ClockTotals {
                                        ///< from the group
 };
 
-/// What the kernel said of one group at one instant; all totals since it was opened.
+/// The kernel's totals of one group at one instant, since it was opened.
 struct Sample {
   std::chrono::nanoseconds enabled{};     ///< the group wanted the PMU
-  std::chrono::nanoseconds running{};     ///< it had the PMU, as the kernel says
+  std::chrono::nanoseconds running{};     ///< it had the PMU, by the kernel's account
   std::span<const std::uint64_t> counts;  ///< one for each event
   std::optional<ReferenceTotals> reference = {};
-  /// It had the PMU, by a cpu-clock that is a member of the group. Linux 6.2 to 6.12.114 book
+  /// It had the PMU, by a cpu-clock that is a member of the group. Linux 6.2 to 6.12.114 account
   /// `running` of cgroup groups that share the PMU to whichever group has it at the next cgroup
-  /// switch ("perf: Update cgroup time when rotating multiplexed events" repairs it): right in the
+  /// switch ("perf: Update cgroup time when rotating multiplexed events" fixes it): right in the
   /// long run, useless for one poll. The clock is right on every kernel, but it stands still while
   /// the kernel switches between cgroups: it misses some 0.5 us of each switch.
   std::optional<std::chrono::nanoseconds> clock = {};
-  /// A cpu-clock that is counted all the time at the same target misses about as much, so it tells
-  /// how much that is.
+  /// A cpu-clock that is counted all the time at the same target misses about as much, and so
+  /// measures it.
   std::optional<ClockTotals> clock_always = {};
-  /// This kernel is known to book `running` to the wrong group: an earlier interval, of any group,
-  /// was `mistimed`.
+  /// This kernel is known to account `running` to the wrong group: an earlier interval, of any
+  /// group, was `mistimed`.
   bool kernel_mistimes = false;
-  /// It was kept off the PMU by its owner, to let others on. Sure to have its turn again, it is
-  /// filled from history for as long as that takes.
+  /// It was kept off the PMU by manual rotation. As it is certain to be enabled again, it is filled
+  /// from history for as long as that takes.
   bool is_stopped = false;
 };
 
-/// Of one event in one interval. What is published grows by observed + extrapolated.
+/// One event in one interval. The published value grows by observed + extrapolated.
 struct EventIncrement {
   std::uint64_t observed = 0;      ///< counted while the group had the PMU: exact
   std::uint64_t extrapolated = 0;  ///< for the rest of the time; fractions are carried
   double variance = 0;             ///< of extrapolated, events^2
 };
 
-/// Of one group in one interval. `enabled` is `running`, plus what counts were scaled up for, plus
-/// `imputed`, plus `unmeasured`.
+/// One group in one interval. `enabled` is `running`, plus the time that counts were scaled up for,
+/// plus `imputed`, plus `unmeasured`.
 struct GroupIncrement {
   Coverage coverage = Coverage::kNone;
   std::chrono::nanoseconds enabled{};
   std::chrono::nanoseconds running{};     ///< as corrected by the clock
   std::chrono::nanoseconds imputed{};     ///< enabled without the PMU, and filled from history, or
-                                          ///< by the first turn after it
-  std::chrono::nanoseconds unmeasured{};  ///< enabled, and in no count: not covered at all
+                                          ///< by the first windows after it
+  std::chrono::nanoseconds unmeasured{};  ///< enabled, and in no count
   double reference = 0;                   ///< X
   double reference_sampled = 0;           ///< x
   bool anomaly = false;   ///< a total fell: the interval is unmeasured and a new baseline taken
   bool mistimed = false;  ///< `running` was wrong, and the clock used
 };
 
-/// Enabled time without the PMU that is filled from history, in a row; after it nothing is known.
+/// The maximum of consecutive time without the PMU that is filled from history.
 inline constexpr std::chrono::seconds kMaxImputed{60};
 
 /// Turns the kernel's totals for one group at one target into increments of a counter that never
-/// falls, is unbiased when the group shares the PMU with others, and tells its own standard error.
+/// falls, is unbiased if the group shares the PMU with others, and has a known standard error.
 ///
 /// For y events seen in windows of size s, out of the size S of the whole interval (EventModel),
 /// the increment is y + (S - s) * rate, a ratio estimator with a control variate:
@@ -105,13 +105,13 @@ inline constexpr std::chrono::seconds kMaxImputed{60};
 ///                    unmeasured. Without a history it stays open and joins the next one
 ///   a total fell     unmeasured, new baseline
 ///
-/// No allocation after construction. Nothing that the kernel can say makes a total fall, overflow
-/// or not finite.
+/// No allocation after construction. No input from the kernel makes a total fall, overflow or
+/// become infinite.
 class GroupEstimator {
  public:
   /// `mux_interval`: how long a group has the PMU before the next one, perf_event_mux_interval_ms.
-  /// One that never loses the PMU needs no history: without (`keeps_history`), what is exact costs
-  /// next to nothing.
+  /// A group that never loses the PMU needs no history: without it (`keeps_history`), exact
+  /// intervals cost next to nothing.
   explicit GroupEstimator(std::size_t events,
                           std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4},
                           bool keeps_history = true);
@@ -119,14 +119,14 @@ class GroupEstimator {
   /// Counts of the events at the last sample.
   std::span<const std::uint64_t> last_counts() const { return counts_; }
 
-  /// The group was opened anew, so its totals start at 0. History goes on.
+  /// The group was reopened, so its totals start at 0. The history is kept.
   void restart();
 
-  /// Nothing will follow for now. Returns what of the open interval is unmeasured for that.
-  std::chrono::nanoseconds give_up();
+  /// No sample follows for now. Returns the time of the open interval that becomes unmeasured.
+  std::chrono::nanoseconds discard_open();
 
-  /// `models` (what is known of each event), `increments` (written in any case) and `updates` (to
-  /// which what this interval teaches is added) have one element for each event.
+  /// `models` (one for each event), `increments` (written in any case) and `updates` (to which the
+  /// statistics of this interval are added) have one element for each event.
   GroupIncrement advance(const Sample& sample, std::span<const EventModel> models,
                          std::span<EventIncrement> increments, std::span<ModelUpdate> updates);
 
@@ -136,7 +136,7 @@ class GroupEstimator {
     double fraction = 0;  ///< of an event, carried to the next interval; in [0, 1)
     Observed history;
     double last_rate = 0;  ///< q', events per size
-    double last_size = 0;  ///< s'; 0 when there was none
+    double last_size = 0;  ///< s'; 0 if there was none
   };
   /// The kernel's totals at the last sample.
   struct Baseline {
@@ -168,9 +168,9 @@ class GroupEstimator {
 
   std::chrono::nanoseconds mux_interval_;
   Baseline baseline_;
-  Observed open_;  ///< the interval since the last commit, but for its events
+  Observed open_;  ///< the interval since the last commit, without its events
   bool open_has_reference_ = true;
-  std::chrono::nanoseconds starved_{};          ///< enabled without the PMU, in a row
+  std::chrono::nanoseconds starved_{};          ///< consecutive time enabled without the PMU
   std::chrono::nanoseconds pending_starved_{};  ///< the part of open_ without the PMU
   std::vector<std::uint64_t> counts_;           ///< of the events, at the last sample
   std::vector<Event> events_;

@@ -5,14 +5,15 @@
 namespace pex::estimate {
 namespace {
 
-constexpr double kNeed = 0.4;       // of the windows' fair share, to be believed alone
-constexpr double kMinShare = 0.01;  // of the time: below, the share itself says nothing
-constexpr double kPrior = 0.05;     // of what all targets know, relative to a target's own history
+constexpr double kNeed = 0.4;       // of the windows' fair share, to be used alone
+constexpr double kMinShare = 0.01;  // of the time: below, the share itself has no information
+constexpr double kPrior = 0.05;     // of the prior from all targets, relative to a target's own
+                                    // history
 
-constexpr double kMostEvents = 0x1p63;  // more than a counter of 64 bits holds without falling
+constexpr double kMaxEvents = 0x1p63;  // more than a counter of 64 bits holds without falling
 
-/// size(t, x) of EventModel as a linear function. Where the rate of the reference is known, sizes
-/// by time are in the same measure as all others, so that successive intervals can be compared.
+/// size(t, x) of EventModel as a linear function. If the rate of the reference is known, sizes by
+/// time have the same unit as all others, so that successive intervals can be compared.
 struct Mixture {
   double time = 0;
   double reference = 0;
@@ -31,8 +32,8 @@ Mixture mixture_of(const EventModel& model, bool has_reference) {
   return {(1 - weight) * model.reference_rate(), weight};
 }
 
-/// Events and size of the past; the prior, of all targets, keeps one that starts blind, or
-/// sees next to nothing, from being blind for long.
+/// Events and size of the past; the prior, from all targets, helps a target without windows, or
+/// with very small ones, to get an estimate soon.
 struct Past {
   double events = 0;
   double size = 0;
@@ -63,8 +64,8 @@ Estimate estimate(const Observed& interval, bool has_reference, const Observed& 
   if (result.size <= 0 && interval.events <= 0) return result;  // no activity at all
 
   Past past = past_of(history, model.mean(), size, result.size);
-  const bool says_nothing = result.sampled_size <= 0 && past.size <= 0;
-  if (result.size <= 0 || says_nothing) {  // events without activity, or activity never seen
+  const bool is_unknown = result.sampled_size <= 0 && past.size <= 0;
+  if (result.size <= 0 || is_unknown) {  // events without activity, or activity never seen
     size = by_time(model);
     measure();
     past = past_of(history, model.mean(), size, result.size);
@@ -80,10 +81,10 @@ Estimate estimate(const Observed& interval, bool has_reference, const Observed& 
   const double seen = s > 0 ? interval.events / s : 0;
   const double remembered = trust < 1 ? past.events / past.size : 0;
   const double rate = trust * seen + (1 - trust) * remembered;
-  // Events of windows that had no size (wrong times) are a part of what history expects.
+  // Events of windows without a size (wrong times) are part of what history expects.
   const double rest =
       s > 0 ? (result.size - s) * rate : std::max(0.0, result.size * rate - interval.events);
-  result.extrapolated = std::min(rest, kMostEvents);
+  result.extrapolated = std::min(rest, kMaxEvents);
   return result;
 }
 

@@ -7,8 +7,8 @@
 #include "events/kinds.h"
 #include "events/modifier_letters.h"
 
-// "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a place in the code of the kernel or of a
-// file.
+// "kprobe:do_exit", "uprobe:/usr/bin/bash:readline+0x10": a location in the code of the kernel or
+// of a file.
 
 namespace pex::events {
 namespace {
@@ -20,7 +20,7 @@ constexpr const char* kWriteUserProbe =
     "'uprobe:/usr/bin/bash:readline' or 'uprobe:/usr/bin/bash:0x1234'";
 constexpr const char* kWriteEntryProbe =
     "leave the offset out, or count the instruction there with 'kprobe:' or 'uprobe:'";
-constexpr const char* kWriteNoModifiers = "leave ':' and what follows out";
+constexpr const char* kWriteNoModifiers = "leave out ':' and the rest";
 
 struct WordEntry {
   std::string_view word;
@@ -50,13 +50,13 @@ const char* how_to_write(const Probe& probe) {
   return probe.in_kernel ? kWriteKernelProbe : kWriteUserProbe;
 }
 
-/// Compilers put '.' and '$' into names of functions, symbol versions have '@', methods in Go the
+/// Compilers put '.' and '$' into names of functions, symbol versions contain '@', Go methods the
 /// rest.
 bool is_symbol_character(char c) {
   return is_letter_or_digit(c) || c == '_' || is_one_of(".$@()*[]", c);
 }
 
-/// "/bin/a:main:u", which would else be the function u of a file "/bin/a:main".
+/// "/bin/a:main:u", which would otherwise be the function u of a file "/bin/a:main".
 bool has_modifiers(std::string_view file, std::string_view place) {
   const std::size_t colon = file.rfind(':');
   return !place.empty() && all_are(place, is_modifier) && colon != std::string_view::npos &&
@@ -67,7 +67,7 @@ SyntaxError probe_has_modifiers(const TextCursor& in) {
   return syntax_error(in, "a probe takes no modifiers", kWriteNoModifiers);
 }
 
-/// With the ':' behind it.
+/// With the ':' that ends it.
 Parsed parse_file(TextCursor& in, std::string& file) {
   const std::string_view text = in.before(kEventEnds);
   if (!text.starts_with('/')) return missing(in, "an absolute path", kWriteUserProbe);
@@ -122,7 +122,7 @@ std::string spell(const ParsedEvent& event) {
   return std::string(entry_of(probe).word) + ":" + file + place_of(probe);
 }
 
-/// Type and the bit for a return, which are the kernel's to choose.
+/// Type and the bit for a return, which the kernel chooses.
 Result<perf::EventAttributes, Unresolved> attributes_of(const Machine& machine, const Probe& probe,
                                                         TextOffset at) {
   const WordEntry& entry = entry_of(probe);
@@ -137,7 +137,8 @@ Result<perf::EventAttributes, Unresolved> attributes_of(const Machine& machine, 
   if (!probe.at_return) return attributes;
   const auto format = pmu->formats.find("retprobe");
   if (format == pmu->formats.end() || format->second.word != 0) {
-    return unavailable(at, ENOENT, "the PMU '" + name + "' of this machine knows no returns", {});
+    return unavailable(at, ENOENT,
+                       "the PMU '" + name + "' of this machine does not support returns", {});
   }
   attributes.config = format->second.spread(1);
   return attributes;

@@ -32,13 +32,13 @@ struct Kind {
 
   std::string (*spell)(const ParsedEvent& event);
 
-  /// Replaces an alias by what it is an alias of. Null for a kind without aliases.
+  /// Replaces an alias by its event. Null for a kind without aliases.
   void (*canonicalize)(EventKind& event) = nullptr;
 
   /// All but modifiers and name.
   Resolved (*resolve)(const Machine& machine, const ParsedEvent& event);
 
-  /// Adds those that have a name on this machine. Null for a kind that has no names.
+  /// Adds those that have a name on this machine. Null for a kind without names.
   void (*list)(const Machine& machine, std::vector<ListedEvent>& listed) = nullptr;
 };
 

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxFormats = 4096;
 constexpr std::size_t kMaxEvents = 4096;
 
 /// Files next to events/NAME with one of these suffixes describe that event.
-constexpr std::array<std::string_view, 4> kBesideAnEvent = {".scale", ".unit", ".snapshot",
+constexpr std::array<std::string_view, 4> kEventSuffixes = {".scale", ".unit", ".snapshot",
                                                             ".per-pkg"};
 
 constexpr std::string_view kUncorePrefix = "uncore_";
@@ -84,13 +84,13 @@ std::optional<PmuNamedEvent> read_event(const std::string& file) {
 }
 
 bool is_event(std::string_view name) {
-  return std::none_of(kBesideAnEvent.begin(), kBesideAnEvent.end(),
+  return std::none_of(kEventSuffixes.begin(), kEventSuffixes.end(),
                       [name](std::string_view ending) { return name.ends_with(ending); });
 }
 
 std::map<std::string, PmuNamedEvent> read_events(const std::string& folder) {
   std::map<std::string, PmuNamedEvent> events;
-  for (const std::string& name : names_if_any(folder, kMaxEvents * (1 + kBesideAnEvent.size()))) {
+  for (const std::string& name : names_if_any(folder, kMaxEvents * (1 + kEventSuffixes.size()))) {
     if (events.size() == kMaxEvents) break;
     if (!is_event(name)) continue;
     if (std::optional<PmuNamedEvent> event = read_event(path_of(folder, name))) {

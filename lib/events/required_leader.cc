@@ -67,8 +67,8 @@ bool is_leader(const RequiredLeader& leader, const perf::EventAttributes& event)
   return event.type == needed.type && event.config == needed.config;
 }
 
-LedOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events) {
-  LedOrder led;
+OpeningOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events) {
+  OpeningOrder led;
   const auto take = [&](std::size_t event) {
     const bool is_new = std::find(led.order.begin(), led.order.end(), event) == led.order.end();
     if (is_new) led.order.push_back(event);

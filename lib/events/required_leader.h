@@ -26,13 +26,13 @@ std::optional<RequiredLeader> required_leader(const PmuCatalogue& pmus,
 bool is_leader(const RequiredLeader& leader, const perf::EventAttributes& event);
 
 /// An order in which the events of a group can be opened.
-struct LedOrder {
+struct OpeningOrder {
   std::vector<std::size_t> order;  ///< indices into the events
   std::size_t together = 0;        ///< the number of leading ones that must not be separated
 };
 
 /// Leaders first, each followed by its dependents, then all others in order. Does not add missing
 /// leaders.
-LedOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events);
+OpeningOrder leaders_first(const PmuCatalogue& pmus, std::span<const perf::CounterSpec> events);
 
 }  // namespace pex::events

@@ -17,7 +17,7 @@ namespace {
 constexpr int kEveryMode = PFM_PLM0 | PFM_PLM3 | PFM_PLMH;
 
 /// Initializes libpfm4, which detects the CPU at the first call.
-pfm_err_t look_at_cpu() {
+pfm_err_t detect_cpu() {
   static const pfm_err_t outcome = ::pfm_initialize();
   return outcome;
 }
@@ -33,7 +33,7 @@ Info sized() {
 /// the tables of event_table.h have them under the names of `perf list`.
 std::vector<pfm_pmu_info_t> pmus_of_this_cpu() {
   std::vector<pfm_pmu_info_t> pmus;
-  if (look_at_cpu() != PFM_SUCCESS) return pmus;
+  if (detect_cpu() != PFM_SUCCESS) return pmus;
   for (int number = PFM_PMU_NONE; number < PFM_PMU_MAX; ++number) {
     auto pmu = sized<pfm_pmu_info_t>();
     if (::pfm_get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS) continue;
@@ -116,7 +116,7 @@ void list_event(const pfm_pmu_info_t& pmu, int event, std::vector<VendorName>& n
 }  // namespace
 
 Result<std::vector<VendorEncoding>> encode_vendor_event(const std::string& name) {
-  if (const pfm_err_t outcome = look_at_cpu(); outcome != PFM_SUCCESS) {
+  if (const pfm_err_t outcome = detect_cpu(); outcome != PFM_SUCCESS) {
     return Error{ENOTSUP, std::string("start libpfm4: ") + ::pfm_strerror(outcome), {}};
   }
   std::vector<VendorEncoding> encodings;

@@ -35,10 +35,10 @@ char* write_text(char* at, std::string_view text) {
 }
 
 char* write_real(char* at, double value) {
-  constexpr double kMostWhole = 1e15;  // without an exponent, as people read timestamps and bytes
+  constexpr double kMaxWhole = 1e15;  // without an exponent, as people read timestamps and bytes
   if (std::isnan(value)) return write_text(at, "NaN");
   if (std::isinf(value)) return write_text(at, value > 0 ? "+Inf" : "-Inf");
-  if (value >= 0 && value < kMostWhole && value == std::floor(value)) {
+  if (value >= 0 && value < kMaxWhole && value == std::floor(value)) {
     return write_whole(at, static_cast<std::uint64_t>(value));
   }
   return std::to_chars(at, at + kNumberBytes, value).ptr;

@@ -83,7 +83,7 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Unix time at which the configuration in force was loaded."},
 };
 
-/// What every process exports, under the names of the ecosystem.
+/// The standard metrics of a process.
 inline constexpr FamilyEntry kProcessFamilies[] = {
     {"process_cpu_seconds_total", FamilyType::kCounter, "",
      "Total user and system CPU time of this process."},

@@ -22,7 +22,7 @@
 namespace pex::host {
 namespace {
 
-constexpr const char* kStat = "/proc/self/stat";    // dear: the kernel walks all threads for it
+constexpr const char* kStat = "/proc/self/stat";    // expensive: the kernel walks all threads
 constexpr const char* kStatm = "/proc/self/statm";  // cheap
 constexpr const char* kOpenFds = "/proc/self/fd";
 constexpr const char* kCgroups = "/proc/self/cgroup";
@@ -37,8 +37,8 @@ double clock_seconds(clockid_t clock) {
   return seconds(now);
 }
 
-/// Field 22 of proc_pid_stat(5), in ticks since boot; 0 when it cannot be read. The second field is
-/// the program's name in parentheses and may hold anything, so fields are counted from its end.
+/// Field 22 of proc_pid_stat(5), in ticks since boot; 0 if it cannot be read. The second field is
+/// the program's name in parentheses and may contain anything, so fields are counted from its end.
 std::uint64_t start_ticks() {
   const Result<std::string> stat = read_small_file(kStat);
   if (!stat || stat->rfind(')') == std::string::npos) return 0;
@@ -54,7 +54,7 @@ double start_time_seconds() {
 }
 
 /// One line of /proc/pid/cgroup: "4:perf_event:/a" of version 1, "0::/a" of version 2. A path may
-/// hold ':' itself.
+/// contain ':' itself.
 struct Membership {
   std::string_view controllers;  ///< with commas between
   std::string_view path;
@@ -75,7 +75,7 @@ bool has_controller(const Membership& of, std::string_view name) {
 
 }  // namespace
 
-/// As the size of the directory, which is 0 on older kernels.
+/// The size of the directory, which is 0 on older kernels.
 std::optional<std::uint64_t> reported_open_fds() {
   struct stat status {};
   if (::stat(kOpenFds, &status) != 0 || status.st_size <= 0) return {};

@@ -11,8 +11,8 @@
 
 namespace pex::host {
 
-/// What the kernel says about this very process. Always from /proc, whatever HostRoots say: it is
-/// ourselves, not the host, that is looked at.
+/// What the kernel reports about this process. Always from /proc, regardless of HostRoots, which
+/// describe the host.
 struct SelfProcess {
   double cpu_seconds = 0;                      ///< user and system time of all threads
   double start_time_seconds = 0;               ///< since the epoch
@@ -24,32 +24,32 @@ struct SelfProcess {
 
 Result<SelfProcess> read_self_process();
 
-/// How many descriptors are open, as the kernel reports it: nothing before Linux 6.2.
+/// The number of open descriptors, as reported by the kernel: nothing before Linux 6.2.
 std::optional<std::uint64_t> reported_open_fds();
 
-/// The same from a list of them, at 1.5 us each: too slow for an event loop.
+/// The same by listing them, at 1.5 us each: too slow for an event loop.
 std::optional<std::uint64_t> list_open_fds();
 
-/// The cgroup whose counts a process is part of, as a path below the root of its tree: that of
-/// version 1's perf_event controller where there is one, else that of version 2 (cgroups(7),
-/// "/proc/pid/cgroup"). In a container with a tree of its own, "/" is the container.
+/// The cgroup of a process, as a path below the root of its tree: that of version 1's perf_event
+/// controller if there is one, else that of version 2 (cgroups(7), "/proc/pid/cgroup"). In a
+/// container with a cgroup namespace, "/" is the container.
 std::optional<std::string> perf_cgroup_of(std::string_view cgroups);
 
-/// That of this process; nothing where no /proc tells.
+/// The cgroup of this process; nothing if /proc does not show it.
 std::optional<std::string> self_perf_cgroup();
 
-/// Binds the calling thread to one CPU; false where it may not run there.
+/// Binds the calling thread to one CPU; false if it may not run there.
 bool bind_thread_to(int cpu);
 
-/// Lets another thread of this process run wherever the calling one may, but on `cpu`: the kernel
-/// moves it away even where a real-time task leaves it no time there. False when nothing is left.
+/// Lets another thread of this process run wherever the calling one may, except on `cpu`: the
+/// kernel moves it away even if a real-time task leaves it no time there. False if no CPU remains.
 bool move_thread_off(pthread_t thread, int cpu);
 
 /// Of the calling thread: they are handled by another one.
 void block_signals();
 
-/// Raises the soft limit of open files to the hard one, which anyone may; returns the limit in
-/// force afterwards.
+/// Raises the soft limit of open files to the hard one, which any process may; returns the
+/// resulting limit.
 std::uint64_t raise_open_file_limit();
 
 }  // namespace pex::host

@@ -16,7 +16,7 @@ Result<std::vector<int>> OnlineCpus::read() {
     const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
     return Error{code, "read the online CPUs from '" + path_ + "'",
                  wrong_place
-                     ? "mount sysfs there, or say with " + ProgramTerm::kSysfs + " where it is"
+                     ? "mount sysfs there, or set " + ProgramTerm::kSysfs + " to its mount"
                      : Remedy()};
   };
   if (!file_) {
@@ -25,7 +25,7 @@ Result<std::vector<int>> OnlineCpus::read() {
     file_ = *std::move(opened);
   }
 
-  std::array<char, 4096> text;  // sysfs never says more in one file
+  std::array<char, 4096> text;  // sysfs files have at most one page
   const ssize_t size = ::pread(file_.get(), text.data(), text.size(), 0);
   if (size < 0) return failed(errno);
   std::string_view list{text.data(), static_cast<std::size_t>(size)};
@@ -38,7 +38,7 @@ Result<std::vector<int>> OnlineCpus::read() {
 
 namespace {
 
-/// Without such a set some kernels have no file, and others one with "(null)".
+/// Without such a set some kernels have no file, and others a file with "(null)".
 Result<std::vector<int>> read_set(const std::string& path) {
   const Result<std::string> text = read_small_file(path);
   if (!text && text.error().code == ENOENT) return std::vector<int>{};

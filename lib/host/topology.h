@@ -9,13 +9,13 @@
 
 namespace pex::host {
 
-/// The CPUs that run tasks. Changes when one is hotplugged, and the events of a CPU that went away
-/// never count again, so it is asked at each poll: the file is held open. Not thread-safe.
+/// The CPUs that run tasks. The events of a CPU that was hotplugged never count again, so the list
+/// is read at each poll: the file is held open. Not thread-safe.
 class OnlineCpus {
  public:
   explicit OnlineCpus(const HostRoots& roots) : path_(roots.online_cpus()) {}
 
-  /// Those of now, in rising order; at least one.
+  /// The CPUs that are online now, in rising order; at least one.
   Result<std::vector<int>> read();
 
  private:
@@ -23,11 +23,11 @@ class OnlineCpus {
   UniqueFd file_;
 };
 
-/// The same, once.
+/// The same, read once.
 Result<std::vector<int>> online_cpus(const HostRoots& roots);
 
-/// The CPUs that the scheduler is kept away from (isolcpus=), and those without a tick
-/// (nohz_full=); none where the kernel knows of no such thing.
+/// The CPUs isolated from the scheduler (isolcpus=), and those without a tick (nohz_full=); none if
+/// the kernel does not support the set.
 Result<std::vector<int>> isolated_cpus(const HostRoots& roots);
 Result<std::vector<int>> nohz_full_cpus(const HostRoots& roots);
 

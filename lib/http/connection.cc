@@ -19,7 +19,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kReadBytes = 4096;            ///< a request is some hundred bytes
 constexpr std::chrono::milliseconds kLinger{1000};  ///< for the client to read a final answer
-constexpr unsigned kNobody = 0;       ///< in place of a status: no client waits for an answer
+constexpr unsigned kNoStatus = 0;     ///< in place of a status: no client waits for an answer
 constexpr char kTlsHandshake = 0x16;  ///< the first byte of a TLS client (RFC 8446, 5.1)
 constexpr const char* kSpeaksHttps = "400 Bad Request: this port speaks HTTPS, and that was HTTP\n";
 
@@ -63,8 +63,8 @@ asio::awaitable<bool> Connection::secure() {
   if (first >= 'A' && first <= 'Z') co_await refuse_plain_http();  // the letter of a method
   if (first != kTlsHandshake) co_return false;
 
-  const bool is_our_turn = co_await wait_for_turn();
-  if (!is_our_turn) co_return false;
+  const bool may_begin = co_await wait_for_handshake();
+  if (!may_begin) co_return false;
   transport_ = access::tls_transport(socket_, access_);
   transport_access_ = access_->tls();
   enter(Phase::kAsking);
@@ -93,17 +93,17 @@ asio::awaitable<void> Connection::refuse_plain_http() {
 }
 
 /// Waits for permission to begin the handshake. False: the connection was closed meanwhile.
-asio::awaitable<bool> Connection::wait_for_turn() {
+asio::awaitable<bool> Connection::wait_for_handshake() {
   enter(Phase::kServer);
-  const auto turn = std::make_shared<AsyncValue<bool>>(wakeup_);
-  service_->handshakes->ask(peer_, [weak = std::weak_ptr{turn}] {
+  const auto permission = std::make_shared<AsyncValue<bool>>(wakeup_);
+  service_->handshakes->ask(peer_, [weak = std::weak_ptr{permission}] {
     const auto waiting = weak.lock();
     if (waiting) waiting->set(true);
     return waiting != nullptr;
   });
   const std::chrono::milliseconds allowed = limits().read_timeout;
-  const bool came = co_await wait_for(*turn, allowed);
-  co_return came&& socket_.is_open();
+  const bool arrived = co_await wait_for(*permission, allowed);
+  co_return arrived&& socket_.is_open();
 }
 
 asio::awaitable<unsigned> Connection::read(RequestHead& head) {
@@ -111,7 +111,7 @@ asio::awaitable<unsigned> Connection::read(RequestHead& head) {
     set_deadline(was_answered_ ? limits().idle_timeout : head_timeout(), &Connection::stop_reading);
     enter(Phase::kIdle);
     const bool arrived = co_await receive();
-    if (!arrived) co_return kNobody;  // between two requests either side may leave
+    if (!arrived) co_return kNoStatus;  // between two requests either side may leave
   }
   if (!head.take(received_)) {  // rarely: it does not arrive in one packet
     enter(Phase::kAsking);

@@ -94,7 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   bool peek(char& first);
   boost::asio::awaitable<void> refuse_plain_http();
-  boost::asio::awaitable<bool> wait_for_turn();
+  boost::asio::awaitable<bool> wait_for_handshake();
   boost::asio::awaitable<bool> receive();
   std::function<void()> dropping();
 

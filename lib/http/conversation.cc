@@ -127,8 +127,8 @@ asio::awaitable<Verdict> Conversation::login(const RequestHead& head) {
                            if (const auto waiting = weak.lock()) waiting->set(given);
                          });
   const std::chrono::milliseconds allowed = service_.site.limits.answer_timeout;
-  const bool came = co_await connection_.wait_for(*verdict, allowed);
-  co_return came ? verdict->take() : Verdict::kBusy;
+  const bool arrived = co_await connection_.wait_for(*verdict, allowed);
+  co_return arrived ? verdict->take() : Verdict::kBusy;
 }
 
 asio::awaitable<Response> Conversation::answer_by_handler(const Route& route,
@@ -137,8 +137,8 @@ asio::awaitable<Response> Conversation::answer_by_handler(const Route& route,
   const auto answer = std::make_shared<AsyncValue<Response>>(connection_.wakeup());
   ask(route, request_of(head), answer);
   const std::chrono::milliseconds allowed = service_.site.limits.answer_timeout;
-  const bool came = co_await connection_.wait_for(*answer, allowed);
-  if (!came) co_return unavailable("the answer took too long");
+  const bool arrived = co_await connection_.wait_for(*answer, allowed);
+  if (!arrived) co_return unavailable("the answer took too long");
   co_return answer->take();
 }
 

@@ -44,10 +44,10 @@ Remedy remedy_for(int code) {
       {EACCES,
        "ports below 1024 require CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
       {EADDRNOTAVAIL,
-       "this machine does not have this address: choose one of its own with " + kAddress},
+       "this machine does not have this address: choose one of its addresses with " + kAddress},
       {EAFNOSUPPORT,
        "this machine has no IPv6: choose an IPv4 address with " + kAddress +
-           "; a service of systemd may have no network of its own: choose the address in its "
+           "; a systemd service may run without a network: choose the address in its "
            ".socket unit"},
       {EMFILE, "raise " + ProgramTerm::kOpenFileLimit},
   };

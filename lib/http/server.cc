@@ -28,7 +28,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr int kAcceptsPerTurn = 16;  ///< so that a flood leaves time to others
+constexpr int kAcceptsPerIteration = 16;  ///< so that a flood leaves time to others
 static_assert(sizeof(ClientErrors) == std::size(kClientErrors) * sizeof(std::uint64_t),
               "an error without an entry");
 
@@ -103,7 +103,7 @@ int accept_in_place_of_another(Listener& listener, Admission& admission) {
 /// the errno that ended it; 0: more clients may wait.
 int accept_some(Listener& listener, Admission& admission) {
   admission.recover();
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+  for (int i = 0; i < kAcceptsPerIteration; ++i) {
     auto client = accept_client(listener.fd());
     if (!client && lacks_descriptors(client.error())) {
       return accept_in_place_of_another(listener, admission);
@@ -217,7 +217,7 @@ Result<std::unique_ptr<Server>> Server::listen(asio::io_context& loop, asio::thr
   if (!key) return key.error();
   auto logins = std::make_shared<access::Logins>(loop.get_executor(), worker,
                                                  site.limits.max_pending_logins, *key);
-  auto handshakes = std::make_shared<access::HandshakeTurns>(loop.get_executor());
+  auto handshakes = std::make_shared<access::HandshakeQueue>(loop.get_executor());
   auto service =
       std::make_shared<Service>(std::move(site), std::move(logins), std::move(handshakes));
   return std::unique_ptr<Server>{

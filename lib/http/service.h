@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "access/handshake_turns.h"
+#include "access/handshake_queue.h"
 #include "access/login.h"
 #include "access/rate_limiter.h"
 #include "http/server.h"
@@ -13,7 +13,7 @@ namespace pex::http {
 /// The state shared by all connections of one server.
 struct Service {
   Service(Site served, std::shared_ptr<access::Logins> checked_by,
-          std::shared_ptr<access::HandshakeTurns> spaced_by)
+          std::shared_ptr<access::HandshakeQueue> spaced_by)
       : site(std::move(served)),
         logins(std::move(checked_by)),
         handshakes(std::move(spaced_by)),
@@ -21,7 +21,7 @@ struct Service {
 
   const Site site;
   const std::shared_ptr<access::Logins> logins;
-  const std::shared_ptr<access::HandshakeTurns> handshakes;
+  const std::shared_ptr<access::HandshakeQueue> handshakes;
   access::RateLimiter rate_limiter;
   UnsentBodies unsent;
   ClientErrors errors;

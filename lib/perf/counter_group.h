@@ -21,7 +21,7 @@ struct Place {
 /// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3".
 std::string describe(const Place& place);
 
-/// One event of a group: what is asked for, and its name for messages.
+/// One event of a group: its attributes, and its name for messages.
 struct CounterSpec {
   std::string name;
   EventAttributes attributes;
@@ -37,44 +37,45 @@ struct GroupMode {
   bool operator==(const GroupMode&) const = default;
 };
 
-/// Why a group could not be opened, and which of its events the kernel refused.
+/// Why a group could not be opened, and the event that the kernel refused.
 struct OpenFailure {
   std::size_t event = 0;  ///< index into the events of the group
   Error error;
 };
 
 /// Events that the kernel schedules as a unit on one CPU, for one target. Owns their descriptors;
-/// all are closed when it goes, because members left without a leader would go on occupying
-/// counters. Open, read and close it on the CPU it counts: from elsewhere each costs an
-/// inter-processor interrupt.
+/// the destructor closes them all, because members without a leader would keep counters occupied.
+/// Open, read and close it on the CPU it counts: from elsewhere each costs an inter-processor
+/// interrupt.
 class CounterGroup {
  public:
   /// All or nothing. Leader disabled, then the members, then one enable: the only order that works
   /// on every kernel. `events`: 1 to kMaxGroupMembers.
   ///
-  /// A group of a whole CPU is read once to see that its time runs. It does not where the first
+  /// A group of a whole CPU is read once to check that its time advances. It does not if the first
   /// event on that CPU was another program's, of a cgroup that was not running: the kernel's
-  /// context of the CPU is then inactive, and enabling a group does not activate it. An event that
-  /// is enabled at its opening does, so that is done, and the group opened again.
+  /// context of the CPU is then inactive, and enabling a group does not activate it. Opening an
+  /// event that is enabled at once does, so that is done, and the group opened again.
   static Result<CounterGroup, OpenFailure> open(PerfKernel& kernel,
                                                 std::span<const CounterSpec> events,
                                                 const Place& place, GroupMode mode);
 
-  /// A group of one event that is enabled at its opening, and so counts in any case.
+  /// A group of one event that is enabled at its opening, and so always counts.
   static Result<CounterGroup, OpenFailure> open_running(PerfKernel& kernel,
                                                         const CounterSpec& event,
                                                         const Place& place);
 
-  /// One read(2). When the CPU went offline, the kernel has broken the group up and no count moves
-  /// any more; each event is then read on its own, once, so that the last counts are not lost.
+  /// One read(2). After the CPU went offline, the kernel has broken the group up and its counts no
+  /// longer advance; each event is then read separately, once, so that the last counts are not
+  /// lost.
   Result<> read(PerfKernel& kernel, GroupReading& reading) const;
 
-  /// After State::kOffPmu, before the group is closed. It still has its counts, which the
-  /// descriptors of its members tell. A group of one tells them once it has been enabled, unless it
+  /// After State::kOffPmu, before the group is closed. The group still has its counts, which can be
+  /// read from its members. A group of one event returns them once it has been enabled, unless it
   /// is refused its place again at once: only then the state is kOffPmu again.
   Result<> read_off_pmu(PerfKernel& kernel, GroupReading& reading) const;
 
-  /// Starts a pinned group anew after State::kOffPmu, and any group after disable().
+  /// Restarts a pinned group after State::kOffPmu, and any group after disable().
   Result<> enable(PerfKernel& kernel) const;
 
   /// Leaves the PMU to others until enabled again; its times stand still meanwhile.

@@ -9,7 +9,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Nothing while it is unknown: the group has not been enabled on a running task yet.
-std::optional<bool> has_had_a_turn(PerfKernel& kernel, const CounterGroup& group) {
+std::optional<bool> was_scheduled(PerfKernel& kernel, const CounterGroup& group) {
   GroupReading reading;
   if (!group.read(kernel, reading)) return true;  // the polls report read errors
   if (reading.state == GroupReading::State::kOffPmu) return false;
@@ -17,12 +17,12 @@ std::optional<bool> has_had_a_turn(PerfKernel& kernel, const CounterGroup& group
   return reading.time_running.count() > 0;
 }
 
-bool gets_a_turn(PerfKernel& kernel, const CounterGroup& group) {
+bool is_scheduled(PerfKernel& kernel, const CounterGroup& group) {
   constexpr std::chrono::milliseconds kPause{2};
-  for (const Clock::time_point end = Clock::now() + kTrialPatience;;) {
-    const std::optional<bool> turn = has_had_a_turn(kernel, group);
-    if (turn == true) return true;
-    if (Clock::now() >= end) return !turn.has_value();
+  for (const Clock::time_point end = Clock::now() + kTrialTimeout;;) {
+    const std::optional<bool> scheduled = was_scheduled(kernel, group);
+    if (scheduled == true) return true;
+    if (Clock::now() >= end) return !scheduled.has_value();
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -34,7 +34,7 @@ bool counts(PerfKernel& kernel, std::span<const CounterSpec> events, const Place
 
 /// The longest prefix of the events that fits as one group, at least `least` of them. Fewer events
 /// always fit if more do, so a binary search finds it.
-Piece longest_fitting(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
+Piece largest_fitting(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
                       GroupMode mode, std::size_t least) {
   if (!counts(kernel, events.first(least), place, mode)) return {least, false};
   std::size_t fits = least;
@@ -58,7 +58,7 @@ Trial try_group(PerfKernel& kernel, std::span<const CounterSpec> events, const P
   }
   Result<CounterGroup, OpenFailure> group = CounterGroup::open(kernel, events, place, mode);
   if (!group) return {Trial::Outcome::kRefused, group.error(), {}};
-  if (!gets_a_turn(kernel, *group)) return {Trial::Outcome::kNeverScheduled, {}, {}};
+  if (!is_scheduled(kernel, *group)) return {Trial::Outcome::kNeverScheduled, {}, {}};
   return {Trial::Outcome::kCounts, {}, std::move(*group)};
 }
 
@@ -67,7 +67,7 @@ std::vector<Piece> split_to_fit(PerfKernel& kernel, std::span<const CounterSpec>
   std::vector<Piece> pieces;
   while (!events.empty()) {
     const std::size_t least = pieces.empty() ? together : 1;
-    pieces.push_back(longest_fitting(kernel, events, place, mode, least));
+    pieces.push_back(largest_fitting(kernel, events, place, mode, least));
     events = events.subspan(pieces.back().events);
   }
   return pieces;

@@ -26,7 +26,7 @@ struct Trial {
 
 /// How long a group may wait to be scheduled; the kernel rotates every perf_event_mux_interval_ms,
 /// 4 ms by default, so this is enough even with a dozen other groups.
-inline constexpr std::chrono::milliseconds kTrialPatience{100};
+inline constexpr std::chrono::milliseconds kTrialTimeout{100};
 
 Trial try_group(PerfKernel& kernel, std::span<const CounterSpec> events, const Place& place,
                 GroupMode mode);

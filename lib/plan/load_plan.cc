@@ -16,11 +16,11 @@ cgroup::Describer describer_of(const Plan& plan, const config::Kubernetes& kuber
   return cgroup::Describer{plan.cgroups.labels, std::move(pods)};
 }
 
-using Planned = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
+using PlanResult = Result<LoadedPlan, std::vector<yaml::Diagnostic>>;
 
 /// Errors of its form are reported with errors of its names, and prevent trials.
-Planned plan_loaded(config::Loaded loaded, const host::HostRoots& roots, perf::PerfKernel& kernel,
-                    const Plan* in_force) {
+PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
+                       perf::PerfKernel& kernel, const Plan* in_force) {
   config::Config& config = loaded.config;
   yaml::Diagnostics& diagnostics = loaded.diagnostics;
   const Result<std::vector<int>> online = host::online_cpus(roots);
@@ -50,8 +50,8 @@ Planned plan_loaded(config::Loaded loaded, const host::HostRoots& roots, perf::P
 
 }  // namespace
 
-Planned plan_for_machine(config::Config config, const host::HostRoots& roots,
-                         perf::PerfKernel& kernel, const Plan* in_force) {
+PlanResult plan_for_machine(config::Config config, const host::HostRoots& roots,
+                            perf::PerfKernel& kernel, const Plan* in_force) {
   return plan_loaded({std::move(config), {}}, roots, kernel, in_force);
 }
 
@@ -60,8 +60,8 @@ Result<config::Loaded> load_config(const std::string& file) {
   return config::load_text(config::kDefaultConfig, kEmbeddedName);
 }
 
-Planned load_and_plan(const std::string& file, const host::HostRoots& roots,
-                      perf::PerfKernel& kernel, const Plan* in_force) {
+PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
+                         perf::PerfKernel& kernel, const Plan* in_force) {
   Result<config::Loaded> loaded = load_config(file);
   if (!loaded) return std::vector{yaml::diagnostic_of(loaded.error())};
   return plan_loaded(std::move(*loaded), roots, kernel, in_force);

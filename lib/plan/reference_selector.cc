@@ -134,7 +134,7 @@ class ReferenceSelector {
   /// The PMU time of all groups if they are open at once, on whole CPUs instead of the cgroups,
   /// with `reference` in them and in parallel.
   Shares shares(const Reference& reference) {
-    std::vector<perf::CounterGroup> beside;
+    std::vector<perf::CounterGroup> parallel;
     std::vector<std::optional<perf::CounterGroup>> opened;
     for (const bool pinned : {true, false}) {
       for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
@@ -146,7 +146,7 @@ class ReferenceSelector {
               machine_.kernel, group.events,
               {machine_.probe_cpus.of(group.pmu, group.left_out_cpus), -1, {}}, group.mode);
           if (!group.is_published) {
-            if (open) beside.push_back(std::move(*open));
+            if (open) parallel.push_back(std::move(*open));
           } else {
             opened.emplace_back();
             if (open) opened.back() = std::move(*open);

@@ -641,12 +641,12 @@ TEST(DiscoverySharesTest, OneThatComesAfterAnotherHasTakenAllIsHeldAtOnce) {
 
   EXPECT_EQ(held_below(*found, "/late"), 1U);
   EXPECT_EQ(held_below(*found, "/hex"), 255U);
-  const Discovery::GaveWay gave_way = discovery.take_gave_way();
-  EXPECT_EQ(gave_way.cgroups, 1U);
-  EXPECT_EQ(gave_way.rich, "/hex");
-  EXPECT_EQ(gave_way.poor, "/late");
+  const Discovery::Displaced displaced = discovery.take_displaced();
+  EXPECT_EQ(displaced.cgroups, 1U);
+  EXPECT_EQ(displaced.rich, "/hex");
+  EXPECT_EQ(displaced.poor, "/late");
   EXPECT_EQ(discovery.take_newly_left_out(), 0U);
-  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
+  EXPECT_EQ(discovery.take_displaced().cgroups, 0U);
 }
 
 TEST(DiscoverySharesTest, SoManyGiveWayAtOnceAndOneInEachSecondAfterThat) {
@@ -697,7 +697,7 @@ TEST(DiscoverySharesTest, NobodyGivesWayToOneThatCannotBeHeld) {
 
   ASSERT_TRUE(found);
   EXPECT_EQ(paths(**found), paths(*before));
-  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
+  EXPECT_EQ(discovery.take_displaced().cgroups, 0U);
 }
 
 TEST(DiscoverySharesTest, WhereThereIsLessRoomTheLargestSharesGiveIt) {
@@ -711,7 +711,7 @@ TEST(DiscoverySharesTest, WhereThereIsLessRoomTheLargestSharesGiveIt) {
 
   EXPECT_EQ(held_below(*found, "/a"), 4U);
   EXPECT_EQ(held_below(*found, "/b"), 3U);
-  EXPECT_EQ(discovery.take_gave_way().cgroups, 0U);
+  EXPECT_EQ(discovery.take_displaced().cgroups, 0U);
 }
 
 // --- those let go --------------------------------------------------------------------------------

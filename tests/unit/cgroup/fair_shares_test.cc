@@ -138,11 +138,11 @@ TEST(FairSharesTest, OneThatComesIsAKnownOnesPlaceWorthOnlyWhereThatIsFairer) {
   FairShares shares;
   for (const char* path : {"/a", "/a/1", "/a/2", "/b"}) shares.hold(path);
 
-  EXPECT_THAT(shares.gives_way_to("/c"), Optional(std::string("/a/2")));
-  EXPECT_THAT(shares.gives_way_to("/b/1"), Optional(std::string("/a/2")));
-  EXPECT_FALSE(shares.gives_way_to("/a/3"));
+  EXPECT_THAT(shares.displaced_by("/c"), Optional(std::string("/a/2")));
+  EXPECT_THAT(shares.displaced_by("/b/1"), Optional(std::string("/a/2")));
+  EXPECT_FALSE(shares.displaced_by("/a/3"));
   shares.hold("/b/1");
-  EXPECT_FALSE(shares.gives_way_to("/b/2"));
+  EXPECT_FALSE(shares.displaced_by("/b/2"));
 }
 
 TEST(FairSharesTest, OfNoneThereIsNoneToCome) {
@@ -151,7 +151,7 @@ TEST(FairSharesTest, OfNoneThereIsNoneToCome) {
   EXPECT_FALSE(shares.next());
   EXPECT_FALSE(shares.last());
   EXPECT_FALSE(shares.exchange());
-  EXPECT_FALSE(shares.gives_way_to("/a"));
+  EXPECT_FALSE(shares.displaced_by("/a"));
   shares.remove("/a/b");
   EXPECT_EQ(shares.held(), 0U);
 }
@@ -291,7 +291,7 @@ RC_GTEST_PROP(FairSharesProperties, WhereOnlyFairerOnesGetInThereIsAFairDivision
     for (const std::string& path : paths) {
       if (held.contains(path)) continue;
       if (held.size() >= places) {
-        const auto other = shares.gives_way_to(path);
+        const auto other = shares.displaced_by(path);
         if (!other) continue;
         shares.remove(*other);
         held.erase(*other);

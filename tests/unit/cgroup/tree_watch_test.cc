@@ -15,8 +15,8 @@ using Change = TreeWatch::Change;
 
 const TreeWatch::Clock::time_point kStart{};
 
-Change came(const char* path) { return {Change::Kind::kCame, path}; }
-Change went(const char* path) { return {Change::Kind::kWent, path}; }
+Change came(const char* path) { return {Change::Kind::kAppeared, path}; }
+Change went(const char* path) { return {Change::Kind::kDisappeared, path}; }
 
 class TreeWatchTest : public testing::Test {
  protected:
@@ -134,7 +134,7 @@ TEST_F(TreeWatchTest, CountsEachDirectoryWithoutRoomOnceAndAsLongAsItIsThere) {
   for (const char* path : {"/a/1", "/a/2", "/a/3", "/b"}) watch(path);
   EXPECT_EQ(watch_.unwatched(), 2U);
 
-  watch_.went("/a/3");
+  watch_.disappeared("/a/3");
   EXPECT_EQ(watch_.unwatched(), 1U);
 }
 

@@ -10,7 +10,7 @@ using std::chrono::seconds;
 class LivenessTest : public testing::Test {
  protected:
   bool is_alive_at(int second, bool is_busy, std::uint64_t steps) {
-    liveness_.look(start_ + seconds{second}, is_busy, steps);
+    liveness_.observe(start_ + seconds{second}, is_busy, steps);
     return liveness_.is_alive();
   }
 

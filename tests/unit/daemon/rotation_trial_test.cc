@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Kind = test::ScriptedKernel::Answer::Kind;
-using Groups = std::vector<TurnTimes>;
+using Groups = std::vector<RotationTimes>;
 
 constexpr auto kSlot = 4ms;
 constexpr auto kLength = 300ms;
@@ -62,12 +62,12 @@ TEST(RunningTimesTest, MayBeFurtherApartWhereTurnsAreLonger) {
 
 TEST(RunningTimesTest, CannotBeToldWhereNoGroupHadToWait) {
   EXPECT_EQ(judge(Groups{{300ms, 300ms, 299ms}, {300ms, 300ms, 299ms}}, kSlot, kLength),
-            RunningTimes::kFewTurns);
+            RunningTimes::kFewRotations);
 }
 
 TEST(RunningTimesTest, CannotBeToldWhereNoGroupWasLetOnThePmu) {
   EXPECT_EQ(judge(Groups{{300ms, 0ms, 0ms}, {300ms, 0ms, 0ms}}, kSlot, kLength),
-            RunningTimes::kFewTurns);
+            RunningTimes::kFewRotations);
 }
 
 TEST(RunningTimesTest, CanBeToldWhereOneGroupHadAllTurns) {
@@ -81,7 +81,7 @@ TEST(RunningTimesTest, CannotBeToldOfFewerThanTenTurns) {
   const Groups groups{{300ms, 100ms, 100ms}, {300ms, 200ms, 200ms}};
 
   EXPECT_EQ(judge(groups, 30ms, kLength), RunningTimes::kRight);
-  EXPECT_EQ(judge(groups, 31ms, kLength), RunningTimes::kFewTurns);
+  EXPECT_EQ(judge(groups, 31ms, kLength), RunningTimes::kFewRotations);
 }
 
 TEST(RunningTimesTest, CannotBeToldRightWhereOtherWorkHadTheCpuForLong) {
@@ -119,7 +119,7 @@ TEST(RotationTrialTest, GivesWhatTheKernelAndTheClockOfEachGroupSay) {
 
   ASSERT_TRUE(times);
   ASSERT_EQ(times->size(), 3U);
-  for (const TurnTimes& group : *times) {
+  for (const RotationTimes& group : *times) {
     EXPECT_EQ(group.enabled, 300ms);
     EXPECT_EQ(group.running, 137ms);
     EXPECT_EQ(group.clock, 100ms);

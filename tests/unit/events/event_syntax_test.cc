@@ -14,7 +14,7 @@
 namespace pex::events {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 /// The modifiers that these letters stand for.
 Modifiers mods(std::string_view letters) {
@@ -99,7 +99,7 @@ const std::vector<Spelled>& spelled_events() {
       {"r0", raw(0), "r0"},
       {"rDEAD", raw(0xdead), "rdead"},
       {"race", raw(0xace), "race"},
-      {"rffffffffffffffff", raw(kMost), "rffffffffffffffff"},
+      {"rffffffffffffffff", raw(kMax), "rffffffffffffffff"},
       {"r003c:uk", raw(0x3c, "uk"), "r3c:uk"},
       {"cpu/event=0x3c/", pmu("cpu", {{"event", 0x3c, {}}}), "cpu/event=0x3c/"},
       {"cpu/event=60/", pmu("cpu", {{"event", 60, {}}}), "cpu/event=0x3c/"},
@@ -115,9 +115,9 @@ const std::vector<Spelled>& spelled_events() {
       {"cpu/event=0x3c/:ku", pmu("cpu", {{"event", 0x3c, {}}}, "", "uk"), "cpu/event=0x3c/uk"},
       {"cpu/config=0x3c,config1=1,config2=2,config3=0xffffffffffffffff/",
        pmu("cpu",
-           {{"config", 0x3c, {}}, {"config1", 1, {}}, {"config2", 2, {}}, {"config3", kMost, {}}}),
+           {{"config", 0x3c, {}}, {"config1", 1, {}}, {"config2", 2, {}}, {"config3", kMax, {}}}),
        "cpu/config=0x3c,config1=0x1,config2=0x2,config3=0xffffffffffffffff/"},
-      {"cpu/config=18446744073709551615/", pmu("cpu", {{"config", kMost, {}}}),
+      {"cpu/config=18446744073709551615/", pmu("cpu", {{"config", kMax, {}}}),
        "cpu/config=0xffffffffffffffff/"},
       {"cpu/name=foo,event=1/", pmu("cpu", {{"event", 1, {}}}, "foo"), "cpu/event=0x1,name=foo/"},
       {"cpu/name='plain'/", pmu("cpu", {}, "plain"), "cpu/name=plain/"},
@@ -542,7 +542,7 @@ rc::Gen<std::string> text_of(const std::string& first, std::string_view characte
 
 rc::Gen<std::uint64_t> numbers() {
   return rc::gen::oneOf(rc::gen::arbitrary<std::uint64_t>(),
-                        rc::gen::element<std::uint64_t>(0, 1, 255, kMost - 1, kMost));
+                        rc::gen::element<std::uint64_t>(0, 1, 255, kMax - 1, kMax));
 }
 
 Modifiers any_modes() {

@@ -70,8 +70,8 @@ TEST(RequiredLeaderTest, IsNoneForOtherEventsAndOnOtherPmus) {
 }
 
 TEST(LeadersFirstTest, PutsALeaderWithWhatNeedsItBeforeAllOthers) {
-  const LedOrder led = leaders_first(pmus_of("intel_hybrid"),
-                                     raw_events({0x8300, 0x01cd, 0x3c, 0x8000, 0x8203, 0x0400}));
+  const OpeningOrder led = leaders_first(
+      pmus_of("intel_hybrid"), raw_events({0x8300, 0x01cd, 0x3c, 0x8000, 0x8203, 0x0400}));
 
   EXPECT_THAT(led.order, ElementsAre(5, 0, 3, 4, 1, 2));
   EXPECT_EQ(led.together, 5U);
@@ -80,8 +80,8 @@ TEST(LeadersFirstTest, PutsALeaderWithWhatNeedsItBeforeAllOthers) {
 TEST(LeadersFirstTest, LeavesAGroupThatNeedsNoLeaderAsItIs) {
   const PmuCatalogue pmus = pmus_of("intel_server");
 
-  const LedOrder plain = leaders_first(pmus, raw_events({0x3c, 0x0400, 0xc0}));
-  const LedOrder lacking = leaders_first(pmus, raw_events({0x3c, 0x8000}));
+  const OpeningOrder plain = leaders_first(pmus, raw_events({0x3c, 0x0400, 0xc0}));
+  const OpeningOrder lacking = leaders_first(pmus, raw_events({0x3c, 0x8000}));
 
   EXPECT_THAT(plain.order, ElementsAre(0, 1, 2));
   EXPECT_EQ(plain.together, 1U);

@@ -1,4 +1,4 @@
-#include "access/handshake_turns.h"
+#include "access/handshake_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class HandshakeTurnsTest : public testing::Test {
+class HandshakeQueueTest : public testing::Test {
  protected:
   static Peer peer(std::uint32_t host) { return Peer{boost::asio::ip::address_v4{host}}; }
 
@@ -33,11 +33,11 @@ class HandshakeTurnsTest : public testing::Test {
   }
 
   boost::asio::io_context loop_;
-  std::shared_ptr<HandshakeTurns> turns_ = std::make_shared<HandshakeTurns>(loop_.get_executor());
+  std::shared_ptr<HandshakeQueue> turns_ = std::make_shared<HandshakeQueue>(loop_.get_executor());
   std::vector<std::string> seen_;
 };
 
-TEST_F(HandshakeTurnsTest, LetOtherWorkRunBetweenTwo) {
+TEST_F(HandshakeQueueTest, LetsOtherWorkRunBetweenTwo) {
   for (const char* const client : {"a", "b", "c"}) ask(client);
   work(2);
 
@@ -46,7 +46,7 @@ TEST_F(HandshakeTurnsTest, LetOtherWorkRunBetweenTwo) {
   EXPECT_THAT(seen_, ElementsAre("a", "work", "b", "work", "c"));
 }
 
-TEST_F(HandshakeTurnsTest, GoToTheNextWhereNobodyWaitsAnyMore) {
+TEST_F(HandshakeQueueTest, SkipsClientsThatHaveLeft) {
   ask("gone", false);
   ask("a");
   work(1);
@@ -56,7 +56,7 @@ TEST_F(HandshakeTurnsTest, GoToTheNextWhereNobodyWaitsAnyMore) {
   EXPECT_THAT(seen_, ElementsAre("a", "work"));
 }
 
-TEST_F(HandshakeTurnsTest, AreGivenToPeersInTurnHoweverManyClientsOneHas) {
+TEST_F(HandshakeQueueTest, ServesPeersRoundRobinHoweverManyClientsOneHas) {
   for (const char* const client : {"a", "b", "c"}) ask(client, true, 1);
   ask("other", true, 2);
   ask("third", true, 3);

@@ -17,9 +17,9 @@ namespace pex::access {
 /// number of clients delays another peer: while one host repeats 520 handshakes, a scrape from
 /// another one takes 42 ms (median of 50, P-256), and 5.5 s without this (real.crowd). On the
 /// loop's thread.
-class HandshakeTurns : public std::enable_shared_from_this<HandshakeTurns> {
+class HandshakeQueue : public std::enable_shared_from_this<HandshakeQueue> {
  public:
-  explicit HandshakeTurns(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
+  explicit HandshakeQueue(boost::asio::any_io_executor loop) : loop_(std::move(loop)) {}
 
   /// Calls `begin` in a later iteration of the loop. If it returns false, its client has left, and
   /// the next one is called instead.

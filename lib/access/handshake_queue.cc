@@ -1,10 +1,10 @@
-#include "access/handshake_turns.h"
+#include "access/handshake_queue.h"
 
 #include <boost/asio/post.hpp>
 
 namespace pex::access {
 
-void HandshakeTurns::ask(const Peer& peer, Begin begin) {
+void HandshakeQueue::ask(const Peer& peer, Begin begin) {
   std::deque<Begin>& clients = waiting_[peer];
   if (clients.empty()) order_.push_back(peer);
   clients.push_back(std::move(begin));
@@ -12,12 +12,12 @@ void HandshakeTurns::ask(const Peer& peer, Begin begin) {
 }
 
 /// After everything that is ready now.
-void HandshakeTurns::give_later() {
+void HandshakeQueue::give_later() {
   if (order_.empty() || std::exchange(is_given_later_, true)) return;
   boost::asio::post(loop_, [self = shared_from_this()] { self->give(); });
 }
 
-void HandshakeTurns::give() {
+void HandshakeQueue::give() {
   is_given_later_ = false;
   for (bool is_taken = false; !is_taken && !order_.empty();) {
     const Begin begin = take_next();
@@ -26,7 +26,7 @@ void HandshakeTurns::give() {
   give_later();
 }
 
-HandshakeTurns::Begin HandshakeTurns::take_next() {
+HandshakeQueue::Begin HandshakeQueue::take_next() {
   const Peer peer = order_.front();
   order_.pop_front();
   const auto clients = waiting_.find(peer);
