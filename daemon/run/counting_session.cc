@@ -50,7 +50,7 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       collect::descriptor_sources(kernel), track_targets(planned, roots, counting.hierarchy),
-      collect::Collector::Patience{.late = late_after(counting.interval())});
+      collect::Collector::Timeouts{.late = late_after(counting.interval())});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);
   return counting;

@@ -51,7 +51,7 @@ class Transport {
   virtual boost::asio::awaitable<Transferred> write(std::string_view head, std::string_view body,
                                                     Clock::time_point& last_progress) = 0;
 
-  /// Tells the client that no more data follows, where closing the socket does not.
+  /// Notifies the client that no more data follows, where closing the socket does not.
   virtual boost::asio::awaitable<Finished> end() = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace pex::collect {
 namespace {
 
-/// A worker that was late stays off its CPU for so long, before it tries again.
+/// A late worker stays off its CPU for this long, before it tries again.
 constexpr std::chrono::minutes kStaysOff{1};
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
@@ -31,13 +31,13 @@ Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
 
 }  // namespace
 
-/// What a call goes on using when it has made a new poll, or the end, possible.
+/// What a call still uses after it has made a new poll, or end(), possible.
 struct Collector::Shared : Worker::Shared {
   std::unique_ptr<Alarm> alarm;  ///< wakes the watching thread
   std::atomic<bool> stopping = false;
 };
 
-/// What falls to a worker that owns the round.
+/// The duties of a worker that owns the round.
 class Collector::Duties final : public Worker::Duties {
  public:
   explicit Duties(Collector& collector) : collector_(collector) {}
@@ -53,13 +53,13 @@ class Collector::Duties final : public Worker::Duties {
 };
 
 Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, TargetTracker tracker,
-                                                     Patience patience) {
+                                                     Timeouts timeouts) {
   Result<std::unique_ptr<Alarm>> alarm = Alarm::create();
   if (!alarm) return alarm.error();
   auto shared = std::make_shared<Shared>();
   shared->alarm = std::move(*alarm);
   std::unique_ptr<Collector> collector{
-      new Collector(std::move(sources), std::move(tracker), patience, std::move(shared))};
+      new Collector(std::move(sources), std::move(tracker), timeouts, std::move(shared))};
   try {
     collector->watching_ = std::thread([of = collector.get()] { of->watch(); });
   } catch (const std::system_error& refused) {
@@ -69,12 +69,12 @@ Result<std::unique_ptr<Collector>> Collector::create(CounterSources sources, Tar
   return collector;
 }
 
-Collector::Collector(CounterSources sources, TargetTracker tracker, Patience patience,
+Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts timeouts,
                      std::shared_ptr<Shared> shared)
     : duties_(std::make_unique<Duties>(*this)),
       sources_(std::move(sources)),
-      patience_(patience),
-      late_after_(patience.late),
+      timeouts_(timeouts),
+      late_after_(timeouts.late),
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
@@ -91,11 +91,11 @@ std::vector<int> Collector::end() {
   watching_.join();
   for (const auto& worker : workers_) worker->ask_to_end();
   const auto now = Clock::now();
-  if (!await_workers(now + patience_.late)) {
+  if (!await_workers(now + timeouts_.late)) {
     for (const auto& worker : workers_) {
       if (worker->has_thread() && !worker->has_ended()) worker->move_off_cpu();
     }
-    (void)await_workers(now + patience_.end);
+    (void)await_workers(now + timeouts_.end);
   }
   std::vector<int> left_behind;
   newest_ = nullptr;
@@ -139,7 +139,7 @@ bool Collector::reconcile(std::function<void()> reconciled) {
   return true;
 }
 
-/// From the list, as there may just be a new worker.
+/// From the list, as a worker may just be added.
 std::uint64_t Collector::steps() const {
   std::uint64_t steps = ended_;
   for (const Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
@@ -160,9 +160,9 @@ void Collector::watch() {
   }
 }
 
-/// Workers that make progress are waited for however long they take, as they may have thousands of
-/// counters to open. Without a single CPU there is nothing new to publish. A worker that is kept
-/// off its CPU while it owns the round or joins goes on elsewhere.
+/// Waits for workers that make progress, however slow, as they may have thousands of counters to
+/// open. If no CPU is available there is nothing new to publish. A worker that is kept off its CPU
+/// while it owns the round or joins continues elsewhere.
 void Collector::check_progress() {
   shared_->alarm->expire_after(late_after_);
   if (shared_->latch.is_waiting()) {
@@ -186,7 +186,7 @@ bool Collector::anyone_progresses() {
 
 /// Of the CPUs that are online: the others have little to do.
 bool Collector::anyone_has_arrived() const {
-  if (nobody_is_online_) return true;
+  if (none_online_) return true;
   for (const Worker* worker = newest_; worker != nullptr; worker = worker->older()) {
     if (worker->is_online() && !worker->is_at_work()) return true;
   }
@@ -216,7 +216,7 @@ Worker* Collector::find_first_worker() const {
 void Collector::lead() {
   started_ = Clock::now();
   report_.now = {};
-  take_results();  // what was late
+  take_results();  // of late workers
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   const auto before = std::exchange(targets_, tracker_.update(started_, report_));
   descriptor_ = tracker_.descriptor();
@@ -254,13 +254,13 @@ void Collector::start_missing_threads() {
   }
 }
 
-/// To all but those that were late: their results are taken first. Nobody owns the round then,
-/// unless all have arrived again. While only CPUs that were late are online, only the watching
-/// thread can close it.
+/// Not for those that were late: their results are taken first. The round has no owner then, unless
+/// all have arrived again. While only CPUs that were late are online, only the watching thread can
+/// close it.
 void Collector::dispatch() {
   std::vector<Worker*> free;
-  nobody_is_online_ = targets_->cpus->online.empty();
-  bool any_online = nobody_is_online_;
+  none_online_ = targets_->cpus->online.empty();
+  bool any_online = none_online_;
   for (const auto& worker : workers_) {
     worker->set_online(targets_->cpus->is_online(worker->cpu()));
     if (worker->is_late()) continue;
@@ -285,7 +285,7 @@ void Collector::finish() {
   is_reconciliation() ? finish_reconciliation() : join_parts();
 }
 
-/// The results of the workers that have arrived since the last call.
+/// Takes the results of the workers that have arrived since the last call.
 void Collector::take_results() {
   std::vector<const ModelUpdates*> updates;
   for (const auto& worker : workers_) worker->take_results(report_, feedback_, updates);
@@ -308,7 +308,7 @@ void Collector::report_late_cpus() {
   }
 }
 
-/// A poll that was asked for meanwhile begins at once.
+/// A poll that was requested meanwhile begins at once.
 void Collector::finish_reconciliation() {
   const std::function<void()> reconciled = std::move(reconciled_);
   const std::shared_ptr<Shared> shared = shared_;
@@ -324,7 +324,7 @@ void Collector::finish_reconciliation() {
   reconciled();
 }
 
-/// Alone where there is little to join.
+/// Without other workers if there is little to join.
 void Collector::join_parts() {
   std::vector<const CpuTotals*> parts;
   for (const auto& worker : workers_) {
@@ -333,11 +333,11 @@ void Collector::join_parts() {
   }
   const auto joining = std::make_shared<Joining>(plan_, targets_, *models_, parts);
   if (joining->pieces() == 0) return publish(joining->take());
-  wake_helpers(joining);
+  wake_joiners(joining);
   if (joining->work()) publish(joining->take());
 }
 
-void Collector::wake_helpers(const std::shared_ptr<Joining>& joining) {
+void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
   std::size_t wanted = joining->pieces() - 1;
   for (const auto& worker : workers_) {
     if (wanted == 0) return;
@@ -352,7 +352,7 @@ void Collector::publish(Snapshot snapshot) {
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   report_.now.duration = Clock::now() - started_;
 
-  // From here on a new poll may be asked for, or our end: only what is this call's own is touched.
+  // From here on a new poll, or end(), may be called: only data of this call may be accessed.
   const Done done = std::move(done_);
   const std::shared_ptr<Shared> shared = shared_;
   PollReport report = std::exchange(report_, {});

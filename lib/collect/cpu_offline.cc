@@ -7,8 +7,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// By how much the clocks of perf events and of PerfKernel::now() may drift apart in `passed`: both
-/// stand on the same hardware; an unstable one of the scheduler may lag by some ticks.
+/// How far the clocks of perf events and of PerfKernel::now() may drift apart in `passed`: both use
+/// the same hardware; an unstable one of the scheduler may lag by some ticks.
 nanoseconds tolerance(nanoseconds passed) { return std::chrono::milliseconds{20} + passed / 1000; }
 
 }  // namespace
@@ -16,12 +16,12 @@ nanoseconds tolerance(nanoseconds passed) { return std::chrono::milliseconds{20}
 CpuOfflineDetector::CpuOfflineDetector(perf::PerfKernel& kernel, int cpu)
     : kernel_(kernel), cpu_(cpu) {}
 
-/// The time that passed is taken from the end of the last reading to the beginning of this one, so
-/// that a thread that loses its CPU in between makes no absence. A difference alone proves nothing:
-/// on Linux 6.12 and 6.18 the time of a whole CPU stands still while the kernel switches between
-/// cgroups that have events (ctx_sched_out, ctx_sched_in): 0.8 us for each switch on 6.18, 15 % of
-/// the time at 180 000 switches a second. But the time of an event that is dead stands still for
-/// good, also from one reading to the next.
+/// The time that passed is measured from the end of the last reading to the beginning of this one,
+/// so that a thread that loses its CPU in between causes no false detection. A difference alone
+/// proves nothing: on Linux 6.12 and 6.18 the time of a whole CPU stands still while the kernel
+/// switches between cgroups that have events (ctx_sched_out, ctx_sched_in): 0.8 us for each switch
+/// on 6.18, 15 % of the time at 180 000 switches a second. But the time of a dead event stands
+/// still permanently, also from one reading to the next.
 std::optional<nanoseconds> CpuOfflineDetector::detect() {
   const nanoseconds begun = kernel_.now();
   perf::GroupReading reading;

@@ -13,25 +13,26 @@ namespace pex::collect {
 inline constexpr std::size_t kOfflineEvents = 1;
 
 /// One event for each CPU that counts nothing, the kernel's `dummy`, which costs nothing. It is
-/// enabled at its opening and before all other groups of the CPU, and stays open:
+/// enabled at its opening, before all other groups of the CPU, and stays open:
 ///
 ///   - so the kernel's context of the CPU is active, without which no group that is opened disabled
 ///     ever counts (perf::CounterGroup::open);
-///   - its time tells whether the CPU has been offline since it was last asked, which the list of
-///     online CPUs cannot when the CPU is back already. Events of a CPU that was offline answer as
-///     before and never count again, without any error. But the time of a whole-CPU event otherwise
-///     never stands still from one reading to the next.
+///   - its time shows whether the CPU has been offline since the last check, which the list of
+///   online
+///     CPUs does not show if the CPU is already back. Events of a CPU that was offline can still be
+///     read and never count again, without any error. Otherwise the time of a whole-CPU event never
+///     stands still from one reading to the next.
 class CpuOfflineDetector {
  public:
   /// `kernel` outlives it.
   CpuOfflineDetector(perf::PerfKernel& kernel, int cpu);
 
-  /// For how long nothing was counted, when the CPU has been offline since the last call: from when
-  /// it went until now. Whatever was opened on it before is then dead. Only for a CPU that is
-  /// online now. Where the event cannot be opened nothing else can, and the answer is nothing.
+  /// For how long nothing was counted, if the CPU has been offline since the last call: from when
+  /// it went offline until now. Whatever was opened on it before is dead. Only for a CPU that is
+  /// online now. If the event cannot be opened nothing else can, and the result is nothing.
   std::optional<std::chrono::nanoseconds> detect();
 
-  /// The CPU is offline: the next call begins again.
+  /// The CPU is offline: the next call restarts.
   void reset() { event_.reset(); }
 
   bool is_open() const { return event_.has_value(); }
@@ -43,7 +44,7 @@ class CpuOfflineDetector {
   perf::PerfKernel& kernel_;
   int cpu_;
   std::optional<perf::CounterGroup> event_;
-  std::chrono::nanoseconds enabled_{};  ///< when its time was last seen to go on
+  std::chrono::nanoseconds enabled_{};  ///< when its time was last seen to advance
   std::chrono::nanoseconds seen_{};     ///< by PerfKernel::now(), just after that
 };
 

@@ -19,24 +19,23 @@ struct GroupPart {
   std::vector<GroupState> states;  ///< of each target
 };
 
-/// All totals of one CPU as they were at the end of its part of a poll. Flat and without pointers
-/// into the PollCycle, so that it can be read while the CPU's thread already changes that, or hangs
-/// in the middle of it.
+/// All totals of one CPU at the end of its part of a poll. Flat and without pointers into the
+/// PollCycle, so that it can be read while the CPU's thread already changes that, or hangs.
 class CpuTotals {
  public:
   CpuTotals(const CountingPlan& plan, int cpu);
 
-  /// Copies what `cycle` has counted, after a poll with `targets`. Allocates only when there are
-  /// more targets than ever.
+  /// Copies the totals of `cycle`, after a poll with `targets`. Allocates only if there are more
+  /// targets than ever.
   void copy(const PollCycle& cycle, const TargetSet& targets);
 
   int cpu() const { return cpu_; }
   /// False until the first copy().
   bool is_known() const { return is_known_; }
-  /// The cgroups that there are totals of, rising.
+  /// The cgroups with totals, rising.
   std::span<const std::uint64_t> series() const { return series_; }
 
-  /// Only when is_known(). `group` as in the plan's scope; its only target is the CPU.
+  /// Requires is_known(). `group` as in the plan's scope; its only target is the CPU.
   const GroupPart& of_cpu(std::size_t group) const { return cpu_groups_[group]; }
   /// The same; its targets are those of series().
   const GroupPart& of_cgroups(std::size_t group) const { return cgroup_groups_[group]; }

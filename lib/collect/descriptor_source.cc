@@ -15,7 +15,7 @@ std::size_t events_of(const ScopePlan& scope, const MachineCpus& cpus) {
   return events;
 }
 
-/// On the CPU that has most of them: where PMUs divide the CPUs among them, none has all.
+/// The number on the CPU that has most of them: if PMUs divide the CPUs among them, none has all.
 std::size_t most_events_on_a_cpu(const ScopePlan& scope, const MachineCpus& cpus) {
   std::size_t most = 0;
   for (const int cpu : cpus.online) {

@@ -12,8 +12,8 @@
 
 namespace pex::collect {
 
-/// The kernel as one worker calls it, with a count of its answers, so that another thread can see
-/// that the worker gets on. The worker alone writes that count, so it costs it no locked
+/// The kernel as one worker calls it, with a count of its answers, by which another thread can see
+/// that the worker makes progress. Only the worker writes the count, so it needs no locked
 /// instruction.
 class CountedKernel final : public perf::PerfKernel {
  public:
@@ -45,7 +45,7 @@ class CountedKernel final : public perf::PerfKernel {
   std::atomic<std::uint64_t> answers_ = 0;
 };
 
-/// Counts with a file descriptor of perf_event_open(2) for each event, target and CPU.
+/// Counts with one file descriptor of perf_event_open(2) for each event, target and CPU.
 class DescriptorSource final : public CounterSource {
  public:
   /// `kernel` outlives it.
@@ -79,7 +79,7 @@ class DescriptorSource final : public CounterSource {
   std::vector<Handle> free_;                               ///< of groups_
 };
 
-/// One for each event and CPU, and one for each CPU by which CpuOfflineDetector knows it.
+/// One for each event and CPU, and one for each CPU's CpuOfflineDetector.
 CounterCost descriptor_cost(const CountingPlan& plan, const MachineCpus& cpus);
 
 /// `kernel` outlives them.

@@ -24,22 +24,22 @@ GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventMo
   return table;
 }
 
-/// What a row makes of parts that have not had the PMU. Those of a CPU's row always want it; a
-/// cgroup comes to one CPU after the other.
+/// How parts that have not had the PMU affect a row. Those of a CPU's row are always enabled; a
+/// cgroup runs on one CPU after the other.
 enum class Rule { kAllParts, kAnyPart };
 
-/// What is known of one group at one row while its parts are added up.
+/// The state of one group at one row while its parts are added up.
 struct Knowledge {
   bool failed = false;
   bool unreadable = false;
   bool measured = false;
   bool counted = false;
   bool wanted = false;
-  bool never_counted = false;  ///< some part
+  bool never_counted = false;  ///< of some part
   bool lacks_the_pmu = false;
   bool was_on_pmu = false;
   unsigned polls_counted = 0;  ///< since the first part was
-  unsigned polls_waited = 0;   ///< by the part that has waited longest for its first turn
+  unsigned polls_waited = 0;   ///< by the part that has waited longest for the PMU
 
   void add(const GroupState& part) {
     failed = failed || part.has_failed;
@@ -63,7 +63,7 @@ struct Knowledge {
   }
 
  private:
-  /// A part that came when others were counted already joins later.
+  /// A part that appears when others are counted already joins later.
   bool has_all_parts() const {
     const bool waits_from_the_start = never_counted && polls_waited >= polls_counted;
     return !waits_from_the_start && !lacks_the_pmu;
@@ -71,7 +71,7 @@ struct Knowledge {
   bool has_any_part() const { return (counted || !wanted) && (was_on_pmu || !lacks_the_pmu); }
 };
 
-/// What a late CPU is to count, and does not yet: a sum would lack it.
+/// A target that a late CPU has not opened yet: a sum would lack it.
 constexpr GroupState kUnopened{.is_wanted = true, .has_failed = true};
 constexpr GroupState kNotHere{};
 
@@ -88,18 +88,18 @@ void add_totals(GroupTable& table, std::size_t row, const GroupTotals& totals, s
   }
 }
 
-void settle(GroupRow& row, const Knowledge& known, Rule rule) {
+void decide(GroupRow& row, const Knowledge& known, Rule rule) {
   row.value = known.value(rule);
   const bool lacks_for_good = known.failed && row.wanted_on == 0;  // gone before all was open
   row.has_times = (known.measured || known.wanted) && !lacks_for_good;
 }
 
-/// Totals of as many targets and CPUs are joined in about a millisecond.
+/// The number of targets and CPUs that are joined in about a millisecond.
 constexpr std::size_t kTargetsOfAPiece = 16'384;
 
 }  // namespace
 
-/// The totals of one CPU, by the targets that are published: it may not know all of them yet.
+/// The totals of one CPU, by the published targets: some may be unknown to it.
 class Joining::Part {
  public:
   Part(const CpuTotals& totals, const CountingPlan& plan, const TargetSet& targets)
@@ -160,8 +160,8 @@ class Joining::Part {
 
 namespace {
 
-/// `place` with only the numbers that name a part of this `aggregation`, so that equal ones are one
-/// row.
+/// `place` with only the numbers that identify a part of this `aggregation`, so that equal ones are
+/// one row.
 host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
   const std::span<const std::string_view> labels = labels_of(aggregation);
   host::CpuPlace named;
@@ -172,7 +172,7 @@ host::CpuPlace reduced(const host::CpuPlace& place, Aggregation aggregation) {
   return named;
 }
 
-/// Rows are in the order of these.
+/// The order of rows.
 using PlaceNumbers = std::array<int, std::size(host::kCpuPlaceParts)>;
 
 PlaceNumbers numbers_of(const host::CpuPlace& place) {
@@ -239,12 +239,12 @@ void Joining::add_cpu_rows(const EventModels& models, std::span<const CpuTotals*
       for (const std::size_t part : rows[row].parts) {
         parts_[part].add_cpu(table, row, known, group);
       }
-      settle(table.rows[row], known, Rule::kAllParts);
+      decide(table.rows[row], known, Rule::kAllParts);
     }
   }
 }
 
-/// Without what is in them.
+/// Without their contents.
 void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTotals* const> parts) {
   const CountingPlan& plan = *snapshot_.plan;
   const std::size_t cgroups = snapshot_.targets->cgroups.size();
@@ -257,8 +257,8 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
   pieces_ = std::min(cgroups, (work + kTargetsOfAPiece - 1) / kTargetsOfAPiece);
 }
 
-/// A range of the targets. The totals of each CPU are gone through in the order in which they lie;
-/// so every sum is made in the order of the CPUs, whoever makes it.
+/// A range of the targets. The totals of each CPU are read in the order of memory; so every sum is
+/// made in the order of the CPUs, by any thread.
 void Joining::join(std::size_t piece) {
   const CountingPlan& plan = *snapshot_.plan;
   const std::size_t cgroups = snapshot_.targets->cgroups.size();
@@ -277,7 +277,7 @@ void Joining::join(std::size_t piece) {
       }
     }
     for (std::size_t row = 0; row < known.size(); ++row) {
-      settle(table.rows[first * rows_of_target + row], known[row], Rule::kAnyPart);
+      decide(table.rows[first * rows_of_target + row], known[row], Rule::kAnyPart);
     }
   }
 }

@@ -13,19 +13,20 @@
 
 namespace pex::collect {
 
-/// Joins the totals of all CPUs, by rising CPU, to what is published of `targets`. Those of a CPU
-/// that is late are of an earlier poll: they stand still, and what it has not opened yet leaves the
-/// row without a value. A row's value is known when no CPU fails to count or to read it, and
+/// Joins the totals of all CPUs, by rising CPU, to the published totals of `targets`. Those of a
+/// late CPU are from an earlier poll: they stand still, and a target that it has not opened yet
+/// leaves the row without a value. A row's value is known if no CPU fails to count or to read it,
+/// and
 ///   - in scope cpu each of its CPUs has had the PMU, and none has been without it for more than
-///     estimate::kMaxImputed: it is as good as the worst of them. A CPU that comes when the others
-///     are counted already joins once it has had the PMU, and must have had it within that time;
-///   - in scope cgroup at least one has had it: what a starved CPU counts joins once it has the
-///     PMU. When one has been without it for longer than that, another one must have had it since
-///     the last poll;
+///     estimate::kMaxImputed: the row is as good as the worst of them. A CPU that appears when the
+///     others are counted already joins once it has had the PMU, and must have had it within that
+///     time;
+///   - in scope cgroup at least one has had it: a starved CPU joins once it has the PMU. If one has
+///     been without it for longer than that, another one must have had it since the last poll;
 ///   - or, in scope cgroup, it was read and has never run anywhere, which is an exact zero.
-/// A total that is not known stands still, and goes on from there once it is known again.
+/// An unknown total stands still, and continues from there once it is known again.
 ///
-/// The cgroups are joined in pieces, each by any thread; the CPUs beforehand.
+/// The cgroups are joined in pieces, each by any thread; the CPUs before them.
 class Joining {
  public:
   /// `parts` outlive it, and do not change meanwhile.
@@ -35,17 +36,17 @@ class Joining {
   Joining(const Joining&) = delete;
   Joining& operator=(const Joining&) = delete;
 
-  /// Each about a millisecond of work or less; none where there are no cgroups.
+  /// Each about a millisecond of work or less; none without cgroups.
   std::size_t pieces() const { return pieces_; }
 
-  /// Once for each piece. Different pieces may be joined at the same time.
+  /// Once for each piece. Different pieces may be joined in parallel.
   void join(std::size_t piece);
 
-  /// Joins one piece after another, until there is none that nobody has begun; by any number of
+  /// Joins one piece after another, until all have been begun; by any number of
   /// threads at the same time. True for the one that has ended the last of all.
   bool work();
 
-  /// When all pieces are joined.
+  /// After all pieces have been joined.
   Snapshot take() { return std::move(snapshot_); }
 
  private:
@@ -61,7 +62,7 @@ class Joining {
   std::atomic<std::size_t> done_ = 0;
 };
 
-/// The same at once.
+/// The same in one call.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               const EventModels& models, std::span<const CpuTotals* const> parts);
 

@@ -8,7 +8,7 @@
 
 namespace pex::collect {
 
-/// Something for each event that is estimated: [group of the scope][event of the group].
+/// A value for each estimated event: [group of the scope][event of the group].
 template <typename T>
 using PerEvent = std::vector<std::vector<T>>;
 
@@ -19,7 +19,7 @@ PerEvent<T> for_each_event(const ScopePlan& plan) {
   return all;
 }
 
-/// What one CPU adds to the models in one poll.
+/// The statistics of one CPU for the models, from one poll.
 struct ModelUpdates {
   explicit ModelUpdates(const CountingPlan& plan)
       : cpu(for_each_event<estimate::ModelUpdate>(plan.cpu)),
@@ -32,8 +32,8 @@ struct ModelUpdates {
   void clear();
 };
 
-/// What is known of each event from all its targets on all CPUs. Every worker reads it during a
-/// poll; it learns between two polls.
+/// What was learned about each event from all its targets on all CPUs. Workers read it during a
+/// poll; it is updated between two polls.
 struct EventModels {
   explicit EventModels(const CountingPlan& plan)
       : cpu(for_each_event<estimate::EventModel>(plan.cpu)),
@@ -43,7 +43,7 @@ struct EventModels {
   PerEvent<estimate::EventModel> cgroup;
   bool kernel_mistimes = false;  ///< some CPU has seen it
 
-  /// From all CPUs at once, so that the order of the CPUs means nothing.
+  /// From all CPUs at once, so that the order of the CPUs has no effect.
   void learn(std::span<const ModelUpdates* const> updates);
 };
 

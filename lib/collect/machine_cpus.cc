@@ -32,8 +32,8 @@ CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pm
       left_out_(std::move(left_out)),
       current_(std::make_shared<const MachineCpus>()) {}
 
-/// The CPUs of a PMU are asked for each time: when the one that reads an uncore PMU goes, the
-/// kernel names another, and when it comes back, only after it is listed as online.
+/// The CPUs of a PMU are read each time: if the CPU that reads an uncore PMU goes offline, the
+/// kernel names another, and if it returns, only after it is listed as online.
 std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
   const Result<std::vector<int>> online = online_.read();
   if (!online) {

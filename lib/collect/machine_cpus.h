@@ -12,19 +12,18 @@
 
 namespace pex::collect {
 
-/// The CPUs of the machine as of one poll. Immutable.
+/// The CPUs of the machine at the time of one poll. Immutable.
 struct MachineCpus {
-  std::vector<int> online;  ///< and not left out; rising
-  std::map<std::string, std::vector<int>>
-      pmus;                              ///< the CPUs of each PMU that was asked for, rising
-  std::map<int, host::CpuPlace> places;  ///< of every CPU that was ever online
-  std::vector<int> left_out = {};        ///< online, and left out by the configuration; rising
+  std::vector<int> online;                       ///< without those that are left out; rising
+  std::map<std::string, std::vector<int>> pmus;  ///< the CPUs of each requested PMU, rising
+  std::map<int, host::CpuPlace> places;          ///< of every CPU that was ever online
+  std::vector<int> left_out = {};  ///< online, but left out by the configuration; rising
 
   bool is_online(int cpu) const;
-  /// Whether what is bound to `pmu` is counted on `cpu` when that is online. Without a PMU: yes; on
-  /// one of `left_out_too`: no.
+  /// Whether groups that are bound to `pmu` are counted on `cpu` while that is online. Without a
+  /// PMU: yes; on one of `left_out_too`: no.
   bool counts_on(const std::string& pmu, int cpu, const std::vector<int>& left_out_too = {}) const;
-  /// On how many of the CPUs that are online.
+  /// The number of those CPUs that are online.
   std::size_t count_of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 };
 
@@ -35,8 +34,8 @@ class CpuTracker {
   CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,
              std::vector<int> left_out = {});
 
-  /// Those of now: the same object as before when nothing changed. What the machine cannot tell is
-  /// as it was, and goes into `failures`.
+  /// The current CPUs: the same object as before if nothing changed. What cannot be read stays
+  /// unchanged, and its error is added to `failures`.
   std::shared_ptr<const MachineCpus> update(std::vector<Error>& failures);
 
  private:

@@ -7,12 +7,12 @@
 namespace pex::collect {
 namespace {
 
-/// Pinned groups are opened first: what they take of the PMU is settled then. All CPUs rotate at
-/// the same instants. Opened in another order on each CPU, groups that take turns are on the PMU of
-/// some CPU at any instant, and what happens on all CPUs at once is not missed by all of them.
+/// Pinned groups are opened first: they determine what remains of the PMU. All CPUs rotate at the
+/// same instants. With another order of opening on each CPU, multiplexed groups are on the PMU of
+/// some CPU at any instant, so that an activity of all CPUs at once is not missed by all of them.
 /// Groups of software events come last: between two cgroups Linux 6.1 switches the PMU whose events
-/// came first last, and books too little time_running to the events of the others. That does no
-/// harm to software events, which always count.
+/// came first last, and accounts too little time_running to the events of the others. That does not
+/// affect software events, which always count.
 std::vector<std::size_t> opening_order(const ScopePlan& plan, int cpu) {
   std::vector<std::size_t> order;
   std::vector<std::size_t> software;
@@ -39,7 +39,7 @@ bool is_multiplexed(const ScopePlan& plan) {
                      [](const GroupPlan& group) { return group.is_multiplexed(); });
 }
 
-/// What the auxiliary counters of `plan` say that never lose the PMU. They stand before it in its
+/// The values of the auxiliary counters of `plan` that never lose the PMU. They precede it in its
 /// scope, so they have just been read.
 AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
                    std::size_t target) {
@@ -137,7 +137,7 @@ void PollCycle::each_target(Step step) {
   }
 }
 
-/// The cgroup of a target; null for the CPU itself, and once the cgroup has gone.
+/// The cgroup of a target; null for the CPU itself, and once the cgroup is gone.
 const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const Scope& scope,
                                                               std::size_t target) const {
   return is_of_cpu(scope) ? kWholeCpu : targets_->cgroups[target].cgroup;
@@ -159,7 +159,7 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
   report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
 }
 
-/// read -> estimate -> accumulate. One bad group never costs the others.
+/// read -> estimate -> accumulate. The failure of one group does not affect the others.
 void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                               const EventModels& models, PollReport& report) {
   using State = CounterSource::State;
@@ -204,11 +204,11 @@ void PollCycle::report_unreadable(const TargetGroups& group, std::size_t target,
       Error{0,
             "read the last counts of " + events + " in group '" + group.plan().name + "' on CPU " +
                 std::to_string(cpu_) + ", which is offline: the kernel no longer returns them",
-            "none: what was counted of these since the poll before is lost"},
+            "none: their counts since the previous poll are lost"},
       group.subject(target, cpu_));
 }
 
-/// The kernel does not let a group of the CPU count, and reports no error.
+/// The kernel does not count a group of the CPU, and reports no error.
 void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standstill,
                            PollReport& report) {
   const std::string& name = group.plan().name;
@@ -233,7 +233,7 @@ void PollCycle::detect_cpu_offline(PollReport& report) {
   report.now.open_events += source_->own_events();
 }
 
-/// What the tasks of a cgroup had of that time nobody knows, so nothing is accounted for it.
+/// The tasks of a cgroup used an unknown part of that time, so nothing is accounted for it.
 void PollCycle::account_cpu_offline(PollReport& report) {
   if (!offline_for_) return;
   for (TargetGroups& group : cpu_scope_.groups) {
@@ -250,7 +250,7 @@ void PollCycle::account_cpu_offline(PollReport& report) {
                      {{}, {}, {}, cpu_});
 }
 
-/// Gives every target its groups, in the order of the targets: those of known series keep theirs.
+/// Arranges the groups by the order of the targets: those of known series are kept.
 void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
   if (targets == targets_) return;
 
@@ -276,7 +276,7 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
   find_wanted(cgroup_scope_);
 }
 
-/// A cgroup that has gone while some of its groups were still to be opened here.
+/// The cgroup disappeared while some of its groups were still to be opened here.
 void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
                               PollFeedback& feedback) {
   const CgroupTarget& before = targets_->cgroups[target];
@@ -295,7 +295,7 @@ void PollCycle::note_unopened(std::size_t target, const std::shared_ptr<const cg
   }
 }
 
-/// Which groups are counted on this CPU: those of its PMUs, while it is online.
+/// The groups that are counted on this CPU: those of its PMUs, while it is online.
 void PollCycle::find_wanted(Scope& scope) {
   for (TargetGroups& group : scope.groups) {
     const bool is_counted_here =
@@ -306,7 +306,7 @@ void PollCycle::find_wanted(Scope& scope) {
   }
 }
 
-/// A removed cgroup still answers through its open counters, so its last events are not lost.
+/// A removed cgroup can still be read through its open counters, so its last events are not lost.
 void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& models,
                            PollReport& report) {
   const cgroup::Cgroup* const now = place(scope, target).get();
@@ -328,7 +328,7 @@ void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& 
 }
 
 void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
-  if (is_gone(scope, target)) return;  // and if a part of it failed, its sum still lacks that
+  if (is_gone(scope, target)) return;  // if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
     TargetGroups& group = scope.groups[index];
     if (group.is_open(target)) continue;
@@ -338,7 +338,7 @@ void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
       if (cgroup && !bound_met_by(refused).empty()) {
         outcome.feedback.exhausted[cgroup->path] = refused;
       }
-      is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is tried again
+      is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
     } else {
       group.forget_failures(target);
     }

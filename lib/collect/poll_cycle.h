@@ -43,12 +43,12 @@ class GroupsOfTarget {
   std::size_t target_;
 };
 
-/// The part of every poll that concerns one CPU: the data path of the whole program, as far as
-/// accumulation. Synchronous; knows no threads, timers or sockets. Best run on its CPU, where
-/// opening and reading is several times cheaper. Not thread-safe.
+/// One CPU's part of every poll: the data path of the program up to accumulation. Synchronous;
+/// knows no threads, timers or sockets. Best run on its CPU, where opening and reading is several
+/// times cheaper. Not thread-safe.
 class PollCycle {
  public:
-  /// What has happened, and what it means for the next poll.
+  /// The events of a poll, and their consequences for the next one.
   struct Outcome {
     PollReport report;
     PollFeedback feedback;
@@ -57,27 +57,27 @@ class PollCycle {
   PollCycle(std::unique_ptr<CounterSource> source, std::shared_ptr<const CountingPlan> plan,
             int cpu);
 
-  /// Opens what is new and closes what has gone, after its last reading; reads nothing else.
-  /// Between two polls, so that what lives shorter than that is counted.
+  /// Opens new targets and closes ended ones, after their last reading; reads nothing else. Called
+  /// between two polls, so that short-lived cgroups are counted.
   Outcome reconcile(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
-  /// All that is wanted of the last targets is open, and nothing else.
+  /// Everything of the last targets is open, and nothing else.
   bool is_reconciled() const { return is_reconciled_; }
 
-  /// One poll. When the CPU is offline, what is open is read for the last time and closed, and the
-  /// totals stand until it is back. `models` are what was known before this poll.
+  /// One poll. If the CPU is offline, open groups are read for the last time and closed, and the
+  /// totals stand still until it is back. `models` are those before this poll.
   Outcome run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
   int cpu() const { return cpu_; }
 
-  /// What the last poll adds to the models.
+  /// The statistics of the last poll for the models.
   const ModelUpdates& model_updates() const { return update_; }
 
-  /// The last poll found that the CPU had been offline and back since the one before: everything
-  /// was opened again, and a thread pinned to it may have been moved away.
+  /// The last poll found that the CPU had been offline and back since the previous one: everything
+  /// was reopened, and a thread pinned to it may have been moved away.
   bool cpu_was_offline() const { return offline_for_.has_value(); }
 
-  /// Grows with everything that is done; from any thread.
+  /// Grows with all progress; from any thread.
   std::uint64_t progress() const { return source_->progress(); }
 
   /// The groups of the CPU itself, and those of the `target`-th cgroup of the last poll's targets.
@@ -124,18 +124,18 @@ class PollCycle {
   void report_unreadable(const TargetGroups& group, std::size_t target, PollReport& report) const;
   void open_again(TargetGroups& group, std::chrono::nanoseconds standstill, PollReport& report);
 
-  std::unique_ptr<CounterSource> source_;  ///< first, as groups close themselves by it
+  std::unique_ptr<CounterSource> source_;  ///< first, as groups use it in their destructors
   std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
   Scope cpu_scope_;
   Scope cgroup_scope_;
   std::shared_ptr<const TargetSet> targets_;
   ModelUpdates update_;
-  perf::GroupReading reading_;  ///< used again, to allocate nothing, as is
+  perf::GroupReading reading_;  ///< reused, to allocate nothing, like
   std::vector<estimate::EventIncrement> increments_;
   bool is_reconciled_ = false;
   bool online_ = false;
-  std::optional<std::chrono::nanoseconds> offline_for_;  ///< as the last call found
+  std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call
 };
 
 }  // namespace pex::collect

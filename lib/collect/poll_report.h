@@ -13,27 +13,27 @@
 
 namespace pex::collect {
 
-/// What happened in one poll, on one CPU or, merged, on all: goes back by value to who asked for
-/// the poll, for the log and for the exporter's own metrics.
+/// What happened in one poll, on one CPU or, merged, on all: returned to the caller of the poll,
+/// for the log and for the exporter's own metrics.
 struct PollReport {
-  /// What failed and why, without where: the same on every CPU and in every cgroup.
+  /// What failed and why, without the place: the same on every CPU and in every cgroup.
   struct Cause {
     std::string what;  ///< for refusals the event
     int code = 0;      ///< errno
     auto operator<=>(const Cause&) const = default;
   };
-  /// What was wrong with readings of one configured group, wherever it is counted.
+  /// Errors in readings of one configured group, on all targets.
   struct GroupErrors {
     std::uint64_t anomalies = 0;      ///< totals of the kernel fell
-    std::uint64_t mistimed = 0;       ///< time_running was not believed
+    std::uint64_t mistimed = 0;       ///< time_running was wrong
     std::uint64_t pinned_errors = 0;  ///< pinned, and without a place on the PMU
     std::uint64_t read_failures = 0;
-    std::uint64_t standstills = 0;  ///< of a CPU, opened again as the kernel did not let it count
+    std::uint64_t standstills = 0;  ///< of a CPU, reopened as the kernel did not count it
   };
-  /// What a failure concerns, as far as that is known; also in its text.
+  /// The subject of a failure, as far as it is known; also in its text.
   struct Subject {
-    std::string group;   ///< of events, as it is counted; empty when unknown, as are
-    std::string event;   ///< as it was asked for
+    std::string group;   ///< of events, as it is counted; empty if unknown, like
+    std::string event;   ///< as it was requested
     std::string cgroup;  ///< its path below the cgroup mount
     int cpu = -1;        ///< -1: unknown
   };
@@ -43,37 +43,37 @@ struct PollReport {
     Subject subject = {};  ///< of the first
   };
 
-  /// Of the tree of cgroups.
+  /// The directories of the cgroup tree.
   struct CgroupDirectories {
-    std::size_t followed = 0;       ///< known: what comes and goes in them is seen at once
-    std::size_t unwatched = 0;      ///< known, but what comes and goes is found within a minute
-    std::size_t beyond_limit = 0;   ///< not known, with all below them
+    std::size_t followed = 0;       ///< known: changes in them are seen at once
+    std::size_t unwatched = 0;      ///< known, but changes are found within a minute
+    std::size_t beyond_limit = 0;   ///< unknown, with everything below them
     std::size_t path_too_long = 0;  ///< the same
   };
 
-  /// What is true at the end of the poll.
+  /// The state at the end of the poll.
   struct State {
     std::chrono::nanoseconds duration{};  ///< from the first step of the poll to its snapshot
     std::size_t groups_off_pmu = 0;       ///< pinned, and without their place on the PMU
     std::size_t open_events = 0;
-    std::size_t targets_rotated_manually = 0;  ///< whose groups are rotated by hand (rotation.h)
+    std::size_t targets_rotated_manually = 0;  ///< whose groups are rotated manually (rotation.h)
     std::vector<int> late_cpus = {};           ///< whose totals are those of an earlier poll
     CgroupDirectories cgroup_directories = {};
 
-    /// Adds what is true on another CPU.
+    /// Adds the state of another CPU.
     void add(const State& part);
   };
 
   State now;
-  // What has happened since the poll before.
+  // The events since the previous poll.
   std::size_t groups_opened = 0;
   std::size_t groups_closed = 0;
   std::size_t groups_read = 0;
   std::map<std::string, GroupErrors> errors;                   ///< by the name of the group
   std::map<Cause, std::uint64_t> refusals;                     ///< to open an event
-  std::map<Cause, Failure> failures;                           ///< those and all others
+  std::map<Cause, Failure> failures;                           ///< all failures, including those
   std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
-  std::uint64_t cgroups_missed = 0;  ///< that were gone before all their counters were open
+  std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
 
   GroupErrors& of_group(const std::string& group) { return errors[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }
@@ -81,7 +81,7 @@ struct PollReport {
   void merge(const PollReport& part);
 };
 
-/// What the part of a poll on one CPU or, merged, on all, means for the targets of the next one.
+/// The consequences of a poll on one CPU or, merged, on all, for the targets of the next one.
 struct PollFeedback {
   /// Cgroups that met a bound while they were opened, by path: errno.
   std::map<std::string, int> exhausted;

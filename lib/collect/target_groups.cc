@@ -28,16 +28,16 @@ Error off_pmu(const std::string& group, int cpu) {
                "pin fewer events, or stop what else holds the counters"};
 }
 
-/// Software events always count. But where a cgroup has hardware groups as well, Linux 6.1 books
-/// some microseconds of each wake-up as enabled and not running for those that are switched first.
-/// One that has never run is another matter: it was never started, and there is no value.
+/// Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
+/// some microseconds of each wake-up as enabled and not running to those that are switched first.
+/// One that has never run is different: it was never started, and there is no value.
 nanoseconds running_total(const perf::GroupReading& reading, const GroupPlan& plan,
                           nanoseconds enabled) {
   const bool always_counts = !plan.shares_pmu && reading.time_running.count() > 0;
   return always_counts ? enabled : reading.time_running;
 }
 
-/// The kernel's totals as the estimator wants them.
+/// The kernel's totals in the form of the estimator.
 estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
                            nanoseconds enabled, const AlwaysOn& always_on) {
   const auto is_open = [&](std::optional<std::size_t> member) {
@@ -57,7 +57,7 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
   return sample;
 }
 
-/// One that never shares the PMU needs no history.
+/// A group that never shares the PMU needs no history.
 estimate::GroupEstimator blank_estimator(const GroupPlan& plan) {
   return estimate::GroupEstimator{plan.estimated(), plan.mux_interval, plan.shares_pmu};
 }
@@ -100,12 +100,14 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   Result<CounterSource::Handle, perf::OpenFailure> opened =
       source_->open(*plan_, plan_->events, cgroup);
   const auto needed = std::span(plan_->events).first(plan_->events.size() - plan_->optional_events);
-  // What is short now may be there later, so it is better to try all again then.
+  // A shortage may have ended, so all are retried then.
   if (!opened && opened.error().event >= needed.size() &&
       bound_met_by(opened.error().error.code).empty()) {
     const perf::OpenFailure refused = opened.error();
     opened = source_->open(*plan_, needed, cgroup);
-    if (opened) report_refusal(refused, cgroup.get(), report);  // else CPU or cgroup may have gone
+    if (opened)
+      report_refusal(refused, cgroup.get(), report);  // else the CPU or the cgroup may be
+                                                      // gone
   }
   if (!opened) {
     const perf::OpenFailure& failure = opened.error();
@@ -125,7 +127,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   return 0;
 }
 
-/// Its counters begin at 0; history goes on.
+/// Its counters begin at 0; the history is kept.
 void TargetGroups::restart(std::size_t target) {
   Slot& slot = slots_[target];
   slot.was_read = slot.read_failed = slot.has_missed = false;
@@ -202,8 +204,8 @@ Result<CounterSource::State> TargetGroups::read_last(std::size_t target,
   return state;
 }
 
-/// A count that is no longer to be had stays as it was. Of the auxiliary events, those before it
-/// are kept.
+/// A count that is no longer available is unchanged. Of the auxiliary events, those before it are
+/// kept.
 void TargetGroups::complete(std::size_t target, perf::GroupReading& reading) const {
   for (const std::size_t event : reading.unreadable) {
     if (event < plan_->estimated()) {
@@ -213,7 +215,7 @@ void TargetGroups::complete(std::size_t target, perf::GroupReading& reading) con
     }
   }
   if (reading.counts.size() < plan_->estimated()) {
-    reading.counts.resize(plan_->estimated());  // opened without what it can do without
+    reading.counts.resize(plan_->estimated());  // opened without the optional events
   }
 }
 
@@ -232,8 +234,8 @@ void TargetGroups::advance_to(std::size_t target, const perf::GroupReading& read
   estimate(target, reading, always_on, learning, report);
 }
 
-/// Of a group that never loses the PMU, without an estimator. False, and nothing is added, when
-/// there is more to it: a total fell, or it was not running all the time.
+/// For a group that never loses the PMU, without an estimator. Returns false, and adds nothing, if
+/// it is more complicated: a total fell, or it was not running all the time.
 bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& reading) {
   const nanoseconds now = reading.time_enabled;
   if (running_total(reading, *plan_, now) != now) return false;
@@ -266,7 +268,7 @@ const estimate::GroupEstimator* TargetGroups::find_estimator(std::size_t target)
   return const_cast<TargetGroups*>(this)->find_estimator(target);
 }
 
-/// That of a group that cannot lose the PMU is made when it turns out to be needed, and goes on
+/// The estimator of a group that cannot lose the PMU is created when it is needed, and continues
 /// from the last reading.
 estimate::GroupEstimator& TargetGroups::estimator(std::size_t target) {
   if (estimate::GroupEstimator* const made = find_estimator(target)) return *made;
@@ -277,7 +279,7 @@ estimate::GroupEstimator& TargetGroups::estimator(std::size_t target) {
   last.enabled = last.running = exact_enabled_[target];
   last.counts = std::span(exact_counts_).subspan(target * events, events);
   std::vector<estimate::EventIncrement> known(events);
-  (void)inexact_[target]->advance(last, {}, known, {});  // exact: no model is asked or taught
+  (void)inexact_[target]->advance(last, {}, known, {});  // exact: no model is used or updated
   return *inexact_[target];
 }
 
@@ -320,8 +322,8 @@ void TargetGroups::stand_still(std::size_t target) {
   slots_[target].was_wanted = false;
 }
 
-/// The kernel still holds what it counted before the place was lost, and returns it once there is
-/// a place again. So the poll in which it was lost is settled only then.
+/// The kernel still holds the counts from before the place was lost, and returns them once there is
+/// a place again. So the poll in which it was lost is accounted only then.
 void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_on,
                                     PollReport& report) {
   (void)source_->enable(
@@ -329,7 +331,7 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   totals_.add_unmeasured(target, {});
   ++report.of_group(plan_->name).pinned_errors;
-  if (!plan_->is_published) return;  // a reference: the others do without it for now
+  if (!plan_->is_published) return;  // a reference: the others continue without it
   ++report.now.groups_off_pmu;
   report.add_failure("pinned " + plan_->name, off_pmu(plan_->name, cpu_), subject(target, cpu_));
 }
@@ -344,8 +346,8 @@ void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds>
   totals_.add_unmeasured(target, *wanted);
 }
 
-/// Of events that never lose the PMU only the time running says that they are alive: where an event
-/// of another PMU activates the context, theirs alone goes on standing still.
+/// Of events that never lose the PMU only the time running shows that they are alive: if an event
+/// of another PMU activates the context, only theirs still stands still.
 std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
                                                          const perf::GroupReading& reading,
                                                          nanoseconds begun, nanoseconds ended) {

@@ -12,18 +12,18 @@
 
 namespace pex::collect {
 
-/// At its end a total stands still, as a wrap would be a fall.
+/// At its maximum a total stands still, as a wrap would be a fall.
 inline std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 std::chrono::nanoseconds saturating_sum(std::chrono::nanoseconds a, std::chrono::nanoseconds b);
 
-/// Of one event.
+/// The totals of one event.
 struct EventTotal {
-  std::uint64_t value = 0;     ///< observed and extrapolated: what is published
+  std::uint64_t value = 0;     ///< observed and extrapolated: the published value
   std::uint64_t observed = 0;  ///< events that were really counted
-  double variance = 0;         ///< of value, events^2; infinite rather than a fall
+  double variance = 0;         ///< of value, events^2; infinite instead of a fall
 
   void add(const EventTotal& part);
 };
@@ -34,10 +34,10 @@ inline void EventTotal::add(const EventTotal& part) {
   variance += part.variance;
 }
 
-/// Of one group. `enabled` is what counts are scaled up to, but for `unmeasured`.
+/// The totals of one group. Counts are scaled up to `enabled`, without `unmeasured`.
 struct GroupTimes {
-  std::chrono::nanoseconds enabled{};     ///< wanted the PMU
-  std::chrono::nanoseconds running{};     ///< had it
+  std::chrono::nanoseconds enabled{};     ///< wanted the PMU (time_enabled)
+  std::chrono::nanoseconds running{};     ///< had it (time_running)
   std::chrono::nanoseconds imputed{};     ///< did not have it, and was filled from history
   std::chrono::nanoseconds unmeasured{};  ///< did not have it, and is in no count
   double reference = 0;                   ///< events of the reference
@@ -46,31 +46,30 @@ struct GroupTimes {
   void add(const GroupTimes& more);
 };
 
-/// What one group has counted at its targets on one CPU since the exporter first opened it there,
+/// The totals of one group at its targets on one CPU since the exporter first opened it there,
 /// across all reopenings. Takes increments only, so nothing in it can fall. Flat, so that a copy of
 /// it all is a copy of a few arrays.
 class GroupTotals {
  public:
-  /// Of a group that never loses the PMU all is observed, so that nothing is kept but the values
+  /// For a group that never loses the PMU everything is observed, so that only the values are kept
   /// (`is_estimated` false): a poll of many cgroups is as fast as their memory is small.
   explicit GroupTotals(std::size_t events, bool is_estimated = true, std::size_t targets = 0);
 
-  /// Other targets: `places` says of each where it stood before, or kNewPlace.
+  /// Changes the targets: `places` has the old place of each, or kNewPlace.
   void rearrange(std::span<const std::size_t> places);
 
   /// `events`: one for each event of the group.
   void add(std::size_t target, const estimate::GroupIncrement& group,
            std::span<const estimate::EventIncrement> events);
 
-  /// Of one that never loses the PMU: it had it for all the time that it wanted it, so these events
-  /// are all there were.
+  /// For a group that never loses the PMU: it had it all the time, so these events are complete.
   void add_exact(std::size_t target, std::chrono::nanoseconds enabled,
                  std::span<const std::uint64_t> events);
 
-  /// The group wanted the PMU for `wanted` and did not have it: no value can be known of that time.
+  /// The group was enabled without the PMU for `wanted`: that time has no value.
   void add_unmeasured(std::size_t target, std::chrono::nanoseconds wanted);
 
-  /// What was enabled for `open`, and waited for a value that will not come.
+  /// Accounts time enabled in an interval that will never get a value.
   void discard_pending(std::size_t target, std::chrono::nanoseconds open);
 
   std::size_t events() const { return events_; }
@@ -99,7 +98,8 @@ class GroupTotals {
   std::size_t events_;
   bool is_estimated_;
   std::vector<std::uint64_t> values_;  ///< [target * events + event]
-  std::vector<Evidence> evidence_;     ///< likewise; empty when all is observed
+  std::vector<Evidence> evidence_;     ///< [target * events + event]; empty if everything is
+                                       ///< observed
   std::vector<GroupTimes> times_;
   std::vector<Seen> seen_;
 };

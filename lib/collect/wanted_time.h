@@ -9,8 +9,8 @@ namespace pex::collect {
 
 /// For how long a group at one target has wanted the PMU while the kernel's own clock of it stood
 /// still: it was stopped, so that others may count (rotation.h), or it is pinned and has lost its
-/// place. The measure is `on_cpu`, the time for which the target was on the CPU, which events have
-/// that always count; where there are none, nothing is known beyond the kernel's clock.
+/// place. Measured by `on_cpu`, the time for which the target was on the CPU, which events that
+/// always count provide; without them, only the kernel's clock is known.
 ///
 ///   on the PMU --detect_loss(), lost()--> lost --regained(), closed()--> on the PMU
 class WantedTime {
@@ -18,7 +18,7 @@ class WantedTime {
   using nanoseconds = std::chrono::nanoseconds;
   using Time = std::optional<nanoseconds>;
 
-  /// At a reading on the PMU that says `enabled`: that total, with the time of being stopped.
+  /// At a reading on the PMU with the total `enabled`: that total, with the time of being stopped.
   nanoseconds advance(nanoseconds enabled, Time on_cpu, bool is_rotated) {
     if (is_rotated && on_cpu && on_cpu_) {
       const nanoseconds passed = *on_cpu - *on_cpu_;
@@ -29,17 +29,17 @@ class WantedTime {
     return enabled + stopped_;
   }
 
-  /// It has lost its place, since the last reading.
+  /// It has lost its place since the last reading.
   void detect_loss() {
     if (lost_since_) return;
     lost_since_ = on_cpu_;
     lost_ = {};
   }
 
-  // What was lost since the last of these calls; nothing where that is not known.
+  // The time lost since the last of these calls; nothing if it is unknown.
 
-  /// It is without its place. The kernel still holds what it counted before the loss, so the time
-  /// up to the first of these calls is accounted for only when that is known.
+  /// It is without its place. The kernel still holds the counts from before the loss, so the time
+  /// up to the first of these calls is accounted only once they are known.
   Time lost(Time on_cpu) {
     Time more;
     if (!lost_since_) {
@@ -52,10 +52,10 @@ class WantedTime {
     return more;
   }
 
-  /// It is back: of what has passed, the kernel has counted some as enabled.
+  /// It is back: the kernel has counted a part of the time as enabled.
   Time regained(nanoseconds enabled, Time on_cpu) { return end_loss(on_cpu, enabled - enabled_); }
 
-  /// It is closed, and the kernel has told nothing more.
+  /// It is closed, without another reading.
   Time closed(Time on_cpu) { return end_loss(on_cpu, {}); }
 
  private:
@@ -75,7 +75,7 @@ class WantedTime {
   nanoseconds stopped_{};
   Time on_cpu_;         ///< at the last reading, or when it was found without its place
   Time lost_since_;     ///< in the time of on_cpu_
-  nanoseconds lost_{};  ///< of the time since then, as far as it is accounted for
+  nanoseconds lost_{};  ///< of the time since then, as far as it is accounted
 };
 
 }  // namespace pex::collect

@@ -116,7 +116,7 @@ void Worker::serve() {
     }
   }
   order_ = {};
-  cycle_.reset();  // its counters are closed on their own CPU
+  cycle_.reset();  // its counters are closed on their CPU
   has_ended_ = true;
   shared_->ended.post();
 }

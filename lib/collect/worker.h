@@ -25,13 +25,13 @@ namespace pex::collect {
 
 /// The worker thread of one CPU, pinned to it. In each round, which is one poll or reconciliation,
 /// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps on
-/// a semaphore of its own and takes no lock: it belongs to itself while it is at work, else to the
-/// owner of the round.
+/// its semaphore and takes no lock: its data belong to it while it is busy, else to the owner of
+/// the round.
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What a worker does beside its part, while it owns the round.
+  /// What a worker does in addition to its part, while it owns the round.
   class Duties {
    public:
     virtual void lead() = 0;                      ///< after Worker::lead()
@@ -41,7 +41,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     ~Duties() = default;
   };
 
-  /// Of all workers. Held by each, as one that was left behind may come back later than the end.
+  /// Shared by all workers. Owned by each, as an abandoned one may continue after the end.
   struct Shared {
     RoundLatch latch;
     Semaphore ended;  ///< posted by each worker that has ended
@@ -53,7 +53,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     bool is_reconciliation = false;
   };
 
-  /// `duties` outlive it, but for when it is left behind. `older` is the worker made before it.
+  /// `duties` outlive it, unless it is abandoned. `older` is the worker made before it.
   Worker(Duties& duties, std::shared_ptr<Shared> shared, std::unique_ptr<CounterSource> source,
          const std::shared_ptr<const CountingPlan>& plan, int cpu, Worker* older);
 
@@ -69,43 +69,43 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::uint64_t progress() const { return cycle_->progress(); }
   /// Since the last call, or since its part began.
   bool has_made_progress();
-  /// Kept off its CPU by a real-time task, it goes on elsewhere.
+  /// If a real-time task keeps it off its CPU, it continues elsewhere.
   void move_off_cpu();
 
   // For the owner of the round.
 
   Result<> start_thread();
-  /// Else its part is for the owner to do. The same for good from its first part on.
+  /// Otherwise the owner does its part. Constant from its first part on.
   bool has_thread() const { return has_thread_; }
 
   /// Gives it the round, to lead it.
   void lead();
   /// Its part of this round. At `now` it may return to a CPU where it was late.
   void begin(std::uint32_t round, Order order, Clock::time_point now);
-  /// In its place, when it has no thread.
+  /// Does its part for it, if it has no thread.
   void do_part();
-  /// Its CPU; also while it is at work.
+  /// Its CPU; also while it is busy.
   void set_online(bool online) { is_online_ = online; }
   void help_to_join(std::shared_ptr<Joining> joining);
 
-  /// As far as it is known: nothing is asked of a worker that is at work.
+  /// As far as it is known: a busy worker is not asked.
   bool is_reconciled_with(const std::shared_ptr<const TargetSet>& targets) const;
 
-  /// Adds what its part has found, unless that was taken before or is still in the making, and then
-  /// it is late. The updates belong to it, and change with its next part.
+  /// Adds the results of its part, unless they were taken before or are not complete, and then it
+  /// is late. The updates belong to it, and change with its next part.
   void take_results(PollReport& report, PollFeedback& feedback,
                     std::vector<const ModelUpdates*>& updates);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
   void stay_off_cpu_until(Clock::time_point time);
-  /// After the last poll whose results were taken, as are all below.
+  /// As of the last poll whose results were taken, like all below.
   const CpuTotals& totals() const { return taken_; }
   const PollReport::State& state() const { return state_; }
 
   // At the end.
 
   void ask_to_end();
-  /// False when it has not ended: it goes on alone.
+  /// False if it has not ended: it continues alone.
   bool release_thread();
 
  private:
@@ -114,7 +114,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   const int cpu_;
   Worker* const older_;
-  Duties& duties_;  ///< only while it owns it: else that may be gone
+  Duties& duties_;  ///< only while it owns the round: they may be destroyed otherwise
   const std::shared_ptr<Shared> shared_;
   Semaphore wake_;
   std::thread thread_;
@@ -129,10 +129,10 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::atomic<std::uint64_t> seen_progress_ = 0;
   std::atomic<bool> was_moved_off_ = false;
 
-  // Its own while it is at work, else of the owner of the round.
+  // Its own while it is busy, else the round owner's.
   Order order_;
-  bool stays_off_ = false;          ///< its CPU, where it was late
-  std::optional<PollCycle> cycle_;  ///< gone once it has ended
+  bool stays_off_ = false;          ///< off its CPU, where it was late
+  std::optional<PollCycle> cycle_;  ///< destroyed once it has ended
   PollCycle::Outcome outcome_;      ///< of its last part
   CpuTotals left_;                  ///< after its last poll
   bool has_news_ = false;
@@ -140,14 +140,14 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   std::shared_ptr<Joining> joining_;  ///< its own while it is joining
 
-  // Of the owner of the round.
+  // Belongs to the owner of the round.
   CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;
   std::optional<Clock::time_point> stays_off_until_;
 };
 
-/// Of a std::thread that could not be made.
+/// For a std::thread that could not be started.
 Error thread_refused(const std::system_error& refused, const std::string& attempted);
 
 }  // namespace pex::collect

@@ -19,11 +19,11 @@ namespace {
 constexpr std::size_t kBlock = 64 * 1024;
 constexpr const char* kNameAProgram = "name a program or a shared library";
 
-// Far more than linked programs have. They bound what a header can make us read.
+// Far more than linked programs have. Bounds the reading that a header can cause.
 constexpr std::uint64_t kMaxSections = 1 << 20;
 constexpr std::uint64_t kMaxSegments = 1 << 16;
 
-/// The entry of a 32-bit file for each of 64 bits, and what libelf calls both.
+/// The 32-bit entry for each 64-bit one, and libelf's type for both.
 template <typename Wide>
 struct Kind;
 template <>
@@ -75,7 +75,7 @@ Elf64_Sym widened(const Elf32_Sym& symbol) {
           symbol.st_shndx, symbol.st_value, symbol.st_size};
 }
 
-/// How much of `bytes` could be read: less at the end of the file.
+/// The part of `bytes` that could be read: less at the end of the file.
 std::size_t read_at(int fd, std::uint64_t offset, char* place, std::size_t bytes) {
   constexpr std::uint64_t kEnd = std::numeric_limits<off_t>::max();
   if (offset > kEnd || kEnd - offset < bytes) return 0;
@@ -89,7 +89,7 @@ std::size_t read_at(int fd, std::uint64_t offset, char* place, std::size_t bytes
   return got;
 }
 
-/// From the file's byte order to ours. `Stored` is `Wide` or its narrow counterpart.
+/// Converts from the file's byte order to ours. `Stored` is `Wide` or its narrow counterpart.
 template <typename Wide, typename Stored>
 void decode(std::vector<Stored>& entries, unsigned encoding) {
   Elf_Data data{};
@@ -158,7 +158,7 @@ ElfFile::ElfFile(UniqueFd fd, const unsigned char* ident, const Elf64_Ehdr& head
       encoding_(ident[EI_DATA]),
       header_(header) {}
 
-/// Entries of another size than the standard's are of a format that nobody knows.
+/// Entries of a size other than the standard's are of an unknown format.
 template <typename Entry>
 void ElfFile::visit_entries(std::uint64_t offset, std::uint64_t count, std::uint64_t bytes_each,
                             const std::function<bool(const Entry&)>& visit) const {
@@ -179,7 +179,7 @@ std::optional<Elf64_Shdr> ElfFile::section(std::uint64_t index) const {
   return found;
 }
 
-/// Where the header has no room for the number, the first section, which is none, has it.
+/// If the header has no room for the number, the first section, which is unused, has it.
 std::uint64_t ElfFile::count_sections() const {
   if (header_.e_shnum != 0) return header_.e_shnum;
   const std::optional<Elf64_Shdr> first = section(0);

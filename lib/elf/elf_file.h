@@ -13,26 +13,26 @@
 
 namespace pex::elf {
 
-/// The tables of an ELF file that nobody vouches for. libelf decodes the entries (class and byte
-/// order); the file is read here, in blocks of 64 kB: libelf allocates what a header claims, up to
-/// the size of the file, and a file of 100 GB costs nothing to make. It is not mapped, as a file
-/// that becomes shorter meanwhile would end the program by SIGBUS. What cannot be read ends a
-/// table. Entries of 32-bit files are given as those of 64 bits.
+/// The tables of an untrusted ELF file. libelf decodes the entries (class and byte order); the file
+/// is read here, in blocks of 64 kB: libelf allocates what a header claims, up to the size of the
+/// file, and a sparse file of 100 GB is easily made. It is not mapped, as truncating the file
+/// meanwhile would end the program by SIGBUS. Unreadable data end a table. Entries of 32-bit files
+/// are converted to those of 64 bits.
 class ElfFile {
  public:
-  /// Fails as open_regular_file() does, and with ENOEXEC when `path` is no ELF file.
+  /// Fails as open_regular_file() does, and with ENOEXEC if `path` is not an ELF file.
   static Result<ElfFile> open(const std::string& path);
 
   /// The first section of that type: a file has one table of symbols of each kind.
   std::optional<Elf64_Shdr> section_of_type(Elf64_Word type) const;
   std::optional<Elf64_Shdr> section(std::uint64_t index) const;
 
-  /// Each entry in turn, until `visit` returns false.
+  /// Visits each entry, until `visit` returns false.
   void visit_symbols(const Elf64_Shdr& table,
                      const std::function<bool(const Elf64_Sym& symbol)>& visit) const;
   void visit_segments(const std::function<bool(const Elf64_Phdr& segment)>& visit) const;
 
-  /// The content of a section: consecutive blocks of at most 64 kB, with where each begins in the
+  /// The content of a section: consecutive blocks of at most 64 kB, with the offset of each in the
   /// section.
   void visit_bytes(
       const Elf64_Shdr& section,

@@ -14,16 +14,16 @@
 namespace pex::elf {
 namespace {
 
-// What is read of a file at most. A browser with all its debug symbols, one of the largest programs
-// there are, has 2 million symbols with 200 MB of names.
+// The limits on reading a file. A browser with all its debug symbols, one of the largest programs,
+// has 2 million symbols with 200 MB of names.
 constexpr std::uint64_t kMaxSymbols = 1 << 24;
 constexpr std::uint64_t kMaxNameBytes = std::uint64_t{1} << 30;
 
-/// Places where the wanted name ends another one, as linkers let names share their ends. One of a
-/// single letter ends up to each sixth of all names.
+/// Places where the wanted name is the end of another one, as linkers share the ends of names. A
+/// name of a single letter ends up to each sixth of all names.
 constexpr std::size_t kMaxPlaces = 1 << 22;
 
-// Of the search for the name that was meant.
+// Limits of the search for a similar name.
 constexpr std::size_t kMaxSuggestionBytes = 128;
 constexpr std::size_t kMaxNames = 1 << 22;
 constexpr std::size_t kMaxComparisons = 200'000;
@@ -39,7 +39,7 @@ struct SymbolTable {
   Elf64_Shdr names;
 };
 
-/// .symtab, which a stripped file has not, and .dynsym. The standard knows no compressed ones.
+/// .symtab, which a stripped file does not have, and .dynsym. The standard has no compressed ones.
 std::vector<SymbolTable> symbol_tables(const ElfFile& elf) {
   std::vector<SymbolTable> tables;
   for (const Elf64_Word type : {SHT_SYMTAB, SHT_DYNSYM}) {
@@ -57,9 +57,9 @@ bool is_too_large(const SymbolTable& table) {
          table.names.sh_size > kMaxNameBytes;
 }
 
-/// The content of a section of names, block by block, each behind the last `overlap` bytes of the
-/// one before, as a name may begin there. `visit` gets where the bytes begin and how many it has
-/// seen before; it returns false to end.
+/// The content of a section of names, block by block, each preceded by the last `overlap` bytes of
+/// the previous one, as a name may begin there. `visit` gets the offset of the bytes and the number
+/// that it has seen before; it returns false to end.
 using VisitNames =
     std::function<bool(std::uint64_t begin, std::string_view bytes, std::size_t seen)>;
 
@@ -74,8 +74,8 @@ void visit_names(const ElfFile& elf, const Elf64_Shdr& names, std::size_t overla
   });
 }
 
-/// Where `wanted` is in `bytes`, from `from` on. In linear time, which string_view::find() does not
-/// promise.
+/// The offset of `wanted` in `bytes`, starting at `from`. In linear time, which string_view::find()
+/// does not guarantee.
 std::size_t find_from(std::size_t from, std::string_view wanted, std::string_view bytes) {
   const void* const found =
       ::memmem(bytes.data() + from, bytes.size() - from, wanted.data(), wanted.size());
@@ -83,12 +83,12 @@ std::size_t find_from(std::size_t from, std::string_view wanted, std::string_vie
   return static_cast<std::size_t>(static_cast<const char*>(found) - bytes.data());
 }
 
-/// Where in the section of names `name` stands, from the first place on; also as the end of a
-/// longer name. Nothing when there are too many places to remember.
+/// The offsets of `name` in the section of names, in order; also as the end of a longer name.
+/// Nothing if there are too many.
 std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, const ElfFile& elf,
                                                     const Elf64_Shdr& names) {
-  const std::string_view wanted{name.c_str(), name.size() + 1};  // with the NUL that ends it
-  std::vector<std::uint32_t> places;  // at its full size at once: growth takes more than that
+  const std::string_view wanted{name.c_str(), name.size() + 1};  // with the terminating NUL
+  std::vector<std::uint32_t> places;  // reserved at once, as growing takes more memory
   places.reserve(std::min<std::uint64_t>(kMaxPlaces, names.sh_size / wanted.size()));
   bool has_too_many = false;
   visit_names(elf, names, name.size(),
@@ -110,7 +110,7 @@ struct Addresses {
   std::optional<Elf64_Addr> local;
 };
 
-/// False when the name stands in more places than can be remembered.
+/// False if the name occurs at too many offsets.
 bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::string& name,
                     Addresses& addresses) {
   const auto places = places_of(name, elf, table.names);
@@ -129,7 +129,7 @@ bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::str
   return true;
 }
 
-/// The segment that is loaded to `address` tells which byte of the file that is.
+/// The segment that is loaded to `address` determines the offset in the file.
 std::optional<std::uint64_t> offset_of(const ElfFile& elf, Elf64_Addr address) {
   std::optional<std::uint64_t> offset;
   elf.visit_segments([&](const Elf64_Phdr& segment) {
@@ -141,9 +141,9 @@ std::optional<std::uint64_t> offset_of(const ElfFile& elf, Elf64_Addr address) {
   return offset;
 }
 
-/// Where the names of the functions begin, in order and each once.
+/// The offsets of the names of functions, in order and each once.
 std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Shdr& symbols) {
-  std::vector<std::uint32_t> starts;  // at its full size at once: growth takes more than that
+  std::vector<std::uint32_t> starts;  // reserved at once, as growing takes more memory
   starts.reserve(std::min<std::uint64_t>(kMaxNames, symbols.sh_size / sizeof(Elf32_Sym)));
   elf.visit_symbols(symbols, [&](const Elf64_Sym& symbol) {
     if (is_function_of_this_file(symbol)) starts.push_back(symbol.st_name);
@@ -154,14 +154,14 @@ std::vector<std::uint32_t> names_of_functions(const ElfFile& elf, const Elf64_Sh
   return starts;
 }
 
-/// The function that was most likely meant by a name that is not there.
+/// The function whose name is most similar to an unknown one.
 class Suggestion {
  public:
   explicit Suggestion(std::string_view wanted)
       : wanted_(wanted), distance_(too_many_changes(wanted)) {}
 
-  /// `starts` are those of names_of_functions(). Ends when it has compared enough of them.
-  void look_at(const ElfFile& elf, const Elf64_Shdr& names,
+  /// `starts` are those of names_of_functions(). Ends after a limited number of comparisons.
+  void compare(const ElfFile& elf, const Elf64_Shdr& names,
                const std::vector<std::uint32_t>& starts) {
     auto start = starts.begin();
     visit_names(elf, names, kMaxSuggestionBytes,
@@ -201,11 +201,12 @@ Error no_such_function(const ElfFile& elf, const std::vector<SymbolTable>& table
   for (const SymbolTable& table : tables) {
     const std::vector<std::uint32_t> starts = names_of_functions(elf, table.symbols);
     has_functions = has_functions || !starts.empty();
-    meant.look_at(elf, table.names, starts);
+    meant.compare(elf, table.names, starts);
   }
   if (!meant.name().empty()) return Error{ENOENT, what, "did you mean '" + meant.name() + "'?"};
   if (!has_functions) {
-    return Error{ENOENT, what, "the file is stripped: write the function's offset in it, 0x..."};
+    return Error{ENOENT, what,
+                 "the file is stripped: write the offset of the function in it, 0x..."};
   }
   return Error{ENOENT, what, "see 'nm' and 'nm --dynamic' of that file for those it has"};
 }

@@ -20,8 +20,8 @@ constexpr double kClockTolerance = 0.001;    // of the time enabled
 // How far a clock must be ahead of the kernel's time to prove that the kernel accounts to the wrong
 // group. More than any kernel loses at switches between cgroups (1.5 % were seen on Linux 6.1), and
 // more than some microseconds of a group that hardly ran.
-constexpr double kProof = 0.03;             // of the time enabled
-constexpr double kProofInSlots = 1.0 / 16;  // of the mux interval
+constexpr double kProof = 0.03;                 // of the time enabled
+constexpr double kProofInIntervals = 1.0 / 16;  // of the mux interval
 
 std::uint64_t difference(std::uint64_t from, std::uint64_t to) { return to - from; }
 
@@ -201,7 +201,7 @@ void GroupEstimator::check_running(const Sample& sample, Passed& passed,
   const double by_clock = never_lost ? enabled : enabled * (own / always);
 
   const double ahead = own - ns(passed.running);
-  const bool is_proof = ahead > kProof * enabled && ahead > kProofInSlots * ns(mux_interval_);
+  const bool is_proof = ahead > kProof * enabled && ahead > kProofInIntervals * ns(mux_interval_);
   const bool is_wrong =
       sample.kernel_mistimes && counted_always &&
       std::abs(by_clock - ns(passed.running)) > missed + kClockTolerance * enabled;

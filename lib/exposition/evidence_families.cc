@@ -123,7 +123,7 @@ constexpr GroupFamily kGroupFamilies[] = {
      read_rows<coverage_of>},
 };
 
-/// A family with a sample for each row of each column that is estimated, beside its value.
+/// A family with a sample for each row of each estimated column, in addition to its value.
 struct ColumnFamily {
   FamilyEntry family;
   std::string_view only;

@@ -95,9 +95,9 @@ std::optional<tcp::endpoint> endpoint_of(int socket) {
   return endpoint;
 }
 
-/// A client of TCP is accepted when its first bytes are there, or after a second without any. One
-/// that is refused at the limit of connections gives way to the next ones within milliseconds, and
-/// a client that is kept off its CPU between connect(2) and send(2) would give way unheard.
+/// A TCP client is accepted with its first bytes, or after a second without any. A client that is
+/// refused at the limit of connections is displaced by the next ones within milliseconds, so one that
+/// is kept off its CPU between connect(2) and send(2) would be closed before its request arrives.
 ListeningSocket listening(UniqueFd fd) {
   set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);  // seconds; a unix socket has no such option
   const auto endpoint = endpoint_of(fd.get());

@@ -98,11 +98,13 @@ class CollectorTest : public testing::Test {
     plan->cpu = test::scope_plan({{"core", {"cycles"}}});
     collect::TargetTracker tracker{
         {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
-    return *Collector::create(descriptor_sources(kernel), std::move(tracker), patience_);
+    return *Collector::create(descriptor_sources(kernel), std::move(tracker), timeouts_);
   }
 
   /// One CPU gets no answer from now on, and the others do not wait for it for long.
-  void lose_patience() { patience_ = {std::chrono::milliseconds{1}, std::chrono::milliseconds{1}}; }
+  void use_short_timeouts() {
+    timeouts_ = {std::chrono::milliseconds{1}, std::chrono::milliseconds{1}};
+  }
 
   struct Published {
     collect::PollReport report;
@@ -133,7 +135,7 @@ class CollectorTest : public testing::Test {
 
   test::TempTree tree_;
   /// Without end, so that a busy machine is not taken for one that hangs.
-  Collector::Patience patience_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
+  Collector::Timeouts timeouts_ = {std::chrono::minutes{10}, std::chrono::minutes{10}};
 };
 
 TEST_F(CollectorTest, JoinsThePartsOfAllCpus) {
@@ -309,7 +311,7 @@ test::ScriptedKernel::Answer cycles(std::uint64_t count) {
 class LateCpuTest : public CollectorTest {
  protected:
   LateCpuTest() {
-    lose_patience();
+    use_short_timeouts();
     kernel_.answer("cpu0 cycles", cycles(100));
     kernel_.answer("cpu1 cycles", cycles(100));
     collector_ = collector(kernel_);
