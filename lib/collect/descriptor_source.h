@@ -72,6 +72,8 @@ class DescriptorSource final : public CounterSource {
   std::uint64_t progress() const override { return kernel_.answers(); }
 
  private:
+  void prefetch_after(Handle group) const;
+
   CountedKernel kernel_;
   int cpu_;
   CpuOfflineDetector offline_;

@@ -178,7 +178,25 @@ PollReport::Subject TargetGroups::subject(std::size_t target, int cpu) const {
   return {plan_->name, {}, place == nullptr ? std::string{} : place->path, cpu};
 }
 
+/// While the kernel answers for one target, the memory of those after it is loaded: between two
+/// polls all of it has left the caches. Where elements are smaller than a cache line, the beginning
+/// of the second next one has come with the end of the next one.
+void TargetGroups::prefetch_after(std::size_t target) const {
+  constexpr std::size_t kAhead = 2;
+  const std::size_t next = target + kAhead;
+  if (next >= slots_.size()) return;
+  __builtin_prefetch(&slots_[next], 1);
+  totals_.prefetch(next);
+  if (can_lose_pmu()) {
+    __builtin_prefetch(&shared_[next], 1);
+    __builtin_prefetch(&estimators_[next], 1);
+  } else {
+    __builtin_prefetch(exact_counts_.data() + next * plan_->estimated(), 1);
+  }
+}
+
 Result<CounterSource::State> TargetGroups::read(std::size_t target, perf::GroupReading& reading) {
+  prefetch_after(target);
   Slot& slot = slots_[target];
   Result<CounterSource::State> state = source_->read(slot.handle, reading);
   slot.read_failed = !state;

@@ -200,6 +200,7 @@ class TargetGroups {
     std::chrono::nanoseconds went_on_to{};     ///< and its value
   };
 
+  void prefetch_after(std::size_t target) const;
   bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
   estimate::GroupEstimator* find_estimator(std::size_t target);
   const estimate::GroupEstimator* find_estimator(std::size_t target) const;

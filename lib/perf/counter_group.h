@@ -83,6 +83,12 @@ class CounterGroup {
 
   std::size_t size() const { return counters_.size(); }
 
+  /// It is to be read soon: what that needs of it is loaded meanwhile.
+  void prefetch() const {
+    __builtin_prefetch(counters_.data());
+    __builtin_prefetch(ids_.data());
+  }
+
  private:
   CounterGroup() = default;
   static Result<CounterGroup, OpenFailure> open_all(PerfKernel& kernel,
