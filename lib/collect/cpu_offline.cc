@@ -24,28 +24,26 @@ CpuOfflineDetector::CpuOfflineDetector(perf::PerfKernel& kernel, int cpu)
 /// still permanently, also from one reading to the next.
 std::optional<nanoseconds> CpuOfflineDetector::detect() {
   const nanoseconds begun = kernel_.now();
-  perf::GroupReading reading;
-  const bool was_read = event_ && event_->read(kernel_, reading);
+  const bool was_read = event_ && event_->read(kernel_, reading_);
   if (!event_) {
     open();
     return {};
   }
   const nanoseconds passed = begun - seen_;
-  const nanoseconds counted = was_read ? reading.time_enabled - enabled_ : nanoseconds{0};
-  if (passed - counted > tolerance(passed) && !goes_on_from(reading.time_enabled)) {
+  const nanoseconds counted = was_read ? reading_.time_enabled - enabled_ : nanoseconds{0};
+  if (passed - counted > tolerance(passed) && !goes_on_from(reading_.time_enabled)) {
     open();
     return passed - counted;
   }
   if (counted.count() > 0) {
-    enabled_ = reading.time_enabled;
+    enabled_ = reading_.time_enabled;
     seen_ = kernel_.now();
   }
   return {};
 }
 
-bool CpuOfflineDetector::goes_on_from(nanoseconds enabled) const {
-  perf::GroupReading reading;
-  return event_->read(kernel_, reading) && reading.time_enabled > enabled;
+bool CpuOfflineDetector::goes_on_from(nanoseconds enabled) {
+  return event_->read(kernel_, reading_) && reading_.time_enabled > enabled;
 }
 
 void CpuOfflineDetector::open() {

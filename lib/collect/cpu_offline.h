@@ -39,11 +39,12 @@ class CpuOfflineDetector {
 
  private:
   void open();
-  bool goes_on_from(std::chrono::nanoseconds enabled) const;
+  bool goes_on_from(std::chrono::nanoseconds enabled);
 
   perf::PerfKernel& kernel_;
   int cpu_;
   std::optional<perf::CounterGroup> event_;
+  perf::GroupReading reading_;          ///< used again, to allocate nothing
   std::chrono::nanoseconds enabled_{};  ///< when its time was last seen to advance
   std::chrono::nanoseconds seen_{};     ///< by PerfKernel::now(), just after that
 };

@@ -202,6 +202,7 @@ HostRows host_rows(Aggregation aggregation, const MachineCpus& cpus,
 std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups,
                                    std::span<const CpuTotals* const> parts) {
   std::vector<CgroupRow> rows;
+  rows.reserve(cgroups * (plan.cgroup_per_cpu ? parts.size() : 1));
   for (std::size_t target = 0; target < cgroups; ++target) {
     if (!plan.cgroup_per_cpu) {
       rows.push_back({target, {}});
@@ -216,6 +217,7 @@ std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups
 
 Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
                  const EventModels& models, std::span<const CpuTotals* const> parts) {
+  parts_.reserve(parts.size());
   for (const CpuTotals* totals : parts) parts_.emplace_back(*totals, *plan, *targets);
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.plan = std::move(plan);
@@ -228,6 +230,7 @@ Joining::~Joining() = default;
 
 void Joining::add_cpu_rows(const EventModels& models, std::span<const CpuTotals* const> parts) {
   const CountingPlan& plan = *snapshot_.plan;
+  snapshot_.cpu.reserve(plan.cpu.groups.size());
   for (std::size_t group = 0; group < plan.cpu.groups.size(); ++group) {
     const Aggregation aggregation = plan.cpu.groups[group].aggregation;
     HostRows& rows = snapshot_.host_rows[static_cast<std::size_t>(aggregation)];
@@ -249,6 +252,7 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
   const CountingPlan& plan = *snapshot_.plan;
   const std::size_t cgroups = snapshot_.targets->cgroups.size();
   snapshot_.cgroup_rows = cgroup_rows(plan, cgroups, parts);
+  snapshot_.cgroup.reserve(plan.cgroup.groups.size());
   for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
     snapshot_.cgroup.push_back(
         make_table(plan.cgroup.groups[group], models.cgroup[group], snapshot_.cgroup_rows.size()));

@@ -1,6 +1,7 @@
 #include "collect/learning.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pex::collect {
 namespace {
@@ -21,6 +22,7 @@ void learn_scope(PerEvent<estimate::EventModel>& models,
 }  // namespace
 
 void ModelUpdates::clear() {
+  if (!std::exchange(has_learned, false)) return;
   for (PerEvent<estimate::ModelUpdate>* scope : {&cpu, &cgroup}) {
     for (std::vector<estimate::ModelUpdate>& group : *scope) {
       std::fill(group.begin(), group.end(), estimate::ModelUpdate{});

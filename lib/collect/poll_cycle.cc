@@ -187,9 +187,10 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
     const auto standstill = group.find_standstill(target, reading_, begun, source_->now());
     if (standstill) return open_again(group, *standstill, report);
   }
-  const TargetGroups::Learning learning{
-      (models.*scope.models)[index], (update_.*scope.update)[index],
-      std::span(increments_).first(group.plan().estimated()), update_.kernel_mistimes};
+  const TargetGroups::Learning learning{(models.*scope.models)[index],
+                                        (update_.*scope.update)[index],
+                                        std::span(increments_).first(group.plan().estimated()),
+                                        update_.kernel_mistimes, update_.has_learned};
   group.advance_to(target, reading_, read, learning, report);
 }
 

@@ -313,6 +313,7 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
   sample.is_stopped = shared != nullptr && shared->is_stopped;
   sample.kernel_mistimes = learning.kernel_mistimes;
+  learning.has_learned = true;
   const estimate::GroupIncrement increment =
       estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
   totals_.add(target, increment, learning.increments);

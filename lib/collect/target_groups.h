@@ -118,6 +118,7 @@ class TargetGroups {
     std::span<estimate::ModelUpdate> updates;
     std::span<estimate::EventIncrement> increments;
     bool& kernel_mistimes;  ///< as estimate::Sample has it; set if this reading proves it
+    bool& has_learned;      ///< set when the updates are written
   };
   /// Adds what was counted since the previous reading, or since opening, to the totals.
   void advance_to(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,

@@ -81,7 +81,8 @@ void Worker::take_results(PollReport& report, PollFeedback& feedback,
   if (order_.is_reconciliation) return;
   state_ = std::move(state);
   std::swap(taken_, left_);
-  updates.push_back(&cycle_->model_updates());
+  const ModelUpdates& update = cycle_->model_updates();
+  if (update.has_learned) updates.push_back(&update);
 }
 
 void Worker::stay_off_cpu_until(Clock::time_point time) {
