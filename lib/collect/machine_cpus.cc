@@ -1,6 +1,7 @@
 #include "collect/machine_cpus.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "events/pmu.h"
 
@@ -35,14 +36,16 @@ CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pm
 /// The CPUs of a PMU are read each time: if the CPU that reads an uncore PMU goes offline, the
 /// kernel names another, and if it returns, only after it is listed as online.
 std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {
-  const Result<std::vector<int>> online = online_.read();
+  auto online = online_.read();
   if (!online) {
     failures.push_back(online.error());
     return current_;
   }
+  if (*online == listed_ && pmus_.empty()) return current_;
+  listed_ = *std::move(online);
   std::vector<int> counted;
   std::vector<int> left_out;
-  for (const int cpu : *online) {
+  for (const int cpu : *listed_) {
     const bool is_left_out = std::binary_search(left_out_.begin(), left_out_.end(), cpu);
     (is_left_out ? left_out : counted).push_back(cpu);
   }

@@ -43,6 +43,7 @@ class CpuTracker {
   host::OnlineCpus online_;
   std::vector<std::string> pmus_;
   std::vector<int> left_out_;
+  std::shared_ptr<const std::vector<int>> listed_;  ///< online, when they were last read
   std::shared_ptr<const MachineCpus> current_;
 };
 

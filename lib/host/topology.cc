@@ -10,7 +10,7 @@
 
 namespace pex::host {
 
-Result<std::vector<int>> OnlineCpus::read() {
+Result<std::shared_ptr<const std::vector<int>>> OnlineCpus::read() {
   const auto failed = [this](int code) {
     file_.reset();
     const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
@@ -31,9 +31,12 @@ Result<std::vector<int>> OnlineCpus::read() {
   std::string_view list{text.data(), static_cast<std::size_t>(size)};
   if (list.ends_with('\n')) list.remove_suffix(1);
 
+  if (cpus_ && list == text_) return cpus_;
   Result<std::vector<int>> cpus = parse_cpu_list(list);
   if (!cpus || cpus->empty()) return failed(EINVAL);
-  return cpus;
+  text_ = list;
+  cpus_ = std::make_shared<const std::vector<int>>(*std::move(cpus));
+  return cpus_;
 }
 
 namespace {
@@ -57,6 +60,10 @@ Result<std::vector<int>> nohz_full_cpus(const HostRoots& roots) {
   return read_set(roots.nohz_full_cpus());
 }
 
-Result<std::vector<int>> online_cpus(const HostRoots& roots) { return OnlineCpus(roots).read(); }
+Result<std::vector<int>> online_cpus(const HostRoots& roots) {
+  const Result<std::shared_ptr<const std::vector<int>>> cpus = OnlineCpus(roots).read();
+  if (!cpus) return cpus.error();
+  return **cpus;
+}
 
 }  // namespace pex::host

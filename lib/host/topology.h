@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ class OnlineCpus {
  public:
   explicit OnlineCpus(const HostRoots& roots) : path_(roots.online_cpus()) {}
 
-  /// The CPUs that are online now, in rising order; at least one.
-  Result<std::vector<int>> read();
+  /// The CPUs that are online now, in rising order; at least one. The same object as at the last
+  /// call if nothing changed.
+  Result<std::shared_ptr<const std::vector<int>>> read();
 
  private:
   std::string path_;
   UniqueFd file_;
+  std::string text_;  ///< of the file when it was last read
+  std::shared_ptr<const std::vector<int>> cpus_;
 };
 
 /// The same, read once.

@@ -24,6 +24,21 @@ TEST(OnlineCpusTest, AreThoseOfTheGivenTree) {
   EXPECT_THAT(*cpus, ElementsAre(0, 2, 3));
 }
 
+TEST(OnlineCpusTest, AreTheSameObjectUntilTheyChange) {
+  test::TempTree tree{{"sys/devices/system/cpu/online", "0-3\n"}};
+  OnlineCpus online{{.sysfs = tree.path("sys"), .cgroupfs = {}}};
+
+  const auto first = online.read();
+  const auto second = online.read();
+  tree.write("sys/devices/system/cpu/online", "0-2\n");
+  const auto third = online.read();
+
+  ASSERT_TRUE(first && second && third);
+  EXPECT_EQ(*first, *second);
+  EXPECT_THAT(**first, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(**third, ElementsAre(0, 1, 2));
+}
+
 TEST(OnlineCpusTest, AreAtLeastOneOnThisMachine) {
   const Result<std::vector<int>> cpus = online_cpus({});
 
