@@ -181,9 +181,9 @@ std::set<std::string, std::less<>> App::groups() const {
 }
 
 std::optional<host::SelfProcess> App::self_process() {
-  Result<host::SelfProcess> process = host::read_self_process();
+  Result<host::SelfProcess> process = self_process_.read();
   if (!process) return {};
-  process->open_fds = open_files_.read(OpenFiles::Clock::now());
+  if (!process->open_fds) process->open_fds = open_files_.read(OpenFiles::Clock::now());
   return *process;
 }
 

@@ -28,6 +28,7 @@
 #include "exposition/process_metrics.h"
 #include "exposition/self_metrics.h"
 #include "history/activity.h"
+#include "host/self_process.h"
 
 namespace pex::daemon {
 
@@ -87,7 +88,8 @@ class App {
   Options options_;
   Log& log_;
   const Moment started_ = Moment::now();
-  OpenFiles open_files_;
+  host::SelfProcessReader self_process_;
+  OpenFiles open_files_;  ///< where that does not tell
   exposition::ProcessMetrics process_metrics_;
   exposition::SelfMetrics self_metrics_;
   ServiceManager service_manager_;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -130,25 +131,34 @@ bool move_thread_off(pthread_t thread, int cpu) {
   return is_moved;
 }
 
-Result<SelfProcess> read_self_process() {
-  const Result<std::string> statm = read_small_file(kStatm);
-  if (!statm) return statm.error();
-  const std::vector<std::string_view> pages = split(*statm, ' ');
+Result<SelfProcess> SelfProcessReader::read() {
+  SelfProcess own;
+  own.open_fds = reported_open_fds();
+  if (!statm_) {
+    Result<UniqueFd> opened = open_regular_file(kStatm);
+    if (!opened) return opened.error();
+    statm_ = *std::move(opened);
+  }
+  std::array<char, 256> text;  // seven numbers
+  const ssize_t size = ::pread(statm_.get(), text.data(), text.size(), 0);
+  if (size < 0) return Error{errno, std::string("read '") + kStatm + "'", {}};
+  const std::vector<std::string_view> pages =
+      split({text.data(), static_cast<std::size_t>(size)}, ' ');
   if (pages.size() < 2) return Error{EINVAL, std::string("understand '") + kStatm + "'", {}};
   static const double started = start_time_seconds();  // it does not change
   static const auto page_size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  SelfProcess own;
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   own.start_time_seconds = started;
-  own.open_fds = reported_open_fds();
   own.max_fds = limit.rlim_cur;
   own.virtual_bytes = parse_unsigned(pages[0]).value_or(0) * page_size;
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
 }
+
+Result<SelfProcess> read_self_process() { return SelfProcessReader().read(); }
 
 void block_signals() {
   sigset_t all;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace pex::host {
 
@@ -22,6 +23,16 @@ struct SelfProcess {
   std::uint64_t resident_bytes = 0;
 };
 
+/// Reads it again and again, from a file that is held open. Not for use on both sides of a fork.
+class SelfProcessReader {
+ public:
+  Result<SelfProcess> read();
+
+ private:
+  UniqueFd statm_;
+};
+
+/// The same, once.
 Result<SelfProcess> read_self_process();
 
 /// The number of open descriptors, as reported by the kernel: nothing before Linux 6.2.

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 
@@ -49,6 +50,18 @@ TEST(OwnProcessTest, HasAsManyDescriptorsAsTheKernelTellsIfItDoes) {
 
   EXPECT_EQ(told, list_open_fds());
   EXPECT_EQ(read_self_process()->open_fds, told);
+}
+
+TEST(OwnProcessTest, IsReadAnewEachTime) {
+  constexpr std::size_t kBytes = 64 << 20;
+  SelfProcessReader reader;
+  const Result<SelfProcess> before = reader.read();
+
+  const std::vector<char> touched(kBytes, 1);
+  const Result<SelfProcess> after = reader.read();
+
+  ASSERT_TRUE(before && after);
+  EXPECT_GE(after->virtual_bytes, before->virtual_bytes + touched.size() / 2);
 }
 
 TEST(OwnProcessTest, SpendsCpuTimeAndNeverGetsItBack) {
