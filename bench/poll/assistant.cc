@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@ struct Message {
   enum Kind { kScrape, kCount, kStopCounting, kCost, kFailure, kAnswer };
   Kind kind = kAnswer;
   std::uint64_t number = 0;  ///< the port; in answers, 0 is a failure
+  bool gzip = false;
   Cost cost = {};
   char failure[400] = {};  ///< cut off if need be
 };
@@ -37,11 +39,11 @@ bool receive(int line, Message& message, int flags = 0) {
   return ::recv(line, &message, sizeof message, flags) == sizeof message;
 }
 
-/// A scraper that keeps its connection.
+/// A scraper of one port that keeps its connection.
 class Scraper {
  public:
   /// Bytes of the body; 0 on any failure.
-  std::uint64_t scrape(std::uint16_t port);
+  std::uint64_t scrape(std::uint16_t port, bool gzip);
 
  private:
   bool connect(std::uint16_t port);
@@ -58,13 +60,15 @@ bool Scraper::connect(std::uint16_t port) {
   return ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-std::uint64_t Scraper::scrape(std::uint16_t port) {
-  static constexpr std::string_view kRequest =
-      "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/plain;version=0.0.4\r\n\r\n";
+std::uint64_t Scraper::scrape(std::uint16_t port, bool gzip) {
+  static constexpr std::string_view kHead =
+      "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/plain;version=0.0.4\r\n";
+  const std::string request =
+      std::string(kHead) + (gzip ? "Accept-Encoding: gzip\r\n\r\n" : "\r\n");
   static constexpr std::string_view kLength = "Content-Length: ";
 
   if (!socket_ && !connect(port)) return 0;
-  if (::send(socket_.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) return 0;
+  if (::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return 0;
   std::string answer;
   for (;;) {
     char block[65536];
@@ -85,7 +89,7 @@ std::uint64_t Scraper::scrape(std::uint16_t port) {
 /// Does what the measured process asks for until it reports or ends.
 Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
   const StopSignals signals;
-  Scraper scraper;
+  std::map<std::uint16_t, Scraper> scrapers;
   for (;;) {
     pollfd ready[] = {{line, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
     ::poll(ready, 2, -1);
@@ -93,9 +97,11 @@ Result<Cost> assist(int line, pid_t measured, SyscallCounter& counter) {
     Message message;
     if (!receive(line, message)) return Error{0, "measure: the measured process has died", {}};
     switch (message.kind) {
-      case Message::kScrape:
-        message.number = scraper.scrape(static_cast<std::uint16_t>(message.number));
+      case Message::kScrape: {
+        const auto port = static_cast<std::uint16_t>(message.number);
+        message.number = scrapers[port].scrape(port, message.gzip);
         break;
+      }
       case Message::kCount:
         message.number = counter.start(measured) ? 1 : 0;
         break;
@@ -119,8 +125,8 @@ Assistant::Assistant(UniqueFd line, const SyscallCounter& counter)
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // where Yama asks for it
 }
 
-void Assistant::ask_to_scrape(std::uint16_t port) {
-  send(line_.get(), {.kind = Message::kScrape, .number = port});
+void Assistant::ask_to_scrape(std::uint16_t port, bool gzip) {
+  send(line_.get(), {.kind = Message::kScrape, .number = port, .gzip = gzip});
 }
 
 std::optional<std::uint64_t> Assistant::scraped_bytes() {

@@ -17,8 +17,8 @@ class Assistant {
  public:
   Assistant(UniqueFd line, const SyscallCounter& counter);
 
-  /// ScrapeCache 127.0.0.1 over one connection that is kept alive; returns at once.
-  void ask_to_scrape(std::uint16_t port);
+  /// Scrapes 127.0.0.1 over one connection for each port, which is kept alive; returns at once.
+  void ask_to_scrape(std::uint16_t port, bool gzip = false);
   /// The bytes of that scrape's body, 0 when it failed; nothing as long as it goes on. Ask no more
   /// once there has been an answer.
   std::optional<std::uint64_t> scraped_bytes();

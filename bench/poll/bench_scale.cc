@@ -95,6 +95,7 @@ class DataPath {
       cycles_.push_back(std::make_unique<collect::PollCycle>(
           std::make_unique<collect::DescriptorSource>(kernel, cpu), plan_, cpu));
       totals_.emplace_back(*plan_, cpu);
+      left_.emplace_back(*plan_, cpu);
     }
     for (const collect::CpuTotals& of_cpu : totals_) parts_.push_back(&of_cpu);
   }
@@ -104,12 +105,14 @@ class DataPath {
     return std::make_shared<const collect::TargetSet>(*targets_);
   }
 
-  /// How many groups were read. Each CPU ends its part with a copy of its totals.
+  /// How many groups were read. Each CPU ends its part with a copy of its totals, which takes the
+  /// place of the one that was joined before, as in a Collector.
   std::size_t poll() {
     std::size_t read = 0;
     for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
       read += cycles_[cpu]->run(targets_, *models_).report.groups_read;
-      totals_[cpu].copy(*cycles_[cpu], *targets_);
+      left_[cpu].copy(*cycles_[cpu], *targets_);
+      std::swap(left_[cpu], totals_[cpu]);
     }
     return read;
   }
@@ -141,6 +144,7 @@ class DataPath {
   std::unique_ptr<collect::EventModels> models_;
   std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
   std::vector<collect::CpuTotals> totals_;
+  std::vector<collect::CpuTotals> left_;
   std::vector<const collect::CpuTotals*> parts_;
 };
 
@@ -150,6 +154,7 @@ bool measure(const Machine& machine, bool shares_pmu, const Options& options) {
   const double heap_before = heap_bytes();
   DataPath path{kernel, machine, shares_pmu};
   const double open_ms = microseconds_of([&] { (void)path.poll(); }) / 1000;
+  (void)path.poll();
   const double heap = heap_bytes() - heap_before;
   const auto targets = static_cast<double>(path.targets());
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "bench/poll/bare_answer.h"
 #include "bench/poll/floor.h"
 #include "config/load.h"
 #include "daemon/run/app.h"
@@ -212,7 +213,27 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   return cost;
 }
 
-Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assistant) {
+namespace {
+
+/// Bare reads and a bare answer.
+Contender contender_of(Floor& reads, BareAnswer& answer, Assistant& assistant, bool& waiting) {
+  const auto start = [&] {
+    reads.start_round();
+    assistant.ask_to_scrape(answer.port(), true);
+    answer.serve();
+    waiting = true;
+  };
+  const auto is_done = [&] {
+    if (waiting) waiting = !assistant.scraped_bytes();
+    return !waiting && reads.is_done();
+  };
+  return {"the floor", start, is_done, sleep};
+}
+
+enum class Scrape { kPlain, kCompressed };
+
+Result<Cost> measure_program(const Scenario& scenario, Assistant& assistant, Scrape kind) {
+  const bool gzip = kind == Scrape::kCompressed;
   // The program takes its configuration from a file: this one has no name and leaves nothing.
   const std::string text = config_text(scenario);
   const UniqueFd file{::memfd_create("bench_poll", MFD_CLOEXEC)};
@@ -237,7 +258,7 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
 
   Cost cost;
   bool waiting = false;
-  const auto start = [&] { waiting = app.poll([&] { assistant.ask_to_scrape(port); }); };
+  const auto start = [&] { waiting = app.poll([&] { assistant.ask_to_scrape(port, gzip); }); };
   const auto run_loop = [&](std::chrono::nanoseconds time) { loop.run_for(time); };
   const auto is_scraped = [&] {
     if (waiting) {
@@ -254,13 +275,25 @@ Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assist
   if (!await_end(daemon, scenario.spacing)) return does_not_end(daemon);
   if (const Result<> all = check_groups(scenario, kernel, cost); !all) return all.error();
   Floor bare{kernel.leaders()};
-  if (const Result<> run = run_interleaved(scenario, contender_of(bare), daemon, cost); !run) {
-    return run.error();
-  }
+  BareAnswer answer{[&app] { return app.scrape(exposition::Format::kText); }};
+  bool answering = false;
+  const Contender floor =
+      gzip ? contender_of(bare, answer, assistant, answering) : contender_of(bare);
+  if (const Result<> run = run_interleaved(scenario, floor, daemon, cost); !run) return run.error();
   if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
   note_memory(cost);
   app.stop();
   return cost;
+}
+
+}  // namespace
+
+Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assistant) {
+  return measure_program(scenario, assistant, Scrape::kPlain);
+}
+
+Result<Cost> measure_compressed_scrape(const Scenario& scenario, Assistant& assistant) {
+  return measure_program(scenario, assistant, Scrape::kCompressed);
 }
 
 }  // namespace pex::bench

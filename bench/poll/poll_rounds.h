@@ -31,4 +31,7 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant);
 /// One poll by the whole program, told to its loop, and one scrape of it over HTTP.
 Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assistant);
 
+/// The same, compressed. The floor renders, compresses and answers as well (BareAnswer).
+Result<Cost> measure_compressed_scrape(const Scenario& scenario, Assistant& assistant);
+
 }  // namespace pex::bench
