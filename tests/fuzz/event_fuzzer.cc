@@ -28,7 +28,7 @@ void require_that_it_points(const pex::events::SyntaxError& error, std::string_v
 
 }  // namespace
 
-/// Any text gives events, each of which has a spelling that gives it again, or a mistake with its
+/// Any text gives events, each of which has a spelling that gives it again, or an error with its
 /// place.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -92,7 +92,7 @@ class Wings(ArrowsTest):
         self.put("daemon/attic/box.h")
         self.assert_found("daemon/attic:1: a wing that WINGS")
 
-    def test_do_without_sources_beside_main(self):
+    def test_do_without_sources_next_to_main(self):
         self.put("daemon/app.cc")
         self.assert_found("daemon/app.cc:1: belongs in a wing")
 

@@ -38,7 +38,7 @@ class MetricsDocTest(unittest.TestCase):
     def assert_found(self, *expected: str):
         self.assertEqual(metrics_doc_test.violations(self.root), list(expected))
 
-    def test_a_document_that_says_all_is_clean(self):
+    def test_a_document_that_is_complete_is_clean(self):
         self.assert_found()
 
     def test_a_metric_without_a_row_is_found(self):

@@ -193,7 +193,7 @@ class ShortLifeTest(unittest.TestCase):
         # Points are told to the millisecond of their ends.
         self.assertAlmostEqual(shown, used / 1e9, delta=used / 1e9 / 100)
 
-    def test_none_is_lost_without_being_told(self):
+    def test_none_is_lost_without_a_report(self):
         # Most of these are gone before they can be found.
         number = 300
         daemon = self.enterContext(harness.Daemon(config_of(self.tree)))
@@ -230,7 +230,7 @@ class TooManyTest(unittest.TestCase):
         for i in range(self.CGROUPS):
             self.tree.make(f"{i:03}")
 
-    def test_what_descriptors_do_not_allow_is_told_and_made_up_for(self):
+    def test_what_descriptors_do_not_allow_is_reported_and_made_up_for(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (self.LIMIT, self.LIMIT))
         daemon = self.enterContext(
             harness.Daemon(config_of(self.tree, linger="0s"), preexec_fn=limit))
@@ -514,7 +514,7 @@ class TenantsTest(unittest.TestCase):
         self.assertIn(f"in '{self.tree.path}/tenant'", daemon.stderr())
         self.assertGreater(status(daemon)["cgroups"]["directories"]["beyond_limit"], 0)
 
-    def test_a_path_that_is_too_long_is_no_series_and_is_told(self):
+    def test_a_path_that_is_too_long_is_no_series_and_is_reported(self):
         daemon = self.start()
         name = "d" * 200
         path = "tenant"

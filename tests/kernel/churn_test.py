@@ -60,7 +60,7 @@ def run_once_in(tree, cgroup):
 
 
 class LifeTest(unittest.TestCase):
-    def test_cgroup_that_is_made_anew_under_its_path_continues_its_series(self):
+    def test_cgroup_that_is_created_again_under_its_path_continues_its_series(self):
         # Polls are so far apart that each cgroup works, ends and is replaced between two of them:
         # its last events are still read, and there is never a second sample or a fall.
         harness.require_events(*EVENTS)

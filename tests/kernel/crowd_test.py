@@ -35,7 +35,7 @@ SCRAPER = "127.0.0.2"  # another host than 127.0.0.1, as far as the daemon can t
 HEALTH = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 METRICS = HEALTH.replace(b"/-/healthy", b"/metrics")
 
-# Each holds as many connections as its third argument says, and opens them anew where they were
+# Each holds as many connections as its third argument says, and opens them again where they were
 # closed. It prints one line once all were there, and goes on until its stdin ends.
 FLOOD = """
 import select, socket, sys, time
@@ -176,7 +176,7 @@ class CrowdTest(unittest.TestCase):
             with self.subTest(options), self.flooded(manner="drip", **options) as daemon:
                 self.assert_answered(daemon, HEALTH, pause=0.05)
 
-    def test_health_is_answered_while_all_connections_are_opened_anew_all_the_time(self):
+    def test_health_is_answered_while_all_connections_are_reopened_all_the_time(self):
         for options in ({}, {"preexec_fn": few_descriptors}):
             with self.subTest(options), self.flooded(manner="reconnect", **options) as daemon:
                 self.assert_answered(daemon, HEALTH, pause=0.02)
@@ -190,7 +190,7 @@ class CrowdTest(unittest.TestCase):
         with self.flooded(most=512) as daemon:
             harness.until("a scrape", lambda: status_of(daemon.address, METRICS) == 200)
 
-    def test_clients_beyond_the_limit_are_told_of_in_one_line(self):
+    def test_clients_beyond_the_limit_are_reported_in_one_line(self):
         def told():
             return [line for line in daemon.lines("warn") if "limit of connections" in line]
 

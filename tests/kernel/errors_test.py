@@ -102,14 +102,14 @@ class StartUpFailureTest(FileTest):
     def test_configuration_is_no_yaml(self):
         self.assert_refused(self.with_config("groups: [{name: core\n"), "config.yaml:")
 
-    def test_configuration_has_a_mistake(self):
+    def test_configuration_has_an_error(self):
         self.assert_refused(self.with_config(BROKEN), "config.yaml:1:", "everywhere")
 
     def test_configuration_names_an_event_that_no_machine_knows(self):
         config = harness.config_of(events=["task-clocks"], scope="cpu")
         self.assert_refused(self.with_config(config), "config.yaml:3:", "task-clocks")
 
-    def test_each_of_several_mistakes_has_a_line(self):
+    def test_each_of_several_errors_has_a_line(self):
         ended = run(*self.with_config("collection: {interval: 5}\n" + BROKEN))
         self.assertEqual(ended.returncode, 1)
         self.assertEqual([re.search(r"config\.yaml:(\d):", line)[1]
@@ -128,7 +128,7 @@ class StartUpFailureTest(FileTest):
 class LittleToCountTest(FileTest):
     """The machine gives less than was asked for: that is served, and said once."""
 
-    def test_unprivileged_user_serves_and_says_what_to_grant(self):
+    def test_unprivileged_user_serves_and_reports_what_to_grant(self):
         harness.require_root()
         paranoid = int(harness.read_text("/proc/sys/kernel/perf_event_paranoid"))
         harness.require(paranoid > 0, "kernel.perf_event_paranoid lets everybody count")
@@ -311,7 +311,7 @@ class ServiceManagerTest(FileTest):
             if not any(key in message for key in but_for):
                 return message
 
-    def test_is_told_of_ready_reloading_and_stopping(self):
+    def test_is_informed_of_ready_reloading_and_stopping(self):
         with harness.Daemon(CPU_ONLY, env=self.environment) as daemon:
             self.assertIn("EXTEND_TIMEOUT_USEC", self.message())  # for the first poll
             ready = self.message("EXTEND_TIMEOUT_USEC")

@@ -51,7 +51,7 @@ class UnreadTest(FolderTest):
     def with_stderr(self, path):
         return ["sh", "-c", 'to=$1; shift; exec "$@" 2>"$to"', "sh", path]
 
-    def test_with_a_stderr_that_nobody_reads_http_and_sigterm_work(self):
+    def test_with_a_stderr_without_a_reader_http_and_sigterm_work(self):
         path, _ = self.full_pipe()
         with harness.Daemon(CPU_ONLY, "--log.level=debug", wrapper=self.with_stderr(path)) as daemon:
             scrape = daemon.scrape_after_polls(5)
@@ -72,7 +72,7 @@ class UnreadTest(FolderTest):
             harness.until("the lines", has_come)
             self.assertRegex(text.decode().lstrip("x"), r"\Ats=\S+ level=info msg=\"listening")
 
-    def test_a_mistake_at_the_start_ends_it_although_nobody_reads_of_it(self):
+    def test_an_error_at_the_start_ends_it_without_a_reader(self):
         path, _ = self.full_pipe()
         command = [*self.with_stderr(path), harness.daemon_binary, "--config.file=/nonexistent"]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL,
@@ -103,7 +103,7 @@ class StandardFilesTest(FolderTest):
 
 
 class MemoryTest(FolderTest):
-    def test_too_little_is_told_in_one_line_and_ends_with_its_status(self):
+    def test_too_little_is_reported_in_one_line_and_ends_with_its_status(self):
         harness.require(not harness.is_instrumented(), "sanitizers reserve terabytes")
         command = [harness.daemon_binary, f"--config.file={self.config()}", "--once"]
         seen = set()
@@ -145,7 +145,7 @@ class ThreadTest(FolderTest):
         return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                               timeout=60, check=False)
 
-    def test_too_few_are_told_or_done_without(self):
+    def test_too_few_are_reported_or_done_without(self):
         seen = []
         for threads in range(1, 16 + len(harness.online_cpus())):  # one of them for each CPU
             ended = self.run_with(threads)
@@ -189,7 +189,7 @@ class NameTest(FolderTest):
                 for name in self.NAMES:
                     os.rmdir(os.fsencode(tree.directory) + b"/" + name)
 
-    def test_words_of_the_command_line_are_told_plainly(self):
+    def test_words_of_the_command_line_are_reported_plainly(self):
         for word in ("--no\x1b[2J", "--log.level=\x9b", "list\x07"):
             ended = subprocess.run([harness.daemon_binary, word], capture_output=True, timeout=60,
                                    check=False)

@@ -1,4 +1,4 @@
-"""Other programs that count beside us, which come first, while we count, and go: our counters of the
+"""Other programs that count next to us, which come first, while we count, and go: our counters of the
 CPUs go on and agree with those of another reader.
 
 Where the first event on a CPU is one of a cgroup that is not running, the kernel leaves its context of
@@ -112,14 +112,14 @@ class IdleEventsTest(unittest.TestCase):
                     self.assertLessEqual(ours, most)
         self.assertEqual(after.value("perf_group_standstills_total", group="software"), 0)
 
-    def test_counts_beside_events_of_an_idle_cgroup_that_were_there_first(self):
+    def test_counts_next_to_events_of_an_idle_cgroup_that_were_there_first(self):
         self.hold_first()
 
         with harness.Daemon(self.config) as daemon:
             self.assert_counts_all_work(daemon)
             self.assert_counts_alike(daemon)
 
-    def test_a_single_scrape_counts_beside_them_as_well(self):
+    def test_a_single_scrape_counts_next_to_them_as_well(self):
         self.hold_first()
 
         with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as file:
@@ -149,7 +149,7 @@ class IdleEventsTest(unittest.TestCase):
             self.assert_counts_all_work(daemon)
             self.assert_counts_alike(daemon)
 
-    def test_counts_beside_perf(self):
+    def test_counts_next_to_perf(self):
         harness.require(shutil.which("perf"), "perf is not installed (Debian: linux-perf)")
         idle = self.idle.removeprefix("/")
         for kind in (["-a"], ["-a", "--for-each-cgroup", idle]):

@@ -4,7 +4,7 @@
 //
 // Half of the connections are deaf: they ask for one scrape after another and never read an answer.
 // The others are greedy: they scrape over and over, compressed. A connection that is dropped is
-// made anew. Meanwhile a patient client, in a thread of its own, scrapes ten times a second on one
+// made again. Meanwhile a patient client, in a thread of its own, scrapes ten times a second on one
 // connection, and notes how long each answer took to arrive in full. Ends after SECONDS and prints
 // key=value lines: what the clients were answered, and the latencies of the patient one in ms.
 //

@@ -116,7 +116,7 @@ class Comparison:
 
 
 class PerfStat:
-    """`perf stat -a` beside us, from its first report on until it is ended."""
+    """`perf stat -a` next to us, from its first report on until it is ended."""
 
     COMMAND = ["perf", "stat", "-x,", "-I", "100", "-a", "-e", "context-switches"]
 
@@ -227,7 +227,7 @@ class FirstOnACpuTest(unittest.TestCase):
         for daemon in (self.start(), self.start()):
             self.assert_counts(daemon)
 
-    def test_cpus_are_counted_after_a_reload_beside_it(self):
+    def test_cpus_are_counted_after_a_reload_next_to_it(self):
         daemon = self.start()
         self.hold(self.cpus)
         for events in (EVENTS[:1], EVENTS):  # each is another configuration

@@ -281,7 +281,7 @@ class OpenMetricsTest(unittest.TestCase):
                 self.assertEqual(first.partition(": ")[0], f"line {line}", first)
                 self.assertIn(reason, first)
 
-    def test_all_that_is_wrong_is_told(self):
+    def test_all_that_is_wrong_is_reported(self):
         text = "# TYPE a counter\na_total -1\n# TYPE b info\nb_info 2\nc one\n# EOF\n"
         self.assertEqual([each.partition(": ")[0] for each in openmetrics.check(text)],
                          ["line 2", "line 4", "line 5"])

@@ -76,7 +76,7 @@ class RightsTest(unittest.TestCase):
         self.assertEqual(daemon.scrape_after_polls().value(available, event=event, scope="cpu"), 1)
         self.assert_kept(daemon, "perfmon", "dac_read_search", "net_bind_service", "sys_admin")
 
-    def test_a_uprobe_that_comes_with_a_reload_says_what_to_do(self):
+    def test_a_uprobe_that_comes_with_a_reload_reports_what_to_do(self):
         require_pmu("uprobe")
         event = f"uprobe:{probed_binary()}:pex_probed_call"
         withheld = ("setpriv", "--inh-caps=-all", "--bounding-set=-sys_admin")

@@ -447,7 +447,7 @@ class StatusPageTest(BrowserTest):
                                           ".getAttribute('aria-label')"), r"^CPUs used .* at most ")
         self.check("normal")
 
-    def test_says_so_where_nothing_can_be_counted(self):
+    def test_reports_it_where_nothing_can_be_counted(self):
         event = unavailable_event()
         daemon = self.start("\n".join(["groups:", group("core", [f'"{event}"'], "cpu"), ""]))
         self.open(daemon)
@@ -493,7 +493,7 @@ class StatusPageTest(BrowserTest):
         self.assertIn("Refreshes itself", self.text())
         self.assertEqual(self.browser.complaints(), [])
 
-    def test_says_since_when_the_exporter_is_not_reached(self):
+    def test_shows_since_when_the_exporter_is_not_reached(self):
         daemon = self.start(harness.config_of(events=SOFTWARE, scope="cpu"))
         self.open(daemon)
         daemon.terminate()
@@ -504,7 +504,7 @@ class StatusPageTest(BrowserTest):
     def set_scripts(self, may_run):
         self.browser.devtools("Emulation.setScriptExecutionDisabled", value=not may_run)
 
-    def test_without_scripts_says_so_and_where_the_status_is(self):
+    def test_without_scripts_reports_it_and_where_the_status_is(self):
         daemon = self.start(harness.config_of(events=SOFTWARE, scope="cpu"))
         self.set_scripts(False)
         self.addCleanup(self.set_scripts, True)
@@ -551,7 +551,7 @@ class PageTest(BrowserTest):
             "return getComputedStyle(document.querySelector('.summary')).display"), "grid")
         self.assertEqual(self.browser.complaints(), [])
 
-    def test_says_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
+    def test_shows_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
         self.front.instead[STATUS] = (503, "not now")
         self.browser.open(self.front.url)
         self.await_report(r"^The status cannot be fetched: it answered 503 .*\. Tried again")
@@ -612,7 +612,7 @@ class PageTest(BrowserTest):
                          ["35", "1\u202f024", "3.4\u00a0%"])
         self.check("full")
 
-    def test_before_the_first_poll_says_that_there_are_no_numbers_yet(self):
+    def test_before_the_first_poll_shows_that_there_are_no_numbers_yet(self):
         self.draw(status_of("starting"))
         text = self.text()
         for expected in ("The first poll has not ended yet.", "No counts have been read yet."):
@@ -629,7 +629,7 @@ class PageTest(BrowserTest):
         self.assertFalse(self.browser.run("return document.getElementById('web-configuration')"))
         self.check("starting")
 
-    def test_says_unknown_where_a_value_is_and_that_there_is_none_where_there_is_none(self):
+    def test_shows_unknown_where_a_value_is_and_that_there_is_none_where_there_is_none(self):
         status = status_of("full")
         busy = status["activity"]["top_cgroups"]
         busy.append(copy.deepcopy(busy[0]))
@@ -649,7 +649,7 @@ class PageTest(BrowserTest):
         self.assertEqual(set(self.browser.run(CELLS, "busiest")), {"CPUs", "Last 15\u00a0s", "Peak"})
         self.assertIn("Instructions per cycle are not known.", self.text())
 
-    def test_says_of_a_group_that_never_loses_the_pmu_that_it_does_not(self):
+    def test_shows_of_a_group_that_never_loses_the_pmu_that_it_does_not(self):
         status = status_of("full")
         group = status["groups"][0]
         group.update(running_ratio=1, recent_running_ratio=1)
@@ -659,7 +659,7 @@ class PageTest(BrowserTest):
         self.draw(status)
         self.assertEqual(self.browser.run(CELLS, "groups")["On the PMU"], "always counting")
 
-    def test_says_so_where_nothing_is_counted(self):
+    def test_reports_it_where_nothing_is_counted(self):
         status = status_of("full")
         status["groups"] = status["activity"]["top_cgroups"] = []
         status["cgroups"].update(counted=0, lingering=0)

@@ -129,13 +129,13 @@ class FormatsTest(WebTest):
                     parsed = reference_parsers.samples(reference_parsers.text(answer.text))
                     self.assertEqual(parsed, dict(harness.Scrape(answer.text)))
 
-    def test_both_formats_tell_the_same_values(self):
+    def test_both_formats_have_the_same_values(self):
         text, other = self.in_one_snapshot(self.start(), {"headers": ACCEPT_OPENMETRICS})
         self.assertEqual(samples(text.text), samples(other.text))
         self.assertGreaterEqual(len(samples(text.text)),
                                 len(EVENTS) * len(harness.online_cpus()))
 
-    def test_both_formats_tell_the_same_of_the_daemon_itself(self):
+    def test_both_formats_have_the_same_of_the_daemon_itself(self):
         # What it uses at this moment is asked for whenever a text is made.
         momentary = re.compile("process_|perf_event_exporter_.*connections")
         whole = {"path": "/metrics"}
@@ -166,7 +166,7 @@ class FormatsTest(WebTest):
                 self.assertIsNone(answer.headers["Content-Encoding"])
                 self.assertEqual(text_format.check(answer.text), [])
 
-    def test_head_tells_the_length_that_get_has(self):
+    def test_head_reports_the_length_that_get_has(self):
         daemon = self.start()
         for headers in ({}, ACCEPT_OPENMETRICS, {"Accept-Encoding": "gzip"}):
             with self.subTest(headers):
@@ -177,7 +177,7 @@ class FormatsTest(WebTest):
                 for name in ("Content-Type", "Content-Encoding"):
                     self.assertEqual(head.headers[name], get.headers[name])
 
-    def test_created_times_are_told_when_configured_and_in_openmetrics_alone(self):
+    def test_created_times_are_reported_when_configured_and_in_openmetrics_alone(self):
         daemon = self.start(config=CONFIG + "openmetrics: {created: true}\n")
         text, other = self.in_one_snapshot(daemon, {"headers": ACCEPT_OPENMETRICS})
         self.assertEqual(openmetrics.check(other.body), [])
@@ -296,7 +296,7 @@ class LoginTest(WebTest):
                       lambda: web.ask(connection, headers=LOGIN).status == 401)
         self.assertEqual(web.ask(connection, headers=OTHER_LOGIN).status, 200)
 
-    def test_a_broken_change_leaves_all_as_it_was_and_is_told(self):
+    def test_a_broken_change_leaves_all_as_it_was_and_is_reported(self):
         daemon = self.start_with(self.USERS, headers=LOGIN)
         self.assertEqual(daemon.scrape().value(reload_successful), 1)
 
@@ -548,7 +548,7 @@ class DowngradeTest(WebTest):
     USERS = LoginTest.USERS
     downgrades = "perf_event_exporter_web_config_downgrades_total"
 
-    def test_an_emptied_file_opens_nothing_until_a_restart_and_is_told_everywhere(self):
+    def test_an_emptied_file_opens_nothing_until_a_restart_and_is_reported_everywhere(self):
         daemon = self.start_with(self.USERS, headers=LOGIN)
         self.assertEqual(daemon.lines("warn"), [])
         self.assertEqual(
@@ -572,7 +572,7 @@ class DowngradeTest(WebTest):
             self.assertEqual(web.ask_once(restarted.address).status, 200)
             self.assertIn("anyone who can connect to this server", restarted.lines("warn")[0])
 
-    def test_a_file_that_says_so_opens_at_once_and_is_told(self):
+    def test_a_file_that_allows_it_opens_at_once_and_is_reported(self):
         daemon = self.start_with(self.USERS)
         replace(self.web_config, "allow_downgrade: true\n")
 
@@ -649,7 +649,7 @@ class LifecycleTest(WebTest):
         self.assertNotIn("configuration reloaded", daemon.stderr())
         self.assertEqual(self.reload(daemon, {"Origin": f"http://{daemon.address}"}).status, 200)
 
-    def test_a_port_that_strangers_reach_is_warned_of(self):
+    def test_a_port_that_others_reach_is_warned_of(self):
         everywhere = "--web.listen-address=0.0.0.0:0"
         self.assertEqual(len(self.warnings(self.start("--web.enable-lifecycle", everywhere))), 1)
         for args in ([everywhere], ["--web.enable-lifecycle"],
@@ -698,7 +698,7 @@ class ListeningTest(WebTest):
             answer = web.ask(connection)
             self.assertEqual((answer.status, text_format.check(answer.text)), (200, []))
 
-    def test_unix_socket_beside_a_port(self):
+    def test_unix_socket_next_to_a_port(self):
         path = f"{self.folder}/socket"
         with harness.Daemon(CONFIG, f"--web.listen-address=unix:{path}") as daemon:
             self.assert_scraped(web.UnixConnection(path))
@@ -817,7 +817,7 @@ class RefusalTest(WebTest):
                 self.assert_refused(b"GET /metrics HTTP/1.1\r\nHost: x\r\n" + header + b"\r\n"
                                     + self.HIDDEN, b"400|413|501")
 
-    def test_request_lines_that_mean_something_to_proxies_or_nobody(self):
+    def test_request_lines_that_mean_something_to_proxies_or_no_one(self):
         for name, request in self.FIRST_LINES.items():
             with self.subTest(name):
                 self.assert_refused(request + self.HIDDEN, b"400|405|505")
@@ -1046,7 +1046,7 @@ class PrometheusTest(unittest.TestCase):
         for job in ("wrong password", "no password"):
             self.assert_down(job, "401 Unauthorized")
 
-    def test_a_server_certificate_that_expired_or_nobody_knows_is_not_trusted(self):
+    def test_a_server_certificate_that_expired_or_no_one_knows_is_not_trusted(self):
         self.assert_down("expired", "certificate has expired")
         self.assert_down("unknown authority", "signed by unknown authority")
 

@@ -45,7 +45,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   };
 
   /// What a read of `group` says from now on, until it is told otherwise or the group is opened
-  /// anew after having said it. Until told, counts are 0; the time of a whole CPU goes on with
+  /// again after having said it. Until told, counts are 0; the time of a whole CPU goes on with
   /// every read, as it does in a real kernel, and that of a cgroup stands still.
   void answer(const std::string& group, Answer answer);
 

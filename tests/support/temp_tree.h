@@ -6,7 +6,7 @@
 
 namespace pex::test {
 
-/// A small tree of files and directories, written beside the assertion that needs it:
+/// A small tree of files and directories, written next to the assertion that needs it:
 ///
 ///   TempTree tree{{"sys/devices/system/cpu/online", "0-3\n"}, {"cgroup/system.slice/"}};
 ///
@@ -29,7 +29,7 @@ class TempTree {
   const std::string& root() const { return root_; }
   std::string path(std::string_view below) const;
 
-  /// Both make the directories above that are missing. A file that is there is written anew.
+  /// Both make the directories above that are missing. A file that is there is written again.
   void write(std::string_view file, std::string_view content);
   void make_directory(std::string_view directory);
 

@@ -20,7 +20,7 @@ import harness
 sys.path.append(f"{containers.SOURCE}/tests/delivery/systemd")
 import debian
 
-# The rooms whose tests run while the image is built. Those of all rooms run beside this test, and
+# The rooms whose tests run while the image is built. Those of all rooms run next to this test, and
 # compiling them takes minutes: PEX_IMAGE_TESTS=all does it here as well.
 TESTS = os.environ.get("PEX_IMAGE_TESTS", "base_test host_test config_test")
 REVISION = "0123456789abcdef"

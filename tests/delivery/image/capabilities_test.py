@@ -55,7 +55,7 @@ class FileCapabilityTest(unittest.TestCase):
             self.assertEqual(int(containers.status_of(daemon.pid)["Uid"].split()[0]), NOBODY)
             self.assertEqual(daemon.lines("warn"), [])
 
-    def test_withheld_it_starts_and_says_what_to_grant(self):
+    def test_withheld_it_starts_and_reports_what_to_grant(self):
         with self.daemon(self.withheld) as daemon:
             scrape = daemon.scrape_after_polls()
             self.assertEqual([scrape.value(available, event=event, scope="cpu")
@@ -68,7 +68,7 @@ class FileCapabilityTest(unittest.TestCase):
                 self.assertIn(fragment, warnings[0])
             self.assertIn("CAP_PERFMON", daemon.get("/api/v1/status")[1])
 
-    def test_the_doctor_tells_both_apart(self):
+    def test_the_doctor_distinguishes_both(self):
         self.assertRegex(self.doctor(self.as_nobody), r"ok +capabilities +CAP_PERFMON \(user 65534")
         said = self.doctor(self.withheld)
         self.assertRegex(said, r"note +capabilities +none of those that help")

@@ -64,7 +64,7 @@ class HealthTest(unittest.TestCase):
             self.assertEqual(ended.returncode, 1)
             self.assertIn("ETIMEDOUT", ended.stderr)
 
-    def test_nobody_who_answers_is_not_well(self):
+    def test_a_server_that_does_not_answer_is_not_well(self):
         ended = health(f"--web.listen-address=127.0.0.1:{harness.free_port()}")
         self.assertEqual(ended.returncode, 1)
         self.assertRegex(ended.stderr, r"\A[^\n]*ECONNREFUSED[^\n]* Remedy: [^\n]+\n\Z")

@@ -89,7 +89,7 @@ class WithPerfmonTest(unittest.TestCase):
             self.assertEqual((root[4], root[5].split(",")[0]), ("/", "ro"))
             self.assertEqual(container.lines("warn"), [])
 
-    def test_the_image_can_tell_its_health(self):
+    def test_the_image_can_report_its_health(self):
         with Container(harness.config_of(events=EVENTS, scope="cpu")) as container:
             storage.podman("healthcheck", "run", container.name)  # fails unless it is well
             ready = container.execute(PROGRAM, "health", "--ready")

@@ -114,7 +114,7 @@ class RuncTest(unittest.TestCase):
                                                 no_new_privileges=no_new_privileges),
                                  user == ROOT or by_file)
 
-    def test_withheld_it_starts_and_says_so(self):
+    def test_withheld_it_starts_and_reports_it(self):
         for user in (ROOT, NOBODY):
             with self.subTest(user=user):
                 said = self.doctor(user=user, perfmon=False)

@@ -186,7 +186,7 @@ class Configurations(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(rules.named_ports(objects), {"metrics": default})
 
-    def test_they_have_no_mistakes(self):
+    def test_they_have_no_errors(self):
         for name, config in configurations().items():
             with self.subTest(name):
                 self.assertEqual(mistakes_in(config), [])
@@ -404,7 +404,7 @@ class Checks(unittest.TestCase):
             with self.subTest(complaint):
                 self.assertIn(complaint, "\n".join(mistakes))
 
-    def test_a_mistake_in_a_configuration_is_noticed(self):
+    def test_an_error_in_a_configuration_is_noticed(self):
         found = mistakes_in(configuration_of(self.objects).replace("max:", "maximum:"))
 
         self.assertEqual(len(found), 1)

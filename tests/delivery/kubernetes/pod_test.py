@@ -165,7 +165,7 @@ class PodTest(unittest.TestCase):
         self.assertGreaterEqual(charged, SWITCHES)
         self.assertAlmostEqual(counted, charged, delta=1)
 
-    def test_tells_the_name_of_the_pod(self):
+    def test_reports_the_name_of_the_pod(self):
         scrape = self.pod.scrape()
 
         names = [dict(labels) for name, labels in scrape.with_name("perf_cgroup_info")
@@ -175,7 +175,7 @@ class PodTest(unittest.TestCase):
         self.assertEqual({key: names[0][key] for key in ("pod", "namespace", "container")},
                          {"pod": "web-0", "namespace": "shop", "container": "app"})
 
-    def test_may_do_what_the_manifest_says_and_no_more(self):
+    def test_may_do_what_the_manifest_grants_and_no_more(self):
         status = containers.status_of(self.pod.pid)
 
         self.assertEqual(status["Uid"].split(), ["65534"] * 4)

@@ -113,7 +113,7 @@ class ModelTest(unittest.TestCase):
     def setUp(self):
         self.dashboards = mixin.dashboards()
 
-    def test_there_are_four_that_can_be_told_apart_for_good(self):
+    def test_there_are_four_that_can_be_distinguished_for_good(self):
         titles = {each["uid"]: each["title"] for each in self.dashboards.values()}
         self.assertEqual(titles, {
             "perf-event-exporter-node": "perf_event_exporter / Node",
@@ -148,7 +148,7 @@ class ModelTest(unittest.TestCase):
             self.assertEqual({place for place, times in taken.items() if times > 1}, set(), file)
             self.assertLess(max(x for x, _ in taken), 24, file)
 
-    def test_the_source_of_data_is_chosen_by_who_looks(self):
+    def test_the_source_of_data_is_chosen_by_the_viewer(self):
         chosen = {"type": "prometheus", "uid": "${datasource}"}
         for dashboard in self.dashboards.values():
             variables = {each["name"]: each for each in dashboard["templating"]["list"]}
@@ -202,7 +202,7 @@ class QueriesTest(unittest.TestCase):
         harness.until(f"{SCRAPES} scrapes of everything", lambda: cls.prometheus.scalar(
             "min(sum_over_time(up[5m]))") >= SCRAPES, patience=60, pause=0.2)
 
-    def test_each_panel_has_the_data_that_the_manual_says(self):
+    def test_each_panel_has_the_data_that_the_manual_has(self):
         manual = documented()
         for dashboard in mixin.dashboards().values():
             print(f"\n{dashboard['title']}")

@@ -33,7 +33,7 @@ class GeneratedTest(unittest.TestCase):
         cls.out = cls.enterClassContext(tempfile.TemporaryDirectory())
         generate(cls.out)
 
-    def test_committed_files_are_what_the_source_says(self):
+    def test_committed_files_are_what_the_source_has(self):
         generated = sorted(os.path.relpath(path, self.out)
                            for path in glob.glob(f"{self.out}/*/*"))
 

@@ -20,7 +20,7 @@ KERNEL = "6.1"
 
 
 def pack(directory):
-    """Our scenario, beside those of tests/kernel/vm, which have packed all else that it needs."""
+    """Our scenario, next to those of tests/kernel/vm, which have packed all else that it needs."""
     subprocess.run([f"{here}/../../kernel/vm/initramfs.sh", f"{directory}/sysroot",
                     f"{directory}/monitoring.cpio.gz",
                     f"{here}/guest/monitoring.sh:guest/monitoring.sh",

@@ -32,7 +32,7 @@ class RulesTest(unittest.TestCase):
         checked = mixin.run("promtool", "check", "rules", *mixin.RULE_FILES)
         self.assertEqual(checked.returncode, 0, checked.stdout)
 
-    def test_cases_turn_out_as_they_say(self):
+    def test_cases_turn_out_as_described(self):
         for path in CASES:
             with self.subTest(case=path):
                 tested = mixin.run("promtool", "test", "rules", path)
@@ -97,7 +97,7 @@ class CasesTest(unittest.TestCase):
         self.assertEqual(re.findall(r"^\| `([\w]+:[\w:]+)`", manual, re.M),
                          mixin.names_of("record"))
 
-    def test_each_alert_says_how_bad_it_is_and_where_to_read_on(self):
+    def test_each_alert_reports_how_bad_it_is_and_where_to_read_on(self):
         text = mixin.read_text(mixin.RULE_FILES[1])
 
         alerts = len(mixin.names_of("alert"))

@@ -45,7 +45,7 @@ class ConsumerTest(unittest.TestCase):
         self.assert_counts(build / "consumer")
 
     @packages.needs("pkg-config", "g++")
-    def test_what_pkg_config_says_is_enough_to_compile_and_link(self):
+    def test_what_pkg_config_prints_is_enough_to_compile_and_link(self):
         (directory,) = {path.parent for path in self.prefix.rglob("perf_event_exporter.pc")}
         flags = run("pkg-config", "--cflags", "--libs", "perf_event_exporter",
                     env={**os.environ, "PKG_CONFIG_PATH": str(directory)}).split()

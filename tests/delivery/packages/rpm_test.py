@@ -43,7 +43,7 @@ class RpmTest(unittest.TestCase):
         self.assertRegex(rpm_file().name,
                          rf"^perf-event-exporter-{re.escape(project_version())}-1\.\w+\.rpm$")
 
-    def test_it_says_what_it_is(self):
+    def test_it_reports_what_it_is(self):
         self.assertIn("Per-CPU and per-cgroup", ask("--queryformat", "%{SUMMARY}"))
         self.assertIn("Counters never fall", ask("--queryformat", "%{DESCRIPTION}"))
 
@@ -71,7 +71,7 @@ class RpmTest(unittest.TestCase):
         for library in ("libyaml-cpp", "libre2", "libdeflate", "libcap", "libsystemd", "libssl"):
             self.assertIn(f"{library}.so", said)
 
-    def test_its_scripts_tell_systemd(self):
+    def test_its_scripts_inform_systemd(self):
         said = ask("--scripts")
 
         self.assertIn("preset perf_event_exporter.service", said)

@@ -159,7 +159,7 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(len(started), 1)
         return int(started[0]["_SOURCE_REALTIME_TIMESTAMP"])
 
-    def test_its_status_tells_what_is_counted(self):
+    def test_its_status_reports_what_is_counted(self):
         self.assertRegex(self.property("StatusText"), STATUS)
 
     # Rights
@@ -209,7 +209,7 @@ class ServiceTest(unittest.TestCase):
 
     # Reloading
 
-    def test_a_reload_is_told_and_takes_the_new_configuration(self):
+    def test_a_reload_is_reported_and_takes_the_new_configuration(self):
         before = self.property("MainPID")
         self.with_config(config_of("task-clock", "page-faults"))
 
@@ -232,7 +232,7 @@ class ServiceTest(unittest.TestCase):
         falls.look_at(self.scrape())
         self.assertEqual(falls.found, [])
 
-    def test_a_reload_that_fails_is_told_and_changes_nothing(self):
+    def test_a_reload_that_fails_is_reported_and_changes_nothing(self):
         before = self.property("MainPID")
         self.with_config("groups: nonsense\n")
 
@@ -254,14 +254,14 @@ class ServiceTest(unittest.TestCase):
         return len(self.machine.journal("UNIT_RESULT=watchdog", f"UNIT={SERVICE}"))
 
     def await_watchdog(self, kills):
-        """That systemd has killed it for giving no sign of life, and has started it anew, once."""
+        """That systemd has killed it for giving no sign of life, and has started it again, once."""
         harness.until("the watchdog", lambda: self.kills() > kills, nspawn.DEADLINE, 0.2)
         self.await_state("active")
         self.assertEqual(self.kills(), kills + 1)
         self.assertEqual(self.property("NRestarts"), "1")
         self.assertEqual(self.machine.get(f"{URL}/-/healthy")[0], 200)
 
-    def test_a_process_that_stands_still_is_killed_and_started_anew(self):
+    def test_a_process_that_stands_still_is_killed_and_restarted(self):
         kills = self.watched()
 
         os.kill(self.main_pid(), signal.SIGSTOP)
@@ -289,7 +289,7 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(self.machine.get(f"{URL}/-/healthy")[0], 200)
         self.assertEqual(self.kills(), kills)
 
-    def test_one_of_which_all_workers_stand_still_is_killed_and_started_anew(self):
+    def test_one_of_which_all_workers_stand_still_is_killed_and_restarted(self):
         kills = self.watched()
 
         for worker in self.workers().values():

@@ -136,7 +136,7 @@ class VmTest(unittest.TestCase):
         cycles = self.record.increment("perf_cgroup_cycles_total", "level-2", "later", cgroup=cgroup)
         self.assertGreater(cycles, 0)
 
-    def test_at_level_3_it_runs_and_says_what_to_do(self):
+    def test_at_level_3_it_runs_and_reports_what_to_do(self):
         self.assertEqual(self.properties("level-3")["ActiveState"], "active")
         self.assertFalse(self.record.scrapes["level-3"].with_name("perf_cpu_"))
         refused = [entry for entry in self.entries("level-3") if entry.get("ERRNO") == "13"]

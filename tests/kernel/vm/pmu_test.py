@@ -333,7 +333,7 @@ class ReferenceTest(TurnsChecks, MachineTest):
             groups = {dict(labels)["group"] for _, labels in scrape.with_name(prefix)}
             self.assertEqual(groups, self.WITH, prefix)
 
-    def test_turns_see_as_much_of_the_reference_as_of_the_time(self):
+    def test_readings_see_as_much_of_the_reference_as_of_the_time(self):
         for group in self.WITH:
             total, sampled = (self.grown(f"perf_group_reference{part}_total", *self.span(),
                                          group=group, cpu="0") for part in ("", "_sampled"))
@@ -408,7 +408,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
     def in_turns(self, name):
         return self.record.scrapes[name].value("perf_event_exporter_cgroups_rotated_manually")
 
-    def test_only_the_cgroup_that_wakes_on_ticks_is_taken_out_of_the_kernels_turns(self):
+    def test_only_the_cgroup_that_wakes_on_ticks_is_taken_out_of_the_kernels_rotation(self):
         # Once it is, it stays so for 300 polls, more than this run has.
         self.assertEqual([self.in_turns(name) for name in ("always-1", "always-2", "on_ticks-0",
                                                            "on_ticks-1", "on_ticks-2")],
@@ -435,7 +435,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
                                   exported)
                 self.assertLess(abs(error), ESTIMATE)
 
-    def test_hardware_events_beside_software_events_are_exact_though_the_cgroup_wakes_often(self):
+    def test_hardware_events_next_to_software_events_are_exact_though_the_cgroup_wakes_often(self):
         for cgroup in self.OFTEN:
             with self.subTest(cgroup=cgroup):
                 before, after = f"{cgroup}-0", f"{cgroup}-1"
@@ -446,7 +446,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
                                   exported)
                 self.assertLess(abs(error), EXACT)
 
-    def test_software_events_beside_hardware_events_are_exact_though_the_cgroup_wakes_often(self):
+    def test_software_events_next_to_hardware_events_are_exact_though_the_cgroup_wakes_often(self):
         for cgroup in self.OFTEN:
             with self.subTest(cgroup=cgroup):
                 before, after = f"{cgroup}-0", f"{cgroup}-1"
@@ -456,7 +456,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
                 self.tell(f"context switches of a cgroup that wakes often ({cgroup})", true, exported)
                 self.assertEqual(exported, true)
 
-    def test_turns_of_a_busy_cgroup_see_as_much_of_the_reference_as_of_the_time(self):
+    def test_readings_of_a_busy_cgroup_see_as_much_of_the_reference_as_of_the_time(self):
         total, sampled = (self.grown(f"perf_group_reference{part}_total", *self.ALWAYS, group="r1",
                                      cgroup="/always") for part in ("", "_sampled"))
         self.assertGreater(sampled, 0)
@@ -468,14 +468,14 @@ class RotationChecks(AnyRun, EvidenceChecks):
         self.assertEqual(self.doctor("rotated", "free counters"),
                          ("ok", "armv8_pmuv3: 6 for any event and 1 fixed (CPU 0)"))
 
-    def test_doctor_tells_whether_times_of_cgroups_are_right(self):
+    def test_doctor_reports_whether_times_of_cgroups_are_right(self):
         state, text = self.doctor("rotated", "cgroup times")
         self.assertEqual(state, "ok" if self.time_running_is_right else "note")
         self.assertIn("get their own running time" if self.time_running_is_right
                       else "accounts the running time of multiplexed cgroup groups to the wrong group",
                       text)
 
-    def test_doctor_advises_on_turns_that_change_at_the_tick(self):
+    def test_doctor_advises_on_mux_intervals_that_end_at_the_tick(self):
         state, text = self.doctor("rotated", "mux interval")
         self.assertEqual(state, "note")
         self.assertTrue(text.startswith("4 ms on armv8_pmuv3"), text)
@@ -543,7 +543,7 @@ class SwitchesChecks(AnyRun):
                 self.assertLess(abs(error), LIGHT_LOAD)
 
     def test_groups_of_a_cgroup_that_switches_all_the_time_agree(self):
-        # Nothing tells the truth beside them that does not change it: kernel and user mode together.
+        # Nothing tells the truth next to them that does not change it: kernel and user mode together.
         counted = [self.grown(f"perf_cgroup_i{group}_total", "rotated-0", "rotated-2", cgroup="/often")
                    for group in self.GROUPS]
         findings.append(f"{self.boot.release()}: instructions of a cgroup that switches all the time: "
@@ -618,7 +618,7 @@ class HotplugTest(AnyRun, MachineTest):
     def off_pmu(self, name):
         return self.record.scrapes[name].value("perf_event_exporter_pinned_groups_off_pmu")
 
-    def test_pinned_group_without_counters_is_told(self):
+    def test_pinned_group_without_counters_is_reported(self):
         self.assertEqual([self.off_pmu(name) for name in ("back-2", "held-1", "held-2")], [0, 1, 1])
         self.assertIn("pinned group 'kept' has no place on the PMU",
                       self.record.texts["stderr", "hotplug"])
@@ -744,7 +744,7 @@ class NoPmuTest(MachineTest):
                     f"perf_{scope}_{event.replace('-', '_')}_total")
                 self.assertEqual(series, {})
 
-    def test_hardware_events_are_said_to_be_missing(self):
+    def test_hardware_events_are_reported_missing(self):
         for event in self.HARDWARE:
             available = self.record.scrapes["end"].value("perf_event_exporter_event_available",
                                                          event=event, scope="cpu")

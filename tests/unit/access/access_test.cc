@@ -100,7 +100,7 @@ TEST(AccessTest, RefusesAFifoInPlaceOfAnyOfItsFilesAndDoesNotWaitForIt) {
   }
 }
 
-TEST(AccessTest, TellsWhoMustBeAllowedToReadAFile) {
+TEST(AccessTest, ReportsWhoMustBeAllowedToReadAFile) {
   TempTree tree{{"key.pem", identity().key()}};
   ASSERT_EQ(::chmod(tree.path("key.pem").c_str(), 0), 0);
   AccessSettings settings = with_tls();
@@ -193,7 +193,7 @@ TEST(AccessTest, RefusesHeadersThatWouldBeMoreThanOneLine) {
   }
 }
 
-TEST(AccessTest, LetsStrangersInUnlessUsersOrVerifiedCertificatesAreNeeded) {
+TEST(AccessTest, LetsClientsWithoutALoginInUnlessUsersOrVerifiedCertificatesAreNeeded) {
   const auto lets_in = [](AccessSettings settings) {
     const auto access = make_access(std::move(settings));
     return access && allows_anonymous(**access);

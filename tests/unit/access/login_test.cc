@@ -188,7 +188,7 @@ TEST_F(LoginsTest, RemembersVerdicts) {
   held.set_value();
 }
 
-TEST_F(LoginsTest, ForgetsWhatAnotherHashHadSaid) {
+TEST_F(LoginsTest, ForgetsWhatAnotherHashHadReported) {
   ASSERT_EQ(verdict("alice", "secret"), Verdict::kAccepted);
   ASSERT_EQ(verdict("carol", "secret"), Verdict::kRefused);
 
@@ -235,7 +235,7 @@ TEST_F(LoginsTest, AnswersAllWhoWaitForTheSameVerdictAtOnce) {
   for (const Answer& each : answers) EXPECT_EQ(*each, Verdict::kAccepted);
 }
 
-TEST_F(LoginsTest, SaysNothingAfterItWasStopped) {
+TEST_F(LoginsTest, ReportsNothingAfterItWasStopped) {
   std::promise<void> held = hold_worker();
   const Answer running = check("alice", "secret");
   const Answer waiting = check("bob", "swordfish");

@@ -22,7 +22,7 @@ TEST(RateLimiterTest, GivesABurstAndThenOneForEachInterval) {
   EXPECT_EQ(limiter.take(limit, kStart + 2s), 2s);
 }
 
-TEST(RateLimiterTest, KeepsNoMoreThanABurstHoweverLongNobodyCame) {
+TEST(RateLimiterTest, KeepsNoMoreThanABurstHoweverLongNoClientCame) {
   const RateLimit limit{.interval = 1s, .burst = 2};
   RateLimiter limiter;
   EXPECT_FALSE(limiter.take(limit, kStart));

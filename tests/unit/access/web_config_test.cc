@@ -184,7 +184,7 @@ TEST(WebConfigTest, ReadsPemTextsOfAFileWithLineBreaksOfWindows) {
   EXPECT_THAT(loaded.config.access.tls->certificate.text, HasSubstr("-----BEGIN CERTIFICATE-----"));
 }
 
-TEST(WebConfigTest, TakesFilesBesideItselfUnlessTheyHaveAWholePath) {
+TEST(WebConfigTest, TakesFilesNextToItselfUnlessTheyHaveAWholePath) {
   const LoadedWebConfig loaded = load_web_config_text(
       "tls_server_config:\n"
       "  cert_file: certs/a.crt\n"
@@ -758,7 +758,7 @@ std::string all_messages(const std::string& yaml) {
 
 class WrongPlaceTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(WrongPlaceTest, IsToldWithoutWhatStandsThere) {
+TEST_P(WrongPlaceTest, IsReportedWithoutWhatStandsThere) {
   for (const char* secret :
        {"SECRETKEY", "hunter2", "s3", "MC4CAQAwBQYDK2VwBCIEIDx1", "ab/cd+ef=="}) {
     const std::string yaml = with_secret(GetParam(), secret);
@@ -774,7 +774,7 @@ INSTANTIATE_TEST_SUITE_P(Text, WrongPlaceTest, ::testing::ValuesIn(kWrongPlaces)
 
 /// A digit and a capital are in every one of them, as in nearly every key in base64. None is so
 /// long that a message would cut it off.
-RC_GTEST_PROP(WrongPlaceTest, TellsNothingOfAnyKey, ()) {
+RC_GTEST_PROP(WrongPlaceTest, DisclosesNothingOfAnyKey, ()) {
   const auto digits = *rc::gen::container<std::string>(rc::gen::elementOf(
       std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")));
   const std::string secret = "M7" + digits.substr(0, 50);
@@ -827,7 +827,7 @@ TEST(AllowDowngradeTest, IsAFlagThatIsFalseUnlessWritten) {
               ElementsAre(HasSubstr("w.yaml:1:18: allow_downgrade: ")));
 }
 
-TEST(WebConfigFileTest, IsReadWithItsFilesBesideIt) {
+TEST(WebConfigFileTest, IsReadWithItsFilesNextToIt) {
   const test::TempTree tree{{"web.yaml", "tls_server_config: {cert_file: a, key_file: /b}\n"}};
 
   const Result<LoadedWebConfig> loaded = load_web_config_file(tree.path("web.yaml"));

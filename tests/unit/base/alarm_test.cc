@@ -33,7 +33,7 @@ TEST(AlarmTest, WakesWhenItsTimeHasCome) {
   EXPECT_EQ(alarm->wait(), Alarm::Cause::kExpired);
 }
 
-TEST(AlarmTest, ATimeThatWasCancelledWakesNobody) {
+TEST(AlarmTest, ATimeThatWasCancelledWakesNoOne) {
   const std::unique_ptr<Alarm> alarm = *Alarm::create();
   alarm->expire_after(1ns);
   alarm->cancel();

@@ -46,7 +46,7 @@ TEST(ListDirectoryTest, GivesAsManyNamesAsAreAllowedAndNotOneMore) {
   }
 }
 
-TEST(ListDirectoryTest, SaysWhichDirectoryAndWhyWhenItCannotBeRead) {
+TEST(ListDirectoryTest, ReportsWhichDirectoryAndWhyWhenItCannotBeRead) {
   const test::TempTree tree{{"file", ""}};
   struct Row {
     const char* path;

@@ -32,7 +32,7 @@ TEST(ReadSmallFileTest, GivesTheWholeContentWhateverItIs) {
   EXPECT_EQ(*nothing, "");
 }
 
-TEST(ReadSmallFileTest, ReadsFilesWhoseSizeTheKernelDoesNotTell) {
+TEST(ReadSmallFileTest, ReadsFilesWhoseSizeTheKernelDoesNotReport) {
   const Result<std::string> status = read_small_file("/proc/self/status");
 
   ASSERT_TRUE(status);
@@ -51,7 +51,7 @@ TEST(ReadSmallFileTest, TakesAsManyBytesAsAreAllowedAndNotOneMore) {
   EXPECT_EQ(too_large.error().code, EFBIG);
 }
 
-TEST(ReadSmallFileTest, SaysWhichFileAndWhyWhenItCannotBeRead) {
+TEST(ReadSmallFileTest, ReportsWhichFileAndWhyWhenItCannotBeRead) {
   const test::TempTree tree{{"directory/"}, {"file", ""}};
   struct Row {
     const char* path;
@@ -82,7 +82,7 @@ void expect_refused(const std::string& path, const std::string& kind) {
   EXPECT_EQ(opened.error().code, EINVAL);
 }
 
-TEST(ReadSmallFileTest, RefusesAFifoThatNobodyWritesToAndDoesNotWait) {
+TEST(ReadSmallFileTest, RefusesAFifoWithoutAWriterAndDoesNotWait) {
   const test::TempTree tree;
   ASSERT_EQ(::mkfifo(tree.path("fifo").c_str(), 0600), 0);
   std::filesystem::create_symlink("fifo", tree.path("link"));

@@ -78,7 +78,7 @@ RC_GTEST_PROP(PrintableTest, HasNoControlCharacterWhateverTheBytes, (const std::
   RC_ASSERT(printable(shown) == shown);
 }
 
-RC_GTEST_PROP(Utf8Test, IsMadeOfAnyBytesAndTellsThemApart, (const std::string& one)) {
+RC_GTEST_PROP(Utf8Test, IsMadeOfAnyBytesAndDistinguishesThem, (const std::string& one)) {
   const std::string other = *rc::gen::arbitrary<std::string>();
 
   RC_ASSERT((as_utf8(one) == as_utf8(other)) == (one == other));

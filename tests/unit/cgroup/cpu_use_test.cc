@@ -57,7 +57,7 @@ TEST(CpuUseTest, OfVersion1IsReadFromTheHierarchyThatAccounts) {
   }
 }
 
-TEST(CpuUseTest, IsNothingWhereTheKernelDoesNotTell) {
+TEST(CpuUseTest, IsNothingWhereTheKernelDoesNotReport) {
   const test::TempTree tree{
       {"a/"}, {"v1/cpuacct.usage", "5000\n"}, {"v1/cpu.stat", "usage_usec 5\n"}};
 

@@ -38,7 +38,7 @@ std::string outcome(const Result<bool>& updated) {
   return *updated ? "changed" : "unchanged";
 }
 
-TEST(DescriberTest, TellsWhatThePathSays) {
+TEST(DescriberTest, ReportsWhatThePathHolds) {
   const std::string in_systemd =
       "/kubepods.slice/kubepods-pod2c48913c_b29f_11e7_9350_020968147796"
       ".slice/cri-containerd-" +
@@ -129,7 +129,7 @@ class DescriberOfPodsTest : public testing::Test {
   Describer describer_{{}, LogLinks(tree_.root())};
 };
 
-TEST_F(DescriberOfPodsTest, NamesTheContainerThatALogTellsOf) {
+TEST_F(DescriberOfPodsTest, NamesTheContainerThatALogReports) {
   add_log("web_shop_nginx", kId);
 
   ASSERT_EQ(outcome(describer_.update(kStart)), "changed");

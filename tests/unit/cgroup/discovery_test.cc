@@ -135,7 +135,7 @@ TEST(DiscoveryTest, KeepsTheSameObjectForTheSameCgroup) {
   EXPECT_EQ(after->cgroups[0], before->cgroups[0]);
 }
 
-TEST(DiscoveryTest, TakesADirectoryMadeAnewForANewCgroup) {
+TEST(DiscoveryTest, TakesADirectoryCreatedAgainForANewCgroup) {
   test::TempTree tree{{"a/cgroup.procs", ""}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const auto before = must_update(discovery);
@@ -210,7 +210,7 @@ TEST(DiscoveryTest, ClosesTheDirectoriesItNoLongerSelects) {
   EXPECT_TRUE(dropped.expired());
 }
 
-TEST(DiscoveryTest, LooksAgainAfterAMinuteWhateverTheWatchSays) {
+TEST(DiscoveryTest, ReadsAgainAfterAMinuteWhateverTheWatchReports) {
   const test::TempTree tree{{"one/a/"}, {"two/b/"}};
   std::filesystem::create_directory_symlink(tree.path("one"), tree.path("link"));
   Discovery discovery{{tree.path("link")}, selection({"/*"})};
@@ -260,7 +260,7 @@ TEST(DiscoveryTest, HoldsOnToWhatItFoundUntilTheTreeCanBeReadAgain) {
   EXPECT_EQ(after->cgroups[0], before->cgroups[0]);
 }
 
-TEST(DiscoveryTest, ToleratesDirectoriesThatVanishWhileItLooks) {
+TEST(DiscoveryTest, ToleratesDirectoriesThatVanishWhileItReads) {
   test::TempTree tree{{"slice/stays/"}};
   Discovery discovery{{tree.root()}, selection({"/**"})};
   std::atomic<bool> done = false;
@@ -492,7 +492,7 @@ TEST(DiscoveryChoiceTest, LeavesOutByPathWhereItHasToDropSome) {
   EXPECT_THAT(found->left_out_paths, ElementsAre("/b", "/c", "/d"));
 }
 
-TEST(DiscoveryChoiceTest, TakesOneMadeAnewForANewcomer) {
+TEST(DiscoveryChoiceTest, TakesOneCreatedAgainForANewcomer) {
   test::TempTree tree{{"a/cpu.stat", kUse1}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const auto before = must_update(discovery, 1);
@@ -681,7 +681,7 @@ TEST(DiscoverySharesTest, OnceTheyAreFairWhoIsHeldStays) {
   }
 }
 
-TEST(DiscoverySharesTest, NobodyGivesWayToOneThatCannotBeHeld) {
+TEST(DiscoverySharesTest, NoneIsReplacedByOneThatCannotBeHeld) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who may not read";
   test::TempTree tree;
   make_children(tree, "a", 4);
@@ -742,7 +742,7 @@ TEST(DiscoveryTest, LeavesOutTheOneThatIsLetGoWhereThereIsLessRoom) {
   EXPECT_THAT(found->left_out_paths, ElementsAre("/a"));
 }
 
-TEST(DiscoveryTest, TakesTheOneThatIsLetGoBackWhereNobodyElseWantsItsRoom) {
+TEST(DiscoveryTest, TakesTheOneThatIsLetGoBackWhereNoOtherWantsItsRoom) {
   const test::TempTree tree{{"a/"}, {"b/"}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const auto before = must_update(discovery);
@@ -849,7 +849,7 @@ TEST(DiscoveryTest, MissesOnceTheOneThatGoesBeforeItCanBeHeldAndGivesItsRoomToAn
   EXPECT_EQ(discovery.take_missed(), 0U);
 }
 
-TEST(DiscoveryTest, KeepsTheOneThatIsMadeAnewBeforeItCanBeHeld) {
+TEST(DiscoveryTest, KeepsTheOneThatIsCreatedAgainBeforeItCanBeHeld) {
   test::TempTree tree{{"a/"}, {"b/"}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
   const UniqueFd first{::open(tree.path("a").c_str(), O_PATH)};  // so its inode is not used again
@@ -881,7 +881,7 @@ TEST(DiscoveryLeavesTest, ComeBackWhenTheirLastChildGoesBeforeItCanBeHeld) {
   EXPECT_THAT(paths(*must_update(discovery, 2)), ElementsAre("/a", "/b"));
 }
 
-TEST(DiscoveryLeavesTest, AreRightInTheEndHoweverMuchHappensWhileItLooks) {
+TEST(DiscoveryLeavesTest, AreRightInTheEndHoweverMuchHappensWhileItReads) {
   test::TempTree tree{{"a/"}, {"b/"}};
   Discovery discovery{{tree.root()}, leaves_of({"/**"})};
   must_update(discovery);
@@ -903,7 +903,7 @@ TEST(DiscoveryLeavesTest, AreRightInTheEndHoweverMuchHappensWhileItLooks) {
   }
 }
 
-TEST(DiscoveryTest, TellsOnceOfADirectoryThatMayNotBeRead) {
+TEST(DiscoveryTest, ReportsOnceADirectoryThatMayNotBeRead) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who may not read";
   const test::TempTree tree{{"open/"}, {"closed/b/"}};
   ::chmod(tree.root().c_str(), 0755);

@@ -82,7 +82,7 @@ TEST(FairSharesTest, OfTheSameClaimWhoHasUsedMostComesFirstAndThenTheFirstByName
   EXPECT_THAT(give(shares, 3), ElementsAre("/b", "/c", "/d/x"));
 }
 
-TEST(FairSharesTest, OneIsTakenForWhatItHasUsedWhenThatWasSaidLast) {
+TEST(FairSharesTest, OneIsTakenForWhatItHasUsedWhenThatWasReportedLast) {
   FairShares shares = waiting_at({"/a", "/b"});
   shares.wait("/b", 1);
   EXPECT_THAT(shares.next(), Optional(std::string("/b")));
@@ -124,7 +124,7 @@ TEST(FairSharesTest, MovesAPlaceFromWhoHasTwoMoreToWhoWaitsAndNotFromWhoHasOneMo
   EXPECT_FALSE(shares.exchange());
 }
 
-TEST(FairSharesTest, DirectoriesThatAreUnfairAreServedInTurn) {
+TEST(FairSharesTest, DirectoriesThatAreUnfairAreServedRoundRobin) {
   FairShares shares;
   for (const char* each : {"/a/r/1", "/a/r/2", "/b/r/1", "/b/r/2"}) shares.hold(each);
   for (const char* each : {"/a/w/1", "/a/w/2", "/b/w/1"}) shares.wait(each, 0);

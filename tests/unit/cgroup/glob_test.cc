@@ -78,7 +78,7 @@ TEST(GlobTest, MatchesByComponents) {
   expect_of_each(&Pattern::matches, rows);
 }
 
-TEST(GlobTest, TellsWhereAWalkNeedNotGoOn) {
+TEST(GlobTest, ReportsWhereAWalkNeedNotGoOn) {
   const PatternRow rows[] = {
       {"/a/b", "/", true},       {"/a/b", "/a", true},      {"/a/b", "/a/b", false},
       {"/a/b", "/b", false},     {"/a/b", "/a/b/c", false}, {"/*/b", "/x", true},

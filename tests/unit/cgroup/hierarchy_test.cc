@@ -128,7 +128,7 @@ TEST(ChooseHierarchyTest, AccountsInTheTreeOfTheHostWhereItCountsInThat) {
   EXPECT_EQ(hierarchy->accounting, "/host/cgroup/cpu,cpuacct");
 }
 
-TEST(FindHierarchyTest, LooksIntoTheMountTable) {
+TEST(FindHierarchyTest, ReadsFromTheMountTable) {
   const test::TempTree tree{
       {"proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"}};
 
@@ -160,7 +160,7 @@ TEST(FindHierarchyTest, FailsWhenTheMountTableCannotBeRead) {
   EXPECT_EQ(hierarchy.error().code, ENOENT);
 }
 
-TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndTellsItsVersion) {
+TEST(FindHierarchyTest, TakesTheTreeThatIsGivenAndReportsItsVersion) {
   const test::TempTree tree{{"v2/cgroup.controllers", "cpu\n"}, {"v1/cgroup.procs", ""}};
 
   const Result<std::optional<Hierarchy>> v2 =

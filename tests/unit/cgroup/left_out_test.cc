@@ -120,7 +120,7 @@ TEST_F(LeftOutTest, WhatWasReadAgainIsNotUnknown) {
   EXPECT_THAT(unknown(), ElementsAre("/b"));
 }
 
-TEST_F(LeftOutTest, ADirectoryThatIsMadeAnewHasUsedWhatItHasItself) {
+TEST_F(LeftOutTest, ADirectoryThatIsCreatedAgainHasUsedWhatItHasItself) {
   add("/a", 9);
   (void)left_out_.read_unknown();
 

@@ -319,7 +319,7 @@ TEST(LogLinksTest, DoesNotMindWhatElseIsInTheDirectory) {
   EXPECT_EQ(names_of(links, 2), "unknown");
 }
 
-TEST(LogLinksTest, NoticesADirectoryThatIsMadeAnew) {
+TEST(LogLinksTest, NoticesADirectoryThatIsCreatedAgain) {
   test::TempTree tree{{"links/" + link_of("web_shop_nginx", 1), ""}};
   LogLinks links(tree.path("links"));
   ASSERT_EQ(outcome(links.update(kStart)), "changed");
@@ -355,7 +355,7 @@ TEST(LogLinksTest, LeavesADirectoryThatIsMovedAwayForTheOneInItsPlace) {
 }
 
 // inotify watches what the path led to, and is not told when it leads elsewhere.
-TEST(LogLinksTest, LooksAgainOnceAMinuteEvenWhenNothingWasReported) {
+TEST(LogLinksTest, ReadsAgainOnceAMinuteEvenWhenNothingWasReported) {
   test::TempTree tree{{"a/" + link_of("web_shop_nginx", 1), ""},
                       {"b/" + link_of("db_shop_sql", 2), ""}};
   std::filesystem::create_directory_symlink(tree.path("a"), tree.path("links"));
@@ -372,7 +372,7 @@ TEST(LogLinksTest, LooksAgainOnceAMinuteEvenWhenNothingWasReported) {
   EXPECT_EQ(names_of(links, 2), "db/shop/sql");
 }
 
-TEST(LogLinksTest, SaysWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInASecond) {
+TEST(LogLinksTest, ReportsWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInASecond) {
   test::TempTree tree;
   LogLinks links(tree.path("links"));
 
@@ -437,7 +437,7 @@ TEST(LogLinksTest, ListsTheDirectoryWhenReportsWereLost) {
   EXPECT_EQ(names_of(links, 2), "db/shop/sql");
 }
 
-TEST(LogLinksTest, KnowsNoMoreThanItMayAndSaysSo) {
+TEST(LogLinksTest, KnowsNoMoreThanItMayAndReportsIt) {
   test::TempTree tree{{link_of("a_b_c", 1), ""}, {link_of("a_b_c", 2), ""}};
   LogLinks links(tree.root(), 3);
   ASSERT_EQ(outcome(links.update(kStart)), "changed");

@@ -80,7 +80,7 @@ TEST(PatternTest, MatchesTheWholePath) {
   expect_of_each(&Pattern::matches, rows);
 }
 
-TEST(PatternTest, TellsWhereNothingCanMatch) {
+TEST(PatternTest, ReportsWhereNothingCanMatch) {
   const PatternRow rows[] = {
       {"/**/b", "/x/y", true},
       {"re:/a/b", "/", true},
@@ -115,7 +115,7 @@ TEST(PatternTest, TellsWhereNothingCanMatch) {
   expect_of_each(&Pattern::may_match_below, rows);
 }
 
-TEST(PatternTest, TellsWhereEverythingMatches) {
+TEST(PatternTest, ReportsWhereEverythingMatches) {
   const PatternRow rows[] = {
       {"/a/**", "/a", true},       {"/a/**", "/a/b/c", true}, {"/a/**", "/", false},
       {"/a/**", "/b", false},      {"/**", "/", true},        {"/**", "/a", true},
@@ -162,7 +162,7 @@ TEST(PatternTest, AgreesWithItsCopyWhenItIsGone) {
   EXPECT_THAT(copy.capture("/a"), Optional(ElementsAre("/a", "a")));
 }
 
-TEST(PatternTest, RefusesWhatIsNoPatternAndSaysWhy) {
+TEST(PatternTest, RefusesWhatIsNoPatternAndReportsWhy) {
   struct Row {
     const char* text;
     const char* message;
@@ -309,7 +309,7 @@ RC_GTEST_PROP(PatternTest, MatchesAnyBytesWithDots, (const std::string& bytes)) 
   RC_ASSERT(pattern("re:/.*").matches("/" + bytes));
 }
 
-RC_GTEST_PROP(PatternTest, MatchesAllThatIsBelowWhereItSaysSo, ()) {
+RC_GTEST_PROP(PatternTest, MatchesAllThatIsBelowWhereItEndsInAWildcard, ()) {
   const Components beginning = *some_of({"a", "b", "ab", "*", "a*", "?", "**"});
   const Pattern glob = pattern(beginning.empty() ? "/**" : path_of(beginning) + "/**");
   const Components path = *paths();

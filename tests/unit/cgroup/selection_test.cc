@@ -50,7 +50,7 @@ TEST(SelectionTest, WantsNoHelperOfAContainerUnlessAskedTo) {
   EXPECT_TRUE(wanted.matches(helper));
 }
 
-TEST(SelectionTest, LooksBelowWhatSomePatternMayIncludeBelow) {
+TEST(SelectionTest, ReadsBelowWhatSomePatternMayIncludeBelow) {
   const Selection wanted = selection({"/a/*/x", "re:/b/.+"});
 
   EXPECT_TRUE(wanted.may_match_below("/"));
@@ -61,7 +61,7 @@ TEST(SelectionTest, LooksBelowWhatSomePatternMayIncludeBelow) {
   EXPECT_FALSE(wanted.may_match_below("/c"));
 }
 
-TEST(SelectionTest, DoesNotLookBelowWhatIsExcludedWithAllBelowIt) {
+TEST(SelectionTest, DoesNotReadBelowWhatIsExcludedWithAllBelowIt) {
   const Selection wanted = selection({"/**/*.service"}, {"/user.slice/**", "/a/*"});
 
   EXPECT_TRUE(wanted.may_match_below("/"));
@@ -85,7 +85,7 @@ rc::Gen<std::vector<std::string>> some_patterns() {
                                            "re:/(a|b)/.*", "re:.*/b", "/a/b/**", "/*/b/**")));
 }
 
-RC_GTEST_PROP(SelectionTest, LooksBelowEveryAncestorOfWhatItWants, ()) {
+RC_GTEST_PROP(SelectionTest, ReadsBelowEveryAncestorOfWhatItWants, ()) {
   const Selection wanted = selection(*some_patterns(), *some_patterns());
   const auto path = *rc::gen::resize(
       5, rc::gen::container<Components>(rc::gen::element<std::string>("a", "b", "c")));

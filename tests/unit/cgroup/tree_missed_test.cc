@@ -112,7 +112,7 @@ TEST_F(TreeTest, MissesOnceWhatItWasToForget) {
   EXPECT_EQ(tree.take_missed(), 1U);
 }
 
-TEST_F(TreeTest, IsToldOnceThatWhatItWasToForgetIsGone) {
+TEST_F(TreeTest, ReportsOnceThatWhatItWasToForgetIsGone) {
   host_.make("a");
   Tree tree = watched(selection({"/*"}));
 
@@ -130,7 +130,7 @@ TEST_F(TreeTest, IsToldOnceThatWhatItWasToForgetIsGone) {
   EXPECT_EQ(tree.take_missed(), 0U);
 }
 
-TEST_F(TreeTest, KnowsWhatIsMadeAnewAfterItWasToForget) {
+TEST_F(TreeTest, KnowsWhatIsCreatedAgainAfterItWasToForget) {
   host_.make("a");
   Tree tree = watched(selection({"/*"}));
 

@@ -70,7 +70,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
   return out << kKinds[static_cast<int>(step.kind)] << ' ' << step.path;
 }
 
-/// Makes the parents that are missing; removes and makes anew only what is there.
+/// Makes the parents that are missing; removes and makes again only what is there.
 void act(const Step& step, CgroupTree& host) {
   const bool is_there = host.has(step.path);
   if (step.kind == Step::Kind::kMake) host.make(step.path);

@@ -111,7 +111,7 @@ TEST_F(TreeTest, KeepsSiblingsOfWhatGoesWhateverTheirOrder) {
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/a-"), Key("/a.b"), Key("/a0"), Key("/aa")));
 }
 
-TEST_F(TreeTest, TakesADirectoryMadeAnewForAnotherAndWatchesIt) {
+TEST_F(TreeTest, TakesADirectoryCreatedAgainForAnotherAndWatchesIt) {
   host_.make("a/x");
   Tree tree = watched(selection({"/**"}));
 
@@ -125,7 +125,7 @@ TEST_F(TreeTest, TakesADirectoryMadeAnewForAnotherAndWatchesIt) {
   EXPECT_EQ(tree.take_missed(), 0U);
 }
 
-TEST_F(TreeTest, SaysThatNothingHasChangedWhereNothingOfInterestHas) {
+TEST_F(TreeTest, ReportsThatNothingHasChangedWhereNothingOfInterestHas) {
   host_.make("a/x");
   host_.make("closed");
   Tree tree = watched(selection({"/a/*"}));

@@ -69,7 +69,7 @@ TEST_F(UnreadableTest, CostsWhatIsBelowIt) {
             "read cgroup directory '" + host_.path("closed") + "'");
 }
 
-TEST_F(UnreadableTest, IsToldOfWhenItComesLater) {
+TEST_F(UnreadableTest, IsReportedWhenItComesLater) {
   update_as_ordinary_user(tree_);
 
   host_.make("open/late/x");

@@ -78,7 +78,7 @@ TEST_F(TreeWalkTest, MissesWhatIsMadeAndRemovedMeanwhile) {
   EXPECT_EQ(tree.take_missed(), 1U);
 }
 
-TEST_F(TreeWalkTest, MissesTheFirstOfWhatIsMadeAnewMeanwhile) {
+TEST_F(TreeWalkTest, MissesTheFirstOfWhatIsCreatedAgainMeanwhile) {
   Tree tree = walk_while([&] {
     host_.remove("a/before");
     host_.make("a/before");
@@ -100,7 +100,7 @@ TEST_F(TreeWalkTest, KnowsThatWhatWasMadeMeanwhileIsGone) {
   EXPECT_EQ(tree.take_missed(), 0U);  // it was found, and could be held
 }
 
-TEST_F(TreeWalkTest, KnowsTheLastOfWhatWasMadeMeanwhileAndAnewThereafter) {
+TEST_F(TreeWalkTest, KnowsTheLastOfWhatWasMadeMeanwhileAndAgainThereafter) {
   Tree tree = walk_while([&] { host_.make("a/x"); });
 
   host_.remove("a/x");

@@ -53,7 +53,7 @@ TEST_F(TreeWatchTest, SeesDirectoriesComeGoAndMoveInTheirOrder) {
   EXPECT_THAT(changes(), ElementsAre(went("/a/c"), came("/a/c")));
 }
 
-TEST_F(TreeWatchTest, DoesNotTellOfFiles) {
+TEST_F(TreeWatchTest, DoesNotConcernFiles) {
   watch("/a");
 
   tree_.write("a/cgroup.procs", "");
@@ -62,7 +62,7 @@ TEST_F(TreeWatchTest, DoesNotTellOfFiles) {
   EXPECT_THAT(changes(), IsEmpty());
 }
 
-TEST_F(TreeWatchTest, DoesNotSeeWhatHappensFurtherDownUntilToldToLookThere) {
+TEST_F(TreeWatchTest, DoesNotSeeWhatHappensFurtherDownUntilAskedToLookThere) {
   tree_.make_directory("a/b");
   watch("/a");
 
@@ -73,7 +73,7 @@ TEST_F(TreeWatchTest, DoesNotSeeWhatHappensFurtherDownUntilToldToLookThere) {
   EXPECT_THAT(changes(), ElementsAre(came("/a/b/d")));
 }
 
-TEST_F(TreeWatchTest, DoesNotMindBeingToldTwice) {
+TEST_F(TreeWatchTest, MayBeCalledTwice) {
   watch("/a");
   watch("/a");
 
@@ -91,7 +91,7 @@ TEST_F(TreeWatchTest, TakesManyChangesAtOnce) {
   EXPECT_THAT(changes(), IsEmpty());
 }
 
-TEST_F(TreeWatchTest, ForgetsADirectoryThatWentAndWatchesTheOneMadeAnew) {
+TEST_F(TreeWatchTest, ForgetsADirectoryThatWentAndWatchesTheOneCreatedAgain) {
   watch("/a");
   tree_.remove("a");
   tree_.make_directory("a");

@@ -44,7 +44,7 @@ TEST_F(TreeTest, WalksTheWholeTreeWhenChangesWereLost) {
   EXPECT_EQ(tree.directories().count("/anew/z"), 1U);
 }
 
-TEST_F(TreeTest, DoesNotWaitToBeToldOfARemovalThatWasLost) {
+TEST_F(TreeTest, DoesNotWaitForTheReportOfARemovalThatWasLost) {
   const int most = most_queued();
   if (most > 200'000) GTEST_SKIP() << "inotify queues " << most << " changes, too many to overflow";
   host_.make("a");

@@ -96,7 +96,7 @@ TEST_F(WaitingLineTest, WhatIsCountedDoesNotWait) {
   EXPECT_EQ(next(1), "/b");
 }
 
-TEST_F(WaitingLineTest, OneThatIsMadeAnewComesLast) {
+TEST_F(WaitingLineTest, OneThatIsCreatedAgainComesLast) {
   const Cgroup first = make("a");
   const Cgroup b = make("b");
   (void)line_.follow({first, b}, {});
@@ -147,7 +147,7 @@ TEST(ShortageTest, IsTriedAgainLessAndLessOftenUpToAMinute) {
   }
 }
 
-TEST(ShortageTest, BeginsAnewWhenTheLastOneIsLongOver) {
+TEST(ShortageTest, BeginsAgainWhenTheLastOneIsLongOver) {
   Shortage shortage;
   shortage.met("open_files", 1, kStart);
   shortage.met("open_files", 1, kStart + 1s);

@@ -192,7 +192,7 @@ TEST(NeedTest, LeavesRoomForTheRowsOfCpusThatWentOffline) {
   EXPECT_EQ(need_of(plan, cpus).cpu_series, 4U * (1 + 2));
 }
 
-TEST(BoundTest, IsToldByTheErrnoOfARefusal) {
+TEST(BoundTest, IsReportedByTheErrnoOfARefusal) {
   EXPECT_EQ(bound_met_by(EMFILE), "open_files");
   EXPECT_EQ(bound_met_by(ENFILE), "open_files");
   EXPECT_EQ(bound_met_by(ENOMEM), "memory");

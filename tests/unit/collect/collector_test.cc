@@ -230,7 +230,7 @@ TEST_F(CollectorTest, ACpuThatAppearsGetsItsWorker) {
                                       "cpu2 cycles", "cpu2 dummy"}));
 }
 
-TEST_F(CollectorTest, WhenTheMachineCannotTellTheTargetsOfBeforeHold) {
+TEST_F(CollectorTest, WhenTheMachineCannotReportTheTargetsOfBeforeHold) {
   test::ScriptedKernel kernel;
   const auto counting = collector(kernel);
   (void)poll(*counting).get();
@@ -359,7 +359,7 @@ TEST_F(LateCpuTest, DoesNotHoldUpTheOthers) {
   EXPECT_EQ(published.report.now.open_events, 4U);
 }
 
-TEST_F(LateCpuTest, IsToldByNumberWithARemedy) {
+TEST_F(LateCpuTest, IsReportedByNumberWithARemedy) {
   kernel_.hold_other_cpus(true);
 
   const Published published = poll_without(1);

@@ -131,7 +131,7 @@ TEST_F(CpuTrackerTest, LearnsThePlaceOfACpuWhenItComes) {
   EXPECT_EQ(now->places.at(4).package, 1);
 }
 
-TEST_F(CpuTrackerTest, WhenAPmuCannotTellItsCpusThoseOfBeforeHold) {
+TEST_F(CpuTrackerTest, WhenAPmuCannotReportItsCpusThoseOfBeforeHold) {
   CpuTracker cpus = tracker({"uncore_imc"});
   (void)cpus.update(failures_);
   set_online("0-6");
@@ -145,7 +145,7 @@ TEST_F(CpuTrackerTest, WhenAPmuCannotTellItsCpusThoseOfBeforeHold) {
   EXPECT_EQ(now->pmus.at("uncore_imc"), Cpus{0});
 }
 
-TEST_F(CpuTrackerTest, AsksAPmuAgainThatCouldNotTell) {
+TEST_F(CpuTrackerTest, AsksAPmuAgainThatCouldNotReport) {
   set_mask("uncore_imc", "none");
   CpuTracker cpus = tracker({"uncore_imc"});
   (void)cpus.update(failures_);
@@ -157,7 +157,7 @@ TEST_F(CpuTrackerTest, AsksAPmuAgainThatCouldNotTell) {
   EXPECT_EQ(cpus.update(failures_), now);
 }
 
-TEST_F(CpuTrackerTest, OnePmuThatCannotTellDoesNotCostTheOthers) {
+TEST_F(CpuTrackerTest, OnePmuThatCannotReportThemDoesNotCostTheOthers) {
   CpuTracker cpus = tracker({"gone", "uncore_imc"});
 
   const auto now = cpus.update(failures_);
@@ -167,7 +167,7 @@ TEST_F(CpuTrackerTest, OnePmuThatCannotTellDoesNotCostTheOthers) {
   EXPECT_EQ(now->count_of("uncore_imc"), 1U);
 }
 
-TEST_F(CpuTrackerTest, WhenTheMachineCannotTellItsCpusThoseOfBeforeHold) {
+TEST_F(CpuTrackerTest, WhenTheMachineCannotReportItsCpusThoseOfBeforeHold) {
   CpuTracker cpus = tracker({"uncore_imc"});
   const auto before = cpus.update(failures_);
   set_online("none");

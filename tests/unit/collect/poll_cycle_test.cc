@@ -101,7 +101,7 @@ TEST_F(PollCycleTest, BetweenPollsOpensWhatIsNewAndReadsOnlyWhatGoes) {
   EXPECT_TRUE(feedback.unopened.empty());
 }
 
-TEST_F(PollCycleTest, TellsOfACgroupThatHadGoneBeforeAllOfItWasOpen) {
+TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
   const auto a = make_cgroup("/a");
   PollCycle cycle{source(0), plan_, 0};
   kernel_.refuse("context-switches", ENOENT);
@@ -115,7 +115,7 @@ TEST_F(PollCycleTest, TellsOfACgroupThatHadGoneBeforeAllOfItWasOpen) {
   EXPECT_TRUE(feedback_.unopened.empty());
 }
 
-TEST_F(PollCycleTest, TellsOfItAlsoWhenItsSeriesEndsAtOnce) {
+TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   PollCycle cycle{source(0), plan_, 0};
@@ -130,7 +130,7 @@ TEST_F(PollCycleTest, TellsOfItAlsoWhenItsSeriesEndsAtOnce) {
   EXPECT_TRUE(feedback_.unopened.empty());  // b is there, and was counted
 }
 
-TEST_F(PollCycleTest, TellsWhichCgroupsLackedADescriptor) {
+TEST_F(PollCycleTest, ReportsWhichCgroupsLackedADescriptor) {
   PollCycle cycle{source(0), plan_, 0};
   kernel_.refuse("cpu0 /a context-switches", EMFILE);
   kernel_.refuse("cpu0 /b context-switches", EACCES);
@@ -212,7 +212,7 @@ TEST_F(PollCycleTest, TriesARefusedGroupLessAndLessOften) {
   EXPECT_EQ(kernel_.open_groups(), (std::vector<std::string>{"cpu0 dummy"}));  // no half group
 }
 
-TEST_F(PollCycleTest, LooksDoNotShortenTheRestOfARefusedGroup) {
+TEST_F(PollCycleTest, ChecksDoNotShortenTheRestOfARefusedGroup) {
   kernel_.refuse("cpu0 instructions", EMFILE);
   PollCycle cycle{source(0), plan_, 0};
   const auto nothing_new = targets({});
@@ -268,7 +268,7 @@ TEST_F(PollCycleTest, AnOfflineCpuIsReadOnceMoreAndKeepsItsTotals) {
   EXPECT_EQ(kernel_.still_open(), 0U);
 }
 
-TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndOpenedAnew) {
+TEST_F(PollCycleTest, ACpuThatWasAwayBetweenTwoPollsIsReadOnceMoreAndReopened) {
   PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{5}, milliseconds{5}, {100, 10}));
   (void)run(cycle, targets({}));
@@ -313,7 +313,7 @@ TEST_F(PollCycleTest, ATimeThatStandsStillAtEachSwitchBetweenCgroupsIsNoAbsence)
   }
 }
 
-TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheLooksAre) {
+TEST_F(PollCycleTest, AnAbsenceIsFoundHoweverShortTheChecksAre) {
   PollCycle cycle{source(0), plan_, 0};
   const EventModels models{*plan_};
   (void)run(cycle, targets({}));
@@ -387,7 +387,7 @@ TEST_F(PollCycleTest, AGroupOfACgroupMayStandStill) {
   EXPECT_EQ(run(cycle, targets({{1, "/a", a}})).groups_opened, 0U);
 }
 
-TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
+TEST_F(PollCycleTest, AMemberThatReportsNothingOnAnOfflineCpuDoesNotCostTheOthersTheirLastCounts) {
   PollCycle cycle{source(0), plan_, 0};
   kernel_.answer("cpu0 cycles", counts(milliseconds{1}, milliseconds{1}, {100, 10}));
   (void)run(cycle, targets({}));
@@ -405,7 +405,7 @@ TEST_F(PollCycleTest, AMemberThatTellsNothingOnAnOfflineCpuDoesNotCostTheOthersT
               testing::HasSubstr("read the last counts of 'instructions' in group 'core'"));
 }
 
-TEST_F(PollCycleTest, ACpuThatStaysIsNotOpenedAnew) {
+TEST_F(PollCycleTest, ACpuThatStaysIsNotReopened) {
   PollCycle cycle{source(0), plan_, 0};
   for (int poll = 0; poll < 5; ++poll) (void)run(cycle, targets({}));
 
@@ -425,7 +425,7 @@ TEST_F(PollCycleTest, APinnedGroupOffThePmuIsEnabledAgain) {
   EXPECT_TRUE(report.failures.contains({"pinned core", 0}));  // so that the log tells of it
 }
 
-TEST_F(PollCycleTest, AFailureIsToldOnceForEachCauseWithItsTimes) {
+TEST_F(PollCycleTest, AFailureIsReportedOnceForEachCauseWithItsTimes) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");
   kernel_.refuse("context-switches", EMFILE);
@@ -451,7 +451,7 @@ TEST_F(PollCycleTest, AGroupOfSoftwareIsNeverScaledUp) {
   EXPECT_EQ(cycle.cgroup_groups(0)[0].totals()[0].value, 420U);
 }
 
-/// Groups that can lose the PMU, beside a clock and a reference that cannot.
+/// Groups that can lose the PMU, next to a clock and a reference that cannot.
 class PollCycleWithWitnessesTest : public PollCycleTest {
  protected:
   static constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -584,7 +584,7 @@ TEST_F(PollCycleWithWitnessesTest, TheTimeOfAPinnedGroupWithoutItsPlaceIsUnmeasu
   EXPECT_EQ(pinned[0].value, 1260U);
 }
 
-/// A pinned group of a cgroup, beside a clock of the cgroup.
+/// A pinned group of a cgroup, next to a clock of the cgroup.
 class PinnedInACgroupTest : public PollCycleTest {
  protected:
   PinnedInACgroupTest() {
@@ -676,7 +676,7 @@ TEST_F(PollCycleWithWitnessesTest,
   EXPECT_EQ(times.unmeasured, milliseconds{9'900});
 }
 
-TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWasAway) {
+TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackDisclosesNothingOfTheTimeItWasAway) {
   PollCycle cycle{source(0), plan_, 0};
   const Answer off_pmu{Answer::Kind::kEof, {}, {}, {}, 0};
   kernel_.answer("cpu0 cycles", off_pmu);
@@ -691,7 +691,7 @@ TEST_F(PollCycleWithWitnessesTest, AClockThatComesBackTellsNothingOfTheTimeItWas
   EXPECT_EQ(totals(cycle, 3).times().unmeasured, milliseconds{0});
 }
 
-TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) {
+TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutAuxiliaryCountersThatTheKernelRefuses) {
   kernel_.refuse("ref-cycles", EACCES);
   plan_->cpu.groups[0].optional_events = plan_->cpu.groups[1].optional_events = 1;
   PollCycle cycle{source(0), plan_, 0};
@@ -705,7 +705,7 @@ TEST_F(PollCycleWithWitnessesTest, IsCountedWithoutHelpersThatTheKernelRefuses) 
   EXPECT_EQ(report.refusals.at({"ref-cycles", EACCES}), 2U);
 }
 
-TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
+TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatMeetsTheEndOfItsCpuIsNoFailure) {
   kernel_.refuse("ref-cycles", ENODEV);
   kernel_.refuse("instructions", ENODEV);
   kernel_.refuse("cpu-clock", ENODEV);
@@ -717,7 +717,7 @@ TEST_F(PollCycleWithWitnessesTest, AHelperThatMeetsTheEndOfItsCpuIsNoFailure) {
   EXPECT_TRUE(report.failures.empty());
 }
 
-TEST_F(PollCycleWithWitnessesTest, AHelperThatLacksADescriptorIsTriedAgainWithItsGroup) {
+TEST_F(PollCycleWithWitnessesTest, AnAuxiliaryCounterThatLacksADescriptorIsTriedAgainWithItsGroup) {
   kernel_.refuse("ref-cycles", EMFILE);
   plan_->cpu.groups[1].optional_events = 1;
   PollCycle cycle{source(0), plan_, 0};
@@ -752,7 +752,7 @@ TEST_F(PollCycleWithWitnessesTest, HasNoValueBeforeItsFirstEstimate) {
   EXPECT_FALSE(totals(cycle, 1).counted());
 }
 
-TEST_F(PollCycleWithWitnessesTest, HelpersAreOpenedAndNotCountedAsEvents) {
+TEST_F(PollCycleWithWitnessesTest, AuxiliaryCountersAreOpenedAndNotCountedAsEvents) {
   PollCycle cycle{source(0), plan_, 0};
 
   const PollReport report = run(cycle, targets({}));

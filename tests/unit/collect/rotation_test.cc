@@ -94,7 +94,7 @@ class RotationTest : public testing::Test {
   std::unique_ptr<EventModels> models_;
 };
 
-TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEverything) {
+TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsNextToOneThatHadEverything) {
   EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(poll().now.targets_rotated_manually, 0U);
   EXPECT_EQ(running_now(), "cycles branches cache-misses ");
@@ -104,7 +104,7 @@ TEST_F(RotationTest, BeginWhenOneGroupStarvedForThreePollsBesideOneThatHadEveryt
   EXPECT_EQ(running_now(), "cycles ");
 }
 
-TEST_F(RotationTest, GiveEachGroupOnePollInTurn) {
+TEST_F(RotationTest, GiveEachGroupOnePollInRotation) {
   for (int i = 0; i < 3; ++i) (void)poll();
   std::vector<std::string> turns;
   for (int i = 0; i < 4; ++i) {

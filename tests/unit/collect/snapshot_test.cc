@@ -135,7 +135,7 @@ TEST_F(SnapshotOfACgroupTest, IsNotPublishedWhenTheSumLacksACpu) {
   EXPECT_EQ(published_switches(), std::nullopt);
 }
 
-TEST_F(SnapshotOfACgroupTest, SaysOnHowManyOfItsCpusItIsCounted) {
+TEST_F(SnapshotOfACgroupTest, ReportsOnHowManyOfItsCpusItIsCounted) {
   kernel_.refuse("cpu1 /a context-switches", EBUSY);
 
   const GroupRow lacking = poll().cgroup[0].rows[0];
@@ -318,7 +318,7 @@ TEST_F(SnapshotTest, SumsTheCpusOfEachPartOfTheMachine) {
   }
 }
 
-TEST_F(SnapshotTest, TellsCoresOfOneNumberInTwoPackagesApart) {
+TEST_F(SnapshotTest, DistinguishesCoresOfOneNumberInTwoPackages) {
   plan_->cpu =
       test::scope_plan({{.name = "g", .events = {"cycles"}, .aggregation = Aggregation::kCore}});
   set_cpus(eight_cpus());
@@ -403,7 +403,7 @@ TEST_F(SnapshotTest, HasNoValueOfARowOfWhichAPartIsNotKnown) {
   }
 }
 
-TEST_F(SnapshotTest, SaysOnHowManyCpusARowCanBeRead) {
+TEST_F(SnapshotTest, ReportsOnHowManyCpusARowCanBeRead) {
   plan_->cpu = test::scope_plan(
       {{.name = "g", .events = {"page-faults"}, .aggregation = Aggregation::kHost}});
   kernel_.answer("cpu1 page-faults", {Answer::Kind::kError, {}, {}, {}, EIO});
@@ -441,7 +441,7 @@ class SnapshotOfASharedPmuTest : public SnapshotTest {
   }
 };
 
-TEST_F(SnapshotOfASharedPmuTest, GoesOnWhileANewCpuWaitsForItsFirstTurn) {
+TEST_F(SnapshotOfASharedPmuTest, GoesOnWhileANewCpuWaitsForItsFirstTimeOnThePmu) {
   set_cpus({{0}, {}, {}});
   at(0, 1s, 1s, 100);
   EXPECT_EQ(published_after(1s), 100U);
@@ -473,7 +473,7 @@ TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhenThatCpuWaitsForMoreThanAMinute) {
   EXPECT_EQ(published_after(1s), std::nullopt);
 }
 
-TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhileACpuWaitsForItsFirstTurnFromTheStart) {
+TEST_F(SnapshotOfASharedPmuTest, HasNoValueWhileACpuWaitsForItsFirstTimeOnThePmuFromTheStart) {
   set_cpus({{0, 1}, {}, {}});
   for (int second = 1; second <= 5; ++second) {
     at(0, std::chrono::seconds{second}, std::chrono::seconds{second}, 100);
@@ -555,7 +555,7 @@ TEST_F(SnapshotOfASharedPmuInACgroupTest, IsStillAnExactCountWhenIdle) {
   EXPECT_EQ(published_after(600s), 200U);
 }
 
-/// Four CPUs: cycles on the two of each kind of core, and a clock beside both.
+/// Four CPUs: cycles on the two of each kind of core, and a clock next to both.
 class SnapshotOfAHybridTest : public SnapshotTest {
  protected:
   static MachineCpus hybrid() {
@@ -701,7 +701,7 @@ TEST(ValueTest, OfAColumnStandsStillAtTheEndOfItsNumbers) {
   EXPECT_EQ(published({{}, Aggregation::kCpu, {{0, 0}, {1, 0}}}, tables, 0), kMax);
 }
 
-TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroupAndWhatIsSaidOfCgroups) {
+TEST(SeriesTest, AreTheValuesAndTheTwoTimesOfEachGroupAndWhatIsReportedOfCgroups) {
   Snapshot snapshot;
   auto plan = std::make_shared<CountingPlan>();
   plan->cpu = test::scope_plan({{"g", {"cycles"}}});

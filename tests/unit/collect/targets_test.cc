@@ -96,7 +96,7 @@ TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {
   EXPECT_TRUE(ended->cgroups.empty());
 }
 
-TEST_F(TargetTrackerTest, ACgroupMadeAnewUnderALingeringPathContinuesItsSeries) {
+TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();
   const auto before = targets.update(start_, report_);
@@ -113,7 +113,7 @@ TEST_F(TargetTrackerTest, ACgroupMadeAnewUnderALingeringPathContinuesItsSeries) 
   EXPECT_EQ(much_later->cgroups.size(), 1U);  // it lives: the linger of its forerunner is over
 }
 
-TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
+TEST_F(TargetTrackerTest, ReportsHowManyAreLeftOutAndWhichLimitTheyMet) {
   make_cgroup("a.service");
   make_cgroup("b.service");
   make_cgroup("c.service");
@@ -126,7 +126,7 @@ TEST_F(TargetTrackerTest, SaysHowManyAreLeftOutAndWhichLimitTheyMet) {
   EXPECT_EQ(bounded->left_out_reason, "max");
 }
 
-TEST_F(TargetTrackerTest, OneThatGivesWayToAnotherTenantIsReportedWithBothDirectories) {
+TEST_F(TargetTrackerTest, OneThatIsReplacedByAnotherTenantIsReportedWithBothDirectories) {
   include_ = "/*/*";
   for (const char* name : {"rich/a", "rich/b", "rich/c"}) make_cgroup(name);
   TargetTracker targets = tracker({.max_cgroups = 3});
@@ -218,7 +218,7 @@ TEST_F(TargetTrackerTest, OneThatGoesWhileItWaitsIsMissed) {
   EXPECT_EQ(report_.cgroups_missed, 1U);
 }
 
-TEST_F(TargetTrackerTest, OneMadeAnewThatHasToWaitLingersMeanwhile) {
+TEST_F(TargetTrackerTest, OneCreatedAgainThatHasToWaitLingersMeanwhile) {
   make_cgroup("a.service");
   TargetTracker targets = tracker({.opens_per_second = 1});
   const auto before = targets.update(start_, report_);
@@ -261,7 +261,7 @@ TEST_F(TargetTrackerTest, WhoWaitsLongestIsTheNextWhateverItsPath) {
   EXPECT_EQ(next->cgroups[1].path, "/y.service");
 }
 
-TEST_F(TargetTrackerTest, OneThatIsMadeAnewAgainAndAgainDoesNotKeepOthersWaiting) {
+TEST_F(TargetTrackerTest, OneThatIsCreatedAgainAndAgainDoesNotKeepOthersWaiting) {
   make_cgroup("a.service");
   TargetTracker targets = tracker({.opens_per_second = 1});
   (void)targets.update(start_, report_);
@@ -405,7 +405,7 @@ TEST_F(TargetTrackerTest, KnowsTheCpusOfThePmusThatThePlanCountsOn) {
   EXPECT_TRUE(now->cpus->counts_on("uncore_imc", 1));
 }
 
-TEST_F(TargetTrackerTest, SaysWhichPmuCannotTellItsCpus) {
+TEST_F(TargetTrackerTest, ReportsWhichPmuCannotReportItsCpus) {
   plan_->cpu = test::scope_plan({{.name = "memory", .events = {"cycles"}, .pmu = "uncore_imc"}});
   TargetTracker targets = tracker();
 
@@ -415,7 +415,7 @@ TEST_F(TargetTrackerTest, SaysWhichPmuCannotTellItsCpus) {
   EXPECT_NE(report_.failures.begin()->first.what.find("uncore_imc"), std::string::npos);
 }
 
-TEST_F(TargetTrackerTest, WhenTheMachineCannotTellItsCpusThoseOfBeforeHoldAndCgroupsGoOn) {
+TEST_F(TargetTrackerTest, WhenTheMachineCannotReportItsCpusThoseOfBeforeHoldAndCgroupsGoOn) {
   TargetTracker targets = tracker();
   (void)targets.update(start_, report_);
   set_online("none");

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(WantedTimeTest, IsWhatTheKernelSaysWhileTheGroupIsNeverStopped) {
+TEST(WantedTimeTest, IsWhatTheKernelReportsWhileTheGroupIsNeverStopped) {
   WantedTime wanted;
 
   EXPECT_EQ(wanted.advance(10ms, 100ms, false), 10ms);

@@ -21,7 +21,7 @@ std::vector<std::string> texts(const Cpus& cpus) {
   return texts;
 }
 
-TEST(CpusTest, AreAllCountedUnlessTheFileSaysOtherwise) {
+TEST(CpusTest, AreAllCountedUnlessTheFileSetsOtherwise) {
   const Loaded loaded = load_text(kGroup, "c.yaml");
 
   EXPECT_THAT(loaded.config.cpus.exclude, IsEmpty());

@@ -56,7 +56,7 @@ TEST(KeyReferenceTest, HasTheBoundsAndDefaultsThatHold) {
   EXPECT_TRUE(key_called("groups[].events[].event").is_needed);
 }
 
-TEST(KeyReferenceTest, SaysOfEachKeyWhatItMeansAndWhatHoldsWithoutIt) {
+TEST(KeyReferenceTest, ReportsOfEachKeyWhatItMeansAndWhatHoldsWithoutIt) {
   const std::vector<yaml::KeyReference> keys = configuration_keys();
 
   for (const yaml::KeyReference& key : keys) {

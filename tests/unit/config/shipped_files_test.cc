@@ -50,7 +50,7 @@ TEST(ShippedFilesTest, HaveNoErrors) {
   }
 }
 
-TEST(ShippedFilesTest, TheDefaultFileSaysWhatTheDefaultsAre) {
+TEST(ShippedFilesTest, TheDefaultFileStatesWhatTheDefaultsAre) {
   const Config defaults;
 
   const Config shipped = shipped_config();

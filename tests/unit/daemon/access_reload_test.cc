@@ -114,7 +114,7 @@ TEST_F(WebAccessTest, IsReadAgainOnlyWhenItsFileChanges) {
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
-TEST_F(WebAccessTest, StaysAsItWasWhenAChangeCannotBeUsedAndSaysSoOnce) {
+TEST_F(WebAccessTest, StaysAsItWasWhenAChangeCannotBeUsedAndReportsItOnce) {
   AccessReload access = load(users("a"));
   const auto first = current(access);
 
@@ -225,7 +225,7 @@ TEST_F(WebAccessTest, WaitsForASecondFromTheLastChangeOn) {
   EXPECT_NE(current(access), first);
 }
 
-TEST_F(WebAccessTest, ReadsAnOldChangeAtOnceAlthoughNobodyHasLookedSince) {
+TEST_F(WebAccessTest, ReadsAnOldChangeAtOnceAlthoughItWasNotReadSince) {
   AccessReload access = load(users("a"));
   const auto first = current(access);
 
@@ -250,7 +250,7 @@ TEST_F(WebAccessTest, WaitsForANewFileThatAnOldOneNames) {
   EXPECT_THAT(outcomes(), ElementsAre("adopted"));
 }
 
-TEST_F(WebAccessTest, SaysOnceOfAFileThatNeverStandsStillThatItIsNotRead) {
+TEST_F(WebAccessTest, ReportsOnceAFileThatNeverStandsStillThatItIsNotRead) {
   AccessReload access = load(users("a"));
   const auto first = current(access);
   let_changes_be_new();
@@ -355,7 +355,7 @@ TEST_F(WebAccessTest, IsAsShutAsBeforeWhereverTheFileIsCutOff) {
   }
 }
 
-TEST_F(WebAccessTest, RefusesAnEmptyFileAndSaysWhatItTakesAway) {
+TEST_F(WebAccessTest, RefusesAnEmptyFileAndReportsWhatItTakesAway) {
   write_identity();
   AccessReload access = load(kTls + users("a"));
   const auto first = current(access);
@@ -370,7 +370,7 @@ TEST_F(WebAccessTest, RefusesAnEmptyFileAndSaysWhatItTakesAway) {
   EXPECT_EQ(describe(reloads_[0].downgrades[1]), "basic_auth_users from 1 user to no user");
 }
 
-TEST_F(WebAccessTest, OpensWhenTheFileSaysThatItMay) {
+TEST_F(WebAccessTest, OpensWhenTheFileAllowsIt) {
   AccessReload access = load(users("a"));
   const auto first = current(access);
 
@@ -422,7 +422,7 @@ TEST_F(WebAccessTest, FollowsAnotherChangeAfterOneThatItRefused) {
   EXPECT_THAT(outcomes(), ElementsAre("refused", "adopted"));
 }
 
-TEST_F(WebAccessTest, AdoptsALesserDowngradeAndSaysSo) {
+TEST_F(WebAccessTest, AdoptsALesserDowngradeAndReportsIt) {
   AccessReload access = load("rate_limit: {interval: 1s, burst: 5}\n" + users("a"));
 
   write(users("a"));
@@ -460,7 +460,7 @@ TEST_P(RotationTest, OfCertificateAndKeyWorksInEitherOrder) {
 
 INSTANTIATE_TEST_SUITE_P(KeyFirst, RotationTest, testing::Bool());
 
-TEST_F(WebAccessTest, SaysNothingOfACertificateWhoseKeyComesWithinASecond) {
+TEST_F(WebAccessTest, ReportsNothingOfACertificateWhoseKeyComesWithinASecond) {
   write_identity();
   AccessReload access = load(kTls);
   const auto first = current(access);
@@ -479,7 +479,7 @@ TEST_F(WebAccessTest, SaysNothingOfACertificateWhoseKeyComesWithinASecond) {
 
 // --- what an operator should know ----------------------------------------------------------------
 
-TEST_F(WebAccessTest, SaysAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrape) {
+TEST_F(WebAccessTest, ReportsAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrape) {
   for (const char* text : {"", "# nothing\n", "rate_limit: {interval: 1s, burst: 5}\n"}) {
     (void)load(text);
     EXPECT_THAT(lines_of(warnings_),
@@ -489,7 +489,7 @@ TEST_F(WebAccessTest, SaysAtTheStartOfAFileThatShutsNothingThatEverybodyMayScrap
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(WebAccessTest, SaysOfAllowDowngradeThatItHasNothingToDoAnyMore) {
+TEST_F(WebAccessTest, ReportsOfAllowDowngradeThatItHasNothingToDoAnyMore) {
   const std::string text = users("a") + "allow_downgrade: true\n";
   AccessReload access = load(text);
   EXPECT_THAT(lines_of(warnings_), ElementsAre(HasSubstr("allow_downgrade")));
@@ -501,7 +501,7 @@ TEST_F(WebAccessTest, SaysOfAllowDowngradeThatItHasNothingToDoAnyMore) {
   EXPECT_THAT(lines_of(reloads_[0].warnings), ElementsAre(HasSubstr("allow_downgrade")));
 }
 
-TEST_F(WebAccessTest, SaysOfAChangeWhatMakesNoDifference) {
+TEST_F(WebAccessTest, ReportsOfAChangeWhatMakesNoDifference) {
   AccessReload access = load("{}\n");
 
   write("http_server_config: {http2: true}\n");
@@ -558,7 +558,7 @@ TEST_F(ExposedFileTest, IsNoneInADirectoryThatOthersCannotPass) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(ExposedFileTest, IsToldAgainAtEachReading) {
+TEST_F(ExposedFileTest, IsReportedAgainAtEachReading) {
   write(users("a"), 0640);
   AccessReload access = load();
 

@@ -70,7 +70,7 @@ TEST_F(CountingSessionTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
   EXPECT_TRUE(counting.config.openmetrics.created);
 }
 
-TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
+TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAgain) {
   for (const std::string after : {
            "groups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n",
            "groups:\n  - {name: core, events: [cycles:u, cpu-clock], scope: [cpu, cgroup]}\n",
@@ -89,7 +89,7 @@ TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAnew) {
   }
 }
 
-TEST_F(CountingSessionTest, AProbeInAFileThatMayHaveBeenReplacedStartsAnew) {
+TEST_F(CountingSessionTest, AProbeInAFileThatMayHaveBeenReplacedStartsAgain) {
   CountingSession in_force = start(kGroups);
   in_force.plan.counting.cpu.groups.front().events.front().attributes.probe = "/usr/bin/app";
   CountingSession same = start(kGroups);
@@ -98,7 +98,7 @@ TEST_F(CountingSessionTest, AProbeInAFileThatMayHaveBeenReplacedStartsAnew) {
   EXPECT_FALSE(count_alike(in_force, same));
 }
 
-TEST_F(CountingSessionTest, CgroupsThatCanBeCountedByNowStartItAnew) {
+TEST_F(CountingSessionTest, CgroupsThatCanBeCountedByNowRestartIt) {
   const test::TempTree bare{{"sys/devices/system/cpu/online", "0\n"}, {"proc/self/mountinfo", ""}};
   const host::HostRoots without{bare.path("sys"), bare.path("proc"), {}};
   CountingSession in_force = start(kGroups, nullptr, without);
@@ -108,7 +108,7 @@ TEST_F(CountingSessionTest, CgroupsThatCanBeCountedByNowStartItAnew) {
   EXPECT_NE(start(kGroups, &in_force).collector.get(), collector);
 }
 
-TEST_F(CountingSessionTest, AnEventThatTheMachineHasGainedStartsItAnew) {
+TEST_F(CountingSessionTest, AnEventThatTheMachineHasGainedRestartsIt) {
   kernel_.refuse("cycles", ENOENT);
   CountingSession in_force = start(kGroups);
   const collect::Collector* collector = in_force.collector.get();

@@ -231,7 +231,7 @@ TEST_F(DoctorTest, SuspectsTheSysfsOfAnotherMachine) {
   EXPECT_THAT(one("perf_event_open").remedy, HasSubstr("--path.sysfs"));
 }
 
-TEST_F(DoctorTest, TellsWhatTheLevelMeans) {
+TEST_F(DoctorTest, ReportsWhatTheLevelMeans) {
   for (const auto& [level, what] :
        {std::pair{"-1", "-1: every user may count"}, std::pair{"0", "0: every user may count"},
         std::pair{"1", "1: counting requires CAP_PERFMON"},
@@ -294,7 +294,7 @@ TEST_F(DoctorTest, DoesNotKnowWhatTheWatchdogHoldsWithoutThePmus) {
   EXPECT_EQ(one("NMI watchdog").state, State::kUnknown);
 }
 
-TEST_F(DoctorTest, DoesNotKnowTheTurnsOfACorePmuByThoseOfAnother) {
+TEST_F(DoctorTest, DoesNotKnowTheMuxIntervalOfACorePmuByThoseOfAnother) {
   tree_.remove("sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms");
   set_pmu("software/perf_event_mux_interval_ms", "5");
 
@@ -345,7 +345,7 @@ TEST_F(DoctorTest, DoesNotKnowEventsThatWereNotTriedInACgroup) {
   EXPECT_THAT(findings[0].what, HasSubstr("2 of them can be counted in cgroups is not known"));
 }
 
-TEST_F(DoctorTest, TellsAKernelWithoutNmiWatchdogFromOneThatDoesNotTell) {
+TEST_F(DoctorTest, DistinguishesAKernelWithoutNmiWatchdogFromOneThatDoesNotReport) {
   tree_.remove("proc/sys/kernel/nmi_watchdog");
 
   EXPECT_EQ(one("NMI watchdog").state, State::kGood);
@@ -359,7 +359,7 @@ TEST_F(DoctorTest, NamesTheCapabilitiesThatHelp) {
   EXPECT_EQ(one("capabilities").what, "CAP_PERFMON, CAP_SYS_ADMIN (user 65534)");
 }
 
-TEST_F(DoctorTest, TellsHowToGrantWhatIsMissing) {
+TEST_F(DoctorTest, ReportsHowToGrantWhatIsMissing) {
   give(0);
   EXPECT_EQ(one("capabilities").state, State::kNote);
   EXPECT_THAT(one("capabilities").remedy,
@@ -384,7 +384,7 @@ TEST_F(DoctorTest, AsksForNoCapabilityWhereEverybodyMayCount) {
   EXPECT_EQ(one("capabilities").state, State::kGood);
 }
 
-TEST_F(DoctorTest, SaysWhatItCannotLearnOfItself) {
+TEST_F(DoctorTest, ReportsWhatItCannotLearnOfItself) {
   self_.permissions = {};
 
   EXPECT_THAT(one("capabilities").what, StartsWith("not known"));
@@ -417,7 +417,7 @@ TEST_F(DoctorTest, NamesThePmusByTheirFamilies) {
   EXPECT_EQ(one("other PMUs").what, "msr, software, tracepoint");
 }
 
-TEST_F(DoctorTest, SaysPlainlyThatThereIsNoHardwarePmu) {
+TEST_F(DoctorTest, ReportsPlainlyThatThereIsNoHardwarePmu) {
   tree_.remove("sys/bus/event_source/devices/cpu");
 
   EXPECT_EQ(one("core PMUs").state, State::kNote);
@@ -498,7 +498,7 @@ TEST_F(DoctorTest, KnowsKernelsWithoutAWatchdog) {
   EXPECT_EQ(one("NMI watchdog").what, "none in this kernel");
 }
 
-TEST_F(DoctorTest, NotesPmusOnWhichTurnsAreLong) {
+TEST_F(DoctorTest, NotesPmusWithLongMuxIntervals) {
   set_pmu("cpu/perf_event_mux_interval_ms", "100");
   set_pmu("software/perf_event_mux_interval_ms", "4");
 
@@ -509,7 +509,7 @@ TEST_F(DoctorTest, NotesPmusOnWhichTurnsAreLong) {
   EXPECT_THAT(turns.remedy, HasSubstr("/cpu/perf_event_mux_interval_ms"));
 }
 
-TEST_F(DoctorTest, KnowsTurnsOfOneTickOfAnyKernel) {
+TEST_F(DoctorTest, KnowsMuxIntervalsOfOneTickOfAnyKernel) {
   configure("groups: [{name: core, events: [cycles], scope: cpu}]");
   set_pmu("cpu/perf_event_mux_interval_ms", "10");
 
@@ -517,7 +517,7 @@ TEST_F(DoctorTest, KnowsTurnsOfOneTickOfAnyKernel) {
   EXPECT_EQ(one("mux interval").what, "10 ms on cpu");
 }
 
-TEST_F(DoctorTest, AdvisesTurnsThatAreNotInStepWithTheTickWhereCgroupsShareThePmu) {
+TEST_F(DoctorTest, AdvisesAMuxIntervalThatIsNotInStepWithTheTickWhereCgroupsShareThePmu) {
   for (const auto& [interval, better] : {std::pair{"4", "5"}, std::pair{"10", "7"}}) {
     set_pmu("cpu/perf_event_mux_interval_ms", interval);
 
@@ -532,13 +532,13 @@ TEST_F(DoctorTest, AdvisesTurnsThatAreNotInStepWithTheTickWhereCgroupsShareThePm
   }
 }
 
-TEST_F(DoctorTest, AdvisesNoOtherTurnsWhereNoneWouldHelp) {
+TEST_F(DoctorTest, AdvisesNoOtherMuxIntervalWhereNoneWouldHelp) {
   set_pmu("cpu/perf_event_mux_interval_ms", "1");
 
   EXPECT_EQ(one("mux interval").state, State::kGood);
 }
 
-TEST_F(DoctorTest, AdvisesNoOtherTurnsWhereCgroupsHaveSoftwareEventsOnly) {
+TEST_F(DoctorTest, AdvisesNoOtherMuxIntervalWhereCgroupsHaveSoftwareEventsOnly) {
   configure(
       "groups:\n"
       "  - {name: core, events: [cycles], scope: cpu}\n"
@@ -548,13 +548,13 @@ TEST_F(DoctorTest, AdvisesNoOtherTurnsWhereCgroupsHaveSoftwareEventsOnly) {
   EXPECT_EQ(one("mux interval").state, State::kGood);
 }
 
-TEST_F(DoctorTest, MindsTheTurnsOfCorePmusOnly) {
+TEST_F(DoctorTest, ChecksTheMuxIntervalOfCorePmusOnly) {
   set_pmu("software/perf_event_mux_interval_ms", "4");
 
   EXPECT_EQ(one("mux interval").state, State::kGood);
 }
 
-TEST_F(DoctorTest, CannotTellTimesOfCgroupsFromTheRoot) {
+TEST_F(DoctorTest, CannotDetermineTimesOfCgroupsFromTheRoot) {
   for (const auto& cgroup : {std::optional<std::string>{}, std::optional<std::string>{"/"}}) {
     self_.cgroup = cgroup;
 
@@ -563,7 +563,7 @@ TEST_F(DoctorTest, CannotTellTimesOfCgroupsFromTheRoot) {
   }
 }
 
-TEST_F(DoctorTest, TellsThatGroupsAreToldTheirOwnTimes) {
+TEST_F(DoctorTest, ReportsThatGroupsHaveTheirOwnTimes) {
   self_.cgroup = "/system.slice/a.service";
   kernel_.answer(kTurns, {.enabled = 300ms, .running = 100ms, .counts = {7, 99'000'000}});
 
@@ -594,7 +594,7 @@ TEST_F(DoctorTest, TriesTimesInAContainerWhoseRootIsNotThatOfTheHost) {
   EXPECT_EQ(one("cgroup times").state, State::kNote);
 }
 
-TEST_F(DoctorTest, CannotTellTimesOfGroupsThatTookNoTurns) {
+TEST_F(DoctorTest, CannotDetermineTimesOfGroupsThatDidNotRotate) {
   self_.cgroup = "/system.slice/a.service";
   kernel_.answer(kTurns, {.enabled = 300ms, .running = 300ms, .counts = {7, 300'000'000}});
 
@@ -611,13 +611,13 @@ TEST_F(DoctorTest, TriesTimesOnAnotherCpuWhereOtherWorkHadTheFirst) {
   EXPECT_EQ(one("cgroup times").state, State::kNote);
 }
 
-TEST_F(DoctorTest, CannotTellTimesWhereOtherWorkHadEveryCpu) {
+TEST_F(DoctorTest, CannotDetermineTimesWhereOtherWorkHadEveryCpu) {
   self_.cgroup = "/system.slice/a.service";
 
   EXPECT_THAT(one("cgroup times").what, HasSubstr("other work had the CPU"));
 }
 
-TEST_F(DoctorTest, CannotTellTimesWhereCgroupsMayNotBeCounted) {
+TEST_F(DoctorTest, CannotDetermineTimesWhereCgroupsMayNotBeCounted) {
   self_.cgroup = "/system.slice/a.service";
   kernel_.refuse("cpu0 /system.slice/a.service branch-misses", EACCES);
 
@@ -625,7 +625,7 @@ TEST_F(DoctorTest, CannotTellTimesWhereCgroupsMayNotBeCounted) {
               AllOf(HasSubstr("could not open event 'branch-misses'"), HasSubstr("(EACCES)")));
 }
 
-TEST_F(DoctorTest, CannotTellTimesWhereItMayRunOnNoCpu) {
+TEST_F(DoctorTest, CannotDetermineTimesWhereItMayRunOnNoCpu) {
   self_.cgroup = "/system.slice/a.service";
   self_.run_bound_to = [](int, const std::function<void()>&) { return false; };
 
@@ -633,7 +633,7 @@ TEST_F(DoctorTest, CannotTellTimesWhereItMayRunOnNoCpu) {
             "could not be determined: this process may run on no CPU of cpu");
 }
 
-TEST_F(DoctorTest, SaysNothingOfTurnsWithoutHardwareCounters) {
+TEST_F(DoctorTest, ReportsNothingOfTheMuxIntervalWithoutHardwareCounters) {
   tree_.remove("sys/bus/event_source/devices/cpu");
 
   EXPECT_THAT(on("cgroup times"), IsEmpty());
@@ -670,7 +670,7 @@ TEST_F(DoctorTest, NotesAReferenceThatStandsStill) {
   EXPECT_THAT(one("activity reference").what, HasSubstr("stands still"));
 }
 
-TEST_F(DoctorTest, TellsTheTreeOfCgroupsAndHowManyMatch) {
+TEST_F(DoctorTest, ReportsTheTreeOfCgroupsAndHowManyMatch) {
   EXPECT_EQ(one("cgroups").what, "version 2 in " + tree_.path("cgroup") + "; 2 to count now");
 }
 
@@ -688,7 +688,7 @@ TEST_F(DoctorTest, FindsNoTreeBadOnlyWhereOneIsConfigured) {
   EXPECT_EQ(one("cgroups").state, State::kNote);
 }
 
-TEST_F(DoctorTest, SaysWhereTheTreeWasExpected) {
+TEST_F(DoctorTest, ReportsWhereTheTreeWasExpected) {
   tree_.remove("cgroup");
 
   EXPECT_THAT(one("cgroups").what, HasSubstr("could not open cgroup directory"));
@@ -751,7 +751,7 @@ TEST_F(DoctorTest, CountsTheEventsThatCanBeCounted) {
   EXPECT_EQ(one("configuration").what, "3 of 3 events can be counted here");
 }
 
-TEST_F(DoctorTest, SaysEachReasonOnce) {
+TEST_F(DoctorTest, ReportsEachReasonOnce) {
   configure(
       "groups:\n"
       "  - {name: a, events: [cycles, branches, instructions], scope: cpu}\n"
@@ -797,7 +797,7 @@ TEST_F(DoctorTest, NotesAGroupThatHadToBeSplit) {
   EXPECT_THAT(findings[1].what, HasSubstr("{cycles} {instructions}"));
 }
 
-TEST_F(DoctorTest, ListsTheMistakesOfAConfiguration) {
+TEST_F(DoctorTest, ListsTheErrorsOfAConfiguration) {
   configure("groups: [{name: core, events: [cylces, instruction], scope: cpu}]");
 
   const std::vector<Finding> errors = on("configuration");

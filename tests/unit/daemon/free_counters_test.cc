@@ -106,7 +106,7 @@ TEST_F(FreeCountersTest, AreAsManyAsOnePinnedGroupCanHave) {
   EXPECT_EQ(free->fixed, 0U);
 }
 
-TEST_F(FreeCountersTest, AreFixedWhereAnEventIsCountedBesideAllGeneralOnes) {
+TEST_F(FreeCountersTest, AreFixedWhereAnEventIsCountedNextToAllGeneralOnes) {
   PmuKernel kernel{{.general = 4,
                     .fixed = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
                               PERF_COUNT_HW_REF_CPU_CYCLES}}};

@@ -26,7 +26,7 @@ TEST(HealthTest, WithoutAnAddressTheFirstProcessOfTheContainerIsAsked) {
   EXPECT_EQ(target.web_config_file, "/web.yaml");
 }
 
-TEST(HealthTest, WhatTheCommandLineSaysComesFirst) {
+TEST(HealthTest, WhatTheCommandLineSetsComesFirst) {
   const Options by_address = health_target(asked_with({"--web.listen-address=:1"}), kFirst);
   const Options by_file = health_target(asked_with({"--web.config.file=/other.yaml"}), kFirst);
 
@@ -36,14 +36,14 @@ TEST(HealthTest, WhatTheCommandLineSaysComesFirst) {
   EXPECT_EQ(by_file.web_config_file, "/other.yaml");
 }
 
-TEST(HealthTest, AnotherProgramAsFirstProcessTellsNothing) {
+TEST(HealthTest, AnotherProgramAsFirstProcessReportsNothing) {
   for (const Words& first : {Words{}, Words{"/sbin/init", "--web.listen-address=:1"},
                              Words{"not_perf_event_exporter", "--web.listen-address=:1"}}) {
     EXPECT_EQ(health_target(asked_with({}), first).listen_addresses, Words{":10173"});
   }
 }
 
-TEST(HealthTest, FailsWhereNobodyAnswers) {
+TEST(HealthTest, FailsWithoutAnAnswer) {
   testing::internal::CaptureStderr();
   const ExitStatus status = check_health(asked_with({"--web.listen-address=unix:/no/such/socket"}));
   const std::string said = testing::internal::GetCapturedStderr();

@@ -21,7 +21,7 @@ TEST(JournalTest, WhatIsNoStreamNamesNoFile) {
   }
 }
 
-TEST(JournalTest, AnEntryHasItsMessageAndAFieldForEachThingItTells) {
+TEST(JournalTest, AnEntryHasItsMessageAndAFieldForEachThingItReports) {
   const auto entry = journal_fields(LogLevel::kWarn, "it broke",
                                     {{"cgroup", "/a b"}, {"cpu", "3"}, {"errno", "13"}});
 
@@ -47,7 +47,7 @@ TEST(JournalTest, NamesOfFieldsAreOnesThatTheJournalTakes) {
   EXPECT_THAT(entry, Contains("PERF_" + longest + "=v"));
 }
 
-TEST(JournalTest, FieldsAreOneLineOfUtf8WhateverTheyTell) {
+TEST(JournalTest, FieldsAreOneLineOfUtf8WhateverTheyHold) {
   const auto entry = journal_fields(LogLevel::kInfo, "read '/caf\xe9'", {{"path", "/caf\xe9\n"}});
 
   EXPECT_THAT(entry, Contains("MESSAGE=read '/caf\uFFFDe9' path=\"/caf\uFFFDe9\\u000a\""));

@@ -20,7 +20,7 @@ class LivenessTest : public testing::Test {
   Liveness liveness_{seconds{15}};
 };
 
-TEST_F(LivenessTest, IsTakenForGrantedBeforeTheFirstLook) { EXPECT_TRUE(liveness_.is_alive()); }
+TEST_F(LivenessTest, IsTakenForGrantedBeforeTheFirstCheck) { EXPECT_TRUE(liveness_.is_alive()); }
 
 TEST_F(LivenessTest, WhatHasNothingToDoLives) {
   EXPECT_TRUE(is_alive_at(0, kIdle, 0));

@@ -34,7 +34,7 @@ TEST(LoggingTest, JsonQuotesEveryValue) {
   EXPECT_EQ(line, R"("level":"info","msg":"listening","address":":10173")");
 }
 
-TEST(LoggingTest, OneEventIsOneLineWhateverItSays) {
+TEST(LoggingTest, OneEventIsOneLineWhateverItHolds) {
   const std::string line =
       format_line(LogFormat::kLogfmt, LogLevel::kError, "a\nb\"c\\d\x01", {{"key", "x\ty"}});
 
@@ -121,7 +121,7 @@ class UnreadLogTest : public ::testing::Test {
   UniqueFd read_end_;
 };
 
-TEST_F(UnreadLogTest, DropsAndCountsLinesAndTellsHowManyWhenItIsReadAgain) {
+TEST_F(UnreadLogTest, DropsAndCountsLinesAndReportsHowManyWhenItIsReadAgain) {
   constexpr std::uint64_t kLines = 10'000;
   auto log = std::make_unique<Log>(LogLevel::kInfo, LogFormat::kLogfmt);
   for (std::uint64_t i = 0; i < kLines; ++i) log->info("a line", {{"number", std::to_string(i)}});
@@ -171,14 +171,14 @@ TEST_F(UnreadLogTest, LinesHaveTheTimeAndOrderOfTheirLogging) {
   EXPECT_EQ(number, 200);
 }
 
-TEST_F(UnreadLogTest, EndsAlthoughNobodyReads) {
+TEST_F(UnreadLogTest, EndsWithoutAReader) {
   auto log = std::make_unique<Log>(LogLevel::kInfo, LogFormat::kLogfmt);
   for (int i = 0; i < 1'000; ++i) log->info("a line");
 
   log.reset();  // or the test never ends
 }
 
-TEST(LoggingTest, IsUtf8WhateverItSays) {
+TEST(LoggingTest, IsUtf8WhateverItHolds) {
   EXPECT_EQ(format_line(LogFormat::kJson, LogLevel::kWarn, "read '/caf\xe9'", {}),
             "\"level\":\"warn\",\"msg\":\"read '/caf\uFFFDe9'\"");
   EXPECT_EQ(format_line(LogFormat::kLogfmt, LogLevel::kWarn, "m", {{"path", "/caf\xe9"}}),

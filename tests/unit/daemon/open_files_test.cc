@@ -14,7 +14,7 @@ using Count = std::optional<std::uint64_t>;
 
 const OpenFiles::Clock::time_point kStart{std::chrono::hours{1}};
 
-TEST(OpenFilesTest, AreThoseThatTheKernelTells) {
+TEST(OpenFilesTest, AreThoseThatTheKernelReports) {
   OpenFiles files{{[] { return Count{7}; },
                    []() -> Count {
                      ADD_FAILURE() << "listed";
@@ -48,7 +48,7 @@ class ListedFilesTest : public testing::Test {
                     }}};
 };
 
-TEST_F(ListedFilesTest, AreNotKnownUntilTheyAreListedAndNobodyWaits) {
+TEST_F(ListedFilesTest, AreNotKnownUntilTheyAreListedWithoutWaiting) {
   EXPECT_EQ(read(std::chrono::seconds{0}), std::nullopt);
   EXPECT_EQ(read(std::chrono::seconds{100}), std::nullopt);
 

@@ -71,7 +71,7 @@ TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
   EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
 }
 
-TEST(OptionsTest, TellsADefaultAddressFromOneThatWasAskedFor) {
+TEST(OptionsTest, DistinguishesADefaultAddressFromOneThatWasAskedFor) {
   EXPECT_TRUE(options({}).serves_by_default);
   EXPECT_FALSE(options({"--web.listen-address=:10173"}).serves_by_default);
   EXPECT_FALSE(options({"--web.systemd-socket"}).serves_by_default);

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 const Clock::time_point kNow = Clock::now();
 
-/// Reloads of a configuration that has a mistake, so that nothing is adopted.
+/// Reloads of a configuration that has an error, so that nothing is adopted.
 class ReloaderTest : public testing::Test {
  protected:
   bool ask_as_client(Clock::time_point now) {

@@ -25,7 +25,7 @@ TEST(RunningTimesTest, AreRightWhereTimesAndClocksAgree) {
             RunningTimes::kRight);
 }
 
-TEST(RunningTimesTest, AreWrongWhereOneGroupIsToldTheTimeOfAnother) {
+TEST(RunningTimesTest, AreWrongWhereOneGroupHasTheTimeOfAnother) {
   EXPECT_EQ(judge(Groups{{300ms, 163ms, 100ms}, {300ms, 137ms, 100ms}, {300ms, 0ms, 100ms}}, kSlot,
                   kLength),
             RunningTimes::kWrong);
@@ -37,7 +37,7 @@ TEST(RunningTimesTest, AreWrongInOneGroupOfMany) {
             RunningTimes::kWrong);
 }
 
-TEST(RunningTimesTest, MayBeTwoTurnsApartAndNotMore) {
+TEST(RunningTimesTest, MayBeTwoMuxIntervalsApartAndNotMore) {
   const Groups two_turns{{300ms, 108ms, 100ms}, {300ms, 92ms, 100ms}};
   const Groups more{{300ms, 108ms + 1ns, 100ms}, {300ms, 92ms, 100ms}};
 
@@ -53,38 +53,38 @@ TEST(RunningTimesTest, MayBeTwoPercentOfALongTrialApart) {
   EXPECT_EQ(judge(more, kSlot, kLength), RunningTimes::kWrong);
 }
 
-TEST(RunningTimesTest, MayBeFurtherApartWhereTurnsAreLonger) {
+TEST(RunningTimesTest, MayBeFurtherApartWhereMuxIntervalsAreLonger) {
   const Groups groups{{300ms, 109ms, 100ms}, {300ms, 91ms, 100ms}};
 
   EXPECT_EQ(judge(groups, 4ms, kLength), RunningTimes::kWrong);
   EXPECT_EQ(judge(groups, 5ms, kLength), RunningTimes::kRight);
 }
 
-TEST(RunningTimesTest, CannotBeToldWhereNoGroupHadToWait) {
+TEST(RunningTimesTest, CannotBeDeterminedWhereNoGroupHadToWait) {
   EXPECT_EQ(judge(Groups{{300ms, 300ms, 299ms}, {300ms, 300ms, 299ms}}, kSlot, kLength),
             RunningTimes::kFewRotations);
 }
 
-TEST(RunningTimesTest, CannotBeToldWhereNoGroupWasLetOnThePmu) {
+TEST(RunningTimesTest, CannotBeDeterminedWhereNoGroupWasLetOnThePmu) {
   EXPECT_EQ(judge(Groups{{300ms, 0ms, 0ms}, {300ms, 0ms, 0ms}}, kSlot, kLength),
             RunningTimes::kFewRotations);
 }
 
-TEST(RunningTimesTest, CanBeToldWhereOneGroupHadAllTurns) {
+TEST(RunningTimesTest, CanBeDeterminedWhereOneGroupHadThePmuAllTheTime) {
   EXPECT_EQ(judge(Groups{{300ms, 299ms, 299ms}, {300ms, 0ms, 0ms}}, kSlot, kLength),
             RunningTimes::kRight);
   EXPECT_EQ(judge(Groups{{300ms, 100ms, 299ms}, {300ms, 200ms, 0ms}}, kSlot, kLength),
             RunningTimes::kWrong);
 }
 
-TEST(RunningTimesTest, CannotBeToldOfFewerThanTenTurns) {
+TEST(RunningTimesTest, CannotBeDeterminedOfFewerThanTenRotations) {
   const Groups groups{{300ms, 100ms, 100ms}, {300ms, 200ms, 200ms}};
 
   EXPECT_EQ(judge(groups, 30ms, kLength), RunningTimes::kRight);
   EXPECT_EQ(judge(groups, 31ms, kLength), RunningTimes::kFewRotations);
 }
 
-TEST(RunningTimesTest, CannotBeToldRightWhereOtherWorkHadTheCpuForLong) {
+TEST(RunningTimesTest, CannotBeDeterminedRightWhereOtherWorkHadTheCpuForLong) {
   const Groups groups{{224ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}};
   const Groups longer{{225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}, {225ms, 75ms, 75ms}};
 
@@ -98,7 +98,7 @@ TEST(RunningTimesTest, AreWrongEvenWhereOtherWorkHadTheCpuForLong) {
   EXPECT_EQ(judge(groups, kSlot, kLength), RunningTimes::kWrong);
 }
 
-TEST(RunningTimesTest, CannotBeToldWhereTheGroupsNeverWantedThePmu) {
+TEST(RunningTimesTest, CannotBeDeterminedWhereTheGroupsNeverWantedThePmu) {
   EXPECT_EQ(judge(Groups{{0ms, 0ms, 0ms}, {0ms, 0ms, 0ms}}, kSlot, kLength),
             RunningTimes::kCpuShared);
 }
@@ -139,7 +139,7 @@ TEST(RotationTrialTest, OpensThreeGroupsOfWhichNoTwoFitAndEachAloneDoes) {
   }
 }
 
-TEST(RotationTrialTest, WorksForAsLongAsItIsTold) {
+TEST(RotationTrialTest, WorksForAsLongAsItIsAsked) {
   test::ScriptedKernel kernel;
   const auto start = std::chrono::steady_clock::now();
 
@@ -156,7 +156,7 @@ TEST(RotationTrialTest, LeavesNothingOpen) {
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
-TEST(RotationTrialTest, SaysWhichEventWasRefusedAndLeavesNothingOpen) {
+TEST(RotationTrialTest, ReportsWhichEventWasRefusedAndLeavesNothingOpen) {
   test::ScriptedKernel kernel;
   kernel.refuse("cpu-clock", EACCES);
 

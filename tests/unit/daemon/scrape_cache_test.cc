@@ -140,7 +140,7 @@ TEST_F(ScrapeCacheTest, FollowANewSnapshotAndLeaveTheTextOfTheOldOneToWhoHasIt) 
   EXPECT_THAT(text(0), HasSubstr("} 7\n"));
 }
 
-TEST_F(ScrapeCacheTest, UseTheMemoryOfATextAgainOnceNobodyHasIt) {
+TEST_F(ScrapeCacheTest, UseTheMemoryOfATextAgainOnceItIsUnused) {
   scrapes_.set_max_age(1h);
   std::vector<const std::string*> texts;
 
@@ -183,7 +183,7 @@ TEST_F(ScrapeCacheTest, ServeOldCountsRatherThanNoneWhenAPollDoesNotEnd) {
   EXPECT_THAT(text(0), HasSubstr("} 7\n"));
 }
 
-TEST_F(ScrapeCacheTest, RenderAnewWhatHasGrownOldThoughNoPollEnds) {
+TEST_F(ScrapeCacheTest, RenderAgainWhatHasGrownOldThoughNoPollEnds) {
   scrapes_.set_max_age(100ms);
   latest_ = {};  // before the first poll
   ask();
@@ -288,7 +288,7 @@ TEST_F(ScrapeCacheTest, KeepWholeTextsHoweverManySelectedOnesAreRendered) {
   EXPECT_EQ(responses_.back().body, responses_.front().body);
 }
 
-TEST_F(ScrapeCacheTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheirTurn) {
+TEST_F(ScrapeCacheTest, HaveCountsHoweverManySnapshotsWerePublishedBeforeTheyWereRendered) {
   scrapes_.set_max_age(1h);
   std::promise<void> release;
   boost::asio::post(worker_, [&] { release.get_future().wait(); });

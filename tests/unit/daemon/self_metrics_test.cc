@@ -111,7 +111,7 @@ TEST(SelfMetricsTest, AreThoseOfTheTables) {
   EXPECT_EQ(published, families.size());
 }
 
-TEST(SelfMetricsTest, HaveTheLabelsThatTheTableTells) {
+TEST(SelfMetricsTest, HaveTheLabelsThatTheTableHas) {
   const std::string text = everything();
 
   for (const FamilyEntry& family : exposition::kSelfFamilies) {

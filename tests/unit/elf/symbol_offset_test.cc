@@ -227,7 +227,7 @@ TEST(SymbolOffsetTest, SuggestsTheNearestFunction) {
   EXPECT_EQ(offset.error().remedy, "did you mean 'pex_global_function_of_this_test'?");
 }
 
-TEST(SymbolOffsetTest, SaysThatAFileIsStripped) {
+TEST(SymbolOffsetTest, ReportsThatAFileIsStripped) {
   const test::TempTree tree{{"program", elf_with({})}};
 
   const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "main");

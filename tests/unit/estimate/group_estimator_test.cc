@@ -275,7 +275,7 @@ TEST(GroupEstimatorTest, FollowsACounterAcrossItsWrap) {
   EXPECT_EQ(group.increments[0].observed, 15u);
 }
 
-TEST(GroupEstimatorTest, StartsAtZeroWithAGroupThatWasOpenedAnew) {
+TEST(GroupEstimatorTest, StartsAtZeroWithAGroupThatWasReopened) {
   PolledGroup group;
   group.poll_after({.enabled = 4s, .running = 2s, .events = 100});
 

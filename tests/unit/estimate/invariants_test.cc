@@ -472,7 +472,7 @@ RC_GTEST_PROP(InvariantsTest, ExactlyAMinuteWithoutThePmuIsFilledAndTheRestIsUnm
   RC_ASSERT(std::abs(static_cast<double>(group.value) - 1000 - expected) <= rounded);
 }
 
-TEST(InvariantsTest, AMinuteIsCountedAnewAfterTheGroupHadThePmu) {
+TEST(InvariantsTest, AMinuteIsCountedAgainAfterTheGroupHadThePmu) {
   PolledGroup group;
   for (int turn = 0; turn < 2; ++turn) {
     group.poll_after({.enabled = 2s, .running = 1s, .events = 1000});

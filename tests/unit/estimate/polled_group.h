@@ -53,7 +53,7 @@ class PolledGroup {
     kernel.reference.emplace();
     return *this;
   }
-  /// In the group, and beside it one that is always counted.
+  /// In the group, and next to it one that is always counted.
   PolledGroup& with_clock() {
     kernel.clock.emplace();
     kernel.clock_always.emplace();

@@ -156,7 +156,7 @@ TEST(RatioEstimatorTest, StaysFiniteWithAHistoryThatHasFadedToNothing) {
   EXPECT_LE(not_seen.extrapolated, 0x1p63);
 }
 
-TEST(SuccessiveDifferenceTest, SaysNothingOfTheFirstInterval) {
+TEST(SuccessiveDifferenceTest, ReportsNothingOfTheFirstInterval) {
   const Estimate first{.extrapolated = 300, .sampled_size = 250, .size = 1000};
 
   EXPECT_EQ(successive_difference_variance(first, 100, 0, 0), 0);

@@ -173,7 +173,7 @@ std::vector<Case> read_table(const std::string& path) {
   return cases;
 }
 
-TEST(EventResolverTest, ResolvesWhatTheReviewedTableSays) {
+TEST(EventResolverTest, ResolvesWhatTheReviewedTableHas) {
   const std::vector<Case> cases = read_table(PEX_SOURCE_DIR "/tests/unit/events/resolved.txt");
 
   std::set<std::string> machines;
@@ -309,7 +309,7 @@ TEST(EventResolverTest, KnowsNoCacheOperationThatPerfListDoesNotHave) {
 
 // Modifiers
 
-TEST(EventResolverTest, SaysInNameAndHelpWhatAModifierLeaves) {
+TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeaves) {
   struct Row {
     const char* text;
     const char* name;
@@ -346,7 +346,7 @@ TEST(EventResolverTest, SaysInNameAndHelpWhatAModifierLeaves) {
   }
 }
 
-TEST(EventResolverTest, SaysInNameAndHelpWhatAModifierLeavesThatX86Ignores) {
+TEST(EventResolverTest, ShowsInNameAndHelpWhatAModifierLeavesThatX86Ignores) {
   struct Row {
     const char* text;
     const char* name;
@@ -563,7 +563,7 @@ TEST_F(ChannelsTest, KeepTheirOwnErrorWhenNoneHasTheEvent) {
   EXPECT_EQ(event.error().error.attempted, "PMU 'uncore_imc_0' has no term 'xyzzy'");
 }
 
-TEST(EventResolverTest, SaysWhatItDoesNotUnderstandInAnEventOfSysfs) {
+TEST(EventResolverTest, ReportsWhatItDoesNotUnderstandInAnEventOfSysfs) {
   const test::TempTree tree{
       {"sys/bus/event_source/devices/odd/type", "20\n"},
       {"sys/bus/event_source/devices/odd/format/event", "config:0-7\n"},
@@ -603,7 +603,7 @@ TEST(EventResolverTest, NeedsNoHardwareCounters) {
   EXPECT_EQ(event->front().instances.front().pmu, "");
 }
 
-TEST(EventResolverTest, SaysWhatAKernelWithoutPerfEventsLacks) {
+TEST(EventResolverTest, ReportsWhatAKernelWithoutPerfEventsLacks) {
   const test::TempTree tree{{"sys/"}};
 
   const Resolved event = resolve(resolver_below(tree.root()), "msr/tsc/");

@@ -276,7 +276,7 @@ TEST(ParseEventsTest, GivesTheModifiersBehindBracesToEveryEvent) {
   }
 }
 
-TEST(ParseEventsTest, TellsWhereEventsAndTermsStand) {
+TEST(ParseEventsTest, ReportsWhereEventsAndTermsStand) {
   const auto parsed = parse_events("{cycles, cpu/event=1,inv/u}:D");
 
   ASSERT_TRUE(parsed);
@@ -427,7 +427,7 @@ const std::vector<Refused>& refused_texts() {
   return rows;
 }
 
-TEST(ParseEventsTest, TellsWhatIsWrongAndWhere) {
+TEST(ParseEventsTest, ReportsWhatIsWrongAndWhere) {
   for (const Refused& row : refused_texts()) {
     const auto parsed = parse_events(row.text);
 
@@ -438,7 +438,7 @@ TEST(ParseEventsTest, TellsWhatIsWrongAndWhere) {
   }
 }
 
-TEST(ParseEventsTest, TellsHowItIsWritten) {
+TEST(ParseEventsTest, ReportsHowItIsWritten) {
   struct Row {
     const char* text;
     const char* remedy;

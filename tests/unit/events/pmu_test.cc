@@ -164,7 +164,7 @@ RC_GTEST_PROP(PmuFormatTest, IsReadBackFromItsText, ()) {
   RC_ASSERT(*parsed == field);
 }
 
-RC_GTEST_PROP(PmuFormatTest, PutsEachBitOfAValueWhereTheOrderOfBitsSays, ()) {
+RC_GTEST_PROP(PmuFormatTest, PutsEachBitOfAValueWhereTheOrderOfBitsPutsIt, ()) {
   const FormatField field = *formats();
   const auto value = *rc::gen::arbitrary<std::uint64_t>();
   std::vector<unsigned> places;
@@ -469,7 +469,7 @@ TEST(PmuCatalogueTest, KnowsHowLongAGroupKeepsThePmu) {
 
 // Trees that no machine of ours has
 
-TEST(PmuCatalogueTest, TakesNoFileBesideAnEventForAnEvent) {
+TEST(PmuCatalogueTest, TakesNoFileNextToAnEventForAnEvent) {
   const test::TempTree tree{{"bus/event_source/devices/a/type", "8\n"},
                             {"bus/event_source/devices/a/events/x", "event=0x1"},
                             {"bus/event_source/devices/a/events/x.scale", "0.5"},

@@ -190,7 +190,7 @@ TEST_F(VendorEventsInUnitsTest, AreWorthWhatThePmusOwnEventIs) {
   EXPECT_EQ(identity.labels.front().second, "package");
 }
 
-TEST_F(VendorEventsInUnitsTest, AreRefusedWhenNothingTellsTheUnit) {
+TEST_F(VendorEventsInUnitsTest, AreRefusedWhenNothingDefinesTheUnit) {
   tree_.write("sys/bus/event_source/devices/power/events/energy-pkg", "event=0x2\n");
 
   const auto event = resolve_here();
@@ -212,7 +212,7 @@ TEST_F(VendorEventsTest, AreNoneThatAnX86CoreIgnoresTheModifierOf) {
   EXPECT_FALSE(event);
 }
 
-TEST(VendorEventsOfNoCpuTest, AreNotHereRatherThanMistakes) {
+TEST(VendorEventsOfNoCpuTest, AreNotHereRatherThanErrors) {
   const EventResolver resolver = *EventResolver::create(
       {.sysfs = PEX_SOURCE_DIR "/tests/unit/events/machines/intel_client/sys", .cgroupfs = {}});
 

@@ -65,7 +65,7 @@ collect::Snapshot snapshot_of(const collect::EventTotal& total, double scale = 1
   return snapshot;
 }
 
-TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsToldOf) {
+TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsGiven) {
   collect::ScopePlan plan = one_that_shares();
   plan.groups[0].auxiliary.reference = 0;
   collect::Snapshot snapshot = cpu_snapshot(std::move(plan), {2}, {0});
@@ -120,7 +120,7 @@ TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsToldOf) {
             "0.75\n");
 }
 
-TEST(EvidenceFamiliesTest, TellsOfTimeWithoutThePmuOnlyForGroupsThatCanLoseIt) {
+TEST(EvidenceFamiliesTest, ReportsTimeWithoutThePmuOnlyForGroupsThatCanLoseIt) {
   collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}, {"soft", {"task-clock"}}});
   plan.groups[0].shares_pmu = true;
 
@@ -134,7 +134,7 @@ TEST(EvidenceFamiliesTest, TellsOfTimeWithoutThePmuOnlyForGroupsThatCanLoseIt) {
   EXPECT_THAT(text, HasSubstr("perf_group_enabled_seconds_total{group=\"soft\",cgroup=\"/a\"} 1"));
 }
 
-TEST(EvidenceFamiliesTest, TellsWhatWasObservedOnlyOfEventsThatCanLoseThePmu) {
+TEST(EvidenceFamiliesTest, ReportsWhatWasObservedOnlyOfEventsThatCanLoseThePmu) {
   collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}, {"soft", {"task-clock"}}});
   plan.groups[0].shares_pmu = true;
   collect::Snapshot snapshot = cpu_snapshot(plan, {0}, {1, 2});
@@ -244,7 +244,7 @@ TEST(EvidenceFamiliesTest, WritesOneWeightOfTheReferenceForEachEventOfEachScope)
       << text;
 }
 
-TEST(EvidenceFamiliesTest, LeavesOutWhatWasObservedWhereThereIsNoValueButTellsTheTimes) {
+TEST(EvidenceFamiliesTest, LeavesOutWhatWasObservedWhereThereIsNoValueButReportsTheTimes) {
   collect::Snapshot snapshot = cpu_snapshot(one_that_shares(), {0, 1}, {1, 2});
   snapshot.cpu[0].rows[1] = {Value::kNone, true, {.enabled = 2s, .unmeasured = 2s}};
 

@@ -146,7 +146,7 @@ TEST(PollMetricsTest, StartTheErrorsOfEachPublishedGroupAtZero) {
   EXPECT_THAT(text, Not(HasSubstr("(clock)")));
 }
 
-TEST(PollMetricsTest, TellWhichCpusAreLateAndHowOftenTheyWere) {
+TEST(PollMetricsTest, ReportWhichCpusAreLateAndHowOftenTheyWere) {
   auto snapshot = std::make_shared<collect::Snapshot>(*snapshot_of(plan_of("core")));
   auto with_cpus = std::make_shared<collect::TargetSet>(*snapshot->targets);
   with_cpus->cpus = std::make_shared<const collect::MachineCpus>(

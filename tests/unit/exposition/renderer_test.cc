@@ -196,7 +196,7 @@ TEST(RendererTest, WritesClocksExactlyInSeconds) {
   }
 }
 
-TEST(RendererTest, LeavesOutARowWithoutAValueButTellsItsTimes) {
+TEST(RendererTest, LeavesOutARowWithoutAValueButReportsItsTimes) {
   collect::Snapshot snapshot =
       cpu_snapshot(scope_plan({{"core", {"cycles", "instructions"}}, {"soft", {"task-clock"}}}),
                    {0, 1}, {10, 11, 12, 0, 0, 22});
@@ -497,7 +497,7 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
             "# EOF\n");
 }
 
-TEST(RendererTest, TellsSinceWhenACounterCountsWhereThatIsWanted) {
+TEST(RendererTest, ShowsSinceWhenACounterCountsWhereThatIsWanted) {
   collect::TargetSet set = *targets({"/a", "/b"});
   set.cgroups[0].since = std::chrono::system_clock::time_point{1'700'000'000'250ms};
   set.cgroups[1].since = std::chrono::system_clock::time_point{1'700'000'001s};
@@ -548,7 +548,7 @@ TEST(RendererTest, WritesTheSeriesOfChosenGroupsAlone) {
   EXPECT_EQ(without({"core", "soft"}), "");
 }
 
-TEST(RendererTest, TellsOfCgroupsWhereAGroupThatCountsThemIsChosen) {
+TEST(RendererTest, ReportsCgroupsWhereAGroupThatCountsThemIsChosen) {
   const collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}, {"soft", {"task-clock"}}});
   const collect::Snapshot snapshot = cgroup_snapshot(plan, targets({"/a"}), {1, 2});
   const auto only = [&](const char* group) {
@@ -574,7 +574,7 @@ TEST(RendererTest, WritesItsOwnMetricsWithoutASnapshot) {
   EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
-RC_GTEST_PROP(RendererTest, WritesAsManySamplesAsTheSnapshotSaysThatItIs, ()) {
+RC_GTEST_PROP(RendererTest, WritesAsManySamplesAsTheSnapshotHas, ()) {
   const collect::Snapshot snapshot = any_snapshot();
 
   const std::string text = written(snapshot);

@@ -23,7 +23,7 @@ HostRoots machine(const std::string& name) {
   return below(PEX_SOURCE_DIR "/tests/unit/events/machines/" + name + "/sys");
 }
 
-TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuSays) {
+TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuHas) {
   const test::TempTree tree{{"sys/devices/system/cpu/cpu70/topology/core_id", "5\n"},
                             {"sys/devices/system/cpu/cpu70/topology/die_id", "1\n"},
                             {"sys/devices/system/cpu/cpu70/topology/physical_package_id", "3\n"},
@@ -34,7 +34,7 @@ TEST(CpuPlaceTest, IsWhatTheTopologyOfTheCpuSays) {
   EXPECT_EQ(place, (CpuPlace{.cpu = 70, .core = 5, .die = 1, .package = 3, .numa_node = 12}));
 }
 
-TEST(CpuPlaceTest, TakesACpuThatSaysNothingForACoreOfItsOwn) {
+TEST(CpuPlaceTest, TakesACpuThatReportsNothingForACoreOfItsOwn) {
   const test::TempTree tree{{"sys/devices/system/cpu/cpu3/"}};
 
   const CpuPlace place = read_cpu_place(below(tree.path("sys")), 3);
@@ -42,7 +42,7 @@ TEST(CpuPlaceTest, TakesACpuThatSaysNothingForACoreOfItsOwn) {
   EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3, .die = 0, .package = 0, .numa_node = 0}));
 }
 
-TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSaid) {
+TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSet) {
   for (const char* content : {"-1\n", "", "\n", "two\n", "4294967295\n", "1 2\n"}) {
     const test::TempTree tree{
         {"sys/devices/system/cpu/cpu3/topology/core_id", content},

@@ -26,7 +26,7 @@ TEST(FirstProcessTest, AThreadOfTheKernelHasNoCommandLine) {
   EXPECT_THAT(parse_command_line(""), IsEmpty());
 }
 
-TEST(FirstProcessTest, TellsThatOfThisMachineOrContainer) {
+TEST(FirstProcessTest, ReportsThatOfThisMachineOrContainer) {
   EXPECT_THAT(command_line_of_init_process(), Not(IsEmpty()));
 }
 

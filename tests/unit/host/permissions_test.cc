@@ -33,7 +33,7 @@ TEST(PermissionsTest, AreThoseOfTheStatusFile) {
   EXPECT_EQ(service.no_new_privileges, true);
 }
 
-TEST(PermissionsTest, TellTheCapabilitiesInForceFromThosePossible) {
+TEST(PermissionsTest, DistinguishTheCapabilitiesInForceFromThosePossible) {
   const Permissions service = parse_permissions(kServiceStatus);
 
   ASSERT_TRUE(service.effective && service.permitted && service.bounding);
@@ -44,7 +44,7 @@ TEST(PermissionsTest, TellTheCapabilitiesInForceFromThosePossible) {
   EXPECT_TRUE(service.bounding->has(Capability::kDacReadSearch));
 }
 
-TEST(PermissionsTest, SaysNothingOfWhatTheKernelDoesNotTell) {
+TEST(PermissionsTest, ReportsNothingOfWhatTheKernelDoesNotReport) {
   for (const char* status : {"", "\n", "Uid:\t7\nCapEff:\tall\nSeccomp:\t3\nNoNewPrivs:\t\n",
                              "Uid\nCapEffx:\t1\nSeccomp_filters:\t1\n"}) {
     const Permissions none = parse_permissions(status);

@@ -44,7 +44,7 @@ TEST(OwnProcessTest, CountsOneDescriptorMoreWhenOneIsOpened) {
   EXPECT_EQ(list_open_fds(), *before + 1);
 }
 
-TEST(OwnProcessTest, HasAsManyDescriptorsAsTheKernelTellsIfItDoes) {
+TEST(OwnProcessTest, HasAsManyDescriptorsAsTheKernelReportsIfItDoes) {
   const std::optional<std::uint64_t> told = reported_open_fds();
   if (!told) GTEST_SKIP() << "this kernel does not tell: it is older than 6.2";
 
@@ -52,7 +52,7 @@ TEST(OwnProcessTest, HasAsManyDescriptorsAsTheKernelTellsIfItDoes) {
   EXPECT_EQ(read_self_process()->open_fds, told);
 }
 
-TEST(OwnProcessTest, IsReadAnewEachTime) {
+TEST(OwnProcessTest, IsReadAgainEachTime) {
   constexpr std::size_t kBytes = 64 << 20;
   SelfProcessReader reader;
   const Result<SelfProcess> before = reader.read();
@@ -142,7 +142,7 @@ TEST(PerfCgroupTest, MayHaveColonsInItsName) {
   EXPECT_EQ(perf_cgroup_of("0::/a:b/c:d\n"), "/a:b/c:d");
 }
 
-TEST(PerfCgroupTest, IsNotKnownWhereNoLineTells) {
+TEST(PerfCgroupTest, IsNotKnownWhereNoLineHasIt) {
   for (const char* text : {"", "\n", "0", "0:", "0::", "0::\n", "3:cpu:/a\n"}) {
     EXPECT_EQ(perf_cgroup_of(text), std::nullopt) << text;
   }

@@ -58,7 +58,7 @@ TEST(FindTracingTest, TakesAnEmptyFolderForAPlaceToMountAt) {
   EXPECT_EQ(*tracing, tree.path("sys/kernel/debug/tracing"));
 }
 
-TEST(FindTracingTest, LooksIntoTheMountTableAtLast) {
+TEST(FindTracingTest, ReadsFromTheMountTableAtLast) {
   test::TempTree tree{{"sys/"}, {"mnt/sys/events/"}, {"mnt/trace/events/"}};
   tree.write("proc/self/mountinfo", mount_of("sysfs", tree.path("mnt/sys")) +
                                         mount_of("tracefs", tree.path("mnt/gone")) +
@@ -70,7 +70,7 @@ TEST(FindTracingTest, LooksIntoTheMountTableAtLast) {
   EXPECT_EQ(*tracing, tree.path("mnt/trace"));
 }
 
-TEST(FindTracingTest, SaysHowToMountItWhenItIsNowhere) {
+TEST(FindTracingTest, ReportsHowToMountItWhenItIsNowhere) {
   const test::TempTree tree{{"sys/kernel/tracing/"}};
 
   const Result<std::string> tracing = find_tracing(below(tree));
@@ -181,7 +181,7 @@ TEST(TracepointIdTest, IsNeverGuessed) {
   }
 }
 
-TEST(TracepointIdTest, TellsThatItMayNotBeRead) {
+TEST(TracepointIdTest, ReportsThatItMayNotBeRead) {
   const test::TempTree tree{{kSwitch, "316\n"}};
   ASSERT_EQ(::chmod(tree.root().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(tree.path(kSwitch).c_str(), 0), 0);

@@ -106,7 +106,7 @@ TEST_F(AdmissionTest, ClosesAClientThatDoesNotEndItsHandshake) {
   EXPECT_GE(errors().stalled_closed, 1u);
 }
 
-TEST_F(AdmissionTest, ClosesNobodyWhoWaitsForUsHoweverLongThatTakes) {
+TEST_F(AdmissionTest, ClosesNoClientThatWaitsForUsHoweverLongThatTakes) {
   start(room_for(1, milliseconds{0}));
   RawClient waiting = client();
   ask_for_later(waiting);
@@ -133,7 +133,7 @@ TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
   for (RawClient& each : neighbours) EXPECT_EQ(each.get("/hello").status, 200u);
 }
 
-TEST_F(AdmissionTest, TakesAShareFromWhoWaitsForUsOnlyWhereNobodyElseIsThere) {
+TEST_F(AdmissionTest, TakesAShareFromWhoWaitsForUsOnlyWhereNoOtherIsThere) {
   start(room_for(3));
   RawClient waiting = client();
   ask_for_later(waiting);
@@ -255,7 +255,7 @@ TEST_F(AdmissionTest, KeepsNoRefusedClientThatHasItsAnswerAndStaysInThePlaceOfAN
   EXPECT_LE(connections(), 4u + 8u);
 }
 
-TEST_F(AdmissionTest, TellsASilentRefusedClientAfterAWhile) {
+TEST_F(AdmissionTest, InformsASilentRefusedClientAfterAWhile) {
   start(room_for(1));
   const std::vector<RawClient> crowd = this->crowd(1);
 
@@ -305,7 +305,7 @@ TEST_F(AdmissionTest, ClosesWhoStandsStillForANewClientWhileDescriptorsAreOut) {
   EXPECT_TRUE(idle.is_closed_without_a_word());
 }
 
-TEST_F(AdmissionTest, ClosesNobodyWhileDescriptorsAreOutAndNobodyComes) {
+TEST_F(AdmissionTest, ClosesNoClientWhileDescriptorsAreOutAndNoClientComes) {
   start(room_for(512, milliseconds{0}));
   RawClient first = client();
   RawClient idle = client();

@@ -22,7 +22,7 @@ TEST(AnswerTest, WritesTheHeadOfAResponse) {
             "\r\n");
 }
 
-TEST(AnswerTest, SaysWhatBecomesOfTheConnectionWhereTheVersionDoesNot) {
+TEST(AnswerTest, ReportsWhatBecomesOfTheConnectionWhereTheVersionDoesNot) {
   const Response response;
   const auto says = [&](unsigned version, bool keep_alive, const char* line) {
     const std::string head = response_head(response, {}, {version, keep_alive, 0});
@@ -47,7 +47,7 @@ TEST(AnswerTest, PutsAResponsesOwnHeadersInPlaceOfTheUsualOnes) {
   EXPECT_NE(head.find("X-Two: usual\r\n"), std::string::npos);
 }
 
-TEST(AnswerTest, ForbidsToGuessTheTypeOnceWhoeverSaysSo) {
+TEST(AnswerTest, ForbidsToGuessTheTypeOnceWhoeverReportsIt) {
   Response own = plain_text(200, "");
   own.headers = {{"x-content-type-options", "nosniff"}};
   for (const std::string& head :
@@ -60,7 +60,7 @@ TEST(AnswerTest, ForbidsToGuessTheTypeOnceWhoeverSaysSo) {
   }
 }
 
-TEST(AnswerTest, TellsToWaitForAtLeastASecond) {
+TEST(AnswerTest, AsksToWaitForAtLeastASecond) {
   EXPECT_EQ(too_many_requests(std::chrono::nanoseconds{1}).headers.front().second, "1");
   EXPECT_EQ(too_many_requests(std::chrono::milliseconds{1001}).headers.front().second, "2");
 }

@@ -107,7 +107,7 @@ TEST_F(FetchTest, DoesNotWaitLongerThanItsPatience) {
   }
 }
 
-TEST_F(FetchTest, SaysThatNobodyListens) {
+TEST_F(FetchTest, ReportsThatNoOneListens) {
   std::string address;
   {
     const auto gone = open_listener("127.0.0.1:0");
@@ -122,7 +122,7 @@ TEST_F(FetchTest, SaysThatNobodyListens) {
   EXPECT_THAT(describe(fetched.error()), HasSubstr("ask " + address + " for /hello"));
 }
 
-TEST_F(FetchTest, SaysWhatIsNoAddress) {
+TEST_F(FetchTest, ReportsWhatIsNoAddress) {
   for (const char* const address : {"nonsense", "unix:", "host:99999", "::1:80"}) {
     EXPECT_FALSE(fetch({address}, "/hello", seconds{10})) << address;
   }

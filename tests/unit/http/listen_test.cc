@@ -189,7 +189,7 @@ void leave_socket_file(const std::string& path) {
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
 }
 
-TEST_F(ServerTest, ReplacesASocketFileThatNobodyListensOn) {
+TEST_F(ServerTest, ReplacesASocketFileWithoutAListener) {
   TempTree tree;
   leave_socket_file(tree.path("socket"));
 
@@ -213,7 +213,7 @@ TEST(ListenTest, LeavesASocketFileAloneThatIsNotItsOwnAnyMore) {
   EXPECT_TRUE(RawClient{path}.is_connected());
 }
 
-TEST(ListenTest, TellsWhatIsInTheWayOfASocketFile) {
+TEST(ListenTest, ReportsWhatIsInTheWayOfASocketFile) {
   TempTree tree{{"file", "precious"}, {"directory/"}};
   const Listened first{"unix:" + tree.path("socket")};
   ASSERT_TRUE(first);

@@ -43,7 +43,7 @@ TEST_F(LoginTest, LetsInWhoHasThePassword) {
   EXPECT_EQ(errors().login_refused, 2u);
 }
 
-TEST_F(LoginTest, EndsTheConnectionOfAStranger) {
+TEST_F(LoginTest, EndsTheConnectionOfAClientWithoutALogin) {
   start();
   RawClient client = this->client();
 
@@ -67,7 +67,7 @@ TEST_F(LoginTest, AsksForAPassword) {
             401u);
 }
 
-TEST_F(LoginTest, TellsNothingOfItsPathsToStrangers) {
+TEST_F(LoginTest, DisclosesNothingOfItsPathsToClientsWithoutALogin) {
   start();
 
   EXPECT_EQ(client().get("/nowhere").status, 401u);
@@ -78,7 +78,7 @@ TEST_F(LoginTest, TellsNothingOfItsPathsToStrangers) {
   EXPECT_EQ(counted_, 0);
 }
 
-TEST_F(LoginTest, IsNotNeededWhereARouteSaysSo) {
+TEST_F(LoginTest, IsNotNeededWhereARouteAllowsIt) {
   start();
   RawClient client = this->client();
 

@@ -21,7 +21,7 @@ unsigned status_of(std::string_view bytes, std::size_t piece) {
   return 0;
 }
 
-TEST(RequestHeadTest, SaysTheSameHoweverTheBytesArrive) {
+TEST(RequestHeadTest, ReportsTheSameHoweverTheBytesArrive) {
   struct Row {
     std::string_view bytes;
     unsigned status;

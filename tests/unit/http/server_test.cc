@@ -250,7 +250,7 @@ TEST_F(ServerTest, ClosesTheIdlestConnectionForANewOne) {
   EXPECT_EQ(errors().idle_closed, 1u);
 }
 
-TEST_F(ServerTest, ClosesStrangersWhoSayNothingForANewClientAfterAWhile) {
+TEST_F(ServerTest, ClosesClientsWithoutALoginWhoSendNothingForANewClientAfterAWhile) {
   start(Limits{.max_connections = 2});
   RawClient silent = client();
   RawClient also_silent = client();
@@ -365,7 +365,7 @@ TEST_F(ServerTest, DropsTheSlowestClientWhenTooMuchIsUnsent) {
   EXPECT_EQ(errors().unsent_limit, 1u);
 }
 
-TEST_F(ServerTest, DropsNobodyForABodyThatTheyShare) {
+TEST_F(ServerTest, DropsNoClientForABodyThatTheyShare) {
   start({.max_unsent_bytes = kBigBody + kBigBody / 2});
   RawClient slow = client();
   slow.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -428,7 +428,7 @@ TEST_F(ServerTest, CallsNoHandlerAfterDestructionAtWhateverStepOfTheLoop) {
   EXPECT_GT(counted_, 0);
 }
 
-TEST_F(ServerTest, TellsTheHandlerWhatTheClientTakes) {
+TEST_F(ServerTest, InformsTheHandlerWhatTheClientTakes) {
   start();
   RawClient client = this->client();
 
@@ -437,7 +437,7 @@ TEST_F(ServerTest, TellsTheHandlerWhatTheClientTakes) {
             "a, b with gzip");
 }
 
-TEST_F(ServerTest, TellsTheLengthOfAnEmptyBody) {
+TEST_F(ServerTest, ReportsTheLengthOfAnEmptyBody) {
   start();
 
   const Reply reply = client().get("/empty");
@@ -446,7 +446,7 @@ TEST_F(ServerTest, TellsTheLengthOfAnEmptyBody) {
   EXPECT_EQ(reply.header("content-length"), "0");
 }
 
-TEST_F(ServerTest, AnswersPostOnlyWhereARouteSaysSo) {
+TEST_F(ServerTest, AnswersPostOnlyWhereARouteAllowsIt) {
   start();
   RawClient client = this->client();
 
@@ -552,7 +552,7 @@ TEST_F(ServerTest, TakesTheFirstOfTwoAnswers) {
   EXPECT_EQ(client.get("/hello").body, "hello\n");
 }
 
-TEST_F(ServerTest, TellsAClientWhoseAnswerTakesTooLong) {
+TEST_F(ServerTest, InformsAClientWhoseAnswerTakesTooLong) {
   start(Limits{.answer_timeout = kShort});
   RawClient client = this->client();
   ask_for_later(client);

@@ -102,7 +102,7 @@ TEST_F(TlsTest, SendsABigBodyWhole) {
   EXPECT_EQ(client.get("/hello").status, 200u);
 }
 
-TEST_F(TlsTest, RefusesOldVersionsUnlessItIsToldTo) {
+TEST_F(TlsTest, RefusesOldVersionsUnlessItIsConfiguredTo) {
   let_in(with(tls()));
   start();
   for (const int version : {TLS1_VERSION, TLS1_1_VERSION}) {
@@ -278,7 +278,7 @@ TEST_F(TlsTest, WantsOneOfTheAllowedNamesInAVerifiedCertificate) {
   }
 }
 
-TEST_F(TlsTest, TellsAClientThatSpeaksHttpInTheClear) {
+TEST_F(TlsTest, InformsAClientThatSpeaksHttpInTheClear) {
   let_in(with(tls()));
   start();
   RawClient client = this->client();

@@ -126,7 +126,7 @@ TEST(DescribePlaceTest, NamesTheCgroupOnlyWhereThereIsOne) {
   EXPECT_EQ(describe(kWebOnCpu3), "for cgroup '/system.slice/web.service' on CPU 3");
 }
 
-TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSiblingAndThenLookedAt) {
+TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSiblingAndThenRead) {
   FakePerfKernel kernel;
 
   const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
@@ -259,7 +259,7 @@ TEST(CounterGroupTest, ClosesItsCountersWhenItCannotBeEnabled) {
   EXPECT_EQ(kernel.still_open(), 0u);
 }
 
-TEST(CounterGroupTest, SaysWhatFailedOnWhatAndWhatToDo) {
+TEST(CounterGroupTest, ReportsWhatFailedOnWhatAndWhatToDo) {
   FakePerfKernel kernel;
   kernel.fail_open_number(0, EACCES);
 
@@ -366,7 +366,7 @@ TEST(CounterGroupTest, OffThePmuAndAloneIsReadOnceItIsEnabled) {
   EXPECT_THAT(reading.counts, ElementsAre(71));
 }
 
-TEST(CounterGroupTest, OffThePmuOnACpuThatIsOfflineHasWhatItsMembersTell) {
+TEST(CounterGroupTest, OffThePmuOnACpuThatIsOfflineHasWhatItsMembersReport) {
   FakePerfKernel kernel;
   const CounterGroup group =
       must_open(kernel, {kCycles, kInstructions, kBranches}, {.pinned = true});
@@ -383,7 +383,7 @@ TEST(CounterGroupTest, OffThePmuOnACpuThatIsOfflineHasWhatItsMembersTell) {
   EXPECT_THAT(reading.unreadable, ElementsAre(0));
 }
 
-TEST(CounterGroupTest, CountsAgainOnceEnabledAnew) {
+TEST(CounterGroupTest, CountsAgainOnceEnabledAgain) {
   FakePerfKernel kernel;
   const CounterGroup group = must_open(kernel, {kCycles}, {.pinned = true});
   kernel.answer(0, {});
@@ -417,7 +417,7 @@ TEST(CounterGroupTest, ReadsEveryEventOnItsOwnWhenTheKernelBrokeTheGroupUp) {
   EXPECT_EQ(reading.time_running, nanoseconds{900});
 }
 
-TEST(CounterGroupTest, AMemberOfABrokenUpGroupThatTellsNothingDoesNotCostTheOthers) {
+TEST(CounterGroupTest, AMemberOfABrokenUpGroupThatReportsNothingDoesNotCostTheOthers) {
   FakePerfKernel kernel;
   const CounterGroup group = must_open(kernel, {kCycles, kInstructions, kBranches});
   kernel.answer(0, {1, 1000, 900, 71, kernel.id_of(0)});

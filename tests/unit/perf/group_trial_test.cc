@@ -41,7 +41,7 @@ TEST(GroupTrialTest, FindsThatAGroupCounts) {
   EXPECT_EQ(kernel.enabled("cpu3 cycles"), 1U);
 }
 
-TEST(GroupTrialTest, TellsWhatFitsAlsoWhereTheContextOfTheCpuIsNotActive) {
+TEST(GroupTrialTest, ReportsWhatFitsAlsoWhereTheContextOfTheCpuIsNotActive) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
   kernel.deactivate_contexts(3);
@@ -51,7 +51,7 @@ TEST(GroupTrialTest, TellsWhatFitsAlsoWhereTheContextOfTheCpuIsNotActive) {
   EXPECT_EQ(try_group(kernel, events(3), kCpu3, {}).outcome, Outcome::kNeverScheduled);
 }
 
-TEST(GroupTrialTest, SaysByWhichEventAGroupIsRefusedAndWhy) {
+TEST(GroupTrialTest, ReportsByWhichEventAGroupIsRefusedAndWhy) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(2, EINVAL);
 
@@ -75,7 +75,7 @@ TEST(GroupTrialTest, RefusesMoreEventsThanOneReadCanHold) {
   EXPECT_EQ(kernel.opened(), 0U);
 }
 
-TEST(GroupTrialTest, FindsThatAGroupNeverHasATurn) {
+TEST(GroupTrialTest, FindsThatAGroupNeverReachesThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
 
@@ -83,7 +83,7 @@ TEST(GroupTrialTest, FindsThatAGroupNeverHasATurn) {
   EXPECT_EQ(try_group(kernel, events(2), kCpu3, {}).outcome, Outcome::kCounts);
 }
 
-TEST(GroupTrialTest, TakesAPinnedGroupWithoutAPlaceForOneThatNeverHasATurn) {
+TEST(GroupTrialTest, TakesAPinnedGroupWithoutAPlaceForOneThatNeverReachesThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
 
@@ -103,7 +103,7 @@ TEST(GroupTrialTest, WaitsNoLongerThanItsPatience) {
   EXPECT_LT(waited, 50 * kTrialTimeout);  // however busy this machine is
 }
 
-TEST(GroupTrialTest, FindsThatAGroupCountsWhoseTurnComesLater) {
+TEST(GroupTrialTest, FindsThatAGroupCountsThatReachesThePmuLater) {
   test::ScriptedKernel kernel;
   kernel.answer("cpu3 cycles", {Answer::Kind::kCounts, milliseconds{50}, milliseconds{1}, {}, 0});
 

@@ -188,14 +188,14 @@ TEST_F(LinuxPerfKernelTest, CountsInTheModeThatWasAskedFor) {
   EXPECT_EQ(both.counts[0], both.counts[1] + both.counts[2]);
 }
 
-TEST_F(LinuxPerfKernelTest, SaysEnoentForAHardwareEventWhereThereIsNone) {
+TEST_F(LinuxPerfKernelTest, FailsWithEnoentForAHardwareEventWhereThereIsNone) {
   const Result<OpenCounter> counter = kernel_.open(request_for(kCycles, cpu_));
   if (counter) GTEST_SKIP() << "this machine counts cycles";
 
   EXPECT_EQ(counter.error().code, ENOENT) << describe(counter.error());
 }
 
-TEST_F(LinuxPerfKernelTest, SaysEinvalOrEnodevForACpuThatCannotBe) {
+TEST_F(LinuxPerfKernelTest, FailsWithEinvalOrEnodevForACpuThatCannotBe) {
   const Result<OpenCounter> counter = kernel_.open(request_for(kTaskClock, 65'535));
 
   ASSERT_FALSE(counter);
@@ -203,7 +203,7 @@ TEST_F(LinuxPerfKernelTest, SaysEinvalOrEnodevForACpuThatCannotBe) {
       << describe(counter.error());
 }
 
-TEST_F(LinuxPerfKernelTest, SaysEbadfForADirectoryThatIsNoCgroup) {
+TEST_F(LinuxPerfKernelTest, FailsWithEbadfForADirectoryThatIsNoCgroup) {
   const UniqueFd directory{::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   CounterRequest request = request_for(kTaskClock, cpu_);
   request.cgroup_fd = directory.get();

@@ -73,7 +73,7 @@ TEST(CgroupSelectorTest, GivesTheLabelsOfTheRules) {
   EXPECT_THAT(labels.labels_of("/a"), ElementsAre(Pair("team", "none")));
 }
 
-TEST(CgroupSelectorTest, TellsAllMistakesInTheOrderOfTheFile) {
+TEST(CgroupSelectorTest, ReportsAllErrorsInTheOrderOfTheFile) {
   EXPECT_THAT(
       errors("  labels:\n"
              "    - match: 're:/(a'\n"

@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 class CpuSelectorTest : public testing::Test {
  protected:
   Result<LeftOutCpus, std::vector<yaml::Diagnostic>> choose(const std::string& cpus,
-                                                 const std::string& of_group = "{}") {
+                                                            const std::string& of_group = "{}") {
     const config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
     EXPECT_FALSE(loaded.diagnostics.has_errors());
     return select_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
@@ -95,7 +95,7 @@ TEST_F(CpuSelectorTest, RefusesToLeaveNoCpuWithThePlace) {
 class LeftOutCpusTest : public CpuSelectorTest {
  protected:
   Result<LoadedPlan, std::vector<yaml::Diagnostic>> plan(const std::string& cpus,
-                                              const std::string& of_group) {
+                                                         const std::string& of_group) {
     config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
     return plan_for_machine(std::move(loaded.config), roots_, kernel_);
   }
@@ -148,7 +148,7 @@ TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
   EXPECT_FALSE(collect::lacks_coverage(snapshot->cpu[0].rows[0]));
 }
 
-TEST(LeftOutPmuTest, IsNotCountedAndSaysWhy) {
+TEST(LeftOutPmuTest, IsNotCountedAndReportsWhy) {
   test::ScriptedKernel kernel;
   config::Loaded loaded =
       config::load_text("groups: [{name: core, events: [cycles], scope: cpu}]\n", "c.yaml");

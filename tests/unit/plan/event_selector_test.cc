@@ -37,7 +37,7 @@ events::EventIdentity published(const test::PlanOrErrors& plan) {
                                            : plan.counting.cpu.columns.front().event;
 }
 
-TEST(EventSelectorTest, SaysWhereInItsTextAMistakeIs) {
+TEST(EventSelectorTest, ReportsWhereInItsTextAnErrorIs) {
   struct Row {
     const char* event;
     const char* error;
@@ -73,7 +73,7 @@ TEST(EventSelectorTest, SaysWhereInItsTextAMistakeIs) {
   }
 }
 
-TEST(EventSelectorTest, TellsAllThatIsWrong) {
+TEST(EventSelectorTest, ReportsAllThatIsWrong) {
   const auto wrong = plan_on("",
                              "  - {name: core, events: [cycels, 'branches:', cycles], scope: cpu}\n"
                              "  - {name: more, events: [instuctions], scope: cgroup}");
@@ -83,7 +83,7 @@ TEST(EventSelectorTest, TellsAllThatIsWrong) {
                                             HasSubstr("c.yaml:3:27: groups[1].events[0]")));
 }
 
-TEST(EventSelectorTest, WhatThisMachineDoesNotKnowIsNoMistake) {
+TEST(EventSelectorTest, WhatThisMachineDoesNotKnowIsNoError) {
   struct Row {
     const char* machine;
     const char* event;
@@ -198,7 +198,7 @@ TEST(EventSelectorTest, AnEventThatKnowsNoModesCannotBeInAGroupThatExcludesSome)
               ElementsAre(HasSubstr("Remedy: count it in a group without 'exclude_...'")));
 }
 
-TEST(EventSelectorTest, AWeakEventInAGroupThatIsNotIsAMistake) {
+TEST(EventSelectorTest, AWeakEventInAGroupThatIsNotIsAnError) {
   const auto wrong = plan_on("", group_of("'cycles:W'", "weak: false"));
 
   EXPECT_THAT(errors_of(wrong), ElementsAre(HasSubstr("'cycles:W' is weak, and its group is not"
@@ -383,7 +383,7 @@ TEST(EventSelectorTest, NoFamilyIsOfTwoScopes) {
               ElementsAre(HasSubstr("with what is counted by cgroup as groups[0].events[0]")));
 }
 
-TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
+TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAnErrorThatNamesBothLines) {
   const auto twice = plan_on("",
                              "  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n"
                              "  - {name: more, events: [cpu-cycles], scope: cpu}");
@@ -394,7 +394,7 @@ TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeThatNamesBothLines) {
                           "Remedy: count it in one group only, or give it a name"));
 }
 
-TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAMistakeInEachScope) {
+TEST(EventSelectorTest, TwoEventsOfOneSeriesAreAnErrorInEachScope) {
   struct Row {
     const char* one;
     const char* other;
@@ -515,7 +515,7 @@ TEST(EventSelectorTest, TriesTopDownEventsBehindTheSlotsOfTheirGroup) {
   EXPECT_EQ(plan.counting.cpu.columns.size(), 4U);
 }
 
-TEST(EventSelectorTest, SaysWhereSlotsAreMissing) {
+TEST(EventSelectorTest, ReportsWhereSlotsAreMissing) {
   const auto plan =
       plan_on("intel_server", group_of("cpu/topdown-retiring/, cpu/topdown-be-bound/, cycles"));
 

@@ -77,7 +77,7 @@ TEST(GroupFitterTest, LetsSoftwareRideAlongWithBothKindsOfCores) {
                   "cycles pmu=armv8_cortex_a72 by cpu: 1.0", "task-clock by cpu: 0.1 + 1.1"));
 }
 
-TEST(GroupFitterTest, CountsSoftwareOnItsOwnBesideOneKindOfCores) {
+TEST(GroupFitterTest, CountsSoftwareOnItsOwnNextToOneKindOfCores) {
   const auto plan = plan_on("intel_hybrid",
                             "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu}");
 
@@ -119,7 +119,7 @@ TEST(GroupFitterTest, KeepsTheEventsOfOneMemoryChannelTogether) {
                           "uncore_imc_free_running/data_write/"));
 }
 
-TEST(GroupFitterTest, SumsByWhatTheGroupSaysElseByWhatThePmuMeans) {
+TEST(GroupFitterTest, SumsByWhatTheGroupSetsElseByWhatThePmuMeans) {
   struct Row {
     const char* event;
     const char* aggregate;
@@ -172,7 +172,7 @@ TEST(GroupFitterTest, DropsAGroupAcrossPmusWhenItIsNotWeak) {
                           "into separate groups, or allow the split with weak: true"));
 }
 
-TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
+TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndReportsIt) {
   test::ScriptedKernel kernel;
   kernel.refuse_groups_larger_than(3, EINVAL);
   const auto plan = plan_on("",
@@ -202,7 +202,7 @@ TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndSaysSo) {
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
 }
 
-TEST(GroupFitterTest, SplitsAWeakGroupThatNeverHasATurn) {
+TEST(GroupFitterTest, SplitsAWeakGroupThatNeverReachesThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(2);
   const auto plan = plan_on(
@@ -247,7 +247,7 @@ TEST(GroupFitterTest, DropsAGroupThatIsNotWeakForAllItsEventsAndNoOther) {
                              "'large' does not fit on the PMU with its 3 events. Remedy: ")));
 }
 
-TEST(GroupFitterTest, DropsAGroupThatIsNotWeakAndNeverHasATurn) {
+TEST(GroupFitterTest, DropsAGroupThatIsNotWeakAndNeverReachesThePmu) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(1);
   const auto plan = plan_on(
@@ -271,7 +271,7 @@ TEST(GroupFitterTest, DropsAHybridGroupAsAWhole) {
   for (const EventAvailability& event : plan.events) EXPECT_FALSE(event.available) << event.event;
 }
 
-TEST(GroupFitterTest, KeepsASingleEventThatHadNoTurnAndSaysSo) {
+TEST(GroupFitterTest, KeepsASingleEventThatDidNotReachThePmuAndReportsIt) {
   test::ScriptedKernel kernel;
   kernel.starve_groups_larger_than(0);
   const auto plan = plan_on("", "  - {name: core, events: [cycles], scope: cpu}", kernel);
@@ -400,7 +400,7 @@ Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
   return test::plan_of(loaded.config, test::machine(""), later, &in_force);
 }
 
-TEST(GroupFitterTest, CutsAGroupAsItIsInForceWhereATrialBesideItTellsNothing) {
+TEST(GroupFitterTest, CutsAGroupAsItIsInForceWhereATrialNextToItReportsNothing) {
   const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
   const auto plan =
       reloaded("  - {name: core, events: [cycles, branches], scope: cpu}\n", starve, starve);
@@ -417,7 +417,7 @@ TEST(GroupFitterTest, KeepsAGroupThatIsInForceAndTakesTheSlotsItself) {
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
 }
 
-TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialBesideItTellsNothing) {
+TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialNextToItReportsNothing) {
   const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
   const auto plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n", starve, starve);

@@ -94,7 +94,7 @@ TEST_F(LoadPlanTest, NamesAFileThatCannotBeRead) {
   EXPECT_THAT(describe(loaded.error().front()), StartsWith("read the configuration '"));
 }
 
-TEST_F(LoadPlanTest, ReportsAMachineThatCannotBeReadBesideErrorsOfTheFile) {
+TEST_F(LoadPlanTest, ReportsAMachineThatCannotBeReadNextToErrorsOfTheFile) {
   tree_.remove("sys/devices");
 
   EXPECT_THAT(errors("groups: [{name: a, events: [cycles], scope: cpu, weak: no}]\n"),

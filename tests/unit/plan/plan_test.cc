@@ -58,7 +58,7 @@ TEST(PlanTest, TakesItsLimitsFromTheConfiguration) {
   EXPECT_TRUE(plan.counting.cgroup_per_cpu);
 }
 
-TEST(PlanTest, APatternThatCannotBeReadIsAMistakeBesideThoseOfEvents) {
+TEST(PlanTest, APatternThatCannotBeReadIsAnErrorNextToThoseOfEvents) {
   config::Config config = config::load_text(
                               "groups:\n"
                               "  - {name: g, events: [no-such-event], scope: cpu}\n"
@@ -129,7 +129,7 @@ TEST(PlanTest, TryingAnEventLeavesNothingOpen) {
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
-TEST(PlanTest, TheSameEventInTwoScopesIsNoMistake) {
+TEST(PlanTest, TheSameEventInTwoScopesIsNoError) {
   const auto split = plan_on("",
                              "  - {name: host, events: [cycles], scope: cpu}\n"
                              "  - {name: services, events: [cycles], scope: cgroup}");
@@ -167,7 +167,7 @@ TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
   EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}));
 }
 
-TEST(AvailabilityTest, IsToldOfBothKindsOfCores) {
+TEST(AvailabilityTest, ReportsBothKindsOfCores) {
   test::ScriptedKernel kernel;
   kernel.refuse("type0:0xa00000001", ENOENT);  // instructions of cpu_atom, whose type is 10
   const auto hybrid = plan_on(
@@ -182,7 +182,7 @@ TEST(AvailabilityTest, IsToldOfBothKindsOfCores) {
   EXPECT_TRUE(available.at({"instructions on cpu_core", Scope::kCpu}));
 }
 
-TEST(LeftOutLinesTest, WhatTheKernelSaysOfManyEventsIsOneLine) {
+TEST(LeftOutLinesTest, WhatTheKernelReportsOfManyEventsIsOneLine) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
   kernel.refuse("branches", ENOENT);
@@ -265,7 +265,7 @@ TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
   EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
 }
 
-TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
+TEST(AvailabilityTest, IsNotReportedInCgroupsWhereThereAreNone) {
   test::ScriptedKernel kernel;
   kernel.refuse("branches", ENOENT);
   const config::Loaded loaded = config::load_text(
@@ -279,7 +279,7 @@ TEST(AvailabilityTest, IsNotToldInCgroupsWhereThereAreNone) {
   EXPECT_FALSE(available.contains({"cycles", Scope::kCgroup}));
 }
 
-TEST(AvailabilityTest, IsNotToldWhereTheRootOfTheCgroupsIsWhatFails) {
+TEST(AvailabilityTest, IsNotReportedWhereTheRootOfTheCgroupsIsWhatFails) {
   test::ScriptedKernel kernel;
   kernel.refuse_in_cgroups("cycles", EBADF);
   const auto plan = plan_on("", "  - {name: core, events: [cycles], scope: cgroup}", kernel);

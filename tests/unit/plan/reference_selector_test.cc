@@ -83,7 +83,7 @@ TEST(ReferenceSelectorTest, GivesGroupsOfCgroupsAClockOfTheirOwn) {
                           "soft: page-faults"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
+TEST(ReferenceSelectorTest, HasAClockNextToAGroupOfCgroupsAlsoWhenThatIsAlone) {
   test::ScriptedKernel kernel;
   const auto plan = plan_on("", "  - {name: a, events: [cycles], scope: cgroup}\n", kernel);
 
@@ -91,7 +91,7 @@ TEST(ReferenceSelectorTest, HasAClockBesideAGroupOfCgroupsAlsoWhenThatIsAlone) {
               ElementsAre("(clock): cpu-clock", "a: cycles, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
+TEST(ReferenceSelectorTest, HasAClockNextToGroupsOfCgroupsThatAreMultiplexed) {
   test::ScriptedKernel kernel;
   const auto plan = plan_on("",
                             "  - {name: a, events: [cycles], scope: cgroup}\n"
@@ -103,7 +103,7 @@ TEST(ReferenceSelectorTest, HasAClockBesideGroupsOfCgroupsThatTakeTurns) {
                           "b: branches, cpu-clock; clock 1; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockBesideAPinnedGroupAndNoReferenceInIt) {
+TEST(ReferenceSelectorTest, HasAClockNextToAPinnedGroupAndNoReferenceInIt) {
   test::ScriptedKernel kernel;
   const auto plan =
       plan_on("amd_zen", "  - {name: a, events: [cycles], scope: cpu, pinned: true}\n",
@@ -122,7 +122,7 @@ TEST(ReferenceSelectorTest, LeavesAGroupAloneThatIsToBeScaledByTime) {
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: cycles"));
 }
 
-TEST(ReferenceSelectorTest, TakesNoCyclesWhereNobodyTakesTurns) {
+TEST(ReferenceSelectorTest, TakesNoCyclesWhereNoGroupIsMultiplexed) {
   test::ScriptedKernel kernel;
   kernel.share_counters(8);
   const auto plan = plan_on("", kTwoGroups, kernel);
@@ -153,7 +153,7 @@ TEST(ReferenceSelectorTest, TakesCyclesWhateverTheyCostForAGroupThatAsked) {
                           "b: branches, cache-misses; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, SaysThatThereIsNoReferenceForAGroupThatAsked) {
+TEST(ReferenceSelectorTest, ReportsThatThereIsNoReferenceForAGroupThatAsked) {
   test::ScriptedKernel kernel;
   kernel.refuse("cycles", ENOENT);
   const auto plan =
@@ -164,7 +164,7 @@ TEST(ReferenceSelectorTest, SaysThatThereIsNoReferenceForAGroupThatAsked) {
   EXPECT_THAT(opened(plan.counting.cpu), ElementsAre("a: branches"));
 }
 
-TEST(ReferenceSelectorTest, SaysThatAGroupOfSoftwareHasNoUseForOne) {
+TEST(ReferenceSelectorTest, ReportsThatAGroupOfSoftwareHasNoUseForOne) {
   const auto plan =
       plan_on("", "  - {name: a, events: [page-faults], scope: cpu, estimator: reference}\n");
 
@@ -180,7 +180,7 @@ TEST(ReferenceSelectorTest, AsksAnotherGroupWhenTheFirstCannotBeOpened) {
   EXPECT_EQ(plan.reference.cost, Reference::Cost::kFree);
 }
 
-TEST(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatTakesTurns) {
+TEST(ReferenceSelectorTest, TakesAGroupThatIsNotCountedNowForNoneThatIsMultiplexed) {
   test::ScriptedKernel kernel;
   kernel.refuse("cache-misses", EBUSY);
   const auto plan = plan_on("",
@@ -206,7 +206,7 @@ TEST(ReferenceSelectorTest, StaysAsItWasWhenTheConfigurationIsReloaded) {
                           "b: branches; beside 0"));
 }
 
-TEST(ReferenceSelectorTest, HasAClockBesideWhatIsPinnedOnPackagesToo) {
+TEST(ReferenceSelectorTest, HasAClockNextToWhatIsPinnedOnPackagesToo) {
   const auto plan = plan_on(
       "intel_server",
       "  - {name: memory, events: [uncore_imc/cas_count_read/], scope: cpu, pinned: true}\n");

@@ -53,7 +53,7 @@ TEST(DiagnosticsTest, AreInTheOrderOfTheFileWhateverOrderTheyWereFoundIn) {
                                                  "c:9:1: fourth", "of no file"));
 }
 
-TEST(DiagnosticsTest, TellWarningsFromErrors) {
+TEST(DiagnosticsTest, DistinguishWarningsFromErrors) {
   Diagnostics found;
   found.add(warning("has no effect", {}));
 
