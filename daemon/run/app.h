@@ -89,7 +89,7 @@ class App {
   Log& log_;
   const Moment started_ = Moment::now();
   host::SelfProcessReader self_process_;
-  OpenFiles open_files_;  ///< where that does not tell
+  OpenFiles open_files_;  ///< if the kernel does not report it
   exposition::ProcessMetrics process_metrics_;
   exposition::SelfMetrics self_metrics_;
   ServiceManager service_manager_;

@@ -18,10 +18,9 @@ inline constexpr std::size_t kOfflineEvents = 1;
 ///   - so the kernel's context of the CPU is active, without which no group that is opened disabled
 ///     ever counts (perf::CounterGroup::open);
 ///   - its time shows whether the CPU has been offline since the last check, which the list of
-///   online
-///     CPUs does not show if the CPU is already back. Events of a CPU that was offline can still be
-///     read and never count again, without any error. Otherwise the time of a whole-CPU event never
-///     stands still from one reading to the next.
+///     online CPUs does not show if the CPU is already back. Events of a CPU that was offline can
+///     still be read and never count again, without any error. Otherwise the time of a whole-CPU
+///     event never stands still from one reading to the next.
 class CpuOfflineDetector {
  public:
   /// `kernel` outlives it.

@@ -12,7 +12,7 @@ namespace pex::collect {
 ///
 ///   start() --> release() --> arrive() of all but the last --> the last arrive(): its caller owns
 ///                  |                    \--> close(): its caller owns the round
-/// \--> true if all have arrived already: the caller keeps the round
+///                  \--> true if all have arrived already: the caller keeps the round
 ///
 /// Takes no lock; from any thread.
 class RoundLatch {

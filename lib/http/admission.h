@@ -19,14 +19,14 @@ namespace pex::http {
 ///   newcomer --> below the limit? --> served
 ///                    |no
 ///                    v
-/// one makes no progress? --> that one is closed, the newcomer served
+///                a client makes no progress? --> it is closed, the newcomer served
 ///                    |no
 ///                    v
-/// a peer has more than the newcomer's will have? --> one of its connections is closed
+///                a peer has more than the newcomer's will have? --> one of that peer is closed
 ///                    |no
 ///                    v
-/// refused: 503, or the answer of a route such as health; among too many refused the oldest is
-/// closed
+///                refused: 503, or the answer of a route such as health; of too many refused
+///                clients the oldest is closed
 ///
 /// So a client that sends nothing, sends slowly, or does not read its answer holds a place for a
 /// second, and no host holds a place that another host needs.
