@@ -534,8 +534,8 @@ const std::vector<WebErrorRow> kRows = {
     {"ACipherTwice",
      with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "
               "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"),
-     "w.yaml:1:110: tls_server_config.cipher_suites[1]: this stands "
-     "twice, first on line 1 column 74. Remedy: remove one of the two"},
+     "w.yaml:1:110: tls_server_config.cipher_suites[1]: this is repeated, first on line 1 column "
+     "74. Remedy: remove one of the two"},
     {"OnlyCiphersOfTls13", with_tls("cipher_suites: [TLS_AES_128_GCM_SHA256]"),
      "w.yaml:1:73: tls_server_config.cipher_suites: all of these are of TLS 1.3, so there is none "
      "for TLS 1.2. Remedy: add some for it, or write 'min_version: TLS13'"},

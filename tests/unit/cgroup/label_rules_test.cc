@@ -57,11 +57,11 @@ TEST(TemplateTest, RefusesAGroupThatThePatternLacks) {
       ". Remedy: add a group in parentheses to the pattern, which must start with re:";
 
   EXPECT_EQ(describe(Template::parse("$1", 0).error()),
-            "holds $1, and its pattern has no groups" + remedy);
+            "contains $1, and its pattern has no groups" + remedy);
   EXPECT_EQ(describe(Template::parse("$1-$2", 1).error()),
-            "holds $2, and its pattern has one group" + remedy);
+            "contains $2, and its pattern has one group" + remedy);
   EXPECT_EQ(describe(Template::parse("$9", 8).error()),
-            "holds $9, and its pattern has 8 groups" + remedy);
+            "contains $9, and its pattern has 8 groups" + remedy);
   EXPECT_TRUE(Template::parse("$9", 9));
   EXPECT_TRUE(Template::parse("$0", 0));
 }

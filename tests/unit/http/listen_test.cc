@@ -96,9 +96,10 @@ TEST(ListenTest, NamesThePortThatAnotherProgramHas) {
 }
 
 TEST(ListenTest, NamesTheAddressThatThisMachineDoesNotHave) {
-  EXPECT_EQ(complaint_about("192.0.2.1:0"),
-            "listen on 192.0.2.1:0: Cannot assign requested address (EADDRNOTAVAIL). Remedy: this "
-            "machine does not have this address: choose one of its own with the listen address");
+  EXPECT_EQ(
+      complaint_about("192.0.2.1:0"),
+      "listen on 192.0.2.1:0: Cannot assign requested address (EADDRNOTAVAIL). Remedy: this "
+      "machine does not have this address: choose one of its addresses with the listen address");
 }
 
 TEST(ListenTest, NamesTheCapabilityThatALowPortNeeds) {
@@ -245,7 +246,7 @@ TEST(ListenTest, RefusesPathsThatNoSocketCanHave) {
             "bytes in the listen address");
   }
   EXPECT_TRUE(complaint_about(missing).starts_with(
-      "listen on " + missing + ": No such file or directory (ENOENT). Remedy: name a path"))
+      "listen on " + missing + ": No such file or directory (ENOENT). Remedy: set a path"))
       << complaint_about(missing);
 }
 

@@ -91,9 +91,11 @@ TEST(CgroupSelectorTest, ReportsAllErrorsInTheOrderOfTheFile) {
           "Remedy: give it another name",
           "c.yaml:5:30: cgroups.labels[0].set.team: '$' contains a '$' without a meaning. "
           "Remedy: write $1 to $9 for a group, $0 for the whole path, $$ for a dollar",
-          "c.yaml:7:19: cgroups.labels[1].set.team: '$2' holds $2, and its pattern has one group. "
+          "c.yaml:7:19: cgroups.labels[1].set.team: '$2' contains $2, and its pattern has one "
+          "group. "
           "Remedy: add a group in parentheses to the pattern, which must start with re:",
-          "c.yaml:9:19: cgroups.labels[2].set.team: '$1' holds $1, and its pattern has no groups. "
+          "c.yaml:9:19: cgroups.labels[2].set.team: '$1' contains $1, and its pattern has no "
+          "groups. "
           "Remedy: add a group in parentheses to the pattern, which must start with re:",
           "c.yaml:10:13: cgroups.exclude[0]: 're:/a(?!b)' is not a regular expression: invalid "
           "perl "

@@ -365,7 +365,7 @@ TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
 
   EXPECT_THAT(named("a", "b_created"), IsEmpty());
   EXPECT_THAT(named("a", "a_created"),
-              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total beside "
+              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total next to "
                                     "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
   EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
   EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
@@ -553,7 +553,7 @@ TEST(EventSelectorTest, WantsSlotsOnTheCoresThatHaveThem) {
       test::groups_of(plan.counting.cpu),
       ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/, task-clock",
                   "core on cpu_core: cpu_core/slots/, cpu_*/topdown-retiring/, task-clock"));
-  EXPECT_THAT(left_out_lines(without), ElementsAre(HasSubstr("behind 'cpu_core/slots/'")));
+  EXPECT_THAT(left_out_lines(without), ElementsAre(HasSubstr("after 'cpu_core/slots/'")));
   EXPECT_THAT(test::groups_of(without.counting.cpu),
               ElementsAre("core on cpu_atom: cpu_*/topdown-retiring/"));
 }
