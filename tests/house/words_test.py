@@ -30,8 +30,9 @@ WORDS = {
     r"books|booked": "accounts, accounted",
     r"k(Most|Longest|Least)[A-Z]?\w*": "kMax, kMin",
 }
-FOLDERS = ("lib", "daemon")
-SOURCES = {".h", ".cc", ".in", ".js", ".css", ".html", ".txt"}
+FOLDERS = ("lib", "daemon", "config", "docs", "packaging")
+SOURCES = {".h", ".cc", ".in", ".js", ".css", ".html", ".txt", ".md", ".yaml", ".yml", ".scd",
+           ".libsonnet", ".sh"}
 
 
 def violations(root: Path) -> Iterator[str]:

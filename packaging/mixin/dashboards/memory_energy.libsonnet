@@ -92,7 +92,7 @@ local worth = g.row('What the energy does', 8, [
          width=4,
          decimals=1),
   g.timeSeries('Power by cgroup, shared out by cycles',
-               'The power of the packages, divided among cgroups as the cycles are. An estimate: idle power goes to whoever is busy, and not all cycles take the same.',
+               'The power of the packages, divided among cgroups as the cycles are. An estimate: idle power goes to the busy cgroups, and not all cycles take the same.',
                'watt',
                [g.query(named(
                  '\n  topk($top,\n    %s\n    / on (instance) group_left () %s\n    * on (instance) group_left () %s\n  )\n' %
