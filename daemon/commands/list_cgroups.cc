@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "collect/descriptor_source.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/counting_session.h"
@@ -63,7 +64,8 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
         plan::check_tree(*tree->hierarchy, options.roots, kernel, planned->cpus->online.front());
     if (!is_one) warnings.push_back(is_one.error());
   }
-  collect::TargetTracker tracker = track_targets(*planned, options.roots, tree->hierarchy);
+  collect::TargetTracker tracker =
+      track_targets(*planned, options.roots, tree->hierarchy, collect::descriptor_cost);
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "collect/descriptor_source.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
 #include "plan/cgroup_tree.h"
@@ -48,8 +49,10 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
+  collect::CounterSources sources = collect::descriptor_sources(kernel);
+  collect::TargetTracker tracker = track_targets(planned, roots, counting.hierarchy, sources.cost);
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
-      collect::descriptor_sources(kernel), track_targets(planned, roots, counting.hierarchy),
+      std::move(sources), std::move(tracker),
       collect::Collector::Timeouts{.late = late_after(counting.interval())});
   if (!collector) return collector.error();
   counting.collector = std::move(*collector);

@@ -15,7 +15,6 @@
 #include "collect/admission.h"
 #include "collect/budget.h"
 #include "collect/counter_source.h"
-#include "collect/descriptor_source.h"
 #include "collect/machine_cpus.h"
 #include "collect/poll_report.h"
 #include "host/roots.h"
@@ -59,7 +58,7 @@ class TargetTracker {
 
   /// `cost` is that of the counter sources (CounterSources).
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
-                Cgroups cgroups, Budget budget, CostFunction cost = descriptor_cost);
+                Cgroups cgroups, Budget budget, CostFunction cost);
 
   /// The current targets: the same object as before if nothing has changed. If the CPUs or the
   /// cgroups cannot be read, the previous ones stay; each failure is reported separately.

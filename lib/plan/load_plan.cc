@@ -68,7 +68,8 @@ PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
 }
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
-                                     const std::optional<cgroup::Hierarchy>& hierarchy) {
+                                     const std::optional<cgroup::Hierarchy>& hierarchy,
+                                     collect::CostFunction cost) {
   std::optional<cgroup::Discovery> discovery;
   if (hierarchy) {
     discovery.emplace(*hierarchy, planned.plan.cgroups.selection,
@@ -78,7 +79,7 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
           collect::TargetTracker::Cgroups{std::move(discovery),
                                           describer_of(planned.plan, planned.config.kubernetes),
                                           planned.config.cgroups.linger},
-          planned.plan.budget};
+          planned.plan.budget, cost};
 }
 
 }  // namespace pex::plan

@@ -40,8 +40,9 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::strin
                                                                 const Plan* in_force = nullptr);
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
-/// (find_cgroup_tree()).
+/// (find_cgroup_tree()). `cost` is that of its counter sources.
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
-                                     const std::optional<cgroup::Hierarchy>& hierarchy);
+                                     const std::optional<cgroup::Hierarchy>& hierarchy,
+                                     collect::CostFunction cost);
 
 }  // namespace pex::plan

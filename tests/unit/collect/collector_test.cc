@@ -97,7 +97,7 @@ class CollectorTest : public testing::Test {
     auto plan = std::make_shared<collect::CountingPlan>();
     plan->cpu = test::scope_plan({{"core", {"cycles"}}});
     collect::TargetTracker tracker{
-        {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}};
+        {tree_.path("sys"), {}, {}}, plan, collect::TargetTracker::Cgroups{}, {}, descriptor_cost};
     return *Collector::create(descriptor_sources(kernel), std::move(tracker), timeouts_);
   }
 

@@ -11,6 +11,7 @@
 
 #include "collect/budget.h"
 #include "collect/collector.h"
+#include "collect/descriptor_source.h"
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"
 #include "support/events.h"
@@ -160,7 +161,8 @@ TEST(CollectorOfManyCpusTest, JoinsAllOfThem) {
   TargetTracker tracker{{tree.path("sys"), {}, {}},
                         software_plan(),
                         {cgroup::Discovery({tree.path("cgroup")}, std::move(all))},
-                        {.max_open_events = 1'000'000, .max_open_files = 10'000'000}};
+                        {.max_open_events = 1'000'000, .max_open_files = 10'000'000},
+                        descriptor_cost};
   const CounterSources sources{[](int) { return std::make_unique<test::ScriptedSource>(); },
                                descriptor_cost};
   const auto counting =

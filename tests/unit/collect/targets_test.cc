@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "collect/descriptor_source.h"
 #include "support/events.h"
 #include "support/temp_tree.h"
 
@@ -38,7 +39,8 @@ class TargetTrackerTest : public testing::Test {
             plan_,
             {cgroup::Discovery({tree_.path("cgroup")}, std::move(selection),
                                cgroup::Tree::Limits{.directories = budget.max_directories})},
-            budget};
+            budget,
+            descriptor_cost};
   }
   static constexpr std::size_t kSeriesOfACgroup = 4;  // its event, two times, its description
 

@@ -60,7 +60,8 @@ class LookoutTest : public testing::Test {
     collect::TargetTracker tracker{{tree_.path("sys"), {}, {}},
                                    plan,
                                    {cgroup::Discovery({tree_.path("cgroup")}, std::move(all))},
-                                   {}};
+                                   {},
+                                   collect::descriptor_cost};
     return *collect::Collector::create(collect::descriptor_sources(kernel_), std::move(tracker),
                                        {});
   }

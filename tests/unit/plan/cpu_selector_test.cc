@@ -131,8 +131,9 @@ TEST_F(LeftOutCpusTest, TakeNoDescriptors) {
 TEST_F(LeftOutCpusTest, GetNoWorkerAndNoEvent) {
   const auto planned = plan("{exclude: [\"0-5\"]}", "{exclude: [6]}");
   test::ScriptedKernel counting_kernel;
-  const auto collector = collect::Collector::create(collect::descriptor_sources(counting_kernel),
-                                                    track_targets(*planned, roots_, {}), {});
+  const auto collector =
+      collect::Collector::create(collect::descriptor_sources(counting_kernel),
+                                 track_targets(*planned, roots_, {}, collect::descriptor_cost), {});
   std::promise<std::shared_ptr<const collect::Snapshot>> polled;
 
   (*collector)->poll([&](auto, auto snapshot) { polled.set_value(snapshot); });

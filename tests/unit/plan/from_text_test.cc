@@ -61,7 +61,8 @@ TEST_F(FromTextTest, ATextBecomesCountsOfCpusAndCgroups) {
   ASSERT_TRUE(tree);
 
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
-      collect::descriptor_sources(kernel_), track_targets(*planned, roots_, tree->hierarchy), {});
+      collect::descriptor_sources(kernel_),
+      track_targets(*planned, roots_, tree->hierarchy, collect::descriptor_cost), {});
   ASSERT_TRUE(collector);
   (void)poll(**collector);
   const auto second = std::chrono::seconds{1};

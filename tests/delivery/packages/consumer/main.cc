@@ -55,8 +55,9 @@ int main() {
   perf::LinuxPerfKernel kernel;
   const auto planned = plan::plan_for_machine(std::move(loaded.config), roots, kernel);
   if (!planned) return fail(yaml::errors_of(planned.error()));
-  const auto collector = collect::Collector::create(collect::descriptor_sources(kernel),
-                                                    plan::track_targets(*planned, roots, {}), {});
+  const auto collector = collect::Collector::create(
+      collect::descriptor_sources(kernel),
+      plan::track_targets(*planned, roots, {}, collect::descriptor_cost), {});
   if (!collector) return fail({collector.error()});
 
   (void)poll(**collector);  // opens the counters
