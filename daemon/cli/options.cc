@@ -110,7 +110,8 @@ void declare_web(CLI::App& app, Options& options) {
       ->check([](const std::string& path) {
         return is_path_of_its_own(path)
                    ? std::string{}
-                   : "'" + path + "' cannot be the path of the metrics. Remedy: write one such as /metrics";
+                   : "'" + path +
+                         "' cannot be the path of the metrics. Remedy: write one such as /metrics";
       })
       ->transform([](const std::string& path) { return as_requested(path); });
 }

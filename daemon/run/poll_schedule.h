@@ -7,11 +7,11 @@ namespace pex::daemon {
 
 /// When the next poll is due. Polls follow each other by a period:
 ///
-///   - A poll that the timer begins leaves the grid unchanged, `due`, `due` + period, ...: neither a
-///     late timer nor a long poll stretches the period. Points that have passed are skipped and
+///   - A poll that the timer begins leaves the grid unchanged (`due`, `due` + period, ...). Neither
+///     a late timer nor a long poll stretches the period. Points that have passed are skipped and
 ///     counted, never made up for.
-///   - A poll that is requested in between replaces the next one, and begins a new grid. So a scrape
-///     at every period that triggers a read costs one poll, not two.
+///   - A poll that is requested in between replaces the next one, and begins a new grid. So a
+///     scrape at every period that triggers a read costs one poll, not two.
 ///
 /// Between the beginnings of two polls there is at most one period.
 class PollSchedule {

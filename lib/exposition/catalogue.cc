@@ -50,10 +50,8 @@ void add_events(Scope scope, const collect::CountingPlan& plan, const RowLabels&
 }
 
 PublishedFamily cgroup_info(const RowLabels& rows) {
-  return {
-      {"perf_cgroup_info", "Always 1. The labels describe the cgroup.",
-       FamilyType::kInfo},
-      {{.scope = Scope::kCgroup, .rows = &rows.information(), .read = read_rows<one>}}};
+  return {{"perf_cgroup_info", "Always 1. The labels describe the cgroup.", FamilyType::kInfo},
+          {{.scope = Scope::kCgroup, .rows = &rows.information(), .read = read_rows<one>}}};
 }
 
 }  // namespace

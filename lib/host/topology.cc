@@ -15,9 +15,8 @@ Result<std::shared_ptr<const std::vector<int>>> OnlineCpus::read() {
     file_.reset();
     const bool wrong_place = code == ENOENT || code == ENOTDIR || code == EINVAL;
     return Error{code, "read the online CPUs from '" + path_ + "'",
-                 wrong_place
-                     ? "mount sysfs there, or set " + ProgramTerm::kSysfs + " to its mount"
-                     : Remedy()};
+                 wrong_place ? "mount sysfs there, or set " + ProgramTerm::kSysfs + " to its mount"
+                             : Remedy()};
   };
   if (!file_) {
     Result<UniqueFd> opened = open_regular_file(path_);

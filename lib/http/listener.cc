@@ -45,10 +45,9 @@ Remedy remedy_for(int code) {
        "ports below 1024 require CAP_NET_BIND_SERVICE: choose a higher one with " + kAddress},
       {EADDRNOTAVAIL,
        "this machine does not have this address: choose one of its addresses with " + kAddress},
-      {EAFNOSUPPORT,
-       "this machine has no IPv6: choose an IPv4 address with " + kAddress +
-           "; a systemd service may run without a network: choose the address in its "
-           ".socket unit"},
+      {EAFNOSUPPORT, "this machine has no IPv6: choose an IPv4 address with " + kAddress +
+                         "; a systemd service may run without a network: choose the address in its "
+                         ".socket unit"},
       {EMFILE, "raise " + ProgramTerm::kOpenFileLimit},
   };
   const RemedyEntry* entry = lookup(kRemedies, &RemedyEntry::code, code);
@@ -96,8 +95,9 @@ std::optional<tcp::endpoint> endpoint_of(int socket) {
 }
 
 /// A TCP client is accepted with its first bytes, or after a second without any. A client that is
-/// refused at the limit of connections is displaced by the next ones within milliseconds, so one that
-/// is kept off its CPU between connect(2) and send(2) would be closed before its request arrives.
+/// refused at the limit of connections is displaced by the next ones within milliseconds, so one
+/// that is kept off its CPU between connect(2) and send(2) would be closed before its request
+/// arrives.
 ListeningSocket listening(UniqueFd fd) {
   set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);  // seconds; a unix socket has no such option
   const auto endpoint = endpoint_of(fd.get());

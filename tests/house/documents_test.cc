@@ -138,7 +138,7 @@ std::vector<std::filesystem::path> machines() {
 }
 
 Result<plan::Plan, std::vector<yaml::Diagnostic>> plan_on(const std::filesystem::path& machine,
-                                               const config::Config& config) {
+                                                          const config::Config& config) {
   const host::HostRoots roots{machine / "sys", machine / "proc", {}};
   const auto resolver = events::EventResolver::create(roots);
   if (!resolver) throw std::runtime_error(describe(resolver.error()));
@@ -156,7 +156,8 @@ std::set<std::string> fixed_families() {
   std::set<std::string> names = {"perf_cgroup_info"};
   for (const exposition::FamilyEntry& row : exposition::kSelfFamilies) names.emplace(row.name);
   for (const exposition::FamilyEntry& row : exposition::kProcessFamilies) names.emplace(row.name);
-  for (const exposition::FamilyEntry& row : exposition::group_error_families()) names.emplace(row.name);
+  for (const exposition::FamilyEntry& row : exposition::group_error_families())
+    names.emplace(row.name);
   for (const auto& rows : {exposition::group_evidence(), exposition::event_evidence()}) {
     for (const exposition::EvidenceEntry& row : rows) names.emplace(row.family.name);
   }
@@ -203,7 +204,8 @@ TEST(DocumentsTest, HaveConfigurationsAndQueries) {
 TEST(DocumentsTest, TheirConfigurationsHaveNoErrors) {
   for (const Chapter& chapter : all_chapters()) {
     for (const std::string& yaml : chapter.configurations) {
-      EXPECT_EQ(lines_of(load_block(yaml).diagnostics.errors()), "") << chapter.name << "\n" << yaml;
+      EXPECT_EQ(lines_of(load_block(yaml).diagnostics.errors()), "") << chapter.name << "\n"
+                                                                     << yaml;
     }
   }
 }
@@ -268,8 +270,7 @@ TEST(ShippedFilesTest, CanBePlannedOnEveryKindOfMachine) {
     const Result<config::Loaded> loaded = config::load_file(file);
     ASSERT_TRUE(loaded && !loaded->diagnostics.has_errors()) << file;
     for (const std::filesystem::path& machine : machines()) {
-      EXPECT_EQ(errors_on(machine, loaded->config), "")
-          << file << " on " << machine.filename();
+      EXPECT_EQ(errors_on(machine, loaded->config), "") << file << " on " << machine.filename();
     }
   }
 }
