@@ -133,7 +133,7 @@ Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, C
 }
 
 void note_memory(Cost& cost) {
-  if (const auto own = host::read_self_process()) cost.resident_bytes = own->resident_bytes;
+  if (const auto own = host::SelfProcessReader().read()) cost.resident_bytes = own->resident_bytes;
 }
 
 double microseconds_since(std::chrono::nanoseconds before) {

@@ -45,7 +45,7 @@ bool is_there(const Snapshot& snapshot, Scope scope, std::size_t row) {
 
 void add_counts(const Snapshot& snapshot, std::size_t index, Status::Group& group) {
   const GroupTable& table = (group.scope == Scope::kCpu ? snapshot.cpu : snapshot.cgroup)[index];
-  group.targets.emplace();
+  group.targets = Status::Targets{};
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     if (is_there(snapshot, group.scope, row)) add_row(table.rows[row], group);
     const bool is_counted_here = table.rows[row].value != GroupRow::Value::kNotHere;

@@ -1,5 +1,7 @@
 #include "access/access.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <boost/asio/ssl/context.hpp>
 #include <string_view>
@@ -24,7 +26,8 @@ bool is_one_line(std::string_view text) {
 Result<> check_users(const AccessSettings& settings) {
   for (const auto& [name, hash] : settings.users) {
     const std::string wrong = wrong_hash(hash);
-    if (!wrong.empty()) return Error{0, "let user '" + name + "' log in: " + wrong, kHashRemedy};
+    if (wrong.empty()) continue;
+    return Error{0, fmt::format("let user '{}' log in: {}", name, wrong), kHashRemedy};
   }
   return {};
 }

@@ -29,22 +29,22 @@ struct Kind;
 template <>
 struct Kind<Elf64_Ehdr> {
   using Narrow = Elf32_Ehdr;
-  static constexpr Elf_Type type = ELF_T_EHDR;
+  static constexpr Elf_Type kType = ELF_T_EHDR;
 };
 template <>
 struct Kind<Elf64_Shdr> {
   using Narrow = Elf32_Shdr;
-  static constexpr Elf_Type type = ELF_T_SHDR;
+  static constexpr Elf_Type kType = ELF_T_SHDR;
 };
 template <>
 struct Kind<Elf64_Phdr> {
   using Narrow = Elf32_Phdr;
-  static constexpr Elf_Type type = ELF_T_PHDR;
+  static constexpr Elf_Type kType = ELF_T_PHDR;
 };
 template <>
 struct Kind<Elf64_Sym> {
   using Narrow = Elf32_Sym;
-  static constexpr Elf_Type type = ELF_T_SYM;
+  static constexpr Elf_Type kType = ELF_T_SYM;
 };
 
 template <typename Wide>
@@ -95,7 +95,7 @@ void decode(std::vector<Stored>& entries, unsigned encoding) {
   Elf_Data data{};
   data.d_buf = entries.data();
   data.d_size = entries.size() * sizeof(Stored);
-  data.d_type = Kind<Wide>::type;
+  data.d_type = Kind<Wide>::kType;
   data.d_version = EV_CURRENT;
   (void)(std::is_same_v<Stored, Wide> ? ::elf64_xlatetom(&data, &data, encoding)
                                       : ::elf32_xlatetom(&data, &data, encoding));

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <ranges>
 
 #include "base/text.h"
 #include "events/event_names.h"
@@ -32,12 +31,13 @@ std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
 }
 
 Remedy known_by(const Pmu& pmu, const std::string& word) {
+  std::vector<std::string> formats;
+  for (const auto& [name, format] : pmu.formats) formats.push_back(name);
   std::vector<std::string> known(kWords.begin(), kWords.end());
-  for (const auto& [name, format] : pmu.formats) known.push_back(name);
+  known.insert(known.end(), formats.begin(), formats.end());
   for (const auto& [name, event] : pmu.events) known.push_back(name);
-  const std::string formats = join(std::views::keys(pmu.formats));
   return did_you_mean(word, known,
-                      formats.empty() ? "it accepts 'config'" : "its terms are " + formats);
+                      formats.empty() ? "it accepts 'config'" : "its terms are " + join(formats));
 }
 
 bool is_event_of(const Pmu& pmu, const Term& term) {

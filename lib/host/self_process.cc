@@ -131,16 +131,13 @@ bool move_thread_off(pthread_t thread, int cpu) {
   return is_moved;
 }
 
+SelfProcessReader::SelfProcessReader() : statm_(open_regular_file(kStatm)) {}
+
 Result<SelfProcess> SelfProcessReader::read() {
-  SelfProcess own;
-  own.open_fds = reported_open_fds();
-  if (!statm_) {
-    Result<UniqueFd> opened = open_regular_file(kStatm);
-    if (!opened) return opened.error();
-    statm_ = *std::move(opened);
-  }
+  if (!statm_) statm_ = open_regular_file(kStatm);
+  if (!statm_) return statm_.error();
   std::array<char, 256> text;  // seven numbers
-  const ssize_t size = ::pread(statm_.get(), text.data(), text.size(), 0);
+  const ssize_t size = ::pread(statm_->get(), text.data(), text.size(), 0);
   if (size < 0) return Error{errno, std::string("read '") + kStatm + "'", {}};
   const std::vector<std::string_view> pages =
       split({text.data(), static_cast<std::size_t>(size)}, ' ');
@@ -150,6 +147,8 @@ Result<SelfProcess> SelfProcessReader::read() {
 
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
+  SelfProcess own;
+  own.open_fds = reported_open_fds();
   own.cpu_seconds = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   own.start_time_seconds = started;
   own.max_fds = limit.rlim_cur;
@@ -157,8 +156,6 @@ Result<SelfProcess> SelfProcessReader::read() {
   own.resident_bytes = parse_unsigned(pages[1]).value_or(0) * page_size;
   return own;
 }
-
-Result<SelfProcess> read_self_process() { return SelfProcessReader().read(); }
 
 void block_signals() {
   sigset_t all;

@@ -23,17 +23,17 @@ struct SelfProcess {
   std::uint64_t resident_bytes = 0;
 };
 
-/// Reads it again and again, from a file that is held open. Not for use on both sides of a fork.
+/// Holds /proc/self/statm open from the start, so that the number of descriptors does not change
+/// with the first reading. Not for use on both sides of a fork.
 class SelfProcessReader {
  public:
+  SelfProcessReader();
+
   Result<SelfProcess> read();
 
  private:
-  UniqueFd statm_;
+  Result<UniqueFd> statm_;
 };
-
-/// The same, once.
-Result<SelfProcess> read_self_process();
 
 /// The number of open descriptors, as reported by the kernel: nothing before Linux 6.2.
 std::optional<std::uint64_t> reported_open_fds();

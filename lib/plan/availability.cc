@@ -1,6 +1,7 @@
 #include "plan/availability.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -45,8 +46,9 @@ std::vector<Error> left_out(const Plan& plan) {
   const std::string what = nothing ? "nothing is counted here: " : "not counted here: ";
   std::vector<Error> errors;
   for (const auto& [error, events, groups] : by_reason(plan)) {
-    const std::string why = error.attempted.empty() ? "" : ": " + error.attempted;
-    errors.push_back(Error{error.code, what + join(events) + why, error.remedy});
+    std::string message = what + join(events);
+    if (!error.attempted.empty()) message.append(": ").append(error.attempted);
+    errors.push_back(Error{error.code, std::move(message), error.remedy});
   }
   return errors;
 }
