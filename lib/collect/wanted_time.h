@@ -15,7 +15,7 @@ namespace pex::collect {
 ///   on the PMU --detect_loss(), lost()--> lost --regained(), closed()--> on the PMU
 class WantedTime {
  public:
-  using nanoseconds = std::chrono::nanoseconds;
+  using nanoseconds = std::chrono::nanoseconds;  // NOLINT(readability-identifier-naming)
   using Time = std::optional<nanoseconds>;
 
   /// At a reading on the PMU with the total `enabled`: that total, with the time of being stopped.

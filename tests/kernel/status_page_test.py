@@ -554,7 +554,7 @@ class PageTest(BrowserTest):
     def test_shows_plainly_that_there_is_no_status_and_shows_it_once_there_is(self):
         self.front.instead[STATUS] = (503, "not now")
         self.browser.open(self.front.url)
-        self.await_report(r"^The status cannot be fetched: it answered 503 .*\. Tried again")
+        self.await_report(r"^The status cannot be fetched: it answered 503 .*\. Retried every")
         self.check_as_seen(texts=5)
         self.browser.save("no-status")
         self.browser.complaints()  # that it was answered 503
