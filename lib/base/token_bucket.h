@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <optional>
 
 namespace pex {
 
@@ -32,7 +31,7 @@ class TokenBucket {
 
   /// The current number of tokens; negative after more were taken than available.
   double tokens(Clock::time_point now) const {
-    const std::chrono::duration<double> passed = now - filled_.value_or(now);
+    const std::chrono::duration<double> passed = now - filled_;
     return std::min(rate_.at_once, tokens_ + std::max(passed.count(), 0.0) * rate_.per_second);
   }
 
@@ -52,7 +51,7 @@ class TokenBucket {
  private:
   Rate rate_;
   double tokens_;
-  std::optional<Clock::time_point> filled_;  ///< the time for which tokens_ is valid
+  Clock::time_point filled_;  ///< the time for which tokens_ is valid; before the first use: any
 };
 
 }  // namespace pex
