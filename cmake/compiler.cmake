@@ -18,6 +18,11 @@ if(PEX_SANITIZERS)
     # the tests of that bring about.
     add_compile_options(-fno-sanitize=vptr)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # With sanitizers g++ takes members of optionals for uninitialized (GCC manual,
+    # "Instrumentation Options"). Builds without sanitizers still warn.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options(-fno-sanitize=function)  # clang 14 cannot emit its marks into coroutines
   endif()
