@@ -50,7 +50,7 @@ std::string family_name(Scope scope, const events::EventIdentity& event) {
   std::string name = "perf_";
   if (!event.is_uncore) (name += name_of(scope)) += '_';
   name += without_total(event.metric);
-  const std::string_view unit = suffix_of(event.unit);
+  const std::string unit = suffix_of(event.unit);
   if (!name.ends_with(unit)) name += unit;
   return name + "_total";
 }
