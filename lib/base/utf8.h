@@ -22,7 +22,7 @@ Character first_character(std::string_view text);
 std::string as_utf8(std::string_view bytes);
 
 /// Converts any bytes to one line of UTF-8 for a terminal or a log. Bytes that are not part of a
-/// character are shown as by as_utf8(). Written as \uXXXX are control characters (C0, DEL and C1,
+/// character are shown as by as_utf8(). It writes as \uXXXX the control characters (C0, DEL and C1,
 /// which terminals interpret), line and paragraph separators, and characters that change the
 /// direction of text, which can disguise a name. Backslashes and printable characters are
 /// unchanged, so quoted text, also of JSON, keeps its meaning.

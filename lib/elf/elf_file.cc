@@ -24,28 +24,21 @@ constexpr std::uint64_t kMaxSections = 1 << 20;
 constexpr std::uint64_t kMaxSegments = 1 << 16;
 
 /// The 32-bit entry for each 64-bit one, and libelf's type for both.
+template <typename NarrowEntry, Elf_Type type>
+struct EntryKind {
+  using Narrow = NarrowEntry;
+  static constexpr Elf_Type kType = type;
+};
 template <typename Wide>
 struct Kind;
 template <>
-struct Kind<Elf64_Ehdr> {
-  using Narrow = Elf32_Ehdr;
-  static constexpr Elf_Type kType = ELF_T_EHDR;
-};
+struct Kind<Elf64_Ehdr> : EntryKind<Elf32_Ehdr, ELF_T_EHDR> {};
 template <>
-struct Kind<Elf64_Shdr> {
-  using Narrow = Elf32_Shdr;
-  static constexpr Elf_Type kType = ELF_T_SHDR;
-};
+struct Kind<Elf64_Shdr> : EntryKind<Elf32_Shdr, ELF_T_SHDR> {};
 template <>
-struct Kind<Elf64_Phdr> {
-  using Narrow = Elf32_Phdr;
-  static constexpr Elf_Type kType = ELF_T_PHDR;
-};
+struct Kind<Elf64_Phdr> : EntryKind<Elf32_Phdr, ELF_T_PHDR> {};
 template <>
-struct Kind<Elf64_Sym> {
-  using Narrow = Elf32_Sym;
-  static constexpr Elf_Type kType = ELF_T_SYM;
-};
+struct Kind<Elf64_Sym> : EntryKind<Elf32_Sym, ELF_T_SYM> {};
 
 template <typename Wide>
 const Wide& widened(const Wide& entry) {
