@@ -9,7 +9,7 @@
 
 namespace pex::bench {
 
-/// What a kernel said of four groups that take turns, once a second, and the truth
+/// What a kernel reported for four groups that take turns, once a second, and the truth
 /// (record/recorder.cc).
 struct Recording {
   std::string kernel;

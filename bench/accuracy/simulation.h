@@ -14,7 +14,7 @@ struct Setting {
   const char* name;
   Sharing sharing;
   int slot_ms;
-  bool is_main;  ///< else one of the sweep, of which only the worst is told
+  bool is_main;  ///< else one of the sweep; only the sweep's worst is printed
 };
 
 std::span<const Setting> settings();

@@ -42,7 +42,7 @@ class RecordingKernel final : public perf::PerfKernel {
 
 /// The least that reading all groups can cost: a thread pinned to each CPU, woken once, which makes
 /// one read(2) for each group into the same few words and goes back to sleep. Nothing is decoded,
-/// kept or told to anyone.
+/// kept or passed on.
 ///
 /// It reads the very descriptors that the daemon holds, in the daemon's order. A second set of
 /// groups would be simpler, but every event in a cgroup is also work at each switch to it and takes

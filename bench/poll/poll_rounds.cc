@@ -156,8 +156,8 @@ struct Polled {
   void start() {
     ++started;
     (void)collector->poll(
-        [this](collect::PollReport said, std::shared_ptr<const collect::Snapshot> published) {
-          report = std::move(said);
+        [this](collect::PollReport polled, std::shared_ptr<const collect::Snapshot> published) {
+          report = std::move(polled);
           snapshot = std::move(published);
           ++done;
         });

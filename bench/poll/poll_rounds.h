@@ -28,7 +28,7 @@ struct Scenario {
 /// One poll: from Collector::poll() to a published snapshot.
 Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant);
 
-/// One poll by the whole program, told to its loop, and one scrape of it over HTTP.
+/// One poll by the whole program, reported to its loop, and one scrape of it over HTTP.
 Result<Cost> measure_poll_and_scrape(const Scenario& scenario, Assistant& assistant);
 
 /// The same, compressed. The floor renders, compresses and answers as well (BareAnswer).

@@ -4,7 +4,7 @@
 
 namespace pex::bench {
 
-/// From here on SIGINT and SIGTERM no longer end the process, but are told by a descriptor: what
+/// From here on SIGINT and SIGTERM no longer end the process; a descriptor reports them: what
 /// was set up for a measurement is always taken down again. Made before any thread, so that all
 /// inherit it. They stay blocked when it goes, as others may rely on it by then.
 class StopSignals {

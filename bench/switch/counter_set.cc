@@ -17,8 +17,8 @@ collect::PollReport poll_and_wait(collect::Collector& collector) {
   const auto published = std::make_shared<std::promise<collect::PollReport>>();
   std::future<collect::PollReport> report = published->get_future();
   collector.poll(
-      [published](collect::PollReport said, const std::shared_ptr<const collect::Snapshot>&) {
-        published->set_value(std::move(said));
+      [published](collect::PollReport report, const std::shared_ptr<const collect::Snapshot>&) {
+        published->set_value(std::move(report));
       });
   return report.get();
 }

@@ -80,8 +80,8 @@ std::chrono::nanoseconds cpu_time_of_both(const Opponent& opponent) {
   return cpu_time(::getpid()) + cpu_time(opponent.process);
 }
 
-/// Plays as it is told over `line`, and says there what a switch took.
-void play_as_told(const UniqueFd& line, const std::array<Opponent, 2>& opponents) {
+/// Obeys the orders that come over `line`, and reports there what a switch took.
+void obey_orders(const UniqueFd& line, const std::array<Opponent, 2>& opponents) {
   Order order;
   while (::recv(line.get(), &order, sizeof order, 0) == sizeof order) {
     const Opponent& opponent = opponents[static_cast<std::size_t>(order.partner)];
@@ -140,7 +140,7 @@ Result<PingPong> PingPong::start(int cpu, const std::array<std::string, 2>& cgro
   const UniqueFd theirs{line[1]};
   const Result<pid_t> first = fork_on(cpu, [&] {
     game.line_.reset();
-    play_as_told(theirs, opponents);
+    obey_orders(theirs, opponents);
   });
   if (!first) return first.error();
   game.processes_.push_back(*first);

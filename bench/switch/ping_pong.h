@@ -17,7 +17,7 @@ namespace pex::bench {
 enum class Partner { kInSameCgroup, kInOtherCgroup };
 inline constexpr std::array kPartners = {Partner::kInSameCgroup, Partner::kInOtherCgroup};
 
-/// Processes bound to one CPU, of which two hand a byte to and fro over pipes: as each waits for
+/// Processes bound to one CPU; two of them hand a byte to and fro over pipes: as each waits for
 /// the other, a round trip is two context switches, and little else. The first one sits in the
 /// first of two cgroups and plays with a second one there, or with a third one in the other cgroup.
 /// They sleep while nothing is measured, and end with this.

@@ -37,7 +37,7 @@ std::vector<Map> maps_of(const std::vector<KeyReference>& keys) {
   return maps;
 }
 
-/// What is said above the keys of a map; of one that is itself in a table, there.
+/// The text above the keys of a map; if the map is itself in a table, the text there.
 std::string introduction(const Map& map) {
   const KeyReference& key = *map.behind;
   if (!key.map.empty()) return "Of a map in " + code(path_of(key)) + ".";

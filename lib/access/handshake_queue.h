@@ -11,7 +11,7 @@
 
 namespace pex::access {
 
-/// Spaces out TLS handshakes, each of which signs on the loop (some milliseconds with RSA of 4096
+/// Spaces out TLS handshakes. Each handshake signs on the loop (some milliseconds with RSA of 4096
 /// bits): one begins per iteration of the loop, and everything else that is ready runs in between.
 /// Peers are served round-robin, and the clients of one peer in order of arrival, so that no peer's
 /// number of clients delays another peer: while one host repeats 520 handshakes, a scrape from

@@ -7,7 +7,7 @@
 namespace pex::access {
 
 /// The origin of connections, for shares and limits: an IPv4 address, an IPv6 network of 64 bits,
-/// of which one host may have every address, or all clients of unix sockets together.
+/// as one host may have all its addresses, or all clients of unix sockets together.
 class Peer {
  public:
   /// Clients of unix sockets.

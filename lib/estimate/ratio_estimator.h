@@ -19,7 +19,7 @@ Estimate estimate(const Observed& interval, bool has_reference, const Observed& 
                   const EventModel& model, double mux_interval);
 
 /// The squared standard error of `estimate` in events^2: from its difference to `last_rate`, the
-/// events per size of the previous interval, of which `last_size` was sampled. 0 without one
+/// events per size of the previous interval; of that, `last_size` was sampled. 0 without one
 /// (`last_size` 0): then it is unknown.
 double successive_difference_variance(const Estimate& estimate, double events, double last_rate,
                                       double last_size);

@@ -99,7 +99,7 @@ const std::string* event_with_unit(const Pmu& pmu) {
   return found == nullptr ? nullptr : &found->first;
 }
 
-/// libpfm4 has no units. Sysfs has those of the PMU's named events, of which this may be one; if it
+/// libpfm4 has no units. Sysfs has those of the PMU's named events. This event may be one; if it
 /// is not, and some have a unit, the value of a count is unknown.
 Result<void, Unresolved> use_unit_of(const Pmu& pmu, const VendorEncoding& encoding,
                                      const std::string& name, TextOffset at,

@@ -9,7 +9,7 @@ namespace pex::events {
 
 bool is_modifier(char c);
 
-/// "uk": at least one letter, each of which is added to `modifiers`.
+/// "uk": at least one letter; each letter is added to `modifiers`.
 Parsed parse_letters(TextCursor& in, Modifiers& modifiers, const char* remedy = kWriteModifiers);
 
 /// ":uk", or nothing.

@@ -35,7 +35,7 @@ class FormatWriter {
   /// `head` outlives its samples.
   void begin(const FamilyHead& head);
   /// A sample for each row that has a number; labels are `before`, those of the row and `behind`,
-  /// escaped, each of which may be empty.
+  /// escaped; each may be empty.
   void write(std::string_view before, const Rows& rows, std::string_view behind,
              std::span<const Number> numbers);
   void write(std::string_view labels, Number number, Clock::time_point since);

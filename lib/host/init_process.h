@@ -6,7 +6,7 @@
 
 namespace pex::host {
 
-/// The arguments in /proc/pid/cmdline (proc(5)), each of which ends with a zero byte.
+/// The arguments in /proc/pid/cmdline (proc(5)); each ends with a zero byte.
 std::vector<std::string> parse_command_line(std::string_view text);
 
 /// The command line of process 1: in a container its program, with the arguments of the container.

@@ -1,5 +1,5 @@
 // The first and only process of the emulated machine: runs one load on the one CPU, reads the
-// counters of four groups that take turns once a second, and prints what the kernel said.
+// counters of four groups that take turns once a second, and prints what the kernel reported.
 //
 //   recorder SCOPE LOAD SECONDS         SCOPE: cpu, cgroup; LOAD: one of kLoads
 //
