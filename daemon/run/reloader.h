@@ -24,7 +24,6 @@ namespace pex::daemon {
 /// exceed the limits. One reload at a time; requests that arrive meanwhile get the outcome of one
 /// more reload, which begins afterwards, as the file may have changed since. Reloads for clients,
 /// who may be unauthenticated, are limited to one a second: planning opens and tries counters.
-/// unauthenticated, one begins each second at most: planning opens and tries counters.
 class Reloader {
  public:
   using Outcome = Result<void, std::vector<Error>>;
