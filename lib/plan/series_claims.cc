@@ -21,13 +21,16 @@ bool is_own(const std::string& family) {
              std::end(kOwnFamilies);
 }
 
-/// The family whose creation times OpenMetrics publishes under the name of `family` ("a_total" for
-/// "a_created_total"), and vice versa.
+/// The families that OpenMetrics cannot publish next to `family`. It calls the family "a_total" a,
+/// and its samples a_total and a_created; no other family may be called so ("a_total_total",
+/// "a_created_total").
 std::vector<std::string> confusable(const std::string& family) {
   constexpr std::string_view kTotal = "_total";
   constexpr std::string_view kCreated = "_created";
   const std::string base = family.substr(0, family.size() - kTotal.size());
-  std::vector<std::string> others = {base + std::string(kCreated) + std::string(kTotal)};
+  std::vector<std::string> others = {family + std::string(kTotal),
+                                     base + std::string(kCreated) + std::string(kTotal)};
+  if (base.ends_with(kTotal)) others.push_back(base);
   if (base.ends_with(kCreated)) {
     others.push_back(base.substr(0, base.size() - kCreated.size()) + std::string(kTotal));
   }
@@ -78,7 +81,7 @@ Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& ev
     return Error{0,
                  "'" + event.name + "' would be " + family + " next to " + other + ", " +
                      place_of(found->second.second) +
-                     ", whose creation times OpenMetrics could not distinguish",
+                     "; OpenMetrics gives a sample of one the name of the other",
                  "give it another name"};
   }
   return {};

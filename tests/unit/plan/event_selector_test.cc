@@ -368,6 +368,10 @@ TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
               ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_created_total next to "
                                     "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
   EXPECT_THAT(named("a_created", "a"), ElementsAre(HasSubstr("give it another name")));
+  EXPECT_THAT(named("a", "a_total_total"),
+              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_total_total next to "
+                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
+  EXPECT_THAT(named("a_total_total", "a"), ElementsAre(HasSubstr("give it another name")));
   EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
 }
 
