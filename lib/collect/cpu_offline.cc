@@ -52,6 +52,7 @@ void CpuOfflineDetector::open() {
       perf::CounterGroup::open_running(kernel_, events::generic_counter("dummy"), {cpu_, -1, {}});
   if (opened) event_ = std::move(*opened);
   enabled_ = {};
+  reading_.time_enabled = {};
   seen_ = kernel_.now();
 }
 

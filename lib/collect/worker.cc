@@ -31,8 +31,8 @@ bool Worker::has_made_progress() {
 }
 
 void Worker::move_off_cpu() {
-  was_moved_off_ = true;
   host::move_thread_off(thread_.native_handle(), cpu_);
+  was_moved_off_ = true;  // after the move, or it could be pinned again before the move
 }
 
 Result<> Worker::start_thread() {
