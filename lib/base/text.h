@@ -1,10 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace pex {
@@ -16,9 +18,11 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 /// The pieces between separators; one empty piece for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// "a, b, c".
+/// "a, b, c". Not of a range that makes its strings one by one: each would be gone when copied.
 template <std::ranges::input_range Words>
-std::string join(const Words& words, std::string_view between = ", ") {
+requires std::is_lvalue_reference_v<std::ranges::range_reference_t<Words>> ||
+    std::same_as<std::ranges::range_value_t<Words>, std::string_view>
+        std::string join(const Words& words, std::string_view between = ", ") {
   std::string text;
   for (const std::string_view word : words) text.append(text.empty() ? "" : between).append(word);
   return text;

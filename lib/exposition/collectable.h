@@ -12,9 +12,9 @@
 namespace pex::exposition {
 
 /// The counts for a program that embeds this library and has a prometheus::Registry or Exposer:
-/// register this there. Its families, labels and help texts are those of Renderer; values are
-/// doubles, so above 2^53 they are not exact. Building them costs a heap object for each label of
-/// each sample: where that matters, serve the output of Renderer.
+/// register this there. Its families, labels and help texts are those that the daemon serves;
+/// values are doubles, so above 2^53 they are not exact. Building them costs a heap object for each
+/// label of each sample.
 class SnapshotCollectable final : public prometheus::Collectable {
  public:
   using Source = std::function<std::shared_ptr<const collect::Snapshot>()>;

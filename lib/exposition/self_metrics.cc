@@ -21,9 +21,15 @@ using Clock = std::chrono::system_clock;
 
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
 
+#ifdef __clang__
+constexpr const char* kCompiler = __VERSION__;  // begins with its name
+#else
+constexpr const char* kCompiler = "g++ " __VERSION__;
+#endif
+
 MetricFamily build_info(const std::string& version) {
   MetricFamily family = collected(self_family("perf_event_exporter_build_info"));
-  add_sample(family, {{"compiler", "g++ " __VERSION__}, {"version", version}}, 1);
+  add_sample(family, {{"compiler", kCompiler}, {"version", version}}, 1);
   return family;
 }
 

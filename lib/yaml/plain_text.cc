@@ -37,8 +37,7 @@ std::string in_hex(const char* format, std::uint32_t number) {
   return written;
 }
 
-/// "
-/// ", "\x1b", "\u2028": as in a double-quoted YAML text.
+/// "\n", "\x1b", "\u2028": as in a double-quoted YAML text.
 std::string escaped(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\r') return "\\r";
