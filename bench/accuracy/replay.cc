@@ -94,8 +94,9 @@ Result<std::vector<Recording>> read_recordings(const std::filesystem::path& dire
 
 Replay replay(const Recording& recording, bool by_time) {
   Replay replayed{&recording, by_time, {}};
-  for (std::size_t i = 0; i < std::size(kPollSeconds); ++i) {
-    Contest contest(kGroups, kSlotNs, kPollSeconds[i], kSkippedReplaySeconds, replayed.figures[i]);
+  FiguresOfAll* figures = replayed.figures.data();
+  for (const int interval : kPollSeconds) {
+    Contest contest(kGroups, kSlotNs, interval, kSkippedReplaySeconds, *figures++);
     int second = 0;
     for (std::vector<Reading> readings : recording.polls) {
       for (Reading& reading : readings) {

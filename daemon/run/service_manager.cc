@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "daemon/log/outbox.h"
@@ -62,8 +63,8 @@ Result<std::vector<int>> ServiceManager::take_sockets() {
         -passed, "serve on the sockets that systemd passes: there are none",
         "start the .socket unit instead of the service, or leave out --web.systemd-socket"};
   }
-  std::vector<int> sockets;
-  for (int i = 0; i < passed; ++i) sockets.push_back(SD_LISTEN_FDS_START + i);
+  std::vector<int> sockets(static_cast<std::size_t>(passed));
+  std::iota(sockets.begin(), sockets.end(), SD_LISTEN_FDS_START);
   return sockets;
 }
 

@@ -123,7 +123,7 @@ std::shared_ptr<ScrapeCache::RenderJob> ScrapeCache::take_next() {
   last_was_whole_ = !is_selected_due && !whole_.queued.empty();
   Shelf& shelf = last_was_whole_ ? whole_ : selected_;
   if (shelf.queued.empty()) return nullptr;
-  const std::shared_ptr<RenderJob> next = shelf.queued.front();
+  std::shared_ptr<RenderJob> next = shelf.queued.front();
   shelf.queued.pop_front();
   return next;
 }

@@ -51,7 +51,7 @@ WebServer::~WebServer() {
 }
 
 Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inherited) {
-  if (const Result<void, std::vector<Error>> loaded = load_access(); !loaded) return loaded;
+  if (Result<void, std::vector<Error>> loaded = load_access(); !loaded) return loaded;
   auto server = http::Server::listen(loop_, login_worker_, {options_.listen_addresses, inherited},
                                      {routes(), limits_here(), [this] { return current_access(); },
                                       [this] { limit_log_.add(*server_); }});

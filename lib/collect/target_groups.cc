@@ -317,7 +317,7 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   const estimate::GroupIncrement increment =
       estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
   totals_.add(target, increment, learning.increments);
-  if (plan_->is_multiplexed()) detect_starving(*shared, increment);
+  if (shared != nullptr && plan_->is_multiplexed()) detect_starving(*shared, increment);
   if (!sample.is_stopped) note_wanted(slot, increment.enabled, increment.running.count() > 0);
   slot.was_wanted = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(target, report);

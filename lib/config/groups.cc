@@ -237,24 +237,24 @@ bool stands_before(const yaml::Value& one, const yaml::Value& other) {
   return std::pair(one.at().line, one.at().column) < std::pair(other.at().line, other.at().column);
 }
 
-/// The last of `flags` in the file; at least one is set.
-const yaml::Value& last_of(std::span<bool Group::*const> flags, const ParsedGroup& parsed) {
+/// The last of `flags` in the file; null if none is there.
+const yaml::Value* last_of(std::span<bool Group::*const> flags, const ParsedGroup& parsed) {
   const yaml::Value* last = nullptr;
   for (const WrittenFlag& written : parsed.flags) {
     if (std::find(flags.begin(), flags.end(), written.flag) == flags.end()) continue;
     if (last == nullptr || stands_before(*last, written.value)) last = &written.value;
   }
-  return *last;
+  return last;
 }
 
 void refuse_rivals(const ParsedGroup& parsed) {
   for (const RivalFlags& rivals : kRivals) {
     const bool all = std::all_of(rivals.flags.begin(), rivals.flags.end(),
                                  [&](bool Group::*flag) { return parsed.group.*flag; });
-    if (!all) continue;
-    last_of(rivals.flags, parsed)
-        .refuse(fmt::format("together, {} leave nothing to count", rivals.names),
-                "remove one of them");
+    const yaml::Value* const last = all ? last_of(rivals.flags, parsed) : nullptr;
+    if (last == nullptr) continue;
+    last->refuse(fmt::format("together, {} leave nothing to count", rivals.names),
+                 "remove one of them");
   }
 }
 

@@ -223,10 +223,11 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
   const std::string what = "there is no function '" + symbol + "' in '" + file + "'";
   const std::vector<SymbolTable> tables = symbol_tables(*elf);
   Addresses addresses;
-  for (const SymbolTable& table : tables) {
-    const bool is_read =
-        !is_too_large(table) && (symbol.empty() || find_addresses(*elf, table, symbol, addresses));
-    if (is_read) continue;
+  const bool are_read = std::all_of(tables.begin(), tables.end(), [&](const SymbolTable& table) {
+    return !is_too_large(table) &&
+           (symbol.empty() || find_addresses(*elf, table, symbol, addresses));
+  });
+  if (!are_read) {
     return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
                  "it has more symbols than are searched: write the function's offset in it, 0x..."};
   }

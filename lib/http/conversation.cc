@@ -89,7 +89,7 @@ asio::awaitable<Response> Conversation::answer_to(const RequestHead& head, unsig
 
 /// The usual answer, if no login is required and the answer is available at once; else 503.
 Response Conversation::answer_to_refused(const RequestHead& head, unsigned status) {
-  const Response busy = unavailable("too many connections");
+  Response busy = unavailable("too many connections");
   if (status != 200) return busy;
   const Route* const route = find_route(service_.site.routes, path_of(head.target()));
   if (route == nullptr || route->needs_login || route->is_post ||

@@ -75,16 +75,16 @@ Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& ev
                  "give it another name"};
   }
   if (!is_new) return {};
-  for (const std::string& other : confusable(family)) {
-    const auto found = families_.find(other);
-    if (found == families_.end()) continue;
-    return Error{0,
-                 "'" + event.name + "' would be " + family + " next to " + other + ", " +
-                     place_of(found->second.second) +
-                     "; OpenMetrics gives a sample of one the name of the other",
-                 "give it another name"};
-  }
-  return {};
+  const std::vector<std::string> others = confusable(family);
+  const auto taken = std::find_if(others.begin(), others.end(), [&](const std::string& other) {
+    return families_.contains(other);
+  });
+  if (taken == others.end()) return {};
+  return Error{0,
+               "'" + event.name + "' would be " + family + " next to " + *taken + ", " +
+                   place_of(families_.at(*taken).second) +
+                   "; OpenMetrics gives a sample of one the name of the other",
+               "give it another name"};
 }
 
 }  // namespace pex::plan
