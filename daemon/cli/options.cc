@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/compiler.h"
 #include "base/utf8.h"
 #include "daemon/cli/version.h"
 
@@ -80,7 +81,7 @@ constexpr const char* kFooter =
     "health asked is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
 
 std::string version_text() {
-  return std::string(kProgram) + ", version " + kVersion + "\n  compiler: g++ " + __VERSION__;
+  return std::string(kProgram) + ", version " + kVersion + "\n  compiler: " + kCompiler;
 }
 
 void declare_web(CLI::App& app, Options& options) {

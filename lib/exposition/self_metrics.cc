@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/compiler.h"
 #include "collect/counting_plan.h"
 #include "exposition/collected_family.h"
 #include "exposition/labels.h"
@@ -20,12 +21,6 @@ using prometheus::MetricType;
 using Clock = std::chrono::system_clock;
 
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
-
-#ifdef __clang__
-constexpr const char* kCompiler = __VERSION__;  // begins with its name
-#else
-constexpr const char* kCompiler = "g++ " __VERSION__;
-#endif
 
 MetricFamily build_info(const std::string& version) {
   MetricFamily family = collected(self_family("perf_event_exporter_build_info"));
