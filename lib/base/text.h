@@ -18,11 +18,12 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text);
 /// The pieces between separators; one empty piece for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// "a, b, c". Not of a range that makes its strings one by one: each would be gone when copied.
+/// "a, b, c".
 template <std::ranges::input_range Words>
-requires std::is_lvalue_reference_v<std::ranges::range_reference_t<Words>> ||
-    std::same_as<std::ranges::range_value_t<Words>, std::string_view>
-        std::string join(const Words& words, std::string_view between = ", ") {
+std::string join(const Words& words, std::string_view between = ", ") {
+  static_assert(std::is_lvalue_reference_v<std::ranges::range_reference_t<Words>> ||
+                    std::same_as<std::ranges::range_value_t<Words>, std::string_view>,
+                "a view of a temporary string would outlive it");
   std::string text;
   for (const std::string_view word : words) text.append(text.empty() ? "" : between).append(word);
   return text;
