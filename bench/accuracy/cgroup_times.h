@@ -23,7 +23,7 @@ enum class Booking {
   kAtSwitches,  ///< all of a slice to the group that has the PMU at its end (Linux 6.2 to 6.12.114)
 };
 
-/// Groups of a cgroup on one CPU, one group has the PMU at a time; an event that comes at a
+/// Groups of a cgroup on one CPU, with the PMU for one group at a time; an event that comes at a
 /// constant rate while the cgroup has the CPU. Every error is one of the times.
 struct CgroupCell {
   const CgroupLoad* load;

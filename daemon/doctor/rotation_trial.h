@@ -40,7 +40,7 @@ RunningTimes judge(std::span<const RotationTimes> groups, std::chrono::nanosecon
 /// Long enough for some dozen rotations of the usual mux intervals of 1 to 10 ms.
 inline constexpr std::chrono::milliseconds kRotationTrial{250};
 
-/// Multiplexes three groups, any two exceed the PMU, while the calling thread works for
+/// Multiplexes three groups (any two exceed the PMU) while the calling thread works for
 /// `length`. That thread must be bound to the CPU of `place`, one of those that `free` was found
 /// on, and be in the cgroup of `place`, whose clock runs only while a task of it does. Fails if a
 /// group cannot be opened or read.

@@ -22,10 +22,10 @@ Character first_character(std::string_view text);
 std::string as_utf8(std::string_view bytes);
 
 /// Converts any bytes to one line of UTF-8 for a terminal or a log. Bytes that are not part of a
-/// character are shown as by as_utf8(). It writes as \uXXXX the control characters (C0, DEL and C1,
-/// which terminals interpret), line and paragraph separators, and characters that change the
-/// direction of text, which can disguise a name. Backslashes and printable characters are
-/// unchanged, so quoted text, also of JSON, keeps its meaning.
+/// character are shown as by as_utf8(). Control characters (C0, DEL and C1, which terminals
+/// interpret), line and paragraph separators, and characters that change the direction of text,
+/// which can disguise a name, become \u and four hexadecimal digits. Backslashes and printable
+/// characters are unchanged, so quoted text, also of JSON, keeps its meaning.
 std::string printable(std::string_view bytes);
 
 }  // namespace pex

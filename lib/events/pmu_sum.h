@@ -11,8 +11,8 @@ namespace pex::events {
 /// added. The core PMUs of a hybrid machine are not a family.
 std::string_view family_of(const Pmu& pmu);
 
-/// The event on these PMUs, at least one: encodes the terms for each, and
-/// combines those of one family to one event.
+/// The event on these PMUs (at least one): encodes the terms for each, and combines those of
+/// one family to one event.
 Resolved resolve_on(const Machine& machine, const std::vector<const Pmu*>& pmus,
                     const PmuEvent& event, TextOffset at);
 

@@ -28,8 +28,8 @@ struct Plan {
 };
 
 /// Combines the configuration with what `machine` knows and its kernel accepts. Fails with what no
-/// machine could count, and with duplicate series. Three steps, each returns the input of the next
-/// one:
+/// machine could count, and with duplicate series. There are three
+/// steps; each returns the input of the next one:
 ///   select_events()     tries each event alone, on a whole CPU, and for scope cgroup also in the
 ///                       root cgroup. A missing event is left out, without effect on others.
 ///   fit_groups()        tries the rest of each group as a group. One that does not fit on the PMU
