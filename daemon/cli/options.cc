@@ -72,7 +72,8 @@ bool is_path_of_its_own(const std::string& path) {
 
 constexpr const char* kFooter =
     "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
-    "'cgroups' prints the cgroups that would be counted now, with their labels.\n"
+    "'cgroups' prints the cgroups that would be counted now, with their labels; with paths or\n"
+    "--all, why a cgroup is counted or not.\n"
     "'doctor' reports what this machine cannot count of the configuration, and what to change.\n"
     "'health' asks the running exporter with the same options whether it is healthy.\n"
     "Signals: SIGTERM and SIGINT end the program, SIGHUP reloads the configuration.\n"
@@ -147,8 +148,14 @@ void declare(CLI::App& app, Options& options) {
   add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
   list->fallthrough();  // the options of the program may follow the command as well
-  app.add_subcommand("cgroups", "Print the cgroups that would be counted now, with their labels.")
-      ->fallthrough();
+  CLI::App* cgroups = app.add_subcommand(
+      "cgroups", "Print the cgroups that would be counted now, with their labels.");
+  cgroups
+      ->add_option("PATH", options.cgroup_paths,
+                   "Only these cgroups, and why each is counted or not.")
+      ->type_name("");
+  cgroups->add_flag("--all", options.all_cgroups, "Every cgroup, and why each is counted or not.");
+  cgroups->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
   CLI::App* health = app.add_subcommand(

@@ -33,6 +33,8 @@ struct Options {
   bool health = false;
   bool readiness = false;  ///< health: ask for readiness instead of liveness
   bool list_cgroups = false;
+  std::vector<std::string> cgroup_paths;  ///< list_cgroups: only these; empty: those selected
+  bool all_cgroups = false;               ///< list_cgroups: also those that are not selected
   bool list_events = false;
   std::string list_glob = "*";
   ListOutput list_output = ListOutput::kText;

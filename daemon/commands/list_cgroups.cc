@@ -1,7 +1,7 @@
 #include "daemon/commands/list_cgroups.h"
 
-#include <algorithm>
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include "collect/descriptor_source.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/cgroup_explanation.h"
 #include "daemon/run/counting_session.h"
 #include "exposition/labels.h"
 #include "plan/cgroup_tree.h"
@@ -16,32 +17,51 @@
 namespace pex::daemon {
 namespace {
 
-constexpr std::size_t kStateColumn = 10;
-
-std::string labels_of(const cgroup::Description& description) {
-  std::string labels;
-  for (const auto* part : {&description.identity, &description.information}) {
-    for (const auto& [name, value] : *part) labels += " " + exposition::label(name, value);
-  }
-  return labels;
-}
+constexpr std::size_t kStateColumn = 14;
 
 /// Quoted as in a label, and then for a terminal: paths can contain any bytes.
-void print(std::string_view state, const std::string& path, const std::string& labels) {
-  std::cout << column(std::string(state), kStateColumn)
-            << printable(exposition::escape_label(path) + labels) << '\n';
+void print(const std::string& path, const CgroupExplanation::Line& line) {
+  const std::string reason = line.reason.empty() ? "" : " (" + line.reason + ")";
+  std::cout << column(std::string(line.state), kStateColumn)
+            << printable(exposition::escape_label(path) + line.labels + reason) << '\n';
 }
 
-void print(const collect::TargetSet& targets, const std::vector<std::string>& left_out) {
-  std::cout << column("STATE", kStateColumn) << "CGROUP AND LABELS\n";
-  std::vector<collect::CgroupTarget> counted = targets.cgroups;
-  std::sort(counted.begin(), counted.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
-  for (const collect::CgroupTarget& target : counted) {
-    print("counted", target.path, labels_of(*target.description));
+/// Returns false if one of these is not there.
+bool print_each(const std::set<std::string>& paths, const CgroupExplanation& explanation) {
+  bool are_there = true;
+  for (const std::string& path : paths) {
+    const std::optional<CgroupExplanation::Line> line = explanation.of(path);
+    print(path, line.value_or(CgroupExplanation::Line{"not there", {}, "there is no such cgroup"}));
+    are_there = are_there && line;
   }
-  for (const std::string& path : left_out) print("left out", path, "");
-  for (const Error& why : targets.found->unreadable) std::cout << printable(worded(why)) << '\n';
+  return are_there;
+}
+
+bool print(const Options& options, const CgroupExplanation& explanation, const std::string& mount) {
+  std::cout << column("STATE", kStateColumn) << "CGROUP, ITS LABELS, OR THE REASON\n";
+  if (!options.cgroup_paths.empty()) {
+    std::set<std::string> paths;
+    for (const std::string& path : options.cgroup_paths) paths.insert(path_below(mount, path));
+    return print_each(paths, explanation);
+  }
+  if (!options.all_cgroups) {
+    for (const auto& [path, line] : explanation.selected()) print(path, line);
+    return true;
+  }
+  if (mount.empty()) return true;
+  for (const std::string& path : all_cgroups(mount)) {
+    if (const auto line = explanation.of(path)) print(path, *line);  // else it is gone by now
+  }
+  return true;
+}
+
+Error nothing_counted(const plan::LoadedPlan& planned) {
+  if (planned.plan.counting.cgroup.empty()) {
+    return {0, "no event can be counted by cgroup",
+            "--config.check shows why; configure a group with scope cgroup if there is none"};
+  }
+  return {0, "no cgroup that is there now is selected by cgroups.include",
+          "'cgroups --all' gives the reason for each"};
 }
 
 }  // namespace
@@ -55,10 +75,9 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
       plan::load_and_plan(options.config_file, options.roots, kernel);
   if (!planned) return failed(yaml::errors_of(planned.error()));
   planned->plan.budget.opens_per_second = SIZE_MAX;  // none will be opened
-  std::vector<Error> warnings;
   const Result<plan::CgroupTree> tree = find_cgroup_tree(*planned, options.roots);
   if (!tree) return failed({tree.error()});
-  for (const Error& warning : tree->warnings) warnings.push_back(warning);
+  std::vector<Error> warnings = tree->warnings;
   if (tree->hierarchy && !planned->cpus->online.empty()) {
     const Result<> is_one =
         plan::check_tree(*tree->hierarchy, options.roots, kernel, planned->cpus->online.front());
@@ -69,14 +88,16 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
-  print(*targets, tracker.left_out());
-  if (targets->cgroups.empty() && warnings.empty()) {
-    warnings.push_back(
-        {0, "none of the cgroups that are there now is selected by cgroups.include", {}});
+  const std::string mount = tree->hierarchy ? tree->hierarchy->mount : std::string{};
+  const CgroupExplanation explanation{*planned, mount, *targets, tracker.left_out()};
+  const bool are_there = print(options, explanation, mount);
+  for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';
+  if (explanation.selected().empty() && warnings.empty()) {
+    warnings.push_back(nothing_counted(*planned));
   }
   for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);
   for (const Error& warning : warnings) std::cout << '\n' << printable(worded(warning)) << '\n';
-  return std::cout << std::flush ? kOk : kFailed;
+  return std::cout << std::flush && are_there ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -7,16 +7,24 @@
 namespace pex::cgroup {
 namespace {
 
-bool any_matches(const std::vector<Pattern>& patterns, std::string_view path) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [path](const Pattern& pattern) { return pattern.matches(path); });
+/// Null if none matches.
+const Pattern* first_match(const std::vector<Pattern>& patterns, std::string_view path) {
+  const auto found = std::find_if(patterns.begin(), patterns.end(),
+                                  [path](const Pattern& pattern) { return pattern.matches(path); });
+  return found == patterns.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-bool Selection::matches(std::string_view path) const {
-  return !any_matches(exclude, path) && any_matches(include, path) &&
-         (helpers || !parse_path(path).is_helper);
+Verdict Selection::judge(std::string_view path) const {
+  using Reason = Verdict::Reason;
+  if (const Pattern* const excluded = first_match(exclude, path)) {
+    return {Reason::kExcluded, excluded};
+  }
+  const Pattern* const included = first_match(include, path);
+  if (included == nullptr) return {};
+  const bool is_refused = !helpers && parse_path(path).is_helper;
+  return {is_refused ? Reason::kHelper : Reason::kIncluded, included};
 }
 
 bool Selection::may_match_below(std::string_view path) const {

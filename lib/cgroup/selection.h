@@ -7,6 +7,15 @@
 
 namespace pex::cgroup {
 
+/// Whether a path is selected, and why.
+struct Verdict {
+  enum class Reason { kIncluded, kNotIncluded, kExcluded, kHelper };
+  Reason reason = Reason::kNotIncluded;
+  const Pattern* pattern = nullptr;  ///< that decided; null for kNotIncluded
+
+  bool is_selected() const { return reason == Reason::kIncluded; }
+};
+
 /// Which cgroups are selected. The patterns of `exclude` are tried first, then those of `include`;
 /// the first that matches decides. A path that no pattern matches is not selected.
 struct Selection {
@@ -17,8 +26,9 @@ struct Selection {
   /// Applied by Discovery, which knows all of them.
   bool leaves = true;
 
-  /// Everything except `leaves`.
-  bool matches(std::string_view path) const;
+  /// Everything except `leaves`. The pattern is one of this selection.
+  Verdict judge(std::string_view path) const;
+  bool matches(std::string_view path) const { return judge(path).is_selected(); }
 
   /// False if nothing below `path` can be selected: a walk can skip it.
   bool may_match_below(std::string_view path) const;

@@ -35,8 +35,13 @@ _perf_event_exporter() {
           --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs --log.level --log.format'
         case $command in
           list) words+=' --output' ;;
+          cgroups) words+=' --all' ;;
           health) words+=' --ready' ;;
         esac
+      elif [[ $command == cgroups ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+        return
       elif [[ -z $command ]]; then
         words='list cgroups doctor health'
       fi

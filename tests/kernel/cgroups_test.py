@@ -589,10 +589,72 @@ class ListTest(unittest.TestCase):
                                   check=True, text=True, capture_output=True)
         lines = done.stdout.splitlines()
 
-        self.assertIn(f'counted   {tree.path}/a.service letter="a" unit="a.service"', lines)
-        self.assertIn(f'counted   {tree.path}/b.service letter="b" unit="b.service"', lines)
-        self.assertIn(f"left out  {tree.path}/c.service", lines)
+        self.assertIn(f'counted       {tree.path}/a.service letter="a" unit="a.service"', lines)
+        self.assertIn(f'counted       {tree.path}/b.service letter="b" unit="b.service"', lines)
+        self.assertIn(f"left out      {tree.path}/c.service (cgroups.max leaves no room for it)", lines)
         self.assertIn("raise cgroups.max", done.stdout)
+
+
+class ExplanationTest(unittest.TestCase):
+    """The reason for each cgroup, in a copy of a tree."""
+    CONFIG = """groups:
+  - {name: core, events: [context-switches], scope: cgroup}
+cgroups:
+  include: ["/*.service", "/d.slice", "/d.slice/*.service", "/machine.slice/*"]
+  exclude: ["/b.*"]
+"""
+    HELPER = f"/machine.slice/libpod-conmon-{'0' * 64}.scope"
+
+    def setUp(self):
+        harness.require_events("context-switches")
+        self.scratch = self.enterContext(tempfile.TemporaryDirectory())
+        self.mount = f"{self.scratch}/cgroup"
+        for path in ("/a.service", "/b.service", "/c", "/d.slice/e.service", self.HELPER):
+            os.makedirs(self.mount + path)
+
+    def run_command(self, *words, config=CONFIG):
+        with open(f"{self.scratch}/config.yaml", "w", encoding="utf-8") as file:
+            file.write(config)
+        return subprocess.run(
+            [harness.daemon_binary, "cgroups", *words, f"--config.file={self.scratch}/config.yaml",
+             f"--path.cgroupfs={self.mount}"], check=False, text=True, capture_output=True)
+
+    def test_each_cgroup_has_its_reason(self):
+        done = self.run_command("--all")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line for line in done.stdout.splitlines()[1:] if " /" in line]
+        self.assertEqual(lines, [
+            'counted       /a.service unit="a.service"',
+            "not selected  /b.service (cgroups.exclude has '/b.*')",
+            "not selected  /c (no pattern of cgroups.include matches it)",
+            "not selected  /d.slice ('nesting: leaves' selects '/d.slice/e.service' inside of it)",
+            'counted       /d.slice/e.service slice="d.slice" unit="e.service"',
+            "not selected  /machine.slice (no pattern of cgroups.include matches it)",
+            f"not selected  {self.HELPER} (it only serves a container; 'helpers: true' selects it)",
+        ])
+
+    def test_a_path_can_be_written_as_in_the_file_system(self):
+        for written in ("/c", "c", "c/", f"{self.mount}/c/"):
+            with self.subTest(written):
+                done = self.run_command(written)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("not selected  /c (no pattern", done.stdout)
+                self.assertNotIn("a.service", done.stdout)
+
+    def test_a_path_that_is_not_there_fails_and_the_others_are_shown(self):
+        done = self.run_command("/a.service", "/x.service")
+
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("counted       /a.service", done.stdout)
+        self.assertIn("not there     /x.service (there is no such cgroup)", done.stdout)
+
+    def test_without_an_event_the_reason_is_the_event(self):
+        config = self.CONFIG.replace("context-switches", "no_such_pmu/event/")
+        done = self.run_command("/a.service", config=config)
+
+        self.assertIn("not counted   /a.service (no event can be counted by cgroup", done.stdout)
+        self.assertNotIn("is selected by cgroups.include", done.stdout)
 
 
 class NamesTest(unittest.TestCase):

@@ -40,6 +40,20 @@ TEST(SelectionTest, WantsWhatOnePatternIncludesAndNoneExcludes) {
   EXPECT_FALSE(wanted.matches("/c"));
 }
 
+TEST(SelectionTest, NamesThePatternThatDecides) {
+  const std::string helper = "/machine.slice/libpod-conmon-" + kId + ".scope";
+  const Selection wanted = selection({"/a/*", "/**"}, {"/a/x*"});
+  using Reason = Verdict::Reason;
+
+  EXPECT_EQ(wanted.judge("/a/1").reason, Reason::kIncluded);
+  EXPECT_EQ(wanted.judge("/a/1").pattern->text(), "/a/*");
+  EXPECT_EQ(wanted.judge("/a/x1").reason, Reason::kExcluded);
+  EXPECT_EQ(wanted.judge("/a/x1").pattern->text(), "/a/x*");
+  EXPECT_EQ(wanted.judge(helper).reason, Reason::kHelper);
+  EXPECT_EQ(Selection{}.judge("/a/1").reason, Reason::kNotIncluded);
+  EXPECT_EQ(Selection{}.judge("/a/1").pattern, nullptr);
+}
+
 TEST(SelectionTest, WantsNoHelperOfAContainerUnlessAskedTo) {
   const std::string helper = "/machine.slice/libpod-conmon-" + kId + ".scope";
   Selection wanted = selection({"/machine.slice/*"});

@@ -1,0 +1,112 @@
+#include "daemon/commands/cgroup_explanation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/utf8.h"
+#include "exposition/labels.h"
+
+namespace pex::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kNotSelected = "not selected";
+constexpr std::string_view kNotCounted = "not counted";
+
+/// The key of the configuration, or the limit of the system, for each of collect::kCgroupBounds.
+std::string name_of_bound(std::string_view bound) {
+  if (bound == "max") return "cgroups.max";
+  if (bound.starts_with("max_")) return "limits." + std::string(bound);
+  return bound == "open_files" ? "the limit of open files" : "the memory of the kernel";
+}
+
+std::string labels_of(const cgroup::Description& description) {
+  std::string labels;
+  for (const auto* part : {&description.identity, &description.information}) {
+    for (const auto& [name, value] : *part) labels += " " + exposition::label(name, value);
+  }
+  return labels;
+}
+
+bool is_cgroup(const fs::path& path) {
+  std::error_code failed;
+  return fs::is_directory(fs::symlink_status(path, failed));
+}
+
+void add_below(const std::string& mount, const std::string& path, std::vector<std::string>& all) {
+  std::error_code failed;
+  for (fs::directory_iterator at(mount + path, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    if (!is_cgroup(at->path())) continue;
+    all.push_back(path + "/" + at->path().filename().string());
+    add_below(mount, std::string(all.back()), all);
+  }
+}
+
+}  // namespace
+
+CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::string mount,
+                                     const collect::TargetSet& targets,
+                                     const std::vector<std::string>& left_out)
+    : planned_(planned), mount_(std::move(mount)) {
+  for (const collect::CgroupTarget& target : targets.cgroups) {
+    selected_.emplace(target.path, Line{"counted", labels_of(*target.description)});
+  }
+  const std::string reason = name_of_bound(targets.left_out_reason) + " leaves no room for it";
+  for (const std::string& path : left_out) selected_.emplace(path, Line{"left out", {}, reason});
+}
+
+std::optional<CgroupExplanation::Line> CgroupExplanation::of(const std::string& path) const {
+  if (const auto known = selected_.find(path); known != selected_.end()) return known->second;
+  if (mount_.empty() || !is_cgroup(mount_ + path)) return {};
+  if (path == "/") return Line{kNotCounted, {}, "groups of scope cpu count the whole machine"};
+  return why_not(path);
+}
+
+CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) const {
+  using Reason = cgroup::Verdict::Reason;
+  const cgroup::Selection& selection = planned_.plan.cgroups.selection;
+  const cgroup::Verdict verdict = selection.judge(path);
+  if (verdict.reason == Reason::kNotIncluded) {
+    return {kNotSelected, {}, "no pattern of cgroups.include matches it"};
+  }
+  if (verdict.reason == Reason::kExcluded) {
+    return {kNotSelected, {}, "cgroups.exclude has '" + verdict.pattern->text() + "'"};
+  }
+  if (verdict.reason == Reason::kHelper) {
+    return {kNotSelected, {}, "it only serves a container; 'helpers: true' selects it"};
+  }
+  if (planned_.plan.counting.cgroup.empty()) {
+    return {kNotCounted, {}, "no event can be counted by cgroup; --config.check shows why"};
+  }
+  const auto inside = selected_.lower_bound(path + "/");
+  if (selection.leaves && inside != selected_.end() && inside->first.starts_with(path + "/")) {
+    return {kNotSelected, {}, "'nesting: leaves' selects '" + inside->first + "' inside of it"};
+  }
+  if (as_utf8(path).size() > cgroup::Tree::kMaxPathBytes) {
+    const std::string bytes = std::to_string(cgroup::Tree::kMaxPathBytes);
+    return {kNotCounted, {}, "its path is longer than " + bytes + " bytes"};
+  }
+  return {kNotCounted,
+          {},
+          "it cannot be read, or limits.max_cgroup_directories leaves no room for it, or it has appeared "
+          "just now"};
+}
+
+std::vector<std::string> all_cgroups(const std::string& mount) {
+  std::vector<std::string> all;
+  add_below(mount, "", all);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::string path_below(const std::string& mount, std::string written) {
+  if (written == mount || written.starts_with(mount + "/")) written.erase(0, mount.size());
+  while (written.ends_with('/')) written.pop_back();
+  return written.starts_with('/') ? written : "/" + written;
+}
+
+}  // namespace pex::daemon
