@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 #include "base/compiler.h"
@@ -121,7 +122,8 @@ void declare_web(CLI::App& app, Options& options) {
 void declare(CLI::App& app, Options& options) {
   app.add_option("--config.file", options.config_file,
                  "Configuration file. Default: an embedded configuration that adapts to the "
-                 "machine.")
+                 "machine; for --config.check, --once, cgroups and doctor the configuration of the "
+                 "installed service, if there is one.")
       ->type_name("FILE");
   app.add_flag("--config.check", options.check_config,
                "Read the configuration, try every event on this machine, print a table and end.");
@@ -167,6 +169,21 @@ void declare(CLI::App& app, Options& options) {
 
 }  // namespace
 
+void take_installed_config(Options& options, const std::string& file) {
+  const bool is_command =
+      options.check_config || options.once || options.doctor || options.list_cgroups;
+  std::error_code failed;
+  if (!is_command || !options.config_file.empty() || !std::filesystem::exists(file, failed)) return;
+  options.config_file = file;
+  options.takes_installed_config = true;
+}
+
+std::string name_of_config(const Options& options) {
+  if (options.config_file.empty()) return "the embedded default";
+  return "'" + options.config_file + "'" +
+         (options.takes_installed_config ? " of the installed service" : "");
+}
+
 std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv) {
   Options options;
   CLI::App app{"Counts what the CPUs really do, for every CPU and every cgroup, for Prometheus."};
@@ -193,6 +210,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   if (options.serves_by_default) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};
   }
+  take_installed_config(options);
   return options;
 }
 

@@ -92,7 +92,8 @@ CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) cons
   }
   return {kNotCounted,
           {},
-          "it cannot be read, or limits.max_cgroup_directories leaves no room for it, or it has appeared "
+          "it cannot be read, or limits.max_cgroup_directories leaves no room for it, or it has "
+          "appeared "
           "just now"};
 }
 

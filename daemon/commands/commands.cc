@@ -151,6 +151,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
     print_each({tree.error()});
     return kFailed;
   }
+  std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n";
   std::size_t available = 0;
   const std::size_t width = event_column(planned->plan);
   std::cout << column("GROUP", kGroupColumn) << column("EVENT", width)
@@ -176,7 +177,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const Result<> fits = collect::check_cpu_groups(budget, need);
   if (!fits) std::cout << printable(worded(fits.error())) << '\n';
 
-  const bool adapts = options.config_file.empty() && available > 0;
+  const bool adapts = planned->config.is_default && available > 0;
   if (available < events && !adapts) {
     std::cout << "exit status 1, as " << events - available << " of them cannot\n";
   }

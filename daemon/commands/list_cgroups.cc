@@ -38,7 +38,8 @@ bool print_each(const std::set<std::string>& paths, const CgroupExplanation& exp
 }
 
 bool print(const Options& options, const CgroupExplanation& explanation, const std::string& mount) {
-  std::cout << column("STATE", kStateColumn) << "CGROUP, ITS LABELS, OR THE REASON\n";
+  std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n"
+            << column("STATE", kStateColumn) << "CGROUP, ITS LABELS, OR THE REASON\n";
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
     for (const std::string& path : options.cgroup_paths) paths.insert(path_below(mount, path));

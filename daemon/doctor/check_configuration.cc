@@ -220,7 +220,7 @@ Findings check_configuration(const CheckInputs& here) {
   const plan::Plan& plan = here.planned->plan;
   const std::string available = available_events(plan) + " can be counted here";
   const bool counts_any = !plan.counting.cpu.empty() || !plan.counting.cgroup.empty();
-  const bool adapts = here.options.config_file.empty() && counts_any;  // the embedded default does
+  const bool adapts = here.planned->config.is_default && counts_any;
   for (Error reason : left_out(plan)) {
     const char* subject = subject_of(here, reason);
     if (subject != nullptr) reason.remedy = "see '" + std::string(subject) + "'";

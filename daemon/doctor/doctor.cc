@@ -37,11 +37,9 @@ constexpr Subject kSubjects[] = {
 
 std::string summary(const Findings& findings, const Options& options) {
   const std::size_t bad = count(findings, State::kBad);
-  const std::string verdict = options.config_file.empty()
-                                  ? std::string("what the embedded default has for this machine ") +
-                                        (bad == 0 ? "is counted" : "is not all counted")
-                                  : (bad == 0 ? "everything in '" : "not everything in '") +
-                                        options.config_file + "' can be counted here";
+  const std::string verdict =
+      bad == 0 ? "what this machine has of " + name_of_config(options) + " is counted"
+               : "not everything in " + name_of_config(options) + " can be counted here";
   return number(count(findings, State::kGood)) + " ok, " +
          number(count(findings, State::kUnknown)) + " unknown, " +
          number_of(count(findings, State::kNote), "note") + ", " + number(bad) + " bad: " + verdict;

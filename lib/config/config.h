@@ -181,6 +181,9 @@ struct Limits {
 /// Checked values with their units, defaults and bounds. Groups have no default here: the default
 /// is the shipped config/perf_event_exporter.yaml, which is embedded in the program.
 struct Config {
+  /// The text is the shipped file, unchanged: its groups name more than any one machine has, and
+  /// are meant to adapt to it.
+  bool is_default = false;
   Collection collection;
   Cpus cpus;
   std::vector<Group> groups;

@@ -5,6 +5,7 @@
 
 #include "config/cgroups.h"
 #include "config/cpus.h"
+#include "config/default_config.h"
 #include "config/groups.h"
 #include "yaml/file.h"
 #include "yaml/keys.h"
@@ -127,6 +128,7 @@ Result<Loaded> load_file(const std::string& path) {
 
 Loaded load_text(std::string_view text, const std::string& name) {
   Loaded loaded;
+  loaded.config.is_default = text == kDefaultConfig;
   const std::optional<yaml::Node> root = yaml::read_tree(text, name, kFile, loaded.diagnostics);
   if (root) read_config(*root, name, loaded);
   return loaded;

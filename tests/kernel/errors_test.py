@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -20,6 +21,7 @@ EVERY_SOFTWARE_EVENT = [  # that all kernels have
     "major-faults", "alignment-faults", "emulation-faults", "dummy"]
 CPU_ONLY = harness.config_of(events=EVENTS, scope="cpu")
 BROKEN = "groups: [{name: core, events: [task-clock], scope: everywhere}]\n"
+SHIPPED = pathlib.Path(__file__).parents[2] / "config/perf_event_exporter.yaml"
 NOBODY = 65534
 SOON = 8.0  # seconds, which is before any client of ours is given up
 
@@ -363,9 +365,11 @@ class CommandTest(FileTest):
         self.assertEqual(scrape.value("perf_event_exporter_polls_total"), 2)
 
     def test_check_prints_a_row_for_each_event(self):
-        ended = run("--config.check", f"--config.file={self.file(CPU_ONLY)}")
+        file = self.file(CPU_ONLY)
+        ended = run("--config.check", f"--config.file={file}")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        *table, blank, verdict = ended.stdout.splitlines()
+        configuration, _, *table, blank, verdict = ended.stdout.splitlines()
+        self.assertEqual(configuration, f"configuration: '{file}'")
         self.assertEqual([line.split() for line in table],
                          [["GROUP", "EVENT", "SCOPE", "HERE"],
                           *(["software", event, "cpu", "yes"] for event in EVENTS)])
@@ -397,6 +401,15 @@ class CommandTest(FileTest):
         ended = run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
         self.assertRegex(ended.stdout, r"(?m)^software +task-clock +cpu,cgroup +yes$")
+
+    def test_the_shipped_file_behaves_like_the_embedded_default(self):
+        embedded = run("--config.check")
+        shipped = run("--config.check", f"--config.file={SHIPPED}")
+        self.assertEqual((shipped.returncode, shipped.stderr), (0, ""))
+        self.assertEqual(shipped.stdout.splitlines()[1:], embedded.stdout.splitlines()[1:])
+        for configuration in ([], [f"--config.file={SHIPPED}"]):
+            self.assertEqual(run("doctor", *configuration).returncode,
+                             run("doctor").returncode, configuration)
 
     def test_list_prints_the_events_that_match(self):
         ended = run("list", "*-faults")

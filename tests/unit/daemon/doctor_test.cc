@@ -822,8 +822,8 @@ TEST_F(DoctorTest, EndsWellWhenAllThatIsConfiguredCanBeCounted) {
 
   EXPECT_EQ(status, kOk) << text;
   EXPECT_THAT(text, HasSubstr("ok       configuration"));
-  EXPECT_THAT(text, HasSubstr(" 0 bad: everything in '" + options_.config_file +
-                              "' can be counted here\n"));
+  EXPECT_THAT(text, HasSubstr(" 0 bad: what this machine has of '" + options_.config_file +
+                              "' is counted\n"));
 }
 
 TEST_F(DoctorTest, FailsWhenSomethingThatIsConfiguredCannot) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temp_tree.h"
+
 namespace pex::daemon {
 namespace {
 
@@ -31,6 +33,28 @@ TEST(OptionsTest, TheDefaultsServeOnTheDefaultPort) {
   EXPECT_EQ(defaults.telemetry_path, "/metrics");
   EXPECT_EQ(defaults.roots.sysfs, "/sys");
   EXPECT_EQ(defaults.roots.cgroupfs, "");
+}
+
+TEST(OptionsTest, CommandsTakeTheConfigurationOfTheInstalledService) {
+  const test::TempTree tree{{"installed.yaml", ""}};
+  const auto taken = [&](Options given, const char* file) {
+    take_installed_config(given, tree.path(file));
+    return name_of_config(given);
+  };
+  const std::string installed = "'" + tree.path("installed.yaml") + "' of the installed service";
+
+  Options doctor;
+  doctor.doctor = true;
+  EXPECT_EQ(taken(doctor, "installed.yaml"), installed);
+  EXPECT_EQ(taken(doctor, "none.yaml"), "the embedded default");
+  doctor.config_file = "c.yaml";
+  EXPECT_EQ(taken(doctor, "installed.yaml"), "'c.yaml'");
+  EXPECT_EQ(taken(Options{}, "installed.yaml"), "the embedded default");  // serves
+}
+
+TEST(OptionsTest, TheCommandCgroupsTakesPaths) {
+  EXPECT_EQ(options({"cgroups", "/a", "b"}).cgroup_paths, (std::vector<std::string>{"/a", "b"}));
+  EXPECT_TRUE(options({"cgroups", "--all"}).all_cgroups);
 }
 
 TEST(OptionsTest, AddressesMayBeRepeated) {
