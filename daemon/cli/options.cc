@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/version.h"
 
@@ -167,6 +168,27 @@ void declare(CLI::App& app, Options& options) {
   health->fallthrough();
 }
 
+void add_names(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+/// "Did you mean '--config.file'? ", for the first argument that was not expected; else nothing.
+std::string did_you_mean(const CLI::App& app) {
+  std::vector<std::string> known;
+  add_names(app, known);
+  std::vector<std::string> unexpected = app.remaining(true);
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(command->get_name());
+    if (app.got_subcommand(command->get_name())) add_names(*command, known);
+  }
+  if (unexpected.empty()) return {};
+  const std::string written = unexpected.front().substr(0, unexpected.front().find('='));
+  const std::optional<std::string> meant = nearest(written, known);
+  return meant ? "Did you mean '" + *meant + "'? " : "";
+}
+
 }  // namespace
 
 void take_installed_config(Options& options, const std::string& file) {
@@ -199,7 +221,8 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
     app.exit(done);
     return kOk;
   } catch (const CLI::ParseError& error) {
-    std::cerr << kProgram << ": " << printable(error.what()) << ". See --help.\n";
+    std::cerr << kProgram << ": " << printable(error.what()) << ". " << did_you_mean(app)
+              << "See --help.\n";
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -171,6 +172,33 @@ void read_event(const yaml::Value& value, yaml::DuplicateKeys& spellings,
   events.push_back(std::move(parsed.entry));
 }
 
+std::string text_of(const yaml::Value& value) {
+  return value.is_text() ? value.text({}).value_or("") : std::string{};
+}
+
+/// YAML divides [cpu/event=0x3c,umask=0x1/] at the comma. The event of a PMU that begins at `first`
+/// and ends in a later item, with the number of its items; nothing if that item is a whole event.
+struct DividedEvent {
+  std::string whole;
+  std::size_t items = 0;
+};
+std::optional<DividedEvent> divided_event(std::span<const yaml::Value> items, std::size_t first) {
+  const auto has_one_slash = [](std::string_view text) {
+    return std::count(text.begin(), text.end(), '/') == 1;
+  };
+  DividedEvent event{text_of(items[first]), 1};
+  if (!has_one_slash(event.whole) || event.whole.find(':') < event.whole.find('/')) return {};
+  for (std::size_t at = first + 1; at < items.size(); ++at) {
+    const std::string piece = text_of(items[at]);
+    if (piece.empty()) return {};
+    event.whole += "," + piece;
+    ++event.items;
+    if (has_one_slash(piece)) return event;
+    if (piece.find('/') != piece.npos) return {};
+  }
+  return {};
+}
+
 constexpr yaml::Expected kEvents = {"a list of events",
                                     "write a list, for example [cycles, instructions]"};
 
@@ -186,7 +214,17 @@ void read_events(const yaml::Value& value, std::vector<EventEntry>& events) {
     return value.refuse(fmt::format("a group of {} events", items->size()),
                         "list 1 to 64 events; more of them go into further groups");
   }
-  for (const yaml::Value& item : *items) read_event(item, spellings, events);
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const yaml::Value& item = (*items)[i];
+    const auto divided = divided_event(*items, i);
+    if (!divided) {
+      read_event(item, spellings, events);
+      continue;
+    }
+    item.refuse("the event is divided at its comma",
+                "put text that contains ',' in quotes: \"" + divided->whole + "\"");
+    i += divided->items - 1;
+  }
 }
 
 std::string form_of_events() {

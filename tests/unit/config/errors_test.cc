@@ -467,6 +467,9 @@ const std::vector<ErrorRow> kRows = {
     {"ACommaInAnEventOfAMap", with_events("[{event: cpu/event=0x3c,umask=0x1/}]"),
      "c.yaml:1:64: groups[0].events[0].'umask=0x1/': unknown key. Remedy: the keys here are: "
      "event, name, help, unit, scale, filter; put text that contains ',' in quotes"},
+    {"ACommaInAnEventOfAList", with_events("[cycles, cpu/event=0x3c,umask=0x1/u, faults]"),
+     "c.yaml:1:49: groups[0].events[1]: the event is divided at its comma. Remedy: put text that "
+     "contains ',' in quotes: \"cpu/event=0x3c,umask=0x1/u\""},
     {"BracesWithoutQuotes", with_events("[{cycles,instructions}]"),
      "c.yaml:1:41: groups[0].events[0]: found a map where an event is expected. Remedy: put text "
      "in braces in quotes, for example \"{cycles,instructions}:u\", and no ':' after an event"},

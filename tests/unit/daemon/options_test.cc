@@ -9,6 +9,7 @@ namespace pex::daemon {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::variant<Options, ExitStatus> parse(std::vector<const char*> words) {
   words.insert(words.begin(), "perf_event_exporter");
@@ -103,6 +104,9 @@ TEST(OptionsTest, DistinguishesADefaultAddressFromOneThatWasAskedFor) {
 
 TEST(OptionsTest, AnUnknownFlagIsNamed) {
   EXPECT_THAT(complaint({"--web.port=1"}), HasSubstr("--web.port=1"));
+  EXPECT_THAT(complaint({"--web.port=1"}), Not(HasSubstr("Did you mean")));
+  EXPECT_THAT(complaint({"--config-file=x"}), HasSubstr("Did you mean '--config.file'? See"));
+  EXPECT_THAT(complaint({"docter"}), HasSubstr("Did you mean 'doctor'? See"));
 }
 
 TEST(OptionsTest, AnUnknownLevelIsRefused) {
