@@ -73,7 +73,7 @@ bool is_path_of_its_own(const std::string& path) {
 }
 
 constexpr const char* kFooter =
-    "\n'list [GLOB]' prints every event that is known, or those that match, such as 'L1-*'.\n"
+    "\n'list [GLOB]' prints every event that is known, or those that match: 'L1-*', software.\n"
     "'cgroups' prints the cgroups that would be counted now, with their labels; with paths or\n"
     "--all, why a cgroup is counted or not.\n"
     "'doctor' reports what this machine cannot count of the configuration, and what to change.\n"
@@ -147,7 +147,8 @@ void declare(CLI::App& app, Options& options) {
 
   app.require_subcommand(0, 1);
   CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
-  list->add_option("GLOB", options.list_glob, "Only names that match, such as 'L1-*'.");
+  list->add_option("GLOB", options.list_glob,
+                   "Only events whose name, kind or PMU matches, in any case: 'L1-*', software.");
   add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
   list->fallthrough();  // the options of the program may follow the command as well

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/app.h"
@@ -136,7 +137,7 @@ ExitStatus scrape_once(const Options& options, perf::PerfKernel& kernel, Log& lo
   });
   loop.run();
   std::cout << app.scrape();
-  return std::cout << std::flush ? kOk : kFailed;
+  return flush_output() ? kOk : kFailed;
 }
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
@@ -181,7 +182,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   if (available < events && !adapts) {
     std::cout << "exit status 1, as " << events - available << " of them cannot\n";
   }
-  return std::cout << std::flush && fits && (available == events || adapts) ? kOk : kFailed;
+  return flush_output() && fits && (available == events || adapts) ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "collect/descriptor_source.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/cgroup_explanation.h"
@@ -98,7 +99,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   }
   for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);
   for (const Error& warning : warnings) std::cout << '\n' << printable(worded(warning)) << '\n';
-  return std::cout << std::flush && are_there ? kOk : kFailed;
+  return flush_output() && are_there ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "base/utf8.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "events/event_resolver.h"
@@ -44,11 +46,24 @@ struct Line {
 
 bool is_tried(const events::ListedEvent& event) { return !event.is_one_of_thousands; }
 
-/// Also matches the full name of a vendor's event, "skl::INST_RETIRED:ANY".
+/// Matches the name, in any case; the full name of a vendor's event, "skl::INST_RETIRED:ANY"; the
+/// kind of event and the PMU.
 bool matches(const std::string& glob, const events::ListedEvent& event) {
-  const std::string full = event.pmu + "::" + event.name;
-  return ::fnmatch(glob.c_str(), event.name.c_str(), 0) == 0 ||
-         (!is_tried(event) && ::fnmatch(glob.c_str(), full.c_str(), 0) == 0);
+  const auto is_called = [&glob](const std::string& name) {
+    return ::fnmatch(glob.c_str(), name.c_str(), FNM_CASEFOLD) == 0;
+  };
+  return is_called(event.name) || is_called(std::string(event.kind)) || is_called(event.pmu) ||
+         (!is_tried(event) && is_called(event.pmu + "::" + event.name));
+}
+
+/// For a pattern that nothing matches: "did you mean 'LLC-load-misses'?".
+std::string remedy_for(const std::string& glob, const std::vector<events::ListedEvent>& all) {
+  std::vector<std::string> names;
+  for (const events::ListedEvent& event : all) names.push_back(event.name);
+  const std::optional<std::string> meant = nearest(glob, names);
+  return meant ? "did you mean '" + *meant + "'?"
+               : "'list' without a pattern prints all of them, and 'list \"*miss*\"' those with a "
+                 "word in their name";
 }
 
 std::string cpus_of(const events::PmuCatalogue& pmus, const events::EventSpec& spec) {
@@ -148,16 +163,17 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
 
   const plan::ProbeCpus cpus{resolver->pmus(), *online};
   std::vector<Line> lines;
-  for (const events::ListedEvent& event : events::list_events(*resolver)) {
+  const std::vector<events::ListedEvent> all = events::list_events(*resolver);
+  for (const events::ListedEvent& event : all) {
     if (!matches(options.list_glob, event)) continue;
     lines.push_back(try_event(event, *resolver, kernel, cpus));
   }
   if (lines.empty()) {
     return failed(log, Error{0, "no event matches '" + options.list_glob + "'",
-                             "'list' without a pattern prints all of them"});
+                             remedy_for(options.list_glob, all)});
   }
   options.list_output == ListOutput::kJson ? print_json(lines) : print_table(lines);
-  return std::cout << std::flush ? kOk : kFailed;
+  return flush_output() ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/doctor/checks.h"
 #include "host/self_process.h"
 
@@ -75,7 +76,7 @@ ExitStatus run_doctor(const Options& options, perf::PerfKernel& kernel) {
                   host::self_perf_cgroup()};
   const Findings findings = check_all(options, kernel, self);
   std::cout << format_findings(findings) << '\n' << printable(summary(findings, options)) << '\n';
-  const bool printed = static_cast<bool>(std::cout << std::flush);
+  const bool printed = flush_output();
   return printed && count(findings, State::kBad) == 0 ? kOk : kFailed;
 }
 

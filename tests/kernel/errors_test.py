@@ -420,6 +420,14 @@ class CommandTest(FileTest):
         self.assertEqual(set(here) & set(EVENTS), {"minor-faults"})
         self.assertEqual(here["minor-faults"], "yes")
 
+    def test_a_reader_that_leaves_is_no_failure(self):
+        ended = subprocess.run(
+            ["bash", "-c", 'set -o pipefail; for i in 1 2 3; do "$0" list | head -1; done',
+             harness.daemon_binary], capture_output=True, text=True, check=False,
+            timeout=harness.PATIENCE)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertEqual(len(ended.stdout.splitlines()), 3)
+
     def test_list_as_json_names_the_metric_of_each_event(self):
         ended = run("list", "--output", "json", "task-clock")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))

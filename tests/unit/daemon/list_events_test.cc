@@ -43,5 +43,13 @@ TEST(EventListTest, NamesNoLeaderOfAnEventThatNeedsNone) {
   EXPECT_THAT(listed("cpu/slots/", ListOutput::kJson), Not(HasSubstr("leader")));
 }
 
+TEST(EventListTest, FindsAnEventInAnyCaseAndAllOfAKindOrAPmu) {
+  EXPECT_THAT(listed("llc-load-misses", ListOutput::kText), HasSubstr("LLC-load-misses "));
+  const std::string software = listed("software", ListOutput::kText);
+  EXPECT_THAT(software, HasSubstr("context-switches "));
+  EXPECT_THAT(software, Not(HasSubstr("instructions ")));
+  EXPECT_THAT(listed("msr", ListOutput::kText), HasSubstr("msr/tsc/ "));
+}
+
 }  // namespace
 }  // namespace pex::daemon
