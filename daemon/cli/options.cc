@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/version.h"
+#include "http/address.h"
 
 namespace pex::daemon {
 namespace {
@@ -93,7 +94,15 @@ void declare_web(CLI::App& app, Options& options) {
          "Address to serve on: host:port, :port, [v6]:port or unix:/path. May be repeated. [:" +
              std::to_string(kDefaultPort) + "]")
       ->type_name("ADDRESS")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check([](const std::string& address) {
+        return address.starts_with(http::kUnix) || http::parse_address(address)
+                   ? std::string{}
+                   : "'" + address +
+                         "' is not an address. Remedy: write host:port, :port, [IPv6]:port or "
+                         "unix:/path, for example 127.0.0.1:" +
+                         std::to_string(kDefaultPort);
+      });
   app.add_flag("--web.systemd-socket", options.systemd_socket,
                "Serve on the sockets that systemd passes, and on addresses only where given.");
   app.add_option("--web.config.file", options.web_config_file,

@@ -53,6 +53,14 @@ TEST(OptionsTest, CommandsTakeTheConfigurationOfTheInstalledService) {
   EXPECT_EQ(taken(Options{}, "installed.yaml"), "the embedded default");  // serves
 }
 
+TEST(OptionsTest, AnAddressIsChecked) {
+  EXPECT_THAT(complaint({"--web.listen-address=10173"}), HasSubstr("Remedy: write host:port"));
+  EXPECT_THAT(complaint({"--web.listen-address=a:99999"}), HasSubstr("is not an address"));
+  for (const char* address : {":1", "localhost:1", "[::1]:2", "unix:/run/x"}) {
+    EXPECT_EQ(options({"--web.listen-address", address}).listen_addresses.front(), address);
+  }
+}
+
 TEST(OptionsTest, TheCommandCgroupsTakesPaths) {
   EXPECT_EQ(options({"cgroups", "/a", "b"}).cgroup_paths, (std::vector<std::string>{"/a", "b"}));
   EXPECT_TRUE(options({"cgroups", "--all"}).all_cgroups);
