@@ -167,7 +167,9 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   std::string text =
       "count more than " + number(capacity.cgroups) + " of " + number(matching) + " cgroups";
   const std::size_t needed = row.used + matching * row.each;
-  if (needed > row.allowed && row.allowed > 0) {
+  if (row.bound == kCgroupBounds[0]) {
+    text += ": cgroups.max is " + number(row.allowed);
+  } else if (needed > row.allowed && row.allowed > 0) {
     text += ": all take " + number(needed) + " " + row.what + ", and " + number(row.allowed) +
             " are allowed";
   } else {  // the budget allowed them

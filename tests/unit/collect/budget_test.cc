@@ -212,6 +212,10 @@ TEST(BoundTest, IsExplainedInNumbers) {
       describe(too_many_cgroups(budget, kNeed, {3, "memory"}, 5)),
       "count more than 3 of 5 cgroups: the kernel gives no more memory. Remedy: free some, or "
       "select fewer in cgroups.include");
+  budget.max_cgroups = 2;
+  EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 5)),
+            "count more than 2 of 5 cgroups: cgroups.max is 2. Remedy: raise cgroups.max, or select "
+            "fewer in cgroups.include");
 }
 
 TEST(BoundTest, ThatWasMetAlthoughThereShouldHaveBeenRoomIsNotExplainedByNumbers) {
