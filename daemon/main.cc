@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include "daemon/commands/check_config.h"
 #include "daemon/commands/commands.h"
 #include "daemon/commands/health.h"
 #include "daemon/commands/list_cgroups.h"

@@ -16,13 +16,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNotSelected = "not selected";
 constexpr std::string_view kNotCounted = "not counted";
 
-/// The key of the configuration, or the limit of the system, for each of collect::kCgroupBounds.
-std::string name_of_bound(std::string_view bound) {
-  if (bound == "max") return "cgroups.max";
-  if (bound.starts_with("max_")) return "limits." + std::string(bound);
-  return bound == "open_files" ? "the limit of open files" : "the memory of the kernel";
-}
-
 std::string labels_of(const cgroup::Description& description) {
   std::string labels;
   for (const auto* part : {&description.identity, &description.information}) {
@@ -55,7 +48,8 @@ CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::strin
   for (const collect::CgroupTarget& target : targets.cgroups) {
     selected_.emplace(target.path, Line{"counted", labels_of(*target.description)});
   }
-  const std::string reason = name_of_bound(targets.left_out_reason) + " leaves no room for it";
+  const std::string reason =
+      collect::setting_of(targets.left_out_reason) + " leaves no room for it";
   for (const std::string& path : left_out) selected_.emplace(path, Line{"left out", {}, reason});
 }
 

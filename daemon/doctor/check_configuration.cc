@@ -24,23 +24,6 @@ using State = Finding::State;
 constexpr const char* kMoreFiles =
     "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
 
-/// The setting that raises each bound on cgroups (collect::kCgroupBounds).
-struct BoundEntry {
-  std::string_view bound;
-  const char* name;
-};
-constexpr BoundEntry kBounds[] = {{"max", "cgroups.max"},
-                                  {"max_open_events", "limits.max_open_events"},
-                                  {"max_series", "limits.max_series"},
-                                  {"open_files", "the limit of open files"}};
-
-std::string name_of(std::string_view bound) {
-  for (const BoundEntry& row : kBounds) {
-    if (row.bound == bound) return row.name;
-  }
-  return std::string(bound);
-}
-
 collect::Need need_of(const CheckInputs& here) {
   return collect::need_of(here.planned->plan.counting, *here.planned->cpus);
 }
@@ -125,7 +108,7 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
   if (matching <= capacity.cgroups) return good("cgroups", what);
   return {State::kNote, "cgroups", what,
           number(matching - capacity.cgroups) + " of them are left out",
-          "raise " + name_of(capacity.bound) + ", or select fewer in cgroups.include"};
+          "raise " + collect::setting_of(capacity.bound) + ", or select fewer in cgroups.include"};
 }
 
 /// "5 of 11 events"; an event counts once for every group that contains it.
@@ -199,7 +182,7 @@ Findings check_open_files(const CheckInputs& here) {
   const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need);
   const std::string room = what + ": room for " + number_of(capacity.cgroups, "cgroup");
   if (capacity.bound != "open_files") {
-    return {good(kSubject, room + " (bound: " + name_of(capacity.bound) + ")")};
+    return {good(kSubject, room + " (bound: " + collect::setting_of(capacity.bound) + ")")};
   }
   return {{State::kNote, kSubject, room,
            "fewer than the configuration allows: those beyond are left out", kMoreFiles}};

@@ -130,6 +130,12 @@ Capacity cgroup_capacity(const Budget& budget, const Need& need) {
   return tightest;
 }
 
+std::string setting_of(std::string_view bound) {
+  if (bound == kCgroupBounds[0]) return "cgroups.max";
+  if (bound == "open_files") return "the limit of open files";
+  return bound == "memory" ? "the memory of the kernel" : "limits." + std::string(bound);
+}
+
 std::string_view bound_met_by(int code) {
   struct Row {
     int code;

@@ -59,6 +59,10 @@ std::size_t reserved_files(std::size_t open_files);
 inline constexpr std::string_view kCgroupBounds[] = {"max", "max_open_events", "max_series",
                                                      "open_files", "memory"};
 
+/// The key of the configuration that raises one of kCgroupBounds, or what else limits it:
+/// "cgroups.max", "the limit of open files".
+std::string setting_of(std::string_view bound);
+
 /// A counted cgroup that was displaced by one from a directory with less than its share. Like each
 /// of kCgroupBounds a `reason` of cgroups_left_out_total.
 inline constexpr std::string_view kFairShare = "fair_share";

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "events/event_spec.h"
 
 namespace pex::plan {
 
@@ -15,6 +17,7 @@ struct EventAvailability {
   bool available = true;
   Error reason = {};             ///< if it is not; `attempted` is empty if opening the event failed
   bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted in cgroups
+  std::optional<events::EventIdentity> identity = {};  ///< none: the machine does not know it
 
   bool operator==(const EventAvailability&) const = default;
 };

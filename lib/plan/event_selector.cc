@@ -227,6 +227,7 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
     if (!errors.empty()) continue;
     EventAvailability availability{name_with_pmu(spec.identity), group.group.name,
                                    group.group.cpu_scope, group.group.cgroup_scope};
+    availability.identity = spec.identity;
     group.candidates.push_back({std::move(spec), std::move(availability)});
   }
 }

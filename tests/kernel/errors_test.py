@@ -368,14 +368,17 @@ class CommandTest(FileTest):
         file = self.file(CPU_ONLY)
         ended = run("--config.check", f"--config.file={file}")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        configuration, _, *table, blank, verdict = ended.stdout.splitlines()
+        configuration, table, cost, verdict = ended.stdout.split("\n\n")
         self.assertEqual(configuration, f"configuration: '{file}'")
-        self.assertEqual([line.split() for line in table],
-                         [["GROUP", "EVENT", "SCOPE", "HERE"],
-                          *(["software", event, "cpu", "yes"] for event in EVENTS)])
-        self.assertEqual(blank, "")
-        self.assertTrue(verdict.startswith(
-            f"valid: {len(EVENTS)} of {len(EVENTS)} events can be counted here; needs "), verdict)
+        metrics = {"task-clock": "task_clock_seconds", "context-switches": "context_switches",
+                   "minor-faults": "minor_faults"}
+        self.assertEqual([line.split() for line in table.splitlines()],
+                         [["GROUP", "EVENT", "SCOPE", "METRIC", "HERE"],
+                          *(["software", event, "cpu", f"perf_cpu_{metrics[event]}_total", "yes"]
+                            for event in EVENTS)])
+        self.assertRegex(cost, r"\Acounters +\d+\nopen files +limit \d+; needs \d+\nseries +limit ")
+        self.assertEqual(verdict,
+                         f"valid: {len(EVENTS)} of {len(EVENTS)} events can be counted here\n")
 
     def test_check_refuses_what_a_start_would_refuse(self):
         ended = run("--config.check", f"--config.file={self.file(BROKEN)}")
@@ -400,7 +403,10 @@ class CommandTest(FileTest):
     def test_embedded_configuration_counts_what_there_is(self):
         ended = run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        self.assertRegex(ended.stdout, r"(?m)^software +task-clock +cpu,cgroup +yes$")
+        for scope in ("cpu", "cgroup"):
+            self.assertRegex(ended.stdout, rf"(?m)^software +task-clock +{scope} +"
+                             rf"perf_{scope}_task_clock_seconds_total +yes$")
+        self.assertRegex(ended.stdout, r"(?m)^cgroups +\d+ cgroups? match(es)? now; room for \d+ ")
 
     def test_the_shipped_file_behaves_like_the_embedded_default(self):
         embedded = run("--config.check")

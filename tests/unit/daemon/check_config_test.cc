@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/commands/commands.h"
+#include "daemon/commands/check_config.h"
 #include "daemon/run/app.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"

@@ -1,0 +1,173 @@
+#include "daemon/commands/check_config.h"
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "collect/descriptor_source.h"
+#include "daemon/cli/standard_output.h"
+#include "daemon/cli/table_text.h"
+#include "daemon/cli/words.h"
+#include "daemon/web/access_reload.h"
+#include "exposition/metric_names.h"
+#include "host/cpu_list.h"
+#include "plan/availability.h"
+#include "plan/cgroup_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::size_t kSubjectColumn = 14;
+
+std::string number(std::size_t n) { return std::to_string(n); }
+
+void print_errors(const std::vector<Error>& errors) {
+  for (const Error& error : errors) std::cerr << printable(worded(error)) << '\n';
+}
+
+/// Also checks that the certificates can be used.
+Result<void, std::vector<Error>> check_web_config(const std::string& file) {
+  if (file.empty()) return {};
+  std::vector<yaml::Diagnostic> warnings;
+  const Result<AccessReload, std::vector<Error>> access = AccessReload::load(file, warnings);
+  print_errors(yaml::errors_of(warnings));
+  return access ? Result<void, std::vector<Error>>{} : access.error();
+}
+
+/// One line for the CPUs that no group counts, and one for each group that leaves out more.
+std::vector<std::string> cpus_left_out(const plan::LoadedPlan& planned) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::vector<int>& cpus, const std::string& of) {
+    const std::string line = of + "not counted on CPU " + host::format_cpu_list(cpus) +
+                             ": left out by the configuration";
+    if (cpus.empty() || std::find(lines.begin(), lines.end(), line) != lines.end()) return;
+    lines.push_back(line);
+  };
+  const collect::CountingPlan& plan = planned.plan.counting;
+  add(planned.cpus->left_out, "");
+  for (const collect::ScopePlan* scope : {&plan.cpu, &plan.cgroup}) {
+    for (const collect::GroupPlan& group : scope->groups) {
+      add(group.left_out_cpus, "group '" + std::string(collect::configured_name(group)) + "' is ");
+    }
+  }
+  return lines;
+}
+
+using Row = std::vector<std::string>;
+
+/// One row for each event and scope, which is one metric.
+std::vector<Row> event_rows(const plan::Plan& plan) {
+  std::vector<Row> rows{{"GROUP", "EVENT", "SCOPE", "METRIC", "HERE"}};
+  for (const plan::EventAvailability& event : plan.events) {
+    for (const auto& [scope, is_counted] :
+         {std::pair{Scope::kCpu, event.cpu_scope}, {Scope::kCgroup, event.cgroup_scope}}) {
+      if (!is_counted) continue;
+      rows.push_back({event.group, event.event, std::string(name_of(scope)),
+                      event.identity ? exposition::family_name(scope, *event.identity) : "-",
+                      yes_or_no(event.available, event.reason)});
+    }
+  }
+  return rows;
+}
+
+/// Each column but the last is as wide as its widest cell.
+void print_table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      widths[i] = std::max(widths[i], printable(row[i]).size() + 2);
+    }
+  }
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::cout << (i + 1 < row.size() ? column(printable(row[i]), widths[i]) : row[i]);
+    }
+    std::cout << '\n';
+  }
+}
+
+void print_subject(const char* subject, const std::string& text) {
+  std::cout << column(subject, kSubjectColumn) << text << '\n';
+}
+
+/// How many cgroups would be counted now.
+void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree,
+                   const collect::Need& need, const Options& options) {
+  if (!tree.hierarchy) return;
+  collect::TargetTracker tracker =
+      track_targets(planned, options.roots, tree.hierarchy, collect::descriptor_cost);
+  collect::PollReport report;
+  const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
+  const collect::Capacity room = collect::cgroup_capacity(planned.plan.budget, need);
+  const std::size_t matching = targets->found->cgroups.size() + targets->found->left_out;
+  print_subject("cgroups", number_of(matching, "cgroup") + (matching == 1 ? " matches" : " match") +
+                               " now; room for " + number(room.cgroups) + " (" +
+                               collect::setting_of(room.bound) + ")");
+}
+
+/// What the counters take, before any of them is opened.
+void print_cost(const collect::Need& need, const collect::Budget& budget) {
+  const std::size_t limit = budget.open_files();
+  const auto with_cgroups = [&](std::size_t cpus, std::size_t cgroup) {
+    return number(cpus) + (cgroup == 0 ? "" : ", and " + number(cgroup) + " for each cgroup");
+  };
+  print_subject("counters", with_cgroups(need.cpu_events, need.cgroup_events));
+  print_subject("open files", "limit " + number(limit) + "; needs " +
+                                  with_cgroups(collect::reserved_files(limit) + need.cpu_events,
+                                               need.cgroup_files()));
+  print_subject("series", "limit " + number(budget.max_series) + "; at most " +
+                              with_cgroups(need.cpu_series, need.cgroup_series));
+}
+
+void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tree) {
+  for (const std::string& line : left_out_lines(planned.plan, program_words)) {
+    std::cout << printable(line) << "\n\n";
+  }
+  for (const auto* warnings : {&planned.plan.warnings, &tree.warnings}) {
+    for (const Error& warning : *warnings) std::cout << printable(worded(warning)) << "\n\n";
+  }
+  for (const std::string& line : cpus_left_out(planned)) std::cout << printable(line) << "\n\n";
+}
+
+}  // namespace
+
+ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
+  const Result<void, std::vector<Error>> web = check_web_config(options.web_config_file);
+  if (!web) print_errors(web.error());
+  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
+      plan::load_and_plan(options.config_file, options.roots, kernel);
+  if (!planned) print_errors(yaml::errors_of(planned.error()));
+  if (!planned || !web) return kFailed;
+  const Result<plan::CgroupTree> tree = find_counted_tree(*planned, options.roots, kernel);
+  if (!tree) {
+    print_errors({tree.error()});
+    return kFailed;
+  }
+  const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
+  const collect::Budget& budget = planned->plan.budget;
+  const std::vector<plan::EventAvailability>& events = planned->plan.events;
+  const auto available = static_cast<std::size_t>(std::count_if(
+      events.begin(), events.end(), [](const auto& event) { return event.available; }));
+
+  std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n";
+  print_table(event_rows(planned->plan));
+  std::cout << '\n';
+  print_warnings(*planned, *tree);
+  print_cost(need, budget);
+  print_cgroups(*planned, *tree, need, options);
+  std::cout << "\nvalid: " << available << " of " << events.size()
+            << " events can be counted here\n";
+  const Result<> fits = collect::check_cpu_groups(budget, need);
+  if (!fits) std::cout << printable(worded(fits.error())) << '\n';
+  const bool adapts = planned->config.is_default && available > 0;
+  const bool are_all = available == events.size() || adapts;
+  if (!are_all) std::cout << "exit status 1, as " << events.size() - available << " cannot\n";
+  return flush_output() && fits && are_all ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon
