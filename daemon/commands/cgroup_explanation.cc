@@ -1,6 +1,5 @@
 #include "daemon/commands/cgroup_explanation.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -27,16 +26,6 @@ std::string labels_of(const cgroup::Description& description) {
 bool is_cgroup(const fs::path& path) {
   std::error_code failed;
   return fs::is_directory(fs::symlink_status(path, failed));
-}
-
-void add_below(const std::string& mount, const std::string& path, std::vector<std::string>& all) {
-  std::error_code failed;
-  for (fs::directory_iterator at(mount + path, failed), end; !failed && at != end;
-       at.increment(failed)) {
-    if (!is_cgroup(at->path())) continue;
-    all.push_back(path + "/" + at->path().filename().string());
-    add_below(mount, std::string(all.back()), all);
-  }
 }
 
 }  // namespace
@@ -89,13 +78,6 @@ CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) cons
           "it cannot be read, or limits.max_cgroup_directories leaves no room for it, or it has "
           "appeared "
           "just now"};
-}
-
-std::vector<std::string> all_cgroups(const std::string& mount) {
-  std::vector<std::string> all;
-  add_below(mount, "", all);
-  std::sort(all.begin(), all.end());
-  return all;
 }
 
 std::string path_below(const std::string& mount, std::string written) {

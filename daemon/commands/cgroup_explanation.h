@@ -39,10 +39,6 @@ class CgroupExplanation {
   std::map<std::string, Line> selected_;
 };
 
-/// The paths of all cgroups below `mount`, in their order. Those that disappear meanwhile are no
-/// error.
-std::vector<std::string> all_cgroups(const std::string& mount);
-
 /// The path below `mount` of one that somebody wrote: also with the mount before it, without the
 /// first slash or with a last one.
 std::string path_below(const std::string& mount, std::string written);

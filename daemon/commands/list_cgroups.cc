@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "cgroup/inventory.h"
 #include "collect/descriptor_source.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
@@ -51,7 +52,7 @@ bool print(const Options& options, const CgroupExplanation& explanation, const s
     return true;
   }
   if (mount.empty()) return true;
-  for (const std::string& path : all_cgroups(mount)) {
+  for (const std::string& path : cgroup::all_cgroups(mount)) {
     if (const auto line = explanation.of(path)) print(path, *line);  // else it is gone by now
   }
   return true;
@@ -94,7 +95,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   const CgroupExplanation explanation{*planned, mount, *targets, tracker.left_out()};
   const bool are_there = print(options, explanation, mount);
   for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';
-  if (explanation.selected().empty() && warnings.empty()) {
+  if (explanation.selected().empty() && (tree->hierarchy || warnings.empty())) {
     warnings.push_back(nothing_counted(*planned));
   }
   for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);

@@ -2,15 +2,20 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "cgroup/inventory.h"
 #include "events/event_table.h"
 #include "host/mounts.h"
 #include "host/permissions.h"
 #include "plan/event_trial.h"
+#include "yaml/diagnostic.h"
+#include "yaml/plain_text.h"
 
 namespace pex::plan {
 namespace {
@@ -35,6 +40,31 @@ Remedy remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
   return "set " + ProgramTerm::kCgroupfs + " to '" + found->mount + "', or leave it out";
 }
 
+bool is_a_default(const config::PatternEntry& pattern) {
+  const std::vector<config::PatternEntry> defaults = config::Cgroups{}.include;
+  return std::any_of(defaults.begin(), defaults.end(),
+                     [&](const auto& each) { return each.text == pattern.text; });
+}
+
+std::vector<Error> unmatched_patterns(const LoadedPlan& planned, const std::string& mount) {
+  const std::vector<config::PatternEntry>& written = planned.config.cgroups.include;
+  const std::vector<cgroup::Pattern>& patterns = planned.plan.cgroups.selection.include;
+  std::vector<Error> unmatched;
+  std::optional<std::vector<std::string>> cgroups;  // read only if there is a pattern to try
+  for (std::size_t i = 0; i < std::min(written.size(), patterns.size()); ++i) {
+    if (is_a_default(written[i])) continue;
+    if (!cgroups) cgroups = cgroup::all_cgroups(mount);
+    if (std::any_of(cgroups->begin(), cgroups->end(),
+                    [&](const std::string& path) { return patterns[i].matches(path); })) {
+      continue;
+    }
+    unmatched.push_back(yaml::error_of(
+        {written[i].at, yaml::quoted(written[i].text) + " matches no cgroup that is there now",
+         "correct it, or leave it for cgroups that come later", yaml::Severity::kWarning}));
+  }
+  return unmatched;
+}
+
 Result<CgroupTree> without_tree(Error why) { return CgroupTree{{}, {std::move(why)}}; }
 
 }  // namespace
@@ -52,7 +82,8 @@ Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostR
     return without_tree({0, "no cgroups are counted: no mounted hierarchy carries perf_event",
                          "mount cgroup2, or set " + ProgramTerm::kCgroupfs + " to its mount"});
   }
-  return CgroupTree{std::move(*hierarchy), {}};
+  std::vector<Error> unmatched = unmatched_patterns(planned, (*hierarchy)->mount);
+  return CgroupTree{std::move(*hierarchy), std::move(unmatched)};
 }
 
 Result<CgroupTree> find_counted_tree(const LoadedPlan& planned, const host::HostRoots& roots,

@@ -16,7 +16,9 @@ namespace pex::plan {
 /// The cgroup tree of a plan.
 struct CgroupTree {
   std::optional<cgroup::Hierarchy> hierarchy;  ///< none: no cgroup is counted
-  std::vector<Error> warnings;  ///< why there is none, unless the plan counts no cgroups
+  /// Why there is none, unless the plan counts no cgroups. Else the patterns of the operator that
+  /// match no cgroup that is there now: the default ones are for every kind of machine.
+  std::vector<Error> warnings;
 };
 
 /// Fails if the machine cannot be read. Does not check with the kernel: the tree may be a copy of

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collect/collector.h"
 #include "collect/descriptor_source.h"
@@ -92,6 +93,28 @@ TEST_F(FromTextTest, WhatCannotBeCountedIsAnErrorThatNamesNoProgram) {
   ASSERT_EQ(planned.error().size(), 1U);
   EXPECT_EQ(yaml::error_of(planned.error().front()).attempted,
             "example.yaml:1:29: groups[0].events[0]: there is no event 'no-such-event'");
+}
+
+TEST_F(FromTextTest, APatternOfTheOperatorThatMatchesNoCgroupIsAWarning) {
+  const auto warnings_of = [&](const std::string& cgroups) {
+    config::Loaded loaded = config::load_text(
+        "groups: [{name: software, events: [context-switches], scope: cgroup}]\n" + cgroups,
+        "example.yaml");
+    const auto planned = plan_for_machine(std::move(loaded.config), roots_, kernel_);
+    std::vector<std::string> warnings;
+    for (const Error& warning : find_cgroup_tree(*planned, roots_)->warnings) {
+      warnings.push_back(describe(warning));
+    }
+    return warnings;
+  };
+  using Texts = std::vector<std::string>;
+
+  EXPECT_EQ(warnings_of(""), Texts{});  // the default is for every kind of machine
+  EXPECT_EQ(warnings_of("cgroups: {include: ['/system.slice/*.service']}\n"), Texts{});
+  EXPECT_EQ(
+      warnings_of("cgroups: {include: ['/lxc/*', '/system.slice/*', '/sytem.slice/*']}\n"),
+      Texts{"example.yaml:2:51: cgroups.include[2]: '/sytem.slice/*' matches no cgroup that is "
+            "there now. Remedy: correct it, or leave it for cgroups that come later"});
 }
 
 }  // namespace
