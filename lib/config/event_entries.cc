@@ -172,10 +172,6 @@ void read_event(const yaml::Value& value, yaml::DuplicateKeys& spellings,
   events.push_back(std::move(parsed.entry));
 }
 
-std::string text_of(const yaml::Value& value) {
-  return value.is_text() ? value.text({}).value_or("") : std::string{};
-}
-
 /// YAML divides [cpu/event=0x3c,umask=0x1/] at the comma. The event of a PMU that begins at `first`
 /// and ends in a later item, with the number of its items; nothing if that item is a whole event.
 struct DividedEvent {
@@ -186,12 +182,12 @@ std::optional<DividedEvent> divided_event(std::span<const yaml::Value> items, st
   const auto has_one_slash = [](std::string_view text) {
     return std::count(text.begin(), text.end(), '/') == 1;
   };
-  DividedEvent event{text_of(items[first]), 1};
+  DividedEvent event{std::string(items[first].unchecked_text()), 1};
   if (!has_one_slash(event.whole) || event.whole.find(':') < event.whole.find('/')) return {};
   for (std::size_t at = first + 1; at < items.size(); ++at) {
-    const std::string piece = text_of(items[at]);
+    const std::string_view piece = items[at].unchecked_text();
     if (piece.empty()) return {};
-    event.whole += "," + piece;
+    (event.whole += ',') += piece;
     ++event.items;
     if (has_one_slash(piece)) return event;
     if (piece.find('/') != piece.npos) return {};

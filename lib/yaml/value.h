@@ -49,6 +49,9 @@ class Value {
   /// The text of this value in quotes, for the start of a message; redacted: "the text".
   std::string quoted_text() const;
 
+  /// The text without any check, to look ahead: empty if it is none.
+  std::string_view unchecked_text() const { return is_text() ? node_->text : std::string_view(); }
+
   /// Quoted or plain text, on one line.
   std::optional<std::string> text(const Expected& expected) const;
   /// Text with its line breaks, as below a '|'.

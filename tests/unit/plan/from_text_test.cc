@@ -102,7 +102,8 @@ TEST_F(FromTextTest, APatternOfTheOperatorThatMatchesNoCgroupIsAWarning) {
         "example.yaml");
     const auto planned = plan_for_machine(std::move(loaded.config), roots_, kernel_);
     std::vector<std::string> warnings;
-    for (const Error& warning : find_cgroup_tree(*planned, roots_)->warnings) {
+    const Result<CgroupTree> tree = find_cgroup_tree(*planned, roots_);
+    for (const Error& warning : tree->warnings) {
       warnings.push_back(describe(warning));
     }
     return warnings;
@@ -113,7 +114,7 @@ TEST_F(FromTextTest, APatternOfTheOperatorThatMatchesNoCgroupIsAWarning) {
   EXPECT_EQ(warnings_of("cgroups: {include: ['/system.slice/*.service']}\n"), Texts{});
   EXPECT_EQ(
       warnings_of("cgroups: {include: ['/lxc/*', '/system.slice/*', '/sytem.slice/*']}\n"),
-      Texts{"example.yaml:2:51: cgroups.include[2]: '/sytem.slice/*' matches no cgroup that is "
+      Texts{"example.yaml:2:50: cgroups.include[2]: '/sytem.slice/*' matches no cgroup that is "
             "there now. Remedy: correct it, or leave it for cgroups that come later"});
 }
 
