@@ -67,6 +67,13 @@ Error nothing_counted(const plan::LoadedPlan& planned) {
           "'cgroups --all' gives the reason for each"};
 }
 
+/// A plan without events of cgroups has no tree, and the reasons are about the machine's.
+std::string mount_of(const plan::CgroupTree& tree, const Options& options) {
+  if (tree.hierarchy) return tree.hierarchy->mount;
+  const Result<std::optional<cgroup::Hierarchy>> found = cgroup::find_hierarchy(options.roots);
+  return found && *found ? (*found)->mount : std::string{};
+}
+
 }  // namespace
 
 ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& log) {
@@ -91,7 +98,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
-  const std::string mount = tree->hierarchy ? tree->hierarchy->mount : std::string{};
+  const std::string mount = mount_of(*tree, options);
   const CgroupExplanation explanation{*planned, mount, *targets, tracker.left_out()};
   const bool are_there = print(options, explanation, mount);
   for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';

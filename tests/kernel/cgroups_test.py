@@ -629,7 +629,7 @@ cgroups:
             "not selected  /b.service (cgroups.exclude has '/b.*')",
             "not selected  /c (no pattern of cgroups.include matches it)",
             "not selected  /d.slice ('nesting: leaves' selects '/d.slice/e.service' inside of it)",
-            'counted       /d.slice/e.service slice="d.slice" unit="e.service"',
+            'counted       /d.slice/e.service unit="e.service" slice="d.slice"',
             "not selected  /machine.slice (no pattern of cgroups.include matches it)",
             f"not selected  {self.HELPER} (it only serves a container; 'helpers: true' selects it)",
         ])
