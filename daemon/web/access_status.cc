@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "access/web_tls.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
@@ -34,6 +35,15 @@ Error refused_downgrade(const access::Downgrade& downgrade) {
 
 }  // namespace
 
+LogFields access_fields(const access::WebProtections& in_force) {
+  LogFields fields = {{"scheme", in_force.tls ? "https" : "http"}};
+  if (in_force.tls) {
+    fields.emplace_back("client_auth_type", access::word_of(in_force.client_certificate));
+  }
+  fields.emplace_back("login", in_force.users > 0 ? "required" : "none");
+  return fields;
+}
+
 /// Every possible downgrade is a series from the start, so that the first one is an increase from
 /// 0.
 void AccessStatus::start(const std::string& file, const access::WebProtections& in_force) {
@@ -57,7 +67,9 @@ void AccessStatus::add(const AccessReload::Reload& reload, const access::WebProt
   for (const Error& error : reload.errors) log_.error(error);
   reload.is_adopted ? adopt(in_force, std::move(downgrades))
                     : reject(reload, std::move(downgrades));
-  if (reload.is_adopted) return log_.info("web configuration reloaded");
+  if (reload.is_adopted) {
+    return log_.info("web configuration reloaded", access_fields(in_force));
+  }
   log_.error("web configuration not reloaded: the previous one stays in force");
 }
 

@@ -15,6 +15,9 @@
 
 namespace pex::daemon {
 
+/// What a client needs, for the log: scheme=https client_auth_type=NoClientCert login=required.
+LogFields access_fields(const access::WebProtections& in_force);
+
 /// The results of loading the web configuration: for the log, the status and the exporter's own
 /// metrics. Nothing is shown without such a file.
 class AccessStatus final : public prometheus::Collectable {

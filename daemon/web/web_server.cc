@@ -1,6 +1,7 @@
 #include "daemon/web/web_server.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "collect/budget.h"
@@ -63,15 +64,16 @@ Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inher
 }
 
 void WebServer::log_listening(const std::vector<int>& inherited) {
+  const auto log_socket = [this](LogFields fields) {
+    fields.emplace_back("path", options_.telemetry_path);
+    std::ranges::move(access_fields(access_.in_force()), std::back_inserter(fields));
+    log_.info("listening", fields);
+  };
   for (std::size_t i = 0; i < options_.listen_addresses.size(); ++i) {
-    log_.info("listening", {{"address", options_.listen_addresses[i]},
-                            {"port", std::to_string(server_->ports()[i])},
-                            {"path", options_.telemetry_path}});
+    log_socket(
+        {{"address", options_.listen_addresses[i]}, {"port", std::to_string(server_->ports()[i])}});
   }
-  for (const int socket : inherited) {
-    log_.info("listening",
-              {{"systemd_socket", std::to_string(socket)}, {"path", options_.telemetry_path}});
-  }
+  for (const int socket : inherited) log_socket({{"systemd_socket", std::to_string(socket)}});
 }
 
 /// Any client may then reload the configuration as often as the limit allows.

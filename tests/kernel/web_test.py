@@ -285,6 +285,11 @@ class LoginTest(WebTest):
         for path in ("/", "/metrics", "/api/v1/status"):
             self.assertEqual(self.status(daemon, {}, path), 401, path)
 
+    def test_the_log_reports_at_the_start_that_a_login_is_required(self):
+        listening = [line for line in self.start_with(self.USERS).lines("info") if "listening" in line]
+        self.assertEqual(len(listening), 1)
+        self.assertTrue(listening[0].endswith(" scheme=http login=required"), listening[0])
+
     def test_a_changed_password_holds_from_the_next_request_on(self):
         daemon = self.start_with(self.USERS)
         connection = self.connect(daemon)
@@ -400,6 +405,13 @@ class TlsTest(CertificateTest):
         self.assertIn(connection.sock.version(), ("TLSv1.2", "TLSv1.3"))
         self.assertIn("CERTIFICATE_VERIFY_FAILED",
                       self.assert_refused(daemon, ssl.create_default_context()))
+
+    def test_the_log_reports_at_the_start_that_tls_is_in_force(self):
+        listening = [line for line in self.start_tls().lines("info") if "listening" in line]
+        self.assertEqual(len(listening), 1)
+        self.assertTrue(
+            listening[0].endswith(" scheme=https client_auth_type=NoClientCert login=none"),
+            listening[0])
 
     def test_plain_http_is_not_served_over_tls(self):
         daemon = self.start_tls()
