@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes packages of this tree for this machine. Their contents: docs/packages.md.
+# Makes packages of this tree for this machine. Their contents: docs/install.md.
 #
 #   build-packages.sh OUT [KIND...]   KIND is deb, rpm or tgz; all of them by default
 #

@@ -1,5 +1,5 @@
 // Draws the status of the exporter, api/v1/status, and redraws it every few seconds.
-// docs/status-api.md documents its keys; null means unknown.
+// docs/serving.md documents its keys; null means unknown.
 //
 // Names of cgroups, events and files are untrusted. element() turns them into text and attribute
 // values, never into markup, and the policy of the page makes the browser refuse markup from

@@ -36,7 +36,7 @@ COMPOSITIONS = [
     ("overlays/minimal", ("seccomp-localhost",)),
 ]
 OLD = "this kubectl knows no components; one of 1.21 or later does"
-GUIDE = SOURCE / "docs" / "kubernetes.md"
+GUIDE = SOURCE / "docs" / "containers.md"
 
 reader = None
 kustomize = None

@@ -23,9 +23,11 @@ using ::testing::IsEmpty;
 
 json::object parsed(const Status& status) { return json::parse(status_json(status)).as_object(); }
 
+/// The part of the document about the status: it is the last one.
 std::string read_document() {
-  std::ifstream file{PEX_SOURCE_DIR "/docs/status-api.md"};
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file{PEX_SOURCE_DIR "/docs/serving.md"};
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.substr(text.find("\n## The status as JSON\n"));
 }
 
 /// Of `value` and all below it, but for the labels, which operators may choose.
