@@ -12,8 +12,11 @@ configure_file(cmake/install_sysconfig.cmake.in install_sysconfig.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_program.cmake COMPONENT program)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_sysconfig.cmake COMPONENT sysconfig EXCLUDE_FROM_ALL)
 
-file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/*.svg)
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+# Documents link to each other only: tests/house/links_test.py.
+file(GLOB root_documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md)
+file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md
+     ${PROJECT_SOURCE_DIR}/docs/*.svg ${PROJECT_SOURCE_DIR}/docs/*.png)
+install(FILES ${root_documents} LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program)
 install(DIRECTORY config/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/config
         COMPONENT program)

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Checks that what the documents link to is there: files, and headings in them.
 
+Documents are installed, the other files of the source tree are not, or elsewhere. So they may link
+to documents and their images only.
+
     links_test.py SOURCE_DIR
 """
 
@@ -19,25 +22,31 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def is_there(page: Path, link: str) -> bool:
+def is_installed(root: Path, target: Path) -> bool:
+    """As in cmake/install.cmake."""
+    kinds = {root: {".md"}, root / "docs": {".md", ".svg", ".png"}}
+    return target.suffix in kinds.get(target.parent, set())
+
+
+def is_there(root: Path, page: Path, link: str) -> bool:
     path, _, anchor = link.partition("#")
-    target = page.parent / path if path else page
-    if not target.exists():
+    target = (page.parent / path).resolve() if path else page
+    if not target.exists() or not is_installed(root, target):
         return False
     return not anchor or anchor in anchors_of(target)
 
 
 def main() -> int:
-    root = Path(sys.argv[1])
+    root = Path(sys.argv[1]).resolve()
     links = [
         (page, link)
         for page in [*root.glob("*.md"), *(root / "docs").glob("*.md")]
         for link in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8")))
         if "://" not in link
     ]
-    dead = [(page, link) for page, link in links if not is_there(page, link)]
+    dead = [(page, link) for page, link in links if not is_there(root, page, link)]
     for page, link in dead:
-        print(f"{page.relative_to(root)}: there is no {link}")
+        print(f"{page.relative_to(root)}: there is no document {link}")
     if len(links) < 50:
         print(f"found only {len(links)} links")
         return 1

@@ -14,14 +14,14 @@ PROGRAM = """
     etc/perf_event_exporter/perf_event_exporter.yaml
     usr/share/bash-completion/completions/perf_event_exporter
     usr/share/zsh/site-functions/_perf_event_exporter
-    usr/share/doc/perf_event_exporter/README.md
-    usr/share/doc/perf_event_exporter/CHANGELOG.md
     usr/share/doc/perf_event_exporter/LICENSE
 """.split()
 # Whole directories of the source, and where they go.
 COPIED = {
+    "*.md": "usr/share/doc/perf_event_exporter",
     "docs/*.md": "usr/share/doc/perf_event_exporter/docs",
     "docs/*.svg": "usr/share/doc/perf_event_exporter/docs",
+    "docs/*.png": "usr/share/doc/perf_event_exporter/docs",
     "config/examples/*": "usr/share/doc/perf_event_exporter/examples/config",
     "systemd/*.service": "usr/lib/systemd/system",
     "systemd/*.socket": "usr/lib/systemd/system",
