@@ -41,8 +41,14 @@ class WordsTest(unittest.TestCase):
             "lib/a.h:3: 'kMostEvents': write kMax, kMin",
         ])
 
+    def test_a_private_word_is_found_in_a_document_of_the_root(self):
+        self.put("README.md", "One line.\nWhoever reads.\n")
+        self.assertEqual(self.found(),
+                         ["README.md:2: 'Whoever': write other programs, clients; any client that"])
+
     def test_other_folders_and_kinds_of_files_are_left_alone(self):
         self.put("tests/unit/a.cc", "// told\n")
+        self.put("CHANGELOG.md", "told\n")
         self.put("lib/a.png", "told")
         self.assertEqual(self.found(), [])
 

@@ -31,6 +31,7 @@ WORDS = {
     r"k(Most|Longest|Least)[A-Z]?\w*": "kMax, kMin",
 }
 FOLDERS = ("lib", "daemon", "config", "docs", "packaging")
+DOCUMENTS = ("README.md", "SECURITY.md", "ARCHITECTURE.md")
 SOURCES = {".h", ".cc", ".in", ".js", ".css", ".html", ".txt", ".md", ".yaml", ".yml", ".scd",
            ".libsonnet", ".sh"}
 
@@ -38,7 +39,8 @@ SOURCES = {".h", ".cc", ".in", ".js", ".css", ".html", ".txt", ".md", ".yaml", "
 def violations(root: Path) -> Iterator[str]:
     terms = [(re.compile(rf"(?<![a-z])({word})(?![a-z])", re.IGNORECASE), term)
              for word, term in WORDS.items()]
-    paths = (path for folder in FOLDERS for path in (root / folder).rglob("*"))
+    paths = {path for folder in FOLDERS for path in (root / folder).rglob("*")}
+    paths |= {path for path in map(root.joinpath, DOCUMENTS) if path.exists()}
     for path in sorted(path for path in paths if path.suffix in SOURCES):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for private, term in terms:
