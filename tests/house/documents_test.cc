@@ -83,7 +83,8 @@ std::vector<Chapter> chapters_of(const std::filesystem::path& path) {
       if (language == "yaml " && is_configuration(block)) {
         chapters.back().configurations.push_back(block);
       }
-      if (language == "promql ") chapters.back().queries.push_back(block);
+      const bool is_alert = language == "yaml " && block.starts_with("- alert:");
+      if (language == "promql " || is_alert) chapters.back().queries.push_back(block);
       language.clear();
     } else if (!language.empty()) {
       block += line.substr(std::min(indent, line.size())) + "\n";

@@ -4,7 +4,7 @@
     promql_test.py SOURCE_DIR
 
 Queries stand in blocks marked promql, with a blank line between one and the next. Each becomes the
-expression of a rule, which `promtool check rules` parses.
+expression of a rule, which `promtool check rules` parses. So does an alert, in a block marked yaml.
 """
 
 import re
@@ -12,9 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 BLOCK = re.compile(r"^( *)```promql\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+ALERT = re.compile(r"^```yaml\n(- alert: .*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def queries_of(text: str) -> list[str]:
@@ -22,18 +24,14 @@ def queries_of(text: str) -> list[str]:
     return [query for block in blocks for query in re.split(r"\n\s*\n", block.strip())]
 
 
-def rules_file(queries: list[str]) -> str:
-    rules = ["groups:", "  - name: documents", "    rules:"]
-    for number, query in enumerate(queries):
-        rules += [f"      - record: document:query_{number}", "        expr: |"]
-        rules += [f"          {line}" for line in query.splitlines()]
-    return "\n".join(rules) + "\n"
+def rule_of(query: str) -> str:
+    return f"- record: document:query\n  expr: |\n{textwrap.indent(query, '    ')}\n"
 
 
-def promtool_says(queries: list[str]) -> str:
-    """Empty when it takes all of them."""
+def promtool_says(rule: str) -> str:
+    """Empty when it takes the rule."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(rules_file(queries))
+        file.write("groups:\n  - name: documents\n    rules:\n" + textwrap.indent(rule, "      "))
         file.flush()
         done = subprocess.run(
             ["promtool", "check", "rules", file.name], capture_output=True, text=True, check=False
@@ -49,11 +47,12 @@ def main() -> int:
     found = 0
     failed = False
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
-        queries = queries_of(page.read_text(encoding="utf-8"))
-        found += len(queries)
-        for query in queries:
-            if says := promtool_says([query]):
-                print(f"{page.relative_to(root)}: a query that Prometheus refuses:\n{query}\n{says}")
+        text = page.read_text(encoding="utf-8")
+        rules = [*map(rule_of, queries_of(text)), *ALERT.findall(text)]
+        found += len(rules)
+        for rule in rules:
+            if says := promtool_says(rule):
+                print(f"{page.relative_to(root)}: a query that Prometheus refuses:\n{rule}\n{says}")
                 failed = True
     if found < 12:
         print(f"found only {found} queries: are they marked otherwise?")
