@@ -179,10 +179,10 @@ class Machine:
         said = self.run("journalctl", "--no-pager", "--output=json", *matches).stdout
         return [json.loads(line) for line in said.splitlines()]
 
-    def get(self, url):
+    def get(self, url, *options):
         """(status, text) of a GET from inside its network, with the client of this machine."""
         ended = subprocess.run(["nsenter", f"--target={self.leader}", "--net", "curl", "--silent",
-                                "--max-time", "20", "--write-out", r"\n%{http_code}", url],
+                                "--max-time", "20", "--write-out", r"\n%{http_code}", *options, url],
                                text=True, capture_output=True, check=False)
         text, _, status = ended.stdout.rpartition("\n")
         return int(status or 0), text

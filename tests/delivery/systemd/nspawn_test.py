@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -31,6 +32,10 @@ DYNAMIC_USERS = range(61184, 65520)  # of systemd.exec(5)
 WATCHDOG = 4  # seconds
 STATUS = re.compile(r"counting \d+ events on the CPUs \(\d+\) and \d+ in each cgroup \(\d+\); "
                     r"\d+ counters, last poll .+")
+
+WEB_GUIDE = f"{program.SOURCE}/docs/web-configuration.md"
+# Of the password "x", with the least cost there is.
+HASH = "$2y$04$41JCd/rWGr5mfKWCyJB4B.EXgWdPwlJL25wp6f1hTJgZaxxeWUKrG"
 
 # Busy all the time, so that there is something to count in a cgroup that we know.
 BUSY = "[Service]\nExecStart=/bin/sh -c 'while :; do :; done'\nNice=10\n"
@@ -348,6 +353,34 @@ class ServiceTest(unittest.TestCase):
 
         self.assertEqual(self.machine.get("http://127.0.0.1:9999/-/ready")[0], 200)
         self.assertEqual(self.machine.get(f"{URL}/-/ready")[0], 0)
+
+    # Who may come in
+
+    def test_it_serves_tls_with_a_login_after_the_commands_of_the_guide(self):
+        program.require(shutil.which("openssl"), "openssl is not installed")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        guide = read_text(WEB_GUIDE)
+        certificate, for_the_service = re.findall(r"^```sh\n(.*?)^```$", guide, re.S | re.M)
+        debian.run("sh", "-ec", certificate.partition("HASH=")[0], cwd=folder)
+        for file in ("exporter.key", "exporter.crt"):
+            self.machine.write(f"/etc/perf_event_exporter/{file}", read_text(f"{folder}/{file}"))
+        self.machine.write("/etc/perf_event_exporter/web.yaml",
+                           "tls_server_config: {cert_file: exporter.crt, key_file: exporter.key}\n"
+                           f"basic_auth_users: {{prometheus: {HASH}}}\n")
+        self.addCleanup(self.restart)
+        self.addCleanup(self.machine.run, "rm", "-r", f"/etc/systemd/system/{SERVICE}.d",
+                        "/etc/default/perf_event_exporter")
+
+        self.machine.run("sh", "-ec", for_the_service)
+
+        trusted = ("--cacert", f"{folder}/exporter.crt")
+        url = "https://localhost:10173/metrics"
+        self.assertEqual(self.machine.get(url, *trusted)[0], 401)
+        status, text = self.machine.get(url, *trusted, "--user", "prometheus:x")
+        self.assertEqual(status, 200)
+        self.assertTrue(harness.Scrape(text).value("perf_event_exporter_polls_total"))
+        self.assertEqual(self.messages("can be read by every user"), [])
+        self.assertTrue(self.messages("scheme=https client_auth_type=NoClientCert login=required"))
 
     def test_it_stops_cleanly_and_is_not_started_by_the_next_scrape(self):
         invocation = self.property("InvocationID")
