@@ -75,6 +75,18 @@ std::vector<Row> event_rows(const plan::Plan& plan) {
   return rows;
 }
 
+/// For each event of scope cpu whose metric does not mean what its name suggests.
+std::vector<std::string> notes_on(const plan::Plan& plan) {
+  std::vector<std::string> notes;
+  for (const plan::EventAvailability& event : plan.events) {
+    if (!event.cpu_scope || !event.identity || event.identity->cpu_help.empty()) continue;
+    notes.push_back("note: " + exposition::family_name(Scope::kCpu, *event.identity) +
+                    " is elapsed time: it grows by 1 per second on each CPU, busy or idle. " +
+                    "For CPU time, count " + event.event + " with scope cgroup only");
+  }
+  return notes;
+}
+
 /// Each column but the last is as wide as its widest cell.
 void print_table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
@@ -131,6 +143,7 @@ void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tre
   for (const auto* warnings : {&planned.plan.warnings, &tree.warnings}) {
     for (const Error& warning : *warnings) std::cout << printable(worded(warning)) << "\n\n";
   }
+  for (const std::string& line : notes_on(planned.plan)) std::cout << printable(line) << "\n\n";
   for (const std::string& line : cpus_left_out(planned)) std::cout << printable(line) << "\n\n";
 }
 

@@ -16,6 +16,7 @@ struct EventIdentity {
   Unit unit = Unit::kEvents;
   double scale = 1;  ///< one count is worth this many units: 1e-9 for a clock in nanoseconds
   std::string help;  ///< one sentence with its full stop
+  std::string cpu_help = {};  ///< of scope cpu, if the event means something else there; else empty
   std::vector<std::pair<std::string, std::string>> labels;  ///< in addition to those of its place
   bool is_uncore = false;  ///< counted by a part of the package, and not by a CPU
 

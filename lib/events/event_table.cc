@@ -20,6 +20,9 @@ constexpr Filter NO = Filter::kIgnored;
 constexpr Filter KERNEL = Filter::kAlwaysKernel;
 // NOLINTEND(readability-identifier-naming)
 
+/// The clocks of a whole CPU also run while it is idle.
+constexpr std::string_view kElapsed = "Elapsed time, including the time that the CPU is idle.";
+
 // clang-format off
 constexpr std::array kGeneric = {
     //       name                       alias                    type config                               metric                     unit filter  help
@@ -33,8 +36,8 @@ constexpr std::array kGeneric = {
     GenericEvent{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
     GenericEvent{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},
     GenericEvent{"ref-cycles",              "",                        HW, PERF_COUNT_HW_REF_CPU_CYCLES,          "ref_cycles",              N,  UK,     "Cycles of a clock that does not follow frequency changes."},
-    GenericEvent{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "Time of the CPU's own high-resolution clock."},
-    GenericEvent{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time of the tasks of a cgroup; for a whole CPU elapsed time, idle or not."},
+    GenericEvent{"cpu-clock",               "",                        SW, PERF_COUNT_SW_CPU_CLOCK,               "cpu_clock",               NS, NO,     "CPU time used by the tasks, by the CPU's high-resolution clock.", kElapsed},
+    GenericEvent{"task-clock",              "",                        SW, PERF_COUNT_SW_TASK_CLOCK,              "task_clock",              NS, NO,     "CPU time used by the tasks.", kElapsed},
     GenericEvent{"page-faults",             "faults",                  SW, PERF_COUNT_SW_PAGE_FAULTS,             "page_faults",             N,  UK,     "Page faults, minor and major."},
     GenericEvent{"context-switches",        "cs",                      SW, PERF_COUNT_SW_CONTEXT_SWITCHES,        "context_switches",        N,  KERNEL, "Context switches, voluntary and forced."},
     GenericEvent{"cpu-migrations",          "migrations",              SW, PERF_COUNT_SW_CPU_MIGRATIONS,          "migrations",              N,  KERNEL, "Tasks that moved to another CPU."},

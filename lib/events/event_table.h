@@ -28,6 +28,8 @@ struct GenericEvent {
   Unit unit;                ///< kSeconds: a clock, which the kernel counts in nanoseconds
   Filter filter;
   std::string_view help;  ///< one sentence with its full stop
+  /// Of scope cpu, if the event means something else there; else empty.
+  std::string_view cpu_help = {};
 };
 
 /// The generic hardware and the software events.

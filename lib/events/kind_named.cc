@@ -62,6 +62,7 @@ std::vector<Resolution> resolve_software(const GenericEvent& event) {
   resolved.front().modifiers = support_of(event.filter);
   EventIdentity& identity = resolved.front().spec.identity;
   identity.unit = event.unit;
+  identity.cpu_help = event.cpu_help;
   if (event.unit == Unit::kSeconds) identity.scale = 1e-9;
   return resolved;
 }
@@ -116,7 +117,9 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
 void list_generic(std::uint32_t type, std::string_view kind, std::vector<ListedEvent>& listed) {
   for (const GenericEvent& event : generic_events()) {
     if (event.type != type) continue;
-    listed.push_back({kind, std::string(event.name), {}, std::string(event.help), false});
+    std::string help(event.help);
+    if (!event.cpu_help.empty()) help += " With scope cpu: " + std::string(event.cpu_help);
+    listed.push_back({kind, std::string(event.name), {}, std::move(help), false});
   }
 }
 

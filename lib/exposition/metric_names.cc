@@ -38,7 +38,9 @@ std::string help_of(Scope scope, const EventFamily& family, bool per_cpu) {
     const std::string& name = member.column->event.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  std::string help = family.columns.front().column->event.help;
+  const events::EventIdentity& first = family.columns.front().column->event;
+  const bool means_another = scope == Scope::kCpu && !first.cpu_help.empty();
+  std::string help = means_another ? first.cpu_help : first.help;
   help += names.size() == 1 ? " Event " : " Events ";
   for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
   return help + ", " + row_text(scope, family, per_cpu) + ".";

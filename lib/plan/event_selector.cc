@@ -64,7 +64,10 @@ Result<> describe(const config::EventEntry& entry, events::EventSpec& event) {
   identity.unit = unit;
   if (entry.scale) identity.scale = *entry.scale;
   if (entry.name) identity.metric = events::metric_word(*entry.name);
-  if (entry.help) identity.help = *entry.help;
+  if (entry.help) {
+    identity.help = *entry.help;
+    identity.cpu_help.clear();
+  }
   for (events::EventInstance& instance : event.instances) {
     instance.attributes.filter = entry.filter.value_or("");
   }

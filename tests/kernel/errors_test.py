@@ -368,7 +368,7 @@ class CommandTest(FileTest):
         file = self.file(CPU_ONLY)
         ended = run("--config.check", f"--config.file={file}")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        configuration, table, cost, verdict = ended.stdout.split("\n\n")
+        configuration, table, note, cost, verdict = ended.stdout.split("\n\n")
         self.assertEqual(configuration, f"configuration: '{file}'")
         metrics = {"task-clock": "task_clock_seconds", "context-switches": "context_switches",
                    "minor-faults": "minor_faults"}
@@ -376,6 +376,7 @@ class CommandTest(FileTest):
                          [["GROUP", "EVENT", "SCOPE", "METRIC", "HERE"],
                           *(["software", event, "cpu", f"perf_cpu_{metrics[event]}_total", "yes"]
                             for event in EVENTS)])
+        self.assertRegex(note, r"\Anote: perf_cpu_task_clock_seconds_total is elapsed time")
         self.assertRegex(cost, r"\Acounters +\d+\nopen files +limit \d+; needs \d+\nseries +limit ")
         self.assertEqual(verdict,
                          f"valid: {len(EVENTS)} of {len(EVENTS)} events can be counted here\n")
@@ -403,9 +404,12 @@ class CommandTest(FileTest):
     def test_embedded_configuration_counts_what_there_is(self):
         ended = run("--config.check")
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-        for scope in ("cpu", "cgroup"):
-            self.assertRegex(ended.stdout, rf"(?m)^software +task-clock +{scope} +"
-                             rf"perf_{scope}_task_clock_seconds_total +yes$")
+        self.assertRegex(ended.stdout, r"(?m)^software +task-clock +cgroup +"
+                         r"perf_cgroup_task_clock_seconds_total +yes$")
+        # On a CPU it is elapsed time, which looks like a CPU that is always busy.
+        self.assertNotIn("perf_cpu_task_clock_seconds_total", ended.stdout)
+        self.assertRegex(ended.stdout, r"(?m)^software-cpu +context-switches +cpu +"
+                         r"perf_cpu_context_switches_total +yes$")
         self.assertRegex(ended.stdout, r"(?m)^cgroups +\d+ cgroups? match(es)? now; room for \d+ ")
 
     def test_the_shipped_file_behaves_like_the_embedded_default(self):

@@ -5,6 +5,8 @@ local s = g.selected;
 local rate(event) = 'rate(perf_cpu_%s_total{%s}[$__rate_interval])' % [event, s];
 local sum(event) = 'sum by (instance) (%s)' % rate(event);
 local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(under)];
+// A series without a label 'cpu' is a sum over several CPUs ('aggregate').
+local cyclesPerCpu = 'avg by (instance) (\n  sum without (pmu) (rate(perf_cpu_cycles_total{%s, cpu!=""}[$__rate_interval]))\n)' % s;
 local perInstance(expr) = g.query(expr, '{{instance}}');
 
 local atAGlance = g.row('At a glance', 4, [
@@ -20,7 +22,7 @@ local atAGlance = g.row('At a glance', 4, [
   g.stat('Cycles per CPU',
          'Cycles of a CPU in a second, on average. A halted CPU has none: the clock frequency times how busy the CPUs are.',
          'hertz',
-         [perInstance(ratio('cycles', 'task_clock_seconds'))]),
+         [perInstance(cyclesPerCpu)]),
   g.stat('Context switches',
          'In a second, on all CPUs.',
          'ops',
@@ -49,7 +51,7 @@ local work = g.row('Work', 8, [
   g.timeSeries('Cycles per CPU and second',
                'On average over the CPUs, halted ones included.',
                'hertz',
-               [perInstance(ratio('cycles', 'task_clock_seconds'))]),
+               [perInstance(cyclesPerCpu)]),
 ]);
 
 local waiting = g.row('What cycles are spent on', 8, [

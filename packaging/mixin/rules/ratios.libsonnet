@@ -12,8 +12,6 @@ local ratios = [
   { name: 'llc_load_misses_per_load', over: 'llc_load_misses', under: 'llc_loads' },
   { name: 'stalled_cycles_frontend_per_cycle', over: 'stalled_cycles_frontend', under: 'cycles' },
   { name: 'stalled_cycles_backend_per_cycle', over: 'stalled_cycles_backend', under: 'cycles' },
-  // Of a CPU the clock runs on while it is idle, of a cgroup only with its tasks.
-  { name: 'cycles_per_second', over: 'cycles', under: 'task_clock_seconds', ofCpus: true },
 ];
 
 {
@@ -30,10 +28,22 @@ local ratios = [
     record: '%s:perf_%s_%s:ratio_rate%s' % [level, levels[level].scope, ratio.name, c.window],
     expr: promql.ratio(rate(level, ratio.over), rate(level, ratio.under), std.get(ratio, 'factor', 1)),
   },
+  // Per second of elapsed time for a CPU, and per second of CPU time for a cgroup. A series without
+  // a label 'cpu' is a sum over several CPUs ('aggregate').
+  local cyclesPerSecond = {
+    cpu: 'sum without (pmu) (%s)' % promql.rate('perf_cpu_cycles_total{cpu!=""}', c.window),
+    instance: 'avg %s (\n  %s\n)' % [promql.by(c.hostLabels), self.cpu],
+    cgroup: promql.ratio(rate('cgroup', 'cycles'), rate('cgroup', 'task_clock_seconds')),
+  },
+  local cyclesPerSecondRule(level) = {
+    record: '%s:perf_%s_cycles_per_second:ratio_rate%s' % [level, levels[level].scope, c.window],
+    expr: cyclesPerSecond[level],
+  },
 
   prometheusRules+:: {
     groups+: [
       { name: 'perf_event_exporter.machine.rules', rules: [rule('instance', r) for r in ratios] + [
+        cyclesPerSecondRule('instance'),
         {
           // aperf and mperf count while the CPU is not halted, at its own clock and at that of tsc.
           record: 'instance:perf_cpu_unhalted_hertz:ratio_rate%s' % c.window,
@@ -45,13 +55,15 @@ local ratios = [
           ||| % { by: promql.by(c.hostLabels), window: c.window },
         },
       ] },
-      { name: 'perf_event_exporter.cpu.rules', rules: [rule('cpu', r) for r in ratios if std.objectHas(r, 'ofCpus')] },
+      { name: 'perf_event_exporter.cpu.rules', rules: [rule('cpu', r) for r in ratios if std.objectHas(r, 'ofCpus')] + [
+        cyclesPerSecondRule('cpu'),
+      ] },
       { name: 'perf_event_exporter.cgroup.rules', rules: [
         {
           record: 'cgroup:perf_cgroup_task_clock_seconds:rate%s' % c.window,
           expr: rate('cgroup', 'task_clock_seconds'),
         },
-      ] + [rule('cgroup', r) for r in ratios] },
+      ] + [rule('cgroup', r) for r in ratios] + [cyclesPerSecondRule('cgroup')] },
     ],
   },
 }

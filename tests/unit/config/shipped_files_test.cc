@@ -11,6 +11,7 @@ namespace pex::config {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 const std::string kFolder = PEX_SOURCE_DIR "/config";
@@ -63,15 +64,34 @@ TEST(ShippedFilesTest, TheDefaultFileStatesWhatTheDefaultsAre) {
   EXPECT_EQ(shipped.limits, defaults.limits);
 }
 
+using Names = std::vector<std::string>;
+Names names_of(const std::vector<EventEntry>& events) {
+  Names names;
+  for (const EventEntry& event : events) names.push_back(event.spelling);
+  return names;
+}
+
 TEST(ShippedFilesTest, TheDefaultFileCountsOnCpusAndForCgroups) {
   const Config shipped = shipped_config();
 
-  ASSERT_THAT(shipped.groups, SizeIs(4));
+  Names on_cpus, in_cgroups;
   for (const Group& group : shipped.groups) {
-    EXPECT_TRUE(group.cpu_scope) << group.name;
-    EXPECT_EQ(group.cgroup_scope, group.name != "energy") << group.name;
+    if (group.cpu_scope) on_cpus.push_back(group.name);
+    if (group.cgroup_scope) in_cgroups.push_back(group.name);
   }
+  EXPECT_THAT(on_cpus, ElementsAre("core", "cache", "software-cpu", "energy"));
+  EXPECT_THAT(in_cgroups, ElementsAre("core", "cache", "software"));
   EXPECT_FALSE(shipped.cgroups.include.empty());
+}
+
+/// On a CPU, a clock counts elapsed time, which looks like a CPU that is always busy.
+TEST(ShippedFilesTest, TheDefaultFileCountsTheSameOnCpusAsInCgroupsButForTheClock) {
+  const Config shipped = shipped_config();
+
+  ASSERT_THAT(shipped.groups, SizeIs(5));
+  Names with_clock = names_of(shipped.groups[3].events);
+  with_clock.insert(with_clock.begin(), "task-clock");
+  EXPECT_EQ(names_of(shipped.groups[2].events), with_clock);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "daemon/commands/check_config.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/commands/check_config.h"
 #include "daemon/run/app.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -15,6 +16,8 @@ namespace pex::daemon {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// One error in the form of the file, one in the name of an event, one in a pattern of cgroups.
@@ -55,6 +58,34 @@ TEST_F(CheckConfigTest, PrintsErrorsOfFormAndOfNamesInOneRun) {
   }
   EXPECT_EQ(status, kFailed);
   EXPECT_THAT(lines, lists_all_three());
+}
+
+/// What is printed with `group` as the only one.
+std::string output_for(const std::string& group, Options& options, test::TempTree& tree,
+                       test::ScriptedKernel& kernel) {
+  tree.write("c.yaml", "groups: [" + group + "]\n");
+  testing::internal::CaptureStdout();
+  const ExitStatus status = check_config(options, kernel);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(status, kOk) << text;
+  return text;
+}
+
+TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
+  tree_.make_directory("cgroup");
+  const auto output = [&](const std::string& group) {
+    return output_for(group, options_, tree_, kernel_);
+  };
+
+  EXPECT_THAT(output("{name: soft, events: [task-clock, cs], scope: [cpu, cgroup]}"),
+              HasSubstr("\nnote: perf_cpu_task_clock_seconds_total is elapsed time: it grows by 1 "
+                        "per second on each CPU, busy or idle. For CPU time, count task-clock with "
+                        "scope cgroup only\n"));
+  EXPECT_THAT(output("{name: soft, events: [cpu-clock], scope: cpu}"),
+              HasSubstr("note: perf_cpu_cpu_clock_seconds_total is elapsed time"));
+  EXPECT_THAT(output("{name: soft, events: [task-clock], scope: cgroup}"), Not(HasSubstr("note:")));
+  EXPECT_THAT(output("{name: soft, events: [{event: task-clock, help: Elapsed.}], scope: cpu}"),
+              Not(HasSubstr("note:")));
 }
 
 TEST_F(CheckConfigTest, AStartFailsWithTheSame) {
