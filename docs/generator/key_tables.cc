@@ -37,16 +37,19 @@ std::vector<Map> maps_of(const std::vector<KeyReference>& keys) {
   return maps;
 }
 
-/// The text above the keys of a map; if the map is itself in a table, the text there.
+/// The text above the keys of a map, without what the table with its own key has.
 std::string introduction(const Map& map) {
   const KeyReference& key = *map.behind;
-  if (!key.map.empty()) return "Of a map in " + code(path_of(key)) + ".";
   const bool is_list = map.name.ends_with("[]");
-  const std::string form = is_list ? " " + code(key.name) + " is a " + key.form + ". Of each:" : "";
+  if (!key.map.empty()) {
+    return std::string(is_list ? "Keys of a map in " : "Keys of ") + code(path_of(key)) + ".";
+  }
+  const std::string form =
+      is_list ? " " + code(key.name) + " is a " + key.form + ". Keys of each map:" : "";
   return key.meaning + form;
 }
 
-std::string default_of(const KeyReference& key) { return key.is_needed ? "needed" : key.unwritten; }
+std::string default_of(const KeyReference& key) { return key.is_needed ? "required" : key.unwritten; }
 
 std::string page_of(const Map& map) {
   std::string text = "## " + map.name + "\n\n" + introduction(map) + "\n\n" +
@@ -70,7 +73,7 @@ std::string in_scdoc(std::string_view markdown) {
 
 std::string manual_of(const KeyReference& key) {
   std::string text = "*" + in_scdoc(key.name) + "*: " + in_scdoc(key.form) + ".";
-  if (key.is_needed) text += " Needed.";
+  if (key.is_needed) text += " Required.";
   if (!key.unwritten.empty()) text += " Default: " + in_scdoc(key.unwritten) + ".";
   return text + "\n\t" + in_scdoc(key.meaning) + "\n";
 }

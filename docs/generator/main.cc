@@ -1,7 +1,9 @@
-// Writes the tables of the documents from those in the code, between the marks of marks.h:
+// Writes what the documents and the shipped configuration have from tables in the code, between the
+// marks of marks.h and above the keys:
 //
-//   generate_docs ROOT           where they differ
-//   generate_docs --check ROOT   says where they differ, and ends with 1 then
+//   generate_docs ROOT           writes each file that is out of date
+//   generate_docs --check ROOT   names each file that is out of date, and ends with 1 if there is
+//   one
 
 #include <fstream>
 #include <iostream>
@@ -43,7 +45,9 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// All files with sections, by their paths below `root`; none when one lacks a mark.
+constexpr const char* kShippedFile = "config/perf_event_exporter.yaml";
+
+/// All generated files, by their paths below `root`; none when one lacks a mark.
 std::optional<std::map<std::string, Page>> pages_below(const std::string& root) {
   std::map<std::string, Page> pages;
   for (const Section& section : kSections) {
@@ -57,6 +61,8 @@ std::optional<std::map<std::string, Page>> pages_below(const std::string& root) 
     }
     page.should_be = std::move(*text);
   }
+  const std::string shipped = content_of(root + "/" + kShippedFile);
+  pages[kShippedFile] = {shipped, with_key_comments(shipped)};
   return pages;
 }
 

@@ -9,6 +9,10 @@ namespace pex::docs {
 std::string keys_for_page();    ///< docs/configuration.md: a heading and a table for each map
 std::string keys_for_manual();  ///< the same in scdoc
 
+/// The shipped configuration `yaml` with the comment of each key renewed: the first sentence of its
+/// meaning, and its default. Values and all other comments remain.
+std::string with_key_comments(const std::string& yaml);
+
 std::string group_evidence_table();
 std::string event_evidence_table();
 std::string group_error_table();

@@ -129,15 +129,15 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
      [](const yaml::Value& value, LabelRule& rule) {
        yaml::assign(rule.match, read_pattern(value));
      },
-     {"The cgroups that get the labels.", [] { return form_of(kPattern); }},
+     {"Cgroups that get the labels.", [] { return form_of(kPattern); }},
      "the rule has no match",
      "add the cgroups it is for, for example 'match: /system.slice/*'"},
     {"set",
      read_settings,
-     {"Names and values. A name has 1 to 128 of `a-z`, `A-Z`, `0-9` and `_`, and is not one of the "
-      "exporter's labels. In a value `$1` to `$9` are replaced by what the groups in parentheses "
-      "of a "
-      "regular expression matched, `$0` by the whole path, and `$$` by a dollar.",
+     {"Names and values of the labels. A name consists of 1 to 128 of `a-z`, `A-Z`, `0-9` and "
+      "`_`, and must not be a label of the exporter. In a value, `$1` to `$9` are replaced by "
+      "what the groups of the regular expression matched, `$0` by the whole path, and `$$` by a "
+      "dollar sign.",
       [] {
         return fmt::format("map of at most {} labels, each with a {}", kMaxSettings,
                            form_of(kLabelValue));
@@ -172,43 +172,46 @@ std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patter
 constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
     {"include",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.include); },
-     {"Which cgroups to count. A list replaces the default list.", form_of_patterns,
+     {"Patterns of the cgroups to count. A list in the file replaces the default list, which "
+      "matches systemd services and scopes, containers, virtual machines, and Slurm jobs.",
+      form_of_patterns,
       [] {
-        return "the " + std::to_string(Cgroups{}.include.size()) +
-               " patterns of the shipped file: services, scopes, containers, virtual machines";
+        return "the " + std::to_string(Cgroups{}.include.size()) + " patterns of the shipped file";
       }}},
     {"exclude",
      [](const yaml::Value& value, Cgroups& cgroups) { read_patterns(value, cgroups.exclude); },
-     {"Which of those to leave out. These patterns are tried first.", form_of_patterns,
-      [] { return std::string("none"); }}},
+     {"Patterns of cgroups that are not counted. They are tried before those of `include`.",
+      form_of_patterns, [] { return yaml::written("[]"); }}},
     {"nesting",
      read_nesting,
-     {"How to treat a selected cgroup inside of another one, whose counts include it. "
-      "`leaves`: count only selected cgroups without another selected one inside, so that a sum "
-      "over cgroups counts nothing twice. `all`: count all selected cgroups.",
+     {"If selected cgroups are nested, count only the innermost (`leaves`) or `all`. The counts "
+      "of a cgroup include those of its children. With `leaves`, a sum over cgroups counts "
+      "nothing twice; the processes that are in an outer cgroup directly are counted only by "
+      "scope `cpu`. With `all`, a sum over cgroups counts the inner cgroups twice.",
       [] { return yaml::form_of_entries(kNestings); },
       [] { return yaml::written(kNestings, &NestingEntry::nesting, Cgroups{}.nesting); }}},
     yaml::flag_key<&Cgroups::helpers>(
         "helpers",
-        "Whether to also count cgroups that only serve a container, such as the conmon of each "
-        "container of Podman and CRI-O."),
+        "Whether to also count cgroups of container helpers, such as conmon. Podman and CRI-O run "
+        "one conmon for each container."),
     yaml::number_key<&Cgroups::max, kCgroupCount>(
         "max",
-        "Maximum number of cgroups counted at a time; further ones are left out and reported."),
+        "Maximum number of cgroups that are counted at the same time. Further cgroups are left out "
+        "and reported."),
     yaml::flag_key<&Cgroups::per_cpu>(
         "per_cpu",
-        "With `false` each cgroup and event has one series, the sum over "
-        "all CPUs; with `true` one for each CPU, with the label `cpu`, in "
-        "place of the sum. The cost of counting is the same."),
+        "Whether cgroups have one series per CPU, with a label `cpu`, instead of the sum. This "
+        "multiplies the number of series by the number of CPUs, so `limits.max_series` may have to "
+        "be raised. The cost of counting does not change."),
     yaml::duration_key<&Cgroups::linger, kLinger>(
         "linger",
-        "How long the last values of a removed cgroup are still served, so that a scrape sees "
-        "its final values."),
+        "How long the last values of a removed cgroup are still served. This should be longer than "
+        "the scrape interval, so that a scrape sees the final values."),
     {"labels",
      [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
-     {"Additional labels. Each rule adds labels to all series of the cgroups that match its "
-      "pattern. If two rules set the same label, the first one wins.",
-      [] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return std::string("none"); },
+     {"Rules that add labels to all series of the cgroups that match a pattern. If two rules set "
+      "the same label, the first one applies.",
+      [] { return yaml::form_of_list(kMaxRules, "maps"); }, [] { return yaml::written("[]"); },
       [](const std::string& list, std::vector<yaml::KeyReference>& all) {
         list_keys<LabelRule>(kRuleKeys, list + "[]", all);
       }}},
@@ -241,15 +244,16 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
 constexpr yaml::Key<Kubernetes> kKubernetesKeys[] = {
     {"metadata",
      read_metadata,
-     {"The source of pod names. `log_links`: pod, namespace and container are read from the "
-      "names of the links that the kubelet makes to the containers' logs, without access to the "
-      "API or to a socket. `none`: only the paths of cgroups are used, which contain the id of a "
-      "container and the UID of its pod.",
+     {"Source of the labels `pod`, `namespace` and `container`: `none` or `log_links`. With "
+      "`log_links`, they are read from the names of the links that the kubelet creates to the "
+      "logs of containers; this needs access to that directory, but not to the API or a socket. "
+      "With `none`, there are only the labels from the paths of cgroups, which contain the ID of "
+      "a container and the UID of its pod.",
       [] { return yaml::form_of_entries(kMetadata); },
       [] { return yaml::written(kMetadata, &MetadataEntry::metadata, Kubernetes{}.metadata); }}},
     {"log_links",
      read_log_links,
-     {"The directory of those links, as this process sees it.",
+     {"Directory of the links to container logs. The path is the one that the exporter sees.",
       [] { return "absolute " + form_of(kDirectory); },
       [] { return yaml::written(std::string_view(Kubernetes{}.log_links)); }}},
 };

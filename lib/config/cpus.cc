@@ -52,11 +52,11 @@ void read_exclude(const yaml::Value& value, Cpus& cpus) {
 constexpr yaml::Key<Cpus> kCpusKeys[] = {
     {"exclude",
      read_exclude,
-     {"CPUs that are left out. `isolated` are those that are isolated from the scheduler "
-      "(`isolcpus=`), `nohz_full` those without a tick, both as of the start or the last "
-      "reload; a list such as `\"2-5,8\"` names them. Sums over CPUs, and so all values of "
-      "cgroups, "
-      "do not include these CPUs.",
+     {"CPUs that are not counted: `isolated`, `nohz_full` or lists such as `\"2-5,8\"`. "
+      "`isolated` are the CPUs that are isolated from the scheduler (`isolcpus=`), and "
+      "`nohz_full` the CPUs without a scheduler tick. Both are determined at the start and at "
+      "each reload. Sums over CPUs, which include all values of cgroups, do not include excluded "
+      "CPUs.",
       [] {
         return yaml::form_of_list(kMaxEntries, "`isolated`, `nohz_full` and lists of CPU numbers");
       },

@@ -117,16 +117,16 @@ constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
      "add it, for example 'event: cycles'"},
     {"name",
      read_name,
-     {"The name of its metric. Letters become lower case, digits are kept, everything else "
+     {"Name of the metric. Letters become lower case, digits are kept, and every other character "
       "becomes `_`.",
       [] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
     {"help",
      read_help,
-     {"The help text of its metric.", [] { return form_of(kHelp) + ", one line"; },
+     {"Help text of the metric.", [] { return form_of(kHelp) + ", one line"; },
       [] { return std::string("from the kernel or the table of events"); }}},
     {"unit",
      read_unit,
-     {"The unit of the metric.", [] { return yaml::form_of_entries(kUnits); },
+     {"Unit of the metric.", [] { return yaml::form_of_entries(kUnits); },
       [] {
         return "from the kernel, else " + yaml::written(kUnits, &UnitEntry::unit, Unit::kEvents);
       }}},
@@ -134,15 +134,15 @@ constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
      [](const yaml::Value& value, ParsedEventEntry& parsed) {
        yaml::assign(parsed.entry.scale, read_decimal(value, kScale));
      },
-     {"The number of units that one count is worth. Required with a unit other than the kernel's.",
+     {"Number of units that one count is worth. Required if `unit` is not the kernel's unit.",
       [] { return yaml::form_of(kScale); },
       [] { return "from the kernel, else " + yaml::written(std::size_t{1}); }}},
     {"filter",
      [](const yaml::Value& value, ParsedEventEntry& parsed) {
        yaml::assign(parsed.entry.filter, read_description(value, kFilter));
      },
-     {"For a tracepoint: count only if this is true, in the kernel's filter syntax; for example "
-      "`bytes >= 65536`.",
+     {"For a tracepoint: count only if this expression is true. It is written in the kernel's "
+      "filter syntax, for example `bytes >= 65536`.",
       [] { return form_of(kFilter); }, [] { return std::string("everything is counted"); }}},
 };
 

@@ -144,7 +144,7 @@ constexpr yaml::Key<ParsedGroup> group_flag(std::string_view name, std::string_v
 constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
     {"name",
      read_name,
-     {"The name of the group in labels and messages; unique.",
+     {"Name of the group in labels and messages; must be unique.",
       [] {
         return "1 to " + std::to_string(kMaxNameLength) +
                " of `a-z`, `0-9`, `_` and `-`, the first a letter";
@@ -153,72 +153,73 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
      "add a name to it, for example 'name: core'"},
     {"events",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_events(value, parsed.group.events); },
-     {"The events of the group. Put a text with a comma in quotes. A group for `perf stat "
-      "-e` can stay one text: `\"{cycles,instructions}:u\"`.",
+     {"Events of the group. Quote a text that contains a comma. A group in the syntax of `perf "
+      "stat -e` can be one text: `\"{cycles,instructions}:u\"`.",
       form_of_events, nullptr, list_event_keys},
      "the group has no events",
      "add a list of them, for example 'events: [cycles, instructions]'"},
     {"scope",
      read_scope,
-     {"Where it is counted: on every CPU, or for every cgroup selected in `cgroups`. Events of a "
-      "part "
-      "of the package (energy, memory channels, all uncore PMUs) have scope `cpu` only: it "
-      "does not distinguish cgroups.",
+     {"Where the group is counted: on every CPU (`cpu`), or for every selected cgroup "
+      "(`cgroup`). Events that a part of the package counts (energy, memory channels, all uncore "
+      "PMUs) support only scope `cpu`, because they do not distinguish cgroups. Clocks such as "
+      "`task-clock` are CPU time only with scope `cgroup`; on a CPU they also run while it is "
+      "idle.",
       [] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
     {"cpus",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_cpus(value, parsed.group.cpus); },
-     {"CPUs on which this group is not counted, in addition to those that the top-level `cpus` "
-      "excludes.",
+     {"CPUs on which this group is not counted, in addition to the top-level `cpus`.",
       yaml::form_of_map, nullptr, list_cpus_keys}},
     {"aggregate",
      read_aggregate,
-     {"What one series of scope `cpu` represents. A package is a socket, a NUMA node the CPUs of "
-      "one "
-      "memory; all but `cpu` are sums over their CPUs.",
+     {"What one series of scope `cpu` covers. All values except `cpu` are sums over CPUs: a "
+      "`package` is a socket, and a `numa_node` is the CPUs of one memory node.",
       [] { return yaml::form_of_entries(kAggregationEntries); },
       [] { return yaml::written("cpu") + "; of uncore PMUs " + yaml::written("package"); }}},
     group_flag<&Group::weak>(
         "weak",
-        "How to treat a group that does not fit on this machine's PMU: with `true` it is "
-        "split into smaller groups, with `false` left out. Either is reported."),
+        "Whether a group that does not fit on the PMU is split into smaller groups. With `false`, "
+        "such a group is left out. Both are reported."),
     group_flag<&Group::pinned>(
         "pinned",
-        "Whether it is never multiplexed, and reports an error if it does not fit on the PMU."),
+        "Whether the group is never multiplexed. A pinned group that does not fit on the PMU "
+        "reports an error."),
     group_flag<&Group::exclusive>("exclusive",
                                   "Whether no other group may be on the PMU at the same time."),
     {"estimator",
      read_estimator,
-     {"How counts of a multiplexed group are scaled. `time`: by the time that the group "
-      "had the PMU. `reference`: by the activity of the CPU, which is more accurate for "
-      "intermittent "
-      "work, even if that takes a counter. `auto`: by such a reference if it "
-      "makes no group wait longer, else by time. Not for a pinned group, which has nothing to "
-      "scale.",
+     {"How the counts of a multiplexed group are scaled. `time` scales by the time that the "
+      "group was on the PMU. `reference` scales by the activity of the CPU, which is more "
+      "accurate for intermittent work, even if that takes a counter. `auto` uses a reference if "
+      "no group gets less time on the PMU because of it, and time otherwise. Not allowed for a "
+      "pinned group, which is never scaled.",
       [] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
     group_flag<&Group::exclude_user>(
         "exclude_user",
-        "Whether to leave out what happens in user mode. Not together with `exclude_kernel` and "
-        "`exclude_hypervisor`, as nothing would be left."),
+        "Whether events in user mode are not counted. `exclude_user`, `exclude_kernel` and "
+        "`exclude_hypervisor` cannot all be `true`."),
     group_flag<&Group::exclude_kernel>("exclude_kernel",
-                                       "Whether to leave out what happens in the kernel."),
+                                       "Whether events in the kernel are not counted."),
     group_flag<&Group::exclude_hypervisor>("exclude_hypervisor",
-                                           "Whether to leave out what happens in the hypervisor."),
+                                           "Whether events in the hypervisor are not counted."),
     group_flag<&Group::exclude_idle>("exclude_idle",
-                                     "Whether to leave out what the idle task does."),
-    group_flag<&Group::exclude_host>("exclude_host",
-                                     "Whether to leave out what happens outside of virtual "
-                                     "machines. Not together with `exclude_guest`."),
+                                     "Whether events in the idle task are not counted."),
+    group_flag<&Group::exclude_host>(
+        "exclude_host",
+        "Whether events outside of virtual machines are not counted. `exclude_host` and "
+        "`exclude_guest` cannot both be `true`."),
     group_flag<&Group::exclude_guest>(
         "exclude_guest",
-        "Whether to leave out what happens inside of virtual machines. Hardware events of a CPU "
-        "can leave out all of these six; page faults and tracepoints only user or kernel; clocks "
-        "and uncore PMUs nothing."),
+        "Whether events in virtual machines are not counted. Hardware events of a CPU support all "
+        "six `exclude_` keys. Page faults and tracepoints support only `exclude_user` and "
+        "`exclude_kernel`. Clocks and uncore PMUs support none."),
     {"inherit",
      read_inherit,
-     {"Not supported: it is for the counters of a task, and a CPU or cgroup counts all its tasks.",
+     {"Not supported: it is for counters of a task, and the counters of a CPU or cgroup count "
+      "all its tasks.",
       [] { return yaml::written(false) + " only"; }, [] { return yaml::written(false); }}},
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/duration.h"
 
 namespace pex::yaml {
@@ -15,6 +17,10 @@ std::string from_to(const std::string& min, const std::string& max) {
 
 std::string path_of(const KeyReference& key) {
   return key.map.empty() ? key.name : key.map + "." + key.name;
+}
+
+std::string summary_of(const KeyReference& key) {
+  return key.meaning.substr(0, std::min(key.meaning.find(". "), key.meaning.size() - 1)) + ".";
 }
 
 std::string written(std::string_view text) { return fmt::format("`{}`", text); }

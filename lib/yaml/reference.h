@@ -12,11 +12,14 @@ struct KeyReference {
   std::string name;       ///< of the key
   std::string form;       ///< the form of its value, with bounds: "duration, `100ms` to `1h`"
   std::string unwritten;  ///< the default; empty: none, or `is_needed`
-  std::string meaning;    ///< whole sentences
+  std::string meaning;    ///< whole sentences; the first one is also a comment of the shipped file
   bool is_needed = false;
 };
 
 /// "collection.interval"
 std::string path_of(const KeyReference& key);
+
+/// The first sentence of its meaning.
+std::string summary_of(const KeyReference& key);
 
 }  // namespace pex::yaml
