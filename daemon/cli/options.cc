@@ -74,15 +74,15 @@ bool is_path_of_its_own(const std::string& path) {
 }
 
 constexpr const char* kFooter =
-    "\n'list [GLOB]' prints every event that is known, or those that match: 'L1-*', software.\n"
+    "\n'list [GLOB]' prints all known events, or those that match: 'L1-*', software.\n"
     "'cgroups' prints the cgroups that would be counted now, with their labels; with paths or\n"
-    "--all, why a cgroup is counted or not.\n"
-    "'doctor' reports what this machine cannot count of the configuration, and what to change.\n"
+    "--all, it prints why a cgroup is counted or not.\n"
+    "'doctor' reports which configured events cannot be counted here, and what to change.\n"
     "'health' asks the running exporter with the same options whether it is healthy.\n"
-    "Signals: SIGTERM and SIGINT end the program, SIGHUP reloads the configuration.\n"
-    "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or the\n"
-    "doctor found something configured that cannot be counted here, or the server that\n"
-    "health asked is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
+    "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration.\n"
+    "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or doctor\n"
+    "found a configured event that cannot be counted here, or the exporter that health asked\n"
+    "is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: " + kCompiler;
@@ -104,10 +104,10 @@ void declare_web(CLI::App& app, Options& options) {
                          std::to_string(kDefaultPort);
       });
   app.add_flag("--web.systemd-socket", options.systemd_socket,
-               "Serve on the sockets that systemd passes, and on addresses only where given.");
+               "Serve on the sockets that systemd passes, and not on the default address.");
   app.add_option("--web.config.file", options.web_config_file,
-                 "TLS, users and more, in the format of the Prometheus exporter-toolkit: see "
-                 "docs/web-configuration.md.")
+                 "File with TLS, users and limits for clients, in the format of the Prometheus "
+                 "exporter-toolkit: see docs/web-configuration.md.")
       ->type_name("FILE");
   app.add_option(
          "--web.max-queued-scrapes", options.max_queued_scrapes,
@@ -116,7 +116,7 @@ void declare_web(CLI::App& app, Options& options) {
          "same size. 0: no limit. [40]")
       ->type_name("NUMBER");
   app.add_flag("--web.enable-lifecycle", options.lifecycle,
-               "Let clients reload the configuration with POST /-/reload. Configure users as well "
+               "Let clients reload the configuration with POST /-/reload. Also configure users "
                "(--web.config.file): see docs/serving.md.");
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
@@ -131,13 +131,15 @@ void declare_web(CLI::App& app, Options& options) {
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("--config.file", options.config_file,
-                 "Configuration file. Default: an embedded configuration that adapts to the "
-                 "machine; for --config.check, --once, cgroups and doctor the configuration of the "
-                 "installed service, if there is one.")
+                 "Configuration file. Default: the embedded configuration, which adapts to the "
+                 "machine. --config.check, --once, cgroups and doctor use the configuration of the "
+                 "installed service if there is one.")
       ->type_name("FILE");
-  app.add_flag("--config.check", options.check_config,
-               "Read the configuration, try every event on this machine, print a table and end.");
-  app.add_flag("--once", options.once, "Poll twice, one interval apart, print one scrape and end.");
+  app.add_flag(
+      "--config.check", options.check_config,
+      "Read the configuration, try every event on this machine, print the result and exit.");
+  app.add_flag("--once", options.once,
+               "Poll twice, one interval apart, print one scrape and exit.");
   declare_web(app, options);
   app.add_option("--path.sysfs", options.roots.sysfs,
                  "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
@@ -174,7 +176,7 @@ void declare(CLI::App& app, Options& options) {
   CLI::App* health = app.add_subcommand(
       "health",
       "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
-  health->add_flag("--ready", options.readiness, "Ask whether the first poll has ended.");
+  health->add_flag("--ready", options.readiness, "Ask whether the first poll is complete.");
   health->fallthrough();
 }
 
@@ -218,11 +220,11 @@ std::string name_of_config(const Options& options) {
 
 std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv) {
   Options options;
-  CLI::App app{"Counts what the CPUs really do, for every CPU and every cgroup, for Prometheus."};
+  CLI::App app{"Exports perf_event counters of CPUs and cgroups to Prometheus."};
   app.name(kProgram);
   app.footer(kFooter);
-  app.set_version_flag("--version", version_text(), "Print the version and end.");
-  app.set_help_flag("-h,--help", "Print this help and end.");
+  app.set_version_flag("--version", version_text(), "Print the version and exit.");
+  app.set_help_flag("-h,--help", "Print this help and exit.");
   declare(app, options);
 
   try {

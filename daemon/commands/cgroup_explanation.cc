@@ -75,9 +75,8 @@ CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) cons
   }
   return {kNotCounted,
           {},
-          "it cannot be read, or limits.max_cgroup_directories leaves no room for it, or it has "
-          "appeared "
-          "just now"};
+          "it cannot be read, or it is beyond limits.max_cgroup_directories, or it has just "
+          "been created"};
 }
 
 std::string path_below(const std::string& mount, std::string written) {

@@ -63,7 +63,7 @@ Error nothing_counted(const plan::LoadedPlan& planned) {
     return {0, "no event can be counted by cgroup",
             "--config.check shows why; configure a group with scope cgroup if there is none"};
   }
-  return {0, "no cgroup that is there now is selected by cgroups.include",
+  return {0, "cgroups.include selects no cgroup that exists now",
           "'cgroups --all' gives the reason for each"};
 }
 

@@ -93,11 +93,12 @@ Finding matching_cgroups(const CheckInputs& here, const cgroup::Hierarchy& tree,
     const Error& first = found.unreadable.front();
     return {State::kUnknown, "cgroups",
             what + "; directories that cannot be read: " + number(found.unreadable.size()),
-            "cgroups in there are not counted: could not " + without_remedy(first),
+            "the cgroups in these directories are not counted: could not " + without_remedy(first),
             worded(first.remedy)};
   }
   if (matching == 0) {
-    return {State::kNote, "cgroups", what, "no series of cgroups, until one appears that matches",
+    return {State::kNote, "cgroups", what,
+            "there are no series of cgroups until a matching cgroup exists",
             "compare cgroups.include with the paths below the mount (systemd-cgls)"};
   }
   if (const cgroup::Tree::Skipped skipped = discovery.skipped();
@@ -145,7 +146,7 @@ Findings check_cgroups(const CheckInputs& here) {
     return {no_cgroups(here, could_not(hierarchy.error()), worded(hierarchy.error().remedy))};
   }
   if (!*hierarchy) {
-    return {no_cgroups(here, "no mounted hierarchy carries perf_event",
+    return {no_cgroups(here, "no mounted hierarchy has the perf_event controller",
                        "mount cgroup2, or set --path.cgroupfs to where it is")};
   }
   const cgroup::Hierarchy& tree = **hierarchy;
@@ -169,8 +170,8 @@ Findings check_open_files(const CheckInputs& here) {
   constexpr const char* kSubject = "open files";
   const std::string limit = limit_of(here.self.files);
   if (!here.planned) {
-    return {unknown(kSubject, limit + "; what the configuration needs is not known, as it has "
-                                      "errors")};
+    return {unknown(kSubject,
+                    limit + "; what the configuration needs is not known, because it has errors")};
   }
   const collect::Need need = need_of(here);
   const std::string what = limit + "; " + needed(need, here.self.files.hard);
@@ -185,7 +186,7 @@ Findings check_open_files(const CheckInputs& here) {
     return {good(kSubject, room + " (bound: " + collect::setting_of(capacity.bound) + ")")};
   }
   return {{State::kNote, kSubject, room,
-           "fewer than the configuration allows: those beyond are left out", kMoreFiles}};
+           "fewer than the configuration allows; further cgroups are left out", kMoreFiles}};
 }
 
 Findings check_configuration(const CheckInputs& here) {
@@ -218,8 +219,7 @@ Findings check_configuration(const CheckInputs& here) {
   if (findings.empty()) findings.push_back(good(kSubject, available));
   for (const Error& warning : plan.warnings) {
     add(State::kNote, warning,
-        "values are estimated from the time on the PMU; a group that never gets the PMU has no "
-        "series");
+        "values are estimates; a group that is never on the PMU has no series");
   }
   return findings;
 }

@@ -62,15 +62,16 @@ Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   const std::optional<daemon::FreeCounters> free =
       daemon::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
   if (!free) {
-    return {State::kNote, kSubject, pmu.name + ": not known, as no hardware event opens on it",
+    return {State::kNote, kSubject, pmu.name + ": not known, because no hardware event opens on it",
             "hardware events cannot be counted",
             "see the kernel's error for each event: perf_event_exporter list"};
   }
   const std::string what = pmu.name + ": " + number(free->general) + " for any event and " +
                            number(free->fixed) + " fixed (CPU " + std::to_string(cpu) + ")";
   if (free->general > 0) return good(kSubject, what);
-  return {State::kNote, kSubject, what, "hardware events count rarely or never",
-          "find what holds all counters: see 'NMI watchdog', and other programs that pin events"};
+  return {State::kNote, kSubject, what, "hardware events are rarely or never counted",
+          "find what uses all counters: see 'NMI watchdog', and look for other programs that "
+          "pin events"};
 }
 
 }  // namespace
@@ -87,7 +88,7 @@ Findings check_tracefs(const CheckInputs& here) {
   const bool needed = here.planned && counts_tracepoints(*here.planned);
   return {{needed ? State::kBad : State::kNote, "tracefs", could_not(error),
            needed ? "the tracepoints of the configuration cannot be counted"
-                  : "tracepoints could not be counted; the configuration has none",
+                  : "tracepoints cannot be counted; the configuration has none",
            worded(error.remedy)}};
 }
 
@@ -110,8 +111,8 @@ Findings check_pmus(const CheckInputs& here) {
         {State::kNote, "core PMUs", "none: this machine has no hardware counters",
          "cycles, instructions, cache and branch events cannot be counted; software events, "
          "tracepoints and probes can",
-         "in a virtual machine: give it a virtual PMU (QEMU: -cpu host,pmu=on), or take a type of "
-         "instance that has one"});
+         "in a virtual machine: enable a virtual PMU (QEMU: -cpu host,pmu=on), or use an "
+         "instance type that has one"});
   }
   if (const std::string uncore = families(pmus, events::PmuKind::kUncore); !uncore.empty()) {
     findings.push_back(good("uncore PMUs", uncore));
@@ -137,17 +138,17 @@ Findings check_nmi_watchdog(const CheckInputs& here) {
   if (!on) return {good("NMI watchdog", "none in this kernel")};
   if (*on == 0) return {good("NMI watchdog", "off")};
   if (!here.resolver) {
-    return {unknown("NMI watchdog",
-                    "on; whether it takes a counter is not known, as the PMUs cannot be "
-                    "read")};
+    return {
+        unknown("NMI watchdog",
+                "on; whether it takes a counter is not known, because the PMUs cannot be read")};
   }
-  if (!here.has_core_pmu()) return {good("NMI watchdog", "on; there is no counter for it to take")};
-  return {
-      {State::kNote, "NMI watchdog", "on",
-       "it permanently holds one counter of every CPU, so fewer events fit in a group and groups "
-       "are multiplexed sooner",
-       "sysctl kernel.nmi_watchdog=0, which disables the detection of CPUs that hang with "
-       "interrupts off"}};
+  if (!here.has_core_pmu())
+    return {good("NMI watchdog", "on; this machine has no counter that it could take")};
+  return {{State::kNote, "NMI watchdog", "on",
+           "it takes one counter of every CPU, so fewer events fit in a group and more groups "
+           "are multiplexed",
+           "set sysctl kernel.nmi_watchdog=0, which disables the detection of CPUs that hang "
+           "with interrupts off"}};
 }
 
 }  // namespace pex::daemon

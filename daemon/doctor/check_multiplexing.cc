@@ -110,20 +110,20 @@ const RotationFinding kRotationFindings[] = {
     {daemon::RunningTimes::kWrong,
      {State::kNote, kCgroupTimes,
       "this kernel accounts the running time of multiplexed cgroup groups to the wrong group",
-      "none for this exporter, which adds a clock to each such group; programs that rely on "
-      "the kernel's times (perf stat --for-each-cgroup) scale by wrong times",
+      "none for this exporter, which adds a clock to each such group; programs that use "
+      "the times of the kernel (perf stat --for-each-cgroup) scale by wrong times",
       "Linux 6.12.115 or later"}},
     {daemon::RunningTimes::kFewRotations,
      {State::kUnknown,
       kCgroupTimes,
-      "could not be determined: in a trial the groups were not multiplexed",
+      "could not be determined: the groups were not multiplexed during the trial",
       {},
       {}}},
     {daemon::RunningTimes::kCpuShared,
      {State::kUnknown,
       kCgroupTimes,
-      "could not be determined: other work had the CPU during a trial; try again when there is "
-      "less",
+      "could not be determined: other processes used the CPU during the trial; try again "
+      "at a lower load",
       {},
       {}}},
 };
@@ -170,7 +170,7 @@ std::optional<std::string> fault_of(const CheckInputs& here, const perf::Counter
   perf::GroupReading reading;
   const bool moves =
       group->read(here.kernel, reading) && !reading.counts.empty() && reading.counts.front() > 0;
-  return moves ? std::nullopt : std::optional<std::string>("it stands still");
+  return moves ? std::nullopt : std::optional<std::string>("it does not count");
 }
 
 }  // namespace
@@ -199,17 +199,18 @@ Findings check_mux_interval(const CheckInputs& here) {
   const auto& [longest, slow] = *pmus_by_interval.rbegin();
   if (longest > kMaxUsualInterval) {
     return {{State::kNote, kSubject, what,
-             "groups that share such a PMU are rotated rarely between two polls: coarser estimates",
+             "groups on such a PMU are rotated only a few times between two polls, so estimates "
+             "are less accurate",
              set_mux_interval(here, slow.front(), kBetterInterval)}};
   }
   if (!has_multiplexed_cgroup_groups(here)) return {good(kSubject, what)};
   const std::vector<std::string> commands = ways_out_of_step(here);
   if (commands.empty()) return {good(kSubject, what)};
-  return {
-      {State::kNote, kSubject, what,
-       "rotations happen exactly at the kernel's tick: in a cgroup whose tasks wake on ticks some "
-       "groups may never get the PMU, until the exporter rotates them itself at each poll",
-       join(commands, "; ") + ", after each boot"}};
+  return {{State::kNote, kSubject, what,
+           "the kernel rotates groups exactly at its tick: if the tasks of a cgroup wake at "
+           "ticks, some of its groups may never be on the PMU, until the exporter rotates them "
+           "itself at each poll",
+           join(commands, "; ") + ", after each boot"}};
 }
 
 Findings check_cgroup_times(const CheckInputs& here) {
@@ -241,11 +242,11 @@ Findings check_activity_reference(const CheckInputs& here) {
   if (!fault)
     return {good(kReference, std::string(plan::kFreeReference) + ", which takes no counter")};
   return {{State::kNote, kReference,
-           std::string("none that is free: ") + plan::kFreeReference + ": " + *fault,
-           "multiplexed groups are scaled by cycles where counting cycles makes no group wait "
-           "longer, else by time: less exact for intermittent work",
-           "'estimator: reference' for groups that are worth a counter for it; or fewer hardware "
-           "events, so that no group has to wait"}};
+           std::string("none without a counter: ") + plan::kFreeReference + ": " + *fault,
+           "multiplexed groups are scaled by cycles if no group gets less time on the PMU "
+           "because of it, and by time otherwise, which is less accurate for intermittent work",
+           "set 'estimator: reference' for groups that need the accuracy; or count fewer "
+           "hardware events, so that no group is multiplexed"}};
 }
 
 }  // namespace pex::daemon

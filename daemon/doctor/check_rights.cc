@@ -63,17 +63,17 @@ struct RefusalEntry {
 };
 constexpr RefusalEntry kRefusals[] = {
     {EACCES, [](const Rights& own) { return own.above_upstream && own.perfmon && !own.admin; },
-     "sysctl kernel.perf_event_paranoid=2: above that, this kernel lets CAP_SYS_ADMIN count and "
-     "not CAP_PERFMON"},
+     "set sysctl kernel.perf_event_paranoid=2: at a higher level, this kernel requires "
+     "CAP_SYS_ADMIN, and CAP_PERFMON is not enough"},
     {EACCES, [](const Rights& own) { return own.above_upstream && !own.admin; },
-     "sysctl kernel.perf_event_paranoid=2, as above that some kernels let only CAP_SYS_ADMIN "
-     "count; and grant CAP_PERFMON, see 'capabilities'"},
+     "set sysctl kernel.perf_event_paranoid=2, because some kernels require CAP_SYS_ADMIN "
+     "at a higher level; and grant CAP_PERFMON, see 'capabilities'"},
     {EACCES, [](const Rights& own) { return !own.perfmon && !own.admin; },
      "grant CAP_PERFMON, see 'capabilities'; or sysctl kernel.perf_event_paranoid=0"},
     {EACCES, [](const Rights&) { return true; },
-     "run it outside of a user namespace (rootless container, PrivateUsers=), as capabilities "
-     "count "
-     "for nothing in one; if it is in none, look for perf_event in the log of SELinux"},
+     "run it in the initial user namespace: in others (rootless container, "
+     "PrivateUsers=), capabilities have no effect; if it is there already, look for "
+     "perf_event in the log of SELinux"},
     {EINVAL, [](const Rights&) { return true; },
      "this kernel has no such CPU: set --path.sysfs to the sysfs of this machine"},
     {EPERM, [](const Rights& own) { return own.filtered; },
@@ -157,8 +157,11 @@ Findings check_paranoid(const CheckInputs& here) {
   if (*here.paranoid < kLowestClosedLevel) return {good(kSubject, level + "every user may count")};
   if (!own.above_upstream) return {good(kSubject, level + "counting requires CAP_PERFMON")};
   if (here.may_open() && own.perfmon && !own.admin) {
-    return {good(kSubject, level + "on kernels of Debian and Ubuntu, CAP_PERFMON would not be "
-                                   "enough for counting; here it is")};
+    return {good(
+        kSubject,
+        level +
+            "CAP_PERFMON is enough on this kernel; on kernels of Debian and Ubuntu it would not "
+            "be")};
   }
   return {{State::kNote, kSubject, level + "a level of Debian's and Ubuntu's kernels",
            "counting requires CAP_SYS_ADMIN there: a service with only CAP_PERFMON is refused",
@@ -174,7 +177,7 @@ Findings check_capabilities(const CheckInputs& here) {
   for (const Capability capability : host::kCapabilities) {
     if (own.may(capability)) held.emplace_back(host::name_of(capability));
   }
-  std::string what = held.empty() ? "none of those that help to count" : join(held);
+  std::string what = held.empty() ? "none that is used for counting" : join(held);
   if (own.user) what += " (user " + number(*own.user) + ")";
   const bool enough = own.may(Capability::kPerfmon) || own.may(Capability::kSysAdmin) ||
                       (here.paranoid && *here.paranoid < kLowestClosedLevel);
@@ -189,17 +192,18 @@ Findings check_seccomp(const CheckInputs& here) {
   if (!mode) return {unknown("seccomp", "not known: the status of this process does not show it")};
   if (*mode != host::Seccomp::kFilter) return {good("seccomp", "no filter")};
   if (!here.online) {
-    return {unknown("seccomp",
-                    "a filter is in force; whether it lets perf_event_open through is not known, "
-                    "as no CPU could be tried")};
+    return {
+        unknown("seccomp",
+                "a filter is in force; whether it allows perf_event_open is not known, because no "
+                "CPU could be tried")};
   }
   const bool blames_filter =
       std::any_of(here.refused.begin(), here.refused.end(), [](const auto& refusal) {
         return refusal.second.code == EPERM || refusal.second.code == ENOSYS;
       });
-  if (!blames_filter) return {good("seccomp", "a filter, which lets perf_event_open through")};
+  if (!blames_filter) return {good("seccomp", "a filter, which allows perf_event_open")};
   return {{State::kNote, "seccomp", "a filter is in force",
-           "most likely it is what refuses perf_event_open",
+           "most likely it refuses perf_event_open",
            "SystemCallFilter=perf_event_open in the unit; a profile that allows it for a container "
            "(--security-opt seccomp=FILE)"}};
 }

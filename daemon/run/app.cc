@@ -125,11 +125,11 @@ Reloader::Steps App::reload_steps() {
           .adopt = [this](CountingSession next) { adopt(std::move(next)); },
           .left_behind =
               [this](const std::vector<int>& cpus) {
-                log_.warn(Error{0,
-                                "close the counters of CPU " + host::format_cpu_list(cpus) +
-                                    ": its thread hangs in the kernel, and they stay open until "
-                                    "it comes back",
-                                "look for a hang of that CPU in the kernel's log"});
+                log_.warn(Error{
+                    0,
+                    "close the counters of CPU " + host::format_cpu_list(cpus) +
+                        ": its thread hangs in the kernel, and they stay open until it returns",
+                    "look for a hang of that CPU in the kernel's log"});
               },
           .end = [this](const Reloader::Outcome& outcome) { end_reload(outcome); }};
 }

@@ -68,7 +68,8 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
                       }),
       {telemetry_path, handlers.scrape},
       probe("/-/healthy", handlers.is_healthy, "healthy\n", "a counting thread hangs\n"),
-      probe("/-/ready", handlers.is_ready, "ready\n", "not ready: the first poll has not ended\n")};
+      probe("/-/ready", handlers.is_ready, "ready\n",
+            "not ready: the first poll is not complete\n")};
   for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
   if (lifecycle) routes.push_back(reload(handlers));
   return routes;

@@ -102,7 +102,7 @@ void ScrapeCache::enqueue(Shelf& shelf, Request request) {
   const bool is_in_work = in_work_ && &shelf_of(in_work_->options) == &shelf;
   const std::size_t jobs = shelf.queued.size() + (is_in_work ? 1 : 0);
   if (max_jobs_ > 0 && jobs >= max_jobs_) {
-    return request.respond(http::unavailable("too many texts are being rendered"));
+    return request.respond(http::unavailable("too many scrapes are being rendered"));
   }
   forget_old(shelf);
   auto job = std::make_shared<RenderJob>();

@@ -148,7 +148,7 @@ void read_sans(const yaml::Value& value, ParsedTls& parsed) {
   const auto items = value.items({"a list of names", "write a list, for example [client.example]"});
   if (!items) return;
   if (items->empty())
-    return value.refuse("no name: no client could come in", "list one, or remove the key");
+    return value.refuse("no name: every client would be refused", "list one, or remove the key");
   if (items->size() > kMaxSans) {
     return value.refuse(fmt::format("{} names", items->size()),
                         fmt::format("list at most {}", kMaxSans));
@@ -222,7 +222,7 @@ bool verifies_clients(ClientCertificate policy) {
 void refuse_contradictions_about_clients(const ParsedTls& parsed) {
   const ClientCertificate policy = parsed.tls.client_certificate;
   if (verifies_clients(policy) && !parsed.client_ca.is_given()) {
-    parsed.client_auth->refuse("there is no authority to verify clients with",
+    parsed.client_auth->refuse("there is no certificate authority to verify clients",
                                "add 'client_ca_file: ' and its name");
   }
   if (policy == ClientCertificate::kNone && parsed.client_ca.is_given()) {
@@ -232,7 +232,7 @@ void refuse_contradictions_about_clients(const ParsedTls& parsed) {
                  "add 'client_auth_type: RequireAndVerifyClientCert', or remove this");
   }
   if (parsed.client_allowed_sans && policy != ClientCertificate::kRequiredAndVerified) {
-    parsed.client_allowed_sans->refuse("names prove nothing unless every client is verified",
+    parsed.client_allowed_sans->refuse("names are checked only if every client is verified",
                                        "write 'client_auth_type: RequireAndVerifyClientCert'");
   }
 }

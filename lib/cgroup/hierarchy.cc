@@ -48,9 +48,9 @@ Result<Hierarchy> hierarchy_at(const host::HostRoots& roots) {
   const std::string& directory = roots.cgroupfs;
   const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!opened) {
-    return Error{
-        errno, "open cgroup directory '" + directory + "'",
-        "set " + ProgramTerm::kCgroupfs + " to the mount of the hierarchy that carries perf_event"};
+    return Error{errno, "open cgroup directory '" + directory + "'",
+                 "set " + ProgramTerm::kCgroupfs +
+                     " to the mount of the hierarchy with the perf_event controller"};
   }
   const bool v2 = ::faccessat(opened.get(), "cgroup.controllers", F_OK, 0) == 0;
   return Hierarchy{directory, v2 ? Hierarchy::Version::kV2 : Hierarchy::Version::kV1};

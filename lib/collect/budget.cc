@@ -203,7 +203,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
   for (const Row& row : rows) {
     if (row.needed <= row.bound) continue;
     return Error{0,
-                 "the groups of the CPUs need " + std::to_string(row.needed) + " " + row.what +
+                 "the groups of scope cpu need " + std::to_string(row.needed) + " " + row.what +
                      ", and " + std::to_string(row.bound) + " are allowed",
                  row.remedy};
   }

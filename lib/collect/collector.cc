@@ -21,12 +21,11 @@ namespace {
 constexpr std::chrono::minutes kStaysOff{1};
 
 Error late(const std::vector<int>& cpus, std::chrono::nanoseconds after) {
-  return Error{
-      0,
-      "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
-          ", so polls are published with the totals that were last read there",
-      "find what keeps other tasks off the CPU (a real-time task, a hang), or leave it out "
-      "with cpus.exclude"};
+  return Error{0,
+               "count on " + host::name_cpus(cpus) + ": no progress for " + format_duration(after) +
+                   "; polls are published with its last totals",
+               "find what occupies the CPU (a real-time task, a hang), or exclude it with "
+               "cpus.exclude"};
 }
 
 }  // namespace

@@ -214,14 +214,15 @@ void PollCycle::open_again(TargetGroups& group, std::chrono::nanoseconds standst
                            PollReport& report) {
   const std::string& name = group.plan().name;
   ++report.of_group(name).standstills;
-  report.add_failure("standstill of " + name,
-                     Error{0,
-                           "group '" + name + "' stood still on CPU " + std::to_string(cpu_) +
-                               ": the kernel did not schedule it, as happens next to another "
-                               "program's counters of cgroups; it was opened again",
-                           "none if this happens once; else stop other programs that count "
-                           "cgroups, such as cAdvisor with perf events"},
-                     group.subject(0, cpu_));
+  report.add_failure(
+      "standstill of " + name,
+      Error{0,
+            "group '" + name + "' did not count on CPU " + std::to_string(cpu_) +
+                ": the kernel did not schedule it, which happens if another program also counts "
+                "cgroups; it was reopened",
+            "none if this happens once; otherwise stop other programs that count cgroups, such "
+            "as cAdvisor with perf events"},
+      group.subject(0, cpu_));
   group.add_unmeasured(0, standstill);
   group.close(0, report);
   (void)group.open(0, kWholeCpu, report);
@@ -246,8 +247,8 @@ void PollCycle::account_cpu_offline(PollReport& report) {
                            "CPU " + std::to_string(cpu_) +
                                " was offline and is back since the last poll: what happened on it "
                                "in the last " +
-                               std::to_string(length.count()) + " ms is in no count",
-                           "none: counting goes on; poll more often to lose less"},
+                               std::to_string(length.count()) + " ms is not counted",
+                           "none: counting continues; a shorter interval loses less"},
                      {{}, {}, {}, cpu_});
 }
 

@@ -23,9 +23,9 @@ perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
 bool fell(std::uint64_t increment) { return increment >> 63 != 0; }
 
 Error off_pmu(const std::string& group, int cpu) {
-  return Error{0,
-               "pinned group '" + group + "' has no place on the PMU of CPU " + std::to_string(cpu),
-               "pin fewer events, or stop what else holds the counters"};
+  return Error{
+      0, "pinned group '" + group + "' is not scheduled on the PMU of CPU " + std::to_string(cpu),
+      "pin fewer events, or stop other programs that use the counters"};
 }
 
 /// Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
@@ -331,8 +331,8 @@ void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const 
   report.add_failure(
       "anomaly " + plan_->name,
       Error{0, "a total of group '" + plan_->name + "' fell since the last reading",
-            "none: counting goes on from the new total; that interval is unmeasured, "
-            "or, when it was the reference, scaled by time"},
+            "none: counting continues from the new total; this interval is unmeasured, or scaled "
+            "by time if the total is that of the reference"},
       subject(target));
 }
 

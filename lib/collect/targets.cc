@@ -9,8 +9,8 @@ namespace pex::collect {
 namespace {
 
 constexpr std::string_view kUnwatched =
-    "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is read each "
-    "time";
+    "not watching the cgroup tree: inotify accepts no more watches, so the whole tree is "
+    "read at each poll";
 
 Error cgroups_displaced(const cgroup::Discovery::Displaced& displaced) {
   return Error{0,
@@ -119,8 +119,8 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
     report.add_failure(
         "overflow of inotify",
         Error{0,
-              "follow all cgroups: some may have appeared and disappeared undetected, as inotify "
-              "has reported more than its queue holds",
+              "follow all cgroups: some may have appeared and disappeared undetected, because the "
+              "queue of inotify overflowed",
               "raise fs.inotify.max_queued_events"});
   }
   if (!discovery.is_watched()) {

@@ -31,7 +31,7 @@ constexpr std::array kGeneric = {
     GenericEvent{"cache-references",        "",                        HW, PERF_COUNT_HW_CACHE_REFERENCES,        "cache_references",        N,  UK,     "Accesses to a cache, usually of the last level."},
     GenericEvent{"cache-misses",            "",                        HW, PERF_COUNT_HW_CACHE_MISSES,            "cache_misses",            N,  UK,     "Accesses that missed a cache, usually of the last level."},
     GenericEvent{"branches",                "branch-instructions",     HW, PERF_COUNT_HW_BRANCH_INSTRUCTIONS,     "branches",                N,  UK,     "Branch instructions retired."},
-    GenericEvent{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were predicted wrongly."},
+    GenericEvent{"branch-misses",           "",                        HW, PERF_COUNT_HW_BRANCH_MISSES,           "branch_misses",           N,  UK,     "Branches that were mispredicted."},
     GenericEvent{"bus-cycles",              "",                        HW, PERF_COUNT_HW_BUS_CYCLES,              "bus_cycles",              N,  UK,     "Bus cycles."},
     GenericEvent{"stalled-cycles-frontend", "idle-cycles-frontend",    HW, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "stalled_cycles_frontend", N,  UK,     "Cycles in which no instruction could be fetched."},
     GenericEvent{"stalled-cycles-backend",  "idle-cycles-backend",     HW, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,  "stalled_cycles_backend",  N,  UK,     "Cycles in which no instruction could be retired."},

@@ -82,7 +82,8 @@ constexpr std::string_view kOffPmu = "groups that can lose the PMU";
 constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
 constexpr GroupFamily kGroupFamilies[] = {
     {{"perf_group_enabled_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was enabled. Of a cgroup: only while its tasks ran."},
+      "Time for which a group of events was enabled. For a cgroup, this is the time in "
+      "which its tasks ran."},
      "",
      always,
      read_rows<time_of<&GroupTimes::enabled>>},

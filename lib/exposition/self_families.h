@@ -29,8 +29,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Online CPUs by state. late: the CPU did not answer in time, and the last poll was published "
      "with its earlier totals. left_out: excluded by the configuration."},
     {"perf_event_exporter_cpu_late_polls_total", FamilyType::kCounter, "`cpu`",
-     "Polls that were published with earlier totals of this CPU because it did not answer in time. "
-     "Only of CPUs that were late at least once."},
+     "Polls that were published with earlier totals of this CPU because it did not answer "
+     "in time. Published only for CPUs that were late at least once."},
     {"perf_event_exporter_pinned_groups_off_pmu", FamilyType::kGauge, "",
      "Pinned groups that were not on the PMU at the last poll."},
     {"perf_event_exporter_auxiliary_errors_total", FamilyType::kCounter,

@@ -49,8 +49,8 @@ std::vector<OpenRemedy> make_remedies() {
        "the perf_event controller is not attached to this cgroup: write any controller to the "
        "root's cgroup.subtree_control, as systemd does"},
       {ENOENT, kPmuEvent,
-       "none on this machine, which has no such hardware counter; a virtual machine can "
-       "be given a virtual PMU"},
+       "none: this machine has no such hardware counter; in a virtual machine, enable a "
+       "virtual PMU"},
       {ENOENT, kAny, "this kernel has no such event: remove it"},
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way: remove its modifiers"},
       {EINVAL, kFiltered,
@@ -78,9 +78,9 @@ std::vector<OpenRemedy> make_remedies() {
       {ENFILE, kAny, "raise fs.file-max: the whole system is out of file descriptors"},
       {ENODEV, kAny, "the CPU is offline; it is counted again when it is online"},
       {EBUSY, kAny, "another tool holds the PMU exclusively: stop it"},
-      {ENOSPC, kAny, "all hardware slots of this kind are taken: count fewer of them"},
+      {ENOSPC, kAny, "all hardware slots of this kind are in use: count fewer of them"},
       {EBADF, kCgroupEvent,
-       "this directory is not a cgroup of the hierarchy that carries perf_event: see " +
+       "this directory is not a cgroup of the hierarchy with the perf_event controller: see " +
            ProgramTerm::kCgroupfs},
       {ENOMEM, kAny, "the kernel is out of memory for events: count fewer cgroups"},
   };

@@ -27,7 +27,7 @@ struct RefusalEntry {
 };
 constexpr RefusalEntry kRefusals[] = {
     {EBADF, "it is not in a cgroup file system"},
-    {ENOENT, "it is a cgroup hierarchy, but not the one that carries perf_event"},
+    {ENOENT, "it is a cgroup hierarchy, but without the perf_event controller"},
 };
 
 Remedy remedy(const cgroup::Hierarchy& tree, const host::HostRoots& roots) {
@@ -59,8 +59,8 @@ std::vector<Error> unmatched_patterns(const LoadedPlan& planned, const std::stri
       continue;
     }
     unmatched.push_back(yaml::error_of(
-        {written[i].at, yaml::quoted(written[i].text) + " matches no cgroup that is there now",
-         "correct it, or leave it for cgroups that come later", yaml::Severity::kWarning}));
+        {written[i].at, yaml::quoted(written[i].text) + " matches no cgroup that exists now",
+         "correct it, or keep it for cgroups that are created later", yaml::Severity::kWarning}));
   }
   return unmatched;
 }
@@ -79,8 +79,9 @@ Result<CgroupTree> find_cgroup_tree(const LoadedPlan& planned, const host::HostR
   Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy) return hierarchy.error();
   if (!*hierarchy) {
-    return without_tree({0, "no cgroups are counted: no mounted hierarchy carries perf_event",
-                         "mount cgroup2, or set " + ProgramTerm::kCgroupfs + " to its mount"});
+    return without_tree(
+        {0, "no cgroups are counted: no mounted hierarchy has the perf_event controller",
+         "mount cgroup2, or set " + ProgramTerm::kCgroupfs + " to its mount"});
   }
   std::vector<Error> unmatched = unmatched_patterns(planned, (*hierarchy)->mount);
   return CgroupTree{std::move(*hierarchy), std::move(unmatched)};

@@ -31,7 +31,7 @@ class CpuSelector {
     if (!all.empty() && without(online_, merged(before, all)).empty()) {
       diagnostics_.add({cpus.at,
                         "no CPU is left: " + host::format_cpu_list(online_) +
-                            " are online, and all of them are left out",
+                            " are online, and all of them are excluded",
                         "leave out fewer"});
     }
     return without(all, before);

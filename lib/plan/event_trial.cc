@@ -78,7 +78,7 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   const std::vector<events::EventInstance>& instances = event.instances;
   if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
     trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
-                          "leave out fewer with 'cpus.exclude'"};
+                          "exclude fewer CPUs with 'cpus.exclude'"};
     return trial;
   }
   for (const events::EventInstance& instance : instances) {

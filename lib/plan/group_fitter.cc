@@ -70,7 +70,7 @@ Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t toget
   const std::string what =
       part.name() + " does not fit on the PMU with its " + std::to_string(events) + " events";
   if (events > 1 && events == together) {
-    return Error{0, what + ", which are counted together only",
+    return Error{0, what + ", which must be counted together",
                  with_doctor("put fewer events in it")};
   }
   if (events > 1) {
@@ -80,15 +80,16 @@ Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t toget
     return Error{trial.failure->error.code, {}, trial.failure->error.remedy};
   }
   return Error{0, part.name() + " was never scheduled on the PMU",
-               with_doctor("stop what holds its counters")};
+               with_doctor("stop what uses its counters")};
 }
 
 Error has_no_place(const Part& part, int copy) {
   const bool is_second = copy > 0;
   return Error{
       0,
-      "pinned " + part.name() + " has no place on the PMU" +
-          (is_second ? " for its cgroups next to that for the CPUs" : ""),
+      "pinned " + part.name() +
+          (is_second ? " fits on the PMU for scope cpu, but not for scope cgroup as well"
+                     : " does not fit on the PMU"),
       with_doctor(is_second ? "pin fewer events, or count them in one scope" : "pin fewer events")};
 }
 
@@ -108,17 +109,16 @@ std::vector<Error> split_warnings(const Part& part, const Pieces& pieces) {
   }
   std::vector<Error> warnings;
   if (pieces.size() > 1) {
-    warnings.push_back(
-        Error{0, part.name() + " does not fit on the PMU at once, so it is counted as " + list,
-              "put related events into one group, as different pieces are counted at "
-              "different times"});
+    warnings.push_back(Error{
+        0, part.name() + " does not fit on the PMU at once, so it is counted as " + list,
+        "put related events into one group, because the pieces are counted at different times"});
   }
   if (!never_counted.empty()) {
-    warnings.push_back(
-        Error{0,
-              "in " + part.name() +
-                  ", these were never scheduled on the PMU even alone: " + never_counted,
-              with_doctor("none if the PMU cannot count them; else stop what holds its counters")});
+    warnings.push_back(Error{
+        0,
+        "in " + part.name() +
+            ", these were never scheduled on the PMU even alone: " + never_counted,
+        with_doctor("none if the PMU cannot count them; otherwise stop what uses its counters")});
   }
   return warnings;
 }

@@ -61,9 +61,9 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
         never_scaled
             ? Error{0, "group '" + group.name + "' needs no reference: it is never multiplexed",
                     "remove its 'estimator'"}
-            : Error{0, "group '" + group.name + "' is scaled by time, as it has no reference",
-                    "leave a counter free for cycles, with fewer events in each group; none where "
-                    "the CPU does not count them, and for what is not counted by CPUs"});
+            : Error{0, "group '" + group.name + "' is scaled by time, because it has no reference",
+                    "put fewer events in each group, so that a counter is free for cycles; none if "
+                    "the CPU does not count cycles or the events are not counted by CPUs"});
   }
   return warnings;
 }

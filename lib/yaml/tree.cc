@@ -173,7 +173,8 @@ void refuse_second_document(YAML::Parser& parser, std::string_view text, TreeBui
     diagnostics.add(
         {at, "a second document starts here", "keep one, and remove the '---' between"});
   } else {
-    diagnostics.add({at, "this belongs to nothing above", "correct the indentation, or remove it"});
+    diagnostics.add(
+        {at, "this does not belong to anything above", "correct the indentation, or remove it"});
   }
 }
 

@@ -571,7 +571,7 @@ class WrongTreeTest(unittest.TestCase):
         harness.require(others, "no version 1 hierarchy of another controller is mounted")
         status, text = self.refusal_of(others[0])
         self.assertEqual(status, 1, text)
-        self.assertIn("not the one that carries perf_event", text)
+        self.assertIn("without the perf_event controller", text)
 
 
 class ListTest(unittest.TestCase):

@@ -620,7 +620,7 @@ class HotplugTest(AnyRun, MachineTest):
 
     def test_pinned_group_without_counters_is_reported(self):
         self.assertEqual([self.off_pmu(name) for name in ("back-2", "held-1", "held-2")], [0, 1, 1])
-        self.assertIn("pinned group 'kept' has no place on the PMU",
+        self.assertIn("pinned group 'kept' is not scheduled on the PMU",
                       self.record.texts["stderr", "hotplug"])
 
     def of_kept(self, what, before, after, **labels):

@@ -461,29 +461,30 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:1:76: tls_server_config.client_auth_type: the text is not a policy for clients. "
      "Remedy: did you mean 'RequireAndVerifyClientCert'?"},
     {"VerificationWithoutAnAuthority", with_tls("client_auth_type: VerifyClientCertIfGiven"),
-     "w.yaml:1:76: tls_server_config.client_auth_type: there is no authority to verify "
-     "clients "
-     "with. Remedy: add 'client_ca_file: ' and its name"},
+     "w.yaml:1:76: tls_server_config.client_auth_type: there is no certificate authority "
+     "to verify clients. Remedy: add 'client_ca_file: ' and its name"},
     {"AnAuthorityWithoutAPolicy", with_tls("client_ca_file: c"),
      "w.yaml:1:74: tls_server_config.client_ca_file: no client is asked for a certificate. Remedy: "
      "add 'client_auth_type: RequireAndVerifyClientCert', or remove this"},
     {"NamesWithoutAPolicy", with_tls("client_allowed_sans: [a]"),
-     "w.yaml:1:79: tls_server_config.client_allowed_sans: names prove nothing unless every "
+     "w.yaml:1:79: tls_server_config.client_allowed_sans: names are checked only if every "
      "client is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
     {"NamesOfClientsThatNeedNoCertificate",
      with_tls("client_auth_type: VerifyClientCertIfGiven, client_ca_file: c, "
               "client_allowed_sans: [a]"),
-     "w.yaml:1:141: tls_server_config.client_allowed_sans: names prove nothing unless every "
-     "client is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
+     "w.yaml:1:141: tls_server_config.client_allowed_sans: names are checked only if "
+     "every client is verified. Remedy: write 'client_auth_type: "
+     "RequireAndVerifyClientCert'"},
     {"NamesOfClientsThatAreNotVerified",
      with_tls("client_auth_type: RequireAnyClientCert, client_allowed_sans: [a]"),
-     "w.yaml:1:119: tls_server_config.client_allowed_sans: names prove nothing unless every client "
-     "is verified. Remedy: write 'client_auth_type: RequireAndVerifyClientCert'"},
+     "w.yaml:1:119: tls_server_config.client_allowed_sans: names are checked only if "
+     "every client is verified. Remedy: write 'client_auth_type: "
+     "RequireAndVerifyClientCert'"},
     {"NoNames",
      with_tls("client_auth_type: RequireAndVerifyClientCert, client_ca_file: c, "
               "client_allowed_sans: []"),
-     "w.yaml:1:144: tls_server_config.client_allowed_sans: no name: no client could come in. "
-     "Remedy: list one, or remove the key"},
+     "w.yaml:1:144: tls_server_config.client_allowed_sans: no name: every client would be "
+     "refused. Remedy: list one, or remove the key"},
     {"AnEmptyName",
      with_tls("client_auth_type: RequireAndVerifyClientCert, client_ca_file: c, "
               "client_allowed_sans: ['']"),

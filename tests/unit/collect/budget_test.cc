@@ -94,7 +94,7 @@ TEST(BudgetTest, TheCpusAloneMustFit) {
 
   ASSERT_FALSE(checked);
   EXPECT_EQ(describe(checked.error()),
-            "the groups of the CPUs need 20 series, and 19 are allowed. Remedy: raise "
+            "the groups of scope cpu need 20 series, and 19 are allowed. Remedy: raise "
             "limits.max_series, or count fewer events");
 }
 
@@ -213,9 +213,10 @@ TEST(BoundTest, IsExplainedInNumbers) {
       "count more than 3 of 5 cgroups: the kernel gives no more memory. Remedy: free some, or "
       "select fewer in cgroups.include");
   budget.max_cgroups = 2;
-  EXPECT_EQ(describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 5)),
-            "count more than 2 of 5 cgroups: cgroups.max is 2. Remedy: raise cgroups.max, or select "
-            "fewer in cgroups.include");
+  EXPECT_EQ(
+      describe(too_many_cgroups(budget, kNeed, cgroup_capacity(budget, kNeed), 5)),
+      "count more than 2 of 5 cgroups: cgroups.max is 2. Remedy: raise cgroups.max, or select "
+      "fewer in cgroups.include");
 }
 
 TEST(BoundTest, ThatWasMetAlthoughThereShouldHaveBeenRoomIsNotExplainedByNumbers) {

@@ -113,7 +113,8 @@ const std::vector<ErrorRow> kRows = {
     {"TextBehindTheDocument",
      kOneGroup + "...\n"
                  "{}\n",
-     "c.yaml:3:1: this belongs to nothing above. Remedy: correct the indentation, or remove it"},
+     "c.yaml:3:1: this does not belong to anything above. Remedy: correct the "
+     "indentation, or remove it"},
     {"ACommaAmongKeys", kOneGroup + ", \n",
      "c.yaml:2:1: not YAML: end of map not found. Remedy: " + kSyntaxRemedy},
     {"ANulByte",

@@ -180,8 +180,9 @@ TEST_F(DoctorTest, AsksForALowerLevelWhereCapPerfmonIsNotEnough) {
   set("perf_event_paranoid", "3");
   refuse_everything(EACCES);
 
-  EXPECT_THAT(one("perf_event_open").remedy,
-              AllOf(StartsWith("sysctl kernel.perf_event_paranoid=2"), Not(HasSubstr("grant"))));
+  EXPECT_THAT(
+      one("perf_event_open").remedy,
+      AllOf(StartsWith("set sysctl kernel.perf_event_paranoid=2"), Not(HasSubstr("grant"))));
 }
 
 TEST_F(DoctorTest, AsksForBothWhereTheLevelIsHighAndTheCapabilityMissing) {
@@ -524,7 +525,7 @@ TEST_F(DoctorTest, AdvisesAMuxIntervalThatIsNotInStepWithTheTickWhereCgroupsShar
     const Finding turns = one("mux interval");
 
     EXPECT_EQ(turns.state, State::kNote);
-    EXPECT_THAT(turns.consequence, HasSubstr("wake on ticks"));
+    EXPECT_THAT(turns.consequence, HasSubstr("wake at ticks"));
     EXPECT_EQ(turns.remedy, std::string("echo ") + better + " > " +
                                 tree_.path("sys/bus/event_source/devices/cpu/"
                                            "perf_event_mux_interval_ms") +
@@ -614,7 +615,7 @@ TEST_F(DoctorTest, TriesTimesOnAnotherCpuWhereOtherWorkHadTheFirst) {
 TEST_F(DoctorTest, CannotDetermineTimesWhereOtherWorkHadEveryCpu) {
   self_.cgroup = "/system.slice/a.service";
 
-  EXPECT_THAT(one("cgroup times").what, HasSubstr("other work had the CPU"));
+  EXPECT_THAT(one("cgroup times").what, HasSubstr("other processes used the CPU"));
 }
 
 TEST_F(DoctorTest, CannotDetermineTimesWhereCgroupsMayNotBeCounted) {
@@ -652,7 +653,7 @@ TEST_F(DoctorTest, NotesAMachineWithoutAFreeReference) {
 
   EXPECT_EQ(one("activity reference").state, State::kNote);
   EXPECT_EQ(one("activity reference").what,
-            "none that is free: msr/aperf/: this machine does not have it");
+            "none without a counter: msr/aperf/: this machine does not have it");
   EXPECT_THAT(one("activity reference").consequence, HasSubstr("cycles"));
 }
 
@@ -667,7 +668,7 @@ TEST_F(DoctorTest, NotesAReferenceThatStandsStill) {
   kernel_.answer(kReference, {.enabled = 1ms, .running = 1ms, .counts = {0}});
 
   EXPECT_EQ(one("activity reference").state, State::kNote);
-  EXPECT_THAT(one("activity reference").what, HasSubstr("stands still"));
+  EXPECT_THAT(one("activity reference").what, HasSubstr("does not count"));
 }
 
 TEST_F(DoctorTest, ReportsTheTreeOfCgroupsAndHowManyMatch) {
@@ -822,8 +823,8 @@ TEST_F(DoctorTest, EndsWellWhenAllThatIsConfiguredCanBeCounted) {
 
   EXPECT_EQ(status, kOk) << text;
   EXPECT_THAT(text, HasSubstr("ok       configuration"));
-  EXPECT_THAT(text, HasSubstr(" 0 bad: what this machine has of '" + options_.config_file +
-                              "' is counted\n"));
+  EXPECT_THAT(text, HasSubstr(" 0 bad: everything in '" + options_.config_file +
+                              "' that this machine has is counted\n"));
 }
 
 TEST_F(DoctorTest, FailsWhenSomethingThatIsConfiguredCannot) {

@@ -127,7 +127,7 @@ TEST(StatusTest, EventsThatAreNotCountedForOneReasonStandTogether) {
 
 TEST(StatusTest, WhatElseWasRemarkedOnIsARemark) {
   World world;
-  world.warnings = {"no cgroups are counted: no mounted hierarchy carries perf_event"};
+  world.warnings = {"no cgroups are counted: no mounted hierarchy has the perf_event controller"};
 
   EXPECT_EQ(world.status().warnings, world.warnings);
 }

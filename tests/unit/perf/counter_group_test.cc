@@ -282,7 +282,7 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
 
   ASSERT_FALSE(group);
   EXPECT_THAT(group.error().error.remedy.text(),
-              StartsWith("none on this machine, which has no such hardware counter"));
+              StartsWith("none: this machine has no such hardware counter"));
 }
 
 TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {

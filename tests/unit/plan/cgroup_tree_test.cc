@@ -52,7 +52,7 @@ TEST_F(CgroupTreeTest, IsRefusedWhereTheHierarchyIsThatOfOtherControllers) {
   const Result<> refused = checked();
 
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().attempted, HasSubstr("not the one that carries perf_event"));
+  EXPECT_THAT(refused.error().attempted, HasSubstr("without the perf_event controller"));
 }
 
 TEST_F(CgroupTreeTest, IsNotBlamedForWhatTheExporterMayNotDo) {

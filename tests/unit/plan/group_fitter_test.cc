@@ -196,9 +196,9 @@ TEST(GroupFitterTest, SplitsAWeakGroupThatDoesNotFitAndReportsIt) {
   ASSERT_THAT(plan.warnings, SizeIs(1));
   EXPECT_EQ(describe(plan.warnings[0]),
             "group 'large' does not fit on the PMU at once, so it is counted as {cycles, "
-            "instructions, branches} {branch-misses, cache-references, cache-misses} {ref-cycles}. "
-            "Remedy: put related events into one group, as different pieces are counted at "
-            "different times");
+            "instructions, branches} {branch-misses, cache-references, cache-misses} "
+            "{ref-cycles}. Remedy: put related events into one group, because the pieces are "
+            "counted at different times");
   EXPECT_THAT(left_out_lines(plan), IsEmpty());
 }
 
@@ -329,7 +329,7 @@ TEST(GroupFitterTest, DoesNotSplitAPinnedGroupThatHasNoPlace) {
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan),
               ElementsAre(StartsWith("nothing is counted here: cycles, branches: pinned group "
-                                     "'core' has no place on the PMU. Remedy: ")));
+                                     "'core' does not fit on the PMU. Remedy: ")));
 }
 
 TEST(GroupFitterTest, FindsThatPinnedGroupsDoNotFitTogether) {
@@ -343,7 +343,7 @@ TEST(GroupFitterTest, FindsThatPinnedGroupsDoNotFitTogether) {
 
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("first: cycles, branches"));
   EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(HasSubstr("pinned group 'second' has no place on the PMU. Remedy: ")));
+              ElementsAre(HasSubstr("pinned group 'second' does not fit on the PMU. Remedy: ")));
 }
 
 TEST(GroupFitterTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
@@ -355,8 +355,9 @@ TEST(GroupFitterTest, FindsThatAPinnedGroupHasNoRoomForBothScopes) {
 
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan),
-              ElementsAre(HasSubstr("pinned group 'core' has no place on the PMU for its cgroups "
-                                    "next to that for the CPUs. Remedy: ")));
+              ElementsAre(HasSubstr(
+                  "pinned group 'core' fits on the PMU for scope cpu, but not for scope cgroup as "
+                  "well. Remedy: ")));
 }
 
 TEST(GroupFitterTest, FitsOtherGroupsIntoWhatPinnedOnesLeave) {
@@ -501,7 +502,7 @@ TEST(GroupFitterTest, LeavesOutWhatIsCountedTogetherOnlyAndDoesNotFit) {
                             kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("counted together only")));
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("must be counted together")));
 }
 
 }  // namespace
