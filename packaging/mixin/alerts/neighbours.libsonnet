@@ -32,8 +32,8 @@ local promql = import '../lib/promql.libsonnet';
             'info',
             '5m',
             outlier(kind),
-            'A %s takes more cycles for its work than its like: it may have a noisy neighbour.' % kind.noun,
-            'On {{ $labels.instance }}, %s takes {{ $value | humanize }} cycles for an instruction, far more than the others of its workload.' % names[kind.kind])
+            'A %s needs more cycles per instruction than others of its workload. It may have a noisy neighbour.' % kind.noun,
+            'On {{ $labels.instance }}, %s needs {{ $value | humanize }} cycles per instruction, far more than the others of its workload.' % names[kind.kind])
       for kind in neighbours.of(c)
     ] }],
   },

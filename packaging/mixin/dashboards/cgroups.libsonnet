@@ -20,11 +20,11 @@ local panel(title, description, unit, expr, max=null) =
 
 local usage = g.row('Use of the machine', 9, [
   panel('CPU time',
-        'CPUs in use, by the busiest cgroups; 1 is a whole CPU all the time.',
+        'CPUs in use by the busiest cgroups. 1 is one CPU that is always busy.',
         'short',
         sum('task_clock_seconds')),
   panel('Instructions per second',
-        'Work done, as far as instructions are work.',
+        'Instructions retired per second.',
         'ops',
         sum('instructions')),
 ]);
@@ -32,26 +32,26 @@ local usage = g.row('Use of the machine', 9, [
 local efficiency = g.row('How well the CPUs serve them', 9, [
   panel('Instructions per cycle', 'Of each cgroup by itself.', 'short', ratio('instructions', 'cycles')),
   panel('Cycles per instruction',
-        'The inverse. When it grows for the same work, something else is in the way: a neighbour that uses the same caches and memory.',
+        'The inverse. If it grows for the same work, another cgroup may use the same caches and memory.',
         'short',
         ratio('cycles', 'instructions')),
   panel('Cycles per second of CPU time',
-        'Clock frequency that a cgroup meets while it runs.',
+        'Clock frequency of the CPUs while the cgroup runs.',
         'hertz',
         ratio('cycles', 'task_clock_seconds')),
   panel('Branches predicted wrongly',
-        'Part of the branches of each cgroup.',
+        'Fraction of the branches of each cgroup.',
         'percentunit',
         ratio('branch_misses', 'branches')),
 ]);
 
 local cache = g.row('Caches', 9, [
   panel('Cache misses per 1000 instructions',
-        'Usually of the last level.',
+        'Usually misses of the last level cache.',
         'short',
         ratio('cache_misses', 'instructions', '1000 * ')),
   panel("Part of the machine's cache misses",
-        'Which cgroups use the shared memory. Compare with the cycles per instruction of the others.',
+        'Shows which cgroups use the shared memory. Compare with the cycles per instruction of the others.',
         'percentunit',
         '%s\n/ on (instance) group_left ()\nsum by (instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
         [sum('cache_misses'), g.selected]),
@@ -59,7 +59,7 @@ local cache = g.row('Caches', 9, [
 
 local kernel = g.row('Kernel', 9, [
   panel('Context switches', 'In a second.', 'ops', sum('context_switches')),
-  panel('Migrations', 'Tasks that moved to another CPU, in a second.', 'ops', sum('migrations')),
+  panel('Migrations', 'Tasks that moved to another CPU, per second.', 'ops', sum('migrations')),
   panel('Minor faults', 'Page faults served from memory, in a second.', 'ops', sum('minor_faults')),
   panel('Major faults', 'Page faults that had to wait for I/O, in a second.', 'ops', sum('major_faults')),
 ]);
@@ -86,7 +86,7 @@ local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube
                width=12,
                many=true),
   g.timeSeries('Cycles per instruction, by container',
-               'Of the containers for which it is highest.',
+               'The containers with the highest values.',
                'short',
                [g.query(byPod('perf_cgroup_cycles_per_instruction:ratio_rate' + config.window), '{{namespace}}/{{pod}} {{container}}')],
                width=12,
@@ -95,7 +95,7 @@ local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube
 
 local against(kind, config, legend) = g.timeSeries(
   'Cycles per instruction against the mean of the %s' % if kind.kind == 'Service' then 'service' else 'workload',
-  'Of each %s that uses at least %g CPUs, 1 being the mean of its workload over %s. Above %g, and %g standard deviations above the mean, it may have a noisy neighbour.' %
+  'For each %s that uses at least %g CPUs. 1 is the mean of its workload over %s. Above %g, and %g standard deviations above the mean, it may have a noisy neighbour.' %
   [kind.noun, config.cpi.minCpus, config.cpi.history, config.cpi.minExcess, config.cpi.deviations],
   'short',
   [g.query('topk($top,\n  %s{%s}\n  / on (%s) group_left () %s\n)' % [
@@ -121,7 +121,7 @@ local noisy(config) =
       $._config,
       'perf-event-exporter-cgroups',
       'perf_event_exporter / Services and containers',
-      'What services and containers do with the CPUs they are given.',
+      'How services and containers use the CPUs.',
       g.exporters + [
         g.labelValues('cgroup', 'Cgroup', 'perf_cgroup_info{%s}' % g.selected, 'cgroup'),
         g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),

@@ -27,7 +27,7 @@ local bandwidth = g.row('Memory bandwidth (needs uncore_imc events)', 8, [
                'Bps',
                [perPackage(sumBy('instance, package', written))]),
   g.timeSeries('Part of the peak',
-               'Read and written, as a part of what you have said a package can do. Beyond some 70 %, each access waits longer.',
+               'Bytes read and written, as a fraction of the peak that is set above. Above about 70 %, accesses take longer.',
                'percentunit',
                [perPackage('(\n  %s\n  + %s\n) / ($peak * 1e9)' % [sumBy('instance, package', read), sumBy('instance, package', written)])],
                limits=g.above(0.7, 0.9)),
@@ -35,11 +35,11 @@ local bandwidth = g.row('Memory bandwidth (needs uncore_imc events)', 8, [
 
 local misses = g.row('What is not in the caches', 8, [
   g.timeSeries('Cache misses, in bytes',
-               'Misses of the last level, 64 bytes each: what the CPUs fetched from memory, without prefetches and writes. For where the memory controllers cannot be asked.',
+               'Misses of the last level cache, 64 bytes each: what the CPUs read from memory, without prefetches and writes. For machines whose memory controllers cannot be counted.',
                'Bps',
                [perInstance('64 * ' + host('cache_misses'))]),
   g.timeSeries('Misses per 1000 instructions',
-               'Loads that missed the last level cache, and the translation buffer for data.',
+               'Loads that missed the last level cache, and loads that missed the data TLB.',
                'short',
                [
                  g.query('1000 * %s\n/ %s' % [host('llc_load_misses'), host('instructions')], '{{instance}} last level cache'),
@@ -50,13 +50,13 @@ local misses = g.row('What is not in the caches', 8, [
                'percentunit',
                [perInstance('%s\n/ %s' % [host('node_load_misses'), host('node_loads')])]),
   g.timeSeries('Cache misses by cgroup, in bytes',
-               'Who fetches most from memory, at 64 bytes each.',
+               'Cgroups with the most reads from memory, 64 bytes for each miss.',
                'Bps',
                [g.query(named('\n  topk($top, 64 * %s)\n' % cgroup('cache_misses')), '{{instance}} {{name}}')],
                width=12,
                many=true),
   g.timeSeries('Page faults',
-               'Memory that is touched for the first time, or read back from disk, in a second.',
+               'Per second. Pages that are used for the first time, or read from disk.',
                'ops',
                [
                  g.query(host('minor_faults'), '{{instance}} minor'),
@@ -67,13 +67,13 @@ local misses = g.row('What is not in the caches', 8, [
 
 local power = g.row('Power (needs energy events)', 8, [
   g.timeSeries('Power, by package and domain',
-               'As the CPU measures it. A domain may be a part of another: of "package" are "cores" and "gpu", and "psys" is the platform with all of them.',
+               'Measured by the CPU. Domains overlap: "package" includes "cores" and "gpu", and "psys" is the whole platform.',
                'watt',
                [g.query(sumBy('instance, package, domain', joules), '{{instance}} package {{package}} {{domain}}')],
                width=12,
                many=true),
   g.timeSeries('Power of packages and of memory',
-               'Summed over the packages of a machine. It is not what the machine draws from the mains.',
+               'Sum over the packages of a machine. The machine as a whole needs more power.',
                'watt',
                [g.query(sumBy('instance, domain', joules, s + ', domain=~"package|dram"'), '{{instance}} {{domain}}')],
                width=12,
@@ -82,17 +82,17 @@ local power = g.row('Power (needs energy events)', 8, [
 
 local worth = g.row('What the energy does', 8, [
   g.timeSeries('Energy per instruction',
-               'Of the packages. Idle machines have high values: they take power for few instructions.',
+               'Energy of the packages. Idle machines have high values, because they need power for few instructions.',
                'joule',
                [perInstance('%s\n/ %s' % [sumBy('instance', joules, ofPackages), host('instructions')])]),
   g.stat('Energy of the time that is shown',
-         'Of the packages.',
+         'Energy of the packages.',
          'watth',
          [perInstance('sum by (instance) (increase(%s{%s}[$__range])) / 3600' % [joules, ofPackages])],
          width=4,
          decimals=1),
   g.timeSeries('Power by cgroup, shared out by cycles',
-               'The power of the packages, divided among cgroups as the cycles are. An estimate: idle power goes to the busy cgroups, and not all cycles take the same.',
+               'The power of the packages, divided among cgroups by their cycles. This is an estimate: it attributes idle power to the busy cgroups, and not all cycles need the same energy.',
                'watt',
                [g.query(named(
                  '\n  topk($top,\n    %s\n    / on (instance) group_left () %s\n    * on (instance) group_left () %s\n  )\n' %
@@ -110,7 +110,7 @@ local worth = g.row('What the energy does', 8, [
       'perf_event_exporter / Memory and energy',
       'Memory bandwidth, cache misses and power of machines.',
       g.exporters + [
-        g.typed('peak', 'Peak of a package, GB/s', '100', 'What the memory of one package can do at most'),
+        g.typed('peak', 'Peak of a package, GB/s', '100', 'Maximum bandwidth of the memory of one package'),
         g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),
       ],
       [bandwidth, misses, power, worth]
