@@ -244,14 +244,15 @@ class Configurations(unittest.TestCase):
 
 
 def mistakes_in(config):
-    """What the daemon says against a file wherever it runs. Events that this machine lacks are no
-    mistakes."""
+    """What the daemon says against a file wherever it runs. Events and cgroups that this machine lacks
+    are no mistakes."""
     with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
         path = f"{scratch}/config.yaml"
         Path(path).write_text(config, encoding="utf-8")
         told = run_daemon("--config.check", f"--config.file={path}")
     text = told.stdout + told.stderr
-    found = [line for line in text.splitlines() if line.startswith(f"{path}:")]
+    found = [line for line in text.splitlines()
+             if line.startswith(f"{path}:") and "matches no cgroup that exists now" not in line]
     return found if found or "\nvalid: " in text else [text]
 
 
