@@ -1,5 +1,9 @@
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "config/load.h"
 #include "markdown.h"
 #include "sections.h"
@@ -49,10 +53,29 @@ std::string introduction(const Map& map) {
   return key.meaning + form;
 }
 
-std::string default_of(const KeyReference& key) { return key.is_needed ? "required" : key.unwritten; }
+std::string default_of(const KeyReference& key) {
+  return key.is_needed ? "required" : key.unwritten;
+}
+
+/// In lines of at most 100 columns.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kColumns = 100;
+  std::string lines;
+  std::size_t column = 0;
+  for (const std::string_view word : split(text, ' ')) {
+    const bool fits = column + 1 + word.size() <= kColumns;
+    if (!lines.empty()) {
+      lines += fits ? ' ' : '\n';
+      column = fits ? column + 1 : 0;
+    }
+    lines += word;
+    column += word.size();
+  }
+  return lines;
+}
 
 std::string page_of(const Map& map) {
-  std::string text = "## " + map.name + "\n\n" + introduction(map) + "\n\n" +
+  std::string text = "## " + map.name + "\n\n" + wrapped(introduction(map)) + "\n\n" +
                      table_head({"key", "value", "default", "meaning"});
   for (const KeyReference* key : map.keys) {
     text += table_row({code(key->name), key->form, default_of(*key), key->meaning});
@@ -79,7 +102,7 @@ std::string manual_of(const KeyReference& key) {
 }
 
 std::string manual_of(const Map& map) {
-  std::string text = "## " + map.name + "\n\n" + in_scdoc(introduction(map)) + "\n";
+  std::string text = "## " + map.name + "\n\n" + wrapped(in_scdoc(introduction(map))) + "\n";
   for (const KeyReference* key : map.keys) text += "\n" + manual_of(*key);
   return text;
 }
