@@ -9,10 +9,10 @@
 namespace pex::docs {
 
 std::string remedy_table() {
-  std::string text = table_head({"error", "the kernel's words", "of", "remedy"});
+  std::string text = table_head({"error", "the kernel's words", "of", "why", "what to do"});
   for (const perf::OpenRemedy& row : perf::open_remedies()) {
     text += table_row({code(errno_name(row.code)), strerrordesc_np(row.code),
-                       perf::name_of(row.subject), daemon::worded(row.remedy)});
+                       perf::name_of(row.subject), row.cause, daemon::worded(row.remedy)});
   }
   return text;
 }

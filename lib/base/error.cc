@@ -3,6 +3,14 @@
 #include "base/result.h"
 
 namespace pex {
+namespace {
+
+std::string words_of_kernel(int code) {
+  const char* words = ::strerrordesc_np(code);
+  return words != nullptr ? words : "Unknown error";
+}
+
+}  // namespace
 
 std::string errno_name(int code) {
   const char* name = ::strerrorname_np(code);
@@ -12,10 +20,9 @@ std::string errno_name(int code) {
 std::string describe(const Error& error, ProgramWords words) {
   std::string line = error.attempted;
   if (error.code != 0) {
-    const char* text = ::strerrordesc_np(error.code);
     if (!line.empty()) line += ": ";
-    line +=
-        std::string(text != nullptr ? text : "Unknown error") + " (" + errno_name(error.code) + ")";
+    line += (error.cause.empty() ? words_of_kernel(error.code) : error.cause) + " (" +
+            errno_name(error.code) + ")";
   }
   if (!error.remedy.empty()) line += ". Remedy: " + error.remedy.text(words);
   return line;

@@ -15,12 +15,16 @@ struct Error {
   int code = 0;           ///< errno, or 0 if no system call failed
   std::string attempted;  ///< what failed and on what, for example "open cgroup directory '/x'"
   Remedy remedy;          ///< what to change; empty when there is nothing to advise
+  /// Why, where that is known better than by the kernel's words for the code; without its full
+  /// stop.
+  std::string cause = {};
 
   bool operator==(const Error&) const = default;
 };
 
-/// One line: "attempted: Permission denied (EACCES). Remedy: remedy." Empty and zero parts are left
-/// out. `words` are the program's words for its terms.
+/// One line: "attempted: cause (EACCES). Remedy: remedy." Without a cause, it has the kernel's
+/// words: "Permission denied". Empty and zero parts are left out. `words` are the program's words
+/// for its terms.
 std::string describe(const Error& error, ProgramWords words = library_words);
 
 /// "EACCES"; "errno 4095" for a number without a name.

@@ -69,10 +69,10 @@ Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
   group.counters_.reserve(events.size());
   group.ids_.reserve(events.size());
   const auto refused = [&](std::size_t event, const char* verb, int code) {
-    return OpenFailure{
-        event,
-        Error{code, std::string(verb) + " event '" + events[event].name + "' " + describe(place),
-              open_remedy(code, request)}};
+    return OpenFailure{event, open_error(code,
+                                         std::string(verb) + " event '" + events[event].name +
+                                             "' " + describe(place),
+                                         request)};
   };
 
   for (std::size_t event = 0; event < events.size(); ++event) {

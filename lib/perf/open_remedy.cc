@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/lookup.h"
@@ -32,57 +33,54 @@ constexpr SubjectEntry kSubjects[] = {
 std::vector<OpenRemedy> make_remedies() {
   using enum RemedySubject;
   const Remedy admin =
-      "grant CAP_SYS_ADMIN to " + ProgramTerm::kService + ", as CAP_PERFMON is not enough for ";
+      "grant CAP_SYS_ADMIN to " + ProgramTerm::kService + ProgramTerm::kAdminRegained;
   return {
-      {EACCES, kUprobe, admin + "uprobes" + ProgramTerm::kAdminRegained},
-      {EACCES, kAny,
+      {EACCES, kUprobe, "CAP_PERFMON is not enough for uprobes", admin},
+      {EACCES, kAny, "CAP_PERFMON is missing, or kernel.perf_event_paranoid is too high",
        "grant CAP_PERFMON to " + ProgramTerm::kService +
            ", or set kernel.perf_event_paranoid to 0 or lower; where it is 3 or more (Debian's "
            "default) set it to 2, as CAP_PERFMON alone is not enough there"},
-      {EPERM, kBreakpoint, admin + "addresses of the kernel" + ProgramTerm::kAdminRegained},
-      {EPERM, kAny,
-       "a seccomp filter most likely blocks perf_event_open: allow it in the container's or the "
-       "unit's filter"},
+      {EPERM, kBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
+      {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
+       "allow perf_event_open in the filter of the container or the unit"},
       {ENOSYS, kAny,
-       "a seccomp filter or a kernel without CONFIG_PERF_EVENTS hides perf_event_open: allow it"},
-      {ENOENT, kCgroupEvent,
-       "the perf_event controller is not attached to this cgroup: write any controller to the "
-       "root's cgroup.subtree_control, as systemd does"},
-      {ENOENT, kPmuEvent,
-       "none: this machine has no such hardware counter; in a virtual machine, enable a "
-       "virtual PMU"},
-      {ENOENT, kAny, "this kernel has no such event: remove it"},
-      {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way: remove its modifiers"},
-      {EINVAL, kFiltered,
-       "the kernel cannot parse the filter: its fields are listed in the tracepoint's file "
-       "'format' in tracefs"},
+       "a seccomp filter hides perf_event_open, or the kernel has no CONFIG_PERF_EVENTS",
+       "allow perf_event_open in the filter, or use a kernel with CONFIG_PERF_EVENTS"},
+      {ENOENT, kCgroupEvent, "the perf_event controller is not attached to this cgroup",
+       "write any controller to the root's cgroup.subtree_control, as systemd does"},
+      {ENOENT, kPmuEvent, "this machine has no such hardware counter",
+       "remove the event, or enable a virtual PMU if this is a virtual machine"},
+      {ENOENT, kAny, "this kernel has no such event", "remove it"},
+      {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
+      {EINVAL, kFiltered, "the kernel cannot parse the filter",
+       "use fields that the tracepoint's file 'format' in tracefs lists"},
       {EINVAL, kPmuEvent,
-       "the PMU refuses the event, one of its modifiers, or its place in a group that is too "
-       "large: see " +
-           ProgramTerm::kEventList + " and the CPU's manual"},
-      {EINVAL, kAny, "the kernel refuses this combination of event and modifiers"},
+       "the PMU refuses the event, one of its modifiers, or its place in a group that is too large",
+       "see " + ProgramTerm::kEventList + " and the CPU's manual"},
+      {EINVAL, kAny, "the kernel refuses this combination of event and modifiers",
+       "remove the modifiers"},
       {E2BIG, kConfig3,
-       "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have: remove the "
-       "term"},
-      {E2BIG, kAny, "the kernel cannot read so many events at once: put fewer events in one group"},
+       "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have",
+       "remove the term"},
+      {E2BIG, kAny, "the kernel cannot read so many events at once",
+       "put fewer events in one group"},
       {ENODATA, kPmuEvent,
-       "the CPU counts loads by latency only together with their auxiliary event: add "
-       "mem-loads-aux of the same PMU to the group"},
-      {EINTR, kTracepoint,
-       "ftrace has enabled this uprobe, and the kernel does not allow both: write 0 to its "
-       "file 'enable' in events/uprobes of tracefs"},
-      {EINTR, kAny, "none: a signal interrupted the call, and it is retried"},
-      {EMFILE, kAny,
-       "raise " + ProgramTerm::kOpenFileLimit +
-           ", or ulimit -n: one descriptor is needed per cgroup, CPU and event"},
-      {ENFILE, kAny, "raise fs.file-max: the whole system is out of file descriptors"},
-      {ENODEV, kAny, "the CPU is offline; it is counted again when it is online"},
-      {EBUSY, kAny, "another tool holds the PMU exclusively: stop it"},
-      {ENOSPC, kAny, "all hardware slots of this kind are in use: count fewer of them"},
+       "the CPU counts loads by latency only together with their auxiliary event",
+       "add mem-loads-aux of the same PMU to the group"},
+      {EINTR, kTracepoint, "ftrace has enabled this uprobe, and the kernel does not allow both",
+       "write 0 to its file 'enable' in events/uprobes of tracefs"},
+      {EINTR, kAny, "a signal interrupted the call", "none is needed: the call is repeated"},
+      {EMFILE, kAny, "the process has no free descriptor: one is needed per cgroup, CPU and event",
+       "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"},
+      {ENFILE, kAny, "the whole system is out of file descriptors", "raise fs.file-max"},
+      {ENODEV, kAny, "the CPU is offline",
+       "none is needed: the CPU is counted again when it is online"},
+      {EBUSY, kAny, "another tool holds the PMU exclusively", "stop that tool"},
+      {ENOSPC, kAny, "all hardware slots of this kind are in use", "count fewer of them"},
       {EBADF, kCgroupEvent,
-       "this directory is not a cgroup of the hierarchy with the perf_event controller: see " +
-           ProgramTerm::kCgroupfs},
-      {ENOMEM, kAny, "the kernel is out of memory for events: count fewer cgroups"},
+       "this directory is not a cgroup of the hierarchy with the perf_event controller",
+       "see " + ProgramTerm::kCgroupfs},
+      {ENOMEM, kAny, "the kernel is out of memory for events", "count fewer cgroups"},
   };
 }
 
@@ -118,13 +116,16 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
 
 }  // namespace
 
-const Remedy& open_remedy(int code, const CounterRequest& request) {
-  static const Remedy kNone;
+Error open_error(int code, std::string attempted, const CounterRequest& request) {
   const auto is_about_it = [&](const OpenRemedy& entry) {
     return entry.code == code && fits(entry.subject, request);
   };
-  const OpenRemedy* entry = lookup(open_remedies(), is_about_it, true);
-  return entry != nullptr ? entry->remedy : kNone;
+  Error error{code, std::move(attempted), {}};
+  if (const OpenRemedy* entry = lookup(open_remedies(), is_about_it, true)) {
+    error.remedy = entry->remedy;
+    error.cause = entry->cause;
+  }
+  return error;
 }
 
 std::string_view name_of(RemedySubject subject) {

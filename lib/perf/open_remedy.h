@@ -1,17 +1,18 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "base/remedy.h"
+#include "base/result.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::perf {
 
-/// What an operator can change if opening `request` failed with `code`; empty if there is nothing
-/// to advise. The same errno has different causes for different requests; open_remedy.cc has a
-/// table of them.
-const Remedy& open_remedy(int code, const CounterRequest& request);
+/// The error of opening `request`, with its cause and with what an operator can change; both are
+/// empty for codes that the table in open_remedy.cc does not have. The same errno has different
+/// causes for different requests.
+Error open_error(int code, std::string attempted, const CounterRequest& request);
 
 /// The requests that an entry applies to.
 enum class RemedySubject {
@@ -32,6 +33,7 @@ std::string_view name_of(RemedySubject subject);
 struct OpenRemedy {
   int code;  ///< an errno
   RemedySubject subject;
+  std::string_view cause;
   Remedy remedy;
 };
 std::span<const OpenRemedy> open_remedies();

@@ -48,7 +48,7 @@ std::vector<Error> left_out(const Plan& plan) {
   for (const auto& [error, events, groups] : by_reason(plan)) {
     std::string message = what + join(events);
     if (!error.attempted.empty()) message.append(": ").append(error.attempted);
-    errors.push_back(Error{error.code, std::move(message), error.remedy});
+    errors.push_back(Error{error.code, std::move(message), error.remedy, error.cause});
   }
   return errors;
 }

@@ -60,7 +60,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
     Result<perf::OpenCounter> counter = kernel.open(request);
     if (!counter) {
       const int code = counter.error().code;
-      return Error{code, "open event '" + each->name + "'", perf::open_remedy(code, request)};
+      return perf::open_error(code, "open event '" + each->name + "'", request);
     }
     first = std::move(counter->fd);
     request.leader_fd = first.get();
@@ -110,7 +110,7 @@ void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
     tried = try_event(machine_.kernel, event, {cpu, -1, {}}, &*leader);
   }
   if (!tried && is_lasting(tried.error().code)) {
-    trial.refused = Error{tried.error().code, {}, tried.error().remedy};
+    trial.refused = Error{tried.error().code, {}, tried.error().remedy, tried.error().cause};
   }
 }
 

@@ -77,7 +77,8 @@ Error does_not_fit(const Part& part, const perf::Trial& trial, std::size_t toget
     return Error{0, what, "put fewer events in one group, or allow the split with weak: true"};
   }
   if (trial.failure) {
-    return Error{trial.failure->error.code, {}, trial.failure->error.remedy};
+    const Error& error = trial.failure->error;
+    return Error{error.code, {}, error.remedy, error.cause};
   }
   return Error{0, part.name() + " was never scheduled on the PMU",
                with_doctor("stop what uses its counters")};
@@ -272,7 +273,7 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   if (passes(trial)) return whole;
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
     return Error{ENOSPC, part.name() + " needs more slots than there are",
-                 trial.failure->error.remedy};
+                 trial.failure->error.remedy, trial.failure->error.cause};
   }
   const std::size_t together = events::leaders_first(machine_.pmus(), part.counters).together;
   if (!part.group.group.weak || (trial.failure && part.counters.size() == together)) {

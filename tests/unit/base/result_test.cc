@@ -24,6 +24,8 @@ TEST(DescribeTest, LeavesOutThePartsThatAreEmpty) {
       {{0, "there is no event 'x'", ""}, "there is no event 'x'"},
       {{ENOENT, "", ""}, "No such file or directory (ENOENT)"},
       {{4095, "read", ""}, "read: Unknown error (errno 4095)"},
+      {{EACCES, "open it", "grant it", "CAP_PERFMON is missing"},
+       "open it: CAP_PERFMON is missing (EACCES). Remedy: grant it"},
   };
 
   for (const Row& row : rows) {

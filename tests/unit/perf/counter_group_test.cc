@@ -268,8 +268,9 @@ TEST(CounterGroupTest, ReportsWhatFailedOnWhatAndWhatToDo) {
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error().event, 0u);
   EXPECT_EQ(describe(group.error().error),
-            "open event 'cycles' for cgroup '/system.slice/web.service' on CPU 3: Permission "
-            "denied (EACCES). Remedy: grant CAP_PERFMON to this program, or set "
+            "open event 'cycles' for cgroup '/system.slice/web.service' on CPU 3: CAP_PERFMON is "
+            "missing, or kernel.perf_event_paranoid is too high (EACCES). Remedy: grant "
+            "CAP_PERFMON to this program, or set "
             "kernel.perf_event_paranoid to 0 or lower; where it is 3 or more (Debian's default) "
             "set it to 2, as CAP_PERFMON alone is not enough there");
 }
@@ -281,8 +282,8 @@ TEST(CounterGroupTest, GivesTheRemedyForTheEventThatWasRefused) {
   const auto group = CounterGroup::open(kernel, Events{kTaskClock, kCycles}, {3, -1, {}}, {});
 
   ASSERT_FALSE(group);
-  EXPECT_THAT(group.error().error.remedy.text(),
-              StartsWith("none: this machine has no such hardware counter"));
+  EXPECT_EQ(group.error().error.cause, "this machine has no such hardware counter");
+  EXPECT_THAT(group.error().error.remedy.text(), StartsWith("remove the event"));
 }
 
 TEST(CounterGroupTest, ReadsTheWholeGroupInOneGo) {

@@ -11,6 +11,8 @@ namespace pex::perf {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
 
 CounterRequest request(std::uint32_t type, int cgroup_fd) {
   CounterRequest request;
@@ -32,49 +34,68 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   struct Row {
     int code;
     CounterRequest asked;
-    const char* part;
+    const char* cause;
+    const char* remedy;
   };
   const Row rows[] = {
-      {EACCES, hardware, "CAP_PERFMON"},
-      {EPERM, request(PERF_TYPE_BREAKPOINT, -1), "addresses of the kernel"},
-      {EACCES, software_in_cgroup, "kernel.perf_event_paranoid"},
-      {EACCES, uprobe, "CAP_SYS_ADMIN"},
-      {EPERM, hardware, "seccomp"},
-      {ENOSYS, software, "CONFIG_PERF_EVENTS"},
-      {ENOENT, hardware, "no such hardware counter"},
-      {ENOENT, request(PERF_TYPE_HW_CACHE, -1), "no such hardware counter"},
-      {ENOENT, request(PERF_TYPE_HARDWARE, 5), "cgroup.subtree_control"},  // the CPU has it
-      {ENOENT, request(PERF_TYPE_TRACEPOINT, -1), "this kernel has no such event"},
-      {ENOENT, software, "this kernel has no such event"},
-      {ENOENT, software_in_cgroup, "cgroup.subtree_control"},
-      {EOPNOTSUPP, hardware, "modifiers"},
-      {EINVAL, hardware, "a group that is too large"},
-      {EINVAL, software, "combination of event and modifiers"},
-      {EINVAL, filtered, "the filter"},
-      {EACCES, filtered, "CAP_PERFMON"},
-      {EMFILE, software, "RLIMIT_NOFILE"},
-      {ENFILE, software, "fs.file-max"},
-      {ENODEV, software, "offline"},
-      {EBUSY, hardware, "exclusively"},
-      {ENOSPC, hardware, "slots"},
-      {EBADF, software_in_cgroup, "HostRoots"},
-      {ENOMEM, software, "memory"},
-      {E2BIG, with_config3, "Linux 6.3"},
-      {E2BIG, hardware, "fewer events in one group"},
-      {ENODATA, request(4, -1), "mem-loads-aux"},
-      {EINTR, request(PERF_TYPE_TRACEPOINT, -1), "events/uprobes"},
-      {EINTR, hardware, "retried"},
+      {EACCES, hardware, "CAP_PERFMON is missing", "grant CAP_PERFMON"},
+      {EPERM, request(PERF_TYPE_BREAKPOINT, -1), "addresses of the kernel", "CAP_SYS_ADMIN"},
+      {EACCES, software_in_cgroup, "is too high", "kernel.perf_event_paranoid"},
+      {EACCES, uprobe, "not enough for uprobes", "CAP_SYS_ADMIN"},
+      {EPERM, hardware, "seccomp", "allow perf_event_open"},
+      {ENOSYS, software, "seccomp", "CONFIG_PERF_EVENTS"},
+      {ENOENT, hardware, "no such hardware counter", "virtual PMU"},
+      {ENOENT, request(PERF_TYPE_HW_CACHE, -1), "no such hardware counter", "virtual PMU"},
+      // The CPU has it.
+      {ENOENT, request(PERF_TYPE_HARDWARE, 5), "not attached", "cgroup.subtree_control"},
+      {ENOENT, request(PERF_TYPE_TRACEPOINT, -1), "this kernel has no such event", "remove"},
+      {ENOENT, software, "this kernel has no such event", "remove"},
+      {ENOENT, software_in_cgroup, "not attached", "cgroup.subtree_control"},
+      {EOPNOTSUPP, hardware, "cannot count", "modifiers"},
+      {EINVAL, hardware, "a group that is too large", "manual"},
+      {EINVAL, software, "combination of event and modifiers", "remove the modifiers"},
+      {EINVAL, filtered, "the filter", "'format'"},
+      {EACCES, filtered, "CAP_PERFMON", "CAP_PERFMON"},
+      {EMFILE, software, "no free descriptor", "RLIMIT_NOFILE"},
+      {ENFILE, software, "the whole system", "fs.file-max"},
+      {ENODEV, software, "offline", "online"},
+      {EBUSY, hardware, "exclusively", "stop"},
+      {ENOSPC, hardware, "slots", "fewer"},
+      {EBADF, software_in_cgroup, "not a cgroup", "HostRoots"},
+      {ENOMEM, software, "memory", "fewer"},
+      {E2BIG, with_config3, "Linux 6.3", "remove"},
+      {E2BIG, hardware, "so many events", "fewer events in one group"},
+      {ENODATA, request(4, -1), "auxiliary event", "mem-loads-aux"},
+      {EINTR, request(PERF_TYPE_TRACEPOINT, -1), "ftrace", "events/uprobes"},
+      {EINTR, hardware, "signal", "repeated"},
   };
 
   for (const Row& row : rows) {
-    EXPECT_THAT(open_remedy(row.code, row.asked).text(), HasSubstr(row.part));
+    const Error error = open_error(row.code, "open it", row.asked);
+    EXPECT_THAT(error.cause, HasSubstr(row.cause));
+    EXPECT_THAT(error.remedy.text(), HasSubstr(row.remedy));
   }
 }
 
 TEST(OpenRemedyTest, IsEmptyWhenThereIsNothingToAdvise) {
-  EXPECT_EQ(open_remedy(ESRCH, request(PERF_TYPE_HARDWARE, -1)), "");
-  EXPECT_EQ(open_remedy(EBADF, request(PERF_TYPE_HARDWARE, -1)), "");
-  EXPECT_EQ(open_remedy(0, request(PERF_TYPE_HARDWARE, -1)), "");
+  for (const int code : {ESRCH, EBADF}) {
+    EXPECT_EQ(open_error(code, "open it", request(PERF_TYPE_HARDWARE, -1)),
+              (Error{code, "open it", {}}));
+  }
+}
+
+/// The page and the table of the documents have a column for each.
+TEST(OpenRemedyTest, EachEntryHasACauseAndARemedyAndNoneIsInTheOther) {
+  for (const OpenRemedy& entry : open_remedies()) {
+    const std::string at = errno_name(entry.code) + " " + std::string(name_of(entry.subject));
+    EXPECT_FALSE(entry.cause.empty()) << at;
+    EXPECT_FALSE(entry.remedy.empty()) << at;
+    EXPECT_THAT(entry.remedy.text(), Not(HasSubstr(std::string(entry.cause)))) << at;
+    EXPECT_THAT(entry.remedy.text(),
+                MatchesRegex("(grant|allow|write|remove|use|see|put|add|none is needed: the|raise|"
+                             "stop|count) .*"))
+        << at << ": it says what to do";
+  }
 }
 
 }  // namespace

@@ -332,7 +332,7 @@ TEST(EventSelectorTest, TriesATracepointWithEachOfItsFilters) {
   EXPECT_TRUE(plan.events[0].available);
   EXPECT_FALSE(plan.events[1].available);
   EXPECT_EQ(plan.events[1].reason.code, EINVAL);
-  EXPECT_THAT(plan.events[1].reason.remedy.text(), HasSubstr("filter"));
+  EXPECT_THAT(plan.events[1].reason.cause, HasSubstr("filter"));
 }
 
 TEST(EventSelectorTest, CountsNoUncoreEventByCgroup) {

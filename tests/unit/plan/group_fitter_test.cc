@@ -292,10 +292,9 @@ TEST(GroupFitterTest, DropsAGroupThatNeedsMoreSlotsThanThereAre) {
       plan_on("", "  - {name: core, events: [cycles, branches, instructions], scope: cpu}", kernel);
 
   EXPECT_TRUE(plan.counting.cpu.empty());
-  EXPECT_THAT(
-      left_out_lines(plan),
-      ElementsAre(HasSubstr("group 'core' needs more slots than there are: No space left on "
-                            "device (ENOSPC). Remedy: ")));
+  EXPECT_THAT(left_out_lines(plan),
+              ElementsAre(HasSubstr("group 'core' needs more slots than there are: all hardware "
+                                    "slots of this kind are in use (ENOSPC). Remedy: ")));
 }
 
 TEST(GroupFitterTest, LeavesAGroupThatIsRefusedForAMomentWhole) {
