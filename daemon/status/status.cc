@@ -13,7 +13,6 @@ namespace {
 using collect::GroupRow;
 using collect::GroupTable;
 using collect::Snapshot;
-using Measure = history::Measure;
 
 /// The published events of one group, each once.
 std::vector<Status::Event> events_of(const collect::ScopePlan& plan, Scope scope,
@@ -114,16 +113,11 @@ std::vector<int> online_of(const collect::MachineCpus& cpus) {
   return online;
 }
 
-std::optional<double> rate(const history::Rates& rates, Measure measure) {
-  switch (measure) {
-    case Measure::kCpuTime:
-      return rates.cpus;
-    case Measure::kCycles:
-      return rates.cycles;
-    case Measure::kInstructions:
-      break;
-  }
-  return rates.instructions;
+Status::Rate rate_of(const history::Measure& measure, Scope scope,
+                     std::optional<double> per_second) {
+  const events::EventIdentity& event = measure.event();
+  return {
+      {event.name, exposition::family_name(scope, event)}, event.unit, measure.role, per_second};
 }
 
 struct Ranked {
@@ -131,65 +125,83 @@ struct Ranked {
   history::Rates recent;
 };
 
-std::vector<Ranked> known_by(Measure measure, const std::vector<Ranked>& all) {
-  std::vector<Ranked> known;
-  for (const Ranked& each : all) {
-    if (rate(each.recent, measure)) known.push_back(each);
+/// The first measure that is known of a cgroup.
+std::optional<std::size_t> measure_to_rank_by(const std::vector<Ranked>& all,
+                                              std::size_t measures) {
+  for (std::size_t measure = 0; measure < measures; ++measure) {
+    const auto is_known = [&](const Ranked& each) {
+      return each.recent.per_second[measure].has_value();
+    };
+    if (std::any_of(all.begin(), all.end(), is_known)) return measure;
   }
-  return known;
+  return {};
 }
 
-/// In falling order; equal ones by path, so that idle cgroups keep their places.
-void keep_busiest(Measure measure, std::vector<Ranked>& ranked) {
+/// Those that did something, in falling order; equal ones by path, so that they keep their places.
+void keep_busiest(std::size_t measure, std::vector<Ranked>& ranked) {
+  std::erase_if(
+      ranked, [&](const Ranked& each) { return each.recent.per_second[measure].value_or(0) <= 0; });
   const std::size_t most = std::min(ranked.size(), Status::kMaxBusy);
   const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(most);
   std::partial_sort(ranked.begin(), end, ranked.end(), [&](const Ranked& a, const Ranked& b) {
-    const auto of_a = rate(a.recent, measure);
-    const auto of_b = rate(b.recent, measure);
+    const auto of_a = a.recent.per_second[measure];
+    const auto of_b = b.recent.per_second[measure];
     return of_a != of_b ? of_a > of_b : a.cgroup->path < b.cgroup->path;
   });
   ranked.erase(end, ranked.end());
 }
 
-Status::BusyCgroup busy_cgroup(const Ranked& ranked, Measure measure,
+Status::BusyCgroup busy_cgroup(const Ranked& ranked, std::size_t ranked_by,
                                const history::Activity& activity) {
   const collect::CgroupTarget& target = *ranked.cgroup;
+  const std::vector<history::Measure>& measures = activity.measures(Scope::kCgroup);
   Status::BusyCgroup busy;
   busy.path = target.path;
   busy.labels = target.description->identity;
   const std::vector<cgroup::Label>& more = target.description->information;
   busy.labels.insert(busy.labels.end(), more.begin(), more.end());
   busy.is_gone = target.cgroup == nullptr;
-  busy.recent = ranked.recent;
-  busy.points = activity.points_of_cgroup(target.path, measure);
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    busy.rates.push_back(rate_of(measures[i], Scope::kCgroup, ranked.recent.per_second[i]));
+  }
+  const auto first = busy.rates.begin() + static_cast<std::ptrdiff_t>(ranked_by);
+  std::rotate(busy.rates.begin(), first, first + 1);
+  busy.instructions_per_cycle = ranked.recent.instructions_per_cycle;
+  busy.points = activity.points_of_cgroup(target.path, ranked_by);
   return busy;
 }
 
 void add_busiest(const Snapshot& snapshot, const history::Activity& activity, Status::Use& use) {
-  std::vector<Ranked> all;
+  const std::vector<history::Measure>& measures = activity.measures(Scope::kCgroup);
+  std::vector<Ranked> ranked;
   for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
-    all.push_back({&target, activity.recent_of_cgroup(target.path)});
+    ranked.push_back({&target, activity.recent_of_cgroup(target.path)});
   }
-  for (const Measure measure : {Measure::kCpuTime, Measure::kCycles}) {
-    std::vector<Ranked> ranked = known_by(measure, all);
-    if (ranked.empty()) continue;
-    use.ranked_by = measure;
-    keep_busiest(measure, ranked);
-    for (const Ranked& each : ranked) {
-      use.cgroups.push_back(busy_cgroup(each, measure, activity));
-    }
-    return;
+  const std::optional<std::size_t> measure = measure_to_rank_by(ranked, measures.size());
+  if (!measure) return;
+  use.ranked_by = measures[*measure].role;
+  for (const Ranked& each : ranked) {
+    const std::optional<double> rate = each.recent.per_second[*measure];
+    if (rate) ++(*rate > 0 ? use.busy_cgroups : use.idle_cgroups);
   }
+  keep_busiest(*measure, ranked);
+  for (const Ranked& each : ranked) use.cgroups.push_back(busy_cgroup(each, *measure, activity));
 }
 
 Status::Use use_of(const StatusInputs& inputs) {
+  const history::Activity& activity = inputs.activity;
   Status::Use use;
-  use.recent = inputs.activity.recent();
-  use.span = inputs.activity.span();
-  use.ages = inputs.activity.ages();
-  use.host = inputs.activity.recent_of_host();
-  use.host_cycles = inputs.activity.points_of_host(Measure::kCycles);
-  if (inputs.snapshot != nullptr) add_busiest(*inputs.snapshot, inputs.activity, use);
+  use.recent = activity.recent();
+  use.span = activity.span();
+  use.ages = activity.ages();
+  const std::vector<history::Measure>& measures = activity.measures(Scope::kCpu);
+  const history::Rates host = activity.recent_of_host();
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    use.host.push_back(
+        {rate_of(measures[i], Scope::kCpu, host.per_second[i]), activity.points_of_host(i)});
+  }
+  use.host_instructions_per_cycle = host.instructions_per_cycle;
+  if (inputs.snapshot != nullptr) add_busiest(*inputs.snapshot, activity, use);
   return use;
 }
 

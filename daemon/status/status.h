@@ -113,23 +113,39 @@ struct Status {
     std::vector<int> left_out_cpus = {};  ///< by the configuration
   };
 
+  /// The rate of one event, recently.
+  struct Rate {
+    Event event;
+    Unit unit = Unit::kEvents;
+    history::Role role = history::Role::kOther;
+    std::optional<double> per_second;  ///< in that unit
+  };
+
   struct BusyCgroup {
     std::string path;
     std::vector<cgroup::Label> labels;
-    bool is_gone = false;  ///< its series linger
-    history::Rates recent;
-    history::Activity::Points points;  ///< of the measure they are ranked by, as Use::ages
+    bool is_gone = false;     ///< its series linger
+    std::vector<Rate> rates;  ///< first that of the event they are ranked by
+    std::optional<double> instructions_per_cycle;
+    history::Activity::Points points;  ///< of the event they are ranked by, as Use::ages
   };
 
-  /// Rates per second; "recent" as in Activity.
+  struct HostRate {
+    Rate rate;
+    history::Activity::Points points;  ///< as Use::ages
+  };
+
+  /// "recent" as in Activity.
   struct Use {
     history::Activity::Seconds recent{};
     history::Activity::Seconds span{};
     std::vector<history::Activity::Seconds> ages;
-    history::Rates host;
-    history::Activity::Points host_cycles;
-    std::optional<history::Measure> ranked_by;  ///< nothing when no cgroup can be compared
-    std::vector<BusyCgroup> cgroups;            ///< the busiest, at most kMaxBusy
+    std::vector<HostRate> host;
+    std::optional<double> host_instructions_per_cycle;
+    std::optional<history::Role> ranked_by;  ///< nothing when no cgroup can be compared
+    std::size_t busy_cgroups = 0;            ///< those with a rate above 0
+    std::size_t idle_cgroups = 0;            ///< those whose rate is 0
+    std::vector<BusyCgroup> cgroups;         ///< the busiest, at most kMaxBusy; none is idle
   };
 
   struct Cgroups {

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
+#include "base/lookup.h"
 #include "base/utf8.h"
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
@@ -153,16 +154,32 @@ json::array not_counted(const Status& status) {
   return array;
 }
 
-void add_rates(const history::Rates& of, json::object& object) {
-  object["cycles_per_second"] = number(of.cycles);
-  object["instructions_per_second"] = number(of.instructions);
-  object["instructions_per_cycle"] = number(of.instructions_per_cycle);
+/// The rate of the event with this role; nothing without one.
+json::value rate_with(history::Role role, const std::vector<Status::Rate>& rates) {
+  const Status::Rate* rate = lookup(rates, &Status::Rate::role, role);
+  return rate == nullptr ? json::value() : number(rate->per_second);
 }
 
-/// The key of a rate that cgroups can be ranked by.
-json::value ranked_by(std::optional<history::Measure> measure) {
-  if (!measure) return {};
-  return *measure == history::Measure::kCpuTime ? "cpu_seconds_per_second" : "cycles_per_second";
+void add_use(const std::vector<Status::Rate>& rates, std::optional<double> instructions_per_cycle,
+             json::object& object) {
+  object["cycles_per_second"] = rate_with(history::Role::kCycles, rates);
+  object["instructions_per_second"] = rate_with(history::Role::kInstructions, rates);
+  object["instructions_per_cycle"] = number(instructions_per_cycle);
+}
+
+json::object rate(const Status::Rate& rate) {
+  return {{"event", text(rate.event.name)},
+          {"metric", text(rate.event.metric)},
+          {"unit", name_of(rate.unit)},
+          {"per_second", number(rate.per_second)}};
+}
+
+/// The key of a rate that cgroups are ranked by, if it has one.
+json::value ranked_by(std::optional<history::Role> role) {
+  if (role == history::Role::kCpuTime) return "cpu_seconds_per_second";
+  if (role == history::Role::kCycles) return "cycles_per_second";
+  return role == history::Role::kInstructions ? json::value("instructions_per_second")
+                                              : json::value();
 }
 
 json::array busiest(const std::vector<Status::BusyCgroup>& list) {
@@ -170,23 +187,46 @@ json::array busiest(const std::vector<Status::BusyCgroup>& list) {
   for (const Status::BusyCgroup& busy : list) {
     json::object object{
         {"cgroup", text(busy.path)}, {"labels", labels(busy.labels)}, {"gone", busy.is_gone}};
-    object["cpu_seconds_per_second"] = number(busy.recent.cpus);
-    add_rates(busy.recent, object);
+    object["cpu_seconds_per_second"] = rate_with(history::Role::kCpuTime, busy.rates);
+    add_use(busy.rates, busy.instructions_per_cycle, object);
+    json::array rates;
+    for (const Status::Rate& each : busy.rates) rates.push_back(rate(each));
+    object["rates"] = std::move(rates);
     object["points"] = numbers(busy.points);
     array.push_back(std::move(object));
   }
   return array;
 }
 
+json::object host_activity(const Status::Use& use) {
+  std::vector<Status::Rate> all;
+  json::array rates;
+  json::value cycles = json::array(use.ages.size());
+  for (const auto& [of, points] : use.host) {
+    all.push_back(of);
+    json::object object = rate(of);
+    object["points"] = numbers(points);
+    if (of.role == history::Role::kCycles) cycles = object["points"];
+    rates.push_back(std::move(object));
+  }
+  json::object host;  // without CPU time: its clock never stops
+  add_use(all, use.host_instructions_per_cycle, host);
+  host["points"] = std::move(cycles);
+  host["rates"] = std::move(rates);
+  return host;
+}
+
 json::object activity(const Status::Use& use) {
   json::array ages;
   for (const history::Activity::Seconds age : use.ages) ages.push_back(rounded(age));
-  json::object host;  // without CPU time: its clock never stops
-  add_rates(use.host, host);
-  host["points"] = numbers(use.host_cycles);
-  return {{"recent_seconds", rounded(use.recent)}, {"span_seconds", rounded(use.span)},
-          {"point_ages_seconds", std::move(ages)}, {"host", std::move(host)},
-          {"ranked_by", ranked_by(use.ranked_by)}, {"top_cgroups", busiest(use.cgroups)}};
+  const auto if_ranked = [&](std::size_t number) {
+    return use.ranked_by ? json::value(number) : json::value();
+  };
+  return {
+      {"recent_seconds", rounded(use.recent)},       {"span_seconds", rounded(use.span)},
+      {"point_ages_seconds", std::move(ages)},       {"host", host_activity(use)},
+      {"ranked_by", ranked_by(use.ranked_by)},       {"busy_cgroups", if_ranked(use.busy_cgroups)},
+      {"idle_cgroups", if_ranked(use.idle_cgroups)}, {"top_cgroups", busiest(use.cgroups)}};
 }
 
 json::object directories(const collect::PollReport::CgroupDirectories& of) {

@@ -1,6 +1,7 @@
 #include "history/activity.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace pex::history {
@@ -8,6 +9,8 @@ namespace {
 
 /// Polls may be a little early or late; with this tolerance, a point is still made every kSpacing.
 constexpr std::chrono::milliseconds kSlack{500};
+
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
 std::optional<double> known(double value) {
   return std::isnan(value) ? std::nullopt : std::optional(value);
@@ -30,6 +33,9 @@ bool Activity::is_due(Clock::time_point now) {
 void Activity::start(const collect::Snapshot& snapshot) {
   *this = Activity{};
   plan_ = snapshot.plan;
+  measures_ = {measures_of(plan_->cpu, Scope::kCpu, kMaxMeasuresOfHost),
+               measures_of(plan_->cgroup, Scope::kCgroup, kMaxMeasuresOfCgroup)};
+  host_ = new_track(Scope::kCpu);
 }
 
 void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
@@ -37,7 +43,7 @@ void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
   if (!is_due(now)) return;
   if (last_) open_point(now);
   last_ = now;
-  advance(host_, read_host(snapshot), Scope::kCpu);
+  advance(host_, read_host(snapshot, measures(Scope::kCpu)), Scope::kCpu);
   advance_cgroups(snapshot);
 }
 
@@ -50,7 +56,7 @@ void Activity::open_point(Clock::time_point now) {
 }
 
 void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
-  std::vector<Reading> readings = read_cgroups(snapshot);
+  std::vector<Reading> readings = read_cgroups(snapshot, measures(Scope::kCgroup));
   for (auto& [path, track] : cgroups_) track.is_current = false;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     Track& track = cgroups_[snapshot.targets->cgroups[i].path];
@@ -61,12 +67,18 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
   std::erase_if(cgroups_, [](const auto& cgroup) { return !cgroup.second.is_current; });
 }
 
+Activity::Track Activity::new_track(Scope scope) const {
+  Track track;
+  track.points.assign(measures(scope).size() * kPoints, kUnknown);
+  return track;
+}
+
 /// The totals of a series begin at 0 when its cgroup appears, which is after the newest reading but
 /// one. So all of them belong to the newest point, also those of a cgroup that is gone again.
-Activity::Track Activity::track_from_zero(const Reading& reading) {
-  Track track;
+Activity::Track Activity::track_from_zero(const Reading& reading) const {
+  Track track = new_track(Scope::kCgroup);
   track.reading.series = reading.series;
-  track.reading.totals.fill(0.0);
+  track.reading.totals.assign(reading.totals.size(), 0.0);
   track.reading.pmu_times.resize(reading.pmu_times.size());
   return track;
 }
@@ -82,17 +94,18 @@ void Activity::advance(Track& track, Reading reading, Scope scope) {
 /// From its last reading to this one. Unknown if a total is unknown at either end, or has fallen: a
 /// part of the sum is gone.
 void Activity::fill_point(Track& track, const Reading& reading) {
-  Point& point = track.points[slot(0)] = kUnknownPoint;
   const double length = ends_.back().length.count();
-  for (std::size_t i = 0; length > 0 && i < kMeasures; ++i) {
+  for (std::size_t i = 0; i < reading.totals.size(); ++i) {
     const std::optional<double> before = track.reading.totals[i];
     const std::optional<double> now = reading.totals[i];
-    if (before && now && *now >= *before) point[i] = static_cast<float>((*now - *before) / length);
+    const bool is_known = length > 0 && before && now && *now >= *before;
+    track.points[i * kPoints + slot(0)] =
+        is_known ? static_cast<float>((*now - *before) / length) : kUnknown;
   }
 }
 
 void Activity::add_pmu_times(const PmuTimes& before, const PmuTimes& now, Scope scope) {
-  PmuTimes& sums = pmu_times_[static_cast<std::size_t>(scope)][slot(0)];
+  PmuTimes& sums = pmu_times_[index(scope)][slot(0)];
   for (std::size_t group = 0; group < sums.size(); ++group) {
     if (now[group].enabled < before[group].enabled) continue;
     sums[group].enabled += now[group].enabled - before[group].enabled;
@@ -133,37 +146,43 @@ std::vector<Activity::Seconds> Activity::ages() const {
   return ages;
 }
 
-Rates Activity::recent_of(const Track& track) const {
+Rates Activity::recent_of(const Track& track, Scope scope) const {
   struct Mean {
     double sum = 0;
     double length = 0;
     void add(double value, double during) {
-      if (std::isnan(value)) return;
       sum += value * during;
       length += during;
     }
-    std::optional<double> value() const { return ratio(sum, length); }
   };
-  std::array<Mean, kMeasures> means;
-  double cycles = 0;
-  double instructions = 0;
+  const std::vector<Measure>& measures = this->measures(scope);
+  std::vector<Mean> means(measures.size());
+  Mean cycles_with_instructions;
+  Mean instructions_with_cycles;
   for (std::size_t age = 0; age < recent_points(); ++age) {
     const double length = ends_[ends_.size() - 1 - age].length.count();
-    const auto& [of_clock, of_cycles, of_instructions] = track.points[slot(age)];
-    means[0].add(of_clock, length);
-    means[1].add(of_cycles, length);
-    means[2].add(of_instructions, length);
-    if (std::isnan(of_cycles) || std::isnan(of_instructions)) continue;
-    cycles += of_cycles * length;
-    instructions += of_instructions * length;
+    std::optional<double> cycles;
+    std::optional<double> instructions;
+    for (std::size_t i = 0; i < measures.size(); ++i) {
+      const std::optional<double> point = known(track.points[i * kPoints + slot(age)]);
+      if (point) means[i].add(*point, length);
+      if (measures[i].role == Role::kCycles) cycles = point;
+      if (measures[i].role == Role::kInstructions) instructions = point;
+    }
+    if (!cycles || !instructions) continue;
+    cycles_with_instructions.add(*cycles, length);
+    instructions_with_cycles.add(*instructions, length);
   }
-  return {means[0].value(), means[1].value(), means[2].value(), ratio(instructions, cycles)};
+  Rates rates;
+  for (const Mean& mean : means) rates.per_second.push_back(ratio(mean.sum, mean.length));
+  rates.instructions_per_cycle = ratio(instructions_with_cycles.sum, cycles_with_instructions.sum);
+  return rates;
 }
 
-Activity::Points Activity::points_of(const Track& track, Measure measure) const {
+Activity::Points Activity::points_of(const Track& track, std::size_t measure) const {
   Points points;
   for (std::size_t age = ends_.size(); age-- > 0;) {
-    points.push_back(known(track.points[slot(age)][static_cast<std::size_t>(measure)]));
+    points.push_back(known(track.points[measure * kPoints + slot(age)]));
   }
   return points;
 }
@@ -173,18 +192,19 @@ const Activity::Track* Activity::find(const std::string& path) const {
   return found == cgroups_.end() ? nullptr : &found->second;
 }
 
-Rates Activity::recent_of_host() const { return recent_of(host_); }
+Rates Activity::recent_of_host() const { return recent_of(host_, Scope::kCpu); }
 
 Rates Activity::recent_of_cgroup(const std::string& path) const {
   const Track* track = find(path);
-  return track == nullptr ? Rates{} : recent_of(*track);
+  if (track != nullptr) return recent_of(*track, Scope::kCgroup);
+  return {std::vector<std::optional<double>>(measures(Scope::kCgroup).size()), {}};
 }
 
-Activity::Points Activity::points_of_host(Measure measure) const {
+Activity::Points Activity::points_of_host(std::size_t measure) const {
   return points_of(host_, measure);
 }
 
-Activity::Points Activity::points_of_cgroup(const std::string& path, Measure measure) const {
+Activity::Points Activity::points_of_cgroup(const std::string& path, std::size_t measure) const {
   const Track* track = find(path);
   return track == nullptr ? Points(ends_.size()) : points_of(*track, measure);
 }
@@ -192,7 +212,7 @@ Activity::Points Activity::points_of_cgroup(const std::string& path, Measure mea
 std::optional<double> Activity::recent_running_ratio(Scope scope, std::size_t group) const {
   PmuTime sum;
   for (std::size_t age = 0; age < recent_points(); ++age) {
-    const PmuTimes& pmu_times = pmu_times_[static_cast<std::size_t>(scope)][slot(age)];
+    const PmuTimes& pmu_times = pmu_times_[index(scope)][slot(age)];
     if (group >= pmu_times.size()) return {};
     sum.enabled += pmu_times[group].enabled;
     sum.running += pmu_times[group].running;

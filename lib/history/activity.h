@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,13 +17,10 @@
 
 namespace pex::history {
 
-/// Rates of one cgroup, or of the whole host, per second. Nothing: not counted, or unknown, which
-/// is not 0.
+/// Rates of one cgroup, or of the whole host. Nothing: unknown, which is not 0.
 struct Rates {
-  std::optional<double> cpus;  ///< CPU seconds; of a cgroup only, as the host's clock never stops
-  std::optional<double> cycles;
-  std::optional<double> instructions;
-  std::optional<double> instructions_per_cycle;  ///< over the same time; nothing without cycles
+  std::vector<std::optional<double>> per_second;  ///< of each measure, in its unit
+  std::optional<double> instructions_per_cycle;   ///< over the same time; nothing without cycles
 };
 
 /// The rates of cgroups and the host in the last minutes: the increments between snapshots, at most
@@ -33,8 +29,8 @@ struct Rates {
 /// have the exact values. A new plan counts from zero, so it starts a new history. Not thread-safe.
 ///
 /// Memory is bounded by the cgroups that have series, regardless of the number of CPUs and the
-/// time: at most 1 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
-/// paths of 100 bytes take at most 2.5 MB, and half a megabyte more while a snapshot is read.
+/// time: at most 2 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
+/// paths of 100 bytes take at most 4 MB, and a megabyte more while a snapshot is read.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,6 +39,8 @@ class Activity {
   static constexpr std::chrono::seconds kSpacing{5};
   static constexpr std::size_t kPoints = 60;
   static constexpr std::chrono::seconds kRecent{60};
+  static constexpr std::size_t kMaxMeasuresOfHost = 64;
+  static constexpr std::size_t kMaxMeasuresOfCgroup = 6;
 
   /// A poll has ended at `now`. Cheap unless the last point is kSpacing old.
   void add(const collect::Snapshot& snapshot, Clock::time_point now);
@@ -54,47 +52,43 @@ class Activity {
   /// For each point, how long before the newest one it ended; the oldest comes first.
   std::vector<Seconds> ages() const;
 
+  /// The events whose rates are kept.
+  const std::vector<Measure>& measures(Scope scope) const { return measures_[index(scope)]; }
+
   Rates recent_of_host() const;
   Rates recent_of_cgroup(const std::string& path) const;
 
   /// Each point per second, in the order of ages(); nothing where it is unknown.
   using Points = std::vector<std::optional<double>>;
-  Points points_of_host(Measure measure) const;
-  Points points_of_cgroup(const std::string& path, Measure measure) const;
+  Points points_of_host(std::size_t measure) const;
+  Points points_of_cgroup(const std::string& path, std::size_t measure) const;
 
   /// The part of the recent enabled time of a group during which it had the PMU. Nothing if it is
   /// unknown, and for groups that cannot lose the PMU.
   std::optional<double> recent_running_ratio(Scope scope, std::size_t group) const;
 
  private:
-  static constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-  using Point = std::array<float, kMeasures>;  ///< per second
-  static constexpr Point kUnknownPoint{kUnknown, kUnknown, kUnknown};
-
   /// The whole host, or one cgroup.
   struct Track {
-    Reading reading;                                       ///< when the newest point ended
-    std::array<Point, kPoints> points = unknown_points();  ///< a ring
+    Reading reading;            ///< when the newest point ended
+    std::vector<float> points;  ///< per second: a ring of kPoints for each measure
     bool is_current = false;
   };
 
-  static constexpr std::array<Point, kPoints> unknown_points() {
-    std::array<Point, kPoints> points{};
-    points.fill(kUnknownPoint);
-    return points;
-  }
+  static constexpr std::size_t index(Scope scope) { return static_cast<std::size_t>(scope); }
   bool is_due(Clock::time_point now);
   void start(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
-  static Track track_from_zero(const Reading& reading);
+  Track new_track(Scope scope) const;
+  Track track_from_zero(const Reading& reading) const;
   void advance(Track& track, Reading reading, Scope scope);
   void fill_point(Track& track, const Reading& reading);
   void add_pmu_times(const PmuTimes& before, const PmuTimes& now, Scope scope);
   std::size_t slot(std::size_t age) const;  ///< of a ring; the newest has age 0
   std::size_t recent_points() const;
-  Rates recent_of(const Track& track) const;
-  Points points_of(const Track& track, Measure measure) const;
+  Rates recent_of(const Track& track, Scope scope) const;
+  Points points_of(const Track& track, std::size_t measure) const;
   const Track* find(const std::string& path) const;
 
   struct End {
@@ -103,6 +97,7 @@ class Activity {
   };
 
   std::shared_ptr<const collect::CountingPlan> plan_;
+  std::array<std::vector<Measure>, 2> measures_;  ///< by Scope; of that plan
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
   Clock::time_point due_;
   std::deque<End> ends_;         ///< of the points; at most kPoints, the newest last

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "base/lookup.h"
 #include "base/unit.h"
 
 namespace pex::history {
@@ -14,38 +17,61 @@ using collect::GroupRow;
 using collect::GroupTable;
 using collect::PublishedEvent;
 using collect::ScopePlan;
+using events::EventIdentity;
 
-/// By Measure. Without events of another unit or scale, which the operator may have configured.
-struct MeasureEntry {
+/// Without events of another unit or scale, which the operator may have configured.
+struct RoleEntry {
   std::string_view event;
   Unit unit;
   double scale;
+  Role role;
 };
-constexpr MeasureEntry kMeasureEntries[kMeasures] = {{"task-clock", Unit::kSeconds, 1e-9},
-                                                     {"cycles", Unit::kEvents, 1},
-                                                     {"instructions", Unit::kEvents, 1}};
+constexpr RoleEntry kRoles[] = {{"task-clock", Unit::kSeconds, 1e-9, Role::kCpuTime},
+                                {"cycles", Unit::kEvents, 1, Role::kCycles},
+                                {"instructions", Unit::kEvents, 1, Role::kInstructions}};
+
+/// What usually explains a difference between two CPUs or cgroups. After the roles.
+constexpr std::string_view kRevealing[] = {"cache-misses", "LLC-load-misses", "branch-misses"};
+
+Role role_of(const EventIdentity& event) {
+  const RoleEntry* entry = lookup(
+      kRoles,
+      [&](const RoleEntry& of) {
+        return of.event == event.name && of.unit == event.unit && of.scale == event.scale;
+      },
+      true);
+  return entry == nullptr ? Role::kOther : entry->role;
+}
+
+/// Lower ones come first.
+std::size_t rank_of(const Measure& measure) {
+  if (measure.role != Role::kOther) return 0;
+  const auto found = std::find(std::begin(kRevealing), std::end(kRevealing), measure.event().name);
+  return 1 + static_cast<std::size_t>(found - std::begin(kRevealing));
+}
+
+bool is_clock(const EventIdentity& event) {
+  return event.name == "task-clock" || event.name == "cpu-clock";
+}
+
+bool is_of(const Measure& measure, const EventIdentity& event) {
+  const EventIdentity& same = measure.event();
+  return same.name == event.name && same.metric == event.metric && same.unit == event.unit &&
+         same.scale == event.scale;
+}
+
+/// An event in two groups is taken once.
+void add_column(const PublishedEvent& column, Measure& measure) {
+  const auto is_same = [&](const PublishedEvent* other) {
+    return other->event.labels == column.event.labels;
+  };
+  if (std::none_of(measure.columns.begin(), measure.columns.end(), is_same)) {
+    measure.columns.push_back(&column);
+  }
+}
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
-}
-
-bool measures(const PublishedEvent& column, const MeasureEntry& entry) {
-  return column.event.name == entry.event && column.event.unit == entry.unit &&
-         column.event.scale == entry.scale;
-}
-
-/// One for each kind of CPU if there are several; none if nothing counts it. An event in two groups
-/// is taken once.
-std::vector<const PublishedEvent*> columns_of(const ScopePlan& plan, const MeasureEntry& entry) {
-  std::vector<const PublishedEvent*> columns;
-  for (const PublishedEvent& column : plan.columns) {
-    const auto is_same = [&](const PublishedEvent* other) {
-      return other->event.labels == column.event.labels;
-    };
-    if (!measures(column, entry) || std::any_of(columns.begin(), columns.end(), is_same)) continue;
-    columns.push_back(&column);
-  }
-  return columns;
 }
 
 /// A sum over rows; unknown if one of them is.
@@ -80,17 +106,32 @@ void add_times(const ScopePlan& plan, std::span<const GroupTable> tables, std::s
 
 }  // namespace
 
-Reading read_host(const collect::Snapshot& snapshot) {
+std::vector<Measure> measures_of(const ScopePlan& plan, Scope scope, std::size_t max) {
+  std::vector<Measure> measures;
+  for (const PublishedEvent& column : plan.columns) {
+    if (scope == Scope::kCpu && is_clock(column.event)) continue;
+    auto same = std::find_if(measures.begin(), measures.end(),
+                             [&](const Measure& other) { return is_of(other, column.event); });
+    if (same == measures.end()) same = measures.insert(same, {role_of(column.event), {}});
+    add_column(column, *same);
+  }
+  std::stable_sort(measures.begin(), measures.end(), [](const Measure& a, const Measure& b) {
+    return std::pair(rank_of(a), a.role) < std::pair(rank_of(b), b.role);
+  });
+  if (measures.size() > max) measures.resize(max);
+  return measures;
+}
+
+Reading read_host(const collect::Snapshot& snapshot, const std::vector<Measure>& measures) {
   const ScopePlan& plan = snapshot.plan->cpu;
   Reading reading;
-  for (std::size_t measure = 0; measure < kMeasures; ++measure) {
-    if (static_cast<Measure>(measure) == Measure::kCpuTime) continue;  // runs while idle as well
+  for (const Measure& measure : measures) {
     Sum sum;
-    for (const PublishedEvent* column : columns_of(plan, kMeasureEntries[measure])) {
+    for (const PublishedEvent* column : measure.columns) {
       const std::size_t rows = snapshot.cpu[column->parts.front().group].rows.size();
       for (std::size_t row = 0; row < rows; ++row) sum.add(*column, snapshot.cpu, row);
     }
-    reading.totals[measure] = sum.total();
+    reading.totals.push_back(sum.total());
   }
   reading.pmu_times.resize(plan.groups.size());
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
@@ -101,23 +142,25 @@ Reading read_host(const collect::Snapshot& snapshot) {
   return reading;
 }
 
-std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot) {
+std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot,
+                                  const std::vector<Measure>& measures) {
   const ScopePlan& plan = snapshot.plan->cgroup;
   const std::vector<collect::CgroupTarget>& targets = snapshot.targets->cgroups;
   std::vector<Reading> readings(targets.size());
   for (std::size_t target = 0; target < targets.size(); ++target) {
     readings[target].series = targets[target].series;
+    readings[target].totals.reserve(measures.size());
     readings[target].pmu_times.resize(plan.groups.size());
   }
   const std::vector<collect::CgroupRow>& rows = snapshot.cgroup_rows;
-  for (std::size_t measure = 0; measure < kMeasures; ++measure) {
+  for (const Measure& measure : measures) {
     std::vector<Sum> sums(targets.size());
-    for (const PublishedEvent* column : columns_of(plan, kMeasureEntries[measure])) {
+    for (const PublishedEvent* column : measure.columns) {
       for (std::size_t row = 0; row < rows.size(); ++row) {
         sums[rows[row].target].add(*column, snapshot.cgroup, row);
       }
     }
-    for (std::size_t i = 0; i < sums.size(); ++i) readings[i].totals[measure] = sums[i].total();
+    for (std::size_t i = 0; i < sums.size(); ++i) readings[i].totals.push_back(sums[i].total());
   }
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -25,7 +25,7 @@ import web
 
 SOFTWARE = ["task-clock", "context-switches", "minor-faults"]
 TAB = "\ue004"  # of WebDriver's table of keys
-WIDE, NARROW = 1280, 400  # CSS pixels
+WIDE, MEDIUM, NARROW = 1280, 760, 390  # CSS pixels
 HEIGHT = 900
 FILES = {"/": "text/html; charset=utf-8", "/page.css": "text/css; charset=utf-8",
          "/page.js": "text/javascript; charset=utf-8"}
@@ -254,8 +254,18 @@ return [...document.querySelectorAll('a[href^="#"]')].map(e => e.getAttribute('h
 # Of the first row of a table, and of all lists of facts: names and what is shown of them.
 CELLS = """
 return Object.fromEntries([...document.querySelectorAll(`#${arguments[0]} tbody tr:first-child td`)]
-    .map(e => [e.dataset.label, e.innerText]));
+    .filter(e => e.dataset.label).map(e => [e.dataset.label, e.innerText]));
 """
+# The titles of the rows of a table.
+NAMES = """
+return [...document.querySelectorAll(`#${arguments[0]} tbody th`)].map(e => e.textContent);
+"""
+# Of each chart: its ticks, and where its line ends if its last point is known.
+AXES = """
+return [...document.querySelectorAll('svg.spark')].map(e => [
+    e.querySelector('.ticks').getAttribute('d'), e.querySelector('.now')?.getAttribute('cx')]);
+"""
+RATE = r"^(0|under\xa00\.001|[\d.]+(\xa0[kMGT])?)/s$"
 FACTS = """
 return Object.fromEntries([...document.querySelectorAll('main dt')]
     .map(e => [e.innerText, e.nextElementSibling.innerText]));
@@ -295,6 +305,11 @@ def group(name, events, scope):
     return f"  - {{name: {name}, events: [{', '.join(events)}], scope: {scope}}}"
 
 
+def renamed(event, name, unit, scale):
+    """An event as the operator may publish it."""
+    return f"{{event: {event}, name: {name}, unit: {unit}, scale: {scale}}}"
+
+
 def status_of(name):
     return json.loads(harness.read_text(f"{STATUSES}/{name}.json"))
 
@@ -305,7 +320,7 @@ def with_texts(value, text, key=""):
         return {key: with_texts(each, text, key) for key, each in value.items()}
     if isinstance(value, list):
         return [with_texts(each, text, key) for each in value]
-    chosen_by_us = key in ("scope", "aggregate", "ranked_by")
+    chosen_by_us = key in ("scope", "aggregate", "ranked_by", "unit")
     return text if isinstance(value, str) and not chosen_by_us else value
 
 
@@ -356,7 +371,7 @@ class BrowserTest(unittest.TestCase):
         return self.browser.run("return document.body.innerText")
 
     def check(self, name):
-        """What must be true of the page whatever it shows: in both schemes, wide and narrow."""
+        """What must be true of the page whatever it shows: in both schemes, at each width."""
         here = self.browser.run("return location.href").removeprefix("http://").rstrip("/")
         self.assertEqual(self.browser.run("return document.title"),
                          f"{here} \u2013 Perf Event Exporter")
@@ -365,7 +380,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(self.browser.run(LINKS_TO_NOTHING), [])
         for scheme in ("light", "dark"):
             self.browser.set_scheme(scheme)
-            for width in (WIDE, NARROW):
+            for width in (WIDE, MEDIUM, NARROW):
                 self.browser.set_width(width)
                 with self.subTest(scheme=scheme, width=width):
                     self.check_as_seen()
@@ -435,14 +450,16 @@ class StatusPageTest(BrowserTest):
 
     def test_shows_what_is_counted_what_is_not_and_who_is_busy(self):
         daemon, busy, idle = self.busy_daemon()
+        harness.until("a minute that has begun", lambda: self.status(daemon)
+                      ["activity"]["idle_cgroups"] == 1)
         self.open(daemon)
         text = self.text()
         for expected in ("What is counted", "task-clock", "What is not counted, and why", busy,
-                         idle, "1 matches and is not counted", "cgroups.max", "succeeded"):
+                         "1 cgroup matches and is not counted", "cgroups.max", "succeeded"):
             self.assertIn(expected, text)
-        names = self.browser.run(
-            "return [...document.querySelectorAll('#busiest tbody th')].map(e => e.textContent)")
-        self.assertEqual(names, [busy, idle])
+        self.assertEqual(self.browser.run(NAMES, "busiest"), [busy])
+        self.assertIn("Not shown: 1 idle cgroup.", text)
+        self.assertNotIn(idle, text)
         self.assertRegex(self.browser.run("return document.querySelector('#busiest svg[role=img]')"
                                           ".getAttribute('aria-label')"), r"^CPUs used .* at most ")
         self.check("normal")
@@ -455,16 +472,76 @@ class StatusPageTest(BrowserTest):
         for expected in ("Nothing is counted.", "What is not counted, and why", event,
                          "No cgroup is counted."):
             self.assertIn(expected, text)
+        cells = self.browser.run(CELLS, "not-counted")
+        why, what_to_do = cells["Why"], cells["What to do"]
+        self.assertRegex(why, r"\(E[A-Z]+\)$")
+        self.assertNotRegex(why, "remove|give|write|set ")
+        self.assertNotIn(why.partition(" (")[0], what_to_do)
         self.check("empty")
+
+    def start_with(self, *groups, more=""):
+        """A daemon that counts `groups` in a busy and in an idle cgroup."""
+        tree = self.enterContext(harness.CgroupTree("whatever"))
+        busy, _ = tree.make("busy.service"), tree.make("idle.service")
+        self.enterContext(harness.busy_loop(tree, busy, max(os.sched_getaffinity(0))))
+        daemon = self.start("\n".join(["collection: {interval: 200ms}", "groups:", *groups,
+                                       f'cgroups: {{include: ["{tree.pattern}"]{more}}}', ""]))
+        harness.until("rates", lambda: self.status(daemon)["activity"]["top_cgroups"])
+        self.open(daemon)
+        return busy
+
+    def test_shows_software_events_where_cpu_time_is_not_counted(self):
+        busy = self.start_with(group("software", ["context-switches", "minor-faults"],
+                                     "[cpu, cgroup]"))
+        self.assertEqual(self.browser.run(NAMES, "busiest"), [busy])
+        cells = self.browser.run(CELLS, "busiest")
+        self.assertRegex(cells["context_switches"], RATE)
+        self.assertIn("minor_faults", cells)
+        self.assertEqual(self.browser.run(NAMES, "all-cpus"), ["context_switches", "minor_faults"])
+        self.assertRegex(self.browser.run(CELLS, "all-cpus")["Rate"], RATE)
+        self.assertIn("By the rate of context_switches, ", self.text())
+        self.assertRegex(self.browser.run(FACTS)["context_switches of all CPUs"], RATE)
+        self.check("software")
+
+    def test_shows_events_by_the_name_and_in_the_unit_of_the_configuration(self):
+        busy = self.start_with(group("own", [
+            renamed("context-switches", "copied", "bytes", 4096),
+            renamed("minor-faults", "burnt", "joules", 0.5),
+            "cpu-clock"], "[cpu, cgroup]"))
+        self.assertEqual(self.browser.run(NAMES, "busiest"), [busy])
+        cells = self.browser.run(CELLS, "busiest")
+        self.assertRegex(cells["copied"], r"^[\d.]+\xa0[kMG]?B/s$")
+        self.assertRegex(cells["burnt"], r"^(0|under\xa0)?[\d.]*\xa0[kM]?W$")
+        self.assertRegex(cells["cpu_clock"], r"^[\d.]+\xa0s/s$")
+        self.assertEqual(self.browser.run(NAMES, "all-cpus"), ["copied", "burnt"])
+        self.assertIn("perf_cpu_copied_bytes_total", self.text())
+        self.check("own-units")
+
+    def test_shows_labels_by_rules_of_the_configuration(self):
+        rule = "{match: 're:.*/busy[.]service', set: {team: shop, tier: \"<b>$0\"}}"
+        busy = self.start_with(group("software", SOFTWARE, "cgroup"), more=f", labels: [{rule}]")
+        self.assertEqual(self.browser.run(NAMES, "busiest"),
+                         [f'{busy} team="shop" tier="<b>{busy}"'])
+        self.check("labels")
+
+    def test_shows_why_no_cgroup_is_busy(self):
+        tree = self.enterContext(harness.CgroupTree("idle"))
+        tree.make("idle.service")
+        daemon = self.start("\n".join(["groups:", group("software", SOFTWARE, "cgroup"),
+                                       f'cgroups: {{include: ["{tree.pattern}"]}}', ""]))
+        harness.until("rates", lambda: self.status(daemon)["activity"]["idle_cgroups"])
+        self.open(daemon)
+        self.assertIn("All cgroups with known rates were idle over the last", self.text())
+        self.assertFalse(self.browser.run("return document.querySelector('#busiest table')"))
 
     def test_shows_hostile_names_as_they_are_and_runs_none_of_them(self):
         tree = self.enterContext(harness.CgroupTree("hostile"))
-        for name in HOSTILE:
-            tree.make(name)
+        cgroups = [tree.make(name) for name in HOSTILE]
         daemon = self.start("\n".join([
             "collection: {interval: 200ms}", "groups:", group("software", SOFTWARE, "cgroup"),
             f"cgroups: {{include: ['{tree.path}/**'], max: {len(HOSTILE) - 2}}}", ""]))
-        harness.until("rates", lambda: self.status(daemon)["activity"]["top_cgroups"])
+        harness.until("rates of all that are counted",
+                      lambda: self.busy_cgroups(daemon, tree, cgroups) == len(HOSTILE) - 2)
         self.open(daemon)
         self.browser.run("document.querySelector('details').open = true")
         names = self.browser.run("return [...document.querySelectorAll('#busiest tbody th, "
@@ -475,6 +552,12 @@ class StatusPageTest(BrowserTest):
         self.assertEqual(self.browser.run(
             "return document.querySelectorAll('main script, main img, main b').length"), 0)
         self.check("hostile")
+
+    def busy_cgroups(self, daemon, tree, cgroups):
+        """How many there are, after a process in each of `cgroups`."""
+        for cgroup in cgroups:
+            subprocess.run(["true"], preexec_fn=lambda path=cgroup: tree.join(path), check=True)
+        return self.status(daemon)["activity"]["busy_cgroups"]
 
     def test_refreshes_itself_and_keeps_place_and_focus(self):
         daemon, _, _ = self.busy_daemon()
@@ -490,7 +573,7 @@ class StatusPageTest(BrowserTest):
         self.assertEqual(self.browser.run("return document.activeElement.id"), "left-out-summary")
         self.assertTrue(self.browser.run("return document.querySelector('details').open"))
         self.assertEqual(self.browser.run("return Math.round(scrollY)"), scroll)
-        self.assertIn("Refreshes itself", self.text())
+        self.assertIn("Refreshed every", self.text())
         self.assertEqual(self.browser.complaints(), [])
 
     def test_shows_since_when_the_exporter_is_not_reached(self):
@@ -509,9 +592,9 @@ class StatusPageTest(BrowserTest):
         self.set_scripts(False)
         self.addCleanup(self.set_scripts, True)
         self.browser.open(f"http://{daemon.address}/")
-        harness.until("what to do without scripts", lambda: "with JavaScript, which is off"
+        harness.until("what to do without scripts", lambda: "needs JavaScript, which is off"
                       in self.text())
-        self.assertNotIn("Refreshes itself", self.text())
+        self.assertNotIn("Refreshed every", self.text())
         self.assertEqual(self.browser.run("return document.querySelector('main a').href"),
                          f"http://{daemon.address}{STATUS}")
         self.check_contrast_and_width(texts=5)
@@ -582,31 +665,41 @@ class PageTest(BrowserTest):
         for expected in (
                 "Counting 2 events on 3 CPUs, 2 events in each of 4 cgroups.",
                 "Not reloaded: the last configuration has errors",
-                "Not reloaded: the last web configuration is not adopted",
+                "Not reloaded: the last web configuration was refused",
                 "Late: CPU 1", "Less protected:", "Not counted: 2 events", "Left out: 2 cgroups",
-                "Not followed: 3 directories", "Warned: 1 warning", "Off the PMU: 1 pinned group",
-                "shop / web-1", "0-3; left out: 3", "No such file or directory (ENOENT)",
+                "Not followed: 3 cgroup directories", "Warned: 1 warning",
+                "Off the PMU: 1 pinned group",
+                "shop / web-1", "0-3; left out: 3",
+                "this machine has no such hardware counter (ENOENT)",
                 "remove it", "group 'core' does not fit on the PMU: it is split",
-                "2 match and are not counted, because of cgroups.max.",
+                "2 cgroups match and are not counted because of cgroups.max.",
                 "c.yaml:2:3: groups[0].events: there are none",
                 "web.yaml: it would open the server",
                 "rate_limit from 1 request in 1s, burst 5 to no limit", "on cpu_core"):
             self.assertIn(expected, text)
         facts = self.browser.run(FACTS)
         for name, value in {"users": "2 users", "Uptime": "3\u00a0h", "Series": "512",
-                            "IPC of the host": "0.500", "Interval": "1\u00a0s",
-                            "PMU cpu_core": "on CPU 0-1", "Scaled up by": "msr/aperf/",
-                            "Directories not followed": "3", "Missed since the start": "7",
+                            "IPC of all CPUs": "0.500", "Interval": "1\u00a0s",
+                            "PMU cpu_core": "on CPU 0-1",
+                            "Multiplexed counts are scaled by": "msr/aperf/",
+                            "Directories not followed": "3", "Ended before they were counted": "7",
                             "Targets rotated by the exporter": "3"}.items():
             self.assertEqual(facts[name], value, name)
         on_pmu = self.browser.run(CELLS, "groups")
         self.assertEqual(on_pmu["Targets"], "6 of 8")
-        for expected in ("50.0\u00a0%", "63.2\u00a0% since it was loaded",
-                         "150\u00a0ms filled from history, 20.0\u00a0ms in no count"):
+        for expected in ("50.0\u00a0%", "63.2\u00a0% since the configuration was loaded",
+                         "150\u00a0ms filled from history, 20.0\u00a0ms not measured"):
             self.assertIn(expected, on_pmu["On the PMU"])
         busy = self.browser.run(CELLS, "busiest")
-        self.assertEqual([busy[key] for key in ("CPUs", "Peak", "IPC", "Cycles/s")],
-                         ["0.750", "1.00", "1.35", "2.40\u00a0G"])
+        self.assertEqual([busy[key] for key in ("CPUs", "Peak", "IPC", "cycles", "written")],
+                         ["0.750", "1.00", "1.35", "2.40\u00a0G/s", "1.50\u00a0MB/s"])
+        self.assertNotIn("instructions", busy)  # of which there is the ratio
+        self.assertEqual(self.browser.run(NAMES, "all-cpus"), [
+            "cycles", "instructions", "power/energy-pkg/", "power/energy-ram/"])
+        self.assertEqual(self.browser.run(CELLS, "all-cpus")["Rate"], "2.20\u00a0G/s")
+        not_counted = self.browser.run(CELLS, "not-counted")
+        self.assertEqual(not_counted["Why"], "this machine has no such hardware counter (ENOENT)")
+        self.assertEqual(not_counted["What to do"], "remove it")
         limit = self.browser.run(CELLS, "limits")
         self.assertEqual([limit[key] for key in ("Now", "At most", "Used")],
                          ["35", "1\u202f024", "3.4\u00a0%"])
@@ -620,7 +713,7 @@ class PageTest(BrowserTest):
         facts = self.browser.run(FACTS)
         self.assertEqual(facts["Last poll"], "none yet")
         for name in ("CPUs online", "Cgroups counted", "Series", "Counted", "Waiting to be opened",
-                     "Gone, and lingering", "Left out", "Unreadable", "Directories not followed"):
+                     "Ended, still served", "Left out", "Unreadable", "Directories not followed"):
             self.assertEqual(facts[name], "unknown", name)
         self.assertEqual(self.browser.run(
             "return [...document.querySelectorAll('#limits td[data-label=Now]')]"
@@ -629,25 +722,39 @@ class PageTest(BrowserTest):
         self.assertFalse(self.browser.run("return document.getElementById('web-configuration')"))
         self.check("starting")
 
+    def test_names_events_as_their_metrics_do(self):
+        self.draw(status_of("full"))
+        def of(metric, unit="events", event="x"):
+            return {"event": event, "metric": metric, "unit": unit}
+        energy = [of("perf_energy_joules_total", "joules", f"power/energy-{part}/")
+                  for part in ("pkg", "ram")]
+        for expected, rate, rates in [
+                ("cache_misses", of("perf_cpu_cache_misses_total"), []),
+                ("written", of("perf_cgroup_written_bytes_total", "bytes"), []),
+                ("my_events", of("perf_cpu_my_events_total"), []),
+                ("energy", energy[0], energy[:1]), ("power/energy-ram/", energy[1], energy)]:
+            self.assertEqual(self.call(["nameOf", rate, rates]), [expected])
+
     def test_shows_unknown_where_a_value_is_and_that_there_is_none_where_there_is_none(self):
         status = status_of("full")
         busy = status["activity"]["top_cgroups"]
         busy.append(copy.deepcopy(busy[0]))
         busy[0]["instructions_per_cycle"] = None
-        busy[0]["cycles_per_second"] = 0
+        busy[0]["rates"][1]["per_second"] = 0
         status["groups"][0].update(targets_wanted=0, targets_counted=0, coverage_ratio=None)
         status["limits"]["open_files"] = None
         self.draw(status)
         cells = self.browser.run(CELLS, "busiest")
-        self.assertEqual([cells["IPC"], cells["Cycles/s"]], ["unknown", "0"])
+        self.assertEqual([cells["IPC"], cells["cycles"]], ["unknown", "0/s"])
         self.assertEqual(self.browser.run(CELLS, "groups")["Targets"], "none")
         cells = self.browser.run(CELLS, "limits")
         self.assertEqual([cells["Now"], cells["Used"]], ["unknown", "unknown"])
         for each in busy:
-            each["instructions_per_cycle"] = each["cycles_per_second"] = None
+            each["instructions_per_cycle"] = None
+            for rate in each["rates"][1:]:
+                rate["per_second"] = None
         self.draw(status)
-        self.assertEqual(set(self.browser.run(CELLS, "busiest")), {"CPUs", "Last 15\u00a0s", "Peak"})
-        self.assertIn("Instructions per cycle are not known.", self.text())
+        self.assertEqual(set(self.browser.run(CELLS, "busiest")), {"CPUs", "Peak"})
 
     def test_shows_of_a_group_that_never_loses_the_pmu_that_it_does_not(self):
         status = status_of("full")
@@ -666,6 +773,51 @@ class PageTest(BrowserTest):
         self.draw(status)
         for expected in ("Nothing is counted.", "No cgroup is counted.", "(ENOENT)", "remove it"):
             self.assertIn(expected, self.text())
+
+    def test_shows_hardware_events_where_nothing_else_is_counted(self):
+        status = status_of("full")
+        activity = status["activity"]
+        activity["ranked_by"] = "cycles_per_second"
+        for cgroup in activity["top_cgroups"]:
+            del cgroup["rates"][0]
+            cgroup["cpu_seconds_per_second"] = None
+        self.draw(status)
+        cells = self.browser.run(CELLS, "busiest")
+        self.assertEqual(set(cells), {"cycles", "Peak", "IPC", "written"})
+        self.assertIn("By the rate of cycles, over the last", self.text())
+        self.check("hardware")
+
+    def test_all_charts_have_one_time_axis(self):
+        status = status_of("full")
+        self.draw(status)
+        axes = self.browser.run(AXES)
+        self.assertGreater(len(axes), 5)
+        self.assertEqual(len({ticks for ticks, _ in axes}), 1)
+        self.assertEqual(axes[0][0].count("M"), 6)  # of five minutes
+        self.assertEqual({end for _, end in axes if end}, {"118.0"})  # now
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('.axis')]"
+                                          ".map(e => e.innerText.split('\\n').join(' '))"),
+                         ["5\u00a0min ago now"] * 2)
+        status["activity"]["span_seconds"] = 3600  # polls are a minute apart
+        self.draw(status)
+        axes = self.browser.run(AXES)
+        self.assertEqual(len({ticks for ticks, _ in axes}), 1)
+        self.assertEqual(axes[0][0].count("M"), 5)  # of 15 minutes
+        self.assertIn("Charts show the last 1\u00a0h; one tick is 15\u00a0min.", self.text())
+
+    def test_every_link_works(self):
+        self.draw(status_of("full"))
+        links = self.browser.run("return [...document.querySelectorAll('a')].map(e => e.href)")
+        self.assertGreater(len(links), 8)
+        for link in links:
+            page, _, target = link.partition("#")
+            self.assertTrue(page.startswith(self.front.url), link)
+            with urllib.request.urlopen(page) as answer:
+                self.assertEqual(answer.status, 200, link)
+            if target:
+                self.assertTrue(self.browser.run("return !!document.getElementById(arguments[0])",
+                                                 target), link)
+        self.assertEqual(self.front.astray, [])
 
     def test_takes_no_text_for_markup_wherever_it_is(self):
         status = status_of("full")
@@ -730,6 +882,10 @@ class PageTest(BrowserTest):
             ("compact", 1.3456): "1.35", ("compact", 24.06): "24.1", ("compact", 999.4): "999",
             ("compact", 999.9): "1.00 k", ("compact", 3.214e9): "3.21 G", ("compact", -5): "\u22125.00",
             ("compact", 1e30): "1000000000000 E",
+            ("rate", 2.4e9, "events"): "2.40 G/s", ("rate", 12.3, "events"): "12.3/s",
+            ("rate", 0, "events"): "0/s", ("rate", 1.5e6, "bytes"): "1.50 MB/s",
+            ("rate", 48, "joules"): "48.0 W", ("rate", 0.75, "seconds"): "0.750 s/s",
+            ("rate", 5, "of a later version"): "5.00/s",
             ("percent", 1): "100 %", ("percent", 0.99999): "99.9 %", ("percent", 0.632): "63.2 %",
             ("percent", 0.00001): "under 0.1 %", ("percent", 0): "0 %",
             ("duration", 640e-6): "640 \u00b5s", ("duration", 3214e-6): "3.21 ms",

@@ -6,7 +6,9 @@
 // strings.
 
 const period = 5000; // ms from one refresh to the next
-const wholeWindow = 300; // s that a sparkline is wide: as many points as the exporter keeps
+const wholeWindow = 300; // s that a chart shows at least: all points that the exporter keeps
+const tickSteps = [60, 300, 900, 3600, 21600, 86400]; // s between two ticks of a chart
+const maxTicks = 6;
 
 // -------------------------------------------------------------------------------------------------
 // Numbers for people, independent of the locale
@@ -40,6 +42,16 @@ export function percent(ratio) {
   if (ratio >= 1) return text((ratio * 100).toFixed(0));
   if (ratio >= 0.9995) return text("99.9");
   return ratio < 0.001 ? `under${space}${text("0.1")}` : text((ratio * 100).toFixed(1));
+}
+
+const perSecond = { events: "/s", bytes: "B/s", joules: "W", seconds: "s/s" };
+
+/** A rate of an event with this unit: "2.40 G/s", "12.3/s", "1.50 MB/s", "48.0 W". */
+export function rate(value, unit) {
+  const number = compact(value);
+  const symbol = perSecond[unit] ?? "/s";
+  return symbol.startsWith("/") || /[kMGTPE]$/.test(number) ? number + symbol
+    : number + space + symbol;
 }
 
 /** From a minute on, the largest unit, and the next one unless it is 0. */
@@ -117,6 +129,10 @@ const separated = (nodes) => nodes.flatMap((node, i) => (i ? [", ", node] : [nod
 const path = (text) => text.split(/(?<=[^]\/)(?=[^])/)
   .flatMap((part, i) => (i ? [element("wbr", {}), part] : [part]));
 
+/** May be broken into lines after its underscores. */
+const word = (text) => text.split(/(?<=_)(?=[^])/)
+  .flatMap((part, i) => (i ? [element("wbr", {}), part] : [part]));
+
 /** Names of events. A short one is not broken into lines. */
 const codes = (names) => separated(names.map((name) =>
   element("code", { class: name.length <= 32 ? "whole" : "" }, name)));
@@ -169,11 +185,20 @@ const peak = (points) =>
 
 const box = { width: 120, height: 24, margin: 2 }; // half a stroke, and some air
 
-/** Runs of known points without a gap, as lists of indices. */
-function runs(points, ages, span, highest) {
-  const clamped = (ratio) => Math.min(Math.max(ratio || 0, 0), 1);
-  const place = (value, age) => [
-    box.margin + (box.width - 2 * box.margin) * (1 - clamped(age / Math.max(span, wholeWindow))),
+/** The time axis of all charts, in seconds: it ends at the newest reading. */
+function timeAxis({ span_seconds: span }) {
+  const range = Math.max(span, wholeWindow);
+  return { range, step: tickSteps.find((step) => range / step <= maxTicks) ?? range };
+}
+
+const clamped = (ratio) => Math.min(Math.max(ratio || 0, 0), 1);
+
+const xOf = (age, range) =>
+  box.margin + (box.width - 2 * box.margin) * (1 - clamped(age / range));
+
+/** Runs of known points without a gap, as lists of places. */
+function runs(points, ages, range, highest) {
+  const place = (value, age) => [xOf(age, range),
     box.height - box.margin - (box.height - 2 * box.margin) * clamped(value / highest)];
   const found = [];
   points.forEach((point, i) => {
@@ -184,6 +209,13 @@ function runs(points, ages, span, highest) {
   return found;
 }
 
+/** One for each step of the time axis, at its base. */
+function ticks({ range, step }) {
+  const number = Math.floor(range / step) + 1;
+  return Array.from({ length: number }, (_, i) => `M${xOf(i * step, range).toFixed(1)} 20.5V24`)
+    .join("");
+}
+
 /** For a single point, a line without length, which its round ends make a dot. */
 const line = (run) => `M${[run[0], ...run].map((place) => place.join(" ")).join("L")}`;
 const area = (run) => {
@@ -192,22 +224,36 @@ const area = (run) => {
 };
 
 /**
- * A small line of `points`. Its right end is now, its height that of the highest point; unknown
- * points are gaps. `what` is read out, with its current and its highest value: "CPUs used".
+ * A small line of `points`. Its right end is the newest reading, its height the highest point;
+ * unknown points are gaps. `what` is read out with its current and its highest value: "CPUs used".
  */
-export function sparkline(what, points, { point_ages_seconds: ages, span_seconds: span }) {
+export function sparkline(what, points, activity, format = compact) {
+  const { point_ages_seconds: ages, span_seconds: span } = activity;
+  const axis = timeAxis(activity);
   const highest = peak(points);
   const label = highest === null ? `${what}: unknown` : `${what} over the last ${duration(span)}: ` +
-    `now ${points.at(-1) === null ? "unknown" : compact(points.at(-1))}, at most ${compact(highest)}`;
-  const drawn = runs(points, ages, span, highest);
+    `now ${points.at(-1) === null ? "unknown" : format(points.at(-1))}, at most ${format(highest)}`;
+  const drawn = runs(points, ages, axis.range, highest);
   const [x, y] = points.at(-1) == null ? [] : drawn.at(-1).at(-1);
   return element("svg", { class: "spark", viewBox: `0 0 ${box.width} ${box.height}`,
     width: `${box.width}`, height: `${box.height}`, role: "img", "aria-label": label },
     element("title", {}, label),
     element("path", { class: "base", d: `M0 23.5H${box.width}` }),
     element("path", { class: "area", d: drawn.map(area).join("") }),
+    element("path", { class: "ticks", d: ticks(axis) }),
     element("path", { class: "line", d: drawn.map(line).join("") }),
     x && element("circle", { class: "now", cx: x, cy: y, r: "1.8" }));
+}
+
+/** The column of charts: its title names both ends of the time axis. */
+const chartColumn = (activity, of) => ({ style: "spark-cell", label: "", of,
+  title: element("span", { class: "axis" },
+    element("span", {}, `${age(timeAxis(activity).range)} ago`), element("span", {}, "now")) });
+
+/** For the caption of a table with charts. */
+function aboutCharts(activity) {
+  const { range, step } = timeAxis(activity);
+  return ` Charts show the last ${age(range)}; one tick is ${age(step)}.`;
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -250,10 +296,10 @@ function notices(status) {
   return element("ul", { class: "notices" },
     countingNotice(status),
     !configuration.last_load_successful && notice("bad", "Not reloaded:", "the last ",
-      link("configuration", "configuration"), " has errors, and the previous one stays in force."),
+      link("configuration", "configuration"), " has errors; the previous one is still used."),
     web && !web.last_load_successful && notice("bad", "Not reloaded:", "the last ",
       link("web-configuration", "web configuration"),
-      " is not adopted, and the previous one stays in force."),
+      " was refused; the previous one is still used."),
     machine.late_cpus && notice("bad", "Late:",
       `CPU ${machine.late_cpus} did not answer in time; its values are from an earlier poll.`),
     web?.downgrades.length > 0 && notice("warn", "Less protected:", "the last change of the ",
@@ -263,12 +309,12 @@ function notices(status) {
     cgroups.left_out > 0 && notice("warn", "Left out:",
       link("left-out", plural(cgroups.left_out, "cgroup")), " because of a limit."),
     notFollowed > 0 && notice("warn", "Not followed:",
-      plural(notFollowed, "directory", "directories"),
-      " of cgroups, beyond the limit or with paths that are too long."),
+      plural(notFollowed, "cgroup directory", "cgroup directories"),
+      ", because of the limit or because the path is too long."),
     warnings.length > 0 && notice("warn", "Warned:",
       link("warnings", plural(warnings.length, "warning")), " about the configuration."),
     offPmu > 0 && notice("warn", "Off the PMU:",
-      plural(offPmu, "pinned group"), " without the requested place."));
+      plural(offPmu, "pinned group"), " had no hardware counters at the last poll."));
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -297,11 +343,18 @@ function cgroupsTile({ counted, left_out: leftOut, waiting }) {
     waiting > 0 && `, ${count(waiting)} waiting`);
 }
 
+/** Instructions per cycle; if they are not known, the first rate that is. */
 function hostTile({ activity }) {
-  const { instructions_per_cycle: value, cycles_per_second: cycles, points } = activity.host;
-  return tile([ipc(), " of the host"], known(value, compact),
-    cycles === null ? "cycles unknown" : `${compact(cycles)} cycles/s`,
-    peak(points) !== null && sparkline("Cycles per second of the host", points, activity));
+  const { instructions_per_cycle: value, cycles_per_second: cycles, points, rates } = activity.host;
+  const first = rates.find((of) => of.per_second !== null);
+  if (cycles !== null || !first) {
+    return tile([ipc(), " of all CPUs"], known(value, compact),
+      cycles === null ? "cycles unknown" : `${rate(cycles, "events")} cycles`,
+      peak(points) !== null && sparkline("Cycles per second of all CPUs", points, activity));
+  }
+  const format = (number) => rate(number, first.unit);
+  return tile([word(nameOf(first, rates)), " of all CPUs"], format(first.per_second),
+    sparkline(`${first.event} of all CPUs`, first.points, activity, format));
 }
 
 const summary = (status) => element("dl", { class: "summary" },
@@ -315,35 +368,92 @@ const summary = (status) => element("dl", { class: "summary" },
 // -------------------------------------------------------------------------------------------------
 // Cgroups
 
-function whyNoneIsBusy({ cgroups, activity }) {
+/**
+ * The name of an event in its metric, which the configuration may set: "cache_misses" of
+ * perf_cpu_cache_misses_total. If several of `rates` share a metric, its spelling.
+ */
+export function nameOf({ event, metric, unit }, rates) {
+  if (rates.filter((other) => other.metric === metric).length > 1) return event;
+  const ending = unit === "events" ? "_total" : `_${unit}_total`;
+  return metric.replace(/^perf_(cpu_|cgroup_)?/, "").slice(0, -ending.length);
+}
+
+function whyNoneIsBusy({ groups, cgroups, activity }) {
   if (cgroups.counted === null) return "No counts have been read yet.";
   if (cgroups.counted + cgroups.lingering === 0) return "No cgroup is counted.";
+  if (!groups.some((group) => group.scope === "cgroup")) return "No event is counted by cgroup.";
   if (activity.point_ages_seconds.length === 0) {
     return "Rates are known from the second reading on.";
   }
-  return "Cgroups can be compared by task-clock or cycles, and neither is known.";
+  return activity.idle_cgroups ? "All cgroups with known rates were idle over the last " +
+    `${age(Math.round(activity.recent_seconds))}.` : "The rates of the cgroups are not known.";
 }
 
-/** Its name in Kubernetes or from an operator's rule, and its path; the metrics have the ids. */
+/** Labels that the exporter sets by itself: the path has them, or the title. */
+const labelsOfPath = new Set(["container_id", "pod_uid", "qos_class", "runtime", "unit", "slice",
+  "machine", "uid", "session", "slurm_job", "slurm_step", "ecs_task", "pod", "namespace",
+  "container"]);
+
+/** Its labels by the rules of the configuration. */
+function ownLabels(labels) {
+  const own = Object.entries(labels).filter(([name]) => !labelsOfPath.has(name));
+  return own.length > 0 && element("small", { class: "labels" },
+    own.map(([name, value]) => [" ", element("span", {}, `${name}="${value}"`)]));
+}
+
+/** A path with its last part emphasized. */
+function cgroupPath(cgroup) {
+  const last = cgroup.lastIndexOf("/") + 1;
+  return element("span", { class: "path" }, path(cgroup.slice(0, last)), element("wbr", {}),
+    element("strong", {}, cgroup.slice(last)));
+}
+
+/**
+ * Its name in Kubernetes, or its unit if the path does not have it; its path; labels by rules of
+ * the configuration. The metrics have the ids.
+ */
 function cgroupTitle({ cgroup, labels, gone }) {
-  const names = ["namespace", "pod", "container"].map((name) => labels[name]).filter(Boolean);
-  const isNamed = names.length > 0;
-  return [isNamed && element("span", { class: "name" }, names.join(" / ")),
-    element(isNamed ? "small" : "span", { class: "path" }, path(cgroup)),
-    gone && [" ", unknown("gone")]];
+  const unit = labels.unit && !cgroup.includes(labels.unit) ? [labels.unit] : [];
+  const inKubernetes = ["namespace", "pod", "container"].map((name) => labels[name]);
+  const names = inKubernetes.some(Boolean) ? inKubernetes.filter(Boolean) : unit;
+  return [names.length > 0 ? [element("span", { class: "name" }, names.join(" / ")),
+    element("small", { class: "path" }, path(cgroup))] : cgroupPath(cgroup),
+  gone && [" ", unknown("ended")], ownLabels(labels)];
 }
 
-function busiestCaption({ activity, cgroups }, byTime, hasRatio) {
-  const shownOf = cgroups.counted === null ? "" :
-    ` Shown are ${count(activity.top_cgroups.length)} of ` +
-    `${count(cgroups.counted + cgroups.lingering)}.`;
-  return (byTime ? "By CPU time, in CPU seconds per second"
-    : "By cycles per second, as their CPU time is not counted") +
-    `, over the last ${age(Math.round(activity.recent_seconds))}.${shownOf}` +
-    (hasRatio ? "" : " Instructions per cycle are not known.");
+/** What the table is sorted by, and how many cgroups it leaves out. */
+function busiestCaption({ activity }, byTime, name) {
+  const { top_cgroups: top, busy_cgroups: busy, idle_cgroups: idle } = activity;
+  const by = byTime ? "CPU time, in CPU seconds per second" : `the rate of ${name}`;
+  return `By ${by}, over the last ${age(Math.round(activity.recent_seconds))}.` +
+    (busy > top.length ? ` ${count(top.length)} of ${count(busy)} are shown.` : "") +
+    (idle ? ` Not shown: ${plural(idle, "idle cgroup")}.` : "") + aboutCharts(activity);
 }
 
-/** Without columns that have no known value. */
+/** Without columns that have no known value. All cgroups have rates of the same events. */
+function busiestColumns({ activity, byTime, first, others, name }) {
+  const cgroups = activity.top_cgroups;
+  const format = (value) => (byTime ? compact(value) : rate(value, first.unit));
+  const hasRatio = cgroups.some((cgroup) => cgroup.instructions_per_cycle !== null);
+  const isShown = ({ event }, i) => !(hasRatio && event === "instructions") &&
+    cgroups.some(({ rates }) => rates[i].per_second !== null);
+  const column = (title, of, hint) => ({ style: "n", label: title, of,
+    title: hint ? element("abbr", { title: hint }, word(title)) : title });
+  const rateColumn = (of, i) => column(name(of), ({ rates }) =>
+    known(rates[i].per_second, (value) => rate(value, of.unit)), `${of.event}: ${of.metric}`);
+  return [
+    { title: "Cgroup", style: "cgroup", of: cgroupTitle },
+    byTime ? column("CPUs", ({ rates }) => known(rates[0].per_second, format))
+      : rateColumn(first, 0),
+    chartColumn(activity, ({ points }) =>
+      sparkline(byTime ? "CPUs used" : first.event, points, activity, format)),
+    column("Peak", ({ points }) => known(peak(points), format)),
+    hasRatio && column("IPC", (cgroup) => known(cgroup.instructions_per_cycle, compact),
+      "instructions per cycle"),
+    ...others.map((of, i) => isShown(of, i + 1) && rateColumn(of, i + 1)),
+  ].filter(Boolean);
+}
+
 function busiest(status) {
   const { activity } = status;
   const cgroups = activity.top_cgroups;
@@ -351,31 +461,38 @@ function busiest(status) {
   if (cgroups.length === 0) {
     return section("busiest", title, element("p", {}, whyNoneIsBusy(status)));
   }
+  const [first, ...others] = cgroups[0].rates;
   const byTime = activity.ranked_by === "cpu_seconds_per_second";
-  const isKnown = (key) => cgroups.some((cgroup) => cgroup[key] !== null);
-  const rate = (title, key) => ({ title, style: "n", of: (cgroup) => known(cgroup[key], compact) });
+  const name = (of) => nameOf(of, cgroups[0].rates);
+  const columns = busiestColumns({ activity, byTime, first, others, name });
+  return section("busiest", title, table(busiestCaption(status, byTime, name(first)), columns,
+    cgroups.map((cgroup) => columns.map((column) => column.of(cgroup)))));
+}
+
+/** The events of scope cpu, summed over the CPUs. */
+function allCpus({ activity, machine }) {
+  const { rates } = activity.host;
+  if (rates.length === 0 || activity.point_ages_seconds.length === 0) return null;
+  const format = ({ unit }) => (value) => rate(value, unit);
   const columns = [
-    { title: "Cgroup", style: "cgroup", of: cgroupTitle },
-    byTime ? rate("CPUs", "cpu_seconds_per_second") : rate("Cycles/s", "cycles_per_second"),
-    { title: `Last ${age(Math.round(activity.span_seconds))}`, style: "spark-cell",
-      of: ({ points }) =>
-        sparkline(byTime ? "CPUs used" : "Cycles per second", points, activity) },
-    { title: "Peak", style: "n", of: ({ points }) => known(peak(points), compact) },
-    isKnown("instructions_per_cycle") &&
-      { ...rate(ipc(), "instructions_per_cycle"), label: "IPC" },
-    byTime && isKnown("cycles_per_second") && rate("Cycles/s", "cycles_per_second"),
-  ].filter(Boolean);
-  return section("busiest", title,
-    table(busiestCaption(status, byTime, isKnown("instructions_per_cycle")), columns,
-      cgroups.map((cgroup) => columns.map((column) => column.of(cgroup)))));
+    { title: "Event", style: "events", of: (of) => element("code", {}, word(nameOf(of, rates))) },
+    { title: "Rate", style: "n", of: (of) => known(of.per_second, format(of)) },
+    chartColumn(activity, (of) => sparkline(of.event, of.points, activity, format(of))),
+    { title: "Peak", style: "n", of: (of) => known(peak(of.points), format(of)) },
+    { title: "Metric", of: (of) => element("code", {}, word(of.metric)) },
+  ];
+  return section("all-cpus", "All CPUs", table(
+    `The sum over ${plural(machine.cpus_counted, "CPU")}, over the last ` +
+    `${age(Math.round(activity.recent_seconds))}.${aboutCharts(activity)}`,
+    columns, rates.map((of) => columns.map((column) => column.of(of)))));
 }
 
 function leftOut({ cgroups }) {
   const { left_out: number, left_out_paths: paths, left_out_setting: setting } = cgroups;
   if (!number) return null;
   return section("left-out", "Cgroups left out",
-    element("p", {}, number === 1 ? "1 matches and is" : `${count(number)} match and are`,
-      " not counted, because of ", element("code", {}, setting ?? cgroups.left_out_by), "."),
+    element("p", {}, plural(number, "cgroup"), number === 1 ? " matches and is" : " match and are",
+      " not counted because of ", element("code", {}, setting ?? cgroups.left_out_by), "."),
     element("details", { id: "left-out-paths" },
       element("summary", { id: "left-out-summary" },
         number > paths.length ? `The first ${count(paths.length)}` : "Their paths"),
@@ -386,11 +503,11 @@ function leftOut({ cgroups }) {
 const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
   ["Counted", known(cgroups.counted)],
   ["Waiting to be opened", known(cgroups.waiting)],
-  ["Gone, and lingering", known(cgroups.lingering)],
+  ["Ended, still served", known(cgroups.lingering)],
   ["Left out", known(cgroups.left_out)],
   ["Unreadable", known(cgroups.unreadable)],
   ["Directories not followed", known(directoriesNotFollowed(cgroups))],
-  ["Missed since the start", count(cgroups.missed_total)]]));
+  ["Ended before they were counted", count(cgroups.missed_total)]]));
 
 // -------------------------------------------------------------------------------------------------
 // What is counted, and what is not
@@ -413,11 +530,11 @@ function timeOnPmu(group) {
   const ratio = recent ?? all;
   const isAlways = all === 1 && ratio === 1;
   const lost = [[group.imputed_seconds, "filled from history"],
-    [group.unmeasured_seconds, "in no count"]]
+    [group.unmeasured_seconds, "not measured"]]
     .filter(([seconds]) => seconds > 0).map(([seconds, what]) => `${duration(seconds)} ${what}`);
   const below = (text) => text && element("small", { class: "below" }, text);
   return [bar(ratio), isAlways ? "always on the PMU" : percent(ratio),
-    below(recent !== null && !isAlways && `${percent(all)} since it was loaded`),
+    below(recent !== null && !isAlways && `${percent(all)} since the configuration was loaded`),
     below(lost.join(", "))];
 }
 
@@ -468,7 +585,7 @@ function limits({ limits: of, cgroups }) {
   const columns = [{ title: "What" }, { title: "Now", style: "n" },
     { title: "At most", style: "n" }, { title: "Used", style: "whole" }];
   return section("limits", "Limits", table("", columns, [
-    ["Descriptors", "of this process", of.open_files, of.open_files_limit],
+    ["File descriptors", "of this process", of.open_files, of.open_files_limit],
     ["Open events", "limits.max_open_events", of.open_events, of.open_events_limit],
     ["Series", "limits.max_series", of.series, of.series_limit],
     ["Cgroups", "cgroups.max", cgroups.counted, of.cgroups_limit]].map(limitRow)));
@@ -484,7 +601,7 @@ function lastPoll({ polls: { last, interval_seconds: interval } }) {
   return [
     ["Last poll", element("time", { datetime: iso(last.timestamp_seconds) },
       utc(last.timestamp_seconds)), `, ${age(last.age_seconds)} ago`],
-    ["It took", `${duration(last.duration_seconds)}, ${share} of the interval`],
+    ["Its duration", `${duration(last.duration_seconds)}, ${share} of the interval`],
     ["Pinned groups off the PMU", count(last.groups_off_pmu)],
     ["Targets rotated by the exporter", count(last.targets_rotated_manually)]];
 }
@@ -498,14 +615,15 @@ function polls(status) {
     ["Interval", setting(of.interval_seconds)],
     ...lastPoll(status),
     ["Polls since the start", count(of.polls_total)],
-    ["Skipped, as one was late", count(of.overruns_total)],
+    ["Skipped because one was late", count(of.overruns_total)],
     ...pmus,
-    ["Scaled up by", reference.length ? codes(reference) : "time on the PMU"]]));
+    ["Multiplexed counts are scaled by",
+      reference.length ? codes(reference) : "time on the PMU"]]));
 }
 
 const load = (of, now) => [
   ["File", of.file === null ? "the embedded default" : element("code", {}, path(of.file))],
-  ["In force since", instant(of.in_force_since_timestamp_seconds, now)],
+  ["In use since", instant(of.in_force_since_timestamp_seconds, now)],
   ["Last load", of.last_load_successful ? element("span", { class: "good" }, "succeeded")
     : element("strong", { class: "bad" }, "failed"),
     ", ", instant(of.last_load_timestamp_seconds, now)]];
@@ -533,14 +651,14 @@ const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
   element("li", {}, element("a", { id: `link-${key}`, href: `.${status.links[key]}` }, title)));
 
 const body = (status) => element("main", {},
-  notices(status), summary(status), busiest(status), counted(status), notCounted(status),
-  warnings(status), leftOut(status),
+  notices(status), summary(status), busiest(status), allCpus(status), counted(status),
+  notCounted(status), warnings(status), leftOut(status),
   element("div", { class: "pair" },
     element("div", { class: "column" }, limits(status), polls(status)),
     element("div", { class: "column" }, cgroupFacts(status), configuration(status),
       webConfiguration(status))),
   element("p", { class: "as-of" },
-    `As of ${utc(status.timestamp_seconds)}. Refreshes itself every ${setting(period / 1000)}.`));
+    `As of ${utc(status.timestamp_seconds)}. Refreshed every ${setting(period / 1000)}.`));
 
 /** Keeps the focused and unfolded elements, by their ids, and the scroll position. */
 function replace(old, fresh) {

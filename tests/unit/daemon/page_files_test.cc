@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "cgroup/path_info.h"
 #include "history/activity.h"
 
 namespace pex::daemon {
@@ -61,11 +62,23 @@ TEST(PageFilesTest, EveryAddressIsRelative) {
   EXPECT_THAT(content_of("/page.js"), Not(ContainsRegex("(fetch|import)\\(\"/")));
 }
 
-TEST(PageFilesTest, ASparklineIsAsWideAsAllPointsThatAreKept) {
+TEST(PageFilesTest, AChartIsAsWideAsAllPointsThatAreKept) {
   const auto window = history::Activity::kPoints * history::Activity::kSpacing;
 
   EXPECT_THAT(content_of("/page.js"),
               HasSubstr("const wholeWindow = " + std::to_string(window.count()) + ";"));
+}
+
+/// All others are by rules of the configuration, and are shown.
+TEST(PageFilesTest, TheScriptKnowsTheLabelsThatComeFromThePath) {
+  const std::string script = content_of("/page.js");
+  const std::size_t begin = script.find("const labelsOfPath = ");
+  ASSERT_NE(begin, script.npos);
+  const std::string labels = script.substr(begin, script.find(';', begin) - begin);
+
+  for (const cgroup::PathLabel& each : cgroup::kPathLabels) {
+    EXPECT_THAT(labels, HasSubstr("\"" + std::string(each.label) + "\""));
+  }
 }
 
 TEST(PageFilesTest, ThePolicyAllowsItsOwnFilesAndNothingElse) {

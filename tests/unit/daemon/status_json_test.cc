@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -191,6 +192,49 @@ TEST(StatusJsonTest, PointsHaveSixDigits) {
   EXPECT_EQ(busy.at("points"), (json::array{0.136806, 2'212'350'000.0, 1e-9}));
 }
 
+TEST(StatusJsonTest, HasTheRateOfWhateverIsCountedInItsUnit) {
+  const json::value activity = parsed(full_status()).at("activity");
+
+  const json::value& bytes = activity.at("top_cgroups").at(0).at("rates").at(3);
+  EXPECT_EQ(bytes, (json::object{{"event", "block:block_rq_issue"},
+                                 {"metric", "perf_cgroup_written_bytes_total"},
+                                 {"unit", "bytes"},
+                                 {"per_second", 1.5e6}}));
+  const json::value& energy = activity.at("host").at("rates").at(2);
+  EXPECT_EQ(energy.at("unit"), "joules");
+  EXPECT_EQ(energy.at("per_second"), 48.0);
+  EXPECT_EQ(energy.at("points"), (json::array{40.0, nullptr, 56.0}));
+}
+
+TEST(StatusJsonTest, WithoutCyclesTheirPointsAreUnknown) {
+  Status status = full_status();
+  status.use.host.erase(status.use.host.begin());
+
+  const json::value host = parsed(status).at("activity").at("host");
+
+  EXPECT_TRUE(host.at("cycles_per_second").is_null());
+  EXPECT_EQ(host.at("points"), (json::array{nullptr, nullptr, nullptr}));
+}
+
+TEST(StatusJsonTest, CgroupsAreRankedByTheKeyOfARateIfItHasOne) {
+  struct Row {
+    std::optional<history::Role> role;
+    json::value key;
+  };
+  Status status = full_status();
+  for (const auto& [role, key] : {Row{history::Role::kCpuTime, "cpu_seconds_per_second"},
+                                  {history::Role::kCycles, "cycles_per_second"},
+                                  {history::Role::kInstructions, "instructions_per_second"},
+                                  {history::Role::kOther, nullptr},
+                                  {std::nullopt, nullptr}}) {
+    status.use.ranked_by = role;
+    const json::value activity = parsed(status).at("activity");
+    EXPECT_EQ(activity.at("ranked_by"), key);
+    EXPECT_EQ(activity.at("busy_cgroups").is_null(), !role);
+    EXPECT_EQ(activity.at("idle_cgroups").is_null(), !role);
+  }
+}
+
 TEST(StatusJsonTest, NamesTheSettingThatLeavesCgroupsOut) {
   EXPECT_EQ(parsed(full_status()).at("cgroups").at("left_out_setting"), "cgroups.max");
 
@@ -211,7 +255,9 @@ TEST(StatusJsonTest, HasItsVersion) { EXPECT_EQ(parsed(empty_status()).at("statu
 TEST(StatusJsonTest, UnknownIsNullAndZeroIsZero) {
   Status status = full_status();
   Status::BusyCgroup& cgroup = status.use.cgroups[0];
-  cgroup.recent = {0.0, std::nullopt, std::numeric_limits<double>::infinity(), std::nullopt};
+  cgroup.rates[0].per_second = 0.0;
+  cgroup.rates[1].per_second = std::nullopt;
+  cgroup.rates[2].per_second = std::numeric_limits<double>::infinity();
   cgroup.points = {0.0, std::nullopt};
 
   const json::value busy = parsed(status).at("activity").at("top_cgroups").as_array()[0];
@@ -219,6 +265,7 @@ TEST(StatusJsonTest, UnknownIsNullAndZeroIsZero) {
   EXPECT_EQ(busy.at("cpu_seconds_per_second").as_double(), 0);
   EXPECT_TRUE(busy.at("cycles_per_second").is_null());
   EXPECT_TRUE(busy.at("instructions_per_second").is_null());
+  EXPECT_TRUE(busy.at("rates").at(1).at("per_second").is_null());
   EXPECT_EQ(busy.at("points").as_array()[0].as_double(), 0);
   EXPECT_TRUE(busy.at("points").as_array()[1].is_null());
 }

@@ -173,16 +173,16 @@ TEST(StatusTest, GroupsThatOnlyServeOthersAreNotShown) {
 }
 
 TEST(StatusTest, TheBusiestComeFirstByCpuTimeAndEqualOnesByPath) {
-  const auto set = present({"/c", "/idle b", "/idle a", "/a"});
+  const auto set = present({"/c", "/d", "/b", "/a"});
   const collect::ScopePlan plan = test::scope_plan({{"g", {"task-clock", "cycles"}}});
   World world;
   world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0, 0, 0, 0, 0}),
-             exposition::cgroup_snapshot(plan, set, {5'000'000'000, 1, 0, 9, 0, 9, 10, 9}));
+             exposition::cgroup_snapshot(plan, set, {5'000'000'000, 1, 5, 9, 5, 9, 10, 9}));
 
   const Status status = world.status();
 
-  EXPECT_EQ(status.use.ranked_by, history::Measure::kCpuTime);
-  EXPECT_THAT(paths_of(status), ElementsAre("/c", "/a", "/idle a", "/idle b"));
+  EXPECT_EQ(status.use.ranked_by, history::Role::kCpuTime);
+  EXPECT_THAT(paths_of(status), ElementsAre("/c", "/a", "/b", "/d"));
   EXPECT_EQ(status.use.cgroups[0].points.size(), status.use.ages.size());
 }
 
@@ -195,9 +195,80 @@ TEST(StatusTest, TheBusiestAreByCyclesWhereCpuTimeIsNotCounted) {
 
   const Status status = world.status();
 
-  EXPECT_EQ(status.use.ranked_by, history::Measure::kCycles);
+  EXPECT_EQ(status.use.ranked_by, history::Role::kCycles);
   EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
-  EXPECT_THAT(status.use.cgroups[0].recent.instructions_per_cycle, Optional(1.5));
+  EXPECT_THAT(status.use.cgroups[0].instructions_per_cycle, Optional(1.5));
+}
+
+TEST(StatusTest, TheBusiestAreByTheFirstEventWhateverItIs) {
+  const auto set = present({"/a", "/b"});
+  collect::ScopePlan plan = test::scope_plan({{"g", {"minor-faults", "major-faults"}}});
+  plan.columns[0].event.metric = "mapped";
+  plan.columns[0].event.unit = Unit::kBytes;
+  plan.columns[0].event.scale = 4096;
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0, 0}),
+             exposition::cgroup_snapshot(plan, set, {5, 50, 10, 0}));
+
+  const Status status = world.status();
+
+  EXPECT_EQ(status.use.ranked_by, history::Role::kOther);
+  EXPECT_THAT(paths_of(status), ElementsAre("/b", "/a"));
+  ASSERT_EQ(status.use.cgroups[0].rates.size(), 2U);
+  EXPECT_EQ(status.use.cgroups[0].rates[0].event.metric, "perf_cgroup_mapped_bytes_total");
+  EXPECT_THAT(status.use.cgroups[0].rates[0].per_second, Optional(8192.0));
+  EXPECT_THAT(status.use.cgroups[0].rates[1].per_second, Optional(0.0));
+}
+
+TEST(StatusTest, TheEventThatTheBusiestAreRankedByComesFirst) {
+  const auto set = present({"/a"});
+  const collect::ScopePlan plan =
+      test::scope_plan({{"starved", {"cycles"}}, {"g", {"minor-faults"}}});
+  Snapshot after = exposition::cgroup_snapshot(plan, set, {0, 10});
+  after.cgroup[0].rows[0].value = GroupRow::Value::kNone;
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0}), after);
+
+  const Status status = world.status();
+
+  ASSERT_EQ(status.use.cgroups.size(), 1U);
+  const std::vector<Status::Rate>& rates = status.use.cgroups[0].rates;
+  EXPECT_EQ(rates[0].event.name, "minor-faults");
+  EXPECT_THAT(rates[0].per_second, Optional(2.0));
+  EXPECT_EQ(rates[1].event.name, "cycles");
+  EXPECT_EQ(rates[1].per_second, std::nullopt);
+  EXPECT_THAT(status.use.cgroups[0].points, ElementsAre(Optional(2.0)));
+}
+
+TEST(StatusTest, IdleCgroupsAreCountedAndNotAmongTheBusiest) {
+  const auto set = present({"/busy", "/idle", "/starved"});
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
+  Snapshot after = exposition::cgroup_snapshot(plan, set, {5, 0, 0});
+  after.cgroup[0].rows[2].value = GroupRow::Value::kNone;
+  World world;
+  world.read(exposition::cgroup_snapshot(plan, set, {0, 0, 0}), after);
+
+  const Status status = world.status();
+
+  EXPECT_THAT(paths_of(status), ElementsAre("/busy"));
+  EXPECT_EQ(status.use.busy_cgroups, 1U);
+  EXPECT_EQ(status.use.idle_cgroups, 1U) << "nothing is known of the third one";
+}
+
+TEST(StatusTest, EveryEventOfTheCpusHasARate) {
+  const collect::ScopePlan plan =
+      test::scope_plan({{"g", {"context-switches", "task-clock", "cycles"}}});
+  World world;
+  world.read(exposition::cpu_snapshot(plan, {0}, {0, 0, 0}),
+             exposition::cpu_snapshot(plan, {0}, {15, 5'000'000'000, 100}));
+
+  const std::vector<Status::HostRate> host = world.status().use.host;
+
+  ASSERT_EQ(host.size(), 2U) << "the clock of a CPU runs while it is idle";
+  EXPECT_EQ(host[0].rate.event.metric, "perf_cpu_cycles_total");
+  EXPECT_THAT(host[0].rate.per_second, Optional(20.0));
+  EXPECT_EQ(host[1].rate.event.metric, "perf_cpu_context_switches_total");
+  EXPECT_THAT(host[1].points, ElementsAre(Optional(3.0)));
 }
 
 TEST(StatusTest, ACgroupOfWhichNothingIsKnownIsNotAmongTheBusiest) {
@@ -235,7 +306,7 @@ TEST(StatusTest, ACgroupThatIsGoneLingersAndLeavesTheTimesOfItsGroups) {
   const collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}});
   World world;
   world.read(exposition::cgroup_snapshot(plan, targets, {0, 0}),
-             exposition::cgroup_snapshot(plan, targets, {9, 0}));
+             exposition::cgroup_snapshot(plan, targets, {9, 5}));
 
   const Status status = world.status();
 

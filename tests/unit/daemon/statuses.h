@@ -57,7 +57,19 @@ inline Status::BusyCgroup busy_cgroup(std::string path) {
   Status::BusyCgroup cgroup;
   cgroup.path = std::move(path);
   cgroup.labels = {{"namespace", "shop"}, {"pod", "web-1"}};
-  cgroup.recent = {0.75, 2.4e9, 3.24e9, 1.35};
+  using history::Role;
+  cgroup.rates = {
+      {{"task-clock", "perf_cgroup_task_clock_seconds_total"},
+       Unit::kSeconds,
+       Role::kCpuTime,
+       0.75},
+      {{"cycles", "perf_cgroup_cycles_total"}, Unit::kEvents, Role::kCycles, 2.4e9},
+      {{"instructions", "perf_cgroup_instructions_total"},
+       Unit::kEvents,
+       Role::kInstructions,
+       3.24e9},
+      {{"block:block_rq_issue", "perf_cgroup_written_bytes_total"}, Unit::kBytes, {}, 1.5e6}};
+  cgroup.instructions_per_cycle = 1.35;
   cgroup.points = {0.5, std::nullopt, 1.0};
   return cgroup;
 }
@@ -85,18 +97,26 @@ inline Status full_status() {
   status.not_counted = {{{"branches", "L1-icache-loads"},
                          {"core", "cache"},
                          2,
-                         "No such file or directory (ENOENT)",
+                         "this machine has no such hardware counter (ENOENT)",
                          "remove it"}};
   status.warnings = {"group 'core' does not fit on the PMU: it is split"};
   const history::Activity::Seconds step{5};
-  status.use = {std::chrono::seconds{15},
-                std::chrono::seconds{15},
-                {2 * step, step, 0 * step},
-                {},
-                {2.1e9, 2.2e9, 2.3e9},
-                history::Measure::kCpuTime,
-                {}};
-  status.use.host = {std::nullopt, 2.2e9, 1.1e9, 0.5};
+  using history::Role;
+  status.use.recent = status.use.span = std::chrono::seconds{15};
+  status.use.ages = {2 * step, step, 0 * step};
+  status.use.host = {
+      {{{"cycles", "perf_cpu_cycles_total"}, Unit::kEvents, Role::kCycles, 2.2e9},
+       {2.1e9, 2.2e9, 2.3e9}},
+      {{{"instructions", "perf_cpu_instructions_total"}, Unit::kEvents, Role::kInstructions, 1.1e9},
+       {1e9, 1.1e9, 1.2e9}},
+      {{{"power/energy-pkg/", "perf_energy_joules_total"}, Unit::kJoules, {}, 48.0},
+       {40.0, std::nullopt, 56.0}},
+      {{{"power/energy-ram/", "perf_energy_joules_total"}, Unit::kJoules, {}, std::nullopt},
+       {std::nullopt, std::nullopt, std::nullopt}}};
+  status.use.host_instructions_per_cycle = 0.5;
+  status.use.ranked_by = Role::kCpuTime;
+  status.use.busy_cgroups = 2;
+  status.use.idle_cgroups = 3;
   status.use.cgroups = {busy_cgroup("/system.slice/web.service")};
   status.cgroups =
       Status::Cgroups{.counted = 4,

@@ -66,8 +66,8 @@ TEST(ActivityTest, NothingIsKnownBeforeTheSecondPoint) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {7 * kSecond});
 
-  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cpus, std::nullopt);
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), IsEmpty());
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").per_second[0], std::nullopt);
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), IsEmpty());
   EXPECT_THAT(fed.activity.ages(), IsEmpty());
   EXPECT_EQ(fed.activity.recent(), Activity::Seconds{0});
 }
@@ -77,10 +77,9 @@ TEST(ActivityTest, ACgroupUsesAsManyCpusAsItsTaskClockGainsSecondsInASecond) {
   fed.feed_cgroups(seconds{0}, targets({"/a", "/b"}), {7 * kSecond, 0});
   fed.feed_cgroups(seconds{10}, targets({"/a", "/b"}), {22 * kSecond, 0});
 
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(1.5));
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/b").cpus, Optional(0.0));
-  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cycles, std::nullopt);
-  EXPECT_EQ(fed.activity.recent_of_cgroup("/never seen").cpus, std::nullopt);
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], about(1.5));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/b").per_second[0], Optional(0.0));
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/never seen").per_second[0], std::nullopt);
 }
 
 TEST(ActivityTest, MakesAPointEachFiveSecondsOfPollsThatAreNotQuiteOnTime) {
@@ -91,7 +90,7 @@ TEST(ActivityTest, MakesAPointEachFiveSecondsOfPollsThatAreNotQuiteOnTime) {
                                                    {static_cast<std::uint64_t>(poll) * kSecond}));
   }
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0),
               ElementsAre(about(1.008), about(0.992), about(1.008), about(0.992)));
 }
 
@@ -102,7 +101,7 @@ TEST(ActivityTest, KeepsSixtyPointsHoweverLongItRuns) {
                      {static_cast<std::uint64_t>(point) * (point < 150 ? kSecond : 2 * kSecond)});
   }
 
-  EXPECT_EQ(fed.activity.points_of_cgroup("/a", Measure::kCpuTime).size(), Activity::kPoints);
+  EXPECT_EQ(fed.activity.points_of_cgroup("/a", 0).size(), Activity::kPoints);
   EXPECT_EQ(fed.activity.ages().size(), Activity::kPoints);
   EXPECT_EQ(fed.activity.ages().front(), seconds{295});
   EXPECT_EQ(fed.activity.ages().back(), seconds{0});
@@ -118,8 +117,8 @@ TEST(ActivityTest, RecentIsTheLastMinuteAlone) {
   }
 
   EXPECT_EQ(fed.activity.recent(), seconds{60});
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, Optional(0.0));
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime).front(), about(1));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], Optional(0.0));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0).front(), about(1));
 }
 
 TEST(ActivityTest, RecentIsOnePointWherePollsAreFarApart) {
@@ -129,7 +128,7 @@ TEST(ActivityTest, RecentIsOnePointWherePollsAreFarApart) {
   fed.feed_cgroups(seconds{1200}, targets({"/a"}), {900 * kSecond});
 
   EXPECT_EQ(fed.activity.recent(), seconds{600});
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(0.5));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], about(0.5));
 }
 
 TEST(ActivityTest, WhatHasNoValueIsUnknownAndNotZero) {
@@ -141,9 +140,9 @@ TEST(ActivityTest, WhatHasNoValueIsUnknownAndNotZero) {
   fed.feed_cgroups(seconds{10}, targets({"/a"}), {1000, 500});
   fed.feed_cgroups(seconds{15}, targets({"/a"}), {6000, 9000});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCycles),
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0),
               ElementsAre(std::nullopt, std::nullopt, about(1000)));
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cycles, about(1000));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], about(1000));
   EXPECT_THAT(fed.activity.recent_of_cgroup("/a").instructions_per_cycle, about(1.7));
 }
 
@@ -152,7 +151,7 @@ TEST(ActivityTest, InstructionsPerCycleAreUnknownWithoutCycles) {
   fed.feed_cgroups(seconds{0}, targets({"/idle"}), {1000, 500});
   fed.feed_cgroups(seconds{5}, targets({"/idle"}), {1000, 500});
 
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/idle").cycles, Optional(0.0));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/idle").per_second[0], Optional(0.0));
   EXPECT_EQ(fed.activity.recent_of_cgroup("/idle").instructions_per_cycle, std::nullopt);
 }
 
@@ -160,23 +159,77 @@ TEST(ActivityTest, TheHostIsTheSumOfItsCpusAndAsGoodAsTheWorst) {
   Fed fed{core()};
   fed.feed_cpus(seconds{0}, {0, 0, 0, 0}, 2);
   fed.feed_cpus(seconds{5}, {5000, 10'000, 10'000, 5000}, 2);
-  EXPECT_THAT(fed.activity.recent_of_host().cycles, about(3000));
+  EXPECT_THAT(fed.activity.recent_of_host().per_second[0], about(3000));
   EXPECT_THAT(fed.activity.recent_of_host().instructions_per_cycle, about(1));
 
   Snapshot lame = cpu_snapshot(fed.scope(), {0, 1}, {9000, 20'000, 20'000, 9000});
   lame.cpu[0].rows[1].value = GroupRow::Value::kNone;
   fed.feed(seconds{10}, lame);
 
-  EXPECT_THAT(fed.activity.points_of_host(Measure::kCycles),
-              ElementsAre(about(3000), std::nullopt));
+  EXPECT_THAT(fed.activity.points_of_host(0), ElementsAre(about(3000), std::nullopt));
 }
 
-TEST(ActivityTest, TheClockOfTheHostIsNotTakenForItsUse) {
-  Fed fed{clock_alone()};
-  fed.feed_cpus(seconds{0}, {0});
-  fed.feed_cpus(seconds{5}, {5 * kSecond});
+TEST(ActivityTest, RatesAreInTheUnitOfTheEvent) {
+  collect::ScopePlan plan = test::scope_plan({{"g", {"minor-faults"}}});
+  plan.columns[0].event.unit = Unit::kBytes;
+  plan.columns[0].event.scale = 4096;
+  Fed fed{plan};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {0});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {10});
 
-  EXPECT_EQ(fed.activity.recent_of_host().cpus, std::nullopt);
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second, ElementsAre(about(8192)));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(8192)));
+}
+
+TEST(ActivityTest, OfManyEventsOfACgroupOnlyTheFirstAreKept) {
+  std::vector<std::string> events = {"minor-faults",   "major-faults", "context-switches",
+                                     "cpu-migrations", "branches",     "branch-misses",
+                                     "cycles"};
+  Fed fed{test::scope_plan({{"g", events}})};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {0, 0, 0, 0, 0, 0, 0});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {5, 10, 15, 20, 25, 30, 35});
+
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second,
+              ElementsAre(about(7), about(6), about(1), about(2), about(3), about(4)));
+}
+
+std::vector<std::string> names_of(const std::vector<Measure>& measures) {
+  std::vector<std::string> names;
+  for (const Measure& measure : measures) names.push_back(measure.event().name);
+  return names;
+}
+
+TEST(MeasuresTest, ThoseThatCgroupsAreUsuallyComparedByComeFirst) {
+  const collect::ScopePlan plan =
+      test::scope_plan({{"more", {"minor-faults", "cache-misses", "instructions"}},
+                        {"core", {"cycles", "task-clock"}}});
+
+  EXPECT_THAT(names_of(measures_of(plan, Scope::kCgroup, 9)),
+              ElementsAre("task-clock", "cycles", "instructions", "cache-misses", "minor-faults"));
+  EXPECT_THAT(names_of(measures_of(plan, Scope::kCgroup, 2)), ElementsAre("task-clock", "cycles"));
+}
+
+TEST(MeasuresTest, TheClocksOfWholeCpusRunWhileTheseAreIdleAndAreLeftOut) {
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"task-clock", "cpu-clock", "cycles"}}});
+
+  EXPECT_THAT(names_of(measures_of(plan, Scope::kCpu, 9)), ElementsAre("cycles"));
+}
+
+TEST(MeasuresTest, AnEventOfAnotherUnitOrScaleIsNotTakenForTheUsualOne) {
+  collect::ScopePlan plan = test::scope_plan({{"g", {"cycles", "instructions"}}});
+  plan.columns[0].event.scale = 64;
+
+  const std::vector<Measure> measures = measures_of(plan, Scope::kCgroup, 9);
+
+  EXPECT_THAT(names_of(measures), ElementsAre("instructions", "cycles"));
+  EXPECT_EQ(measures[1].role, Role::kOther);
+}
+
+TEST(MeasuresTest, ANamedEventIsAnotherThanTheSameWithoutAName) {
+  collect::ScopePlan plan = test::scope_plan({{"g", {"cycles"}}, {"h", {"cycles"}}});
+  plan.columns[1].event.metric = "turns";
+
+  EXPECT_EQ(measures_of(plan, Scope::kCgroup, 9).size(), 2U);
 }
 
 TEST(ActivityTest, TwoKindsOfCpusAreAddedUpAndTheSameEventTwiceIsNot) {
@@ -189,7 +242,7 @@ TEST(ActivityTest, TwoKindsOfCpusAreAddedUpAndTheSameEventTwiceIsNot) {
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {0, 0, 0});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {5000, 10'000, 5000});
 
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cycles, about(3000));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], about(3000));
 }
 
 TEST(ActivityTest, AGroupOfAnotherKindOfCpuDoesNotMakeARowUnknown) {
@@ -203,7 +256,7 @@ TEST(ActivityTest, AGroupOfAnotherKindOfCpuDoesNotMakeARowUnknown) {
     fed.feed(seconds{cycles / 1000}, big);
   }
 
-  EXPECT_THAT(fed.activity.recent_of_host().cycles, about(1000));
+  EXPECT_THAT(fed.activity.recent_of_host().per_second[0], about(1000));
 }
 
 TEST(ActivityTest, RowsOfEachCpuAreOneCgroup) {
@@ -216,7 +269,7 @@ TEST(ActivityTest, RowsOfEachCpuAreOneCgroup) {
     fed.feed(seconds{total / kSecond}, each_cpu);
   }
 
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").cpus, about(1.5));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/a").per_second[0], about(1.5));
 }
 
 TEST(ActivityTest, ForgetsACgroupThatIsGoneAndDoesNotTakeItsNamesakeForIt) {
@@ -224,13 +277,13 @@ TEST(ActivityTest, ForgetsACgroupThatIsGoneAndDoesNotTakeItsNamesakeForIt) {
   fed.feed_cgroups(seconds{0}, targets({"/a", "/b"}), {0, 0});
   fed.feed_cgroups(seconds{5}, targets({"/a", "/b"}), {0, 5 * kSecond});
   fed.feed_cgroups(seconds{10}, targets({"/a"}), {0});
-  EXPECT_EQ(fed.activity.recent_of_cgroup("/b").cpus, std::nullopt);
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/b").per_second[0], std::nullopt);
 
   collect::TargetSet namesake;
   namesake.cgroups = {{3, "/a", nullptr}};  // another series than the first one's
   fed.feed_cgroups(seconds{15}, std::make_shared<const collect::TargetSet>(namesake), {kSecond});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0),
               ElementsAre(std::nullopt, std::nullopt, about(0.2)));
 }
 
@@ -239,10 +292,10 @@ TEST(ActivityTest, ACgroupThatIsNewCountsFromItsFirstMoment) {
   fed.feed_cgroups(seconds{0}, targets({"/old"}), {0});
   fed.feed_cgroups(seconds{5}, targets({"/old"}), {0});
   fed.feed_cgroups(seconds{10}, targets({"/old", "/brief"}), {0, kSecond / 4});
-  EXPECT_THAT(fed.activity.recent_of_cgroup("/brief").cpus, about(0.05));
+  EXPECT_THAT(fed.activity.recent_of_cgroup("/brief").per_second[0], about(0.05));
 
   fed.feed_cgroups(seconds{15}, targets({"/old", "/brief"}), {0, kSecond / 4});
-  EXPECT_THAT(fed.activity.points_of_cgroup("/brief", Measure::kCpuTime),
+  EXPECT_THAT(fed.activity.points_of_cgroup("/brief", 0),
               ElementsAre(std::nullopt, about(0.05), Optional(0.0)));
 }
 
@@ -255,8 +308,7 @@ TEST(ActivityTest, ACgroupThatIsMadeAgainUnderItsPathContinuesWithItsSeries) {
   fed.feed_cgroups(seconds{10}, std::make_shared<const collect::TargetSet>(made_again),
                    {53 * kSecond});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
-              ElementsAre(about(0.2), about(0.4)));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(0.2), about(0.4)));
 }
 
 TEST(ActivityTest, WhatANewCgroupDidWithoutAValueStaysUnknown) {
@@ -268,7 +320,7 @@ TEST(ActivityTest, WhatANewCgroupDidWithoutAValueStaysUnknown) {
   fed.feed_cgroups(seconds{10}, targets({"/new"}), {9000, 500});
   fed.feed_cgroups(seconds{15}, targets({"/new"}), {10'000, 500});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/new", Measure::kCycles),
+  EXPECT_THAT(fed.activity.points_of_cgroup("/new", 0),
               ElementsAre(std::nullopt, std::nullopt, about(200)));
 }
 
@@ -277,7 +329,7 @@ TEST(ActivityTest, CgroupsThatAreCountedWhenItBeginsHaveNoPointOfTheTimeBefore) 
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {3600 * kSecond});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {3605 * kSecond});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1)));
 }
 
 TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
@@ -286,8 +338,7 @@ TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {20 * kSecond});
   fed.feed_cgroups(seconds{10}, targets({"/a"}), {25 * kSecond});
 
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime),
-              ElementsAre(std::nullopt, about(1)));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(std::nullopt, about(1)));
 }
 
 TEST(ActivityTest, ANewPlanStartsAgain) {
@@ -296,10 +347,10 @@ TEST(ActivityTest, ANewPlanStartsAgain) {
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {55 * kSecond});
   fed.reload();
   fed.feed_cgroups(seconds{6}, targets({"/a"}), {1});
-  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").cpus, std::nullopt);
+  EXPECT_EQ(fed.activity.recent_of_cgroup("/a").per_second[0], std::nullopt);
 
   fed.feed_cgroups(seconds{11}, targets({"/a"}), {5 * kSecond});
-  EXPECT_THAT(fed.activity.points_of_cgroup("/a", Measure::kCpuTime), ElementsAre(about(1)));
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1)));
 }
 
 TEST(ActivityTest, KnowsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
