@@ -62,7 +62,8 @@ class Boot:
 
     directory = None  # where run.sh put kernels and archives
 
-    def __init__(self, scenario, kernel, *, cpus=1, pmu=True, cgroups="v2", archives=("base",)):
+    def __init__(self, scenario, kernel, *, cpus=1, pmu=True, cgroups="v2", archives=("base",),
+                 patience=PATIENCE):
         self.scenario = scenario
         self.kernel = kernel
         self.cpus = cpus
@@ -70,6 +71,7 @@ class Boot:
         self.cgroups = cgroups
         self.name = f"{scenario}-{kernel}-{cgroups}"  # of its files
         self.archives = archives
+        self.patience = patience
         self.run = None  # a future, once it is started
 
     def image(self):
@@ -112,10 +114,10 @@ class Boot:
                    f"CGROUPS={self.cgroups}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, timeout=PATIENCE, check=False)
+                                   stderr=subprocess.STDOUT, timeout=self.patience, check=False)
             output = ended.stdout
         except subprocess.TimeoutExpired as expired:
-            output = (expired.stdout or b"") + f"\nstill running after {PATIENCE} s\n".encode()
+            output = (expired.stdout or b"") + f"\nstill running after {self.patience} s\n".encode()
         finally:
             os.unlink(initrd)
         return output.decode(errors="replace").replace("\r", "")

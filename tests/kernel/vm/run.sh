@@ -3,6 +3,7 @@
 # PMU, and judges there what it serves. `./dev vm-test` installs what this needs.
 #
 #   run.sh [PART_OF_A_TEST'S_NAME...]
+#   run.sh --picture [OUT.png]   instead, makes the picture of the status page (docs/status-page.png)
 #
 # Works in build/vm, where libraries, kernels and objects stay for the next time. Ends with 77, and a
 # line that says why, where it cannot run.
@@ -41,4 +42,7 @@ build_guest_programs
 pack
 printf '\n=== [%3d s] vm: run\n' "$SECONDS"
 export PYTHONPYCACHEPREFIX=$root/build/pycache
+if [[ ${1:-} == --picture ]]; then
+  exec python3 "$here/picture.py" "$work" "${2:-$root/docs/status-page.png}"
+fi
 python3 "$here/pmu_test.py" "$work" "$@"

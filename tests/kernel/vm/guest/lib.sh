@@ -42,6 +42,8 @@ start_daemon() {  # CONFIG [ARGS]; "default": the one that is compiled in
   await "the daemon to be ready" is_ready
 }
 
+answer_to() { wget -q -O - "$server$1"; }  # PATH
+
 is_ready() {
   [ -d "/proc/$daemon" ] || give_up "the daemon ended at its start"
   wget -q -O /dev/null $server/-/ready 2>/dev/null
