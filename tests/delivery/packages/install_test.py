@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 
@@ -81,6 +82,12 @@ class InstallTest(unittest.TestCase):
         if not cached(self.build, "SCDOC").endswith("NOTFOUND"):
             expected |= manual_pages()
         self.assertEqual(paths_below(self.root, files_only=True), expected)
+
+    def test_links_of_the_installed_documents_lead_to_what_is_installed(self):
+        self.install("/usr", "program")
+
+        run(sys.executable, f"{SOURCE}/tests/house/links_test.py",
+            f"{self.root}/usr/share/doc/perf_event_exporter")
 
     def test_the_library_brings_archives_headers_and_a_package_for_cmake_and_pkg_config(self):
         self.install("/usr", "development")
