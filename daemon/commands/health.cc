@@ -17,7 +17,7 @@ namespace {
 
 /// Below the probe timeouts of Docker (30 s) and Kubernetes (1 s by default, to be raised). A
 /// healthy loop answers within milliseconds.
-constexpr std::chrono::seconds kTimeout{3};
+constexpr std::chrono::seconds kAnswerTimeout{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
 
@@ -41,8 +41,8 @@ Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
   const std::string& address = target.listen_addresses.front();
   const bool tls = asks_for_tls(target.web_config_file);
-  const Clock::time_point deadline = Clock::now() + kTimeout;
-  Result<http::Fetched> answer = http::fetch({address, tls}, path, kTimeout);
+  const Clock::time_point deadline = Clock::now() + kAnswerTimeout;
+  Result<http::Fetched> answer = http::fetch({address, tls}, path, kAnswerTimeout);
   if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
   const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) return answer;

@@ -42,17 +42,13 @@ struct Rights {
                                 ///< have
 };
 
-/// Upstream kernels treat all levels from 2 on alike. Above it, those of Debian, Ubuntu and Android
-/// require CAP_SYS_ADMIN to open any event.
-constexpr std::int64_t kHighestUpstreamLevel = 2;
-
 /// From this level on, counting whole CPUs requires a capability.
 constexpr std::int64_t kLowestClosedLevel = 1;
 
 Rights rights(const CheckInputs& here) {
   const host::Permissions& own = here.self.permissions;
   return {own.may(Capability::kPerfmon), own.may(Capability::kSysAdmin),
-          own.seccomp == host::Seccomp::kFilter, here.paranoid > kHighestUpstreamLevel};
+          own.seccomp == host::Seccomp::kFilter, here.paranoid > host::kHighestUpstreamParanoid};
 }
 
 /// Why perf_event_open was refused, as far as it can be determined: the first entry that applies.

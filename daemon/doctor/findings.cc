@@ -12,7 +12,7 @@ namespace pex::daemon {
 namespace {
 
 constexpr std::size_t kLineWidth = 100;
-constexpr std::size_t kStateColumn = 9;
+constexpr std::size_t kStateWidth = 9;
 constexpr std::string_view kConsequence = "consequence";
 constexpr std::string_view kRemedy = "remedy";
 
@@ -69,7 +69,7 @@ std::string format_findings(const std::vector<Finding>& findings) {
 
   std::string text;
   const auto add = [&](const char* state, std::string_view label, const std::string& words) {
-    const std::string margin = column(state, kStateColumn) + column(printable(label), widest + 2);
+    const std::string margin = column(state, kStateWidth) + column(printable(label), widest + 2);
     text += hanging_indent(margin, printable(words));
   };
   for (const Finding& finding : findings) {

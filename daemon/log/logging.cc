@@ -28,7 +28,7 @@ constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 constexpr std::size_t kBytesOfALine = 128;  ///< in addition to its text
 
 /// Escapes valid in JSON and understood by logfmt readers. Paths may hold any bytes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (c == '"' || c == '\\') escaped += '\\';
@@ -41,7 +41,7 @@ std::string quoted(std::string_view text) {
 std::string logfmt_value(std::string_view text) {
   const bool is_plain = !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos;
   const std::string shown = printable(text);
-  return is_plain && shown == as_utf8(text) ? shown : quoted(text);
+  return is_plain && shown == as_utf8(text) ? shown : in_quotes(text);
 }
 
 /// logfmt has no quotes for keys.
@@ -65,9 +65,9 @@ std::string format_line(LogFormat format, LogLevel level, std::string_view messa
   const bool json = format == LogFormat::kJson;
   const std::string name = kLevels[static_cast<std::size_t>(level)];
   std::string line = json ? "\"level\":\"" + name + "\",\"msg\":" : "level=" + name + " msg=";
-  line += quoted(message);
+  line += in_quotes(message);
   if (!json) return line + logfmt_pairs(fields);
-  for (const auto& [key, value] : fields) line += "," + quoted(key) + ":" + quoted(value);
+  for (const auto& [key, value] : fields) line += "," + in_quotes(key) + ":" + in_quotes(value);
   return line;
 }
 

@@ -44,9 +44,6 @@ constexpr KeptEntry kKept[] = {
 /// The first that has CAP_PERFMON.
 constexpr host::KernelVersion kPerfmonSince{5, 8, 0};
 
-/// Above it, kernels of Debian, Ubuntu and Android require CAP_SYS_ADMIN to count.
-constexpr std::int64_t kHighestUpstreamLevel = 2;
-
 /// Addresses of the kernel are those of the upper half, on every architecture of 64 bits.
 constexpr std::uint64_t kFirstKernelAddress = std::uint64_t{1} << 63;
 
@@ -65,7 +62,8 @@ bool needs_admin(const config::EventEntry& entry) {
 bool machine_asks_for_admin(const host::HostRoots& roots) {
   const auto level = host::read_sysctl(roots, "kernel/perf_event_paranoid");
   const auto version = host::parse_kernel_version(host::kernel_release());
-  return (level && *level > kHighestUpstreamLevel) || (version && *version < kPerfmonSince);
+  return (level && *level > host::kHighestUpstreamParanoid) ||
+         (version && *version < kPerfmonSince);
 }
 
 bool is_socket_file(std::string_view address) { return address.starts_with("unix:"); }

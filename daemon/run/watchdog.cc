@@ -6,7 +6,7 @@ namespace pex::daemon {
 namespace {
 
 /// Without a watchdog of a service manager, for /-/healthy.
-constexpr std::chrono::seconds kTimeout{30};
+constexpr std::chrono::seconds kDefaultTimeout{30};
 
 /// Checks several times within the timeout. A hang is detected within it: after half of the
 /// timeout, and at most one check later.
@@ -17,7 +17,7 @@ constexpr int kChecks = 4;
 Watchdog::Watchdog(boost::asio::io_context& loop, ServiceManager& service_manager, Source source)
     : service_manager_(service_manager),
       source_(std::move(source)),
-      timeout_(service_manager.watchdog().value_or(kTimeout)),
+      timeout_(service_manager.watchdog().value_or(kDefaultTimeout)),
       is_watched_(service_manager.watchdog().has_value()),
       liveness_(timeout_ / 2),
       timer_(loop) {}

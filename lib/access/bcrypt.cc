@@ -1,5 +1,7 @@
 #include "access/bcrypt.h"
 
+#include "base/text.h"
+
 namespace pex::access {
 namespace {
 
@@ -14,8 +16,6 @@ constexpr std::string_view kDigits =
 // other bits matches no password.
 constexpr std::string_view kLastDigitsOfSalt = ".Oeu";
 constexpr std::string_view kLastDigits = ".CGKOSWaeimquy26";
-
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
 bool begins_as_bcrypt(std::string_view hash) {
   constexpr std::string_view kVariants = "aby";

@@ -45,7 +45,7 @@ constexpr yaml::Expected kCurve = {"a curve", "use CurveP256, CurveP384, CurveP5
 bool refuse_openssl_name(const yaml::Value& value, const std::string& name) {
   const NameEntry* found = name.empty() ? nullptr : lookup(kCiphers, &NameEntry::openssl, name);
   if (found == nullptr) return false;
-  value.refuse(fmt::format("{} is OpenSSL's name", yaml::quoted(found->openssl)),
+  value.refuse(fmt::format("{} is OpenSSL's name", yaml::in_quotes(found->openssl)),
                fmt::format("write Go's name, {}", found->word));
   return true;
 }

@@ -11,6 +11,10 @@
 
 namespace pex {
 
+/// ASCII, whatever the locale.
+constexpr bool is_digit(char c) { return '0' <= c && c <= '9'; }
+constexpr bool is_lower_hex_digit(char c) { return is_digit(c) || ('a' <= c && c <= 'f'); }
+
 /// The whole of `text` as a decimal number; nothing for an empty text, a sign, trailing characters
 /// or an overflow.
 std::optional<std::uint64_t> parse_unsigned(std::string_view text);

@@ -14,6 +14,7 @@
 
 #include "base/directory.h"
 #include "base/lookup.h"
+#include "base/text.h"
 
 namespace pex::cgroup {
 namespace {
@@ -22,13 +23,11 @@ constexpr std::chrono::seconds kListSoon{1};
 /// The watch does not report that a parent of the directory is replaced or mounted over.
 constexpr std::chrono::minutes kListAnyway{1};
 
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
 bool is_letter_or_digit(char c) { return ('a' <= c && c <= 'z') || is_digit(c); }
-bool is_hex_digit(char c) { return ('a' <= c && c <= 'f') || is_digit(c); }
 
 bool is_container_id(std::string_view text) {
   constexpr std::size_t kDigits = 64;
-  return text.size() == kDigits && std::all_of(text.begin(), text.end(), is_hex_digit);
+  return text.size() == kDigits && std::all_of(text.begin(), text.end(), is_lower_hex_digit);
 }
 
 /// Bounded by the length of a file name.

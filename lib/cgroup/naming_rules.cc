@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/text.h"
 #include "cgroup/systemd_escape.h"
 
 namespace pex::cgroup {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 bool is_hex(std::string_view text, std::size_t digits) {
-  return text.size() == digits && std::all_of(text.begin(), text.end(), is_hex_digit);
+  return text.size() == digits && std::all_of(text.begin(), text.end(), is_lower_hex_digit);
 }
 
 /// The kubelet replaces dashes by underscores in slices, where a dash means nesting.
@@ -25,7 +23,7 @@ bool is_uuid(std::string_view text) {
   if (text.size() != kLength) return false;
   for (std::size_t i = 0; i < kLength; ++i) {
     const bool separates = i == 8 || i == 13 || i == 18 || i == 23;
-    if (separates ? text[i] != '-' && text[i] != '_' : !is_hex_digit(text[i])) return false;
+    if (separates ? text[i] != '-' && text[i] != '_' : !is_lower_hex_digit(text[i])) return false;
   }
   return true;
 }

@@ -59,7 +59,7 @@ bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 /// A byte that is not UTF-8 is published as five.
-bool is_too_long(const std::string& path) {
+bool is_path_too_long(const std::string& path) {
   constexpr std::size_t kMaxBytesPerByte = 5;
   return path.size() > Tree::kMaxPathBytes ||
          (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
@@ -229,7 +229,7 @@ bool Tree::was_skipped(const std::string& path) {
   const auto there = skipped_in_.find(parent_of(path));
   if (there == skipped_in_.end()) return false;
   std::size_t& skipped =
-      is_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
+      is_path_too_long(path) ? there->second.path_too_long : there->second.beyond_limit;
   if (skipped == 0) return false;
   --skipped;
   const bool is_over = there->second.beyond_limit == 0 && there->second.path_too_long == 0;
@@ -298,7 +298,7 @@ Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
   const bool is_entered = selection_.may_match_below(path);
   if (!is_selected && !is_entered) return {};
   ++walk.visited;
-  if (is_too_long(path)) {
+  if (is_path_too_long(path)) {
     ++walk.skipped[parent_of(path)].path_too_long;
     return {};
   }

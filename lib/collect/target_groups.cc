@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr unsigned kMaxWait = 16;  // polls
+constexpr unsigned kMaxPollsOfRest = 16;  // polls
 
 perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};
@@ -114,7 +114,8 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
     if (failure.error.code == ENODEV) return 0;  // offline since the list of CPUs was read
     if (cgroup && !cgroup::still_exists(*cgroup)) return 0;
     report_refusal(failure, cgroup.get(), report);
-    const unsigned polls_of_rest = std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxWait);
+    const unsigned polls_of_rest =
+        std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxPollsOfRest);
     slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
     if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
     return failure.error.code;

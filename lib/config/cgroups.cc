@@ -61,7 +61,7 @@ std::optional<PatternEntry> read_pattern(const yaml::Value& value) {
   if (text->starts_with('/') || text->starts_with("re:")) {
     return PatternEntry{std::move(*text), value.at()};
   }
-  value.refuse(yaml::quoted(*text) + " does not start with '/'",
+  value.refuse(yaml::in_quotes(*text) + " does not start with '/'",
                "write the whole path below the cgroup mount, for example /system.slice/*.service; "
                "a regular expression starts with re:");
   return {};
@@ -97,7 +97,7 @@ void read_setting(const yaml::Value& key, const yaml::Value& value, LabelRule& r
   const std::optional<std::string> name = key.text(kName);
   if (!name) return;
   if (const std::string_view wrong = wrong_label_name(*name); !wrong.empty()) {
-    return key.refuse(yaml::quoted(*name) + " " + std::string(wrong),
+    return key.refuse(yaml::in_quotes(*name) + " " + std::string(wrong),
                       "use 1 to 128 of a-z, A-Z, 0-9 and '_', the first not a digit, and not '__' "
                       "at the beginning");
   }
@@ -235,7 +235,7 @@ void read_log_links(const yaml::Value& value, Kubernetes& kubernetes) {
   const std::optional<std::string> path = read_bounded(value, kDirectory);
   if (!path) return;
   if (!path->starts_with('/')) {
-    return value.refuse(yaml::quoted(*path) + " does not start with '/'",
+    return value.refuse(yaml::in_quotes(*path) + " does not start with '/'",
                         std::string(kDirectory.expected.remedy));
   }
   kubernetes.log_links = *path;

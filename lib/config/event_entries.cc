@@ -81,7 +81,7 @@ void read_name(const yaml::Value& value, ParsedEventEntry& parsed) {
   if (!name) return;
   if (std::none_of(name->begin(), name->end(), is_letter_or_digit)) {
     return value.refuse(
-        yaml::quoted(*name) + " has no letter or digit that a metric's name can keep",
+        yaml::in_quotes(*name) + " has no letter or digit that a metric's name can keep",
         "use some of a-z and 0-9");
   }
   parsed.entry.name = *name;

@@ -47,7 +47,7 @@ void read_name(const yaml::Value& value, ParsedGroup& parsed) {
   const std::optional<std::string> name = value.text({"a name", "write a name, for example core"});
   if (!name) return;
   if (!is_name(*name)) {
-    return value.refuse(yaml::quoted(*name) + " is not a name",
+    return value.refuse(yaml::in_quotes(*name) + " is not a name",
                         "use 1 to 64 of a-z, 0-9, '_' and '-', the first of them a letter");
   }
   parsed.group.name = *name;

@@ -8,7 +8,7 @@ namespace pex::events {
 namespace {
 
 /// The effect of a choice of modifiers on the name of a metric and its help.
-struct Words {
+struct ModifierEntry {
   bool (*chosen)(const Modifiers&);
   std::string_view metric;
   std::string_view help;
@@ -23,7 +23,7 @@ bool guest(const Modifiers& m) { return m.guest; }
 bool not_idle(const Modifiers& m) { return m.not_idle; }
 
 /// In the order in which they are added.
-constexpr Words kWords[] = {
+constexpr ModifierEntry kModifierWords[] = {
     {modes<true, false, false>, "_user", ", in user mode"},
     {modes<false, true, false>, "_kernel", ", in the kernel"},
     {modes<false, false, true>, "_hypervisor", ", in the hypervisor"},
@@ -111,7 +111,7 @@ void apply(const Modifiers& effective, EventSpec& spec) {
   for (EventInstance& instance : spec.instances) set_flags(effective, instance.attributes);
   std::string& help = spec.identity.help;
   help.pop_back();
-  for (const Words& row : kWords) {
+  for (const ModifierEntry& row : kModifierWords) {
     if (!row.chosen(effective)) continue;
     spec.identity.metric += row.metric;
     help += row.help;

@@ -55,7 +55,7 @@ Parsed parse_modifiers_of_braces(TextCursor& in, std::vector<ParsedEvent>& event
   if (!in.at_end()) return misplaced(in, kWriteBehindBraces);
   for (ParsedEvent& event : events) {
     if (!kind_of(event.kind).takes(modifiers)) {
-      return syntax_error(start, quoted(spelling(event)) + " does not take these modifiers",
+      return syntax_error(start, in_quotes(spelling(event)) + " does not take these modifiers",
                           kWriteInsideBraces);
     }
     event.modifiers = combined(event.modifiers, modifiers);

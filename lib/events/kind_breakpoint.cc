@@ -60,8 +60,8 @@ Parsed parse_length(TextCursor& in, std::uint64_t& length) {
 /// Why `letter` cannot be added to the accesses; nothing if it was added.
 std::string add_access(char letter, Breakpoint& point) {
   const AccessLetter* known = lookup(kAccessLetters, &AccessLetter::letter, letter);
-  if (known == nullptr) return quoted(letter) + " is not r, w or x";
-  return std::exchange(point.*known->flag, true) ? quoted(letter) + " is repeated" : "";
+  if (known == nullptr) return in_quotes(letter) + " is not r, w or x";
+  return std::exchange(point.*known->flag, true) ? in_quotes(letter) + " is repeated" : "";
 }
 
 Parsed parse_letters_of_access(TextCursor& in, Breakpoint& point) {

@@ -85,11 +85,11 @@ bool has_term(const PmuEvent& event, std::string_view name) {
 Parsed check_term(const TextCursor& at, std::string_view name, const PmuEvent& event) {
   if (name.empty()) return no_term(at);
   if (const ForeignTerm* foreign = lookup(kForeignTerms, &ForeignTerm::name, name)) {
-    return syntax_error(at, "the term " + quoted(name) + " is about " + foreign->subject,
+    return syntax_error(at, "the term " + in_quotes(name) + " is about " + foreign->subject,
                         foreign->remedy);
   }
   if (!has_term(event, name)) return {};
-  return syntax_error(at, "the term " + quoted(name) + " is repeated", kWriteOnce);
+  return syntax_error(at, "the term " + in_quotes(name) + " is repeated", kWriteOnce);
 }
 
 Parsed parse_term(TextCursor& in, PmuEvent& event) {

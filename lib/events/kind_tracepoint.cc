@@ -28,7 +28,7 @@ Parsed parse(TextCursor& in, ParsedEvent& event) {
   if (!in.take(":")) return misplaced(in);
   event.kind = Tracepoint{system, std::string(in.take_while(is_name_character))};
   if (!in.at_event_end() && in.peek() != ':') {
-    return syntax_error(in, "the name of a tracepoint has no " + quoted(in.peek()),
+    return syntax_error(in, "the name of a tracepoint has no " + in_quotes(in.peek()),
                         kWriteTracepoint);
   }
   return parse_modifiers(in, event.modifiers);

@@ -29,8 +29,8 @@ std::string add_letter(char letter, Modifiers& modifiers) {
     return ++modifiers.precise > kMaxPs ? "'p' occurs more than three times" : "";
   }
   const ModifierLetter* known = lookup(kModifierLetters, &ModifierLetter::letter, letter);
-  if (known == nullptr) return quoted(letter) + " is not a modifier";
-  return std::exchange(modifiers.*known->flag, true) ? quoted(letter) + " is repeated" : "";
+  if (known == nullptr) return in_quotes(letter) + " is not a modifier";
+  return std::exchange(modifiers.*known->flag, true) ? in_quotes(letter) + " is repeated" : "";
 }
 
 void copy(std::span<const Flag> flags, const Modifiers& from, Modifiers& to) {

@@ -1,7 +1,6 @@
 #include "events/pmu_format.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
@@ -14,7 +13,6 @@ namespace pex::events {
 namespace {
 
 /// The index is FormatField::word.
-constexpr std::array<std::string_view, 4> kWords = {"config", "config1", "config2", "config3"};
 constexpr unsigned kHighestBit = 63;
 
 /// The `width` lowest bits; 64 at most.
@@ -70,12 +68,13 @@ std::uint64_t FormatField::spread(std::uint64_t value) const {
 Result<FormatField> parse_format(std::string_view text) {
   const Error not_one{EINVAL, "read '" + std::string(text) + "' as the format of a term", {}};
   const std::size_t colon = text.find(':');
-  const auto* const word = std::find(kWords.begin(), kWords.end(), text.substr(0, colon));
-  if (colon == std::string_view::npos || word == kWords.end()) return not_one;
+  const auto* const word =
+      std::find(kConfigWords.begin(), kConfigWords.end(), text.substr(0, colon));
+  if (colon == std::string_view::npos || word == kConfigWords.end()) return not_one;
 
   std::optional<std::vector<FormatField::BitRange>> ranges = parse_ranges(text.substr(colon + 1));
   if (!ranges) return not_one;
-  return FormatField{static_cast<unsigned>(word - kWords.begin()), *std::move(ranges)};
+  return FormatField{static_cast<unsigned>(word - kConfigWords.begin()), *std::move(ranges)};
 }
 
 }  // namespace pex::events

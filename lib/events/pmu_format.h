@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,10 @@
 #include "base/result.h"
 
 namespace pex::events {
+
+/// The words of perf_event_attr that terms set, as formats name them.
+inline constexpr std::array<std::string_view, 4> kConfigWords = {"config", "config1", "config2",
+                                                                 "config3"};
 
 /// The bits that a term sets, lowest bits of the value first ("config1:0-7,32-35";
 /// Documentation/ABI/testing/sysfs-bus-event_source-devices-format).
@@ -16,7 +21,7 @@ struct FormatField {
     unsigned last = 0;  ///< inclusive; 63 at most
     bool operator==(const BitRange&) const = default;
   };
-  unsigned word = 0;  ///< 0: config, 1: config1, 2: config2, 3: config3
+  unsigned word = 0;  ///< index into kConfigWords
   std::vector<BitRange> ranges;
 
   /// The number of bits in all ranges.

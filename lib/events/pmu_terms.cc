@@ -11,8 +11,7 @@
 namespace pex::events {
 namespace {
 
-constexpr std::array<std::string_view, 4> kWords = {"config", "config1", "config2", "config3"};
-using Words = std::array<std::uint64_t, kWords.size()>;
+using Words = std::array<std::uint64_t, kConfigWords.size()>;
 
 std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   std::uint64_t value = 0;
@@ -33,7 +32,7 @@ std::optional<std::uint64_t> raw_config(const Pmu& pmu, const Term& term) {
 Remedy known_by(const Pmu& pmu, const std::string& word) {
   std::vector<std::string> formats;
   for (const auto& [name, format] : pmu.formats) formats.push_back(name);
-  std::vector<std::string> known(kWords.begin(), kWords.end());
+  std::vector<std::string> known(kConfigWords.begin(), kConfigWords.end());
   known.insert(known.end(), formats.begin(), formats.end());
   for (const auto& [name, event] : pmu.events) known.push_back(name);
   return did_you_mean(word, known,
@@ -125,9 +124,9 @@ Result<std::vector<Term>, Unresolved> expanded(const Pmu& pmu, const std::vector
 /// True if the term set a whole word.
 bool set_word(const Pmu& pmu, const Term& term, Words& words) {
   if (pmu.formats.contains(term.name)) return false;
-  const auto word = std::find(kWords.begin(), kWords.end(), term.name);
-  if (word != kWords.end() && term.value) {
-    words[static_cast<std::size_t>(word - kWords.begin())] = *term.value;
+  const auto word = std::find(kConfigWords.begin(), kConfigWords.end(), term.name);
+  if (word != kConfigWords.end() && term.value) {
+    words[static_cast<std::size_t>(word - kConfigWords.begin())] = *term.value;
     return true;
   }
   const std::optional<std::uint64_t> raw = raw_config(pmu, term);

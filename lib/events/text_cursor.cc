@@ -37,7 +37,7 @@ Parsed parse_digits(TextCursor& in, unsigned base, std::uint64_t& number, const 
     const unsigned digit = digit_value(in.peek());
     if (digit >= base) {
       const char* const kind = base == 16 ? " is not a hexadecimal digit" : " is not a digit";
-      return syntax_error(in, quoted(in.peek()) + kind, remedy);
+      return syntax_error(in, in_quotes(in.peek()) + kind, remedy);
     }
     if (number > (kMax - digit) / base) {
       return syntax_error(in, "the number does not fit into 64 bits", remedy);
@@ -71,12 +71,12 @@ std::string_view TextCursor::take_while(bool (*wanted)(char)) {
   return text_.substr(first, at_ - first);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kEnough = 60;  // the position shows where it continues
   return "'" + std::string(text.substr(0, kEnough)) + (text.size() > kEnough ? "...'" : "'");
 }
 
-std::string quoted(char c) { return c == ' ' ? "a blank" : quoted(std::string_view(&c, 1)); }
+std::string in_quotes(char c) { return c == ' ' ? "a blank" : in_quotes(std::string_view(&c, 1)); }
 
 SyntaxError syntax_error(const TextCursor& in, std::string what, const char* remedy) {
   return {in.here(), std::move(what), remedy};
@@ -84,12 +84,12 @@ SyntaxError syntax_error(const TextCursor& in, std::string what, const char* rem
 
 SyntaxError missing(const TextCursor& in, std::string what, const char* remedy) {
   what += " is missing";
-  if (!in.at_event_end()) what += " before " + quoted(in.peek());
+  if (!in.at_event_end()) what += " before " + in_quotes(in.peek());
   return syntax_error(in, std::move(what), remedy);
 }
 
 SyntaxError misplaced(const TextCursor& in, const char* remedy) {
-  return syntax_error(in, quoted(in.peek()) + " is not allowed here", remedy);
+  return syntax_error(in, in_quotes(in.peek()) + " is not allowed here", remedy);
 }
 
 SyntaxError misplaced(const TextCursor& in) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "events/event_syntax.h"
 
 namespace pex::events {
@@ -29,7 +30,6 @@ constexpr bool is_one_of(std::string_view characters, char c) {
   return characters.find(c) != std::string_view::npos;
 }
 constexpr bool is_printable(char c) { return c >= ' ' && c <= '~'; }
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_letter_or_digit(char c) {
   return is_digit(c) || is_capital(c) || (c >= 'a' && c <= 'z');
@@ -65,8 +65,8 @@ class TextCursor {
 };
 
 /// For the middle of a message; truncates long text.
-std::string quoted(std::string_view text);
-std::string quoted(char c);
+std::string in_quotes(std::string_view text);
+std::string in_quotes(char c);
 
 SyntaxError syntax_error(const TextCursor& in, std::string what, const char* remedy);
 /// Error: `what` is expected next, and missing.

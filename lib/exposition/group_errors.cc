@@ -60,8 +60,6 @@ const Auxiliary* find_auxiliary(std::string_view group) {
   return found == std::end(kAuxiliaries) ? nullptr : found;
 }
 
-double number(std::uint64_t count) { return static_cast<double>(count); }
-
 }  // namespace
 
 std::vector<FamilyEntry> group_error_families() {
@@ -105,14 +103,14 @@ void GroupErrors::collect(std::vector<prometheus::MetricFamily>& families) const
     if (auxiliary == nullptr) continue;
     for (const Kind& kind : kKinds) {
       add_sample(auxiliary_errors, {{"auxiliary", auxiliary->label}, {"reason", kind.reason}},
-                 number(group.total.*kind.count));
+                 static_cast<double>(group.total.*kind.count));
     }
   }
   for (const Kind& kind : kKinds) {
     prometheus::MetricFamily& family = families.emplace_back(collected(kind.family));
     for (const Group& group : groups_) {
       if (find_auxiliary(group.name) != nullptr) continue;
-      add_sample(family, {{"group", group.name}}, number(group.total.*kind.count));
+      add_sample(family, {{"group", group.name}}, static_cast<double>(group.total.*kind.count));
     }
   }
 }

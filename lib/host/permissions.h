@@ -46,6 +46,10 @@ struct Permissions {
   bool may(Capability capability) const { return effective && effective->has(capability); }
 };
 
+/// The highest level of the sysctl kernel.perf_event_paranoid that upstream kernels know. Above it,
+/// kernels of Debian, Ubuntu and Android require CAP_SYS_ADMIN to open any event.
+inline constexpr std::int64_t kHighestUpstreamParanoid = 2;
+
 /// Missing or malformed lines leave their fields empty.
 Permissions parse_permissions(std::string_view status);
 

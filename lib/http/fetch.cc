@@ -32,7 +32,7 @@ using boost::system::error_code;
 using Parser = wire::response_parser<wire::string_body>;
 
 constexpr std::size_t kMaxBytes = 64 * 1024;
-constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kReceiveBytes = 4096;
 
 Result<std::vector<Endpoint>, std::string> targets_of(const std::string& address) {
   if (address.starts_with(kUnix)) {
@@ -50,7 +50,7 @@ asio::awaitable<error_code> receive(Transport& transport, Parser& parser) {
   boost::beast::flat_buffer received;
   error_code error;
   while (!error && !parser.is_done()) {
-    const asio::mutable_buffer room = received.prepare(kReadBytes);
+    const asio::mutable_buffer room = received.prepare(kReceiveBytes);
     const auto [failure, size] = co_await transport.read_some(room);
     received.commit(size);
     if (failure && !parser.got_some()) co_return failure;

@@ -31,7 +31,7 @@ bool is_ours(std::string_view label) {
 /// `error` describes the fault of `text` without quoting it.
 void add(const yaml::Position& at, const std::string& text, const Error& error,
          yaml::Diagnostics& diagnostics) {
-  diagnostics.add({at, yaml::quoted(text) + " " + error.attempted, error.remedy});
+  diagnostics.add({at, yaml::in_quotes(text) + " " + error.attempted, error.remedy});
 }
 
 std::optional<cgroup::Pattern> pattern_of(const config::PatternEntry& entry,
@@ -60,7 +60,7 @@ std::vector<cgroup::LabelRules::Setting> settings_of(
   std::vector<cgroup::LabelRules::Setting> settings;
   for (const config::LabelSetting& each : configured) {
     if (is_ours(each.name)) {
-      diagnostics.add({each.at, yaml::quoted(each.name) + " is a label of the exporter",
+      diagnostics.add({each.at, yaml::in_quotes(each.name) + " is a label of the exporter",
                        "give it another name"});
       continue;
     }

@@ -59,7 +59,7 @@ std::vector<Error> unmatched_patterns(const LoadedPlan& planned, const std::stri
       continue;
     }
     unmatched.push_back(yaml::error_of(
-        {written[i].at, yaml::quoted(written[i].text) + " matches no cgroup that exists now",
+        {written[i].at, yaml::in_quotes(written[i].text) + " matches no cgroup that exists now",
          "correct it, or keep it for cgroups that are created later", yaml::Severity::kWarning}));
   }
   return unmatched;

@@ -44,7 +44,7 @@ class CpuSelector {
     Result<std::vector<int>> cpus = read(entry.text);
     if (cpus) return std::move(*cpus);
     if (cpus.error().code == EINVAL) {
-      diagnostics_.add({entry.at, yaml::quoted(entry.text) + " is not a list of CPUs",
+      diagnostics_.add({entry.at, yaml::in_quotes(entry.text) + " is not a list of CPUs",
                         "write numbers and ranges, for example \"2-5,8\""});
     } else {
       yaml::Diagnostic unreadable = yaml::diagnostic_of(cpus.error());

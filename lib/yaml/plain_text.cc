@@ -104,7 +104,7 @@ std::string shown(std::string_view text) {
   return line;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string line = "'";  // not "'" + shown(text): g++ 12 warns of an overlap that is not there
   line += shown(text);
   line += "'";

@@ -32,6 +32,6 @@ bool holds_control_characters(std::string_view text);
 std::string shown(std::string_view text);
 
 /// shown() between single quotes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace pex::yaml

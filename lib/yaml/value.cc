@@ -18,7 +18,7 @@ bool is_word(std::string_view text) {
 }
 
 std::string below(const std::string& path, std::string_view key) {
-  const std::string last = is_word(key) ? shown(key) : quoted(key);
+  const std::string last = is_word(key) ? shown(key) : in_quotes(key);
   return path.empty() ? last : path + "." + last;
 }
 
@@ -54,12 +54,12 @@ Value Value::redacted() const {
   return hidden;
 }
 
-std::string Value::quoted_text() const { return redacted_ ? "the text" : quoted(node_->text); }
+std::string Value::quoted_text() const { return redacted_ ? "the text" : in_quotes(node_->text); }
 
 std::string Value::what_it_is() const {
   switch (node_->kind) {
     case Node::Kind::kText:
-      return redacted_ ? "a text" : "the text " + quoted(node_->text);
+      return redacted_ ? "a text" : "the text " + in_quotes(node_->text);
     case Node::Kind::kList:
       return "a list";
     case Node::Kind::kMap:
@@ -97,8 +97,9 @@ bool Value::is(Node::Kind kind, const Expected& expected) const {
   if (node_->kind == Node::Kind::kAlias) {
     refuse("this is a YAML alias", "write the value itself; aliases are not followed");
   } else if (!node_->tag.empty()) {
-    refuse((redacted_ ? "a YAML tag" : "the YAML tag " + quoted(node_->tag)) + " is not supported",
-           "remove the tag");
+    refuse(
+        (redacted_ ? "a YAML tag" : "the YAML tag " + in_quotes(node_->tag)) + " is not supported",
+        "remove the tag");
   } else if (node_->kind == Node::Kind::kNothing) {
     refuse("the value is missing", std::string(expected.remedy));
   } else if (node_->kind != kind) {
@@ -207,7 +208,7 @@ bool DuplicateKeys::add(const std::string& text, const Value& value) {
   const auto [first, is_new] = seen_.emplace(text, value.at());
   if (!is_new) {
     value.refuse(fmt::format("{} is repeated, first on line {} column {}",
-                             value.is_redacted() ? "this" : quoted(text), first->second.line,
+                             value.is_redacted() ? "this" : in_quotes(text), first->second.line,
                              first->second.column),
                  remedy_);
   }

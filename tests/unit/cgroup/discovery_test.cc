@@ -35,7 +35,7 @@ using Found = DiscoveryResult;
 using Update = Result<std::shared_ptr<const Found>>;
 
 constexpr std::size_t kPlenty = 100;
-const Discovery::Clock::time_point kStart = Discovery::Clock::now();
+const Discovery::Clock::time_point kFirstUpdate = Discovery::Clock::now();
 
 Selection selection(std::initializer_list<const char*> include,
                     std::initializer_list<const char*> exclude = {}) {
@@ -53,7 +53,7 @@ std::vector<std::string> paths(const Found& found) {
 }
 
 std::shared_ptr<const Found> must_update(Discovery& discovery, std::size_t capacity = kPlenty,
-                                         Discovery::Clock::time_point now = kStart) {
+                                         Discovery::Clock::time_point now = kFirstUpdate) {
   const Update found = discovery.update(capacity, now);
   EXPECT_TRUE(found) << describe(found.error());
   return found ? *found : std::make_shared<const Found>();
@@ -103,8 +103,9 @@ TEST(DiscoveryTest, GivesTheSameResultWhileNothingChanges) {
   const auto first = must_update(discovery);
 
   EXPECT_EQ(must_update(discovery), first);
-  EXPECT_EQ(must_update(discovery, kPlenty, kStart + 59s), first);
-  EXPECT_EQ(must_update(discovery, kPlenty, kStart + 61s), first);  // looked again, found the same
+  EXPECT_EQ(must_update(discovery, kPlenty, kFirstUpdate + 59s), first);
+  EXPECT_EQ(must_update(discovery, kPlenty, kFirstUpdate + 61s),
+            first);  // looked again, found the same
 }
 
 TEST(DiscoveryTest, SeesCgroupsComeAndGo) {
@@ -219,8 +220,8 @@ TEST(DiscoveryTest, ReadsAgainAfterAMinuteWhateverTheWatchReports) {
   std::filesystem::remove(tree.path("link"));  // nothing in a watched directory changes
   std::filesystem::create_directory_symlink(tree.path("two"), tree.path("link"));
 
-  EXPECT_THAT(paths(*must_update(discovery, kPlenty, kStart + 59s)), ElementsAre("/a"));
-  EXPECT_THAT(paths(*must_update(discovery, kPlenty, kStart + 60s)), ElementsAre("/b"));
+  EXPECT_THAT(paths(*must_update(discovery, kPlenty, kFirstUpdate + 59s)), ElementsAre("/a"));
+  EXPECT_THAT(paths(*must_update(discovery, kPlenty, kFirstUpdate + 60s)), ElementsAre("/b"));
 }
 
 TEST(DiscoveryTest, FailsWhenTheRootCannotBeRead) {
@@ -234,7 +235,7 @@ TEST(DiscoveryTest, FailsWhenTheRootCannotBeRead) {
   for (const Row& row : rows) {
     Discovery discovery{{tree.path(row.root)}, selection({"/**"})};
 
-    const Update found = discovery.update(kPlenty, kStart);
+    const Update found = discovery.update(kPlenty, kFirstUpdate);
 
     ASSERT_FALSE(found) << row.root;
     EXPECT_EQ(found.error().code, row.code);
@@ -249,10 +250,10 @@ TEST(DiscoveryTest, HoldsOnToWhatItFoundUntilTheTreeCanBeReadAgain) {
 
   tree.rename("cg", "away");
   tree.make_directory("away/b");
-  const Update while_away = discovery.update(kPlenty, kStart + 60s);  // looks at everything
-  const Update still_away = discovery.update(kPlenty, kStart + 61s);
+  const Update while_away = discovery.update(kPlenty, kFirstUpdate + 60s);  // looks at everything
+  const Update still_away = discovery.update(kPlenty, kFirstUpdate + 61s);
   tree.rename("away", "cg");
-  const auto after = must_update(discovery, kPlenty, kStart + 62s);
+  const auto after = must_update(discovery, kPlenty, kFirstUpdate + 62s);
 
   EXPECT_FALSE(while_away);
   EXPECT_FALSE(still_away);
@@ -273,7 +274,7 @@ TEST(DiscoveryTest, ToleratesDirectoriesThatVanishWhileItReads) {
 
   std::shared_ptr<const Found> last;
   for (int changes = 0; changes < 500 && !HasFailure();) {
-    const Update found = discovery.update(kPlenty, kStart);
+    const Update found = discovery.update(kPlenty, kFirstUpdate);
     EXPECT_TRUE(found) << describe(found.error());
     if (!found) break;
     EXPECT_THAT(paths(**found), ::testing::Contains("/slice/stays"));
@@ -303,7 +304,7 @@ TEST(DiscoveryTest, ADirectoryThatMayNotBeReadCostsOnlyWhatIsBelowIt) {
   Discovery discovery{{tree.root()}, selection({"/*/*"})};
 
   ASSERT_EQ(::seteuid(65534), 0);
-  const auto found = discovery.update(kPlenty, kStart);
+  const auto found = discovery.update(kPlenty, kFirstUpdate);
   ASSERT_EQ(::seteuid(0), 0);
 
   ASSERT_TRUE(found);
@@ -315,7 +316,7 @@ TEST(DiscoveryTest, ADirectoryThatMayNotBeReadCostsOnlyWhatIsBelowIt) {
 TEST(DiscoveryTest, WantOfDescriptorsKeepsNoOneThatIsGoneAndIsMadeUpForLater) {
   test::TempTree tree{{"gone/"}};
   Discovery discovery{{tree.root()}, selection({"/*"})};
-  ASSERT_TRUE(discovery.update(kPlenty, kStart));
+  ASSERT_TRUE(discovery.update(kPlenty, kFirstUpdate));
   tree.remove("gone");
   for (const char* name : {"a", "b", "c"}) tree.make_directory(name);
   rlimit usual{};
@@ -325,9 +326,9 @@ TEST(DiscoveryTest, WantOfDescriptorsKeepsNoOneThatIsGoneAndIsMadeUpForLater) {
 
   const rlimit one_more{static_cast<rlim_t>(lowest_free) + 1, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &one_more), 0);
-  const auto scarce = discovery.update(kPlenty, kStart);
+  const auto scarce = discovery.update(kPlenty, kFirstUpdate);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
-  const auto plenty = discovery.update(kPlenty, kStart);
+  const auto plenty = discovery.update(kPlenty, kFirstUpdate);
 
   ASSERT_TRUE(scarce && plenty);
   EXPECT_THAT(paths(**scarce), ElementsAre("/a"));
@@ -472,10 +473,10 @@ TEST(DiscoveryChoiceTest, GivesRoomToTheOneThatHasUsedMostUpToHalfAMinuteBefore)
   ASSERT_THAT(paths(*must_update(discovery, 1)), ElementsAre("/a"));
 
   tree.write("c/cpu.stat", kUse9);
-  (void)must_update(discovery, 1, kStart + 30s);
+  (void)must_update(discovery, 1, kFirstUpdate + 30s);
   tree.write("b/cpu.stat", "usage_usec 10\n");
   tree.remove("a");
-  const auto found = must_update(discovery, 1, kStart + 31s);
+  const auto found = must_update(discovery, 1, kFirstUpdate + 31s);
 
   EXPECT_THAT(paths(*found), ElementsAre("/c"));
   EXPECT_THAT(found->left_out_paths, ElementsAre("/b"));
@@ -587,7 +588,7 @@ TEST(DiscoveryChoiceTest, WhateverComesAndGoesEachThatIsSelectedIsHeldOrLeftOut)
         }
       }
       const auto capacity = static_cast<std::size_t>(any(10) < 8 ? 5 : any(12));
-      const auto found = must_update(discovery, capacity, kStart + round * 1s);
+      const auto found = must_update(discovery, capacity, kFirstUpdate + round * 1s);
 
       const std::vector<std::string> held = paths(*found);
       std::vector<std::string> both = discovery.left_out();
@@ -660,10 +661,10 @@ TEST(DiscoverySharesTest, SoManyGiveWayAtOnceAndOneInEachSecondAfterThat) {
 
   EXPECT_EQ(held_below(*must_update(discovery, 100), "/b"), kAtOnce);
   EXPECT_EQ(held_below(*must_update(discovery, 100), "/b"), kAtOnce);
-  EXPECT_EQ(held_below(*must_update(discovery, 100, kStart + 1s), "/b"), kAtOnce + 1);
+  EXPECT_EQ(held_below(*must_update(discovery, 100, kFirstUpdate + 1s), "/b"), kAtOnce + 1);
   std::shared_ptr<const Found> last;
   for (int second = 2; second < 120; ++second) {
-    last = must_update(discovery, 100, kStart + second * 1s);
+    last = must_update(discovery, 100, kFirstUpdate + second * 1s);
   }
   EXPECT_EQ(held_below(*last, "/b"), 50U);
   EXPECT_EQ(held_below(*last, "/a"), 50U);
@@ -677,7 +678,7 @@ TEST(DiscoverySharesTest, OnceTheyAreFairWhoIsHeldStays) {
   const auto first = must_update(discovery, 7);  // four and three
 
   for (int second = 1; second < 100; ++second) {
-    EXPECT_EQ(must_update(discovery, 7, kStart + second * 1s), first);
+    EXPECT_EQ(must_update(discovery, 7, kFirstUpdate + second * 1s), first);
   }
 }
 
@@ -692,7 +693,7 @@ TEST(DiscoverySharesTest, NoneIsReplacedByOneThatCannotBeHeld) {
   tree.make_directory("b/x");
   ::chmod(tree.path("b/x").c_str(), 0700);
   ASSERT_EQ(::seteuid(65534), 0);
-  const auto found = discovery.update(4, kStart);
+  const auto found = discovery.update(4, kFirstUpdate);
   ASSERT_EQ(::seteuid(0), 0);
 
   ASSERT_TRUE(found);
@@ -911,7 +912,7 @@ TEST(DiscoveryTest, ReportsOnceADirectoryThatMayNotBeRead) {
   Discovery discovery{{tree.root()}, selection({"/**"})};
 
   ASSERT_EQ(::seteuid(65534), 0);
-  const auto found = discovery.update(kPlenty, kStart);
+  const auto found = discovery.update(kPlenty, kFirstUpdate);
   ASSERT_EQ(::seteuid(0), 0);
 
   ASSERT_TRUE(found);

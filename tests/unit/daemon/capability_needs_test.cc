@@ -27,10 +27,10 @@ Options on_machine(TempTree& tree, const std::string& paranoid) {
   return options;
 }
 
-constexpr std::uint64_t kAll = ~std::uint64_t{0};
+constexpr std::uint64_t kAllCapabilities = ~std::uint64_t{0};
 
 TEST(CapabilityNeeds, RootKeepsWhatCountsAndReadsAndNothingElse) {
-  EXPECT_EQ(capabilities_kept({.is_root = true, .permitted = kAll}),
+  EXPECT_EQ(capabilities_kept({.is_root = true, .permitted = kAllCapabilities}),
             bit(CAP_PERFMON) | bit(CAP_DAC_READ_SEARCH));
 }
 
@@ -42,12 +42,12 @@ TEST(CapabilityNeeds, RootOfAContainerKeepsWhatStandsInForWhatItWasNotGranted) {
 
 TEST(CapabilityNeeds, RootKeepsSysAdminWhereTheKernelAsksForIt) {
   const std::uint64_t kept =
-      capabilities_kept({.is_root = true, .counts_as_admin = true, .permitted = kAll});
+      capabilities_kept({.is_root = true, .counts_as_admin = true, .permitted = kAllCapabilities});
   EXPECT_EQ(kept & bit(CAP_SYS_ADMIN), bit(CAP_SYS_ADMIN));
 }
 
 TEST(CapabilityNeeds, WhatAnotherUserWasGrantedToCountIsKept) {
-  const std::uint64_t kept = capabilities_kept({.is_root = false, .permitted = kAll});
+  const std::uint64_t kept = capabilities_kept({.is_root = false, .permitted = kAllCapabilities});
   EXPECT_EQ(kept, bit(CAP_PERFMON) | bit(CAP_SYS_ADMIN) | bit(CAP_DAC_READ_SEARCH));
 }
 
@@ -62,10 +62,12 @@ TEST(CapabilityNeeds, ListeningKeepsWhatItsKindOfAddressTakes) {
   EXPECT_TRUE(capability_needs(options).makes_socket_files);
   options.listen_addresses = {};
   EXPECT_FALSE(capability_needs(options).listens_on_ports);
-  EXPECT_EQ(capabilities_kept({.is_root = true, .listens_on_ports = true, .permitted = kAll}) &
+  EXPECT_EQ(capabilities_kept(
+                {.is_root = true, .listens_on_ports = true, .permitted = kAllCapabilities}) &
                 (bit(CAP_NET_BIND_SERVICE) | bit(CAP_DAC_OVERRIDE)),
             bit(CAP_NET_BIND_SERVICE));
-  EXPECT_EQ(capabilities_kept({.is_root = true, .makes_socket_files = true, .permitted = kAll}) &
+  EXPECT_EQ(capabilities_kept(
+                {.is_root = true, .makes_socket_files = true, .permitted = kAllCapabilities}) &
                 (bit(CAP_NET_BIND_SERVICE) | bit(CAP_DAC_OVERRIDE)),
             bit(CAP_DAC_OVERRIDE));
 }

@@ -22,19 +22,20 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+constexpr std::uint64_t kMaxCount = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kHalfOfAll = std::uint64_t{1} << 63;
 
 // --- any input --------------------------------------------------------------------------------
 
 /// A word of the kernel's, out of the whole range, with its corners more often.
 rc::Gen<std::uint64_t> any_word() {
-  return rc::gen::oneOf(
-      rc::gen::element<std::uint64_t>(0, 1, kHalf - 1, kHalf, kHalf + 1, kMax - 1, kMax),
-      rc::gen::inRange<std::uint64_t>(0, 1000), rc::gen::arbitrary<std::uint64_t>(),
-      rc::gen::inRange<std::uint64_t>(0, 100'000'000'000),
-      rc::gen::map(rc::gen::inRange<std::uint64_t>(0, 1000),
-                   [](std::uint64_t below) { return kMax - below; }));
+  return rc::gen::oneOf(rc::gen::element<std::uint64_t>(0, 1, kHalfOfAll - 1, kHalfOfAll,
+                                                        kHalfOfAll + 1, kMaxCount - 1, kMaxCount),
+                        rc::gen::inRange<std::uint64_t>(0, 1000),
+                        rc::gen::arbitrary<std::uint64_t>(),
+                        rc::gen::inRange<std::uint64_t>(0, 100'000'000'000),
+                        rc::gen::map(rc::gen::inRange<std::uint64_t>(0, 1000),
+                                     [](std::uint64_t below) { return kMaxCount - below; }));
 }
 
 /// How a total moves from one poll to the next.
@@ -55,7 +56,7 @@ struct Motion {
       case Move::kReset:
         return 0;
       case Move::kHalfRange:
-        return total + kHalf;
+        return total + kHalfOfAll;
     }
     return total;
   }
@@ -144,7 +145,7 @@ class HostileKernel {
 
 /// By how much a total of the kernel grew; 0 when it fell.
 std::uint64_t growth(std::uint64_t from, std::uint64_t to) {
-  return to - from < kHalf ? to - from : 0;
+  return to - from < kHalfOfAll ? to - from : 0;
 }
 
 std::uint64_t word(nanoseconds time) { return static_cast<std::uint64_t>(time.count()); }
@@ -161,7 +162,7 @@ void check_times(const GroupIncrement& increment) {
 }
 
 void check_event(const EventIncrement& event, Coverage coverage) {
-  RC_ASSERT(event.extrapolated <= kHalf);
+  RC_ASSERT(event.extrapolated <= kHalfOfAll);
   RC_ASSERT(std::isfinite(event.variance));
   RC_ASSERT(event.variance >= 0);
   if (coverage == Coverage::kScaled) return;
