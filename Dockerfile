@@ -6,12 +6,14 @@
 #
 # What each option is for, and other engines: docs/containers.md.
 
-FROM debian:bookworm-slim AS build
-ENV DEBIAN_FRONTEND=noninteractive
+ARG DEBIAN=bookworm
+FROM debian:${DEBIAN}-slim AS build
+ENV DEBIAN_FRONTEND=noninteractive CCACHE_BASEDIR=/source CCACHE_NOHASHDIR=1
 WORKDIR /source
-COPY packaging/packages/build.txt packaging/packages/test.txt packaging/packages/
+COPY packaging/packages/names.sh packaging/packages/build.txt packaging/packages/test.txt \
+  packaging/packages/
 RUN apt-get update \
- && sed 's/#.*//' packaging/packages/build.txt packaging/packages/test.txt \
+ && packaging/packages/names.sh build test \
   | xargs apt-get install -y --no-install-recommends binutils libcap2-bin \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
@@ -21,9 +23,9 @@ COPY cmake cmake
 COPY config config
 COPY lib lib
 COPY daemon daemon
+ARG CMAKE_ARGS=
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
-    cmake --preset release -DPEX_TESTS=OFF -DPEX_BENCHMARKS=OFF \
-      -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
+    cmake --preset release $CMAKE_ARGS \
  && cmake --build --preset release --target perf_event_exporter \
  && install -D --strip build/release/daemon/perf_event_exporter /image/usr/bin/perf_event_exporter \
  && install -D -m 644 config/perf_event_exporter.yaml \
@@ -39,16 +41,16 @@ ARG TESTS=all
 COPY . .
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
     [ "$TESTS" = none ] || { \
-      cmake --preset release -DPEX_TESTS=ON -DPEX_BENCHMARKS=OFF \
+      cmake --preset release -DPEX_TESTS=ON \
    && cmake --build --preset release --target $TESTS \
-   && ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L 'unit|layout' \
+   && ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L 'unit|e2e|layout' \
         -E '^(accuracy|layout.needs)'; }
 
-FROM debian:bookworm-slim
-COPY packaging/packages/run.txt /tmp/
+FROM debian:${DEBIAN}-slim
+COPY packaging/packages/names.sh packaging/packages/run.txt /tmp/packages/
 RUN apt-get update \
- && sed 's/#.*//' /tmp/run.txt | xargs apt-get install -y --no-install-recommends \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/log/* /tmp/run.txt
+ && /tmp/packages/names.sh run | xargs apt-get install -y --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/log/* /tmp/packages
 COPY --from=tested /image /
 ARG VERSION=0.1.0
 ARG REVISION=

@@ -2,7 +2,7 @@
 
     build_test.py BINARY_DIR DAEMON WORKLOAD
 
-The base is Debian 12 as this machine's own apt has it, with how it gets there (proxies and the like),
+The base is Debian of this machine's release as this machine's own apt has it, with how it gets there (proxies and the like),
 so that the Dockerfile needs to know nothing of that. The image stays in the storage of BINARY_DIR.
 """
 
@@ -14,15 +14,15 @@ import sys
 import time
 import unittest
 
-import containers  # also finds the harness
+import containers  # also finds the others
 import harness
-
-sys.path.append(f"{containers.SOURCE}/tests/delivery/systemd")
 import debian
 
-# The rooms whose tests run while the image is built. Those of all rooms run next to this test, and
-# compiling them takes minutes: PEX_IMAGE_TESTS=all does it here as well.
-TESTS = os.environ.get("PEX_IMAGE_TESTS", "base_test host_test config_test")
+# The tests that run while the image is built, out of what was compiled for the tests of the program:
+# the compiler cache has it. PEX_IMAGE_TESTS=all compiles and runs those of all rooms, for minutes.
+TESTS = os.environ.get("PEX_IMAGE_TESTS", "golden_test")
+# How tests/run.sh compiles.
+CMAKE_ARGS = "-DPEX_WERROR=ON"
 REVISION = "0123456789abcdef"
 MINUTE = 60
 
@@ -64,7 +64,8 @@ def build():
     started = time.monotonic()
     built = storage.buildah(
         "build", "--pull-never", "--network=host", "--isolation=chroot", "--format=docker",
-        "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=REVISION={REVISION}",
+        "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=DEBIAN={debian.codename()}",
+        f"--build-arg=CMAKE_ARGS={CMAKE_ARGS}", f"--build-arg=REVISION={REVISION}",
         f"--tag={containers.IMAGE}", containers.SOURCE, timeout=45 * MINUTE, check=False)
     print(f"buildah took {time.monotonic() - started:.0f} s", file=sys.stderr)
     containers.write(f"{storage.directory}/build.log", built.stdout + built.stderr)

@@ -22,9 +22,12 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kernel"))
 import harness  # require(), until()
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../systemd"))
+import debian
+
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 IMAGE = "localhost/perf_event_exporter:test"
-BASE = "docker.io/library/debian:bookworm-slim"  # as the Dockerfile's FROM lines spell it
+BASE = f"docker.io/library/debian:{debian.codename()}-slim"  # as the Dockerfile's FROM lines spell it
 SECCOMP = f"{SOURCE}/packaging/container/seccomp.json"
 PROGRAMS = ("buildah", "podman", "runc", "conmon")
 # Where root's podman remembers blobs, whatever it is told.

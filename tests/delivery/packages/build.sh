@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the packages that others test: build.sh SOURCE_DIR OUT. Ends with 77 where it cannot.
+# Makes the packages that others test: build.sh SOURCE_DIR BUILD OUT. Ends with 77 where it cannot.
 set -euo pipefail
 
 for program in dpkg-buildpackage dh scdoc rpmbuild cpack fakeroot; do
@@ -9,4 +9,4 @@ for program in dpkg-buildpackage dh scdoc rpmbuild cpack fakeroot; do
   fi
 done
 # Debug symbols take long to compress, and nothing here looks at them.
-DEB_BUILD_OPTIONS='nocheck noautodbgsym' "$1/packaging/build-packages.sh" "$2"
+DEB_BUILD_OPTIONS=noautodbgsym "$1/packaging/build-packages.sh" "$2" "$3"

@@ -88,8 +88,7 @@ class ContentsTest(unittest.TestCase):
             self.assertEqual(run("dpkg-deb", "--field", deb, "Version").strip(), project_version())
 
     def test_the_list_of_libraries_to_run_with_is_what_the_program_is_linked_to(self):
-        text = (SOURCE / "packaging/packages/run.txt").read_text(encoding="utf-8")
-        listed = set(re.findall(r"^[a-z]\S+", text, re.MULTILINE))
+        listed = set(debian.packages_of("run"))
 
         linked = packages.packages_in(run("dpkg-deb", "--field", daemon_deb(), "Depends"))
 
@@ -128,7 +127,7 @@ class ContentsTest(unittest.TestCase):
 @needs("mmdebstrap", "dpkg-deb", "apt-get", "unshare", "chroot", "tar")
 @unittest.skipIf(os.geteuid() != 0, "a root file system to install into takes root")
 class LifeOfTheDaemonTest(unittest.TestCase):
-    """Installed, run, removed and purged in a fresh Debian 12, one after the other."""
+    """Installed, run, removed and purged in a fresh Debian, one after the other."""
 
     def in_root(self, *command):
         """In a mount namespace of its own, so that nothing stays mounted."""

@@ -15,21 +15,21 @@ PROGRAM = """
     etc/perf_event_exporter/perf_event_exporter.yaml
     usr/share/bash-completion/completions/perf_event_exporter
     usr/share/zsh/site-functions/_perf_event_exporter
-    usr/share/doc/perf_event_exporter/LICENSE
+    usr/share/doc/perf-event-exporter/LICENSE
 """.split()
 # Whole directories of the source, and where they go.
 COPIED = {
-    "*.md": "usr/share/doc/perf_event_exporter",
-    "docs/*.md": "usr/share/doc/perf_event_exporter/docs",
-    "docs/*.svg": "usr/share/doc/perf_event_exporter/docs",
-    "docs/*.png": "usr/share/doc/perf_event_exporter/docs",
-    "config/examples/*": "usr/share/doc/perf_event_exporter/examples/config",
+    "*.md": "usr/share/doc/perf-event-exporter",
+    "docs/*.md": "usr/share/doc/perf-event-exporter/docs",
+    "docs/*.svg": "usr/share/doc/perf-event-exporter/docs",
+    "docs/*.png": "usr/share/doc/perf-event-exporter/docs",
+    "config/examples/*": "usr/share/doc/perf-event-exporter/examples/config",
     "systemd/*.service": "usr/lib/systemd/system",
     "systemd/*.socket": "usr/lib/systemd/system",
-    "systemd/examples/**/*": "usr/share/doc/perf_event_exporter/examples/systemd",
-    "packaging/grafana/*.json": "usr/share/doc/perf_event_exporter/examples/grafana",
-    "packaging/prometheus/*.y*ml": "usr/share/doc/perf_event_exporter/examples/prometheus",
-    "packaging/sysctl.d/*": "usr/share/doc/perf_event_exporter/examples/sysctl.d",
+    "systemd/examples/**/*": "usr/share/doc/perf-event-exporter/examples/systemd",
+    "packaging/grafana/*.json": "usr/share/doc/perf-event-exporter/examples/grafana",
+    "packaging/prometheus/*.y*ml": "usr/share/doc/perf-event-exporter/examples/prometheus",
+    "packaging/sysctl.d/*": "usr/share/doc/perf-event-exporter/examples/sysctl.d",
 }
 ROOMS = ("base host perf elf events estimate cgroup collect history exposition yaml config plan "
          "access http").split()

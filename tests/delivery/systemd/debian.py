@@ -1,8 +1,9 @@
-"""Debian 12 as this machine's own apt has it: root file systems, made once and kept below the build
+"""Debian of this machine's release, as its own apt has it: root file systems, made once and kept below the build
 directory, and archives of them.
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -14,12 +15,16 @@ from program import SOURCE, harness, read_text, require
 
 def packages_of(name):
     """The packages that packaging/packages/NAME.txt lists."""
-    lines = read_text(f"{SOURCE}/packaging/packages/{name}.txt").splitlines()
-    return [line.partition("#")[0].strip() for line in lines if line.partition("#")[0].strip()]
+    return run(f"{SOURCE}/packaging/packages/names.sh", name).split()
+
+
+def codename():
+    """bookworm, trixie; 12 and 13 have been tried."""
+    return platform.freedesktop_os_release().get("VERSION_CODENAME", "bookworm")
 
 
 def root(target, packages, *options):
-    """The path `target` of a Debian 12 with these packages, made where it is not there yet."""
+    """The path `target` of a Debian with these packages, made where it is not there yet."""
     holds, wanted = f"{target}.holds", " ".join([*options, *sorted(packages)])
     if os.path.exists(target) and os.path.exists(holds) and read_text(holds) == wanted:
         return target
@@ -32,23 +37,23 @@ def root(target, packages, *options):
 
 
 def bootstrap(target, packages, *options, **how):
-    """Makes a Debian 12: an archive where `target` ends with .tar, else a directory. mmdebstrap's
+    """Makes a Debian: an archive where `target` ends with .tar, else a directory. mmdebstrap's
     `options` may choose another architecture. Skips where it cannot be fetched, or not be made."""
     harness.require_mounts()
     require(shutil.which("mmdebstrap"), "mmdebstrap is not installed (packaging/packages/systemd.txt)")
     sources = apt_sources()
-    require(sources, "apt of this machine has no source for Debian 12 (bookworm); `apt-get update`?")
+    require(sources, f"apt of this machine has no source for {codename()}; `apt-get update`?")
     os.makedirs(os.path.dirname(target), exist_ok=True)
     with tempfile.NamedTemporaryFile("w", suffix=".list") as listed:
         listed.write("".join(source + "\n" for source in sources))
         listed.flush()
         command = ["mmdebstrap", "--quiet", "--mode=root", *(f"--include={each}" for each in packages),
-                   '--aptopt=APT::Sandbox::User "root"', *apt_options(), *options, "bookworm", target,
+                   '--aptopt=APT::Sandbox::User "root"', *apt_options(), *options, codename(), target,
                    listed.name]
         made = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False, **how)
     print(made.stdout, end="", file=sys.stderr)
-    require(made.returncode == 0, f"mmdebstrap cannot make a Debian 12: {end_of(made.stdout)}")
+    require(made.returncode == 0, f"mmdebstrap cannot make a Debian: {end_of(made.stdout)}")
 
 
 def remove(path):
@@ -68,7 +73,7 @@ def apt_sources():
                   "Created-By: Packages")
     rows = {tuple(line.split()) for line in targets.splitlines()}
     return sorted(f"deb {row[0]} {row[1]} {row[2]}" for row in rows
-                  if len(row) == 4 and row[1].startswith("bookworm") and row[2:] == ("main", "Debian"))
+                  if len(row) == 4 and row[1].startswith(codename()) and row[2:] == ("main", "Debian"))
 
 
 def apt_options():

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches Debian 12 packages for arm64 and unpacks them below a directory. Needs no root, and leaves
+# Fetches packages of Debian for arm64 and unpacks them below a directory. Needs no root, and leaves
 # apt and dpkg of this machine alone: they have an architecture, lists and a cache of their own here.
 #
 #   fetch.sh sysroot DIR            what packaging/packages/vm-sysroot.txt lists, with dependencies
@@ -13,7 +13,9 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 what=$1
 dir=$(realpath -m "$2")
-readonly root what dir
+# shellcheck source=/dev/null
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
+readonly root what dir codename
 readonly apt=$dir/../apt
 
 say() { printf 'fetch: %s\n' "$*" >&2; }
@@ -41,13 +43,13 @@ Dir::Etc::sourceparts "/dev/null";
 CONF
   sources >"$apt/sources.list"
   if [[ ! -s $apt/sources.list ]]; then
-    say "apt of this machine has no source for Debian 12 (bookworm)"
+    say "apt of this machine has no source for Debian $codename"
     return 1
   fi
   private_apt_get update
 }
 
-# Debian 12 as this machine has it from its mirrors.
+# This release as this machine has it from its mirrors; and Debian 12 from there, which has Linux 6.1.
 sources() {
   local targets
   targets=$(index_targets)
@@ -56,8 +58,10 @@ sources() {
     apt-get -q=2 -o "Dir::State::lists=$apt/machine-lists" update >&2
     targets=$(index_targets -o "Dir::State::lists=$apt/machine-lists")
   fi
-  awk '$2 ~ /^bookworm/ && $3 == "main" && $4 == "Debian" {
-    print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, $2, $3 }' \
+  awk -v codename="$codename" '
+    BEGIN { deb = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" }
+    $2 ~ "^" codename && $3 == "main" && $4 == "Debian" { print deb, $1, $2, $3 }
+    $2 == codename && codename != "bookworm" { print deb, $1, "bookworm", $3 }' \
     <<<"$targets" | sort -u
 }
 
@@ -68,14 +72,14 @@ index_targets() {  # APT_OPTIONS...
 
 # --- what is fetched ------------------------------------------------------------------------------
 
-list_of_sysroot() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$root/packaging/packages/vm-sysroot.txt"; }
+list_of_sysroot() { "$root/packaging/packages/names.sh" vm-sysroot; }
 
 fetch_sysroot() {
   local -r stamp=$dir/.holds
   if [[ -e $stamp ]] && list_of_sysroot | cmp -s - "$stamp"; then
     return
   fi
-  say "Debian 12 for arm64: libraries and headers (about 400 MB unpacked)"
+  say "Debian for arm64: libraries and headers (about 400 MB unpacked)"
   prepare_apt
   rm -rf "$dir" "$apt"/cache/archives/*.deb
   mkdir -p "$dir"
@@ -119,7 +123,7 @@ fetch_kernel() {  # SERIES [MAX]
 # The unsigned image differs from the signed one by nothing but the signature.
 newest_kernel() {  # SERIES MAX
   apt-cache -c "$apt/apt.conf" pkgnames linux-image- |
-    sed -nE "s/^(linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb12)?-cloud-arm64-unsigned)\$/\2 \1/p" |
+    sed -nE "s/^(linux-image-(${1//./\\.}\.[0-9.-]+)(\+deb1[23])?-cloud-arm64-unsigned)\$/\2 \1/p" |
     sort -V |
     awk -v max="${2:-}" '{ split($1, is, /[.-]/); split(max, at_most, ".") }
       max == "" || is[3] + 0 <= at_most[3] + 0 { newest = $2 } END { if (newest) print newest }'

@@ -1,4 +1,4 @@
-# arm64 Debian 12 by way of the sysroot that fetch.sh makes:
+# arm64 Debian by way of the sysroot that fetch.sh makes:
 #   cmake -DCMAKE_TOOLCHAIN_FILE=.../toolchain-arm64.cmake -DPEX_SYSROOT=DIR
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# Builds and runs all tests, in two builds: what is shipped, with the tests of the whole program, its
+# packages and its image; and under AddressSanitizer and UndefinedBehaviorSanitizer, with the tests of
+# its parts and those of the program in which much goes wrong. Called by `./dev test`.
+#
+#   run.sh [CTEST_ARGS...]
+#   run.sh --list            which tests there are, and which of them run with what is installed
+#
+# The second build is compiled while the tests of the first wait. Tests that need the machine for
+# themselves are RUN_SERIAL; of the others three run at once, as most of them wait.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly root
+readonly install=$root/packaging/packages/install.sh
+# What tests take that are skipped where it cannot be installed.
+readonly lists=(clients vm docs packages package-tests systemd image kubernetes monitoring)
+
+stage() { printf '\n=== [%4d s] %s\n' "$SECONDS" "$*"; }
+
+install_all() {
+  "$install" "${lists[@]}" && return
+  local list
+  for list in "${lists[@]}"; do
+    "$install" "$list" || echo "dev: not all of packaging/packages/$list.txt can be installed"
+  done
+}
+
+# The subjects and what each needs are in tests/needs.txt.
+list_tests() {
+  local name needs need missing
+  while read -r name needs; do
+    missing=
+    for need in $needs; do
+      has "$need" || missing+=" $need"
+    done
+    if [[ -z $missing ]]; then
+      printf 'runs    %s\n' "$name"
+    else
+      printf 'skips   %-22s not here:%s\n' "$name" "$missing"
+    fi
+  done < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$root/tests/needs.txt")
+}
+
+has() {  # root, a command, or kubectl-VERSION: one of that version or later
+  local version
+  case $1 in
+    root) ((EUID == 0)) ;;
+    kubectl-*)
+      version=$(kubectl version --client -o yaml 2>/dev/null | sed -n 's/^  gitVersion: v//p')
+      [[ -n $version ]] && printf '%s\n' "${1#*-}" "$version" | sort -C -V
+      ;;
+    *) PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null ;;
+  esac
+}
+
+compile() {  # PRESET [CMAKE_ARGS...]
+  (cd "$root" && cmake --preset "$1" "${@:2}") &&
+    CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 cmake --build "$root/build/$1" --parallel "$(nproc)" -- --quiet
+}
+
+run_tests() {  # PRESET JOBS CTEST_ARGS...
+  local -r log=$root/build/$1/ctest.log
+  local status=0
+  rm -f "$log"
+  UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} \
+    ctest --test-dir "$root/build/$1" --output-on-failure --no-tests=ignore --output-log "$log" \
+    --parallel "$2" "${@:3}" || status=$?
+  show_skips "$root/build/$1/Testing/Temporary/LastTest.log"
+  return $status
+}
+
+# ctest shows that a test was skipped, but neither why nor that a part of one was.
+show_skips() {  # LOG
+  grep -h -A1 -E '^SKIPPED: |: Skipped$' "$1" | grep -vE '^--$|^$|: Skipped$|^<end of output>$' |
+    sed -e 's/^SKIPPED: //' -e 's/^/SKIPPED: /' || true
+}
+
+summary() {  # PRESET; the line of ctest, for those who read the last lines alone
+  echo "$1: $(grep -E '^[0-9]+% tests passed' "$root/build/$1/ctest.log" 2>/dev/null || echo 'no tests were run')"
+}
+
+if [[ ${1:-} == --list ]]; then
+  list_tests
+  exit
+fi
+failed=false
+stage "install what tests need"
+install_all
+stage "release: build"
+compile release -DPEX_TESTS=system -DPEX_WERROR=ON
+stage "release: test; asan: build, into build/asan.log"
+nice bash -c "$(declare -f compile); root=$root; compile asan" >"$root/build/asan.log" 2>&1 &
+run_tests release 3 "$@" || failed=true
+stage "$(summary release)"
+if wait $!; then
+  stage "asan: test"
+  run_tests asan "$(nproc)" "$@" || failed=true
+else
+  cat "$root/build/asan.log"
+  failed=true
+fi
+stage "$(summary release)"
+stage "$(summary asan)"
+grep -qsE '^[0-9]+% tests passed' "$root"/build/{release,asan}/ctest.log || failed=true  # of a wrong name
+! $failed
