@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -86,7 +87,9 @@ Tree::Tree(std::string root, Selection selection, Limits limits)
 
 Result<bool> Tree::update(Clock::time_point now) {
   const TreeWatch::Changes changes = watch_.take(now);
+  skipped_by_earlier_walks_.merge(std::exchange(skipped_by_walks_, {}));
   for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
+  if (changes.are_all) skipped_by_earlier_walks_.clear();
   overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the removal of some of them may never be reported
   if (changes.are_unknown || now - reconciled_at_ >= kReconcileAnyway) is_reconciled_ = false;
@@ -184,6 +187,7 @@ bool Tree::apply(const TreeWatch::Change& change) {
 /// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
 /// stays known until its removal is reported, too.
 bool Tree::appeared(const std::string& path) {
+  if (skipped_by_earlier_walks_.erase(std::hash<std::string>()(path)) > 0) return false;
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
   if (!inode) {
@@ -214,6 +218,7 @@ void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
 /// A directory that exists although its removal was reported is another one: the removed one was
 /// never seen.
 bool Tree::disappeared(const std::string& path) {
+  skipped_by_earlier_walks_.erase(std::hash<std::string>()(path));
   if (missed_.erase(path) > 0) return false;
   const auto known = known_.find(path);
   if (known == known_.end() && was_skipped(path)) return false;
@@ -299,15 +304,24 @@ Result<> Tree::visit(const std::string& path, std::uint64_t inode, Walk& walk) {
   if (!is_selected && !is_entered) return {};
   ++walk.visited;
   if (is_path_too_long(path)) {
-    ++walk.skipped[parent_of(path)].path_too_long;
+    skip(path, &SkipCounts::path_too_long, walk);
     return {};
   }
   if (!has_place(path, walk)) {
-    ++walk.skipped[parent_of(path)].beyond_limit;
+    skip(path, &SkipCounts::beyond_limit, walk);
     return {};
   }
   walk.found.emplace(path, Directory{inode, is_selected});
   return is_entered ? enter(path, walk) : Result<>{};
+}
+
+/// A directory that is created between the watch on its parent and the listing of its parent is
+/// reported as well.
+void Tree::skip(const std::string& path, std::size_t SkipCounts::*reason, Walk& walk) {
+  ++(walk.skipped[parent_of(path)].*reason);
+  if (skipped_by_walks_.size() + skipped_by_earlier_walks_.size() < limits_.directories) {
+    skipped_by_walks_.insert(std::hash<std::string>()(path));
+  }
 }
 
 /// Known directories keep their places, or series would appear and disappear with each walk.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,7 @@ class Tree {
   bool has_place(const std::string& path, Walk& walk);
   void give_way(const std::string& path, Walk& walk);
   bool was_skipped(const std::string& path);
+  void skip(const std::string& path, std::size_t SkipCounts::*reason, Walk& walk);
   bool apply(const TreeWatch::Change& change);
   bool appeared(const std::string& path);
   bool disappeared(const std::string& path);
@@ -136,6 +138,10 @@ class Tree {
   Directories known_;
   FairShares places_;  ///< of the known directories
   std::map<std::string, SkipCounts> skipped_in_;
+  // Hashes of skipped paths, as inotify may report them once more: until all of its queue has been
+  // read after the walk. At most as many as there may be directories.
+  std::unordered_set<std::size_t> skipped_by_walks_;
+  std::unordered_set<std::size_t> skipped_by_earlier_walks_;
   TokenBucket visits_;
   std::optional<std::uint64_t> device_;  ///< of the root
   std::map<std::string, Error> unreadable_;

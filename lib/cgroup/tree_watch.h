@@ -31,6 +31,7 @@ class TreeWatch {
     bool are_unknown = false;  ///< the queue overflowed, or the kernel refuses to watch: walk the
                                ///< tree
     bool were_lost = false;    ///< the queue overflowed
+    bool are_all = false;      ///< nothing is left in the queue
   };
 
   /// Events taken at once and per second: as many as the kernel's queue holds by default, and what

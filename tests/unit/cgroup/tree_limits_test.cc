@@ -43,6 +43,27 @@ TEST_F(TreeLimitsTest, OfTheManyOfOneTenantAsManyAreKnownAsOthersLeave) {
   EXPECT_EQ(tree.skipped(), (Tree::Skipped{15, 0, "/a", {}}));
 }
 
+TEST_F(TreeLimitsTest, OneThatIsCreatedWhileItsParentIsReadIsSkippedOnce) {
+  Tree tree = limited(5);
+  host_.make("a");
+  on_watch = [&](const std::string& directory) {
+    if (directory.ends_with("/a")) make("a", 3);
+    if (directory.ends_with("/10")) make("a/10", 4);
+  };
+  must_update(tree);
+  on_watch = nullptr;
+  const Tree::Skipped skipped = tree.skipped();
+  ASSERT_EQ(skipped.beyond_limit, 3U);
+
+  must_update(tree);  // inotify has reported them as well
+  EXPECT_EQ(tree.skipped(), skipped);
+
+  host_.remove("a/10/13");
+  host_.make("a/10/13");
+  must_update(tree);
+  EXPECT_EQ(tree.skipped(), skipped);
+}
+
 TEST_F(TreeLimitsTest, OneThatComesLaterIsKnownAndOneOfTheLargestTenantGivesWay) {
   make("a", 30);
   Tree tree = limited(20);
