@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
 #include "events/event_table.h"
@@ -118,7 +119,11 @@ void list_generic(std::uint32_t type, std::string_view kind, std::vector<ListedE
   for (const GenericEvent& event : generic_events()) {
     if (event.type != type) continue;
     std::string help(event.help);
-    if (!event.cpu_help.empty()) help += " With scope cpu: " + std::string(event.cpu_help);
+    if (!event.cpu_help.empty()) {
+      std::string on_cpus(event.cpu_help);
+      on_cpus.front() = to_lower_ascii(on_cpus.front());
+      help += " With scope cpu: " + on_cpus;
+    }
     listed.push_back({kind, std::string(event.name), {}, std::move(help), false});
   }
 }
