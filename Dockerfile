@@ -8,7 +8,7 @@
 
 ARG DEBIAN=bookworm
 FROM debian:${DEBIAN}-slim AS build
-ENV DEBIAN_FRONTEND=noninteractive CCACHE_BASEDIR=/source CCACHE_NOHASHDIR=1
+ENV DEBIAN_FRONTEND=noninteractive
 WORKDIR /source
 COPY packaging/packages/names.sh packaging/packages/build.txt packaging/packages/test.txt \
   packaging/packages/

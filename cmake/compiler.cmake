@@ -57,8 +57,10 @@ if(PEX_HARDENING AND NOT PEX_SANITIZERS)
   add_link_options("$<${optimised}:-Wl,--as-needed>")
 endif()
 
-# Fast repeat builds where ccache is present; nothing depends on it.
+# Fast repeat builds where ccache is present; nothing depends on it. It remembers files by their paths
+# below this tree and whatever the locale: the image finds what was compiled for the tests.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                  CCACHE_SLOPPINESS=locale ${CCACHE})
 endif()

@@ -56,7 +56,7 @@ has() {  # root, a command, or kubectl-VERSION: one of that version or later
 
 compile() {  # PRESET [CMAKE_ARGS...]
   (cd "$root" && cmake --preset "$1" "${@:2}") &&
-    CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 cmake --build "$root/build/$1" --parallel "$(nproc)" -- --quiet
+    cmake --build "$root/build/$1" --parallel "$(nproc)" -- --quiet
 }
 
 run_tests() {  # PRESET JOBS CTEST_ARGS...
