@@ -33,8 +33,8 @@ if(PEX_SANITIZERS)
 endif()
 
 # What a bug in memory could be used for, made harder in what is shipped: a write past a buffer or into
-# the tables of other libraries' functions ends the program. Packages get the same from their
-# distribution, whose flags come first. Debug builds and sanitizers find such a write by themselves.
+# the tables of other libraries' functions ends the program. The flags of a distribution that builds
+# a package come first. Debug builds and sanitizers find such a write by themselves.
 option(PEX_HARDENING "Protect stack, buffers and relocations in optimised builds" ON)
 if(PEX_HARDENING AND NOT PEX_SANITIZERS)
   include(CheckCXXCompilerFlag)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What to run before each commit: format, layout, documents, and the test programs that were linked
-# since they last passed. Called by `./dev check`, which has built preset dev.
+# since they last passed; all of them if a file has changed that they may read. Called by `./dev check`,
+# which has built preset dev.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,7 +12,7 @@ stage() { printf '\n=== [%3d s] %s\n' "$SECONDS" "$*"; }
 # Prints what a program reports only if it fails.
 run_program() {  # PROGRAM
   local -r stamp=$1.passed
-  [[ ! $stamp -nt $1 ]] || return 0
+  [[ ! $stamp -nt $1 || ! $stamp -nt $newest_data ]] || return 0
   echo "${1##*/}"
   if RC_PARAMS=seed=20260901 "$1" --gtest_brief=1 >"$1.log" 2>&1; then
     touch "$stamp"
@@ -21,6 +22,9 @@ run_program() {  # PROGRAM
   fi
 }
 export -f run_program
+newest_data=$(find "$root"/{tests,docs,config,packaging} -name __pycache__ -prune -o -type f \
+  ! -name '*.cc' ! -name '*.h' ! -name '*.py' ! -name '*.pyc' -printf '%T@ %p\n' | sort -rn | sed -n '1s/[^ ]* //p')
+export newest_data
 
 failed=false
 stage "format"

@@ -6,12 +6,14 @@
 #   run.sh [CTEST_ARGS...]
 #   run.sh --list            which tests there are, and which of them run with what is installed
 #
+# JOBS, from the environment, is how many files are compiled at once; at most as many as there are cores.
 # The second build is compiled while the tests of the first wait. Tests that need the machine for
 # themselves are RUN_SERIAL; of the others three run at once, as most of them wait.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
+export JOBS=${JOBS:-$(nproc)}
 readonly install=$root/packaging/packages/install.sh
 # What tests take that are skipped where it cannot be installed.
 readonly lists=(clients vm docs packages package-tests systemd image kubernetes monitoring)
@@ -56,13 +58,12 @@ has() {  # root, a command, or kubectl-VERSION: one of that version or later
 
 compile() {  # PRESET [CMAKE_ARGS...]
   (cd "$root" && cmake --preset "$1" "${@:2}") &&
-    cmake --build "$root/build/$1" --parallel "$(nproc)" -- --quiet
+    cmake --build "$root/build/$1" --parallel "$JOBS" -- --quiet
 }
 
 run_tests() {  # PRESET JOBS CTEST_ARGS...
   local -r log=$root/build/$1/ctest.log
   local status=0
-  rm -f "$log"
   UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} \
     ctest --test-dir "$root/build/$1" --output-on-failure --no-tests=ignore --output-log "$log" \
     --parallel "$2" "${@:3}" || status=$?
@@ -88,9 +89,10 @@ failed=false
 stage "install what tests need"
 install_all
 stage "release: build"
-compile release -DPEX_TESTS=system -DPEX_WERROR=ON
+rm -f "$root"/build/{release,asan}/ctest.log
+compile release -DPEX_TESTS=system
 stage "release: test; asan: build, into build/asan.log"
-nice bash -c "$(declare -f compile); root=$root; compile asan" >"$root/build/asan.log" 2>&1 &
+nice bash -c "$(declare -f compile); root=${root@Q}; compile asan" >"$root/build/asan.log" 2>&1 &
 run_tests release 3 "$@" || failed=true
 stage "$(summary release)"
 if wait $!; then

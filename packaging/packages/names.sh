@@ -21,6 +21,8 @@ for list in "$@"; do
     echo "names.sh: no such list: $lists/$list.txt" >&2
     exit 1
   }
+done
+for list in "$@"; do
   sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$lists/$list.txt"
 done | awk -F/ -v column="$column" '{ print (NF > 1) ? $column : $1 }' | sort -u |
   while IFS=: read -r package command; do

@@ -2,8 +2,8 @@
 
     build_test.py BINARY_DIR DAEMON WORKLOAD
 
-The base is Debian of this machine's release as this machine's own apt has it, with how it gets there (proxies and the like),
-so that the Dockerfile needs to know nothing of that. The image stays in the storage of BINARY_DIR.
+The base is Debian of this machine's release as its own apt has it, with how it gets there (proxies
+and the like), so that the Dockerfile needs to know nothing of that. The image stays in the storage of BINARY_DIR.
 """
 
 import os
@@ -21,8 +21,6 @@ import debian
 # The tests that run while the image is built, out of what was compiled for the tests of the program:
 # the compiler cache has it. PEX_IMAGE_TESTS=all compiles and runs those of all rooms, for minutes.
 TESTS = os.environ.get("PEX_IMAGE_TESTS", "golden_test")
-# How tests/run.sh compiles.
-CMAKE_ARGS = "-DPEX_WERROR=ON"
 REVISION = "0123456789abcdef"
 MINUTE = 60
 
@@ -65,7 +63,7 @@ def build():
     built = storage.buildah(
         "build", "--pull-never", "--network=host", "--isolation=chroot", "--format=docker",
         "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=DEBIAN={debian.codename()}",
-        f"--build-arg=CMAKE_ARGS={CMAKE_ARGS}", f"--build-arg=REVISION={REVISION}",
+        f"--build-arg=REVISION={REVISION}",
         f"--tag={containers.IMAGE}", containers.SOURCE, timeout=45 * MINUTE, check=False)
     print(f"buildah took {time.monotonic() - started:.0f} s", file=sys.stderr)
     containers.write(f"{storage.directory}/build.log", built.stdout + built.stderr)

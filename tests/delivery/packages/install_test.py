@@ -87,7 +87,7 @@ class InstallTest(unittest.TestCase):
         self.install("/usr", "program")
 
         run(sys.executable, f"{SOURCE}/tests/house/links_test.py",
-            f"{self.root}/usr/share/doc/perf_event_exporter")
+            f"{self.root}/usr/share/doc/perf-event-exporter")
 
     def test_the_library_brings_archives_headers_and_a_package_for_cmake_and_pkg_config(self):
         self.install("/usr", "development")

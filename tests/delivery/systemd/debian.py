@@ -1,5 +1,5 @@
-"""Debian of this machine's release, as its own apt has it: root file systems, made once and kept below the build
-directory, and archives of them.
+"""Debian of this machine's release, as its own apt has it: root file systems, made once and kept
+below the build directory, and archives of them.
 """
 
 import os

@@ -48,7 +48,7 @@ build_daemon() {
     rm -rf "$work/daemon"
     cmake -S "$root" -B "$work/daemon" -G Ninja \
       -DCMAKE_TOOLCHAIN_FILE="$root/tests/kernel/vm/toolchain-arm64.cmake" -DPEX_SYSROOT="$sysroot" \
-      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DPEX_TESTS=OFF
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DPEX_WERROR=ON
   fi
   cmake --build "$work/daemon" --target perf_event_exporter -- --quiet
 }
