@@ -47,7 +47,9 @@ std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& pla
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
 std::string without_remedy(const Error& error) {
-  return describe(Error{error.code, error.attempted, {}});
+  Error without = error;
+  without.remedy = {};
+  return describe(without);
 }
 
 std::string could_not(const Error& error) { return "could not " + without_remedy(error); }
