@@ -52,7 +52,7 @@ bool print(const Options& options, const CgroupExplanation& explanation, const s
     return true;
   }
   if (mount.empty()) return true;
-  for (const std::string& path : cgroup::all_cgroups(mount)) {
+  for (const std::string& path : cgroup::take_inventory(mount).cgroups) {
     if (const auto line = explanation.of(path)) print(path, *line);  // else it is gone by now
   }
   return true;

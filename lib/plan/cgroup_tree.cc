@@ -46,20 +46,28 @@ bool is_a_default(const config::PatternEntry& pattern) {
                      [&](const auto& each) { return each.text == pattern.text; });
 }
 
+/// Whether the pattern matches none of the cgroups that could be there, also of those that could
+/// not be read.
+bool matches_none(const cgroup::Pattern& pattern, const cgroup::Inventory& there) {
+  return std::none_of(there.cgroups.begin(), there.cgroups.end(),
+                      [&](const std::string& path) { return pattern.matches(path); }) &&
+         std::none_of(there.unreadable.begin(), there.unreadable.end(),
+                      [&](const std::string& path) { return pattern.may_match_below(path); });
+}
+
 std::vector<Error> unmatched_patterns(const LoadedPlan& planned, const std::string& mount) {
   const std::vector<config::PatternEntry>& written = planned.config.cgroups.include;
   const std::vector<cgroup::Pattern>& patterns = planned.plan.cgroups.selection.include;
   std::vector<Error> unmatched;
-  std::optional<std::vector<std::string>> cgroups;  // read only if there is a pattern to try
+  std::optional<cgroup::Inventory> there;  // read only if there is a pattern to try
   for (std::size_t i = 0; i < std::min(written.size(), patterns.size()); ++i) {
     if (is_a_default(written[i])) continue;
-    if (!cgroups) cgroups = cgroup::all_cgroups(mount);
-    if (std::any_of(cgroups->begin(), cgroups->end(),
-                    [&](const std::string& path) { return patterns[i].matches(path); })) {
-      continue;
-    }
+    if (!there) there = cgroup::take_inventory(mount, planned.plan.budget.max_directories);
+    if (there->is_cut_off) return {};  // it may match one of the others
+    if (!matches_none(patterns[i], *there)) continue;
     unmatched.push_back(yaml::error_of(
-        {written[i].at, yaml::in_quotes(written[i].text) + " matches no cgroup that exists now",
+        {written[i].at,
+         yaml::in_quotes(written[i].text) + " matched no cgroup when the configuration was loaded",
          "correct it, or keep it for cgroups that are created later", yaml::Severity::kWarning}));
   }
   return unmatched;

@@ -17,7 +17,8 @@ namespace pex::plan {
 struct CgroupTree {
   std::optional<cgroup::Hierarchy> hierarchy;  ///< none: no cgroup is counted
   /// Why there is none, unless the plan counts no cgroups. Else the patterns of the operator that
-  /// match no cgroup that is there now: the default ones are for every kind of machine.
+  /// matched no cgroup: the default ones are for every kind of machine. None of them if there are
+  /// more cgroups than limits.max_cgroup_directories.
   std::vector<Error> warnings;
 };
 

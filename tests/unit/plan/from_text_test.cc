@@ -1,6 +1,7 @@
 // How a program that links the library counts: configuration -> plan -> collector -> snapshot. It
 // uses no header of the daemon.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <future>
@@ -113,8 +114,32 @@ TEST_F(FromTextTest, APatternOfTheOperatorThatMatchesNoCgroupIsAWarning) {
   EXPECT_EQ(warnings_of(""), Texts{});  // the default is for every kind of machine
   EXPECT_EQ(warnings_of("cgroups: {include: ['/system.slice/*.service']}\n"), Texts{});
   EXPECT_EQ(warnings_of("cgroups: {include: ['/lxc/*', '/system.slice/*', '/sytem.slice/*']}\n"),
-            Texts{"example.yaml:2:50: cgroups.include[2]: '/sytem.slice/*' matches no cgroup that "
-                  "exists now. Remedy: correct it, or keep it for cgroups that are created later"});
+            Texts{"example.yaml:2:50: cgroups.include[2]: '/sytem.slice/*' matched no cgroup when "
+                  "the configuration was loaded. Remedy: correct it, or keep it for cgroups that "
+                  "are created later"});
+  EXPECT_EQ(warnings_of("cgroups: {include: ['/sytem.slice/*']}\n"
+                        "limits: {max_cgroup_directories: 1}\n"),
+            Texts{});  // it may match one beyond the limit
+}
+
+TEST(UnreadableTreeTest, NoPatternIsBlamedForWhatCannotBeRead) {
+  test::TempTree tree{{"sys/devices/system/cpu/online", "0\n"}};
+  tree.write("proc/self/mountinfo",
+             "30 23 0:26 / " + tree.path("none") + " rw - cgroup2 cgroup2 rw\n");
+  const host::HostRoots roots{tree.path("sys"), tree.path("proc"), ""};
+  test::ScriptedKernel kernel{tree.path("none")};
+  config::Loaded loaded = config::load_text(
+      "groups: [{name: software, events: [context-switches], scope: cgroup}]\n"
+      "cgroups: {include: ['/a/*']}\n",
+      "example.yaml");
+  const auto planned = plan_for_machine(std::move(loaded.config), roots, kernel);
+  ASSERT_TRUE(planned);
+
+  const Result<CgroupTree> found = find_cgroup_tree(*planned, roots);
+
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->hierarchy);
+  EXPECT_THAT(found->warnings, testing::IsEmpty());
 }
 
 }  // namespace
