@@ -75,14 +75,15 @@ std::vector<Row> event_rows(const plan::Plan& plan) {
   return rows;
 }
 
-/// For each event of scope cpu whose metric does not mean what its name suggests.
+/// One for each event of scope cpu whose metric does not mean what its name suggests.
 std::vector<std::string> notes_on(const plan::Plan& plan) {
   std::vector<std::string> notes;
   for (const plan::EventAvailability& event : plan.events) {
     if (!event.cpu_scope || !event.identity || event.identity->cpu_help.empty()) continue;
-    notes.push_back("note: " + exposition::family_name(Scope::kCpu, *event.identity) +
-                    " is elapsed time: it grows by 1 per second on each CPU, busy or idle. " +
-                    "For CPU time, count " + event.event + " with scope cgroup only");
+    const std::string note = "note: " + exposition::family_name(Scope::kCpu, *event.identity) +
+                             " is elapsed time: it grows by 1 per second on each CPU, busy or " +
+                             "idle. For CPU time, count " + event.event + " with scope cgroup only";
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   }
   return notes;
 }
@@ -107,7 +108,28 @@ void print_subject(const char* subject, const std::string& text) {
   std::cout << column(subject, kSubjectColumn) << text << '\n';
 }
 
-/// How many cgroups would be counted now.
+/// Whether it is known of every cgroup if it matches.
+bool are_all_known(const cgroup::DiscoveryResult& found, const collect::PollReport& report) {
+  const collect::PollReport::CgroupDirectories& directories = report.now.cgroup_directories;
+  const bool is_unreadable =
+      directories.followed + directories.unwatched == 0 && !report.failures.empty();
+  return !is_unreadable && found.unreadable.empty() &&
+         directories.beyond_limit + directories.path_too_long == 0;
+}
+
+/// What is wrong with the tree of cgroups; each once.
+std::vector<Error> faults_of(const cgroup::DiscoveryResult& found,
+                             const collect::PollReport& report) {
+  std::vector<Error> faults = found.unreadable;
+  for (const auto& [cause, failure] : report.failures) {
+    if (std::find(faults.begin(), faults.end(), failure.first) == faults.end()) {
+      faults.push_back(failure.first);
+    }
+  }
+  return faults;
+}
+
+/// How many cgroups would be counted now, and what keeps others from it.
 void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree,
                    const collect::Need& need, const Options& options) {
   if (!tree.hierarchy) return;
@@ -117,9 +139,13 @@ void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   const collect::Capacity room = collect::cgroup_capacity(planned.plan.budget, need);
   const std::size_t matching = targets->found->cgroups.size() + targets->found->left_out;
-  print_subject("cgroups", number_of(matching, "cgroup") + (matching == 1 ? " matches" : " match") +
-                               " now; room for " + number(room.cgroups) + " (" +
-                               collect::setting_of(room.bound) + ")");
+  print_subject("cgroups", (are_all_known(*targets->found, report) ? "" : "at least ") +
+                               number_of(matching, "cgroup") +
+                               (matching == 1 ? " matches" : " match") + " now; room for " +
+                               number(room.cgroups) + " (" + collect::setting_of(room.bound) + ")");
+  for (const Error& fault : faults_of(*targets->found, report)) {
+    std::cout << '\n' << printable(worded(fault)) << '\n';
+  }
 }
 
 /// What the counters take, before any of them is opened.

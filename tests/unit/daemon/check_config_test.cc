@@ -81,11 +81,47 @@ TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
               HasSubstr("\nnote: perf_cpu_task_clock_seconds_total is elapsed time: it grows by 1 "
                         "per second on each CPU, busy or idle. For CPU time, count task-clock with "
                         "scope cgroup only\n"));
+  const std::string twice = output(
+      "{name: a, events: [task-clock], scope: cpu}, {name: b, events: [task-clock], scope: cpu}");
+  EXPECT_EQ(twice.find("note:"), twice.rfind("note:"));
   EXPECT_THAT(output("{name: soft, events: [cpu-clock], scope: cpu}"),
               HasSubstr("note: perf_cpu_cpu_clock_seconds_total is elapsed time"));
   EXPECT_THAT(output("{name: soft, events: [task-clock], scope: cgroup}"), Not(HasSubstr("note:")));
   EXPECT_THAT(output("{name: soft, events: [{event: task-clock, help: Elapsed.}], scope: cpu}"),
               Not(HasSubstr("note:")));
+}
+
+TEST_F(CheckConfigTest, CgroupsThatCannotBeReadAreNotZero) {
+  const auto output = [&] {
+    return output_for("{name: soft, events: [cs], scope: cgroup}", options_, tree_, kernel_);
+  };
+  tree_.make_directory("cgroup/system.slice/a.service");
+  EXPECT_THAT(output(), HasSubstr("cgroups       1 cgroup matches now; room for"));
+
+  // Without the option, the directory is that of the mount table.
+  tree_.write("proc/self/mountinfo",
+              "30 23 0:26 / " + options_.roots.cgroupfs + " rw - cgroup2 cgroup2 rw\n");
+  options_.roots.cgroupfs.clear();
+  tree_.remove("cgroup");
+
+  EXPECT_THAT(output(), AllOf(HasSubstr("cgroups       at least 0 cgroups match now; room for"),
+                              HasSubstr("\ncould not ")));
+}
+
+TEST_F(CheckConfigTest, NamesTheLimitThatHidesCgroups) {
+  for (const char* name : {"a", "b", "c"}) {
+    tree_.make_directory("cgroup/system.slice/" + std::string(name) + ".service");
+  }
+  tree_.write("c.yaml",
+              "groups: [{name: soft, events: [cs], scope: cgroup}]\n"
+              "limits: {max_cgroup_directories: 2}\n");
+  testing::internal::CaptureStdout();
+
+  (void)check_config(options_, kernel_);
+
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, AllOf(HasSubstr("cgroups       at least "),
+                          HasSubstr("limits.max_cgroup_directories")));
 }
 
 TEST_F(CheckConfigTest, AStartFailsWithTheSame) {
