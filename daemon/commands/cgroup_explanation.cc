@@ -1,5 +1,6 @@
 #include "daemon/commands/cgroup_explanation.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -28,6 +29,16 @@ bool is_cgroup(const fs::path& path) {
   return fs::is_directory(fs::symlink_status(path, failed));
 }
 
+/// Without '//', '.' and a '/' at its end; '..' is left only at the beginning of a relative path.
+std::string normalized(const std::string& path) {
+  std::string text = fs::path(path).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+/// It would not be in the hierarchy.
+bool is_above_root(const std::string& path) { return path == "/.." || path.starts_with("/../"); }
+
 }  // namespace
 
 CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::string mount,
@@ -44,7 +55,7 @@ CgroupExplanation::CgroupExplanation(const plan::LoadedPlan& planned, std::strin
 
 std::optional<CgroupExplanation::Line> CgroupExplanation::of(const std::string& path) const {
   if (const auto known = selected_.find(path); known != selected_.end()) return known->second;
-  if (mount_.empty() || !is_cgroup(mount_ + path)) return {};
+  if (mount_.empty() || is_above_root(path) || !is_cgroup(mount_ + path)) return {};
   if (path == "/") return Line{kNotCounted, {}, "groups of scope cpu count the whole machine"};
   return why_not(path);
 }
@@ -79,10 +90,14 @@ CgroupExplanation::Line CgroupExplanation::why_not(const std::string& path) cons
           "been created"};
 }
 
-std::string path_below(const std::string& mount, std::string written) {
-  if (written == mount || written.starts_with(mount + "/")) written.erase(0, mount.size());
-  while (written.ends_with('/')) written.pop_back();
-  return written.starts_with('/') ? written : "/" + written;
+std::string path_below(const std::string& mount, const std::string& written) {
+  const std::string root = normalized(mount);
+  const std::string path = normalized(written);
+  if (path == root) return "/";
+  if (path.starts_with(root + "/")) return path.substr(root.size());
+  const std::size_t begin = std::min(written.find_first_not_of('/'), written.size());
+  const std::string below = normalized(written.substr(begin));
+  return below.empty() || below == "." ? "/" : "/" + below;
 }
 
 }  // namespace pex::daemon

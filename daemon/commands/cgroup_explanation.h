@@ -40,7 +40,7 @@ class CgroupExplanation {
 };
 
 /// The path below `mount` of one that somebody wrote: also with the mount before it, without the
-/// first slash or with a last one.
-std::string path_below(const std::string& mount, std::string written);
+/// first slash, or with '//', '.' and '..'. A path above the root begins with "/..".
+std::string path_below(const std::string& mount, const std::string& written);
 
 }  // namespace pex::daemon
