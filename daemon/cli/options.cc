@@ -132,8 +132,8 @@ void declare_web(CLI::App& app, Options& options) {
 void declare(CLI::App& app, Options& options) {
   app.add_option("--config.file", options.config_file,
                  "Configuration file. Default: the embedded configuration, which adapts to the "
-                 "machine. --config.check, --once, cgroups and doctor use the configuration of the "
-                 "installed service if there is one.")
+                 "machine. --config.check, --once, cgroups and doctor use " +
+                     std::string(kInstalledConfig) + " if it exists.")
       ->type_name("FILE");
   app.add_flag(
       "--config.check", options.check_config,
@@ -209,13 +209,10 @@ void take_installed_config(Options& options, const std::string& file) {
   std::error_code failed;
   if (!is_command || !options.config_file.empty() || !std::filesystem::exists(file, failed)) return;
   options.config_file = file;
-  options.takes_installed_config = true;
 }
 
 std::string name_of_config(const Options& options) {
-  if (options.config_file.empty()) return "the embedded default";
-  return "'" + options.config_file + "'" +
-         (options.takes_installed_config ? " of the installed service" : "");
+  return options.config_file.empty() ? "the embedded default" : "'" + options.config_file + "'";
 }
 
 std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const* argv) {

@@ -26,8 +26,7 @@ enum class ListOutput { kText, kJson };
 
 /// The command line, in the spelling of exporter-toolkit and node_exporter.
 struct Options {
-  std::string config_file;              ///< empty: the embedded default
-  bool takes_installed_config = false;  ///< config_file is that of the installed service
+  std::string config_file;  ///< empty: the embedded default
   bool check_config = false;
   bool once = false;  ///< poll twice, print one scrape, end
   bool doctor = false;
@@ -51,15 +50,15 @@ struct Options {
   LogFormat log_format = LogFormat::kLogfmt;
 };
 
-/// Where packages install the configuration of the service.
+/// Where packages install the configuration of the service. A service that was installed below
+/// another prefix, or whose CONFIG names another file, has its configuration elsewhere.
 inline constexpr const char* kInstalledConfig = "/etc/perf_event_exporter/perf_event_exporter.yaml";
 
-/// Without --config.file all commands except serving look at the configuration of the installed
-/// service, if `file` exists: what its operator asks about.
+/// Without --config.file all commands except serving look at `file` if it exists: most probably it
+/// is what the operator asks about.
 void take_installed_config(Options& options, const std::string& file = kInstalledConfig);
 
-/// The configuration that is looked at: "the embedded default", "'/etc/...' of the installed
-/// service", or "'FILE'".
+/// The configuration that is looked at: "the embedded default" or "'FILE'".
 std::string name_of_config(const Options& options);
 
 /// The options, or the exit status if the program has nothing left to do: help and version are

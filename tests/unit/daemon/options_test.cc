@@ -36,13 +36,13 @@ TEST(OptionsTest, TheDefaultsServeOnTheDefaultPort) {
   EXPECT_EQ(defaults.roots.cgroupfs, "");
 }
 
-TEST(OptionsTest, CommandsTakeTheConfigurationOfTheInstalledService) {
+TEST(OptionsTest, CommandsTakeTheConfigurationWherePackagesInstallItIfItExists) {
   const test::TempTree tree{{"installed.yaml", ""}};
   const auto taken = [&](Options given, const char* file) {
     take_installed_config(given, tree.path(file));
     return name_of_config(given);
   };
-  const std::string installed = "'" + tree.path("installed.yaml") + "' of the installed service";
+  const std::string installed = "'" + tree.path("installed.yaml") + "'";
 
   Options doctor;
   doctor.doctor = true;
