@@ -67,7 +67,7 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
                         return response_of("application/json", status_json(status()));
                       }),
       {telemetry_path, handlers.scrape},
-      probe("/-/healthy", handlers.is_healthy, "healthy\n", "a counting thread hangs\n"),
+      probe("/-/healthy", handlers.is_healthy, "healthy\n", "no counting thread makes progress\n"),
       probe("/-/ready", handlers.is_ready, "ready\n",
             "not ready: the first poll is not complete\n")};
   for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
