@@ -141,6 +141,8 @@ class CompletionTest(unittest.TestCase):
         shell.complete("perf_event_exporter health --re", {"--ready"})
         shell.complete("perf_event_exporter --log.level=", {"debug", "info", "warn", "error"})
         shell.complete("perf_event_exporter --log.format ", {"logfmt", "json"})
+        for before in ("", "/dev/null "):
+            shell.complete(f"perf_event_exporter cgroups {before}/usr/s", {"sbin", "share"})
 
     @needs("bash")
     def test_bash_completes_every_option_command_and_value(self):
