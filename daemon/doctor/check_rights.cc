@@ -65,7 +65,7 @@ constexpr RefusalEntry kRefusals[] = {
      "set sysctl kernel.perf_event_paranoid=2, because some kernels require CAP_SYS_ADMIN "
      "at a higher level; and grant CAP_PERFMON, see 'capabilities'"},
     {EACCES, [](const Rights& own) { return !own.perfmon && !own.admin; },
-     "grant CAP_PERFMON, see 'capabilities'; or sysctl kernel.perf_event_paranoid=0"},
+     "grant CAP_PERFMON, see 'capabilities'"},
     {EACCES, [](const Rights&) { return true; },
      "run it in the initial user namespace: in others (rootless container, "
      "PrivateUsers=), capabilities have no effect; if it is there already, look for "

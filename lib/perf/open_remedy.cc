@@ -38,8 +38,8 @@ std::vector<OpenRemedy> make_remedies() {
       {EACCES, kUprobe, "CAP_PERFMON is not enough for uprobes", admin},
       {EACCES, kAny, "CAP_PERFMON is missing, or kernel.perf_event_paranoid is too high",
        "grant CAP_PERFMON to " + ProgramTerm::kService +
-           ", or set kernel.perf_event_paranoid to 0 or lower; where it is 3 or more (Debian's "
-           "default) set it to 2, as CAP_PERFMON alone is not enough there"},
+           "; where kernel.perf_event_paranoid is 3 or more (Debian's default) set it to 2, as "
+           "CAP_PERFMON alone is not enough there"},
       {EPERM, kBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
       {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
        "allow perf_event_open in the filter of the container or the unit"},
