@@ -117,8 +117,8 @@ constexpr yaml::Key<ParsedEventEntry> kEventKeys[] = {
      "add it, for example 'event: cycles'"},
     {"name",
      read_name,
-     {"Name of the metric. Letters become lower case, digits are kept, and every other character "
-      "becomes `_`.",
+     {"Name of the metric. Letters become lower case, digits are kept, and each sequence of other "
+      "characters becomes one `_`.",
       [] { return form_of(kName); }, [] { return std::string("made from the spelling"); }}},
     {"help",
      read_help,

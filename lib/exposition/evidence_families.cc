@@ -88,8 +88,8 @@ constexpr GroupFamily kGroupFamilies[] = {
      always,
      read_rows<time_of<&GroupTimes::enabled>>},
     {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was on the PMU. Counts of the remaining enabled time are "
-      "estimates."},
+      "Time for which a group of events was on the PMU. The rest of the enabled time is estimated, "
+      "or in no count (unmeasured)."},
      "",
      always,
      read_rows<time_of<&GroupTimes::running>>},

@@ -85,7 +85,7 @@ TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsGiven) {
             "# TYPE perf_group_enabled_seconds_total counter\n"
             "perf_group_enabled_seconds_total{group=\"core\",cpu=\"2\"} 4\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. Counts of the remaining enabled time are estimates.\n"
+            "PMU. The rest of the enabled time is estimated, or in no count (unmeasured).\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"2\"} 2.5\n"
             "# HELP perf_group_imputed_seconds_total Enabled time of polls in which a group was "

@@ -76,7 +76,7 @@ TEST(RendererTest, WritesEveryFamilyOnceWithAllItsRows) {
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"3\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. Counts of the remaining enabled time are estimates.\n"
+            "PMU. The rest of the enabled time is estimated, or in no count (unmeasured).\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
@@ -383,7 +383,7 @@ TEST(RendererTest, WritesAFamilyOfSeveralColumnsOnce) {
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. Counts of the remaining enabled time are estimates.\n"
+            "PMU. The rest of the enabled time is estimated, or in no count (unmeasured).\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n");
@@ -491,7 +491,7 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
             "# TYPE perf_group_running_seconds counter\n"
             "# UNIT perf_group_running_seconds seconds\n"
             "# HELP perf_group_running_seconds Time for which a group of events was on the PMU. "
-            "Counts of the remaining enabled time are estimates.\n"
+            "The rest of the enabled time is estimated, or in no count (unmeasured).\n"
             "perf_group_running_seconds_total{group=\"soft\",cgroup=\"/a\"} 1\n"
             "# EOF\n");
 }
