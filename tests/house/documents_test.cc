@@ -52,9 +52,15 @@ std::set<std::string> top_level_keys() {
   return keys;
 }
 
+/// A rule file of Prometheus: its groups have rules.
+bool is_rule_file(const std::string& yaml) {
+  return yaml.starts_with("groups:\n") && yaml.find("\n    rules:\n") != std::string::npos;
+}
+
 /// Whether all keys at the left edge are those of a configuration: others are Prometheus', or
 /// belong to the web configuration.
 bool is_configuration(const std::string& yaml) {
+  if (is_rule_file(yaml)) return false;
   static const std::set<std::string> known = top_level_keys();
   std::istringstream lines(yaml);
   std::set<std::string> found;
@@ -83,8 +89,8 @@ std::vector<Chapter> chapters_of(const std::filesystem::path& path) {
       if (language == "yaml " && is_configuration(block)) {
         chapters.back().configurations.push_back(block);
       }
-      const bool is_alert = language == "yaml " && block.starts_with("- alert:");
-      if (language == "promql " || is_alert) chapters.back().queries.push_back(block);
+      const bool has_rules = language == "yaml " && is_rule_file(block);
+      if (language == "promql " || has_rules) chapters.back().queries.push_back(block);
       language.clear();
     } else if (!language.empty()) {
       block += line.substr(std::min(indent, line.size())) + "\n";

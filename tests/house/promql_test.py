@@ -4,7 +4,8 @@
     promql_test.py SOURCE_DIR
 
 Queries stand in blocks marked promql, with a blank line between one and the next. Each becomes the
-expression of a rule, which `promtool check rules` parses. So does an alert, in a block marked yaml.
+expression of a rule, which `promtool check rules` parses. It also parses rule files, in blocks
+marked yaml.
 """
 
 import re
@@ -16,7 +17,8 @@ import textwrap
 from pathlib import Path
 
 BLOCK = re.compile(r"^( *)```promql\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-ALERT = re.compile(r"^```yaml\n(- alert: .*?)^```$", re.MULTILINE | re.DOTALL)
+YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RULES = re.compile(r"\Agroups:\n.*^    rules:$", re.MULTILINE | re.DOTALL)
 
 
 def queries_of(text: str) -> list[str]:
@@ -24,14 +26,19 @@ def queries_of(text: str) -> list[str]:
     return [query for block in blocks for query in re.split(r"\n\s*\n", block.strip())]
 
 
-def rule_of(query: str) -> str:
-    return f"- record: document:query\n  expr: |\n{textwrap.indent(query, '    ')}\n"
+def rules_of(query: str) -> str:
+    rule = f"- record: document:query\n  expr: |\n{textwrap.indent(query, '    ')}\n"
+    return "groups:\n  - name: documents\n    rules:\n" + textwrap.indent(rule, "      ")
 
 
-def promtool_says(rule: str) -> str:
-    """Empty when it takes the rule."""
+def rule_files_of(text: str) -> list[str]:
+    return [block for block in YAML.findall(text) if RULES.search(block)]
+
+
+def promtool_says(rules: str) -> str:
+    """Empty when it takes the rule file."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write("groups:\n  - name: documents\n    rules:\n" + textwrap.indent(rule, "      "))
+        file.write(rules)
         file.flush()
         done = subprocess.run(
             ["promtool", "check", "rules", file.name], capture_output=True, text=True, check=False
@@ -48,11 +55,11 @@ def main() -> int:
     failed = False
     for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
-        rules = [*map(rule_of, queries_of(text)), *ALERT.findall(text)]
-        found += len(rules)
-        for rule in rules:
-            if says := promtool_says(rule):
-                print(f"{page.relative_to(root)}: a query that Prometheus refuses:\n{rule}\n{says}")
+        files = [*map(rules_of, queries_of(text)), *rule_files_of(text)]
+        found += len(files)
+        for rules in files:
+            if says := promtool_says(rules):
+                print(f"{page.relative_to(root)}: a query that Prometheus refuses:\n{rules}\n{says}")
                 failed = True
     if found < 12:
         print(f"found only {found} queries: are they marked otherwise?")
