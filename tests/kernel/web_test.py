@@ -621,7 +621,7 @@ class DowngradeTest(WebTest):
         daemon.scrape_when("the refusal", lambda scrape: scrape.value(reload_successful) == 0)
 
         self.assertEqual(web.ask_once(daemon.address).status, 401)
-        self.assertTrue(any("FIFO" in line for line in daemon.lines("error")), daemon.stderr())
+        harness.until("the error line", lambda: any("FIFO" in line for line in daemon.lines("error")))
 
 
 # --------------------------------------------------------------------------------------------------
