@@ -81,9 +81,6 @@ TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
               HasSubstr("\nnote: perf_cpu_task_clock_seconds_total is elapsed time: it grows by 1 "
                         "per second on each CPU, busy or idle. For CPU time, count task-clock with "
                         "scope cgroup only\n"));
-  const std::string twice = output(
-      "{name: a, events: [task-clock], scope: cpu}, {name: b, events: [task-clock], scope: cpu}");
-  EXPECT_EQ(twice.find("note:"), twice.rfind("note:"));
   EXPECT_THAT(output("{name: soft, events: [cpu-clock], scope: cpu}"),
               HasSubstr("note: perf_cpu_cpu_clock_seconds_total is elapsed time"));
   EXPECT_THAT(output("{name: soft, events: [task-clock], scope: cgroup}"), Not(HasSubstr("note:")));
@@ -105,7 +102,7 @@ TEST_F(CheckConfigTest, CgroupsThatCannotBeReadAreNotZero) {
   tree_.remove("cgroup");
 
   EXPECT_THAT(output(), AllOf(HasSubstr("cgroups       at least 0 cgroups match now; room for"),
-                              HasSubstr("\ncould not ")));
+                              HasSubstr("\nread cgroup directory '")));
 }
 
 TEST_F(CheckConfigTest, NamesTheLimitThatHidesCgroups) {

@@ -22,7 +22,7 @@ void throw_unhandled() {
 
 /// The operator new of a sanitizer asks no handler, so there it is called as operator new does.
 void run_out_of_memory() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PEX_SANITIZED)
   std::get_new_handler()();
 #else
   volatile std::size_t size = std::size_t{1} << 62;

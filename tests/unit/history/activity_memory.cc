@@ -40,6 +40,7 @@ void release(void* memory) {
 
 // In place of the library's, for the whole program; those of arrays call these.
 void* operator new(std::size_t size) { return allocate(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
 void operator delete(void* memory) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 
