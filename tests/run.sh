@@ -77,8 +77,11 @@ show_skips() {  # LOG
     sed -e 's/^SKIPPED: //' -e 's/^/SKIPPED: /' || true
 }
 
-summary() {  # PRESET; the line of ctest, for those who read the last lines alone
-  echo "$1: $(grep -E '^[0-9]+% tests passed' "$root/build/$1/ctest.log" 2>/dev/null || echo 'no tests were run')"
+# The line of ctest and the names of what failed, for those who read the last lines alone.
+summary() {  # PRESET
+  local -r log=$root/build/$1/ctest.log
+  echo "$1: $(grep -E '^[0-9]+% tests passed' "$log" 2>/dev/null || echo 'no tests were run')"
+  sed -n '/^The following tests FAILED:/,/^$/p' "$log" 2>/dev/null | sed 1d
 }
 
 if [[ ${1:-} == --list ]]; then

@@ -27,7 +27,7 @@ constexpr double kDisturbed = 1.3;
 
 struct Options {
   std::vector<std::size_t> cgroups = {2, 10, 100, 1000};
-  /// Those of the group `software` of the shipped configuration.
+  /// The events of the group `software` of the shipped configuration.
   std::string events = "task-clock, context-switches, cpu-migrations, minor-faults, major-faults";
   std::size_t rounds = 10;
   std::size_t round_trips = 10'000;

@@ -66,8 +66,8 @@ std::string as_requested(const std::string& path) {
 }
 
 bool is_path_of_its_own(const std::string& path) {
-  const bool is_sendable = std::none_of(path.begin(), path.end(), [](char byte) {
-    return byte == 0x7f || (byte >= 0 && byte <= ' ') || byte == '?' || byte == '#';
+  const bool is_sendable = std::none_of(path.begin(), path.end(), [](unsigned char byte) {
+    return byte == 0x7f || byte <= ' ' || byte == '?' || byte == '#';
   });
   return is_sendable && path.starts_with('/') && path != "/" && !path.starts_with("/-/") &&
          !path.starts_with("/api/") && !path.starts_with("/page.");

@@ -80,10 +80,9 @@ std::vector<std::string> notes_on(const plan::Plan& plan) {
   std::vector<std::string> notes;
   for (const plan::EventAvailability& event : plan.events) {
     if (!event.cpu_scope || !event.identity || event.identity->cpu_help.empty()) continue;
-    const std::string note = "note: " + exposition::family_name(Scope::kCpu, *event.identity) +
-                             " is elapsed time: it grows by 1 per second on each CPU, busy or " +
-                             "idle. For CPU time, count " + event.event + " with scope cgroup only";
-    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    notes.push_back("note: " + exposition::family_name(Scope::kCpu, *event.identity) +
+                    " is elapsed time: it grows by 1 per second on each CPU, busy or idle. For " +
+                    "CPU time, count " + event.event + " with scope cgroup only");
   }
   return notes;
 }
@@ -205,7 +204,9 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   if (!fits) std::cout << printable(worded(fits.error())) << '\n';
   const bool adapts = planned->config.is_default && available > 0;
   const bool are_all = available == events.size() || adapts;
-  if (!are_all) std::cout << "exit status 1, as " << events.size() - available << " cannot\n";
+  if (!are_all) {
+    std::cout << "exit status 1: " << events.size() - available << " events cannot be counted\n";
+  }
   return flush_output() && fits && are_all ? kOk : kFailed;
 }
 

@@ -21,7 +21,7 @@ struct Self {
   std::string kernel_release;  ///< of uname(2)
   host::Permissions permissions;
   host::FileLimit files;
-  std::optional<std::string> cgroup;  ///< own path in the tree that carries perf_event, if known
+  std::optional<std::string> cgroup;  ///< own path in the perf_event hierarchy, if known
   bool (*run_bound_to)(int, const std::function<void()>&) = daemon::run_bound_to;
 };
 

@@ -21,13 +21,13 @@ struct Hierarchy {
   bool operator==(const Hierarchy&) const = default;
 };
 
-/// A v1 mount of the perf_event controller, else the v2 mount, which carries perf_event whenever v1
-/// does not (cgroups(7), "Cgroups version 2 hierarchies"). Of several mounts the one that shows
-/// most of the tree, which in a container is the host's. Nothing if there is neither.
+/// A v1 mount of the perf_event controller, else the v2 mount, which has that controller whenever
+/// no v1 hierarchy has it (cgroups(7), "Cgroups version 2 hierarchies"). Of several mounts the one
+/// that shows most of the tree, which in a container is the host's. Nothing if there is neither.
 std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts);
 
 /// The tree at `roots.cgroupfs` if that is set, else the result of choose_hierarchy. Nothing if no
-/// tree carries perf_event: cgroups cannot be counted, everything else can.
+/// tree has the perf_event controller: cgroups cannot be counted, everything else can.
 Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots);
 
 }  // namespace pex::cgroup

@@ -86,7 +86,8 @@ bool TreeWatch::finish() {
 TreeWatch::Changes TreeWatch::take(Clock::time_point now) {
   Changes changes;
   changes.are_unknown = !is_complete();
-  while (inotify_ && !changes.are_all && events_.tokens(now) > 0) {
+  changes.are_all = !inotify_;
+  while (!changes.are_all && events_.tokens(now) > 0) {
     changes.are_all = !read_some(now, changes);
   }
   return changes;

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr unsigned kMaxPollsOfRest = 16;  // polls
+constexpr unsigned kMaxPollsOfRest = 16;
 
 perf::Place place_on(int cpu, const cgroup::Cgroup* cgroup) {
   if (cgroup == nullptr) return {cpu, -1, {}};

@@ -33,9 +33,9 @@ Result<CgroupTree> find_counted_tree(const LoadedPlan& planned, const host::Host
                                      perf::PerfKernel& kernel);
 
 /// Checks with the kernel whether events can be counted in the cgroups of `tree`:
-/// HostRoots::cgroupfs may name a directory that is not a cgroup, or a hierarchy that does not
-/// carry perf_event. Fails with what it is and what is expected. A refusal for another reason is
-/// not about the tree, and no failure.
+/// HostRoots::cgroupfs may name a directory that is not a cgroup, or a hierarchy that lacks the
+/// perf_event controller. Fails with what it is and what is expected. A refusal for another reason
+/// is not about the tree, and no failure.
 Result<> check_tree(const cgroup::Hierarchy& tree, const host::HostRoots& roots,
                     perf::PerfKernel& kernel, int cpu);
 

@@ -168,12 +168,12 @@ def v1_mount(controller):
 
 
 def hierarchy():
-    """Mount point of the cgroup hierarchy that carries perf_event, and whether it is v2."""
+    """Mount point of the cgroup hierarchy of the perf_event controller, and whether it is v2."""
     v1 = v1_mount("perf_event")
     if v1:
         return v1, False
     v2 = next((point for point, kind, _ in mounts() if kind == "cgroup2"), None)
-    require(v2, "no mounted cgroup hierarchy carries perf_event")
+    require(v2, "no mounted cgroup hierarchy has the perf_event controller")
     return v2, True
 
 

@@ -146,7 +146,7 @@ class PodTest(unittest.TestCase):
             cls.addClassCleanup(stack.pop_all().close)
 
     def test_counts_on_every_cpu(self):
-        scrape = self.pod.scrape()
+        scrape = self.pod.scrape_after_polls()
 
         for cpu in harness.online_cpus():
             self.assertGreater(scrape.value("perf_cpu_context_switches_total", cpu=str(cpu)), 0)

@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -73,6 +74,7 @@ class Boot:
         self.archives = archives
         self.patience = patience
         self.run = None  # a future, once it is started
+        self.took = None  # seconds
 
     def image(self):
         found = glob.glob(f"{self.directory}/kernels/{self.kernel}/boot/vmlinuz-*")
@@ -88,7 +90,9 @@ class Boot:
 
     def start(self):
         """To be called once, in any thread; blocks until the machine is off."""
+        started = time.monotonic()
         console = self._run_machine()
+        self.took = time.monotonic() - started
         status = re.search(r"^SCENARIO-ENDED (\d+)", console, re.MULTILINE)
         begin, _, rest = console.partition("RECORD-BEGINS\n")
         if not status or status[1] != "0" or not rest:

@@ -881,6 +881,12 @@ def print_table():
     print("", *findings, sep="\n", flush=True)
 
 
+def print_durations(boots):
+    print()
+    for boot in sorted(boots, key=lambda boot: -(boot.took or 0)):
+        print(f"{boot.name:<24} {boot.took or 0:4.0f} s")
+
+
 def main():
     Boot.directory = os.path.abspath(sys.argv[1])
     tests = selected(sys.argv[2:])
@@ -890,6 +896,7 @@ def main():
             boot.run = pool.submit(boot.start)
         result = unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(tests))
     print_table()
+    print_durations(boots)
     for test, reason in result.skipped:
         print(f"SKIPPED: {test}: {reason}", flush=True)
     if not result.wasSuccessful():

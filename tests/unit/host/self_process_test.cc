@@ -153,7 +153,7 @@ TEST(PerfCgroupTest, IsNotKnownWhereNoLineHasIt) {
 TEST(PerfCgroupTest, OfThisProcessIsAPath) {
   const std::optional<std::string> own = self_perf_cgroup();
 
-  if (!own) GTEST_SKIP() << "this kernel has no cgroups, or none that carries perf_event";
+  if (!own) GTEST_SKIP() << "this kernel has no cgroups, or none with the perf_event controller";
   EXPECT_TRUE(own->starts_with('/')) << *own;
 }
 

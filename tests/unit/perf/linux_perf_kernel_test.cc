@@ -216,7 +216,7 @@ TEST_F(LinuxPerfKernelTest, FailsWithEbadfForADirectoryThatIsNoCgroup) {
 
 TEST_F(LinuxPerfKernelTest, CountsACgroupOfTheHierarchyThatIsFound) {
   const Result<std::optional<cgroup::Hierarchy>> hierarchy = cgroup::find_hierarchy({});
-  if (!hierarchy || !*hierarchy) GTEST_SKIP() << "no cgroup tree here carries perf_event";
+  if (!hierarchy || !*hierarchy) GTEST_SKIP() << "no cgroup tree here has perf_event";
   const std::string& mount = (*hierarchy)->mount;
   const UniqueFd directory{::open(mount.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   ASSERT_TRUE(directory) << mount;
