@@ -89,6 +89,7 @@ Result<bool> Tree::update(Clock::time_point now) {
   const TreeWatch::Changes changes = watch_.take(now);
   skipped_by_earlier_walks_.merge(std::exchange(skipped_by_walks_, {}));
   for (const TreeWatch::Change& change : changes.each) changed_ = apply(change) || changed_;
+  for (const int watch : changes.ended) missed_.erase(watch);
   if (changes.are_all) skipped_by_earlier_walks_.clear();
   overflowed_ = overflowed_ || changes.were_lost;
   if (changes.are_unknown) missed_.clear();  // the removal of some of them may never be reported
@@ -181,17 +182,18 @@ std::vector<std::string> Tree::take_changed_paths() { return std::exchange(chang
 bool Tree::apply(const TreeWatch::Change& change) {
   const std::string& path = change.path;
   if (!selection_.may_match_below(path) && !selection_.matches(path)) return false;
-  return change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(path) : disappeared(path);
+  return change.kind == TreeWatch::Change::Kind::kAppeared ? appeared(change) : disappeared(change);
 }
 
 /// By the time inotify reports it, it may have been found in its parent, and be gone again. Then it
 /// stays known until its removal is reported, too.
-bool Tree::appeared(const std::string& path) {
+bool Tree::appeared(const TreeWatch::Change& change) {
+  const std::string& path = change.path;
   if (skipped_by_earlier_walks_.erase(std::hash<std::string>()(path)) > 0) return false;
   const auto known = known_.find(path);
   const std::optional<std::uint64_t> inode = inode_of(root_ + path);
   if (!inode) {
-    if (known == known_.end() && !missed_.contains(path)) mark_missed(path);
+    if (known == known_.end() && !is_missed(change)) mark_missed(path, change.watch);
     return false;
   }
   if (known != known_.end() && known->second.inode == *inode) return false;
@@ -217,9 +219,13 @@ void Tree::add_skipped(const std::string& directory, const SkipCounts& more) {
 
 /// A directory that exists although its removal was reported is another one: the removed one was
 /// never seen.
-bool Tree::disappeared(const std::string& path) {
+bool Tree::disappeared(const TreeWatch::Change& change) {
+  const std::string& path = change.path;
   skipped_by_earlier_walks_.erase(std::hash<std::string>()(path));
-  if (missed_.erase(path) > 0) return false;
+  if (is_missed(change)) {
+    missed_[change.watch].erase(path);
+    return false;
+  }
   const auto known = known_.find(path);
   if (known == known_.end() && was_skipped(path)) return false;
   if (known == known_.end() || inode_of(root_ + path) == known->second.inode) {
@@ -242,14 +248,19 @@ bool Tree::was_skipped(const std::string& path) {
   return true;
 }
 
-void Tree::mark_missed(const std::string& path) {
-  missed_.insert(path);
+bool Tree::is_missed(const TreeWatch::Change& change) const {
+  const auto of_watch = missed_.find(change.watch);
+  return of_watch != missed_.end() && of_watch->second.contains(change.path);
+}
+
+void Tree::mark_missed(const std::string& path, std::optional<int> watch) {
+  if (watch) missed_[*watch].insert(path);
   missed_count_ += selection_.matches(path) ? 1 : 0;
 }
 
 void Tree::forget(const std::string& path) {
   changed_ = erase(path) || changed_;
-  mark_missed(path);
+  mark_missed(path, watch_.watch_of(parent_of(path)));
 }
 
 bool Tree::take_overflow() { return std::exchange(overflowed_, false); }

@@ -124,9 +124,10 @@ class Tree {
   bool was_skipped(const std::string& path);
   void skip(const std::string& path, std::size_t SkipCounts::*reason, Walk& walk);
   bool apply(const TreeWatch::Change& change);
-  bool appeared(const std::string& path);
-  bool disappeared(const std::string& path);
-  void mark_missed(const std::string& path);
+  bool appeared(const TreeWatch::Change& change);
+  bool disappeared(const TreeWatch::Change& change);
+  bool is_missed(const TreeWatch::Change& change) const;
+  void mark_missed(const std::string& path, std::optional<int> watch);
   bool erase(const std::string& path);
   Result<> enter(const std::string& path, Walk& walk);
   Result<> visit(const std::string& path, std::uint64_t inode, Walk& walk);
@@ -145,7 +146,8 @@ class Tree {
   TokenBucket visits_;
   std::optional<std::uint64_t> device_;  ///< of the root
   std::map<std::string, Error> unreadable_;
-  std::set<std::string> missed_;  ///< counted; inotify has not reported their removal yet
+  /// Paths that are counted, and whose removal the watch has not reported yet.
+  std::map<int, std::set<std::string>> missed_;
   std::uint64_t missed_count_ = 0;
   bool is_reconciled_ = false;  ///< since the last walk inotify has reported everything
   Clock::time_point reconciled_at_;

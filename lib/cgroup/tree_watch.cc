@@ -58,6 +58,12 @@ void TreeWatch::remove(const std::string& path) {
   forget(path);
 }
 
+std::optional<int> TreeWatch::watch_of(const std::string& path) const {
+  const auto watch = watches_.find(path);
+  if (watch == watches_.end()) return {};
+  return watch->second.descriptor;
+}
+
 void TreeWatch::forget(const std::string& path) {
   const auto watch = watches_.find(path);
   paths_.erase(watch->second.descriptor);
@@ -104,6 +110,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
     if ((event.mask & IN_Q_OVERFLOW) != 0) changes.were_lost = lost_ends_ = true;
     // An unmounted tree must be walked as well.
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) changes.are_unknown = true;
+    if ((event.mask & IN_IGNORED) != 0) changes.ended.push_back(event.wd);
     const auto watched = paths_.find(event.wd);
     if (watched == paths_.end()) continue;
     if ((event.mask & IN_IGNORED) != 0) {
@@ -111,7 +118,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
     } else if ((event.mask & IN_ISDIR) != 0 && event.len > 0) {
       const bool came = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
       changes.each.push_back({came ? Change::Kind::kAppeared : Change::Kind::kDisappeared,
-                              watched->second + "/" + (at + sizeof event)});
+                              watched->second + "/" + (at + sizeof event), event.wd});
     }
   }
   events_.take(events, now);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,6 +25,7 @@ class TreeWatch {
     enum class Kind { kAppeared, kDisappeared };
     Kind kind = Kind::kAppeared;
     std::string path;  ///< the watched one's, '/' and its name
+    int watch = -1;    ///< of the watched one. Another directory of the same path has another one
     bool operator==(const Change&) const = default;
   };
   struct Changes {
@@ -32,6 +34,7 @@ class TreeWatch {
                                ///< tree
     bool were_lost = false;    ///< the queue overflowed
     bool are_all = false;      ///< nothing is left in the queue
+    std::vector<int> ended;    ///< watches that report nothing more; their numbers are not reused
   };
 
   /// Events taken at once and per second: as many as the kernel's queue holds by default, and what
@@ -60,6 +63,9 @@ class TreeWatch {
   /// The changes since the last call. If inotify or a directory's watch is refused, as there are
   /// limits on both, changes are unknown every time until all directories could be added.
   Changes take(Clock::time_point now);
+
+  /// Of the directory at `path`, if it is watched.
+  std::optional<int> watch_of(const std::string& path) const;
 
   bool is_complete() const { return inotify_ && complete_; }
   std::size_t watched() const { return watches_.size(); }

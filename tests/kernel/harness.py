@@ -6,6 +6,7 @@ waits for a fixed time: everything is awaited, and gives up loudly.
 """
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -121,6 +122,7 @@ def require_perfmon_to_matter():
                              "difference; sysctl kernel.perf_event_paranoid=2 makes it run")
 
 
+@functools.cache
 def is_instrumented():
     """Whether the daemon was built with a sanitizer of addresses or threads."""
     with open(daemon_binary, "rb") as binary:

@@ -130,6 +130,28 @@ TEST_F(TreeTest, ReportsOnceThatWhatItWasToForgetIsGone) {
   EXPECT_EQ(tree.take_missed(), 0U);
 }
 
+TEST_F(TreeTest, DoesNotTakeARemovalForThatOfAMissedOneInADirectoryThatWasReplaced) {
+  host_.make("a");
+  Tree tree = watched(selection({"/**"}));
+  host_.make("b");
+  host_.make("a/x");  // reported after "b"
+  on_watch = [this](const std::string& directory) {
+    if (!directory.ends_with("/b") || !host_.has("/a/x")) return;
+    host_.remove("a");
+    host_.make("a");
+  };
+  must_update(tree, kStart + kMinute);  // walks: "a" has another watch, which knew no "a/x"
+  on_watch = nullptr;
+
+  host_.make("a/x");
+  must_update(tree, kStart + kMinute);
+  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/a/x"), Key("/b")));
+  host_.remove("a/x");
+  must_update(tree, kStart + kMinute);
+
+  EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b")));
+}
+
 TEST_F(TreeTest, KnowsWhatIsCreatedAgainAfterItWasToForget) {
   host_.make("a");
   Tree tree = watched(selection({"/*"}));
