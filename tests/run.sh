@@ -100,7 +100,7 @@ run_tests release 3 "$@" || failed=true
 stage "$(summary release)"
 if wait $!; then
   stage "asan: test"
-  run_tests asan "$(nproc)" "$@" || failed=true
+  run_tests asan 3 "$@" || failed=true
 else
   cat "$root/build/asan.log"
   failed=true

@@ -28,7 +28,7 @@ import harness
 
 # Program -> those of its tests that meet the other interface of the kernel; none means all.
 PROGRAMS = {"churn": (), "limits": (), "truth": (),
-            "cgroups": ("ChurnTest", "ShortLifeTest", "FairnessTest", "ListTest", "NamesTest")}
+            "cgroups": ("ShortLifeTest", "FairnessTest", "ListTest", "NamesTest")}
 LONGEST = 900.0  # seconds for one program
 TO_END = 60.0    # seconds for it to clean up once it is told to end
 PAGES = 500      # that are touched to see whether faults are counted
