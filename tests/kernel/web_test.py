@@ -435,7 +435,7 @@ class TlsTest(CertificateTest):
         self.assertEqual(web.ask_once(daemon.address, tls=self.context).status, 200)
 
     def test_an_expired_certificate_is_for_the_client_to_refuse(self):
-        self.authority.issue("server", days=-1)
+        self.authority.issue("server", days=0)
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
         daemon = self.start_tls(tls=unverified)
@@ -968,7 +968,7 @@ class PrometheusTest(unittest.TestCase):
     def jobs(cls):
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
-        expired = cls.start("expired", cls.authority.issue("expired", days=-1), tls=unverified)
+        expired = cls.start("expired", cls.authority.issue("expired", days=0), tls=unverified)
         mutual = cls.start("mutual", cls.server, "  client_auth_type: RequireAndVerifyClientCert",
                            f"  client_ca_file: {cls.authority.certificate}",
                            tls=cls.authority.context(cls.client))
