@@ -11,6 +11,7 @@ each violation, and exits 1 when there is one.
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 GROUPS = {"unit", "e2e"}  # of tests that are called Subject.WhatIsTrueWhen
@@ -24,8 +25,10 @@ def rows(source: Path) -> set[str]:
 
 def tests(binary: Path) -> dict[str, bool]:
     """Those that are called subject.part, and whether they may skip; the subject is a folder's name."""
-    listed = subprocess.run(["ctest", "--test-dir", str(binary), "--show-only=json-v1"],
-                            check=True, capture_output=True, text=True).stdout
+    with tempfile.TemporaryDirectory() as here:  # ctest writes a log, and one may be running there
+        Path(here, "CTestTestfile.cmake").write_text(f"subdirs({binary.resolve()})\n", encoding="utf-8")
+        listed = subprocess.run(["ctest", "--test-dir", here, "--show-only=json-v1"],
+                                check=True, capture_output=True, text=True).stdout
     return {test["name"]: any(each["name"] == "SKIP_RETURN_CODE" for each in test["properties"])
             for test in json.loads(listed[listed.index("{"):])["tests"] if test["name"][0].islower()}
 

@@ -48,7 +48,8 @@ class RpmTest(unittest.TestCase):
         self.assertIn("Counters never decrease", ask("--queryformat", "%{DESCRIPTION}"))
 
     def test_it_holds_what_a_service_needs(self):
-        self.assertEqual({*HOLDS, *CONFIG} - set(ask("--list").split()), set())
+        held = {path.removesuffix(".gz") for path in ask("--list").split()}  # rpmbuild may compress
+        self.assertEqual({*HOLDS, *CONFIG} - held, set())
 
     def test_what_an_operator_edits_survives_an_update(self):
         said = ask("--queryformat", "[%{FILEFLAGS:fflags} %{FILENAMES}\n]")

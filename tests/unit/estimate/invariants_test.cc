@@ -586,7 +586,8 @@ RC_GTEST_PROP(InvariantsTest, CpusAddUpToTheWholeWhenTheirEventFollowsTheReferen
   constexpr std::size_t kCpus = 4;
   const auto rate = *rc::gen::inRange<std::uint64_t>(1, 1000);
   std::vector<GroupEstimator> cpus(kCpus, GroupEstimator{1});
-  std::vector<KernelTotals> totals(kCpus, KernelTotals{.counts = {0}, .reference = {{}}});
+  std::vector<KernelTotals> totals(kCpus,
+                                   KernelTotals{.counts = {0}, .reference = ReferenceTotals{}});
   std::array<EventModel, 1> model;
   double sum = 0;
   double truth = 0;
