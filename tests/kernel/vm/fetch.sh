@@ -87,6 +87,7 @@ fetch_sysroot() {
   local deb
   for deb in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$deb" "$dir"; done
   rm -f "$apt"/cache/archives/*.deb
+  [[ -e $dir/lib ]] || ln -s usr/lib "$dir/lib"  # packages have nothing there since Debian 13
   make_links_relative
   list_of_sysroot >"$stamp"
 }
