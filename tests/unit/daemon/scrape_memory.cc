@@ -22,16 +22,19 @@ namespace {
 
 std::atomic<std::size_t> allocated = 0;
 
-void* allocate(std::size_t size) {
+void* allocate(std::size_t size) noexcept {
   allocated += size;
-  if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
-  throw std::bad_alloc{};
+  return std::malloc(size > 0 ? size : 1);
 }
 
 }  // namespace
 
 // In place of the library's, for the whole program; those of arrays call these.
-void* operator new(std::size_t size) { return allocate(size); }
+void* operator new(std::size_t size) {
+  if (void* memory = allocate(size)) return memory;
+  throw std::bad_alloc{};
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
