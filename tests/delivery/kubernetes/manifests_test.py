@@ -34,6 +34,7 @@ COMPOSITIONS = [
     ("base", ("namespace", "pod-monitor", "seccomp-localhost")),
     ("overlays/pod-names", ("pod-monitor",)),
     ("overlays/minimal", ("seccomp-localhost",)),
+    ("overlays/default", ("web-config",)),
 ]
 OLD = "this kubectl knows no components; one of 1.21 or later does"
 GUIDE = SOURCE / "docs" / "containers.md"
@@ -142,6 +143,23 @@ class Manifests(unittest.TestCase):
         self.assertEqual(chosen, {"type": "Localhost",
                                   "localhostProfile": "profiles/perf_event_exporter.json"})
         self.assertIn("/var/lib/kubelet/seccomp/" + chosen["localhostProfile"], GUIDE.read_text())
+
+    def test_the_web_configuration_is_read_where_its_secret_is_mounted(self):
+        require_components()
+        _, objects = rendered["overlays/default + web-config"]
+        exporter, pod = rules.exporter(objects), rules.pod(objects)
+        option, path = next(each for each in exporter["args"] if "web.config" in each).split("=")
+
+        mounts = {each["mountPath"]: each["name"] for each in exporter["volumeMounts"]}
+        secrets = {each["name"]: each["secret"] for each in pod["volumes"] if "secret" in each}
+        secret = secrets[mounts[os.path.dirname(path)]]
+
+        self.assertEqual(option, "--web.config.file")
+        self.assertIn(f"create secret generic {secret['secretName']} ", GUIDE.read_text())
+        self.assertIn(f"--from-file={os.path.basename(path)} ", GUIDE.read_text())
+        self.assertEqual((secret["defaultMode"], pod["securityContext"]["fsGroup"]), (0o440, 65534))
+        for probe in ("livenessProbe", "readinessProbe"):
+            self.assertEqual(exporter[probe]["httpGet"]["scheme"], "HTTPS")
 
 
 def yaml_in_guide():

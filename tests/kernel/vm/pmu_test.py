@@ -21,7 +21,10 @@ from prometheus_test import Prometheus
 A_FEW_INSTRUCTIONS = 100  # none of 20 million, as a rule
 ESTIMATE = 0.05  # relative error of an event that shares the PMU
 COUNTED_FOR = 0.01  # relative, where a switch between tasks lies within one count and not the other
-LIGHT_LOAD = 0.01  # relative error at 1 % of a CPU, over three minutes
+# Relative errors at 1 % of a CPU, over three minutes. A group that has a third of so little differs by
+# 0.6 % from run to run, and by 1.4 % where the kernel books times wrongly; scaling is off by 40 to 90 %.
+LIGHT_LOAD = 0.03       # of one group
+LIGHT_LOAD_BIAS = 0.01  # of the mean of all
 EXACT = 0.001    # of what always had the PMU, where the truth is read a moment earlier or later
 STEADY = 0.01    # relative standard error of an event of a load that does not change
 ROUNDING = 1e-6  # seconds, of sums of times
@@ -534,13 +537,14 @@ class SwitchesChecks(AnyRun):
 
     def test_groups_of_a_cgroup_that_hardly_runs_are_near_the_truth(self):
         true = self.record.true_increment("light", "light-0", "light-2")
+        errors = []
         for group in self.GROUPS:
-            with self.subTest(group=group):
-                exported = self.grown(f"perf_cgroup_i{group}_total", "light-0", "light-2",
-                                      cgroup="/light")
-                error = self.tell(f"instructions of a cgroup with 1 % of the CPU, 3 groups take turns "
-                                  f"(r{group})", true, exported)
-                self.assertLess(abs(error), LIGHT_LOAD)
+            exported = self.grown(f"perf_cgroup_i{group}_total", "light-0", "light-2", cgroup="/light")
+            errors.append(self.tell(f"instructions of a cgroup with 1 % of the CPU, 3 groups take turns "
+                                    f"(r{group})", true, exported))
+
+        self.assertLess(max(map(abs, errors)), LIGHT_LOAD)
+        self.assertLess(abs(sum(errors) / len(errors)), LIGHT_LOAD_BIAS)
 
     def test_groups_of_a_cgroup_that_switches_all_the_time_agree(self):
         # Nothing tells the truth next to them that does not change it: kernel and user mode together.
