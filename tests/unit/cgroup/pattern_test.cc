@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "support/cpu_time.h"
 #include "unit/cgroup/patterns.h"
 
 namespace pex::cgroup {
@@ -240,13 +241,13 @@ TEST(PatternTest, RepeatsNoLongTextInItsMessage) {
 TEST(PatternTest, TakesLittleTimeOnHostileExpressions) {
   const std::string long_path = "/" + std::string(4000, 'a');
 
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = test::thread_cpu_time();
   EXPECT_FALSE(pattern("re:/(a*)*b").matches(long_path));
   EXPECT_FALSE(pattern("re:/(a|aa)+b").matches(long_path));
   EXPECT_FALSE(pattern("re:/(.*.*.*.*.*.*)*b").matches(long_path));
   EXPECT_FALSE(pattern("re:/.*a.{12}b").matches(long_path));
 
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(test::thread_cpu_time() - start, std::chrono::seconds(10));
 }
 
 using Components = std::vector<std::string>;
