@@ -21,6 +21,16 @@ class RecordingKernel final : public perf::PerfKernel {
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return linux_.read_group(leader_fd, words);
   }
+  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
+                                       const perf::EventTarget& target) override {
+    return linux_.open_event(attr, target);
+  }
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
+    return linux_.control(fd, operation, argument);
+  }
+  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
+    return linux_.map(fd, bytes, offset, writable);
+  }
   std::chrono::nanoseconds now() override { return linux_.now(); }
 
   /// The leaders of all groups started so far, in the order in which they were, by CPU. Left out

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,15 @@ class InstantKernel final : public perf::PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  Result<perf::OpenCounter> open_event(perf::EventAttr&, const perf::EventTarget&) override {
+    return Error{ENOSYS, {}, {}};
+  }
+  Result<> control(int, perf::EventControl, std::uint64_t) override {
+    return Error{ENOSYS, {}, {}};
+  }
+  Result<perf::Mapping> map(int, std::size_t, std::size_t, bool) override {
+    return Error{ENOSYS, {}, {}};
+  }
   std::chrono::nanoseconds now() override { return std::chrono::nanoseconds{now_}; }
 
  private:

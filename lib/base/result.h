@@ -38,6 +38,8 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(E error) : state_(std::in_place_index<1>, std::move(error)) {}
+  /// A value that is made where it stays, for a T that costs something to move.
+  explicit Result(std::in_place_t) : state_(std::in_place_index<0>) {}
 
   explicit operator bool() const noexcept { return state_.index() == 0; }
   bool has_value() const noexcept { return state_.index() == 0; }

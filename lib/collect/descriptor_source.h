@@ -30,6 +30,16 @@ class CountedKernel final : public perf::PerfKernel {
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
     return counted(kernel_.read_group(leader_fd, words));
   }
+  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
+                                       const perf::EventTarget& target) override {
+    return counted(kernel_.open_event(attr, target));
+  }
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
+    return counted(kernel_.control(fd, operation, argument));
+  }
+  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
+    return counted(kernel_.map(fd, bytes, offset, writable));
+  }
   std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   std::uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }

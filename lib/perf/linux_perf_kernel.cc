@@ -2,11 +2,14 @@
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
+#include <utility>
 
 namespace pex::perf {
 namespace {
@@ -16,71 +19,99 @@ constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID |
                                       PERF_FORMAT_TOTAL_TIME_ENABLED |
                                       PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-/// perf_event_attr of Linux 6.3, independent of the headers at build time.
-struct Attributes {
-  perf_event_attr attr{};
-#ifndef PERF_ATTR_SIZE_VER8
-  std::uint64_t config3 = 0;
-#endif
-};
-constexpr std::uint32_t kSizeWithConfig3 = 136;
-static_assert(sizeof(Attributes) >= kSizeWithConfig3);
+static_assert(offsetof(EventAttr, flags) == offsetof(perf_event_attr, read_format) + 8 &&
+              offsetof(EventAttr, clockid) == offsetof(perf_event_attr, clockid) &&
+              offsetof(EventAttr, sample_max_stack) ==
+                  offsetof(perf_event_attr, sample_max_stack) &&
+              offsetof(EventAttr, sig_data) == offsetof(perf_event_attr, sig_data) &&
+              sizeof(perf_event_attr) >= kAttrSizeVer7);
 
-void set_config3(Attributes& attributes, std::uint64_t config3) {
-#ifdef PERF_ATTR_SIZE_VER8
-  attributes.attr.config3 = config3;
-#else
-  attributes.config3 = config3;
-#endif
-  attributes.attr.size = kSizeWithConfig3;
+std::uint64_t flags_of(const CounterRequest& request) {
+  const EventAttributes& event = request.event;
+  const std::pair<AttrFlag, bool> flags[] = {
+      {AttrFlag::kDisabled, request.leader_fd < 0 && !request.running},
+      {AttrFlag::kInherit, request.inherit},
+      {AttrFlag::kPinned, request.pinned},
+      {AttrFlag::kExclusive, request.exclusive},
+      {AttrFlag::kExcludeUser, event.exclude_user},
+      {AttrFlag::kExcludeKernel, event.exclude_kernel},
+      {AttrFlag::kExcludeHv, event.exclude_hypervisor},
+      {AttrFlag::kExcludeIdle, event.exclude_idle},
+      {AttrFlag::kEnableOnExec, request.enable_on_exec},
+      {AttrFlag::kExcludeHost, event.exclude_host},
+      {AttrFlag::kExcludeGuest, event.exclude_guest},
+  };
+  std::uint64_t word = 0;
+  for (const auto& [flag, is_set] : flags) word |= is_set ? attr_flag(flag) : 0;
+  return word;
 }
 
 /// Borrows the text of a probe from `request`.
-Attributes attributes_of(const CounterRequest& request) {
-  Attributes attributes;
-  perf_event_attr& attr = attributes.attr;
-  attr.size = PERF_ATTR_SIZE_VER7;
-  attr.type = request.event.type;
-  attr.config = request.event.config;
+EventAttr attributes_of(const CounterRequest& request) {
+  const EventAttributes& event = request.event;
+  EventAttr attr;
+  attr.size = event.config3 == 0 ? kAttrSizeVer7 : kAttrSizeVer8;
+  attr.type = event.type;
+  attr.config = event.config;
   attr.read_format = kReadFormat;
-  attr.disabled = request.leader_fd < 0 && !request.running;
-  attr.pinned = request.pinned;
-  attr.exclusive = request.exclusive;
-  attr.config1 = request.event.config1;
-  attr.config2 = request.event.config2;
-  attr.bp_type = request.event.breakpoint;
-  if (!request.event.probe.empty()) {
-    attr.config1 = reinterpret_cast<std::uintptr_t>(request.event.probe.c_str());
-  }
-  attr.exclude_user = request.event.exclude_user;
-  attr.exclude_kernel = request.event.exclude_kernel;
-  attr.exclude_hv = request.event.exclude_hypervisor;
-  attr.exclude_idle = request.event.exclude_idle;
-  attr.exclude_host = request.event.exclude_host;
-  attr.exclude_guest = request.event.exclude_guest;
-  if (request.event.config3 != 0) set_config3(attributes, request.event.config3);
-  return attributes;
+  attr.flags = flags_of(request);
+  attr.bp_type = event.breakpoint;
+  attr.config1 =
+      event.probe.empty() ? event.config1 : reinterpret_cast<std::uintptr_t>(event.probe.c_str());
+  attr.config2 = event.config2;
+  attr.config3 = event.config3;
+  return attr;
 }
+
+EventTarget target_of(const CounterRequest& request) {
+  const bool in_cgroup = request.cgroup_fd >= 0;
+  return {in_cgroup ? request.cgroup_fd : request.pid, request.cpu, request.leader_fd,
+          in_cgroup ? PERF_FLAG_PID_CGROUP : 0};
+}
+
+/// In the order of EventControl.
+constexpr unsigned long kControls[] = {
+    PERF_EVENT_IOC_ENABLE,       PERF_EVENT_IOC_DISABLE,   PERF_EVENT_IOC_REFRESH,
+    PERF_EVENT_IOC_RESET,        PERF_EVENT_IOC_PERIOD,    PERF_EVENT_IOC_SET_OUTPUT,
+    PERF_EVENT_IOC_SET_FILTER,   PERF_EVENT_IOC_ID,        PERF_EVENT_IOC_SET_BPF,
+    PERF_EVENT_IOC_PAUSE_OUTPUT, PERF_EVENT_IOC_QUERY_BPF, PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
+};
 
 Error last_error() { return Error{errno, {}, {}}; }
 
 }  // namespace
 
 Result<OpenCounter> LinuxPerfKernel::open(const CounterRequest& request) {
-  Attributes attributes = attributes_of(request);
-  const bool in_cgroup = request.cgroup_fd >= 0;
-  const unsigned long flags = PERF_FLAG_FD_CLOEXEC | (in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
-  const int pid = in_cgroup ? request.cgroup_fd : -1;
+  EventAttr attr = attributes_of(request);
+  Result<OpenCounter> counter = open_event(attr, target_of(request));
+  if (!counter || request.event.filter.empty()) return counter;
+  const auto filter = reinterpret_cast<std::uintptr_t>(request.event.filter.c_str());
+  const Result<> filtered = control(counter->fd.get(), EventControl::kSetFilter, filter);
+  if (!filtered) return filtered.error();
+  return counter;
+}
 
-  OpenCounter counter{UniqueFd{static_cast<int>(::syscall(
-      SYS_perf_event_open, &attributes.attr, pid, request.cpu, request.leader_fd, flags))}};
+Result<OpenCounter> LinuxPerfKernel::open_event(EventAttr& attr, const EventTarget& target) {
+  OpenCounter counter{
+      UniqueFd{static_cast<int>(::syscall(SYS_perf_event_open, &attr, target.pid, target.cpu,
+                                          target.group_fd, target.flags | PERF_FLAG_FD_CLOEXEC))}};
   if (!counter.fd) return last_error();
   if (::ioctl(counter.fd.get(), PERF_EVENT_IOC_ID, &counter.id) != 0) return last_error();
-  if (!request.event.filter.empty() &&
-      ::ioctl(counter.fd.get(), PERF_EVENT_IOC_SET_FILTER, request.event.filter.c_str()) != 0) {
-    return last_error();
-  }
   return counter;
+}
+
+Result<> LinuxPerfKernel::control(int fd, EventControl operation, std::uint64_t argument) {
+  const unsigned long request = kControls[static_cast<std::size_t>(operation)];
+  if (::ioctl(fd, request, static_cast<unsigned long>(argument)) < 0) return last_error();
+  return {};
+}
+
+Result<Mapping> LinuxPerfKernel::map(int fd, std::size_t bytes, std::size_t offset, bool writable) {
+  const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
+  void* const start =
+      ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (start == MAP_FAILED) return last_error();
+  return Mapping{start, bytes};
 }
 
 Result<> LinuxPerfKernel::enable_group(int leader_fd) {

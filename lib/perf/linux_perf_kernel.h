@@ -11,6 +11,9 @@ class LinuxPerfKernel final : public PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  Result<OpenCounter> open_event(EventAttr& attr, const EventTarget& target) override;
+  Result<> control(int fd, EventControl operation, std::uint64_t argument) override;
+  Result<Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override;
   std::chrono::nanoseconds now() override;
 };
 

@@ -8,6 +8,9 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "perf/event_attr.h"
+#include "perf/event_control.h"
+#include "perf/mapping.h"
 
 namespace pex::perf {
 
@@ -36,12 +39,23 @@ struct EventAttributes {
 /// 6.18, without any error. `running`, `pinned` and `exclusive` are for leaders only.
 struct CounterRequest {
   EventAttributes event;
-  int cpu = 0;
+  int cpu = 0;         ///< -1: any CPU; only with a `pid`
   int cgroup_fd = -1;  ///< directory of the cgroup, or -1: everything on that CPU
   int leader_fd = -1;
-  bool pinned = false;     ///< always on the PMU, or in error
-  bool exclusive = false;  ///< alone on the PMU while it counts
-  bool running = false;    ///< enabled at its opening; only for a group without members
+  bool pinned = false;          ///< always on the PMU, or in error
+  bool exclusive = false;       ///< alone on the PMU while it counts
+  bool running = false;         ///< enabled at its opening; only for a group without members
+  int pid = -1;                 ///< one thread, 0: the calling one; -1: all. Not with `cgroup_fd`
+  bool inherit = false;         ///< threads and processes that it creates from now on as well
+  bool enable_on_exec = false;  ///< it starts with the next execve(2) of the thread
+};
+
+/// What one event is about: the other arguments of perf_event_open(2).
+struct EventTarget {
+  int pid = -1;  ///< a thread, 0: the calling one, -1: all; a cgroup's directory with PID_CGROUP
+  int cpu = -1;  ///< -1: any, if there is a pid
+  int group_fd = -1;        ///< the leader, -1: this event leads
+  unsigned long flags = 0;  ///< PERF_FLAG_*; FD_CLOEXEC is always added
 };
 
 /// A counter of the kernel, and the id of its value in a group read.
@@ -68,6 +82,18 @@ class PerfKernel {
   /// Returns the number of words read. Zero means that a pinned group lost its place on the PMU: a
   /// state, not a failure. A member's descriptor reads the whole group as well, even in that state.
   virtual Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) = 0;
+
+  /// Opens an event with all attributes as they are, close-on-exec. `attr.size` is the size to
+  /// send; after E2BIG it is that of the kernel's own perf_event_attr, as it is if the kernel knows
+  /// less than what was sent.
+  virtual Result<OpenCounter> open_event(EventAttr& attr, const EventTarget& target) = 0;
+
+  /// One ioctl(2) on an open event; event_control.h has the meaning of `argument`.
+  virtual Result<> control(int fd, EventControl operation, std::uint64_t argument) = 0;
+
+  /// Maps `bytes` of the event's ring, or of its AUX area, from `offset` on: multiples of the page
+  /// size. If not `writable`, the kernel overwrites unread records.
+  virtual Result<Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) = 0;
 
   /// The clock that the times of whole-CPU groups follow: it stands still during a suspend, and is
   /// never adjusted.

@@ -91,7 +91,8 @@ void ScriptedKernel::refuse_groups_larger_than(std::size_t events, int code) {
 }
 
 std::string ScriptedKernel::place_of(const perf::CounterRequest& request) const {
-  const std::string cpu = "cpu" + std::to_string(request.cpu);
+  const std::string cpu =
+      request.pid < 0 ? "cpu" + std::to_string(request.cpu) : "pid" + std::to_string(request.pid);
   if (request.cgroup_fd < 0) return cpu;
   const std::string directory =
       std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(request.cgroup_fd)).string();
@@ -145,7 +146,8 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   counter.id = counter.leader_id = 1000 + ++opened_;
   counter.group = place + " " + event;
   counter.pinned = request.pinned;
-  counter.whole_cpu = request.cgroup_fd < 0;
+  counter.whole_cpu = request.cgroup_fd < 0 && request.pid < 0;
+  counter.runs_now = request.cgroup_fd < 0 && request.pid <= 0;
   counter.is_clock = event == "cpu-clock";
   counter.is_hardware =
       request.event.type == PERF_TYPE_HARDWARE || request.event.type == PERF_TYPE_HW_CACHE;
@@ -238,7 +240,7 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   Told& told = is_check || only_tried_ ? forgotten : to_poll;
   Answer& answer = told.answer;
   told.was_read = true;
-  if (!told.by_script && asked.whole_cpu) {
+  if (!told.by_script && asked.runs_now) {
     if (asked.pinned && share_of(asked) < 1) return std::size_t{0};
     go_on(asked, told);
   }

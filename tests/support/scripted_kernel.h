@@ -12,6 +12,7 @@
 
 #include "perf/group_reading.h"
 #include "perf/perf_kernel.h"
+#include "support/scripted_events.h"
 
 namespace pex::test {
 
@@ -20,6 +21,8 @@ namespace pex::test {
 ///   "cpu0 cycles"                     the group led by cycles on all of CPU 0
 ///   "cpu0 /system.slice/a.service cycles"   the same in a cgroup below `cgroup_root`
 ///   "cpu0 / cycles"                   the same in the root of the cgroups
+///   "pid17 cycles"                    the same in one thread, wherever it runs; pid0: in the
+///                                     calling one
 /// Events of the generic tables by their name, others by what the kernel is told: "type8:0x2".
 /// Refuses what the real kernel refuses of Intel's top-down events (intel_pmu_hw_config): a share
 /// of the slots (type4:0x8000 to 0x8700) whose leader is not slots (type4:0x400). The shares are
@@ -45,8 +48,9 @@ class ScriptedKernel final : public perf::PerfKernel {
   };
 
   /// What a read of `group` says from now on, until it is told otherwise or the group is opened
-  /// again after having said it. Until told, counts are 0; the time of a whole CPU goes on with
-  /// every read, as it does in a real kernel, and that of a cgroup stands still.
+  /// again after having said it. Until told, counts are 0; the time of a whole CPU or of the
+  /// calling thread goes on with every read, as it does in a real kernel, and that of others stands
+  /// still.
   void answer(const std::string& group, Answer answer);
 
   /// Refuses to open `event` anywhere ("cycles") or as part of one place ("cpu1 /a.service
@@ -89,7 +93,19 @@ class ScriptedKernel final : public perf::PerfKernel {
   Result<> enable_group(int leader_fd) override;
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
+  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
+                                       const perf::EventTarget& target) override {
+    return opened_events.open(attr, target);
+  }
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
+    return opened_events.control(fd, operation, argument);
+  }
+  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
+    return opened_events.map(fd, bytes, offset, writable);
+  }
   std::chrono::nanoseconds now() override;
+
+  ScriptedEvents opened_events;  ///< what open_event opened, with their rings
 
   std::size_t still_open();                       ///< counters whose descriptors are not closed
   std::size_t opened() const { return opened_; }  ///< since the beginning
@@ -105,6 +121,7 @@ class ScriptedKernel final : public perf::PerfKernel {
     std::uint64_t leader_id = 0;  ///< own id when it leads; numbers of descriptors are used again
     bool pinned = false;          ///< its group is
     bool whole_cpu = false;
+    bool runs_now = false;     ///< its target does: a whole CPU, or the calling thread
     bool is_clock = false;     ///< counts ns while its group is on the PMU
     bool is_hardware = false;  ///< takes a counter of the PMU
     bool is_share = false;     ///< of the slots: in a register of its own

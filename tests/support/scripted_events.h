@@ -1,0 +1,69 @@
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "perf/perf_kernel.h"
+
+namespace pex::test {
+
+/// Events that open, that are told what to do and whose rings are mapped, without a kernel: their
+/// descriptors are pipes, and their rings files in memory, which the test writes to as the kernel
+/// would. All that is opened counts nothing.
+class ScriptedEvents {
+ public:
+  /// An open event, and what was asked for when it was opened.
+  struct Event {
+    perf::EventAttr attr;
+    perf::EventTarget target;
+    std::uint64_t id = 0;
+    /// The whole mapping: control page, ring and what follows; empty until it is mapped.
+    perf::Mapping memory;
+    bool is_writable = false;  ///< was mapped so
+    bool is_paused = false;    ///< by kPauseOutput
+    UniqueFd file;             ///< of the memory
+    UniqueFd other_end;        ///< of the pipe whose read end was handed out
+
+    perf_event_mmap_page* page() const;
+  };
+
+  /// One call of control, in the order of the calls.
+  struct Control {
+    std::size_t event;  ///< its number
+    perf::EventControl operation;
+    std::uint64_t argument;
+
+    bool operator==(const Control&) const = default;
+  };
+
+  /// Called before an event opens, may change what it says (its size, with E2BIG); not 0: an errno
+  /// to fail with.
+  std::function<int(perf::EventAttr&, const perf::EventTarget&)> refuse_open;
+  std::function<int(const Control&)> refuse_control;
+  std::function<int(std::size_t bytes, std::size_t offset)> refuse_map;
+
+  Result<perf::OpenCounter> open(perf::EventAttr& attr, const perf::EventTarget& target);
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument);
+  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable);
+
+  Event& at(std::size_t number);  ///< in the order of opening
+  std::size_t opened();
+  std::vector<Control> controls();
+
+ private:
+  Event* find(int fd, std::size_t& number);
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Event>> events_;
+  std::map<int, std::size_t> by_fd_;  ///< the last one of each descriptor: they are used again
+  std::vector<Control> controls_;
+};
+
+}  // namespace pex::test
