@@ -2,7 +2,6 @@
 
 #include <linux/capability.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 
 #include <cerrno>
 #include <charconv>
@@ -108,8 +107,7 @@ FileLimit own_file_limit() {
   return {limit.rlim_cur, limit.rlim_max};
 }
 
-Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name) {
-  const std::string file = roots.sysctl(name);
+Result<std::int64_t> read_number_file(const std::string& file) {
   const Result<std::string> text = read_small_file(file);
   if (!text) return text.error();
   const auto number = number_in<std::int64_t>(without_final_newline(*text), 10);
@@ -117,24 +115,8 @@ Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name
   return *number;
 }
 
-std::optional<KernelVersion> parse_kernel_version(std::string_view release) {
-  KernelVersion version;
-  const char* at = release.data();
-  const char* const end = at + release.size();
-  for (int* part : {&version.major, &version.minor, &version.patch}) {
-    const auto [rest, code] = std::from_chars(at, end, *part);
-    if (code != std::errc{}) return {};
-    at = rest;
-    if (at == end || *at != '.') break;
-    ++at;
-  }
-  return version;
-}
-
-std::string kernel_release() {
-  utsname names{};
-  ::uname(&names);
-  return names.release;
+Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name) {
+  return read_number_file(roots.sysctl(name));
 }
 
 }  // namespace pex::host

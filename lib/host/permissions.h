@@ -63,22 +63,11 @@ struct FileLimit {
 };
 FileLimit own_file_limit();
 
+/// A file of procfs or sysfs that is one number. Fails with EINVAL if it is something else.
+Result<std::int64_t> read_number_file(const std::string& file);
+
 /// A setting of the kernel that is one number, such as "kernel/perf_event_paranoid". Fails with
 /// ENOENT if the kernel does not have it.
 Result<std::int64_t> read_sysctl(const HostRoots& roots, const std::string& name);
-
-struct KernelVersion {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  auto operator<=>(const KernelVersion&) const = default;
-};
-
-/// Parses "6.12.57+deb13-amd64" and the like; missing parts are 0. Some distributions write 0 for
-/// the patch, whatever they include.
-std::optional<KernelVersion> parse_kernel_version(std::string_view release);
-
-/// uname(2): "6.12.57+deb13-amd64".
-std::string kernel_release();
 
 }  // namespace pex::host

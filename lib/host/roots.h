@@ -25,6 +25,8 @@ struct HostRoots {
   std::string legacy_tracing() const { return sysfs + "/kernel/debug/tracing"; }
   /// A setting of the kernel: "kernel/perf_event_paranoid".
   std::string sysctl(const std::string& name) const { return procfs + "/sys/" + name; }
+  /// One folder for each thread of a process.
+  std::string threads(int pid) const { return procfs + "/" + std::to_string(pid) + "/task"; }
   /// The mounts of this process, whose paths we can open.
   std::string mounts() const { return procfs + "/self/mountinfo"; }
 };

@@ -1,0 +1,82 @@
+#include "host/process.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+constexpr int kBeyondAllProcesses = 0x7fff'ffff;  // PID_MAX_LIMIT is 2^22
+
+TEST(ProcessTest, IsWatchedUntilItEnds) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const UniqueFd process = watch_process(child);
+  if (!process) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    GTEST_SKIP() << "this kernel has no pidfd_open";
+  }
+  pollfd ended{process.get(), POLLIN, 0};
+
+  EXPECT_EQ(::poll(&ended, 1, 20), 0);
+  EXPECT_TRUE(process_exists(child));
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(::poll(&ended, 1, 30'000), 1);
+  EXPECT_TRUE(process_exists(child));  // until it is waited for
+  ::waitpid(child, nullptr, 0);
+  EXPECT_FALSE(process_exists(child));
+}
+
+TEST(ProcessTest, ThatIsNotThereIsNotWatched) {
+  EXPECT_FALSE(watch_process(kBeyondAllProcesses));
+  EXPECT_FALSE(process_exists(kBeyondAllProcesses));
+}
+
+TEST(ProcessTest, HasTheTimeOfItsUserAndSystemModeWhateverItsName) {
+  const test::TempTree tree{{"proc/17/stat",
+                             "17 (a) b) 1 2) S 1 17 17 0 -1 4194560 100 200 0 0 30 12 700 800 20 0 "
+                             "1 0 5 6 7\n"},
+                            {"proc/18/stat", "18 (short) S 1 2\n"},
+                            {"proc/19/stat", "19 no name"}};
+  const HostRoots roots{tree.path("sys"), tree.path("proc"), {}};
+
+  const Result<std::chrono::nanoseconds> time = cpu_time(roots, 17);
+  ASSERT_TRUE(time);
+  EXPECT_EQ(*time, std::chrono::milliseconds{420});
+  EXPECT_EQ(cpu_time(roots, 18).error().code, EINVAL);
+  EXPECT_EQ(cpu_time(roots, 19).error().code, EINVAL);
+  EXPECT_EQ(cpu_time(roots, 20).error().code, ENOENT);
+}
+
+TEST(ProcessTest, IsCountedByTheMachineOnceItIsCreated) {
+  const Result<std::uint64_t> before = created_tasks({});
+  ASSERT_TRUE(before);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+
+  EXPECT_GT(*created_tasks({}), *before);
+}
+
+TEST(ProcessTest, CannotBeCountedWithoutTheTotalsOfTheMachine) {
+  const test::TempTree tree{{"proc/stat", "cpu 1 2 3\nprocesses many\n"}};
+
+  EXPECT_EQ(created_tasks({tree.path("sys"), tree.path("proc"), {}}).error().code, EINVAL);
+  EXPECT_EQ(created_tasks({tree.path("sys"), tree.path("none"), {}}).error().code, ENOENT);
+}
+
+}  // namespace
+}  // namespace pex::host
