@@ -10,6 +10,7 @@
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "host/cpu_list.h"
+#include "host/kernel_version.h"
 #include "host/permissions.h"
 
 // The rights of this process, and what the kernel allows it.

@@ -62,6 +62,8 @@ Findings check_mux_interval(const CheckInputs& here);  // check_multiplexing.cc
 Findings check_cgroup_times(const CheckInputs& here);
 Findings check_activity_reference(const CheckInputs& here);
 
+Findings check_sampling(const CheckInputs& here);  // check_sampling.cc
+
 Findings check_cgroups(const CheckInputs& here);  // check_configuration.cc
 Findings check_open_files(const CheckInputs& here);
 Findings check_configuration(const CheckInputs& here);

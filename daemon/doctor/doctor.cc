@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/doctor/checks.h"
+#include "host/kernel_version.h"
 #include "host/self_process.h"
 
 namespace pex::daemon {
@@ -31,6 +32,7 @@ constexpr Subject kSubjects[] = {
     check_mux_interval,
     check_cgroup_times,
     check_activity_reference,
+    check_sampling,
     check_cgroups,
     check_open_files,
     check_configuration,

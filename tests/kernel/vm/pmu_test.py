@@ -6,6 +6,7 @@ was true and what was exported.
 """
 
 import concurrent.futures
+import json
 import math
 import os
 import re
@@ -21,6 +22,7 @@ from prometheus_test import Prometheus
 A_FEW_INSTRUCTIONS = 100  # none of 20 million, as a rule
 ESTIMATE = 0.05  # relative error of an event that shares the PMU
 COUNTED_FOR = 0.01  # relative, where a switch between tasks lies within one count and not the other
+OF_A_PAGE = 0.0001  # relative, between a control page and a read(2) right after it
 # Relative errors at 1 % of a CPU, over three minutes. A group that has a third of so little differs by
 # 0.6 % from run to run, and by 1.4 % where the kernel books times wrongly; scaling is off by 40 to 90 %.
 LIGHT_LOAD = 0.03       # of one group
@@ -30,7 +32,8 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "neighbours", "no_pmu"]
+LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "neighbours", "stat",
+                 "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -256,6 +259,83 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
 
     def test_daemon_ends_well(self):
         self.assert_ended_well("exact")
+
+
+class StatTest(MachineTest):
+    """The command `stat`."""
+
+    boot = Boot("stat", "6.1", archives=("base", "perf"))
+
+    def counted(self, name):
+        """Event -> its object of the JSON."""
+        self.assertEqual(self.record.texts["status", name].strip(), "0")
+        result = json.loads(self.record.texts["stat", name])
+        self.assertEqual(len(result["warnings"]), 1 if name == "eight" else 0, result["warnings"])
+        return {event["event"]: event for event in result["events"]}
+
+    def perf_counted(self, name):
+        lines = (line.split(",") for line in self.record.texts["perf", name].splitlines())
+        return {fields[2]: int(fields[0]) for fields in lines if len(fields) > 3}
+
+    def true(self, work):
+        return self.record.true_increment(work, "start", "end")
+
+    def test_instructions_of_a_process_are_those_it_read_itself(self):
+        event = self.counted("exact")["instructions:u"]
+        self.tell("instructions:u of a process, by stat", self.true("exact"), event["estimate"])
+        self.assertAlmostEqual(event["estimate"], self.true("exact"), delta=A_FEW_INSTRUCTIONS)
+        self.assertEqual(event["coverage"], "complete")
+        self.assertEqual(event["standard_error"], 0)
+
+    def test_instructions_of_a_process_are_those_of_perf_stat(self):
+        ours, perfs = self.counted("exact"), self.perf_counted("exact")
+        self.assertEqual(ours["instructions:u"]["estimate"], perfs["instructions:u"])
+        self.tell("instructions of a process, true by perf stat", perfs["instructions"],
+                  ours["instructions"]["estimate"])
+        self.assertAlmostEqual(ours["instructions"]["estimate"] / perfs["instructions"], 1,
+                               delta=EXACT)
+
+    def test_estimates_of_groups_that_take_turns_are_within_their_error(self):
+        true = self.true("turns")
+        counted = self.counted("turns")
+        for group in "123":
+            with self.subTest(group=group):
+                event = counted[f"armv8_pmuv3/event=0x8,name=i{group}/"]
+                self.tell(f"instructions of a process, 3 groups take turns (group {group})", true,
+                          event["estimate"])
+                findings.append(f"{self.boot.release()}: stat tells a standard error of "
+                                f"{event['standard_error'] / true:.4%} of group {group}")
+                self.assertEqual(event["coverage"], "scaled")
+                self.assertLess(event["observed"], 0.5 * true)
+                self.assertGreater(event["standard_error"], 0)
+                self.assertLess(event["standard_error"] / true, STEADY)
+                self.assertAlmostEqual(event["estimate"], true,
+                                       delta=3 * event["standard_error"] + EXACT * true)
+
+    def test_groups_that_take_turns_have_a_third_of_the_time_each(self):
+        for event in self.counted("turns").values():
+            share = event["running_seconds"] / event["enabled_seconds"]
+            self.assertAlmostEqual(share, 1 / 3, delta=0.05, msg=event["event"])
+
+    def test_instructions_of_a_command_are_those_of_perf_stat(self):
+        perfs = self.perf_counted("command")["instructions:u"]
+        event = self.counted("command")["instructions:u"]
+        error = self.tell("instructions:u of a command, true by perf stat", perfs,
+                          event["estimate"])
+        self.assertLess(abs(error), EXACT)
+        self.assertEqual(event["coverage"], "complete")
+
+
+    def test_a_group_that_does_not_fit_is_split_and_estimated(self):
+        perfs = self.perf_counted("command")["instructions:u"]
+        counted = self.counted("eight").values()
+        self.assertEqual(len(counted), 8)
+        self.assertIn("does not fit on the PMU",
+                      json.loads(self.record.texts["stat", "eight"])["warnings"][0])
+        for event in counted:
+            error = self.tell(f"instructions:u of a command, in two groups ({event['event']})", perfs,
+                              event["estimate"])
+            self.assertLess(abs(error), ESTIMATE)
 
 
 class TurnsChecks(AnyRun, EvidenceChecks):
@@ -729,6 +809,99 @@ class NeighboursOnMistimed612Test(NeighboursChecks, MachineTest):
 
 class NeighboursOn612Test(NeighboursChecks, MachineTest):
     boot = Boot("neighbours", "6.12")
+
+
+class ControlPageChecks:
+    """A thread reads its own counters without a system call, and with one before and after."""
+
+    ALONE = ("cycles", "instructions", "sampled")
+    SHARED = tuple(f"shared-{number}" for number in range(12))
+    ENOUGH = 20_000_000  # that a few hundred instructions are less than OF_A_PAGE
+
+    def lines(self, kind, access="1"):
+        """The words behind `kind` of each line that begins with it."""
+        for line in self.record.texts["page", access].splitlines():
+            first, *words = line.split()
+            if first == kind:
+                yield words
+
+    def readings(self, kind, event):
+        """(page, read(2), page) of each round in which the page could be read."""
+        return [tuple(map(int, numbers)) for name, *numbers in self.lines(kind) if name == event]
+
+    def reasons(self, event, access="1"):
+        return {" ".join(words) for name, *words in self.lines("none", access) if name == event}
+
+    def test_counts_of_read_lie_between_those_of_the_page(self):
+        for event in self.ALONE + self.SHARED:
+            found = self.readings("count", event)
+            self.assertGreater(len(found), 0, event)
+            for before, read, after in found:
+                self.assertLessEqual(before, read, event)
+                self.assertLessEqual(read, after, event)
+
+    def test_counts_of_the_page_are_those_of_read(self):
+        for event in self.ALONE:
+            found = [counts for counts in self.readings("count", event) if counts[1] > self.ENOUGH]
+            self.assertGreater(len(found), 0, event)
+            for page, read, _ in found:
+                self.assertLess(abs(page / read - 1), OF_A_PAGE, event)
+            page, read, _ = found[-1]
+            self.tell(f"{event} of a thread by its control page, true by read(2)", read, page)
+
+    def test_what_always_has_a_counter_is_always_readable(self):
+        for event in self.ALONE:
+            self.assertEqual(self.reasons(event), set(), event)
+
+    def test_times_of_read_lie_between_those_of_the_page(self):
+        for event in self.ALONE + self.SHARED:
+            for kind in ("enabled", "running"):
+                found = self.readings(kind, event)
+                self.assertEqual(len(found), len(self.readings("count", event)), event)
+                for before, read, after in found:
+                    self.assertLessEqual(before, read, f"{kind} {event}")
+                    self.assertLessEqual(read, after, f"{kind} {event}")
+
+    def test_times_of_an_event_that_is_alone_are_equal(self):
+        for event in self.ALONE:
+            for enabled, running in zip(self.readings("enabled", event),
+                                        self.readings("running", event)):
+                self.assertEqual(enabled[1], running[1], event)
+
+    def test_multiplexed_event_is_readable_at_times_and_no_number_otherwise(self):
+        rounds = 0
+        for event in self.SHARED:
+            rounds += len(self.readings("count", event))
+            self.assertEqual(self.reasons(event), {"the event has no counter now"}, event)
+        self.assertGreater(rounds, len(self.SHARED))
+
+    def test_nothing_is_readable_where_the_kernel_does_not_allow_it(self):
+        self.assertEqual(list(self.lines("count", "0")), [])
+        for event in self.ALONE + self.SHARED:
+            self.assertEqual(self.reasons(event, "0"), {"the event has no counter now"}, event)
+
+    def test_clock_of_the_page_goes_as_fast_as_the_kernels(self):
+        for access in ("0", "1"):
+            found = [tuple(map(int, words)) for words in self.lines("clock", access)]
+            (earlier, first, later), (before, last, after) = found[0], found[-1]
+            self.assertGreater(last, first)
+            self.assertGreaterEqual(last - first, (1 - OF_A_PAGE) * (before - later))
+            self.assertLessEqual(last - first, (1 + OF_A_PAGE) * (after - earlier))
+
+    def test_doctor_reports_whether_the_kernel_allows_it(self):
+        for access, words in (("0", "by system call"), ("1", "by register")):
+            state, text = self.doctor(access, "user access")
+            self.assertEqual(state, "ok")
+            self.assertIn(f"kernel.perf_user_access={access}: ", text)
+            self.assertIn(words, text)
+
+
+class ControlPageOn61Test(ControlPageChecks, MachineTest):
+    boot = Boot("control_page", "6.1")
+
+
+class ControlPageOn612Test(ControlPageChecks, MachineTest):
+    boot = Boot("control_page", "6.12")
 
 
 class NoPmuTest(MachineTest):

@@ -15,20 +15,20 @@ readonly here root
 readonly work=$root/build/vm
 readonly sysroot=$work/sysroot
 
-build_guest_programs() {
-  local source program
+build_guest_programs() {  # some use the library
+  local source program libraries=("$work"/daemon/lib/libperf_event_exporter_{perf,host,base}.a)
   mkdir -p "$work/guest"
   for source in "$here"/guest/*.cc; do
     program=$work/guest/$(basename "$source" .cc)
-    [[ $program -nt $source && $program -nt $here/guest/counter.h ]] ||
+    [[ $program -nt $source && $program -nt $here/guest/counter.h && $program -nt ${libraries[0]} ]] ||
       aarch64-linux-gnu-g++ -std=c++20 -O2 -static -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast \
-        -Werror -I "$root/tests" -o "$program" "$source"
+        -Werror -I "$root/tests" -I "$root/lib" -o "$program" "$source" "${libraries[@]}"
   done
 }
 
 pack() {
   "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
-    "$work"/guest/{work,hold,rotation} "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" \
+    "$work"/guest/{work,hold,rotation,control_page} "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" \
     "$here/guest:guest"
   [[ -e $work/perf.cpio.gz && $work/perf.cpio.gz -nt $sysroot/.holds ]] ||
     "$here/initramfs.sh" "$sysroot" "$work/perf.cpio.gz" "$sysroot/usr/bin/perf"

@@ -102,6 +102,11 @@ class DoctorTest : public testing::Test {
       {"sys/kernel/tracing/events/sched/sched_switch/id", "314\n"},
       {"proc/sys/kernel/perf_event_paranoid", "2\n"},
       {"proc/sys/kernel/nmi_watchdog", "0\n"},
+      {"proc/sys/kernel/perf_event_max_sample_rate", "100000\n"},
+      {"proc/sys/kernel/perf_cpu_time_max_percent", "25\n"},
+      {"proc/sys/kernel/perf_event_mlock_kb", "516\n"},
+      {"proc/sys/kernel/perf_event_max_stack", "127\n"},
+      {"proc/sys/kernel/perf_event_max_contexts_per_stack", "8\n"},
       {"proc/self/mountinfo", ""},
       {"cgroup/cgroup.controllers", ""},
       {"cgroup/system.slice/a.service/"},
@@ -492,6 +497,71 @@ TEST_F(DoctorTest, DoesNotMindAWatchdogThatHasNoCounterToTake) {
   tree_.remove("sys/bus/event_source/devices/cpu");
 
   EXPECT_EQ(one("NMI watchdog").state, State::kGood);
+}
+
+TEST_F(DoctorTest, ReportsTheLimitsOfSamplingInOneLine) {
+  EXPECT_EQ(one("sampling").state, State::kGood);
+  EXPECT_EQ(one("sampling").what,
+            "at most 100000 samples/s, 25 % of CPU time, 516 KiB of rings per CPU, call chains of "
+            "127 frames and 8 contexts");
+}
+
+TEST_F(DoctorTest, NotesEachLimitOfSamplingThatCostsSomething) {
+  const std::pair<const char*, const char*> low[] = {{"perf_event_max_sample_rate", "1000"},
+                                                     {"perf_cpu_time_max_percent", "0"},
+                                                     {"perf_event_mlock_kb", "64"},
+                                                     {"perf_event_max_stack", "16"},
+                                                     {"perf_event_max_contexts_per_stack", "1"}};
+  for (const auto& [name, value] : low) set(name, value);
+
+  const std::vector<Finding> findings = on("sampling");
+
+  ASSERT_EQ(findings.size(), 1 + std::size(low));
+  EXPECT_EQ(findings.front().state, State::kGood);
+  EXPECT_EQ(findings.front().what,
+            "at most 1000 samples/s, 64 KiB of rings per CPU, call chains of 16 frames and 1 context")
+      << "0 % is no limit";
+  for (std::size_t i = 0; i < std::size(low); ++i) {
+    const auto& [name, value] = low[i];
+    const Finding& note = findings[i + 1];
+    EXPECT_EQ(note.state, State::kNote) << name;
+    EXPECT_THAT(note.what, StartsWith(std::string("kernel.") + name + "=" + value + ": "));
+    EXPECT_THAT(note.remedy, HasSubstr(name));
+  }
+}
+
+TEST_F(DoctorTest, ReportsWhetherProgramsReadCountersThemselves) {
+  EXPECT_THAT(on("user access"), IsEmpty()) << "neither setting is there";
+
+  set("perf_user_access", "1");
+  EXPECT_THAT(one("user access").what, StartsWith("kernel.perf_user_access=1: programs"));
+  EXPECT_EQ(one("user access").state, State::kGood);
+}
+
+TEST_F(DoctorTest, NotesCountersThatEveryProgramMayRead) {
+  set_pmu("cpu/rdpmc", "2");
+
+  EXPECT_EQ(one("user access").state, State::kNote);
+  EXPECT_THAT(one("user access").consequence, HasSubstr("watch"));
+}
+
+TEST_F(DoctorTest, DoesNotKnowLimitsOfSamplingThatCannotBeRead) {
+  tree_.remove("proc/sys/kernel");
+  set_pmu("cpu/rdpmc", "1");
+
+  EXPECT_EQ(one("sampling").state, State::kUnknown);
+  EXPECT_EQ(one("user access").state, State::kGood);
+}
+
+TEST_F(DoctorTest, HasTheErrorOfASettingOfSamplingThatIsNoNumber) {
+  set("perf_event_max_stack", "many");
+
+  const std::vector<Finding> findings = on("sampling");
+
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_THAT(findings.front().what, HasSubstr("call chains of 8 contexts"));
+  EXPECT_EQ(findings.back().state, State::kUnknown);
+  EXPECT_THAT(findings.back().what, HasSubstr("perf_event_max_stack"));
 }
 
 TEST_F(DoctorTest, KnowsKernelsWithoutAWatchdog) {
