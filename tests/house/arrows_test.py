@@ -16,6 +16,7 @@ ROOMS = {
     "base": set(),
     "host": {"base"},
     "perf": {"base", "host"},
+    "async": {"base", "perf"},
     "elf": {"base"},
     "events": {"base", "host", "perf", "elf"},
     "estimate": {"base"},
@@ -49,7 +50,7 @@ MAX_SOURCES = 40
 OUTSIDE = {
     "yaml-cpp/": {"yaml"},
     "prometheus/": {"exposition"},
-    "boost/": {"access", "http", DAEMON},
+    "boost/": {"async", "access", "http", DAEMON},
     "boost/asio/ssl": {"access"},
     "openssl/": {"access"},
     "crypt.h": {"access"},

@@ -139,6 +139,7 @@ class CompletionTest(unittest.TestCase):
         shell.complete("perf_event_exporter ", commands())
         shell.complete("perf_event_exporter list --outp", {"--output"})
         shell.complete("perf_event_exporter health --re", {"--ready"})
+        shell.complete("perf_event_exporter stat --pi", {"--pid"})
         shell.complete("perf_event_exporter --log.level=", {"debug", "info", "warn", "error"})
         shell.complete("perf_event_exporter --log.format ", {"logfmt", "json"})
         for before in ("", "/dev/null "):

@@ -16,6 +16,10 @@ LIST = "public_headers of lib/CMakeLists.txt"
 INCLUDED_BY_PROGRAMS = """
     config/load.h plan/load_plan.h perf/linux_perf_kernel.h collect/descriptor_source.h
     collect/collector.h exposition/collectable.h http/server.h
+    perf/sampling.h perf/sampling_table.h perf/ring_buffer.h perf/aux_area.h perf/record/record.h
+    perf/record/callchain.h perf/record/record_values.h perf/control_page.h perf/counter_control.h
+    perf/open_flags.h perf/command.h perf/task_counters.h perf/sysctls.h plan/task_plan.h
+    async/async_ring.h
 """.split()
 
 

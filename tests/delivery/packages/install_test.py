@@ -31,9 +31,9 @@ COPIED = {
     "packaging/prometheus/*.y*ml": "usr/share/doc/perf-event-exporter/examples/prometheus",
     "packaging/sysctl.d/*": "usr/share/doc/perf-event-exporter/examples/sysctl.d",
 }
-ROOMS = ("base host perf elf events estimate cgroup collect history exposition yaml config plan "
+ROOMS = ("base host perf async elf events estimate cgroup collect history exposition yaml config plan "
          "access http").split()
-# What others may see of the library's headers; Boost is http's, prometheus-cpp exposition's.
+# What others may see of the library's headers; Boost is that of http, access and async.
 NOT_IN_HEADERS = re.compile(r"#include [<\"](yaml-cpp|spdlog|fmt|CLI|re2|openssl/|libdeflate)")
 
 
