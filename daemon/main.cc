@@ -5,6 +5,7 @@
 #include "daemon/commands/health.h"
 #include "daemon/commands/list_cgroups.h"
 #include "daemon/commands/list_events.h"
+#include "daemon/commands/stat.h"
 #include "daemon/doctor/doctor.h"
 #include "daemon/log/fatal_errors.h"
 #include "daemon/log/stderr_text.h"
@@ -23,13 +24,14 @@ int main(int argc, char** argv) {
   const Options& options = std::get<Options>(parsed);
   install_fatal_error_handlers(options.log_format);
   if (options.health) return check_health(options);
+  // Never destroyed: a thread that hangs in the kernel may return after everything else is
+  // destroyed.
+  static auto& kernel = *new pex::perf::LinuxPerfKernel;
+  if (options.stat) return run_stat(options, kernel);  // its command has all our rights
   // While there is one thread: the log starts another.
   const pex::Result<> limited = limit_capabilities(capabilities_kept(capability_needs(options)));
   Log log{options.log_level, options.log_format};
   if (!limited) log.warn(limited.error());
-  // Never destroyed: a thread that hangs in the kernel may return after everything else is
-  // destroyed.
-  static auto& kernel = *new pex::perf::LinuxPerfKernel;
   if (options.check_config) return check_config(options, kernel);
   if (options.doctor) return run_doctor(options, kernel);
   if (options.list_cgroups) return list_cgroups(options, kernel, log);

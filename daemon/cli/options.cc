@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "base/compiler.h"
 #include "base/text.h"
@@ -25,8 +26,8 @@ constexpr Word<LogLevel> kLogLevels[] = {{"debug", LogLevel::kDebug},
                                          {"error", LogLevel::kError}};
 constexpr Word<LogFormat> kLogFormats[] = {{"logfmt", LogFormat::kLogfmt},
                                            {"json", LogFormat::kJson}};
-constexpr Word<ListOutput> kListOutputs[] = {{"text", ListOutput::kText},
-                                             {"json", ListOutput::kJson}};
+constexpr Word<OutputFormat> kOutputFormats[] = {{"text", OutputFormat::kText},
+                                                 {"json", OutputFormat::kJson}};
 
 /// An option whose value is one of a few words.
 template <typename Value, std::size_t count>
@@ -79,10 +80,14 @@ constexpr const char* kFooter =
     "--all, it prints why a cgroup is counted or not.\n"
     "'doctor' reports which configured events cannot be counted here, and what to change.\n"
     "'health' asks the running exporter with the same options whether it is healthy.\n"
+    "'stat -e EVENTS -- COMMAND' counts events in a command, or with -p PID in a process.\n"
     "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration.\n"
     "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or doctor\n"
     "found a configured event that cannot be counted here, or the exporter that health asked\n"
-    "is not healthy; 2 wrong command line; 3 out of memory, or an unhandled error.";
+    "is not healthy, or stat can count nothing; 2 wrong command line; 3 out of memory, or an\n"
+    "unhandled error. 'stat -- COMMAND' ends with the status of the command, or with 128 plus\n"
+    "the number of the signal that ended it, 127 if there is no such program, 126 if it cannot\n"
+    "be executed.";
 
 std::string version_text() {
   return std::string(kProgram) + ", version " + kVersion + "\n  compiler: " + kCompiler;
@@ -129,10 +134,37 @@ void declare_web(CLI::App& app, Options& options) {
       ->transform([](const std::string& path) { return as_requested(path); });
 }
 
+void declare_stat(CLI::App& app, Options& options) {
+  CLI::App* stat = app.add_subcommand(
+      "stat", "Count events in a command, after '--', or in a process, and print the result.");
+  stat->footer(
+      "\nperf_event_exporter stat [OPTIONS] -p PID\n"
+      "perf_event_exporter stat [OPTIONS] -- COMMAND [ARGUMENT]...\n"
+      "The result of a command is on standard error, as standard output is its own.");
+  stat->add_option("-e,--event", options.stat_events,
+                   "Events of one group, spelled as in a configuration: cycles,instructions. May "
+                   "be repeated. Default: the groups of the configuration with scope cgroup.")
+      ->type_name("EVENTS")
+      ->allow_extra_args(false);
+  stat->add_option("-p,--pid", options.stat_pid,
+                   "Count all threads of this process, and those that they create, until it ends "
+                   "or Ctrl-C is pressed.")
+      ->type_name("PID")
+      ->check([](const std::string& given) {
+        const std::optional<std::uint64_t> pid = parse_unsigned(given);
+        const bool is_one = pid && *pid > 0 && *pid <= std::numeric_limits<int>::max();
+        return is_one ? std::string{}
+                      : "'" + given + "' is not the number of a process. Remedy: see ps -e";
+      });
+  add_choice(*stat, "--output", options.output, kOutputFormats, "FORMAT",
+             "text, or json: one line with all evidence. [text]");
+  stat->fallthrough();
+}
+
 void declare(CLI::App& app, Options& options) {
   app.add_option("--config.file", options.config_file,
                  "Configuration file. Default: the embedded configuration, which adapts to the "
-                 "machine. --config.check, --once, cgroups and doctor use " +
+                 "machine. --config.check, --once, cgroups, doctor and stat use " +
                      std::string(kInstalledConfig) + " if it exists.")
       ->type_name("FILE");
   app.add_flag(
@@ -160,7 +192,7 @@ void declare(CLI::App& app, Options& options) {
   CLI::App* list = app.add_subcommand("list", "Print every event and whether this machine has it.");
   list->add_option("GLOB", options.list_glob,
                    "Only events whose name, kind or PMU matches, in any case: 'L1-*', software.");
-  add_choice(*list, "--output", options.list_output, kListOutputs, "FORMAT",
+  add_choice(*list, "--output", options.output, kOutputFormats, "FORMAT",
              "text, or json with the attributes and the metric of each event. [text]");
   list->fallthrough();  // the options of the program may follow the command as well
   CLI::App* cgroups = app.add_subcommand(
@@ -178,12 +210,35 @@ void declare(CLI::App& app, Options& options) {
       "Ask the running exporter with the same options, over HTTP, whether it is healthy.");
   health->add_flag("--ready", options.readiness, "Ask whether the first poll is complete.");
   health->fallthrough();
+  declare_stat(app, options);
 }
 
 void add_names(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
+}
+
+/// `stat` has either a process or a command.
+std::optional<std::string> stat_error(const Options& options, bool is_command) {
+  const bool has_command = !options.stat_command.empty();
+  if (!options.stat && has_command) {
+    return std::string("arguments after '--', which only stat has. Remedy: ") +
+           (is_command ? "remove '--'" : "write 'stat -- COMMAND'");
+  }
+  if (!options.stat || has_command != (options.stat_pid != 0)) return {};
+  return has_command
+             ? "stat counts either a process or a command. Remedy: remove -p, or the command"
+             : "stat has nothing to count. Remedy: write -p PID, or -- and a command";
+}
+
+/// For a command of stat that is not after '--'; else nothing.
+std::string misses_dashes(const CLI::App& app) {
+  const std::vector<std::string> unexpected = app.remaining(true);
+  if (!app.got_subcommand("stat") || unexpected.empty() || unexpected.front().starts_with('-')) {
+    return {};
+  }
+  return "Remedy: write -- before the command: stat -- " + printable(unexpected.front()) + ". ";
 }
 
 /// "Did you mean '--config.file'? ", for the first argument that was not expected; else nothing.
@@ -204,8 +259,8 @@ std::string did_you_mean(const CLI::App& app) {
 }  // namespace
 
 void take_installed_config(Options& options, const std::string& file) {
-  const bool is_command =
-      options.check_config || options.once || options.doctor || options.list_cgroups;
+  const bool is_command = options.check_config || options.once || options.doctor ||
+                          options.list_cgroups || options.stat;
   std::error_code failed;
   if (!is_command || !options.config_file.empty() || !std::filesystem::exists(file, failed)) return;
   options.config_file = file;
@@ -224,20 +279,32 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   app.set_help_flag("-h,--help", "Print this help and exit.");
   declare(app, options);
 
+  // What follows belongs to the command of stat, and is no option of ours.
+  const char* const* const end = argv + argc;
+  const char* const* const dashes =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (dashes != end) options.stat_command.assign(dashes + 1, end);
+
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::Success& done) {  // help or version
     app.exit(done);
     return kOk;
   } catch (const CLI::ParseError& error) {
     std::cerr << kProgram << ": " << printable(error.what()) << ". " << did_you_mean(app)
-              << "See --help.\n";
+              << misses_dashes(app) << "See --help.\n";
     return kUsage;
   }
   options.list_events = app.got_subcommand("list");
   options.list_cgroups = app.got_subcommand("cgroups");
   options.doctor = app.got_subcommand("doctor");
   options.health = app.got_subcommand("health");
+  options.stat = app.got_subcommand("stat");
+  if (const std::optional<std::string> error =
+          stat_error(options, !app.get_subcommands().empty())) {
+    std::cerr << kProgram << ": " << *error << ". See --help.\n";
+    return kUsage;
+  }
   options.serves_by_default = options.listen_addresses.empty() && !options.systemd_socket;
   if (options.serves_by_default) {
     options.listen_addresses = {":" + std::to_string(kDefaultPort)};

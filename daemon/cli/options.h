@@ -22,7 +22,7 @@ enum ExitStatus {
   kUnable = 3,  ///< out of memory, or an unhandled error: one line on stderr
 };
 
-enum class ListOutput { kText, kJson };
+enum class OutputFormat { kText, kJson };
 
 /// The command line, in the spelling of exporter-toolkit and node_exporter.
 struct Options {
@@ -37,7 +37,11 @@ struct Options {
   bool all_cgroups = false;               ///< list_cgroups: also those that are not selected
   bool list_events = false;
   std::string list_glob = "*";
-  ListOutput list_output = ListOutput::kText;
+  OutputFormat output = OutputFormat::kText;  ///< list_events, stat
+  bool stat = false;
+  std::vector<std::string> stat_events;       ///< a group each; empty: those of the configuration
+  int stat_pid = 0;                           ///< the process to count, if there is no stat_command
+  std::vector<std::string> stat_command;      ///< to run and count
   std::vector<std::string> listen_addresses;  ///< may be empty with systemd_socket
   bool serves_by_default = false;             ///< no address was given: serve on kDefaultPort
   bool systemd_socket = false;                ///< also on the sockets that systemd passes

@@ -172,7 +172,7 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
     return failed(log, Error{0, "no event matches '" + options.list_glob + "'",
                              remedy_for(options.list_glob, all)});
   }
-  options.list_output == ListOutput::kJson ? print_json(lines) : print_table(lines);
+  options.output == OutputFormat::kJson ? print_json(lines) : print_table(lines);
   return flush_output() ? kOk : kFailed;
 }
 

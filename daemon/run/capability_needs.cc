@@ -11,6 +11,7 @@
 
 #include "daemon/run/counting_session.h"
 #include "events/event_syntax.h"
+#include "host/kernel_version.h"
 #include "host/permissions.h"
 
 namespace pex::daemon {

@@ -9,8 +9,12 @@
 namespace pex::perf {
 
 std::string describe(const Place& place) {
-  const std::string cgroup = place.cgroup_fd < 0 ? "" : "for cgroup '" + place.cgroup_path + "' ";
-  return cgroup + "on CPU " + std::to_string(place.cpu);
+  std::string cpu = "on CPU " + std::to_string(place.cpu);
+  if (place.cgroup_fd >= 0) return "for cgroup '" + place.cgroup_path + "' " + cpu;
+  if (place.pid < 0) return cpu;
+  const std::string thread =
+      place.pid == 0 ? "in the calling thread" : "in thread " + std::to_string(place.pid);
+  return thread + (place.cpu < 0 ? "" : " " + cpu);
 }
 
 namespace {
@@ -21,6 +25,9 @@ CounterRequest request_for(const Place& place, GroupMode mode) {
   request.cgroup_fd = place.cgroup_fd;
   request.pinned = mode.pinned;
   request.exclusive = mode.exclusive;
+  request.pid = place.pid;
+  request.inherit = place.inherit;
+  request.enable_on_exec = place.enable_on_exec;
   return request;
 }
 
@@ -45,12 +52,19 @@ Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
                                                      std::span<const CounterSpec> events,
                                                      const Place& place, GroupMode mode) {
   const CounterRequest request = request_for(place, mode);
-  Result<CounterGroup, OpenFailure> group = open_all(kernel, events, place, request);
-  const bool is_cgroup = place.cgroup_fd >= 0;  // its time stands still while it is not running
-  if (!group || is_cgroup || !group->stands_still(kernel)) return group;
+  Result<CounterGroup, OpenFailure> group = open_enabled(kernel, events, place, request);
+  // Of cgroups and threads it also does while they are not running.
+  const bool is_whole_cpu = place.cgroup_fd < 0 && place.pid < 0;
+  if (!group || !is_whole_cpu || !group->stands_still(kernel)) return group;
   group->counters_.clear();
   activate_contexts(kernel, events, place.cpu);
-  return open_all(kernel, events, place, request);
+  return open_enabled(kernel, events, place, request);
+}
+
+Result<CounterGroup, OpenFailure> CounterGroup::open_disabled(PerfKernel& kernel,
+                                                              std::span<const CounterSpec> events,
+                                                              const Place& place, GroupMode mode) {
+  return open_all(kernel, events, place, request_for(place, mode));
 }
 
 Result<CounterGroup, OpenFailure> CounterGroup::open_running(PerfKernel& kernel,
@@ -68,25 +82,33 @@ Result<CounterGroup, OpenFailure> CounterGroup::open_all(PerfKernel& kernel,
   CounterGroup group;  // owns what is open so far: an early return closes it
   group.counters_.reserve(events.size());
   group.ids_.reserve(events.size());
-  const auto refused = [&](std::size_t event, const char* verb, int code) {
-    return OpenFailure{event, open_error(code,
-                                         std::string(verb) + " event '" + events[event].name +
-                                             "' " + describe(place),
-                                         request)};
+  const auto refused = [&](std::size_t event, int code) {
+    const std::string attempted = "open event '" + events[event].name + "' " + describe(place);
+    return OpenFailure{event, open_error(code, attempted, request)};
   };
 
   for (std::size_t event = 0; event < events.size(); ++event) {
     request.event = events[event].attributes;
     Result<OpenCounter> counter = kernel.open(request);
-    if (!counter) return refused(event, "open", counter.error().code);
+    if (!counter) return refused(event, counter.error().code);
     group.counters_.push_back(std::move(counter->fd));
     group.ids_.push_back(counter->id);
     request.leader_fd = group.counters_.front().get();
-    request.pinned = request.exclusive = false;  // only leaders may be; their group follows them
+    // Only leaders may be or have these; their group follows them.
+    request.pinned = request.exclusive = request.enable_on_exec = false;
   }
-  if (request.running) return group;
-  if (const Result<> enabled = group.enable(kernel); !enabled) {
-    return refused(0, "enable", enabled.error().code);
+  return group;
+}
+
+Result<CounterGroup, OpenFailure> CounterGroup::open_enabled(PerfKernel& kernel,
+                                                             std::span<const CounterSpec> events,
+                                                             const Place& place,
+                                                             const CounterRequest& request) {
+  Result<CounterGroup, OpenFailure> group = open_all(kernel, events, place, request);
+  if (!group) return group;
+  if (const Result<> enabled = group->enable(kernel); !enabled) {
+    const std::string attempted = "enable event '" + events.front().name + "' " + describe(place);
+    return OpenFailure{0, open_error(enabled.error().code, attempted, request)};
   }
   return group;
 }

@@ -13,12 +13,15 @@ namespace pex::perf {
 
 /// Where one group is counted.
 struct Place {
-  int cpu = 0;
-  int cgroup_fd = -1;       ///< directory of the cgroup, or -1 for everything on the CPU
-  std::string cgroup_path;  ///< for messages; empty for everything on the CPU
+  int cpu = 0;                  ///< -1: wherever the thread `pid` runs
+  int cgroup_fd = -1;           ///< directory of the cgroup, or -1 for everything on the CPU
+  std::string cgroup_path;      ///< for messages; empty for everything on the CPU
+  int pid = -1;                 ///< one thread, 0: the calling one; -1: everything on the CPU
+  bool inherit = false;         ///< of a thread: also the threads and processes that it creates
+  bool enable_on_exec = false;  ///< of a thread: counting begins with its next execve(2)
 };
 
-/// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3".
+/// "on CPU 3", "for cgroup '/system.slice/web.service' on CPU 3", "in thread 123".
 std::string describe(const Place& place);
 
 /// One event of a group: its attributes, and its name for messages.
@@ -65,6 +68,12 @@ class CounterGroup {
                                                         const CounterSpec& event,
                                                         const Place& place);
 
+  /// The same as open(), but it counts nothing before enable(), or before the thread executes a
+  /// program (Place::enable_on_exec).
+  static Result<CounterGroup, OpenFailure> open_disabled(PerfKernel& kernel,
+                                                         std::span<const CounterSpec> events,
+                                                         const Place& place, GroupMode mode);
+
   /// One read(2). After the CPU went offline, the kernel has broken the group up and its counts no
   /// longer advance; each event is then read separately, once, so that the last counts are not
   /// lost.
@@ -94,6 +103,10 @@ class CounterGroup {
   static Result<CounterGroup, OpenFailure> open_all(PerfKernel& kernel,
                                                     std::span<const CounterSpec> events,
                                                     const Place& place, CounterRequest request);
+  static Result<CounterGroup, OpenFailure> open_enabled(PerfKernel& kernel,
+                                                        std::span<const CounterSpec> events,
+                                                        const Place& place,
+                                                        const CounterRequest& request);
   bool stands_still(PerfKernel& kernel) const;
   Result<> read_by(std::size_t member, PerfKernel& kernel, GroupReading& reading) const;
   Result<> read_one_by_one(PerfKernel& kernel, GroupReading& reading) const;

@@ -24,6 +24,8 @@ constexpr SubjectEntry kSubjects[] = {
     {RemedySubject::kTracepoint, "tracepoints"},
     {RemedySubject::kPmuEvent, "events of hardware"},
     {RemedySubject::kCgroupEvent, "scope `cgroup`"},
+    {RemedySubject::kTaskEvent, "a process"},
+    {RemedySubject::kTaskPmuEvent, "events of hardware, of a process"},
     {RemedySubject::kFiltered, "an event with `filter`"},
     {RemedySubject::kConfig3, "an event with a term in `config3`"},
 };
@@ -36,6 +38,10 @@ std::vector<OpenRemedy> make_remedies() {
       "grant CAP_SYS_ADMIN to " + ProgramTerm::kService + ProgramTerm::kAdminRegained;
   return {
       {EACCES, kUprobe, "CAP_PERFMON is not enough for uprobes", admin},
+      {EACCES, kTaskEvent,
+       "the process belongs to another user, or kernel.perf_event_paranoid is too high",
+       "run it as root, set kernel.perf_event_paranoid to 1, or count in user mode only, as "
+       "page-faults:u does"},
       {EACCES, kAny, "CAP_PERFMON is missing, or kernel.perf_event_paranoid is too high",
        "grant CAP_PERFMON to " + ProgramTerm::kService +
            "; where kernel.perf_event_paranoid is 3 or more (Debian's default) set it to 2, as "
@@ -54,6 +60,11 @@ std::vector<OpenRemedy> make_remedies() {
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
       {EINVAL, kFiltered, "the kernel cannot parse the filter",
        "use fields that the tracepoint's file 'format' in tracefs lists"},
+      {EINVAL, kTaskPmuEvent,
+       "the PMU counts whole CPUs only, or refuses the event, one of its modifiers, or its place "
+       "in "
+       "a group that is too large",
+       "see " + ProgramTerm::kEventList + " and the CPU's manual"},
       {EINVAL, kPmuEvent,
        "the PMU refuses the event, one of its modifiers, or its place in a group that is too large",
        "see " + ProgramTerm::kEventList + " and the CPU's manual"},
@@ -75,6 +86,8 @@ std::vector<OpenRemedy> make_remedies() {
       {ENFILE, kAny, "the whole system is out of file descriptors", "raise fs.file-max"},
       {ENODEV, kAny, "the CPU is offline",
        "none is needed: the CPU is counted again when it is online"},
+      {ESRCH, kTaskEvent, "there is no such process, or it has ended",
+       "see ps -e for those that there are"},
       {EBUSY, kAny, "another tool holds the PMU exclusively", "stop that tool"},
       {ENOSPC, kAny, "all hardware slots of this kind are in use", "count fewer of them"},
       {EBADF, kCgroupEvent,
@@ -106,6 +119,10 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
       return counts_with_hardware(request.event);
     case RemedySubject::kCgroupEvent:
       return request.cgroup_fd >= 0;
+    case RemedySubject::kTaskEvent:
+      return request.pid >= 0;
+    case RemedySubject::kTaskPmuEvent:
+      return request.pid >= 0 && counts_with_hardware(request.event);
     case RemedySubject::kFiltered:
       return !request.event.filter.empty();
     case RemedySubject::kConfig3:

@@ -22,6 +22,8 @@ enum class RemedySubject {
   kTracepoint,
   kPmuEvent,
   kCgroupEvent,
+  kTaskEvent,
+  kTaskPmuEvent,
   kFiltered,
   kConfig3
 };

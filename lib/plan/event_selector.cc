@@ -256,6 +256,7 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
                       "distinguish cgroups: it cannot be counted by cgroup",
                   "write scope: cpu"}};
   }
+  if (machine_.counts_tasks) return {};  // publishes no series
   std::vector<Error> errors;
   for (const auto& [scope, is_counted] :
        {std::pair{Scope::kCpu, group.cpu_scope}, {Scope::kCgroup, group.cgroup_scope}}) {

@@ -34,6 +34,11 @@ Error lacks_leader(const events::RequiredLeader& needed) {
                "add " + leader + " to the group"};
 }
 
+Error counts_no_tasks() {
+  return Error{EINVAL, "its PMU counts a part of the package, and does not distinguish processes",
+               "count it with 'scope: cpu'"};
+}
+
 UniqueFd open_root_cgroup(const host::HostRoots& roots) {
   const auto hierarchy = cgroup::find_hierarchy(roots);
   if (!hierarchy || !*hierarchy) return {};
@@ -53,6 +58,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
   perf::CounterRequest request;
   request.cpu = place.cpu;
   request.cgroup_fd = place.cgroup_fd;
+  request.pid = place.pid;
   UniqueFd first;
   for (const perf::CounterSpec* each : {leader, &event}) {
     if (each == nullptr) continue;
@@ -75,6 +81,10 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   const auto is_left_out = [&](const events::EventInstance& instance) {
     return machine_.probe_cpus.leave_out(instance.pmu, left_out_cpus);
   };
+  if (machine_.counts_tasks && event.identity.is_uncore) {
+    trial.refused = counts_no_tasks();
+    return trial;
+  }
   const std::vector<events::EventInstance>& instances = event.instances;
   if (std::all_of(instances.begin(), instances.end(), is_left_out)) {
     trial.refused = Error{0, "all CPUs of PMU '" + instances.front().pmu + "' are left out",
@@ -84,22 +94,22 @@ EventTrial EventTrials::of(const events::EventSpec& event, std::span<const event
   for (const events::EventInstance& instance : instances) {
     if (is_left_out(instance)) continue;
     const perf::CounterSpec counter{event.identity.name, instance.attributes};
-    const int cpu = machine_.probe_cpus.of(instance.pmu, left_out_cpus);
+    const perf::Place place = machine_.trial_place(instance.pmu, left_out_cpus);
     std::optional<perf::CounterSpec> leader;
-    try_on_cpu(counter, cpu, group, trial, leader);
+    try_at(place, counter, group, trial, leader);
     if (trial.refused) return trial;
     if (trial.tried_in_cgroup && !trial.refused_in_cgroup) {
-      try_in_cgroup(counter, cpu, leader ? &*leader : nullptr, trial);
+      try_in_cgroup(counter, place.cpu, leader ? &*leader : nullptr, trial);
     }
   }
   return trial;
 }
 
 /// Leaves in `leader` what must be opened before the event.
-void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
-                             std::span<const events::EventSpec> group, EventTrial& trial,
-                             std::optional<perf::CounterSpec>& leader) {
-  Result<> tried = try_event(machine_.kernel, event, {cpu, -1, {}});
+void EventTrials::try_at(const perf::Place& place, const perf::CounterSpec& event,
+                         std::span<const events::EventSpec> group, EventTrial& trial,
+                         std::optional<perf::CounterSpec>& leader) {
+  Result<> tried = try_event(machine_.kernel, event, place);
   const auto needed = events::required_leader(machine_.pmus(), event.attributes);
   if (!tried && needed && needed->refusal == tried.error().code) {
     leader = find_leader(*needed, group);
@@ -107,7 +117,7 @@ void EventTrials::try_on_cpu(const perf::CounterSpec& event, int cpu,
       trial.refused = lacks_leader(*needed);
       return;
     }
-    tried = try_event(machine_.kernel, event, {cpu, -1, {}}, &*leader);
+    tried = try_event(machine_.kernel, event, place, &*leader);
   }
   if (!tried && is_lasting(tried.error().code)) {
     trial.refused = Error{tried.error().code, {}, tried.error().remedy, tried.error().cause};

@@ -23,7 +23,7 @@ Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
 
 /// The kernel's result for one event of a group. Only a permanent error is a refusal.
 struct EventTrial {
-  std::optional<Error> refused;  ///< on whole CPUs, which are tried first
+  std::optional<Error> refused;  ///< on whole CPUs, which are tried first; or in tasks
   bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted there
   std::optional<Error> refused_in_cgroup;
 };
@@ -31,7 +31,7 @@ struct EventTrial {
 /// Tries the events of a group before they are counted: each alone, or after the event of the group
 /// that the kernel requires before it (events/required_leader.h). Scope cgroup is tried in the root
 /// of the cgroups: all others are below it, so a refusal there concerns the event, and not the
-/// cgroup.
+/// cgroup. If the machine counts tasks, they are tried in the calling thread.
 class EventTrials {
  public:
   /// `machine` outlives it.
@@ -43,8 +43,9 @@ class EventTrials {
                 bool in_cgroup, const std::vector<int>& left_out_cpus);
 
  private:
-  void try_on_cpu(const perf::CounterSpec& event, int cpu, std::span<const events::EventSpec> group,
-                  EventTrial& trial, std::optional<perf::CounterSpec>& leader);
+  void try_at(const perf::Place& place, const perf::CounterSpec& event,
+              std::span<const events::EventSpec> group, EventTrial& trial,
+              std::optional<perf::CounterSpec>& leader);
   void try_in_cgroup(const perf::CounterSpec& event, int cpu, const perf::CounterSpec* leader,
                      EventTrial& trial);
   const UniqueFd& root_cgroup();

@@ -177,7 +177,7 @@ class GroupFitter {
   Result<Pieces> try_pieces(const Part& part, const GroupFit* in_force);
   Result<Pieces> try_pinned(const Part& part);
   perf::Place place_of(const Part& part) const;
-  bool passes(const perf::Trial& trial) const;
+  bool passes(const Part& part, const perf::Trial& trial) const;
 
   const Machine& machine_;
   const std::vector<GroupFit>* in_force_;
@@ -270,7 +270,7 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
   if (fitted) return in_force->pieces;
   if (in_force != nullptr) return in_force->dropped;
-  if (passes(trial)) return whole;
+  if (passes(part, trial)) return whole;
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
     return Error{ENOSPC, part.name() + " needs more slots than there are",
                  trial.failure->error.remedy, trial.failure->error.cause};
@@ -290,25 +290,27 @@ Result<Pieces> GroupFitter::try_pinned(const Part& part) {
   for (int copy = 0; copy < copies; ++copy) {
     perf::Trial trial =
         perf::try_group(machine_.kernel, part.counters, place_of(part), part.group.mode);
-    if (!passes(trial)) return has_no_place(part, copy);
+    if (!passes(part, trial)) return has_no_place(part, copy);
     if (trial.group) pinned_.push_back(std::move(*trial.group));
   }
   return Pieces{{part.counters.size(), true}};
 }
 
 perf::Place GroupFitter::place_of(const Part& part) const {
-  return {machine_.probe_cpus.of(part.pmu, part.group.left_out_cpus), -1, {}};
+  return machine_.trial_place(part.pmu, part.group.left_out_cpus);
 }
 
-/// The polls handle what may differ when the group is finally opened.
-bool GroupFitter::passes(const perf::Trial& trial) const {
+/// The polls handle what may differ when the group is finally opened. On a hybrid machine, a thread
+/// may not have run on the CPUs of the PMU.
+bool GroupFitter::passes(const Part& part, const perf::Trial& trial) const {
   switch (trial.outcome) {
     case perf::Trial::Outcome::kCounts:
       return true;
     case perf::Trial::Outcome::kRefused:
       return trial.failure->error.code != ENOSPC && !is_lasting(trial.failure->error.code);
     case perf::Trial::Outcome::kNeverScheduled:
-      return in_force_ != nullptr;
+      return in_force_ != nullptr ||
+             (machine_.counts_tasks && core_pmus_.size() > 1 && !part.pmu.empty());
   }
   return false;
 }
@@ -340,6 +342,20 @@ FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& ma
   fitted.fits = fitter.take_fits();
   fitted.warnings = fitter.take_warnings();
   return fitted;
+}
+
+std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,
+                                               std::span<const DroppedGroup> dropped) {
+  for (const DroppedGroup& group : dropped) {
+    for (EventAvailability& event : events) {
+      const bool is_member = event.group == group.name && event.cpu_scope == group.cpu_scope &&
+                             event.cgroup_scope == group.cgroup_scope;
+      if (!is_member || !event.available) continue;
+      event.available = false;
+      event.reason = group.reason;
+    }
+  }
+  return events;
 }
 
 }  // namespace pex::plan

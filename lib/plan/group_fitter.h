@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "perf/counter_group.h"
 #include "perf/group_trial.h"
+#include "plan/event_availability.h"
 #include "plan/event_selector.h"
 #include "plan/group_identity.h"
 #include "plan/machine.h"
@@ -42,5 +43,9 @@ struct FittedGroups {
 /// make_plan(); null: none are.
 FittedGroups fit_groups(std::span<const SelectedGroup> groups, const Machine& machine,
                         const std::vector<GroupFit>* in_force = nullptr);
+
+/// The events of a dropped group are unavailable, with the reason of the drop.
+std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,
+                                               std::span<const DroppedGroup> dropped);
 
 }  // namespace pex::plan

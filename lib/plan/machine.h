@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "events/event_resolver.h"
+#include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 #include "plan/cpu_selector.h"
 #include "plan/probe_cpus.h"
@@ -17,6 +19,15 @@ struct Machine {
   LeftOutCpus left_out_cpus = {};  ///< nothing is counted or tried on them
   ProbeCpus probe_cpus = {resolver.pmus(), without(online_cpus, left_out_cpus.everywhere),
                           left_out_cpus.everywhere};
+  /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
+  /// which needs fewer rights, and which events of uncore PMUs cannot be.
+  bool counts_tasks = false;
+
+  /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
+  perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {
+    if (counts_tasks) return {.cpu = -1, .cgroup_path = {}, .pid = 0};
+    return {probe_cpus.of(pmu, left_out_too), -1, {}};
+  }
 
   const events::PmuCatalogue& pmus() const { return resolver.pmus(); }
 };

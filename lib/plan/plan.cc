@@ -28,21 +28,6 @@ std::vector<yaml::Diagnostic> in_file_order(const std::vector<yaml::Diagnostic>&
   return diagnostics.errors();
 }
 
-/// The events of a dropped group are unavailable, with the reason of the drop.
-std::vector<EventAvailability> without_dropped(std::vector<EventAvailability> events,
-                                               const std::vector<DroppedGroup>& dropped) {
-  for (const DroppedGroup& group : dropped) {
-    for (EventAvailability& event : events) {
-      const bool is_member = event.group == group.name && event.cpu_scope == group.cpu_scope &&
-                             event.cgroup_scope == group.cgroup_scope;
-      if (!is_member || !event.available) continue;
-      event.available = false;
-      event.reason = group.reason;
-    }
-  }
-  return events;
-}
-
 /// A group that requested a reference and has none is scaled by time, which is reported.
 std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
                                       const Reference& reference,

@@ -1,6 +1,6 @@
 # bash completion for perf_event_exporter(8)
 _perf_event_exporter() {
-  local current=$2 option=$3 word command=
+  local current=$2 option=$3 word command= offset=1
   # bash takes --option=value for three words.
   if [[ $current == = ]]; then
     current=
@@ -9,7 +9,18 @@ _perf_event_exporter() {
   fi
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in list | cgroups | doctor | health) command=$word ;; esac
+    case $word in
+      list | cgroups | doctor | health | stat) command=$word ;;
+      --) # a command with options of its own follows
+        if type -t _command_offset >/dev/null; then
+          _command_offset "$((offset + 1))"
+        else
+          compopt -o bashdefault -o default
+        fi
+        return
+        ;;
+    esac
+    ((++offset))
   done
 
   local words=
@@ -24,7 +35,10 @@ _perf_event_exporter() {
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       return
       ;;
-    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path) return ;;
+    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path | -e | --event) return ;;
+    -p | --pid)
+      words=$(cd /proc && printf '%s ' [0-9]*)
+      ;;
     --log.level) words='debug info warn error' ;;
     --log.format) words='logfmt json' ;;
     --output) words='text json' ;;
@@ -35,6 +49,7 @@ _perf_event_exporter() {
           --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs --log.level --log.format'
         case $command in
           list) words+=' --output' ;;
+          stat) words+=' -e --event -p --pid --output' ;;
           cgroups) words+=' --all' ;;
           health) words+=' --ready' ;;
         esac
@@ -43,7 +58,7 @@ _perf_event_exporter() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
       elif [[ -z $command ]]; then
-        words='list cgroups doctor health'
+        words='list cgroups doctor health stat'
       fi
       ;;
   esac

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "collect/descriptor_source.h"
+#include "support/counting_kernel.h"
 #include "support/events.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// Lets opens or reads wait until they are let go, so that a reconciliation or a poll can be caught
 /// while it runs.
-class SlowKernel final : public perf::PerfKernel {
+class SlowKernel final : public test::CountingKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     opens_.pass();

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/unique_fd.h"
+#include "support/counting_kernel.h"
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
 
@@ -28,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 /// Holds whoever asks it, until it is let go.
-class HeldKernel final : public perf::PerfKernel {
+class HeldKernel final : public test::CountingKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     pass(opens_);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/self_process.h"
+#include "support/counting_kernel.h"
 #include "support/temp_tree.h"
 
 namespace pex::daemon {
@@ -29,7 +30,7 @@ struct Hardware {
 
 /// Refuses groups that could never be scheduled with EINVAL, as the kernel does, and reads nothing
 /// of pinned ones for which no counter is left.
-class PmuKernel final : public perf::PerfKernel {
+class PmuKernel final : public test::CountingKernel {
  public:
   explicit PmuKernel(Hardware hardware) : hardware_(std::move(hardware)) {}
 

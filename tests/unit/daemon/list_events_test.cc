@@ -15,12 +15,12 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string listed(const std::string& glob, ListOutput output) {
+std::string listed(const std::string& glob, OutputFormat output) {
   test::ScriptedKernel kernel;
   Options options;
   options.roots = test::machine("intel_server");
   options.list_glob = glob;
-  options.list_output = output;
+  options.output = output;
   Log log{LogLevel::kError, LogFormat::kLogfmt};
   testing::internal::CaptureStdout();
   EXPECT_EQ(list_events(options, kernel, log), kOk);
@@ -29,8 +29,8 @@ std::string listed(const std::string& glob, ListOutput output) {
 }
 
 TEST(EventListTest, TriesAnEventBehindTheLeaderThatTheKernelWants) {
-  const std::string table = listed("cpu/topdown-retiring/", ListOutput::kText);
-  const std::string json = listed("cpu/topdown-retiring/", ListOutput::kJson);
+  const std::string table = listed("cpu/topdown-retiring/", OutputFormat::kText);
+  const std::string json = listed("cpu/topdown-retiring/", OutputFormat::kJson);
 
   EXPECT_THAT(table,
               ContainsRegex("cpu/topdown-retiring/ .* yes  *.*Only in a group with cpu/slots/"));
@@ -39,16 +39,16 @@ TEST(EventListTest, TriesAnEventBehindTheLeaderThatTheKernelWants) {
 }
 
 TEST(EventListTest, NamesNoLeaderOfAnEventThatNeedsNone) {
-  EXPECT_THAT(listed("cpu/slots/", ListOutput::kText), Not(HasSubstr("Only in a group")));
-  EXPECT_THAT(listed("cpu/slots/", ListOutput::kJson), Not(HasSubstr("leader")));
+  EXPECT_THAT(listed("cpu/slots/", OutputFormat::kText), Not(HasSubstr("Only in a group")));
+  EXPECT_THAT(listed("cpu/slots/", OutputFormat::kJson), Not(HasSubstr("leader")));
 }
 
 TEST(EventListTest, FindsAnEventInAnyCaseAndAllOfAKindOrAPmu) {
-  EXPECT_THAT(listed("llc-load-misses", ListOutput::kText), HasSubstr("LLC-load-misses "));
-  const std::string software = listed("software", ListOutput::kText);
+  EXPECT_THAT(listed("llc-load-misses", OutputFormat::kText), HasSubstr("LLC-load-misses "));
+  const std::string software = listed("software", OutputFormat::kText);
   EXPECT_THAT(software, HasSubstr("context-switches "));
   EXPECT_THAT(software, Not(HasSubstr("instructions ")));
-  EXPECT_THAT(listed("msr", ListOutput::kText), HasSubstr("msr/tsc/ "));
+  EXPECT_THAT(listed("msr", OutputFormat::kText), HasSubstr("msr/tsc/ "));
 }
 
 }  // namespace

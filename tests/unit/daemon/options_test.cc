@@ -104,6 +104,37 @@ TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
   EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
 }
 
+TEST(OptionsTest, StatHasEventsAndAProcess) {
+  const Options stat =
+      options({"stat", "-e", "cycles,instructions", "--event={page-faults}", "-p", "17"});
+
+  EXPECT_TRUE(stat.stat);
+  EXPECT_EQ(stat.stat_events, (std::vector<std::string>{"cycles,instructions", "{page-faults}"}));
+  EXPECT_EQ(stat.stat_pid, 17);
+  EXPECT_TRUE(stat.stat_command.empty());
+}
+
+TEST(OptionsTest, StatHasACommandWithOptionsOfItsOwn) {
+  const Options stat =
+      options({"stat", "--output=json", "--", "ls", "-l", "--help", "--", "--output"});
+
+  EXPECT_EQ(stat.output, OutputFormat::kJson);
+  EXPECT_EQ(stat.stat_command, (std::vector<std::string>{"ls", "-l", "--help", "--", "--output"}));
+}
+
+TEST(OptionsTest, StatNeedsEitherAProcessOrACommand) {
+  EXPECT_THAT(complaint({"stat"}), HasSubstr("nothing to count. Remedy: write -p PID"));
+  EXPECT_THAT(complaint({"stat", "--"}), HasSubstr("nothing to count"));
+  EXPECT_THAT(complaint({"stat", "-p", "17", "--", "ls"}), HasSubstr("either"));
+  EXPECT_THAT(complaint({"stat", "true"}),
+              HasSubstr("Remedy: write -- before the command: stat -- true. See"));
+  EXPECT_THAT(complaint({"stat", "--evnt", "cycles"}), Not(HasSubstr("before the command")));
+  EXPECT_THAT(complaint({"stat", "-p", "0"}), HasSubstr("'0' is not the number"));
+  EXPECT_THAT(complaint({"stat", "-p", "x"}), HasSubstr("'x' is not"));
+  EXPECT_THAT(complaint({"list", "--", "ls"}), HasSubstr("Remedy: remove '--'"));
+  EXPECT_THAT(complaint({"--", "ls"}), HasSubstr("Remedy: write 'stat -- COMMAND'"));
+}
+
 TEST(OptionsTest, DistinguishesADefaultAddressFromOneThatWasAskedFor) {
   EXPECT_TRUE(options({}).serves_by_default);
   EXPECT_FALSE(options({"--web.listen-address=:10173"}).serves_by_default);

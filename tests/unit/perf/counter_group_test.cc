@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/counting_kernel.h"
+
 namespace pex::perf {
 namespace {
 
@@ -23,7 +25,7 @@ using ::testing::StartsWith;
 using Words = std::vector<std::uint64_t>;
 
 /// Hands out read ends of pipes and keeps the write ends: what is not closed is visible.
-class FakePerfKernel final : public PerfKernel {
+class FakePerfKernel final : public test::CountingKernel {
  public:
   void fail_open_number(std::size_t number, int code) { open_failures_[number] = code; }
   void fail_enable(int code) { enable_failure_ = code; }
@@ -124,6 +126,47 @@ CounterGroup must_open(PerfKernel& kernel, const Events& events, GroupMode mode 
 TEST(DescribePlaceTest, NamesTheCgroupOnlyWhereThereIsOne) {
   EXPECT_EQ(describe(kCpu3), "on CPU 3");
   EXPECT_EQ(describe(kWebOnCpu3), "for cgroup '/system.slice/web.service' on CPU 3");
+}
+
+TEST(DescribePlaceTest, NamesTheThreadAndItsCpu) {
+  EXPECT_EQ(describe({.cpu = -1, .cgroup_path = {}, .pid = 0}), "in the calling thread");
+  EXPECT_EQ(describe({.cpu = -1, .cgroup_path = {}, .pid = 123}), "in thread 123");
+  EXPECT_EQ(describe({.cpu = 2, .cgroup_path = {}, .pid = 123}), "in thread 123 on CPU 2");
+}
+
+TEST(CounterGroupTest, OfAThreadMayStandStill) {
+  FakePerfKernel kernel;  // its time is 0, as that of a thread that sleeps
+
+  const auto group =
+      CounterGroup::open(kernel, Events{kTaskClock}, {.cpu = -1, .cgroup_path = {}, .pid = 7}, {});
+
+  ASSERT_TRUE(group);
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "enable 0"));
+  EXPECT_EQ(kernel.requests.front().pid, 7);
+  EXPECT_EQ(kernel.requests.front().cpu, -1);
+}
+
+TEST(CounterGroupTest, OpenedDisabledIsNotEnabled) {
+  FakePerfKernel kernel;
+
+  const auto group = CounterGroup::open_disabled(kernel, Events{kCycles, kInstructions}, kCpu3, {});
+
+  ASSERT_TRUE(group);
+  EXPECT_THAT(kernel.steps, ElementsAre("open", "open"));
+}
+
+TEST(CounterGroupTest, ThatBeginsWithAnExecHasALeaderThatDoes) {
+  FakePerfKernel kernel;
+
+  const auto group = CounterGroup::open_disabled(
+      kernel, Events{kCycles, kInstructions},
+      {.cpu = -1, .cgroup_path = {}, .pid = 7, .inherit = true, .enable_on_exec = true}, {});
+
+  ASSERT_TRUE(group);
+  EXPECT_TRUE(kernel.requests[0].enable_on_exec);
+  EXPECT_FALSE(kernel.requests[1].enable_on_exec);  // it follows
+  EXPECT_TRUE(kernel.requests[0].inherit);
+  EXPECT_TRUE(kernel.requests[1].inherit);  // the kernel requires it of all or none
 }
 
 TEST(CounterGroupTest, IsEnabledOnceAfterTheLastSiblingAndThenRead) {

@@ -31,6 +31,10 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
   uprobe.event.probe = "/bin/sh";
   CounterRequest with_config3 = request(11, -1);
   with_config3.event.config3 = 2;
+  CounterRequest of_process = hardware;
+  of_process.pid = 17;
+  CounterRequest software_of_process = software;
+  software_of_process.pid = 17;
   struct Row {
     int code;
     CounterRequest asked;
@@ -41,6 +45,10 @@ TEST(OpenRemedyTest, DependsOnTheErrorAndOnWhatWasAskedFor) {
       {EACCES, hardware, "CAP_PERFMON is missing", "grant CAP_PERFMON"},
       {EPERM, request(PERF_TYPE_BREAKPOINT, -1), "addresses of the kernel", "CAP_SYS_ADMIN"},
       {EACCES, software_in_cgroup, "is too high", "kernel.perf_event_paranoid"},
+      {EACCES, of_process, "belongs to another user", "run it as root, set"},
+      {ESRCH, of_process, "it has ended", "ps"},
+      {EINVAL, of_process, "counts whole CPUs only", "manual"},
+      {EINVAL, software_of_process, "combination of event and modifiers", "remove the modifiers"},
       {EACCES, uprobe, "not enough for uprobes", "CAP_SYS_ADMIN"},
       {EPERM, hardware, "seccomp", "allow perf_event_open"},
       {ENOSYS, software, "seccomp", "CONFIG_PERF_EVENTS"},
@@ -93,7 +101,7 @@ TEST(OpenRemedyTest, EachEntryHasACauseAndARemedyAndNoneIsInTheOther) {
     EXPECT_THAT(entry.remedy.text(), Not(HasSubstr(std::string(entry.cause)))) << at;
     EXPECT_THAT(entry.remedy.text(),
                 MatchesRegex("(grant|allow|write|remove|use|see|put|add|none is needed: the|raise|"
-                             "stop|count) .*"))
+                             "run|stop|count) .*"))
         << at << ": it says what to do";
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/availability.h"
+#include "support/counting_kernel.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
@@ -298,7 +299,7 @@ TEST(EventSelectorTest, FiltersTracepointsAlone) {
 }
 
 /// Refuses one filter, as the kernel does with a field that the tracepoint does not have.
-class FilteringKernel final : public perf::PerfKernel {
+class FilteringKernel final : public test::CountingKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
     if (request.event.filter == "bogus") return Error{EINVAL, {}, {}};
