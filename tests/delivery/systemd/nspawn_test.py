@@ -203,14 +203,16 @@ class ServiceTest(unittest.TestCase):
     # Counting
 
     def test_it_counts_the_services_of_the_machine(self):
-        def busy():
-            return self.scrape().value("perf_cgroup_task_clock_seconds_total",
-                                       cgroup="/system.slice/busy.service")
-        before = busy()
+        task_clock = "perf_cgroup_task_clock_seconds_total"
+        service = {"cgroup": "/system.slice/busy.service"}
+        # The exporter may just have been started, and have cgroups to open.
+        before = harness.until("the service to be counted", lambda: (
+            scrape if (scrape := self.scrape()).has(task_clock, **service) else None))
 
-        harness.until("the service to have worked", lambda: busy() > before)
+        harness.until("the service to have worked", lambda: (
+            self.scrape().value(task_clock, **service) > before.value(task_clock, **service)))
         counted = {dict(labels)["cgroup"] for _, labels in
-                   self.scrape().with_name("perf_cgroup_task_clock_seconds_total")}
+                   self.scrape().with_name(task_clock)}
         self.assertLessEqual({f"/system.slice/{unit}.service" for unit in
                               ("busy", "dbus", "systemd-journald", "perf_event_exporter")}, counted)
 
