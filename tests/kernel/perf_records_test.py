@@ -1,14 +1,12 @@
 """Each record becomes for us what it becomes for `perf`.
 
 Files of `perf record`, and files of our own rings (records.cc, which is harness.workload_binary
-here), are printed by `perf report -D` and by our decoder, and compared record by record, field by
-field. What perf does not print of a record, such as a sample's cgroup, is compared by what perf
-makes of it.
+here), are printed by `perf report -D` and by our decoder, and compared (record_comparison.py). What
+perf does not print of a record, such as a sample's cgroup, is compared by what perf makes of it.
 """
 
 import collections
 import contextlib
-import json
 import os
 import re
 import shutil
@@ -18,12 +16,8 @@ import tempfile
 import unittest
 
 import harness
-import perf_dump
 from perf_oracle_test import TRACEFS, WITH_TRACEFS
-
-PROT = {"r": 1, "w": 2, "x": 4}
-MAP_SHARED = 1
-ABSENT = {"cpu": 2**32 - 1, "time": 2**64 - 1}
+from record_comparison import RecordComparison, sizes_of_groups
 
 SWITCHES = f"{TRACEFS}/events/sched/sched_switch/format"
 
@@ -48,37 +42,6 @@ def run(command, **options):
     return ended.stdout
 
 
-def ours(path):
-    lines = run([harness.workload_binary, "print", path]).splitlines()
-    records = (json.loads(line) for line in lines)
-    return {record["offset"]: flattened(record) for record in records}
-
-
-def flattened(record):
-    """With what perf prints of several of our fields, or under another name."""
-    if record.get("record") == "PERF_RECORD_MMAP2":
-        record["rwx"] = "".join(letter if record["prot"] & bit else "-"
-                                for letter, bit in PROT.items())
-        record["shared"] = record["flags"] & MAP_SHARED != 0
-    if record.get("record") == "PERF_RECORD_TEXT_POKE":
-        record["old_new"] = record["old"] + record["new"]
-    return record
-
-
-def source_of_numbers(record):
-    return record if record["record"] == "PERF_RECORD_SAMPLE" else record["sample_id"][0]
-
-
-def numbers_of(record, columns):
-    """CPU and time, as perf prints them before each record if any event has them."""
-    source = source_of_numbers(record)
-    return [source.get(key, ABSENT[key]) for key in columns]
-
-
-def sizes_of_groups(decoded):
-    return {len(record["counters"]) for record in decoded.values() if "counters" in record}
-
-
 @contextlib.contextmanager
 def recorded(*options, scene=("sh", "-c", SCENE), wrapper=()):
     with tempfile.TemporaryDirectory() as directory:
@@ -98,7 +61,7 @@ def recorded_by_us(events, ring_bytes=1 << 20):
         yield path
 
 
-class PerfRecordsTest(unittest.TestCase):
+class PerfRecordsTest(RecordComparison, unittest.TestCase):
     def setUp(self):
         harness.require(shutil.which("perf"), "perf is not installed (Debian: linux-perf)")
         harness.require_root()
@@ -108,25 +71,8 @@ class PerfRecordsTest(unittest.TestCase):
 
     def compare(self, path, expected):
         """All records of the file; of `expected` there must be some. Returns ours."""
-        decoded = ours(path)
-        printed = perf_dump.records(run(["perf", "report", "-D", "-i", path]))
-        self.assertEqual([record for record in decoded.values() if "error" in record], [])
-        self.assertEqual(set(decoded), set(printed))
-        columns = [key for key in ABSENT
-                   if any(key in source_of_numbers(record) for record in decoded.values())]
-        for offset, fields in printed.items():
-            self.compare_record(decoded[offset], fields, columns)
-        self.assertLessEqual(set(expected), {record["record"] for record in decoded.values()})
-        return decoded
-
-    def compare_record(self, record, fields, columns):
-        with self.subTest(record=record, perf=fields):
-            self.assertEqual(numbers_of(record, columns), fields.pop("numbers"))
-            for key, value in fields.items():
-                if key not in record and fields["record"] == "PERF_RECORD_SAMPLE":
-                    self.assertIn((key, value), (("addr", 0), ("ip", 0), ("period", value)))
-                else:
-                    self.assertEqual(record[key], value, key)
+        return self.compare_records(run([harness.workload_binary, "print", path]),
+                                    run(["perf", "report", "-D", "-i", path]), expected)
 
     def test_samples_of_the_whole_machine_with_side_band_records(self):
         with recorded("-a", "-e", "cpu-clock", "-F", "199", "-g", "-d", "-W", "-T", "--all-cgroups",

@@ -48,15 +48,18 @@ constexpr std::uint64_t kReadFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_
                                       PERF_FORMAT_TOTAL_TIME_ENABLED |
                                       PERF_FORMAT_TOTAL_TIME_RUNNING;
 
-SamplingRequest software_event(std::uint64_t config) {
+SamplingRequest event(std::uint32_t type, std::uint64_t config) {
   SamplingRequest request;
-  request.event.type = PERF_TYPE_SOFTWARE;
+  request.event.type = type;
   request.event.config = config;
   request.sample_type = kIds | kWhereAndWhen;
   request.read_format = kReadFormat;
   request.disabled = false;
   return request;
 }
+
+SamplingRequest software_event(std::uint64_t config) { return event(PERF_TYPE_SOFTWARE, config); }
+SamplingRequest hardware_event(std::uint64_t config) { return event(PERF_TYPE_HARDWARE, config); }
 
 void add_side_band(SamplingRequest& request) {
   request.mmap = request.mmap2 = request.comm = request.comm_exec = request.task = true;
@@ -67,23 +70,50 @@ void add_side_band(SamplingRequest& request) {
 /// The events of a group, the leader first.
 using Group = std::vector<SamplingRequest>;
 
-/// All fields that a software event can have, in a group that is read with each sample.
+/// All fields that samples of any event can have, with the counts of its group.
+void add_all_fields(SamplingRequest& leader) {
+  leader.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |
+                        PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+                        PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
+                        PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
+                        PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
+  leader.sample_regs_user = leader.sample_regs_intr = 0x1ff;  // the same on all machines
+  leader.sample_stack_user = 256;
+  leader.disabled = true;
+  add_side_band(leader);
+}
+
 Group all_fields() {
   SamplingRequest clock = software_event(PERF_COUNT_SW_CPU_CLOCK);
   clock.frequency = 199;
-  clock.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ |
-                       PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
-                       PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |
-                       PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP |
-                       PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
-  clock.sample_regs_user = clock.sample_regs_intr = 0x1ff;  // the same on all machines
-  clock.sample_stack_user = 256;
-  clock.disabled = true;
-  add_side_band(clock);
+  add_all_fields(clock);
   SamplingRequest faults = software_event(PERF_COUNT_SW_PAGE_FAULTS);
   faults.period = 100;
   faults.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT;
   return {clock, faults, software_event(PERF_COUNT_SW_CONTEXT_SWITCHES)};
+}
+
+/// All fields of samples that the interrupt of a counter writes.
+Group hardware() {
+  SamplingRequest cycles = hardware_event(PERF_COUNT_HW_CPU_CYCLES);
+  cycles.frequency = 199;
+  add_all_fields(cycles);
+  // Samples of a task that executes a program would have a stack that Linux writes wrongly, with
+  // which perf ends.
+  cycles.sample_type &= ~std::uint64_t{PERF_SAMPLE_STACK_USER};
+  cycles.sample_stack_user = 0;
+  SamplingRequest instructions = hardware_event(PERF_COUNT_HW_INSTRUCTIONS);
+  instructions.period = 5'000'000;
+  instructions.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_WEIGHT;
+  return {cycles, instructions, software_event(PERF_COUNT_SW_CONTEXT_SWITCHES)};
+}
+
+/// More samples than a kernel allows whose limit was lowered.
+Group throttled() {
+  SamplingRequest cycles = hardware_event(PERF_COUNT_HW_CPU_CYCLES);
+  cycles.period = 100'000;
+  cycles.disabled = true;
+  return {cycles};
 }
 
 /// A sample for each switch from one cgroup to another, with the counts of a group.
@@ -117,6 +147,8 @@ Group group_called(const std::string& name) {
   if (name == "all-fields") return all_fields();
   if (name == "switches") return switches();
   if (name == "floods") return floods();
+  if (name == "hardware") return hardware();
+  if (name == "throttled") return throttled();
   throw std::runtime_error("no events are called " + name);
 }
 

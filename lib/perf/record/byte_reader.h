@@ -92,6 +92,10 @@ class ByteReader {
   bool refuse_value(std::string_view field, std::uint64_t value) noexcept {
     return fail(DecodeError::Reason::kUnknownValue, field, value);
   }
+  /// What follows is known not to be where it belongs.
+  bool refuse_shifted(std::string_view field) noexcept {
+    return fail(DecodeError::Reason::kShifted, field, 0);
+  }
 
   /// Fails unless everything was read. `last` is the last field.
   bool expect_end(std::string_view last) noexcept {

@@ -24,6 +24,8 @@ std::string what_is_wrong(const DecodeError& error) {
       return "has the unknown value " + needed;
     case DecodeError::Reason::kLeftOver:
       return "is followed by " + left + " bytes that belong to no field";
+    case DecodeError::Reason::kShifted:
+      return "is not where it belongs: the kernel wrote too much before it";
     case DecodeError::Reason::kWrongSize:
       return "is " + needed + ", and the record has " + left + " bytes";
   }

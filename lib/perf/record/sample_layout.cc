@@ -113,11 +113,23 @@ bool decode_registers(ByteReader& reader, const SampleLayout& layout, Sample& sa
   return reader.refuse_value("abi of registers", abi);
 }
 
+/// A task of user space has no stack pointer while it executes a program. The kernel has room for
+/// the size 0 only then, and still writes a second one, of what could be read: all fields after it
+/// are 8 bytes too far, and the last one is lost (perf_prepare_sample() and
+/// perf_output_sample_ustack() in kernel/events/core.c, Linux 3.7 to 6.18).
+bool is_miswritten(const ByteReader& reader, const Sample& sample) noexcept {
+  const bool is_in_user_space =
+      sample.user_registers && sample.user_registers->abi != RegisterAbi::kNone;
+  return is_in_user_space && reader.left() > 0;
+}
+
 bool decode_user_stack(ByteReader& reader, const SampleLayout&, Sample& sample) noexcept {
   StackDump& stack = sample.user_stack.emplace();
   std::uint64_t size = 0;
   if (!reader.read("size of the stack", size)) return false;
-  if (size == 0) return true;  // a kernel thread: without the size that could be read
+  if (size == 0) {  // else a kernel thread: without the size that could be read
+    return !is_miswritten(reader, sample) || reader.refuse_shifted("the field after the stack");
+  }
   return reader.read_bytes("stack", size, stack.bytes) && reader.read("dyn_size", stack.valid);
 }
 

@@ -18,6 +18,7 @@ import unittest
 
 from machine import Boot, harness  # also makes tests/kernel importable
 from prometheus_test import Prometheus
+from record_comparison import RecordComparison, sizes_of_groups
 
 A_FEW_INSTRUCTIONS = 100  # none of 20 million, as a rule
 ESTIMATE = 0.05  # relative error of an event that shares the PMU
@@ -33,7 +34,7 @@ ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
 LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "neighbours", "stat",
-                 "control_page", "no_pmu"]
+                 "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -902,6 +903,38 @@ class ControlPageOn61Test(ControlPageChecks, MachineTest):
 
 class ControlPageOn612Test(ControlPageChecks, MachineTest):
     boot = Boot("control_page", "6.12")
+
+
+class RecordChecks(RecordComparison):
+    """Our decoder against perf(1), on another architecture than the one of the build."""
+
+    def compare(self, events, expected):
+        return self.compare_records(self.record.texts["decoded", events],
+                                    self.record.texts["printed", events], expected)
+
+    def test_samples_of_counters_are_what_perf_makes_of_them(self):
+        decoded = self.compare("hardware", {f"PERF_RECORD_{name}" for name in (
+            "MMAP2", "COMM", "FORK", "EXIT", "SAMPLE", "CGROUP", "NAMESPACES", "SWITCH_CPU_WIDE")})
+        self.assertEqual(sizes_of_groups(decoded), {3})
+        samples = [record for record in decoded.values() if record["record"] == "PERF_RECORD_SAMPLE"]
+        findings.append(f"{self.boot.release()}: {len(decoded)} records of hardware events, "
+                        f"{len(samples)} of them samples, are what perf prints")
+
+    def test_a_throttled_event_has_a_record_of_each_pause(self):
+        decoded = self.compare("throttled", {"PERF_RECORD_SAMPLE"})
+        names = [record["record"] for record in decoded.values()
+                 if record["record"] != "PERF_RECORD_SAMPLE"]
+        pauses = names.count("PERF_RECORD_THROTTLE")
+        self.assertGreater(pauses, 10)
+        self.assertIn(names.count("PERF_RECORD_UNTHROTTLE"), (pauses - 1, pauses))
+
+
+class RecordsOn61Test(RecordChecks, MachineTest):
+    boot = Boot("records", "6.1", archives=("base", "perf"))
+
+
+class RecordsOn612Test(RecordChecks, MachineTest):
+    boot = Boot("records", "6.12", archives=("base", "perf"))
 
 
 class NoPmuTest(MachineTest):

@@ -15,21 +15,29 @@ readonly here root
 readonly work=$root/build/vm
 readonly sysroot=$work/sysroot
 
-build_guest_programs() {  # some use the library
-  local source program libraries=("$work"/daemon/lib/libperf_event_exporter_{perf,host,base}.a)
+# Some use the library. `records` is the program of real.perf_records.
+build_guest_programs() {
+  local source
   mkdir -p "$work/guest"
   for source in "$here"/guest/*.cc; do
-    program=$work/guest/$(basename "$source" .cc)
-    [[ $program -nt $source && $program -nt $here/guest/counter.h && $program -nt ${libraries[0]} ]] ||
-      aarch64-linux-gnu-g++ -std=c++20 -O2 -static -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast \
-        -Werror -I "$root/tests" -I "$root/lib" -o "$program" "$source" "${libraries[@]}"
+    build_guest_program "$(basename "$source" .cc)" "$source"
   done
+  build_guest_program records "$here"/../{records,record_lines,perf_data}.cc
+}
+
+build_guest_program() {  # NAME SOURCE...
+  local program=$work/guest/$1 libraries=("$work"/daemon/lib/libperf_event_exporter_{perf,host,base}.a)
+  shift
+  [[ -e $program && -z $(find "$here"/guest/*.h "$here"/../*.h "$@" "${libraries[@]}" \
+    -newer "$program" -print -quit) ]] ||
+    aarch64-linux-gnu-g++ -std=c++20 -O2 -static -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast \
+      -Werror -I "$root/tests" -I "$root/lib" -o "$program" "$@" "${libraries[@]}"
 }
 
 pack() {
   "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
-    "$work"/guest/{work,hold,rotation,control_page} "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" \
-    "$here/guest:guest"
+    "$work"/guest/{work,hold,rotation,control_page,records} \
+    "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" "$here/guest:guest"
   [[ -e $work/perf.cpio.gz && $work/perf.cpio.gz -nt $sysroot/.holds ]] ||
     "$here/initramfs.sh" "$sysroot" "$work/perf.cpio.gz" "$sysroot/usr/bin/perf"
 }

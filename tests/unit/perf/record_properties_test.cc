@@ -111,7 +111,8 @@ EncodedSample any_sample(const SampleFormat& format) {
   }
   s.branch_counters = any_words(branches);
   s.user_registers = any_registers(format.sample_regs_user);
-  s.stack = any_bytes(8 * below(4));
+  const bool is_in_user_space = s.user_registers.abi != PERF_SAMPLE_REGS_ABI_NONE;
+  s.stack = any_bytes(8 * (is_in_user_space ? 1 + below(3) : below(4)));
   s.dyn_size = any_word();
   s.weight = any_word();
   s.data_src = any_word();

@@ -185,6 +185,25 @@ TEST_F(SampleLayoutTest, DecodesAStackDump) {
   EXPECT_EQ(sample.cgroup, 77u);
 }
 
+/// As Linux writes it for a task that is about to execute a program.
+TEST_F(SampleLayoutTest, RefusesWhatIsAfterAStackWhoseSizeWasWrittenTwice) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CGROUP;
+  EncodedSample sample = test::full_sample(format_);
+  sample.stack.clear();
+  sample.cgroup = 0;  // that is the second size; the cgroup itself did not fit
+
+  const Bytes record = RecordEncoder(PERF_RECORD_SAMPLE).sample(format_, sample).record();
+  EXPECT_EQ(error_of(record).reason, DecodeError::Reason::kShifted);
+}
+
+TEST_F(SampleLayoutTest, HasAnEmptyStackAtTheEndOfASample) {
+  format_.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  EncodedSample sample = test::full_sample(format_);
+  sample.stack.clear();
+
+  EXPECT_TRUE(decode(sample).user_stack->bytes.empty());
+}
+
 TEST_F(SampleLayoutTest, HasNoMoreOfAStackThanThereIs) {
   format_.sample_type = PERF_SAMPLE_STACK_USER;
   EncodedSample hostile = test::full_sample(format_);
