@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/directory.h"
@@ -61,11 +63,16 @@ void add(const GroupReading& part, GroupReading& sum) {
 }
 
 /// The kernel refuses to add up a group while a thread that inherited it starts or ends (ECHILD).
+/// That takes microseconds, unless the thread is kept off its CPU just then: so it is waited for, a
+/// quarter of a second in all.
 Result<> read_part(PerfKernel& kernel, const CounterGroup& part, GroupReading& reading) {
+  std::chrono::microseconds pause{0};
   for (int tries = 1;; ++tries) {
     Result<> done = part.read(kernel, reading);
     const bool is_passing = !done && (done.error().code == ECHILD || done.error().code == EINTR);
     if (!is_passing || tries == kTries) return done;
+    std::this_thread::sleep_for(pause);
+    pause = pause * 2 + std::chrono::microseconds{500};
   }
 }
 
