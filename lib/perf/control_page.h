@@ -118,8 +118,8 @@ PageResult<TimeConversion> conversion_of(const PageSnapshot& snapshot);
 /// forked child does not have the mapping (VM_DONTCOPY): reading there gets SIGSEGV.
 ///
 /// All mappings of an event have one size, so it cannot have both this and a RingBuffer. That has
-/// the page: `read_page(ring.page(), cpu_registers())`, then conversion_of(), or, in the thread that
-/// the event counts, reading_of().
+/// the page: `read_page(ring.page(), cpu_registers())`, then conversion_of(), or, in the thread
+/// that the event counts, reading_of().
 ///
 /// Example:
 ///   const Result<ControlPage> page = ControlPage::map(kernel, event->fd.get());

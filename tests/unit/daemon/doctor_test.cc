@@ -518,8 +518,9 @@ TEST_F(DoctorTest, NotesEachLimitOfSamplingThatCostsSomething) {
 
   ASSERT_EQ(findings.size(), 1 + std::size(low));
   EXPECT_EQ(findings.front().state, State::kGood);
-  EXPECT_EQ(findings.front().what,
-            "at most 1000 samples/s, 64 KiB of rings per CPU, call chains of 16 frames and 1 context")
+  EXPECT_EQ(
+      findings.front().what,
+      "at most 1000 samples/s, 64 KiB of rings per CPU, call chains of 16 frames and 1 context")
       << "0 % is no limit";
   for (std::size_t i = 0; i < std::size(low); ++i) {
     const auto& [name, value] = low[i];
