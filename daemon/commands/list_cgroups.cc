@@ -58,13 +58,15 @@ bool print(const Options& options, const CgroupExplanation& explanation, const s
   return true;
 }
 
-Error nothing_counted(const plan::LoadedPlan& planned) {
+Error nothing_counted(const plan::LoadedPlan& planned, const Options& options) {
   if (planned.plan.counting.cgroup.empty()) {
     return {0, "no event can be counted by cgroup",
             "--config.check shows why; configure a group with scope cgroup if there is none"};
   }
   return {0, "cgroups.include selects no cgroup that exists now",
-          "'cgroups --all' gives the reason for each"};
+          options.all_cgroups ? "none as long as there is none that should be counted; else add it "
+                                "to cgroups.include"
+                              : "'cgroups --all' gives the reason for each"};
 }
 
 /// A plan without events of cgroups has no tree, and the reasons are about the machine's.
@@ -103,7 +105,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   const bool are_there = print(options, explanation, mount);
   for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';
   if (explanation.selected().empty() && (tree->hierarchy || warnings.empty())) {
-    warnings.push_back(nothing_counted(*planned));
+    warnings.push_back(nothing_counted(*planned, options));
   }
   for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);
   for (const Error& warning : warnings) std::cout << '\n' << printable(worded(warning)) << '\n';

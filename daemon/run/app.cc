@@ -85,8 +85,11 @@ void App::on_poll(const collect::PollReport& report) {
   web_server_.polled();
   const bool is_first = poller_.metrics().polls() == 1;
   if (!std::exchange(is_reload_pending_, false) && !is_first) return service_status_.refresh(now);
+  const bool is_embedded = options_.config_file.empty();
   log_.info(describe_counting(*poller_.snapshot()),
-            {{"version", kVersion}, {"interval", format_duration(interval())}});
+            {{"version", kVersion},
+             {"configuration", is_embedded ? "embedded default" : options_.config_file},
+             {"interval", format_duration(interval())}});
   service_status_.ready(now);
 }
 

@@ -171,5 +171,21 @@ class DebianSourceTest(unittest.TestCase):
         self.assertLess(self.dependencies("Package: libperf", "Depends"), wanted)
 
 
+class PackagedTest(unittest.TestCase):
+    @packages.needs("ninja")
+    def test_its_target_builds_all_that_is_installed(self):
+        """So that packages can be made of a fresh checkout."""
+        build = pathlib.Path(packages.arguments[0])
+        graph = run("ninja", "-C", build, "-t", "graph", "packaged")
+        needed = set(re.findall(r'label="([^"]+)"', graph))
+        built = {line.partition(":")[0]
+                 for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines()}
+        installed = {os.path.relpath(path, build)
+                     for script in build.glob("**/cmake_install.cmake")
+                     for path in re.findall(r'"(/[^"]+)"', script.read_text(encoding="utf-8"))}
+        self.assertIn("lib/libperf_event_exporter_async.a", installed & built)
+        self.assertEqual((installed & built) - needed, set())
+
+
 if __name__ == "__main__":
     packages.main("BUILD_DIR")
