@@ -22,7 +22,7 @@
 #include "daemon/run/capabilities.h"
 #include "host/process.h"
 #include "host/self_process.h"
-#include "perf/command.h"
+#include "perf/task/command.h"
 
 namespace pex::daemon {
 namespace {

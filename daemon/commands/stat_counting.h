@@ -10,7 +10,7 @@
 #include "collect/learning.h"
 #include "collect/totals.h"
 #include "estimate/group_estimator.h"
-#include "perf/task_counters.h"
+#include "perf/task/task_counters.h"
 #include "plan/task_plan.h"
 
 namespace pex::daemon {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "daemon/commands/stat_counting.h"
-#include "perf/command.h"
+#include "perf/task/command.h"
 
 namespace pex::daemon {
 

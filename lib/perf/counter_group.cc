@@ -31,6 +31,8 @@ CounterRequest request_for(const Place& place, GroupMode mode) {
   return request;
 }
 
+}  // namespace
+
 /// Before Linux 6.2 a CPU has a context for each kind of PMU, so an event of each is opened. An
 /// active context stays active while it contains any event, such as the one of the other program,
 /// so these are closed at once.
@@ -45,8 +47,6 @@ void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, 
     (void)kernel.open(request);  // refused: the standstill is detected later
   }
 }
-
-}  // namespace
 
 Result<CounterGroup, OpenFailure> CounterGroup::open(PerfKernel& kernel,
                                                      std::span<const CounterSpec> events,

@@ -46,6 +46,10 @@ struct OpenFailure {
   Error error;
 };
 
+/// Activates the kernel's contexts of a CPU that count `events`, for groups that are opened next;
+/// see CounterGroup::open. Refusals are ignored: the time of those groups does not advance then.
+void activate_contexts(PerfKernel& kernel, std::span<const CounterSpec> events, int cpu);
+
 /// Events that the kernel schedules as a unit on one CPU, for one target. Owns their descriptors;
 /// the destructor closes them all, because members without a leader would keep counters occupied.
 /// Open, read and close it on the CPU it counts: from elsewhere each costs an inter-processor

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +119,33 @@ void WaitingChild::run() {
   EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
   EXPECT_EQ(status, 0);
   pid_ = -1;
+}
+
+TemporaryCgroup::TemporaryCgroup(const std::string& mount, const std::string& suffix)
+    : name_("/perf_event_exporter_test." + std::to_string(::getpid()) + suffix),
+      directory_(mount + name_),
+      is_made_(::mkdir(directory_.c_str(), 0755) == 0) {}
+
+/// The kernel can take a moment after the end of the last process.
+TemporaryCgroup::~TemporaryCgroup() {
+  constexpr int kTries = 1000;
+  constexpr useconds_t kPause = 1000;
+  for (int tries = 0; is_made_ && tries < kTries; ++tries) {
+    if (::rmdir(directory_.c_str()) == 0) return;
+    ::usleep(kPause);
+  }
+}
+
+std::uint64_t TemporaryCgroup::id() const {
+  struct stat status {};
+  EXPECT_EQ(::stat(directory_.c_str(), &status), 0) << directory_;
+  return status.st_ino;
+}
+
+bool TemporaryCgroup::add(pid_t pid) const {
+  const UniqueFd file{::open((directory_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC)};
+  const std::string text = std::to_string(pid);
+  return ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 NewMemory::NewMemory(std::size_t pages) : bytes_(pages * page_size()) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -94,6 +95,28 @@ class WaitingChild {
  private:
   pid_t pid_ = -1;
   UniqueFd go_;
+};
+
+/// A new cgroup below the root of a hierarchy, which is removed with this; the processes in it have
+/// ended by then.
+class TemporaryCgroup {
+ public:
+  /// `mount`: of the hierarchy. `suffix`: for several in one test.
+  explicit TemporaryCgroup(const std::string& mount, const std::string& suffix = {});
+  ~TemporaryCgroup();
+  TemporaryCgroup(const TemporaryCgroup&) = delete;
+  TemporaryCgroup& operator=(const TemporaryCgroup&) = delete;
+
+  explicit operator bool() const { return is_made_; }
+  const std::string& name() const { return name_; }  ///< "/perf_event_exporter_test.123"
+  const std::string& directory() const { return directory_; }
+  std::uint64_t id() const;
+  bool add(pid_t pid) const;  ///< moves a process into it
+
+ private:
+  std::string name_;
+  std::string directory_;
+  bool is_made_ = false;
 };
 
 /// Fresh memory of so many pages, none of which has been touched; huge pages are not used.

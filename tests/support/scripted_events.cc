@@ -1,6 +1,7 @@
 #include "support/scripted_events.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 namespace pex::test {
 namespace {
 
-constexpr std::uint64_t kFirstId = 5000;
+constexpr std::uint64_t kFirstId = 5'000'000;  // ScriptedKernel has its own below
 
 Result<perf::Mapping> map_file(int file, std::size_t bytes, std::size_t offset, bool writable) {
   const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
@@ -96,6 +97,24 @@ Result<perf::Mapping> ScriptedEvents::map(int fd, std::size_t bytes, std::size_t
 ScriptedEvents::Event& ScriptedEvents::at(std::size_t number) {
   const std::lock_guard lock{mutex_};
   return *events_.at(number);
+}
+
+std::optional<std::size_t> ScriptedEvents::number_of(int fd) {
+  const std::lock_guard lock{mutex_};
+  std::size_t number = 0;
+  if (find(fd, number) == nullptr) return std::nullopt;
+  return number;
+}
+
+/// The write end of a pipe reports an error once its read end is closed.
+std::vector<std::size_t> ScriptedEvents::still_open() {
+  const std::lock_guard lock{mutex_};
+  std::vector<std::size_t> open;
+  for (std::size_t number = 0; number < events_.size(); ++number) {
+    pollfd state{events_[number]->other_end.get(), 0, 0};
+    if (::poll(&state, 1, 0) == 0) open.push_back(number);
+  }
+  return open;
 }
 
 std::size_t ScriptedEvents::opened() {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "perf/perf_kernel.h"
@@ -28,6 +29,8 @@ class ScriptedEvents {
     perf::Mapping memory;
     bool is_writable = false;  ///< was mapped so
     bool is_paused = false;    ///< by kPauseOutput
+    bool is_dead = false;      ///< was enabled in a context that was not active (ScriptedKernel)
+    std::uint64_t reads = 0;   ///< of the group that it leads
     UniqueFd file;             ///< of the memory
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
 
@@ -48,12 +51,19 @@ class ScriptedEvents {
   std::function<int(perf::EventAttr&, const perf::EventTarget&)> refuse_open;
   std::function<int(const Control&)> refuse_control;
   std::function<int(std::size_t bytes, std::size_t offset)> refuse_map;
+  /// Called when the group that an event leads is read, with the words that are returned otherwise
+  /// (ScriptedKernel::read_group), and may change them; not 0: an errno to fail with.
+  std::function<int(std::size_t event, std::vector<std::uint64_t>& words)> change_reading;
 
   Result<perf::OpenCounter> open(perf::EventAttr& attr, const perf::EventTarget& target);
   Result<> control(int fd, perf::EventControl operation, std::uint64_t argument);
   Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable);
 
   Event& at(std::size_t number);  ///< in the order of opening
+  /// The number of the event that has this descriptor; nothing if none had.
+  std::optional<std::size_t> number_of(int fd);
+  /// All of them whose descriptors are not closed.
+  std::vector<std::size_t> still_open();
   std::size_t opened();
   std::vector<Control> controls();
 

@@ -155,7 +155,7 @@ Result<perf::OpenCounter> ScriptedKernel::open(const perf::CounterRequest& reque
   counter.event = event;
   counter.cpu = request.cpu;
   counter.other_end.reset(ends[1]);
-  if (request.leader_fd >= 0) join(counters_.at(request.leader_fd), counter);
+  if (request.leader_fd >= 0) join_group_of(request.leader_fd, counter);
   if (!counter.is_share && places_taken(counter) >= largest_group_) {
     ::close(ends[0]);
     return Error{too_large_, {}, {}};
@@ -178,13 +178,34 @@ std::size_t ScriptedKernel::places_taken(const Counter& member) const {
       }));
 }
 
+void ScriptedKernel::join_group_of(int leader_fd, Counter& member) {
+  if (const auto leader = counters_.find(leader_fd); leader != counters_.end()) {
+    join(leader->second, member);
+    return;
+  }
+  const std::size_t leader = opened_events.number_of(leader_fd).value();
+  member.leader_id = opened_events.at(leader).id;
+  member.position = 1 + members_of(member.leader_id).size();
+  member.group = "event" + std::to_string(leader) + " " + member.group;
+}
+
 void ScriptedKernel::join(const Counter& leader, Counter& member) const {
   member.group = leader.group;
   member.leader_id = leader.id;
   member.pinned = leader.pinned;
-  member.position = static_cast<std::size_t>(
-      std::count_if(counters_.begin(), counters_.end(),
-                    [&](const auto& entry) { return entry.second.leader_id == leader.id; }));
+  member.position = members_of(leader.id).size();
+}
+
+/// In the order of opening. The leader as well, unless it is one of opened_events.
+std::vector<const ScriptedKernel::Counter*> ScriptedKernel::members_of(
+    std::uint64_t leader_id) const {
+  std::vector<const Counter*> members;
+  for (const auto& [fd, counter] : counters_) {
+    if (counter.leader_id == leader_id) members.push_back(&counter);
+  }
+  std::sort(members.begin(), members.end(),
+            [](const Counter* a, const Counter* b) { return a->position < b->position; });
+  return members;
 }
 
 /// What the group of this name before it was told to say is over: a new one starts at 0.
@@ -231,8 +252,60 @@ Result<> ScriptedKernel::disable_group(int leader_fd) {
   return {};
 }
 
+Result<perf::OpenCounter> ScriptedKernel::open_event(perf::EventAttr& attr,
+                                                     const perf::EventTarget& target) {
+  Result<perf::OpenCounter> event = opened_events.open(attr, target);
+  const std::lock_guard lock{mutex_};
+  const bool runs = (attr.flags & perf::attr_flag(perf::AttrFlag::kDisabled)) == 0;
+  if (event && runs) inactive_.erase({target.cpu, false});
+  return event;
+}
+
+Result<> ScriptedKernel::control(int fd, perf::EventControl operation, std::uint64_t argument) {
+  const Result<> done = opened_events.control(fd, operation, argument);
+  if (!done || operation != perf::EventControl::kEnable) return done;
+  const std::lock_guard lock{mutex_};
+  forget_closed();
+  ScriptedEvents::Event& event = opened_events.at(opened_events.number_of(fd).value());
+  const std::vector<const Counter*> members = members_of(event.id);
+  const bool has_hardware = std::any_of(members.begin(), members.end(),
+                                        [](const Counter* member) { return member->is_hardware; });
+  event.is_dead = inactive_.contains({event.target.cpu, has_hardware});
+  return done;
+}
+
+/// A group that one of opened_events leads, in the layout of PERF_FORMAT_GROUP with both times.
+Result<std::size_t> ScriptedKernel::read_opened(std::size_t leader,
+                                                std::span<std::uint64_t> words) {
+  constexpr std::uint64_t kStep = 1'000'000;
+  ScriptedEvents::Event& event = opened_events.at(leader);
+  const std::uint64_t time = event.is_dead ? 0 : kStep * ++event.reads;
+  const bool has_ids = (event.attr.read_format & PERF_FORMAT_ID) != 0;
+  std::vector<std::uint64_t> reading = {1, time, time};
+  const auto add_value = [&](std::uint64_t id) {
+    reading.push_back(0);
+    if (has_ids) reading.push_back(id);
+  };
+  add_value(event.id);
+  for (const Counter* member : members_of(event.id)) {
+    ++reading[0];
+    add_value(member->id);
+  }
+  const auto& change = opened_events.change_reading;
+  if (const int code = change ? change(leader, reading) : 0; code != 0) return Error{code, {}, {}};
+  if (reading.size() > words.size()) return Error{ENOSPC, {}, {}};
+  std::copy(reading.begin(), reading.end(), words.begin());
+  return reading.size();
+}
+
 Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   const std::lock_guard lock{mutex_};
+  const auto found = counters_.find(leader_fd);
+  const std::optional<std::size_t> leader = opened_events.number_of(leader_fd);
+  if (leader && (found == counters_.end() || is_closed(found->second))) {
+    forget_closed();
+    return read_opened(*leader, words);
+  }
   const Counter& asked = counters_.at(leader_fd);
   Told& to_poll = answers_[asked.group];
   const bool is_check = std::exchange(to_poll.is_checked_next, false);
@@ -308,15 +381,8 @@ double ScriptedKernel::share_of(const Counter& asked) const {
 /// The counters that one read is about, in the order they were opened.
 std::vector<const ScriptedKernel::Counter*> ScriptedKernel::read_together(
     const Counter& asked, const Answer& answer) const {
-  const bool alone = answer.kind == Answer::Kind::kBrokenUp;
-  std::vector<const Counter*> members;
-  for (const auto& [fd, counter] : counters_) {
-    const bool belongs = alone ? counter.id == asked.id : counter.leader_id == asked.leader_id;
-    if (belongs) members.push_back(&counter);
-  }
-  std::sort(members.begin(), members.end(),
-            [](const Counter* a, const Counter* b) { return a->position < b->position; });
-  return members;
+  if (answer.kind == Answer::Kind::kBrokenUp) return {&asked};
+  return members_of(asked.leader_id);
 }
 
 void ScriptedKernel::only_tried(bool trying) {

@@ -94,18 +94,17 @@ class ScriptedKernel final : public perf::PerfKernel {
   Result<> disable_group(int leader_fd) override;
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override;
   Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
-                                       const perf::EventTarget& target) override {
-    return opened_events.open(attr, target);
-  }
-  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
-    return opened_events.control(fd, operation, argument);
-  }
+                                       const perf::EventTarget& target) override;
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override;
   Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
     return opened_events.map(fd, bytes, offset, writable);
   }
   std::chrono::nanoseconds now() override;
 
-  ScriptedEvents opened_events;  ///< what open_event opened, with their rings
+  /// What open_event opened, with their rings. One of them can lead a group that open() adds
+  /// members to. Read as a whole, its counts are 0, and its time goes on by 1 ms with every read,
+  /// unless change_reading changes that.
+  ScriptedEvents opened_events;
 
   std::size_t still_open();                       ///< counters whose descriptors are not closed
   std::size_t opened() const { return opened_; }  ///< since the beginning
@@ -144,7 +143,10 @@ class ScriptedKernel final : public perf::PerfKernel {
   void go_on(const Counter& asked, Told& told) const;
   std::size_t taken_from(const Counter& asked) const;
   double share_of(const Counter& asked) const;
+  void join_group_of(int leader_fd, Counter& member);
   void join(const Counter& leader, Counter& member) const;
+  std::vector<const Counter*> members_of(std::uint64_t leader_id) const;
+  Result<std::size_t> read_opened(std::size_t leader, std::span<std::uint64_t> words);
   std::size_t places_taken(const Counter& member) const;
   int refusal_of(const perf::CounterRequest& request, const std::string& event) const;
   std::vector<std::string> in_front(int leader_fd) const;

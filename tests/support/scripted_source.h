@@ -18,10 +18,11 @@ class ScriptedSource final : public collect::CounterSource {
   explicit ScriptedSource(std::shared_ptr<const std::set<std::string>> resting = {})
       : resting_(std::move(resting)) {}
 
-  void begin_poll() override {
+  bool begin_poll(const collect::TargetSet&) override {
     for (auto& [handle, group] : groups_) {
       group.polls += rests(group) ? 0 : 1;
     }
+    return false;
   }
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override { return {}; }
   void forget_cpu() override {}

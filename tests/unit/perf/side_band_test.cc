@@ -32,6 +32,7 @@ namespace pex::perf {
 namespace {
 
 using test::RecordedEvent;
+using test::TemporaryCgroup;
 using test::WaitingChild;
 
 /// Only side-band records, with the ids and times of `sample_type`.
@@ -297,29 +298,6 @@ TEST_F(SideBandTest, ReportsANewNamespaceOnACpu) {
   EXPECT_TRUE(std::any_of(records.begin(), records.end(), is_of(pid))) << records.size();
 }
 
-/// A new cgroup below the root of the hierarchy that perf_event uses.
-class NewCgroup {
- public:
-  explicit NewCgroup(const std::string& mount)
-      : name_("/perf_event_exporter_test." + std::to_string(::getpid())), path_(mount + name_) {
-    is_made_ = ::mkdir(path_.c_str(), 0755) == 0;
-  }
-  ~NewCgroup() {
-    if (is_made_) ::rmdir(path_.c_str());
-  }
-  NewCgroup(const NewCgroup&) = delete;
-  NewCgroup& operator=(const NewCgroup&) = delete;
-
-  explicit operator bool() const { return is_made_; }
-  const std::string& name() const { return name_; }
-  std::uint64_t id() const { return inode_of(path_.c_str()); }
-
- private:
-  std::string name_;
-  std::string path_;
-  bool is_made_ = false;
-};
-
 TEST_F(SideBandTest, ReportsANewCgroup) {
   const auto hierarchy = cgroup::find_hierarchy({});
   if (!hierarchy || !*hierarchy) GTEST_SKIP() << "no cgroup tree here has perf_event: NOT tested";
@@ -327,7 +305,7 @@ TEST_F(SideBandTest, ReportsANewCgroup) {
   request.cgroup = true;  // and nothing else, with which the kernel alone would write no record
   RecordedEvent event{kernel_, request, this_cpu()};
 
-  const NewCgroup made{(*hierarchy)->mount};
+  const TemporaryCgroup made{(*hierarchy)->mount};
   if (!made) GTEST_SKIP() << "cgroups cannot be made here: PERF_RECORD_CGROUP is NOT tested";
 
   const auto cgroups = event.all<Cgroup>();

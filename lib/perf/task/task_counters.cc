@@ -1,4 +1,4 @@
-#include "perf/task_counters.h"
+#include "perf/task/task_counters.h"
 
 #include <algorithm>
 #include <cerrno>

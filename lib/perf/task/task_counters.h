@@ -7,10 +7,10 @@
 
 #include "base/result.h"
 #include "host/roots.h"
-#include "perf/command.h"
 #include "perf/counter_group.h"
 #include "perf/group_reading.h"
 #include "perf/perf_kernel.h"
+#include "perf/task/command.h"
 
 namespace pex::perf {
 

@@ -1,4 +1,4 @@
-#include "perf/command.h"
+#include "perf/task/command.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,0 +1,227 @@
+#include "perf/switch_ring.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <string>
+
+#include "perf/open_remedy.h"
+#include "perf/sampling.h"
+
+namespace pex::perf {
+namespace {
+
+struct SwitchLeaderEntry {
+  SwitchLeader leader;
+  std::string_view name;
+  std::uint64_t config;
+};
+/// The first one that the kernel has leads.
+constexpr std::array kSwitchLeaders = {
+    SwitchLeaderEntry{SwitchLeader::kCgroupSwitches, "cgroup-switches",
+                      PERF_COUNT_SW_CGROUP_SWITCHES},
+    SwitchLeaderEntry{SwitchLeader::kContextSwitches, "context-switches",
+                      PERF_COUNT_SW_CONTEXT_SWITCHES},
+};
+
+const SwitchLeaderEntry& entry_of(SwitchLeader leader) {
+  return kSwitchLeaders[static_cast<std::size_t>(leader)];
+}
+
+SamplingRequest software_event(std::uint64_t config) {
+  SamplingRequest request;
+  request.event = {.type = PERF_TYPE_SOFTWARE, .config = config};
+  request.sample_id_all = false;
+  return request;
+}
+
+/// The owner of the ring. The kernel wakes up its reader when half of the ring is full, whatever
+/// its size: no watermark is set.
+SamplingRequest ring_owner() {
+  SamplingRequest request = software_event(PERF_COUNT_SW_DUMMY);
+  request.cgroup = true;
+  request.disabled = false;
+  return request;
+}
+
+SamplingRequest leader_of_group(std::uint64_t config) {
+  SamplingRequest request = software_event(config);
+  request.period = 1;
+  request.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
+  request.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+                        PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return request;
+}
+
+std::string on_cpu(int cpu) { return describe(Place{.cpu = cpu, .cgroup_path = {}}); }
+
+Error with_attempt(Error error, std::string attempted) {
+  error.attempted = std::move(attempted);
+  return error;
+}
+
+Error with_cpu(const Error& error, int cpu) {
+  return with_attempt(error, error.attempted + " " + on_cpu(cpu));
+}
+
+std::string opening_of_leader(SwitchLeader leader, int cpu) {
+  return "open event '" + std::string(name_of(leader)) + "', which leads the groups " + on_cpu(cpu);
+}
+
+EventTarget whole_cpu(int cpu) { return {.pid = -1, .cpu = cpu}; }
+
+/// The first one that the kernel opens; it is closed again.
+Result<SwitchLeader> find_leader(PerfKernel& kernel, int cpu) {
+  Error refusal;
+  for (const SwitchLeaderEntry& entry : kSwitchLeaders) {
+    const auto event = open_sampling(kernel, leader_of_group(entry.config), whole_cpu(cpu));
+    if (event) return entry.leader;
+    refusal = with_attempt(event.error(), opening_of_leader(entry.leader, cpu));
+    const bool is_unknown = refusal.code == ENOENT || refusal.code == EINVAL;
+    if (!is_unknown) break;
+  }
+  return refusal;
+}
+
+CounterRequest member_of(int leader_fd, int cpu) {
+  CounterRequest request;
+  request.event.type = PERF_TYPE_SOFTWARE;
+  request.cpu = cpu;
+  request.leader_fd = leader_fd;
+  return request;
+}
+
+OpenFailure standstill(int cpu) {
+  return {
+      0,
+      {ENODATA, "count a group " + on_cpu(cpu), "end other programs that count cgroups on this CPU",
+       "its time stands still, as the kernel's context of the CPU is not active"}};
+}
+
+Error broken_up(int cpu) {
+  return {ENODEV, "read a group " + on_cpu(cpu), {}, "the CPU was offline since it was opened"};
+}
+
+}  // namespace
+
+std::string_view name_of(SwitchLeader leader) { return entry_of(leader).name; }
+
+Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size) {
+  Result<OpenCounter> owner = open_sampling(kernel, ring_owner(), whole_cpu(cpu));
+  if (!owner) return with_attempt(owner.error(), "open the event of a ring " + on_cpu(cpu));
+  const Result<SwitchLeader> leader = find_leader(kernel, cpu);
+  if (!leader) return leader.error();
+  const Result<SampleLayout> layout =
+      SampleLayout::of(leader_of_group(entry_of(*leader).config).format());
+  if (!layout) return layout.error();
+  Result<RingBuffer> ring = RingBuffer::open(kernel, owner->fd.get(), size);
+  if (!ring) return with_cpu(ring.error(), cpu);
+  return SwitchRing{cpu, *leader, *layout, *std::move(owner), *std::move(ring)};
+}
+
+Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
+                                                       std::span<const CounterSpec> events) {
+  assert(events.size() <= kMaxGroupMembers);
+  Result<Group, OpenFailure> group = open_group(kernel, events);
+  if (group && stands_still(kernel, *group)) {
+    retire(*std::move(group));
+    activate_contexts(kernel, events, cpu_);
+    group = open_group(kernel, events);
+    if (group && stands_still(kernel, *group)) {
+      retire(*std::move(group));
+      return standstill(cpu_);
+    }
+  }
+  if (!group) return std::move(group.error());
+  return keep(*std::move(group));
+}
+
+Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(
+    PerfKernel& kernel, std::span<const CounterSpec> events) const {
+  Result<Group, OpenFailure> group = open_leader(kernel);
+  if (!group) return group;
+  const int leader_fd = group->events.front().get();
+  CounterRequest request = member_of(leader_fd, cpu_);
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    request.event = events[event].attributes;
+    Result<OpenCounter> counter = kernel.open(request);
+    if (!counter) {
+      const std::string attempted = "open event '" + events[event].name + "' " + on_cpu(cpu_);
+      return OpenFailure{event, open_error(counter.error().code, attempted, request)};
+    }
+    group->events.push_back(std::move(counter->fd));
+  }
+  const Result<> enabled = kernel.control(leader_fd, EventControl::kEnable, PERF_IOC_FLAG_GROUP);
+  if (enabled) return group;
+  return OpenFailure{0,
+                     open_error(enabled.error().code, "enable a group " + on_cpu(cpu_), request)};
+}
+
+/// Disabled, and writing to the ring.
+Result<SwitchRing::Group, OpenFailure> SwitchRing::open_leader(PerfKernel& kernel) const {
+  Result<OpenCounter> leader =
+      open_sampling(kernel, leader_of_group(entry_of(leader_).config), whole_cpu(cpu_));
+  const std::string attempted = opening_of_leader(leader_, cpu_);
+  if (!leader) return OpenFailure{0, with_attempt(leader.error(), attempted)};
+  const Result<> attached = ring_.attach(kernel, leader->fd.get());
+  if (!attached) return OpenFailure{0, with_cpu(attached.error(), cpu_)};
+  Group group;
+  group.id = leader->id;
+  group.events.push_back(std::move(leader->fd));
+  return group;
+}
+
+std::size_t SwitchRing::keep(Group group) {
+  std::size_t number = 0;
+  while (number < groups_.size() && groups_[number].id != kNoId) ++number;
+  if (number == groups_.size()) groups_.emplace_back();
+  groups_[number] = std::move(group);
+  return number;
+}
+
+/// Closes the leader first: from then on it writes nothing.
+void SwitchRing::retire(Group group) {
+  retired_.push_back(group.id);
+  for (UniqueFd& event : group.events) event.reset();
+}
+
+void SwitchRing::remove_group(std::size_t group) { retire(std::exchange(groups_[group], Group{})); }
+
+bool SwitchRing::is_retired(std::uint64_t id) const {
+  return std::find(retired_.begin(), retired_.end(), id) != retired_.end();
+}
+
+bool SwitchRing::stands_still(PerfKernel& kernel, const Group& group) const {
+  GroupReading reading;
+  std::uint64_t switches = 0;
+  return read_values(kernel, group, reading, switches) && reading.time_enabled.count() == 0;
+}
+
+Result<> SwitchRing::read(PerfKernel& kernel, std::size_t group, GroupReading& reading,
+                          std::uint64_t& switches) const {
+  return read_values(kernel, groups_[group], reading, switches);
+}
+
+/// Of the CPU that went offline, the kernel has made each event a group of its own.
+Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupReading& reading,
+                                 std::uint64_t& switches) const {
+  std::array<std::uint64_t, words_in_reading(1 + kMaxGroupMembers)> words;
+  const Result<std::size_t> filled = kernel.read_group(group.events.front().get(), words);
+  if (!filled) return filled.error();
+  const auto values =
+      decode_values(layout_.read_layout(), std::as_bytes(std::span(words).first(*filled)));
+  if (!values || values->counters.size() != group.events.size()) return broken_up(cpu_);
+  switches = values->counters[0].value;
+  reading.state = GroupReading::State::kCounting;
+  reading.time_enabled = *values->time_enabled;
+  reading.time_running = *values->time_running;
+  reading.counts.resize(group.events.size() - 1);
+  for (std::size_t event = 0; event < reading.counts.size(); ++event) {
+    reading.counts[event] = values->counters[event + 1].value;
+  }
+  reading.unreadable.clear();
+  return {};
+}
+
+}  // namespace pex::perf

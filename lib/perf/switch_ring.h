@@ -1,0 +1,259 @@
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "perf/counter_group.h"
+#include "perf/group_reading.h"
+#include "perf/perf_kernel.h"
+#include "perf/record/record.h"
+#include "perf/record/sample_layout.h"
+#include "perf/ring_buffer.h"
+
+namespace pex::perf {
+
+/// The event that leads the groups of a SwitchRing, and writes a record each time it happens.
+enum class SwitchLeader {
+  kCgroupSwitches,   ///< since Linux 5.13: a task leaves the CPU to one of another cgroup
+  kContextSwitches,  ///< before: a task leaves the CPU to any other; as exact, and more records
+};
+
+/// "cgroup-switches", "context-switches".
+std::string_view name_of(SwitchLeader leader);
+
+/// The values of a group when a task left the CPU, with its last event and time included: the
+/// kernel writes the record while that task is still the current one (perf_event_task_sched_out()
+/// in include/linux/perf_event.h). All numbers but the ids are totals since the group was opened,
+/// and none ever decreases. So the difference to the record before is what the cgroup that leaves
+/// did on this CPU, if `switches` grew by exactly 1 and the group had the PMU all the time.
+struct SwitchRecord {
+  std::size_t group = 0;               ///< its number in the SwitchRing
+  std::uint64_t cgroup = 0;            ///< id of the cgroup that leaves, as in NewCgroup
+  std::chrono::nanoseconds enabled{};  ///< since the group was opened, also while the CPU is idle
+  std::chrono::nanoseconds running{};  ///< it had the PMU; never more than `enabled`
+  std::uint64_t switches = 0;  ///< the value of the leader, which counts while `running` does
+  /// Raw, in the order in which the events were opened, without the leader. Valid until the visitor
+  /// returns.
+  std::span<const std::uint64_t> counts;
+};
+
+/// A cgroup was made on this CPU, in the hierarchy that has perf_event. The ring of another CPU
+/// does not have this record.
+struct NewCgroup {
+  std::uint64_t id = 0;  ///< the inode number of its directory; never used again for another one
+  /// From the root of the hierarchy on, which a container need not see: "/system.slice/a.service";
+  /// "//enomem" if the kernel had no memory for it. Bytes of any kind: a view of the ring, valid
+  /// until the visitor returns.
+  std::string_view path;
+};
+
+/// The ring had no room for so many records, of any group or kind, at this place. The kernel writes
+/// it before the next record for which there is room.
+struct Loss {
+  std::uint64_t records = 0;
+};
+
+/// Groups of counters of one whole CPU, which write what they have counted into one ring at each
+/// switch between two cgroups: exact counts of all cgroups, with descriptors for none of them.
+///
+/// The ring belongs to an event of its own, which always runs (so that the kernel's context of the
+/// CPU is active, see CounterGroup::open) and reports new cgroups. The groups run from add_group()
+/// to remove_group(), are never pinned or exclusive, and are not to be disabled: what other cgroups
+/// did before is otherwise in the first interval after that.
+///
+/// For one thread at a time, best on its CPU. Once the CPU has been offline, the kernel writes
+/// nothing any more, and read() fails: the ring is to be closed as a whole and opened again.
+///
+/// Example:
+///   Result<SwitchRing> ring = SwitchRing::open(kernel, cpu, {256 * 1024, 16 * 1024});
+///   const auto group = ring->add_group(kernel, events);
+///   work();
+///   struct Visitor {
+///     void operator()(const SwitchRecord& record) { last[record.cgroup] = record.switches; }
+///     void operator()(const NewCgroup& cgroup) { paths[cgroup.id] = cgroup.path; }
+///     void operator()(const Loss& loss) { lost += loss.records; }
+///     ...
+///   } visitor;
+///   const RingReport report = ring->drain(visitor);
+class SwitchRing {
+ public:
+  /// A ring of `size.wanted` bytes, or less, as RingBuffer::open says; its errors include EPERM
+  /// where no more memory can be locked. Also finds the event that leads: EINVAL before Linux 5.7.
+  static Result<SwitchRing> open(PerfKernel& kernel, int cpu, RingSize size);
+
+  SwitchRing(SwitchRing&&) = default;
+  /// The groups are closed before the ring, and the ring before its event, so that the kernel never
+  /// has to find who else writes to it.
+  SwitchRing& operator=(SwitchRing&&) = delete;
+
+  /// Opens a group of the leader and `events`, at most kMaxGroupMembers, all or nothing, and starts
+  /// it. Returns its number, which is used again after remove_group(). If the leader is refused, or
+  /// the group as a whole, OpenFailure::event is 0 and the error says so.
+  ///
+  /// The group is read once to check that its time advances. If it does not, it is opened again, as
+  /// CounterGroup::open does; if that did not help, the error is ENODATA.
+  Result<std::size_t, OpenFailure> add_group(PerfKernel& kernel,
+                                             std::span<const CounterSpec> events);
+
+  /// Closes its events. Records of it that are still in the ring are not given to a visitor.
+  void remove_group(std::size_t group);
+
+  /// What the group has counted up to now, by one read(2): `switches` is the value of the leader,
+  /// `reading` has the others. ENODEV after the CPU was offline; both are unchanged then.
+  Result<> read(PerfKernel& kernel, std::size_t group, GroupReading& reading,
+                std::uint64_t& switches) const;
+
+  /// Gives what is in the ring to `visit`, oldest first, as SwitchRecord, NewCgroup or Loss: a
+  /// function object that accepts each of them. It must not call the ring. A record that does not
+  /// have what its group writes is `unreadable`, with its bytes, and is not visited; `records` and
+  /// `bytes` are of all records in the ring.
+  template <typename Visitor>
+  RingReport drain(Visitor&& visit);
+
+  /// Of all calls of drain().
+  const RingReport& totals() const { return totals_; }
+
+  /// Readable for poll(2) when half of the ring is full, once: look at unread() before waiting.
+  int fd() const { return ring_.fd(); }
+  std::size_t unread() const { return ring_.unread(); }  ///< bytes
+  std::size_t size() const { return ring_.size(); }      ///< bytes
+  int cpu() const { return cpu_; }
+  SwitchLeader leader() const { return leader_; }
+
+  /// Open counters, each a descriptor: of a group, the leader included, and the ring's own.
+  std::size_t events(std::size_t group) const { return groups_[group].events.size(); }
+  static constexpr std::size_t own_events() { return 1; }
+
+ private:
+  /// The leader first. Of a number that is free: no id, and no events.
+  struct Group {
+    std::uint64_t id = kNoId;  ///< of the leader
+    std::vector<UniqueFd> events;
+  };
+  /// Words of a SwitchRecord in the ring: a header, how many values the group has, its times, each
+  /// value and the id of its event, the id of the cgroup (perf_output_sample() in
+  /// kernel/events/core.c). `layout_` is the same for the decoder of all records.
+  enum Word : std::size_t { kValues = 1, kEnabled, kRunning, kLeader, kLeaderId, kFirstCount };
+  static constexpr std::size_t kWordsOfValue = 2;
+  static constexpr std::size_t kMinWords = kFirstCount + 1;
+
+  static constexpr std::uint64_t kNoId = 0;  ///< the kernel's begin at 1
+  static constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
+
+  SwitchRing(int cpu, SwitchLeader leader, SampleLayout layout, OpenCounter owner, RingBuffer ring)
+      : cpu_(cpu),
+        leader_(leader),
+        layout_(layout),
+        owner_(std::move(owner)),
+        ring_(std::move(ring)) {}
+
+  Result<Group, OpenFailure> open_group(PerfKernel& kernel,
+                                        std::span<const CounterSpec> events) const;
+  Result<Group, OpenFailure> open_leader(PerfKernel& kernel) const;
+  Result<> read_values(PerfKernel& kernel, const Group& group, GroupReading& reading,
+                       std::uint64_t& switches) const;
+  bool stands_still(PerfKernel& kernel, const Group& group) const;
+  std::size_t keep(Group group);
+  void retire(Group group);
+
+  std::size_t group_of(std::uint64_t id) const;
+  bool is_retired(std::uint64_t id) const;
+  template <typename Visitor>
+  bool visit_sample(std::span<const std::byte> record, Visitor& visit) const;
+  template <typename Visitor>
+  bool visit_other(std::span<const std::byte> record, Visitor& visit) const;
+
+  int cpu_;
+  SwitchLeader leader_;
+  SampleLayout layout_;
+  OpenCounter owner_;
+  RingBuffer ring_;
+  std::vector<Group> groups_;           ///< by their numbers
+  std::vector<std::uint64_t> retired_;  ///< leaders whose records may still be in the ring
+  RingReport totals_;
+};
+
+/// A CPU has few groups.
+inline std::size_t SwitchRing::group_of(std::uint64_t id) const {
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    if (groups_[group].id == id) return id == kNoId ? kNoGroup : group;
+  }
+  return kNoGroup;
+}
+
+/// False: it is not what a group writes.
+///
+/// Since Linux 6.3 all events of a CPU that count the same software event, those of other programs
+/// included, share the data of a sample (do_perf_sw_event() in kernel/events/core.c). What one of
+/// them has filled in stays for the next. So its PERF_SAMPLE_IDENTIFIER is that of another event,
+/// and its record is longer if the other one has a callchain. But values are always its own, with
+/// their ids.
+template <typename Visitor>
+bool SwitchRing::visit_sample(std::span<const std::byte> record, Visitor& visit) const {
+  // Aligned, see RingBuffer; and of a size that is a multiple of 8.
+  const std::span words{reinterpret_cast<const std::uint64_t*>(record.data()),
+                        record.size() / sizeof(std::uint64_t)};
+  if (words.size() < kMinWords || words[kValues] == 0) [[unlikely]]
+    return false;
+  const std::size_t group = group_of(words[kLeaderId]);
+  if (group == kNoGroup) [[unlikely]]
+    return is_retired(words[kLeaderId]);
+  const std::size_t values = groups_[group].events.size();
+  const std::size_t cgroup = kLeader + kWordsOfValue * values;
+  if (words[kValues] != values || words.size() <= cgroup) [[unlikely]]
+    return false;
+  std::array<std::uint64_t, kMaxGroupMembers> counts;  // of which only those there are are set
+  for (std::size_t i = 0; i + 1 < values; ++i) counts[i] = words[kFirstCount + kWordsOfValue * i];
+  visit(SwitchRecord{.group = group,
+                     .cgroup = words[cgroup],
+                     .enabled = std::chrono::nanoseconds{words[kEnabled]},
+                     .running = std::chrono::nanoseconds{words[kRunning]},
+                     .switches = words[kLeader],
+                     .counts = std::span(counts).first(values - 1)});
+  return true;
+}
+
+/// False: it cannot be decoded. What is neither of the two is of no use.
+template <typename Visitor>
+bool SwitchRing::visit_other(std::span<const std::byte> record, Visitor& visit) const {
+  const auto decoded = decode_record(layout_, record);
+  if (!decoded) return false;
+  if (const auto* const cgroup = std::get_if<Cgroup>(&*decoded)) {
+    visit(NewCgroup{cgroup->id, cgroup->path});
+  } else if (const auto* const lost = std::get_if<Lost>(&*decoded)) {
+    visit(Loss{lost->lost});
+  }
+  return true;
+}
+
+template <typename Visitor>
+RingReport SwitchRing::drain(Visitor&& visit) {
+  RingReport refused;
+  RingReport report = ring_.drain([&](std::span<const std::byte> record) {
+    perf_event_header header;
+    std::memcpy(&header, record.data(), sizeof header);
+    const bool is_sample = header.type == PERF_RECORD_SAMPLE;
+    if (is_sample ? visit_sample(record, visit) : visit_other(record, visit)) [[likely]]
+      return;
+    ++refused.unreadable;
+    refused.unreadable_bytes += record.size();
+  });
+  report += refused;
+  totals_ += report;
+  retired_.clear();  // their events are closed, and all that was in the ring has been read
+  return report;
+}
+
+}  // namespace pex::perf

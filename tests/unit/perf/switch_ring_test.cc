@@ -1,0 +1,843 @@
+#include "perf/switch_ring.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "perf/record/record.h"
+#include "support/record_encoder.h"
+#include "support/record_layout.h"
+#include "support/scripted_kernel.h"
+#include "support/scripted_ring.h"
+
+namespace pex::perf {
+
+/// What a visitor was given, with a copy of what is in the ring.
+struct SeenRecord {
+  std::size_t group = 0;
+  std::uint64_t cgroup = 0;
+  std::uint64_t enabled = 0;
+  std::uint64_t running = 0;
+  std::uint64_t switches = 0;
+  std::vector<std::uint64_t> counts;
+
+  bool operator==(const SeenRecord&) const = default;
+};
+struct SeenCgroup {
+  std::uint64_t id = 0;
+  std::string path;
+
+  bool operator==(const SeenCgroup&) const = default;
+};
+struct SeenLoss {
+  std::uint64_t records = 0;
+
+  bool operator==(const SeenLoss&) const = default;
+};
+using Seen = std::variant<SeenRecord, SeenCgroup, SeenLoss>;
+
+static std::ostream& operator<<(std::ostream& out, const SeenRecord& seen) {
+  out << "group " << seen.group << ", cgroup " << seen.cgroup << ", " << seen.enabled << " and "
+      << seen.running << " ns, " << seen.switches << " switches, counts";
+  for (const std::uint64_t count : seen.counts) out << ' ' << count;
+  return out;
+}
+static std::ostream& operator<<(std::ostream& out, const SeenCgroup& seen) {
+  return out << "cgroup " << seen.id << " is " << seen.path;
+}
+static std::ostream& operator<<(std::ostream& out, const SeenLoss& seen) {
+  return out << seen.records << " lost";
+}
+static std::ostream& operator<<(std::ostream& out, const Seen& seen) {
+  return std::visit([&](const auto& any) -> std::ostream& { return out << any; }, seen);
+}
+
+namespace {
+
+using test::Bytes;
+using test::record_of;
+using test::RecordEncoder;
+using test::ScriptedRing;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Words = std::vector<std::uint64_t>;
+using Events = std::vector<CounterSpec>;
+using Control = test::ScriptedEvents::Control;
+
+constexpr int kCpu = 3;
+const std::size_t kPage = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+
+// The numbers of opened_events: the ring's own, the trial of the leader, the leaders of groups.
+constexpr std::size_t kOwner = 0, kTrial = 1, kFirstLeader = 2;
+
+CounterSpec software(std::string name, std::uint64_t config) {
+  return {std::move(name), {.type = PERF_TYPE_SOFTWARE, .config = config}};
+}
+const CounterSpec kPageFaults = software("page-faults", PERF_COUNT_SW_PAGE_FAULTS);
+const CounterSpec kMigrations = software("cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS);
+const CounterSpec kCycles{"cycles",
+                          {.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES}};
+
+bool has_flag(const EventAttr& attr, AttrFlag flag) { return (attr.flags & attr_flag(flag)) != 0; }
+
+/// Keeps all of it.
+struct Keeper {
+  void operator()(const SwitchRecord& record) {
+    seen.push_back(SeenRecord{record.group,
+                              record.cgroup,
+                              static_cast<std::uint64_t>(record.enabled.count()),
+                              static_cast<std::uint64_t>(record.running.count()),
+                              record.switches,
+                              {record.counts.begin(), record.counts.end()}});
+  }
+  void operator()(const NewCgroup& cgroup) {
+    seen.push_back(SeenCgroup{cgroup.id, std::string(cgroup.path)});
+  }
+  void operator()(const Loss& loss) { seen.push_back(SeenLoss{loss.records}); }
+
+  std::vector<Seen> seen;
+};
+
+/// What follows the header of a sample, as the kernel writes it for the group that the event `id`
+/// leads.
+Words words_of(std::uint64_t id, std::uint64_t enabled, std::uint64_t running, const Words& values,
+               std::uint64_t cgroup) {
+  Words words = {values.size(), enabled, running};
+  for (std::size_t i = 0; i < values.size(); ++i) words.insert(words.end(), {values[i], id + i});
+  words.push_back(cgroup);
+  return words;
+}
+Bytes sample_of(std::uint64_t id, std::uint64_t enabled, std::uint64_t running, const Words& values,
+                std::uint64_t cgroup) {
+  return record_of(PERF_RECORD_SAMPLE, words_of(id, enabled, running, values, cgroup));
+}
+
+Bytes new_cgroup(std::uint64_t id, std::string_view path) {
+  return RecordEncoder(PERF_RECORD_CGROUP).u64(id).text(path).record();
+}
+
+/// A ring, the kernel that writes to it, and what a visitor has seen.
+class SwitchRingTest : public ::testing::Test {
+ protected:
+  void open(std::size_t bytes = kPage) {
+    Result<SwitchRing> ring = SwitchRing::open(kernel_, kCpu, {bytes, kPage});
+    ASSERT_TRUE(ring) << describe(ring.error());
+    ring_.emplace(*std::move(ring));
+    writer_.emplace(events().at(kOwner));
+  }
+  std::size_t add(const Events& group) {
+    const auto added = ring_->add_group(kernel_, group);
+    EXPECT_TRUE(added) << describe(added.error().error);
+    return added ? *added : 0;
+  }
+  OpenFailure fail_to_add(const Events& group) {
+    auto added = ring_->add_group(kernel_, group);
+    EXPECT_FALSE(added);
+    return added ? OpenFailure{99, {}} : std::move(added.error());
+  }
+  RingReport drain() { return ring_->drain(keeper_); }
+
+  test::ScriptedEvents& events() { return kernel_.opened_events; }
+  std::uint64_t id_of(std::size_t event) { return events().at(event).id; }
+  std::uint64_t last_id() { return id_of(events().opened() - 1); }
+  const std::vector<Seen>& seen() const { return keeper_.seen; }
+
+  test::ScriptedKernel kernel_;
+  std::optional<SwitchRing> ring_;
+  std::optional<ScriptedRing> writer_;
+  Keeper keeper_;
+};
+
+TEST_F(SwitchRingTest, BelongsToAnEventThatRunsAtOnceAndReportsNewCgroups) {
+  open();
+
+  const auto& owner = events().at(kOwner);
+  EXPECT_EQ(owner.attr.type, std::uint32_t{PERF_TYPE_SOFTWARE});
+  EXPECT_EQ(owner.attr.config, std::uint64_t{PERF_COUNT_SW_DUMMY});
+  EXPECT_EQ(owner.target.cpu, kCpu);
+  EXPECT_EQ(owner.target.pid, -1);
+  EXPECT_FALSE(has_flag(owner.attr, AttrFlag::kDisabled));
+  EXPECT_TRUE(has_flag(owner.attr, AttrFlag::kCgroup));
+  EXPECT_TRUE(has_flag(owner.attr, AttrFlag::kCommExec));  // kCgroup alone does nothing
+  EXPECT_FALSE(has_flag(owner.attr, AttrFlag::kSampleIdAll));
+  EXPECT_EQ(owner.attr.sample_period, 0U);
+  EXPECT_EQ(ring_->size(), kPage);
+  EXPECT_EQ(ring_->cpu(), kCpu);
+  EXPECT_EQ(events().number_of(ring_->fd()), kOwner);
+}
+
+TEST_F(SwitchRingTest, WakesUpItsReaderWhenHalfOfItIsFullWhateverItsSize) {
+  open();
+
+  const EventAttr& owner = events().at(kOwner).attr;
+  EXPECT_FALSE(has_flag(owner, AttrFlag::kWatermark));  // the kernel's own is a half
+  EXPECT_EQ(owner.wakeup_events, 0U);
+}
+
+TEST_F(SwitchRingTest, TriesItsLeaderOnceWhenItIsOpened) {
+  open();
+  const std::size_t before = events().opened();
+  add({kPageFaults});
+  add({kPageFaults});
+
+  EXPECT_EQ(ring_->leader(), SwitchLeader::kCgroupSwitches);
+  EXPECT_EQ(name_of(ring_->leader()), "cgroup-switches");
+  EXPECT_EQ(before, 2U);
+  EXPECT_EQ(events().at(kTrial).attr, events().at(kFirstLeader).attr);
+  EXPECT_EQ(events().opened(), 4U);
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner, 2, 3));
+}
+
+/// A kernel that refuses cgroup-switches, and what it answers to context-switches.
+auto refuses_cgroup_switches(int code, int other = 0) {
+  return [code, other](EventAttr& attr, const EventTarget&) {
+    if (attr.config == PERF_COUNT_SW_CGROUP_SWITCHES) return code;
+    return attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES ? other : 0;
+  };
+}
+
+TEST_F(SwitchRingTest, IsLedByContextSwitchesWhereTheKernelHasNoCgroupSwitches) {
+  for (const int code : {ENOENT, EINVAL}) {
+    events().refuse_open = refuses_cgroup_switches(code);
+    const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+
+    ASSERT_TRUE(ring) << describe(ring.error());
+    EXPECT_EQ(ring->leader(), SwitchLeader::kContextSwitches);
+    EXPECT_EQ(name_of(ring->leader()), "context-switches");
+  }
+}
+
+TEST_F(SwitchRingTest, IsLedByTheSameEventInAllGroups) {
+  events().refuse_open = refuses_cgroup_switches(ENOENT);
+  open();
+  add({kPageFaults});
+
+  EXPECT_EQ(events().at(kFirstLeader).attr.config, std::uint64_t{PERF_COUNT_SW_CONTEXT_SWITCHES});
+}
+
+TEST_F(SwitchRingTest, IsAnErrorIfTheKernelRefusesBothLeaders) {
+  events().refuse_open = refuses_cgroup_switches(EINVAL, EINVAL);
+
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().code, EINVAL);
+  EXPECT_EQ(ring.error().attempted,
+            "open event 'context-switches', which leads the groups on CPU 3");
+  EXPECT_THAT(events().still_open(), IsEmpty());
+}
+
+TEST_F(SwitchRingTest, TriesNoOtherLeaderThanTheOneThatIsNotAllowed) {
+  events().refuse_open = refuses_cgroup_switches(EACCES);
+
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().code, EACCES);
+  EXPECT_THAT(ring.error().attempted, HasSubstr("cgroup-switches"));
+  EXPECT_THAT(ring.error().remedy.text(), HasSubstr("CAP_PERFMON"));
+}
+
+TEST_F(SwitchRingTest, IsAnErrorWithTheCpuIfItsEventIsRefused) {
+  events().refuse_open = [](EventAttr&, const EventTarget&) { return ENODEV; };
+
+  const auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().code, ENODEV);
+  EXPECT_EQ(ring.error().attempted, "open the event of a ring on CPU 3");
+  EXPECT_EQ(ring.error().cause, "the CPU is offline");
+}
+
+TEST_F(SwitchRingTest, IsSmallerWhereLessMemoryCanBeLocked) {
+  events().refuse_map = [](std::size_t bytes, std::size_t) {
+    return bytes > 3 * kPage ? EPERM : 0;
+  };
+
+  open(8 * kPage);
+
+  EXPECT_EQ(ring_->size(), 2 * kPage);
+}
+
+TEST_F(SwitchRingTest, HasARemedyWhereNoMemoryCanBeLocked) {
+  events().refuse_map = [](std::size_t, std::size_t) { return EPERM; };
+
+  const auto ring = SwitchRing::open(kernel_, kCpu, {8 * kPage, 2 * kPage});
+
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().code, EPERM);
+  EXPECT_EQ(ring.error().attempted, "map a ring of 8 KiB on CPU 3");
+  EXPECT_THAT(ring.error().remedy.text(), HasSubstr("perf_event_mlock_kb"));
+  EXPECT_THAT(events().still_open(), IsEmpty());
+}
+
+TEST_F(SwitchRingTest, HasGroupsWhoseLeaderWritesAllValuesAtEachSwitch) {
+  open();
+  add({kPageFaults});
+
+  const auto& leader = events().at(kFirstLeader);
+  EXPECT_EQ(leader.attr.type, std::uint32_t{PERF_TYPE_SOFTWARE});
+  EXPECT_EQ(leader.attr.config, std::uint64_t{PERF_COUNT_SW_CGROUP_SWITCHES});
+  EXPECT_EQ(leader.attr.sample_period, 1U);
+  EXPECT_EQ(leader.attr.sample_type, std::uint64_t{PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP});
+  EXPECT_EQ(leader.attr.read_format,
+            std::uint64_t{PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+                          PERF_FORMAT_TOTAL_TIME_RUNNING});
+  EXPECT_EQ(leader.attr.flags, attr_flag(AttrFlag::kDisabled));
+  EXPECT_EQ(leader.attr.wakeup_events, 0U);  // the ring wakes up its reader
+  EXPECT_EQ(leader.target.cpu, kCpu);
+  EXPECT_EQ(leader.target.pid, -1);
+  EXPECT_EQ(leader.target.group_fd, -1);
+}
+
+TEST_F(SwitchRingTest, AttachesTheLeaderThenOpensTheMembersAndEnablesThemOnceAtTheEnd) {
+  open();
+  std::vector<std::size_t> members_before;
+  events().refuse_control = [&](const Control&) {
+    members_before.push_back(kernel_.opened());
+    return 0;
+  };
+
+  add({kPageFaults, kMigrations});
+
+  const auto owner = static_cast<std::uint64_t>(ring_->fd());
+  EXPECT_THAT(events().controls(),
+              ElementsAre(Control{kFirstLeader, EventControl::kSetOutput, owner},
+                          Control{kFirstLeader, EventControl::kEnable, PERF_IOC_FLAG_GROUP}));
+  EXPECT_THAT(members_before, ElementsAre(0, 2));
+  EXPECT_THAT(kernel_.open_groups(), IsEmpty());  // members of the leader's, not groups
+}
+
+TEST_F(SwitchRingTest, NumbersItsGroupsAndUsesTheNumbersAgain) {
+  open();
+  const std::size_t first = add({kPageFaults});
+  const std::size_t second = add({kPageFaults, kMigrations});
+  ring_->remove_group(first);
+  const std::size_t third = add({kPageFaults, kMigrations, kCycles});
+
+  EXPECT_EQ(first, 0U);
+  EXPECT_EQ(second, 1U);
+  EXPECT_EQ(third, 0U);
+  EXPECT_EQ(ring_->events(second), 3U);
+  EXPECT_EQ(ring_->events(third), 4U);
+  EXPECT_EQ(SwitchRing::own_events(), 1U);
+}
+
+TEST_F(SwitchRingTest, MayHaveAGroupOfItsLeaderAlone) {
+  open();
+  const std::size_t group = add({});
+  writer_->write(sample_of(last_id(), 10, 10, {1}, 77));
+
+  drain();
+
+  EXPECT_EQ(ring_->events(group), 1U);
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 10, 10, 1, {}}));
+}
+
+TEST_F(SwitchRingTest, ClosesAllOfAGroupWhoseEventIsRefused) {
+  open();
+  kernel_.refuse("cycles", ENOENT);
+
+  const OpenFailure failure = fail_to_add({kPageFaults, kMigrations, kCycles});
+
+  EXPECT_EQ(failure.event, 2U);
+  EXPECT_EQ(failure.error.code, ENOENT);
+  EXPECT_EQ(failure.error.attempted, "open event 'cycles' on CPU 3");
+  EXPECT_EQ(failure.error.cause, "this machine has no such hardware counter");
+  EXPECT_EQ(kernel_.still_open(), 0U);
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner));
+}
+
+TEST_F(SwitchRingTest, NamesTheLeaderThatIsRefused) {
+  open();
+  events().refuse_open = refuses_cgroup_switches(EMFILE);
+
+  const OpenFailure failure = fail_to_add({kPageFaults});
+
+  EXPECT_EQ(failure.event, 0U);
+  EXPECT_EQ(failure.error.code, EMFILE);
+  EXPECT_EQ(failure.error.attempted,
+            "open event 'cgroup-switches', which leads the groups on CPU 3");
+  EXPECT_THAT(failure.error.cause, HasSubstr("no free descriptor"));
+}
+
+TEST_F(SwitchRingTest, ClosesAllOfAGroupThatCannotWriteToTheRingOrBeEnabled) {
+  for (const EventControl refused : {EventControl::kSetOutput, EventControl::kEnable}) {
+    open();
+    const std::vector<std::size_t> before = events().still_open();
+    events().refuse_control = [&](const Control& control) {
+      return control.operation == refused ? EINVAL : 0;
+    };
+
+    const OpenFailure failure = fail_to_add({kPageFaults});
+
+    EXPECT_EQ(failure.event, 0U);
+    EXPECT_EQ(failure.error.code, EINVAL);
+    EXPECT_THAT(failure.error.attempted, HasSubstr("on CPU 3"));
+    EXPECT_EQ(kernel_.still_open(), 0U);
+    EXPECT_EQ(events().still_open(), before);
+    ring_.reset();
+    events().refuse_control = nullptr;
+  }
+}
+
+TEST_F(SwitchRingTest, ActivatesTheContextOfSoftwareEventsBeforeAllGroups) {
+  kernel_.deactivate_contexts(kCpu);
+  open();
+  add({kPageFaults});
+
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner, kFirstLeader));
+}
+
+TEST_F(SwitchRingTest, OpensAGroupAgainWhoseTimeStandsStill) {
+  kernel_.deactivate_contexts(kCpu);
+  open();
+  const std::size_t group = add({kPageFaults, kCycles});  // of the context of hardware
+  GroupReading reading;
+  std::uint64_t switches = 0;
+  writer_->write(sample_of(id_of(kFirstLeader), 10, 10, {1, 2, 3}, 77));  // of the first one
+
+  ASSERT_TRUE(ring_->read(kernel_, group, reading, switches));
+  const RingReport report = drain();
+
+  EXPECT_GT(reading.time_enabled.count(), 0);
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner, kFirstLeader + 1));
+  EXPECT_EQ(kernel_.still_open(), 2U);
+  EXPECT_THAT(seen(), IsEmpty());
+  EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, IsAnErrorIfTheTimeOfAGroupStandsStillAgain) {
+  open();
+  events().change_reading = [](std::size_t, Words& words) {
+    words[1] = words[2] = 0;
+    return 0;
+  };
+
+  const OpenFailure failure = fail_to_add({kPageFaults});
+
+  EXPECT_EQ(failure.event, 0U);
+  EXPECT_EQ(failure.error.code, ENODATA);
+  EXPECT_THAT(describe(failure.error), AllOf(HasSubstr("on CPU 3"), HasSubstr("stands still")));
+  EXPECT_EQ(kernel_.still_open(), 0U);
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner));
+}
+
+TEST_F(SwitchRingTest, ReadsAGroupWithoutItsLeader) {
+  open();
+  const std::size_t group = add({kPageFaults, kMigrations});
+  events().change_reading = [](std::size_t, Words& words) {
+    words = {3, 1000, 900, 7, 100, 11, 101, 22, 102};
+    return 0;
+  };
+  GroupReading reading{.state = GroupReading::State::kOffPmu, .counts = {1}, .unreadable = {0}};
+  std::uint64_t switches = 0;
+
+  const Result<> read = ring_->read(kernel_, group, reading, switches);
+
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(switches, 7U);
+  EXPECT_EQ(reading.state, GroupReading::State::kCounting);
+  EXPECT_EQ(reading.time_enabled.count(), 1000);
+  EXPECT_EQ(reading.time_running.count(), 900);
+  EXPECT_THAT(reading.counts, ElementsAre(11, 22));
+  EXPECT_THAT(reading.unreadable, IsEmpty());
+}
+
+TEST_F(SwitchRingTest, ReadsTheLargestGroup) {
+  open();
+  const std::size_t group = add(Events(kMaxGroupMembers, kPageFaults));
+  GroupReading reading;
+  std::uint64_t switches = 0;
+
+  const Result<> read = ring_->read(kernel_, group, reading, switches);
+
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(reading.counts.size(), kMaxGroupMembers);
+}
+
+TEST_F(SwitchRingTest, CannotReadAGroupAfterItsCpuWasOffline) {
+  open();
+  const std::size_t group = add({kPageFaults, kMigrations});
+  for (const Words& answer :
+       {Words{1, 1000, 900, 7, 100}, Words{}, Words{3, 1000, 900, 7, 100, 11, 101},
+        Words{4, 1000, 900, 7, 100, 11, 101, 22, 102, 33, 103}}) {
+    events().change_reading = [&](std::size_t, Words& words) {
+      words = answer;
+      return 0;
+    };
+    GroupReading reading{.counts = {1, 2}, .unreadable = {}};
+    std::uint64_t switches = 5;
+
+    const Result<> read = ring_->read(kernel_, group, reading, switches);
+
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ENODEV);
+    EXPECT_THAT(reading.counts, ElementsAre(1, 2));
+    EXPECT_EQ(switches, 5U);
+  }
+}
+
+TEST_F(SwitchRingTest, PassesTheErrorOfAReadOn) {
+  open();
+  const std::size_t group = add({kPageFaults});
+  events().change_reading = [](std::size_t, Words&) { return ENOMEM; };
+  GroupReading reading;
+  std::uint64_t switches = 0;
+
+  const Result<> read = ring_->read(kernel_, group, reading, switches);
+
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ENOMEM);
+}
+
+TEST_F(SwitchRingTest, GivesEachKindOfRecordInTheOrderOfTheRing) {
+  open();
+  const std::size_t one = add({kPageFaults});
+  const std::uint64_t id_of_one = last_id();
+  const std::size_t other = add({kPageFaults, kMigrations});
+  const std::uint64_t id_of_other = last_id();
+  writer_->write(sample_of(id_of_one, 100, 90, {1, 11}, 77));
+  writer_->write(sample_of(id_of_other, 110, 95, {1, 21, 31}, 77));
+  writer_->write(new_cgroup(78, "/a.slice/b"));
+  writer_->write(record_of(PERF_RECORD_LOST, Words{id_of_one, 5}));
+  writer_->write(sample_of(id_of_one, 200, 190, {3, 12}, 78));
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(),
+              ElementsAre(SeenRecord{one, 77, 100, 90, 1, {11}},
+                          SeenRecord{other, 77, 110, 95, 1, {21, 31}}, SeenCgroup{78, "/a.slice/b"},
+                          SeenLoss{5}, SeenRecord{one, 78, 200, 190, 3, {12}}));
+  EXPECT_EQ(report.records, 5U);
+  EXPECT_EQ(report.lost, 5U);
+  EXPECT_EQ(report.unreadable, 0U);
+  EXPECT_EQ(ring_->unread(), 0U);
+}
+
+TEST_F(SwitchRingTest, GivesWhatTheKernelHasNoRoomForAsALoss) {
+  open();
+  const std::size_t group = add({});
+  std::uint64_t written = 0;
+  while (writer_->write(sample_of(last_id(), 10, 10, {written + 1}, 77))) ++written;
+  writer_->write(sample_of(last_id(), 10, 10, {written + 2}, 77));
+  const RingReport full = drain();
+  writer_->write(sample_of(last_id(), 10, 10, {written + 3}, 78));
+
+  const RingReport report = drain();
+
+  EXPECT_EQ(full.records, written);
+  EXPECT_EQ(full.lost, 0U);
+  EXPECT_EQ(report.lost, 2U);
+  ASSERT_EQ(seen().size(), written + 2);
+  EXPECT_EQ(seen()[written], Seen{SeenLoss{2}});
+  EXPECT_EQ(seen()[written + 1], (Seen{SeenRecord{group, 78, 10, 10, written + 3, {}}}));
+}
+
+TEST_F(SwitchRingTest, GivesNothingOfOtherKinds) {
+  open();
+  add({kPageFaults});
+  writer_->write(RecordEncoder(PERF_RECORD_THROTTLE).u64(1).u64(last_id()).u64(2).record());
+  writer_->write(RecordEncoder(1000).u64(1).record());
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), IsEmpty());
+  EXPECT_EQ(report.records, 2U);
+  EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, CannotReadRecordsOfEventsThatItDoesNotHave) {
+  open();
+  const std::size_t group = add({kPageFaults});
+  ring_->remove_group(add({kPageFaults}));
+  drain();
+  const std::uint64_t removed = last_id();
+  for (const std::uint64_t id : {std::uint64_t{0}, id_of(kOwner), id_of(kTrial), removed,
+                                 last_id() + 1, ~std::uint64_t{0}}) {
+    writer_->write(sample_of(id, 10, 10, {1, 2}, 77));
+    writer_->write(sample_of(id, 10, 10, {}, 77));
+  }
+  writer_->write(sample_of(id_of(kFirstLeader), 20, 20, {2, 3}, 78));
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 78, 20, 20, 2, {3}}));
+  EXPECT_EQ(report.unreadable, 12U);
+}
+
+TEST_F(SwitchRingTest, CannotReadRecordsThatHaveNotTheValuesOfTheirGroup) {
+  open();
+  const std::size_t group = add({kPageFaults, kMigrations});
+  const std::uint64_t id = last_id();
+  std::size_t bytes = 0;
+  const auto write = [&](const Bytes& record) {
+    ASSERT_TRUE(writer_->write(record));
+    bytes += record.size();
+  };
+  write(sample_of(id, 10, 10, {}, 77));
+  write(sample_of(id, 10, 10, {1}, 77));
+  write(sample_of(id, 10, 10, {1, 2}, 77));
+  write(sample_of(id, 10, 10, {1, 2, 3, 4}, 77));
+  Words words = words_of(id, 10, 10, {1, 2, 3}, 77);
+  for (const std::uint64_t values : {std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}}) {
+    words[0] = values;
+    write(record_of(PERF_RECORD_SAMPLE, words));
+  }
+  words[0] = 3;
+  words.pop_back();
+  write(record_of(PERF_RECORD_SAMPLE, words));  // without the cgroup
+  write(record_of(PERF_RECORD_SAMPLE, Words{3}));
+  write(record_of(PERF_RECORD_SAMPLE, Words{}));
+  writer_->write(sample_of(id, 20, 20, {1, 2, 3}, 77));
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 20, 20, 1, {2, 3}}));
+  EXPECT_EQ(report.unreadable, 10U);
+  EXPECT_EQ(report.unreadable_bytes, bytes);
+  EXPECT_EQ(report.records, 11U);
+}
+
+TEST_F(SwitchRingTest, IgnoresWhatTheSampleOfAnotherEventHasLeftAtTheEnd) {
+  open();
+  const std::size_t group = add({kPageFaults});
+  Words words = words_of(last_id(), 10, 10, {1, 2}, 77);
+  words.insert(words.end(), 13, 99);
+  writer_->write(record_of(PERF_RECORD_SAMPLE, words));
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 10, 10, 1, {2}}));
+  EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, CannotReadOtherRecordsThatAreTooShort) {
+  open();
+  writer_->write(record_of(PERF_RECORD_CGROUP, Words{78}));
+  writer_->write(record_of(PERF_RECORD_CGROUP, Words{78, ~std::uint64_t{0}}));  // without its end
+  writer_->write(record_of(PERF_RECORD_LOST, Words{1}));
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), IsEmpty());
+  EXPECT_EQ(report.unreadable, 3U);
+}
+
+TEST_F(SwitchRingTest, SkipsARingThatMakesNoSense) {
+  open();
+  add({kPageFaults});
+  writer_->write(sample_of(last_id(), 10, 10, {1, 2}, 77));
+  perf_event_header header{};
+  header.type = PERF_RECORD_SAMPLE;
+  writer_->put(writer_->head(), std::as_bytes(std::span(&header, 1)));  // of no bytes
+  writer_->set_head(writer_->head() + 64);
+
+  const RingReport report = drain();
+
+  EXPECT_EQ(seen().size(), 1U);
+  EXPECT_EQ(report.unreadable, 1U);
+  EXPECT_EQ(report.unreadable_bytes, 64U);
+}
+
+TEST_F(SwitchRingTest, DoesNotGiveRecordsOfAGroupThatWasRemoved) {
+  open();
+  const std::size_t removed = add({kPageFaults});
+  const std::uint64_t id = last_id();
+  writer_->write(sample_of(id, 10, 10, {1, 2}, 77));
+  ring_->remove_group(removed);
+  const std::size_t next = add({kPageFaults});
+  writer_->write(sample_of(last_id(), 5, 5, {1, 3}, 78));
+
+  const RingReport report = drain();
+
+  EXPECT_EQ(next, removed);
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{next, 78, 5, 5, 1, {3}}));
+  EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, ClosesTheEventsOfAGroupThatIsRemoved) {
+  open();
+  const std::size_t removed = add({kPageFaults, kCycles});
+  add({kPageFaults});
+
+  ring_->remove_group(removed);
+
+  EXPECT_EQ(ring_->events(removed), 0U);
+  EXPECT_EQ(kernel_.still_open(), 1U);
+  EXPECT_THAT(events().still_open(), ElementsAre(kOwner, kFirstLeader + 1));
+}
+
+TEST_F(SwitchRingTest, ClosesEverythingAtItsEndAndOnlyThen) {
+  open();
+  add({kPageFaults, kCycles});
+
+  std::optional<SwitchRing> moved{*std::move(ring_)};
+  ring_.reset();
+  const std::vector<std::size_t> open_after_move = events().still_open();
+  moved.reset();
+
+  EXPECT_THAT(open_after_move, ElementsAre(kOwner, kFirstLeader));
+  EXPECT_THAT(events().still_open(), IsEmpty());
+  EXPECT_EQ(kernel_.still_open(), 0U);
+}
+
+TEST_F(SwitchRingTest, ReadsRecordsThatTheEndOfTheRingDivides) {
+  open();
+  const std::size_t group = add({kPageFaults, kMigrations});  // of 96 bytes, and some of 32
+  for (std::uint64_t switches = 1; switches <= 500; ++switches) {
+    keeper_.seen.clear();
+    writer_->write(sample_of(last_id(), 10, 9, {switches, 2 * switches, 3 * switches}, 77));
+    writer_->write(new_cgroup(switches, "/a.slice"));
+
+    const RingReport report = drain();
+
+    ASSERT_EQ(report.unreadable, 0U);
+    ASSERT_THAT(seen(),
+                ElementsAre(SeenRecord{group, 77, 10, 9, switches, {2 * switches, 3 * switches}},
+                            SeenCgroup{switches, "/a.slice"}));
+  }
+}
+
+TEST_F(SwitchRingTest, AddsUpItsReports) {
+  open();
+  add({});
+  RingReport sum;
+  for (int round = 0; round < 3; ++round) {
+    writer_->write(sample_of(last_id(), 10, 10, {1}, 77));
+    writer_->write(sample_of(last_id(), 10, 10, {1, 2}, 77));
+    sum += drain();
+  }
+
+  EXPECT_EQ(sum.records, 6U);
+  EXPECT_EQ(sum.unreadable, 3U);
+  EXPECT_EQ(ring_->totals(), sum);
+}
+
+/// By the decoder of all records: of a sample of a group of `values`, whatever follows it.
+std::optional<SeenRecord> decoded_by_layout(Words words, std::uint64_t id, std::size_t values) {
+  SampleFormat format;
+  format.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
+  format.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+                       PERF_FORMAT_TOTAL_TIME_RUNNING;
+  words.resize(std::min(words.size(), 4 + 2 * values));
+  const Bytes bytes = record_of(PERF_RECORD_SAMPLE, words);
+  const auto record = decode_record(test::layout_of(format), bytes);
+  if (!record) return std::nullopt;
+  const auto& decoded = std::get<Sample>(*record);
+  const CounterValues& counters = decoded.values->counters;
+  if (counters.size() != values || counters[0].id != id) return std::nullopt;
+  SeenRecord seen{0,
+                  *decoded.cgroup,
+                  static_cast<std::uint64_t>(decoded.values->time_enabled->count()),
+                  static_cast<std::uint64_t>(decoded.values->time_running->count()),
+                  counters[0].value,
+                  {}};
+  for (std::size_t i = 1; i < values; ++i) seen.counts.push_back(counters[i].value);
+  return seen;
+}
+
+/// Of a group of `values`, with at most one word that is replaced, missing or added.
+rc::Gen<Words> nearly_right_words(std::uint64_t id, std::uint64_t values) {
+  const auto any = rc::gen::oneOf(rc::gen::arbitrary<std::uint64_t>(), rc::gen::just(id),
+                                  rc::gen::inRange<std::uint64_t>(0, 12));
+  return rc::gen::exec([=] {
+    const auto counts = *rc::gen::container<Words>(values, rc::gen::arbitrary<std::uint64_t>());
+    Words words = words_of(id, *any, *any, counts, *any);
+    const auto at = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(words));
+    switch (*rc::gen::inRange(0, 6)) {
+      case 0:
+        words[static_cast<std::size_t>(at)] = *any;
+        break;
+      case 1:
+        words.erase(words.begin() + at, words.end());
+        break;
+      case 2:
+        words.insert(words.begin() + at, *any);
+        break;
+      case 3:
+        words.push_back(*any);
+        break;
+      default:
+        break;
+    }
+    return words;
+  });
+}
+
+RC_GTEST_FIXTURE_PROP(SwitchRingTest, ReadsASampleAsTheDecoderOfAllRecordsDoes, ()) {
+  const auto events_of_group = *rc::gen::inRange<std::size_t>(0, 8);
+  open();
+  add(Events(events_of_group, kPageFaults));
+  const std::size_t values = 1 + events_of_group;
+  const Words words = *nearly_right_words(last_id(), values);
+
+  RC_ASSERT(writer_->write(record_of(PERF_RECORD_SAMPLE, words)));
+  const RingReport report = drain();
+
+  const std::optional<SeenRecord> expected = decoded_by_layout(words, last_id(), values);
+  RC_CLASSIFY(expected.has_value(), "readable");
+  RC_ASSERT(seen().size() == (expected ? 1U : 0U));
+  RC_ASSERT(report.unreadable == (expected ? 0U : 1U));
+  if (expected) RC_ASSERT(seen().front() == Seen{*expected});
+}
+
+RC_GTEST_FIXTURE_PROP(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor, ()) {
+  open();
+  const std::size_t sizes[] = {0, 1, 5};
+  std::vector<std::uint64_t> ids;
+  for (const std::size_t size : sizes) {
+    add(Events(size, kPageFaults));
+    ids.push_back(last_id());
+  }
+  std::vector<Seen> expected;
+  std::uint64_t lost = 0;
+  const auto write = [&](const Bytes& record, Seen seen) {
+    if (!writer_->write(record)) {
+      ++lost;
+      return;
+    }
+    if (lost > 0) expected.emplace_back(SeenLoss{std::exchange(lost, 0)});
+    expected.push_back(std::move(seen));
+  };
+
+  const auto steps = *rc::gen::inRange(0, 400);
+  for (int step = 0; step < steps; ++step) {
+    const auto number = static_cast<std::uint64_t>(step);
+    const auto group = *rc::gen::inRange<std::size_t>(0, 4);
+    if (*rc::gen::inRange(0, 100) == 0) drain();
+    if (group == std::size(sizes)) {
+      const auto path = "/" + std::string(*rc::gen::inRange<std::size_t>(0, 30), 'x');
+      write(new_cgroup(number, path), SeenCgroup{number, path});
+      continue;
+    }
+    const Words counts(sizes[group], number);
+    Words values = {number};
+    values.insert(values.end(), counts.begin(), counts.end());
+    write(sample_of(ids[group], number, number, values, 7),
+          SeenRecord{group, 7, number, number, number, counts});
+  }
+  drain();
+
+  RC_CLASSIFY(ring_->totals().lost > 0, "with losses");
+  RC_ASSERT(ring_->totals().unreadable == 0U);
+  RC_ASSERT(seen() == expected);
+}
+
+}  // namespace
+}  // namespace pex::perf
