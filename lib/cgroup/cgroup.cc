@@ -6,7 +6,7 @@
 namespace pex::cgroup {
 
 bool still_exists(const Cgroup& cgroup) {
-  return ::faccessat(cgroup.directory.get(), "cgroup.procs", F_OK, 0) == 0;
+  return cgroup.directory && ::faccessat(cgroup.directory.get(), "cgroup.procs", F_OK, 0) == 0;
 }
 
 }  // namespace pex::cgroup

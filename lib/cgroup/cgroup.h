@@ -9,14 +9,24 @@ namespace pex::cgroup {
 
 /// One cgroup, held by its directory: paths are reused, a directory is not. A removed cgroup can
 /// still be read through open counters; it stays in the kernel as dying until this and they are
-/// closed.
+/// closed. One that was removed before its directory could be opened has none: only what the kernel
+/// has recorded of it can be counted (Discovery::update). It must not be opened with descriptors:
+/// to perf_event_open(2), no directory means the whole CPU.
 struct Cgroup {
   std::string path;      ///< below the mount, starts with '/'
   std::uint64_t id = 0;  ///< inode number: unique while the directory is held
-  UniqueFd directory;
+  UniqueFd directory;    ///< empty: it was gone before it could be opened
 };
 
 /// False once it has been removed: its directory can still be held, but has lost its files.
 bool still_exists(const Cgroup& cgroup);
+
+/// A cgroup as the kernel reports it (PERF_RECORD_CGROUP). It may be gone by now.
+struct NamedCgroup {
+  std::uint64_t id = 0;  ///< as in Cgroup
+  std::string path;
+
+  bool operator==(const NamedCgroup&) const = default;
+};
 
 }  // namespace pex::cgroup

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -27,18 +28,26 @@ Discovery::Discovery(Hierarchy hierarchy, Selection selection, Tree::Limits limi
       tree_(hierarchy_.mount, std::move(selection), limits),
       left_out_(hierarchy_) {}
 
-Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(std::size_t capacity,
-                                                                 Clock::time_point now) {
+Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
+    std::size_t capacity, Clock::time_point now,
+    std::optional<std::span<const NamedCgroup>> reported) {
+  if (reported) gone_.report(*reported, now);
+  if (!reported) gone_.drop_reports();
   const Result<bool> changed = tree_.update(now);
   if (!changed) return changed.error();
   update_uses(left_out_.refresh(now));
-  const bool is_as_before = !*changed && capacity == capacity_ && !try_again_;
-  if (result_ && is_as_before && !may_exchange(now)) return result_;
-
-  try_again_ = false;
-  capacity_ = capacity;
-  auto result = std::make_shared<const DiscoveryResult>(choose(capacity, now));
-  if (!result_ || *result != *result_) result_ = std::move(result);
+  const bool is_as_before = result_ && !*changed && capacity == capacity_ && !try_again_ &&
+                            !has_gone_ && !gone_.has_reports();
+  if (!is_as_before || may_exchange(now)) {
+    try_again_ = false;
+    capacity_ = capacity;
+    DiscoveryResult result = choose(capacity, now);
+    add_gone(capacity, now, result);
+    if (!result_ || result != *result_) {
+      result_ = std::make_shared<const DiscoveryResult>(std::move(result));
+    }
+  }
+  count_missed(reported.has_value());
   return result_;
 }
 
@@ -47,6 +56,18 @@ bool Discovery::is_selected(const std::string& path) const {
   const auto place = directories.find(path);
   return place != directories.end() && place->second.is_selected &&
          !(tree_.selection().leaves && has_selected_below(directories, path));
+}
+
+/// Whether what a cgroup of this path did, that is gone, is counted as done by an existing one.
+bool Discovery::is_covered(const std::string& path) const {
+  const auto place = tree_.directories().find(path);
+  if (place != tree_.directories().end() && place->second.is_selected) return true;
+  if (!tree_.selection().leaves) return false;
+  for (std::size_t end = path.rfind('/'); end != 0 && end != std::string::npos;
+       end = path.rfind('/', end - 1)) {
+    if (is_selected(path.substr(0, end))) return true;
+  }
+  return false;
 }
 
 /// If only leaves are selected, a change at a path can change all directories above it as well.
@@ -116,10 +137,11 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
 }
 
 /// Holds a cgroup that is left out. A failure to hold it does not affect the others or their room.
-bool Discovery::try_hold(const std::string& path, DiscoveryResult& result) {
+bool Discovery::try_hold(const std::string& path, Clock::time_point now, DiscoveryResult& result) {
   drop(path);
   Result<std::shared_ptr<const Cgroup>> cgroup = hold(path);
   if (cgroup) {
+    gone_.opened((*cgroup)->id, now);
     held_.emplace(path, std::move(*cgroup));
     shares_.hold(path);
     return true;
@@ -143,11 +165,11 @@ void Discovery::drop_surplus(std::size_t capacity) {
   }
 }
 
-void Discovery::fill_room(std::size_t capacity, DiscoveryResult& result) {
+void Discovery::fill_room(std::size_t capacity, Clock::time_point now, DiscoveryResult& result) {
   while (held_.size() < capacity) {
     const std::optional<std::string> next = shares_.next();
     if (!next) return;
-    try_hold(*next, result);
+    try_hold(*next, now, result);
   }
 }
 
@@ -159,7 +181,7 @@ bool Discovery::may_exchange(Clock::time_point now) {
 void Discovery::exchange(Clock::time_point now, DiscoveryResult& result) {
   while (may_exchange(now)) {
     const FairShares::Exchange fairer = *shares_.exchange();
-    if (!try_hold(fairer.to, result)) continue;
+    if (!try_hold(fairer.to, now, result)) continue;
     exchanges_.take(1, now);
     held_.erase(fairer.from);
     leave_out(fairer.from);
@@ -179,7 +201,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   if (has_choice && (held_.size() < capacity || may_exchange(now))) {
     update_uses(left_out_.read_unknown(is_first ? left_out_.size() : LeftOut::kMaxReads));
   }
-  fill_room(capacity, result);
+  fill_room(capacity, now, result);
   exchange(now, result);
   count_newly_left_out();
   for (const auto& [path, cgroup] : held_) result.cgroups.push_back(cgroup);
@@ -192,6 +214,45 @@ void Discovery::count_newly_left_out() {
   for (const std::string& path : std::exchange(arrived_, {})) {
     newly_left_out_ += left_out_.contains(path) ? 1 : 0;
   }
+}
+
+/// The ids by path; the last one reported, as several cgroups of one path are one series.
+std::map<std::string, std::uint64_t> Discovery::find_gone(Clock::time_point now) {
+  std::map<std::string, std::uint64_t> gone;
+  for (NamedCgroup& cgroup : gone_.take(tree_, now)) {
+    if (!is_covered(cgroup.path)) gone.insert_or_assign(std::move(cgroup.path), cgroup.id);
+  }
+  if (!tree_.selection().leaves) return gone;
+  std::erase_if(gone, [&gone](const auto& cgroup) {
+    const std::string above = cgroup.first + "/";
+    const auto below = gone.lower_bound(above);
+    return below != gone.end() && below->first.starts_with(above);
+  });
+  return gone;
+}
+
+/// No existing cgroup waits while there is room, so those that are gone only compete with each
+/// other.
+void Discovery::add_gone(std::size_t capacity, Clock::time_point now, DiscoveryResult& result) {
+  const std::map<std::string, std::uint64_t> gone = find_gone(now);
+  const std::size_t held = result.cgroups.size();
+  for (const auto& [path, id] : gone) shares_.wait(path, 0);
+  while (result.cgroups.size() < capacity && result.cgroups.size() < held + gone.size()) {
+    const std::string next = *shares_.next();
+    shares_.hold(next);
+    result.cgroups.push_back(std::make_shared<const Cgroup>(Cgroup{next, gone.at(next), {}}));
+  }
+  for (const auto& [path, id] : gone) shares_.remove(path);
+  has_gone_ = result.cgroups.size() > held;
+  missed_ += held + gone.size() - result.cgroups.size();
+  if (!has_gone_) return;
+  std::sort(result.cgroups.begin(), result.cgroups.end(),
+            [](const auto& a, const auto& b) { return a->path < b->path; });
+}
+
+void Discovery::count_missed(bool may_be_reported) {
+  const std::vector<std::string> missed = tree_.take_missed_paths();
+  missed_ += may_be_reported ? gone_.count_missed(missed) : gone_.miss_all() + missed.size();
 }
 
 void Discovery::release(const std::string& path) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/token_bucket.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/fair_shares.h"
+#include "cgroup/gone_cgroups.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/left_out.h"
 #include "cgroup/tree.h"
@@ -26,7 +29,8 @@ struct DiscoveryResult {
   /// There can be thousands; lists show this many.
   static constexpr std::size_t kMaxPaths = 200;
 
-  std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path
+  std::vector<std::shared_ptr<const Cgroup>> cgroups;  ///< at most `capacity`, by path; some may be
+                                                       ///< gone (Discovery::update, `reported`)
   std::size_t left_out = 0;                            ///< selected as well, but beyond `capacity`
   std::vector<std::string> left_out_paths;  ///< the first of them by path, at most kMaxPaths
   std::vector<Error> unreadable;            ///< one error for each directory; it is left out with
@@ -62,14 +66,23 @@ class Discovery {
   /// fewer than its own and needs more. The cost grows with what has changed and with what is held,
   /// not with what is left out. Fails if the tree as a whole cannot be read; then the last result
   /// stays valid.
-  Result<std::shared_ptr<const DiscoveryResult>> update(std::size_t capacity,
-                                                        Clock::time_point now);
+  ///
+  /// `reported` is for callers that count by the kernel's records: the cgroups that it has reported
+  /// since the last call (NameKeeper::reported). Those of them that are selected, and were gone
+  /// before they could be held, are in one result, without a directory, and are not missed. They
+  /// only get room that is left. One of a path that exists again, and with `leaves` one inside of
+  /// an existing leaf, is not there: what it did is counted as done by that one.
+  Result<std::shared_ptr<const DiscoveryResult>> update(
+      std::size_t capacity, Clock::time_point now,
+      std::optional<std::span<const NamedCgroup>> reported = std::nullopt);
 
   /// The cgroup is not counted for now: another one may take its room at the next update.
   void release(const std::string& path);
 
-  /// Selected cgroups that were gone before they could be held, since the last call (Tree).
-  std::uint64_t take_missed() { return tree_.take_missed(); }
+  /// Selected cgroups that were gone before they could be held (Tree), and were in no result
+  /// either, since the last call. If reports are given, they are counted only when it is too late
+  /// for one (GoneCgroups::kMaxDelay).
+  std::uint64_t take_missed() { return std::exchange(missed_, 0); }
 
   /// All that are left out, by path.
   std::vector<std::string> left_out() const { return left_out_.paths(left_out_.size()); }
@@ -90,18 +103,22 @@ class Discovery {
   using Held = std::map<std::string, std::shared_ptr<const Cgroup>>;
 
   bool is_selected(const std::string& path) const;
+  bool is_covered(const std::string& path) const;
   void follow_tree();
   void reconsider(const std::string& path);
   void leave_out(const std::string& path);
   void drop(const std::string& path);
   void drop_surplus(std::size_t capacity);
   void update_uses(const std::vector<LeftOut::Use>& uses);
-  void fill_room(std::size_t capacity, DiscoveryResult& result);
+  void fill_room(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void exchange(Clock::time_point now, DiscoveryResult& result);
   bool may_exchange(Clock::time_point now);
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
-  bool try_hold(const std::string& path, DiscoveryResult& result);
+  bool try_hold(const std::string& path, Clock::time_point now, DiscoveryResult& result);
   DiscoveryResult choose(std::size_t capacity, Clock::time_point now);
+  std::map<std::string, std::uint64_t> find_gone(Clock::time_point now);
+  void add_gone(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
+  void count_missed(bool may_be_reported);
   void count_newly_left_out();
 
   Hierarchy hierarchy_;
@@ -113,6 +130,10 @@ class Discovery {
   std::set<std::string> refused_;  ///< could not be held; each choice tries again
   FairShares shares_;              ///< of the cgroups that are held or left out
   TokenBucket exchanges_{{kExchangesPerSecond, kExchangesAtOnce}};
+
+  GoneCgroups gone_;
+  bool has_gone_ = false;     ///< result_ has some that are gone
+  std::uint64_t missed_ = 0;  ///< not taken yet
 
   std::set<std::string> arrived_;  ///< in left_out_, during a choice
   std::uint64_t newly_left_out_ = 0;

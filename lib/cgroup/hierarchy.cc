@@ -7,11 +7,20 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/small_file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cgroup/tree.h"
+#include "host/self_process.h"
 
 namespace pex::cgroup {
 namespace {
+
+/// Of the list of a cgroup's threads: half a million of them.
+constexpr std::size_t kMaxThreadList = 4 * 1024 * 1024;
+
+/// What the kernel shows of each directory above our cgroup namespace.
+constexpr std::string_view kAbove = "/..";
 
 std::optional<Hierarchy::Version> version_carrying_perf_event(const host::Mount& mount) {
   if (mount.fs_type == "cgroup" && mount.has_option("perf_event")) return Hierarchy::Version::kV1;
@@ -28,6 +37,55 @@ std::size_t reach(const host::Mount& mount) {
   const bool only_above =
       std::all_of(above.begin(), above.end(), [](std::string_view part) { return part == ".."; });
   return only_above ? 1 + above.size() : 0;
+}
+
+bool begins_above(std::string_view path) {
+  return path.starts_with(kAbove) && (path.size() == kAbove.size() || path[kAbove.size()] == '/');
+}
+
+/// The part of `path` that is below `above`; "" if they are the same. Nothing if it is not below,
+/// or if the names in between are not shown.
+std::optional<std::string> part_below(const std::string& path, const std::string& above) {
+  const std::string prefix = above == "/" ? "" : above;
+  if (path == above) return "";
+  if (!path.starts_with(prefix + "/")) return {};
+  std::string below = path.substr(prefix.size());
+  if (begins_above(below)) return {};
+  return below;
+}
+
+/// Of the directory, if the calling thread is in its cgroup.
+std::optional<std::uint64_t> id_if_own(const std::string& directory, Hierarchy::Version version) {
+  const char* const threads = version == Hierarchy::Version::kV1 ? "/tasks" : "/cgroup.threads";
+  const Result<std::string> listed = read_small_file(directory + threads, kMaxThreadList);
+  if (!listed) return {};
+  const std::string own = std::to_string(::gettid());
+  const std::vector<std::string_view> all = split(*listed, '\n');
+  if (std::find(all.begin(), all.end(), own) == all.end()) return {};
+  return inode_of(directory);
+}
+
+/// Below `directory`, with any names before `below`, as many as `depth`.
+std::optional<std::uint64_t> search_own(const std::string& directory, std::size_t depth,
+                                        const std::string& below, Hierarchy::Version version) {
+  if (depth == 0) return id_if_own(directory + below, version);
+  const Result<std::vector<ChildDirectory>, int> children = child_directories(directory);
+  if (!children) return {};
+  for (const ChildDirectory& child : *children) {
+    const auto found = search_own(directory + "/" + child.name, depth - 1, below, version);
+    if (found) return found;
+  }
+  return {};
+}
+
+/// In a mount that shows more than our cgroup namespace.
+std::optional<std::uint64_t> search_own(const host::Mount& mount, std::string_view path,
+                                        Hierarchy::Version version) {
+  if (reach(mount) == 0) return {};
+  std::size_t depth = reach(mount) - 1;
+  for (; depth > 0 && begins_above(path); --depth) path.remove_prefix(kAbove.size());
+  if (begins_above(path)) return {};
+  return search_own(mount.point, depth, path == "/" ? "" : std::string(path), version);
 }
 
 /// The v1 hierarchy with the CPU time, with most of the tree; empty if there is none.
@@ -82,6 +140,30 @@ Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots) {
   const Result<std::vector<host::Mount>> mounts = host::read_mounts(roots);
   if (!mounts) return mounts.error();
   return choose_hierarchy(*mounts);
+}
+
+/// The thread is only in one cgroup, so no other candidate can be taken for it, even where a mount
+/// is hidden by another one.
+std::optional<std::uint64_t> own_cgroup_id(const host::HostRoots& roots,
+                                           const Hierarchy& hierarchy) {
+  const Result<std::string> cgroups = read_small_file(roots.own_cgroups());
+  const auto path = cgroups ? host::perf_cgroup_of(*cgroups) : std::nullopt;
+  if (!path || !path->starts_with('/')) return {};
+  std::vector<host::Mount> mounts{{"/", hierarchy.mount, {}, {}}};  // in case no other shows it
+  const Result<std::vector<host::Mount>> mounted = host::read_mounts(roots);
+  for (const host::Mount& mount : mounted ? *mounted : std::vector<host::Mount>{}) {
+    if (version_carrying_perf_event(mount) == hierarchy.version) mounts.push_back(mount);
+  }
+  for (const host::Mount& mount : mounts) {
+    const auto below = part_below(*path, mount.root);
+    if (!below) continue;
+    if (const auto id = id_if_own(mount.point + *below, hierarchy.version)) return id;
+  }
+  for (const host::Mount& mount : mounts) {
+    if (mount.point != hierarchy.mount) continue;
+    if (const auto id = search_own(mount, *path, hierarchy.version)) return id;
+  }
+  return {};
 }
 
 }  // namespace pex::cgroup

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,5 +30,14 @@ std::optional<Hierarchy> choose_hierarchy(const std::vector<host::Mount>& mounts
 /// The tree at `roots.cgroupfs` if that is set, else the result of choose_hierarchy. Nothing if no
 /// tree has the perf_event controller: cgroups cannot be counted, everything else can.
 Result<std::optional<Hierarchy>> find_hierarchy(const host::HostRoots& roots);
+
+/// The id of the cgroup that the calling thread is in (Cgroup::id). Nothing if it is not below a
+/// mount of the hierarchy, or if the process file system does not show it.
+///
+/// The kernel shows its path from the root of our cgroup namespace on. If the mount shows more than
+/// that, and no other mount shows just that, the names in between are not known: then all cgroups
+/// at that depth are searched for the thread, at some 20 us each.
+std::optional<std::uint64_t> own_cgroup_id(const host::HostRoots& roots,
+                                           const Hierarchy& hierarchy);
 
 }  // namespace pex::cgroup

@@ -21,51 +21,12 @@ constexpr std::chrono::minutes kReconcileAnyway{1};
 
 using Stream = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-struct Child {
-  std::string name;
-  std::uint64_t inode = 0;
-};
-
 bool is_child_directory(const dirent& entry) {
   return entry.d_type == DT_DIR && std::strcmp(entry.d_name, ".") != 0 &&
          std::strcmp(entry.d_name, "..") != 0;
 }
 
-/// Fails with the errno of opening or reading it.
-Result<std::vector<Child>, int> children_of(const std::string& directory) {
-  UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!fd) return errno;
-  const Stream stream{::fdopendir(fd.get()), &::closedir};
-  if (!stream) return errno;
-  (void)fd.release();  // the stream closes it
-  std::vector<Child> children;
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(stream.get());
-    if (entry == nullptr && errno != 0) return errno;
-    if (entry == nullptr) return children;
-    if (is_child_directory(*entry)) children.push_back({entry->d_name, entry->d_ino});
-  }
-}
-
-/// The directory that has this name now.
-std::optional<std::uint64_t> inode_of(const std::string& directory) {
-  struct stat status {};
-  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
-  return status.st_ino;
-}
-
-bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
-
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-/// A byte that is not UTF-8 is published as five.
-bool is_path_too_long(const std::string& path) {
-  constexpr std::size_t kMaxBytesPerByte = 5;
-  return path.size() > Tree::kMaxPathBytes ||
-         (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
-          as_utf8(path).size() > Tree::kMaxPathBytes);
-}
 
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "'",
@@ -77,6 +38,42 @@ Error cannot_read(int code, const std::string& directory) {
 }  // namespace
 
 bool lacks_descriptors(int code) { return code == EMFILE || code == ENFILE; }
+
+bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
+
+/// A byte that is not UTF-8 is published as five.
+bool is_path_too_long(const std::string& path) {
+  constexpr std::size_t kMaxBytesPerByte = 5;
+  return path.size() > Tree::kMaxPathBytes ||
+         (path.size() > Tree::kMaxPathBytes / kMaxBytesPerByte &&
+          as_utf8(path).size() > Tree::kMaxPathBytes);
+}
+
+Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
+                                                           std::optional<dev_t> device) {
+  UniqueFd fd{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!fd) return errno;
+  struct stat status {};
+  if (device && ::fstat(fd.get(), &status) != 0) return errno;
+  if (device && status.st_dev != *device) return EXDEV;
+  const Stream stream{::fdopendir(fd.get()), &::closedir};
+  if (!stream) return errno;
+  (void)fd.release();  // the stream closes it
+  std::vector<ChildDirectory> children;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr && errno != 0) return errno;
+    if (entry == nullptr) return children;
+    if (is_child_directory(*entry)) children.push_back({entry->d_name, entry->d_ino});
+  }
+}
+
+std::optional<std::uint64_t> inode_of(const std::string& directory) {
+  struct stat status {};
+  if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
+  return status.st_ino;
+}
 
 Tree::Tree(std::string root, Selection selection, Limits limits)
     : root_(std::move(root)),
@@ -229,7 +226,7 @@ bool Tree::disappeared(const TreeWatch::Change& change) {
   const auto known = known_.find(path);
   if (known == known_.end() && was_skipped(path)) return false;
   if (known == known_.end() || inode_of(root_ + path) == known->second.inode) {
-    missed_count_ += selection_.matches(path) ? 1 : 0;
+    if (selection_.matches(path)) missed_paths_.push_back(path);
     return false;
   }
   return erase(path);
@@ -255,7 +252,7 @@ bool Tree::is_missed(const TreeWatch::Change& change) const {
 
 void Tree::mark_missed(const std::string& path, std::optional<int> watch) {
   if (watch) missed_[*watch].insert(path);
-  missed_count_ += selection_.matches(path) ? 1 : 0;
+  if (selection_.matches(path)) missed_paths_.push_back(path);
 }
 
 void Tree::forget(const std::string& path) {
@@ -265,7 +262,7 @@ void Tree::forget(const std::string& path) {
 
 bool Tree::take_overflow() { return std::exchange(overflowed_, false); }
 
-std::uint64_t Tree::take_missed() { return std::exchange(missed_count_, 0); }
+std::vector<std::string> Tree::take_missed_paths() { return std::exchange(missed_paths_, {}); }
 
 /// With everything below it, which is one range in the order of paths.
 bool Tree::erase(const std::string& path) {
@@ -293,7 +290,7 @@ bool Tree::erase(const std::string& path) {
 /// affect the others.
 Result<> Tree::enter(const std::string& path, Walk& walk) {
   watch_.add(root_ + path, path);
-  const Result<std::vector<Child>, int> children = children_of(root_ + path);
+  const Result<std::vector<ChildDirectory>, int> children = child_directories(root_ + path);
   if (!children) {
     const int code = children.error();
     if (!path.empty() && code == ENOENT) return {};
@@ -302,7 +299,7 @@ Result<> Tree::enter(const std::string& path, Walk& walk) {
     walk.unreadable.emplace(path, std::move(why));
     return {};
   }
-  for (const Child& child : *children) {
+  for (const ChildDirectory& child : *children) {
     Result<> visited = visit(path + "/" + child.name, child.inode, walk);
     if (!visited) return visited;
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -89,8 +91,10 @@ class Tree {
   void forget(const std::string& path);
 
   /// Selected directories that were gone before they could be found, since the last call. Without
-  /// those inside of a directory that was as short-lived.
-  std::uint64_t take_missed();
+  /// those inside of a directory that was as short-lived. A path is there as often as it was
+  /// missed.
+  std::vector<std::string> take_missed_paths();
+  std::uint64_t take_missed() { return take_missed_paths().size(); }
 
   /// Whether inotify's queue has overflowed since the last call: directories may have appeared and
   /// disappeared undetected.
@@ -148,8 +152,8 @@ class Tree {
   std::map<std::string, Error> unreadable_;
   /// Paths that are counted, and whose removal the watch has not reported yet.
   std::map<int, std::set<std::string>> missed_;
-  std::uint64_t missed_count_ = 0;
-  bool is_reconciled_ = false;  ///< since the last walk inotify has reported everything
+  std::vector<std::string> missed_paths_;  ///< not taken yet
+  bool is_reconciled_ = false;             ///< since the last walk inotify has reported everything
   Clock::time_point reconciled_at_;
   bool overflowed_ = false;
   bool changed_ = false;  ///< since the last update that returned true
@@ -158,5 +162,27 @@ class Tree {
 
 /// Whether opening a file failed for lack of descriptors, which is temporary.
 bool lacks_descriptors(int code);
+
+/// Whether opening a directory failed because of its rights or its path: what is below it is not
+/// known, and everything else is.
+bool may_be_left_out(int code);
+
+/// Longer than Tree::kMaxPathBytes, as it would be published.
+bool is_path_too_long(const std::string& path);
+
+/// A directory as its parent lists it.
+struct ChildDirectory {
+  std::string name;
+  std::uint64_t inode = 0;
+};
+
+/// The directories in a directory, in any order. Opens that directory only: the inode numbers are
+/// those of readdir(3). Fails with the errno of opening or reading it; with EXDEV if it is not on
+/// `device`.
+Result<std::vector<ChildDirectory>, int> child_directories(const std::string& directory,
+                                                           std::optional<dev_t> device = {});
+
+/// The inode of the directory that has this name now; nothing if none has.
+std::optional<std::uint64_t> inode_of(const std::string& directory);
 
 }  // namespace pex::cgroup

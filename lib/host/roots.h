@@ -27,6 +27,8 @@ struct HostRoots {
   std::string sysctl(const std::string& name) const { return procfs + "/sys/" + name; }
   /// One folder for each thread of a process.
   std::string threads(int pid) const { return procfs + "/" + std::to_string(pid) + "/task"; }
+  /// The cgroups of the calling thread (cgroups(7), "/proc/pid/cgroup").
+  std::string own_cgroups() const { return procfs + "/thread-self/cgroup"; }
   /// The mounts of this process, whose paths we can open.
   std::string mounts() const { return procfs + "/self/mountinfo"; }
 };
