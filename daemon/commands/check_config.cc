@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "collect/descriptor_source.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
@@ -133,7 +132,7 @@ void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree
                    const collect::Need& need, const Options& options) {
   if (!tree.hierarchy) return;
   collect::TargetTracker tracker =
-      track_targets(planned, options.roots, tree.hierarchy, collect::descriptor_cost);
+      track_targets(planned, options.roots, tree.hierarchy, plan::counting_cost(planned));
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   const collect::Capacity room = collect::cgroup_capacity(planned.plan.budget, need);
@@ -186,7 +185,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
     print_errors({tree.error()});
     return kFailed;
   }
-  const collect::Need need = collect::need_of(planned->plan.counting, *planned->cpus);
+  const collect::Need need = plan::counting_need(*planned);
   const collect::Budget& budget = planned->plan.budget;
   const std::vector<plan::EventAvailability>& events = planned->plan.events;
   const auto available = static_cast<std::size_t>(std::count_if(

@@ -7,7 +7,6 @@
 
 #include "base/utf8.h"
 #include "cgroup/inventory.h"
-#include "collect/descriptor_source.h"
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
@@ -96,7 +95,7 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
     if (!is_one) warnings.push_back(is_one.error());
   }
   collect::TargetTracker tracker =
-      track_targets(*planned, options.roots, tree->hierarchy, collect::descriptor_cost);
+      track_targets(*planned, options.roots, tree->hierarchy, plan::counting_cost(*planned));
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);

@@ -24,9 +24,7 @@ using State = Finding::State;
 constexpr const char* kMoreFiles =
     "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
 
-collect::Need need_of(const CheckInputs& here) {
-  return collect::need_of(here.planned->plan.counting, *here.planned->cpus);
-}
+collect::Need need_of(const CheckInputs& here) { return plan::counting_need(*here.planned); }
 
 /// The limit of open files after the exporter has raised it at start.
 collect::Budget budget_of(const CheckInputs& here) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <tuple>
 
-#include "collect/descriptor_source.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
 #include "plan/cgroup_tree.h"
@@ -26,7 +25,9 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
 bool count_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.config.cgroups.linger, counting.config.kubernetes, counting.hierarchy);
+                    counting.config.cgroups.linger, counting.config.cgroups.source,
+                    counting.config.cgroups.records_buffer, counting.config.kubernetes,
+                    counting.hierarchy);
   };
   const collect::CountingPlan& plan = one.plan.counting;
   return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
@@ -35,7 +36,7 @@ bool count_alike(const CountingSession& one, const CountingSession& other) {
 
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel, const CountingSession* in_force) {
-  const collect::Need need = collect::need_of(planned.plan.counting, *planned.cpus);
+  const collect::Need need = plan::counting_need(planned);
   if (const Result<> fits = collect::check_cpu_groups(planned.plan.budget, need); !fits) {
     return fits.error();
   }
@@ -49,7 +50,8 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
-  collect::CounterSources sources = collect::descriptor_sources(kernel);
+  collect::CounterSources sources =
+      plan::counter_sources(planned, roots, counting.hierarchy, kernel);
   collect::TargetTracker tracker = track_targets(planned, roots, counting.hierarchy, sources.cost);
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       std::move(sources), std::move(tracker),

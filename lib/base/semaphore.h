@@ -26,6 +26,15 @@ class Semaphore {
     }
   }
 
+  /// Takes a post that has arrived, without waiting for one. False if there is none.
+  bool take() {
+    int failed = 0;
+    do {
+      failed = ::sem_trywait(&semaphore_);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
+  }
+
   /// False if no post arrived by `deadline`.
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
     using std::chrono::nanoseconds;

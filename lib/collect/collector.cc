@@ -217,6 +217,8 @@ void Collector::lead() {
   report_.now = {};
   take_results();  // of late workers
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
+  tracker_.learn_names(std::exchange(feedback_.named, {}),
+                       std::exchange(feedback_.lacks_names, false));
   const auto before = std::exchange(targets_, tracker_.update(started_, report_));
   descriptor_ = tracker_.descriptor();
   if (is_reconciliation() && targets_ == before && all_are_reconciled()) {

@@ -17,6 +17,10 @@
 
 namespace pex::collect {
 
+struct PollFeedback;
+struct PollReport;
+struct TargetSet;
+
 /// The counters of one CPU: opens, reads and closes those of a group at a target. A PollCycle
 /// counts with nothing else. Belongs to the thread of its CPU, except for progress().
 class CounterSource {
@@ -34,8 +38,12 @@ class CounterSource {
 
   virtual ~CounterSource() = default;
 
-  /// Called before the groups of a poll are read, for example to drain a buffer.
-  virtual void begin_poll() {}
+  /// Called at the start of each poll and reconciliation, for example to drain a buffer. True if
+  /// the source counts in another way from now on: what is open is then read for the last time,
+  /// closed and opened again.
+  virtual bool begin_poll(const TargetSet&) { return false; }
+  /// Called at the end of each poll and reconciliation: adds what the source itself has to report.
+  virtual void report(PollReport&, PollFeedback&) {}
 
   /// Called before anything is opened or read, while the CPU is online. If the CPU has been offline
   /// since the last call, returns for how long nothing was counted; what was opened before is dead.
@@ -56,13 +64,17 @@ class CounterSource {
   /// After State::kOffPmu, before the group is closed: its last counts, if they are available.
   virtual Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) = 0;
 
+  /// Whether one group can be stopped without others.
+  virtual bool can_stop(Handle) const { return true; }
   /// Stops the group, so that others have the PMU, and restarts it. enable() also requests the
   /// place of a pinned group that is off the PMU.
   virtual Result<> disable(Handle group) = 0;
   virtual Result<> enable(Handle group) = 0;
 
-  /// Open counters: of one group, and the source's own.
+  /// The counters of one group.
   virtual std::size_t events(Handle group) const = 0;
+  /// Open ones, each a file descriptor: those that only serve this group, and all others.
+  virtual std::size_t descriptors(Handle group) const { return events(group); }
   virtual std::size_t own_events() const = 0;
 
   /// The clock of the times of whole-CPU groups. It stands still during a suspend.
@@ -71,6 +83,12 @@ class CounterSource {
   /// Grows with everything that the source completes. While its CPU is busy, a number that stands
   /// still means that it hangs. Called from any thread.
   virtual std::uint64_t progress() const = 0;
+
+  /// Readable if between_polls() has something to do; -1: never. Can change with each poll and
+  /// reconciliation.
+  virtual int descriptor() const { return -1; }
+  /// Called when descriptor() is readable and no poll is running.
+  virtual void between_polls() {}
 };
 
 /// Counters that a plan takes on a machine, each a file descriptor.
@@ -78,13 +96,16 @@ struct CounterCost {
   std::size_t cpus = 0;             ///< scope cpu on all CPUs, and the sources' own
   std::size_t cgroup = 0;           ///< one more cgroup, on all CPUs
   std::size_t cgroup_on_a_cpu = 0;  ///< the part on the CPU that has most of them
+
+  bool operator==(const CounterCost&) const = default;
 };
-using CostFunction = CounterCost (*)(const CountingPlan& plan, const MachineCpus& cpus);
+/// The result can change from call to call, as a source may find out what it needs.
+using CostFunction = std::function<CounterCost(const CountingPlan& plan, const MachineCpus& cpus)>;
 
 /// One kind of source: creates that of each CPU, and knows the cost of counting with it.
 struct CounterSources {
   std::function<std::unique_ptr<CounterSource>(int cpu)> create;  ///< from any thread
-  CostFunction cost = nullptr;
+  CostFunction cost;
 };
 
 }  // namespace pex::collect

@@ -1,6 +1,7 @@
 #include "collect/descriptor_source.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 
@@ -41,6 +42,11 @@ DescriptorSource::DescriptorSource(perf::PerfKernel& kernel, int cpu)
 Result<CounterSource::Handle, perf::OpenFailure> DescriptorSource::open(
     const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
+  // One that was gone before it was found has no directory: the kernel would take that for the
+  // whole CPU.
+  if (cgroup && !cgroup->directory) {
+    return perf::OpenFailure{0, Error{ENOENT, "open the directory of '" + cgroup->path + "'", {}}};
+  }
   const perf::Place place =
       cgroup ? perf::Place{cpu_, cgroup->directory.get(), cgroup->path} : perf::Place{cpu_, -1, {}};
   Result<perf::CounterGroup, perf::OpenFailure> opened =
@@ -49,10 +55,12 @@ Result<CounterSource::Handle, perf::OpenFailure> DescriptorSource::open(
   if (free_.empty()) {
     free_.push_back(static_cast<Handle>(groups_.size()));
     groups_.emplace_back();
+    always_count_.emplace_back();
   }
   const Handle handle = free_.back();
   free_.pop_back();
   groups_[handle] = std::move(*opened);
+  always_count_[handle] = cgroup && !group.shares_pmu;
   return handle;
 }
 
@@ -75,6 +83,11 @@ Result<CounterSource::State> DescriptorSource::read(Handle group, perf::GroupRea
   prefetch_after(group);
   const Result<> done = groups_[group]->read(kernel_, reading);
   if (!done) return done.error();
+  // Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
+  // some microseconds of each wake-up as enabled and not running to those that are switched first.
+  // One that has never run is different: it was never started, and there is no value.
+  const bool has_run = reading.time_running.count() > 0;
+  if (has_run && always_count_[group]) reading.time_running = reading.time_enabled;
   return state_of(reading);
 }
 

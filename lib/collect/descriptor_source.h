@@ -7,6 +7,7 @@
 
 #include "collect/counter_source.h"
 #include "collect/cpu_offline.h"
+#include "collect/poll_report.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 
@@ -61,6 +62,8 @@ class DescriptorSource final : public CounterSource {
   /// `kernel` outlives it.
   DescriptorSource(perf::PerfKernel& kernel, int cpu);
 
+  void report(PollReport& report, PollFeedback&) override { ++report.now.cpus_by_descriptors; }
+
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override {
     return offline_.detect();
   }
@@ -88,7 +91,8 @@ class DescriptorSource final : public CounterSource {
   int cpu_;
   CpuOfflineDetector offline_;
   std::vector<std::optional<perf::CounterGroup>> groups_;  ///< by Handle
-  std::vector<Handle> free_;                               ///< of groups_
+  std::vector<bool> always_count_;  ///< those in cgroups whose events never lose the PMU
+  std::vector<Handle> free_;        ///< of groups_
 };
 
 /// One for each event and CPU, and one for each CPU's CpuOfflineDetector.

@@ -105,7 +105,6 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
   Outcome outcome = reconcile(targets, models);
-  source_->begin_poll();
   each_target(
       [&](Scope& scope, std::size_t target) { collect(scope, target, models, outcome.report); });
   const std::chrono::nanoseconds now = source_->now();
@@ -117,16 +116,21 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
 PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
                                         const EventModels& models) {
   Outcome outcome;
+  opens_again_ = source_->begin_poll(*targets);
   align_to(targets, outcome.feedback);
   detect_cpu_offline(outcome.report);
-  if (is_reconciled_ && !cpu_was_offline()) return outcome;
+  if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
+  source_->report(outcome.report, outcome.feedback);
+  return outcome;
+}
+
+void PollCycle::close_and_open(const EventModels& models, Outcome& outcome) {
   each_target([&](Scope& scope, std::size_t target) {
     close_gone(scope, target, models, outcome.report);  // with their last reading
   });
   account_cpu_offline(outcome.report);
   is_reconciled_ = true;
   each_target([&](Scope& scope, std::size_t target) { open_new(scope, target, outcome); });
-  return outcome;
 }
 
 /// Calls `step(scope, target)` for the CPU itself and each cgroup on it.
@@ -166,7 +170,7 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
   TargetGroups& group = scope.groups[index];
   const bool is_last = which == Reading::kLast;
   ++report.groups_read;
-  report.now.open_events += group.open_events(target);
+  report.now.open_events += group.descriptors(target);
   const bool is_of_cpu = this->is_of_cpu(scope);
   const auto begun = is_of_cpu ? source_->now() : std::chrono::nanoseconds{};
   const Result<State> state =
@@ -313,8 +317,8 @@ void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& 
                            PollReport& report) {
   const cgroup::Cgroup* const now = place(scope, target).get();
   const auto goes = [&](const TargetGroups& group) {
-    return group.is_open(target) &&
-           (!group.is_wanted(target) || cpu_was_offline() || group.cgroup(target) != now);
+    return group.is_open(target) && (!group.is_wanted(target) || cpu_was_offline() ||
+                                     opens_again_ || group.cgroup(target) != now);
   };
   if (std::none_of(scope.groups.begin(), scope.groups.end(), goes)) return;
   PollReport last_words;

@@ -77,6 +77,10 @@ class PollCycle {
   /// was reopened, and a thread pinned to it may have been moved away.
   bool cpu_was_offline() const { return offline_for_.has_value(); }
 
+  /// See CounterSource.
+  int descriptor() const { return source_->descriptor(); }
+  void between_polls() { source_->between_polls(); }
+
   /// Grows with all progress; from any thread.
   std::uint64_t progress() const { return source_->progress(); }
 
@@ -114,6 +118,7 @@ class PollCycle {
   template <typename Step>
   void each_target(Step step);
   void find_wanted(Scope& scope);
+  void close_and_open(const EventModels& models, Outcome& outcome);
   void detect_cpu_offline(PollReport& report);
   void account_cpu_offline(PollReport& report);
   void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
@@ -135,6 +140,7 @@ class PollCycle {
   std::vector<estimate::EventIncrement> increments_;
   bool is_reconciled_ = false;
   bool online_ = false;
+  bool opens_again_ = false;  ///< the source counts in another way from this round on
   std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call
 };
 

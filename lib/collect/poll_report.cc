@@ -10,6 +10,16 @@ void PollReport::State::add(const State& part) {
   groups_off_pmu += part.groups_off_pmu;
   open_events += part.open_events;
   targets_rotated_manually += part.targets_rotated_manually;
+  cpus_by_records += part.cpus_by_records;
+  cpus_by_descriptors += part.cpus_by_descriptors;
+  unnamed_cgroups += part.unnamed_cgroups;
+}
+
+PollReport::SwitchRecords& PollReport::SwitchRecords::operator+=(const SwitchRecords& more) {
+  written += more.written;
+  lost += more.lost;
+  skipped += more.skipped;
+  return *this;
 }
 
 void PollReport::merge(const PollReport& part) {
@@ -32,6 +42,7 @@ void PollReport::merge(const PollReport& part) {
   }
   for (const auto& [bound, cgroups] : part.cgroups_left_out) cgroups_left_out[bound] += cgroups;
   cgroups_missed += part.cgroups_missed;
+  switch_records += part.switch_records;
 }
 
 }  // namespace pex::collect

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/cgroup.h"
 
 namespace pex::collect {
 
@@ -59,9 +60,21 @@ struct PollReport {
     std::size_t targets_rotated_manually = 0;  ///< whose groups are rotated manually (rotation.h)
     std::vector<int> late_cpus = {};           ///< whose totals are those of an earlier poll
     CgroupDirectories cgroup_directories = {};
+    std::size_t cpus_by_records = 0;      ///< that count cgroups by records (RecordSource)
+    std::size_t cpus_by_descriptors = 0;  ///< and those that could not, or had too few cgroups
+    std::size_t unnamed_cgroups = 0;      ///< in records of each CPU, and not known by name yet
 
     /// Adds the state of another CPU.
     void add(const State& part);
+  };
+
+  /// Records of switches between cgroups.
+  struct SwitchRecords {
+    std::uint64_t written = 0;
+    std::uint64_t lost = 0;     ///< for lack of room, as the kernel reports
+    std::uint64_t skipped = 0;  ///< neither written nor reported as lost
+
+    SwitchRecords& operator+=(const SwitchRecords& more);
   };
 
   State now;
@@ -74,6 +87,7 @@ struct PollReport {
   std::map<Cause, Failure> failures;                           ///< all failures, including those
   std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
   std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
+  SwitchRecords switch_records;
 
   GroupErrors& of_group(const std::string& group) { return errors[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }
@@ -87,10 +101,16 @@ struct PollFeedback {
   std::map<std::string, int> exhausted;
   /// Targets that were gone before all their counters were open: their series.
   std::set<std::uint64_t> unopened;
+  /// Cgroups that the kernel has reported.
+  std::vector<cgroup::NamedCgroup> named;
+  /// Cgroups have run whose names are not known.
+  bool lacks_names = false;
 
   void merge(const PollFeedback& part) {
     exhausted.insert(part.exhausted.begin(), part.exhausted.end());
     unopened.insert(part.unopened.begin(), part.unopened.end());
+    named.insert(named.end(), part.named.begin(), part.named.end());
+    lacks_names = lacks_names || part.lacks_names;
   }
 };
 

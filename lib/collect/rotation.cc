@@ -9,7 +9,8 @@ constexpr unsigned kStarvedPolls = 3;     // may be chance in fewer
 constexpr std::uint32_t kMaxSteps = 300;  // in a row: 5 minutes at the default interval
 
 bool takes_part(const TargetGroups& group, std::size_t target) {
-  return group.is_open(target) && group.plan().is_multiplexed() && group.plan().auxiliary.always_on;
+  return group.can_stop(target) && group.plan().is_multiplexed() &&
+         group.plan().auxiliary.always_on;
 }
 
 /// Whether the target had the CPU since the last poll, by its clock, which is read independently of

@@ -28,15 +28,6 @@ Error off_pmu(const std::string& group, int cpu) {
       "pin fewer events, or stop other programs that use the counters"};
 }
 
-/// Software events always count. But if a cgroup has hardware groups as well, Linux 6.1 accounts
-/// some microseconds of each wake-up as enabled and not running to those that are switched first.
-/// One that has never run is different: it was never started, and there is no value.
-nanoseconds running_total(const perf::GroupReading& reading, const GroupPlan& plan,
-                          nanoseconds enabled) {
-  const bool always_counts = !plan.shares_pmu && reading.time_running.count() > 0;
-  return always_counts ? enabled : reading.time_running;
-}
-
 /// The kernel's totals in the form of the estimator.
 estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& plan,
                            nanoseconds enabled, const AlwaysOn& always_on) {
@@ -45,7 +36,7 @@ estimate::Sample sample_of(const perf::GroupReading& reading, const GroupPlan& p
   };
   estimate::Sample sample;
   sample.enabled = enabled;
-  sample.running = running_total(reading, plan, enabled);
+  sample.running = reading.time_running;
   sample.counts = std::span(reading.counts).first(plan.estimated());
   if (is_open(plan.auxiliary.clock))
     sample.clock = nanoseconds{reading.counts[*plan.auxiliary.clock]};
@@ -257,7 +248,7 @@ void TargetGroups::advance_to(std::size_t target, const perf::GroupReading& read
 /// it is more complicated: a total fell, or it was not running all the time.
 bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& reading) {
   const nanoseconds now = reading.time_enabled;
-  if (running_total(reading, *plan_, now) != now) return false;
+  if (reading.time_running != now) return false;
   const auto enabled = static_cast<std::uint64_t>(now.count()) -
                        static_cast<std::uint64_t>(exact_enabled_[target].count());
   bool any_fell = fell(enabled);

@@ -108,6 +108,10 @@ class TargetGroups {
     return slots_[target].was_read;
   }
   std::size_t open_events(std::size_t target) const { return slots_[target].open_events; }
+  /// Those of them that only serve this target.
+  std::size_t descriptors(std::size_t target) const {
+    return source_->descriptors(slots_[target].handle);
+  }
 
   /// For its failures; `cpu` is -1 if unknown.
   PollReport::Subject subject(std::size_t target, int cpu = -1) const;
@@ -146,6 +150,9 @@ class TargetGroups {
 
   /// Manual rotation (rotation.h): while it is stopped, the group leaves the PMU to others of its
   /// target. The time of its target on the CPU meanwhile counts as enabled.
+  bool can_stop(std::size_t target) const {
+    return is_open(target) && source_->can_stop(slots_[target].handle);
+  }
   void stop(std::size_t target);
   void start(std::size_t target);
   void set_rotated(std::size_t target, bool rotated);

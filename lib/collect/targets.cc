@@ -54,21 +54,22 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       cpus_(roots, pmus_of(*plan_), plan_->left_out_cpus),
       cgroups_(std::move(cgroups)),
       budget_(budget),
-      cost_(cost),
+      cost_(std::move(cost)),
       open_rate_(budget.opens_per_second),
       current_(std::make_shared<const TargetSet>()) {}
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
-  if (cpus != current_->cpus) need_ = need_of(*plan_, *cpus, cost_(*plan_, *cpus));
+  update_need(cpus);
   const Capacity room = capacity(now);
   make_room(room.cgroups);
+  std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
   std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
   report_left_out(*found, room, report);
   report_skipped(report);
-  if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
-      !any_expired(now)) {
+  if (found == current_->found && cpus == current_->cpus && names == current_->names && !renamed &&
+      !may_admit(now) && !any_expired(now)) {
     return current_;
   }
   auto next = std::make_shared<TargetSet>();
@@ -80,6 +81,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   next->present = found->cgroups.size() - waiting_.size();
   next->left_out_reason = room.bound;
   next->found = std::move(found);
+  next->names = std::move(names);
   next->since = since_;
   return current_ = std::move(next);
 }
@@ -89,6 +91,29 @@ std::shared_ptr<const MachineCpus> TargetTracker::find_cpus(PollReport& report) 
   std::shared_ptr<const MachineCpus> cpus = cpus_.update(failures);
   for (const Error& failure : failures) report.add_failure(failure.attempted, failure);
   return cpus;
+}
+
+void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) {
+  const CounterCost cost = cost_(*plan_, *cpus);
+  if (cpus == current_->cpus && cost == cost_now_) return;
+  cost_now_ = cost;
+  need_ = need_of(*plan_, *cpus, cost);
+}
+
+std::shared_ptr<const cgroup::CgroupNames> TargetTracker::find_names(Clock::time_point now,
+                                                                     PollReport& report) {
+  if (!cgroups_.names) return current_->names;
+  const std::vector<cgroup::NamedCgroup> reported = std::exchange(reported_, {});
+  const bool lacks_names = std::exchange(lacks_names_, false);
+  auto names = cgroups_.names->update(now, reported, lacks_names);
+  if (const auto& error = cgroups_.names->error()) report.add_failure("names of cgroups", *error);
+  return names;
+}
+
+void TargetTracker::learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names) {
+  if (!cgroups_.names) return;
+  reported_ = std::move(reported);
+  lacks_names_ = lacks_names;
 }
 
 Capacity TargetTracker::capacity(Clock::time_point now) {
@@ -113,7 +138,9 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
   static constexpr const char* kCause = "find cgroups";
   if (!cgroups_.discovery) return current_->found;
   cgroup::Discovery& discovery = *cgroups_.discovery;
-  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(capacity, now);
+  using Reported = std::optional<std::span<const cgroup::NamedCgroup>>;
+  Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(
+      capacity, now, cgroups_.names ? Reported{cgroups_.names->reported()} : Reported{});
   report.cgroups_missed += discovery.take_missed();
   if (discovery.take_overflow()) {
     report.add_failure(

@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cgroup/cgroup_names.h"
 #include "cgroup/description.h"
 #include "cgroup/discovery.h"
+#include "cgroup/name_keeper.h"
 #include "collect/admission.h"
 #include "collect/budget.h"
 #include "collect/counter_source.h"
@@ -40,7 +42,9 @@ struct TargetSet {
   std::size_t waiting = 0;                                ///< cgroups that are still to be opened
   std::shared_ptr<const cgroup::DiscoveryResult> found =  ///< what they were chosen from; not null
       std::make_shared<const cgroup::DiscoveryResult>();
-  std::string_view left_out_reason;                  ///< see Capacity::bound
+  std::string_view left_out_reason;  ///< see Capacity::bound
+  /// Of all cgroups of the hierarchy, if they are counted by records; else of none.
+  std::shared_ptr<const cgroup::CgroupNames> names = std::make_shared<const cgroup::CgroupNames>();
   std::chrono::system_clock::time_point since = {};  ///< when the CPUs' series began, at 0
 };
 
@@ -54,6 +58,7 @@ class TargetTracker {
     std::optional<cgroup::Discovery> discovery;
     cgroup::Describer describer = cgroup::Describer{};
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
+    std::optional<cgroup::NameKeeper> names = {};  ///< only if records may count them
   };
 
   /// `cost` is that of the counter sources (CounterSources).
@@ -68,6 +73,9 @@ class TargetTracker {
   /// their counters is useless, so they are removed, and all are retried after a while.
   void set_aside(const std::map<std::string, int>& exhausted, Clock::time_point now);
 
+  /// The kernel has reported these cgroups. `lacks_names`: it has others whose names are not known.
+  void learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names);
+
   /// The paths of all that are left out (TargetSet::found has the first), by path.
   std::vector<std::string> left_out() const;
 
@@ -79,6 +87,8 @@ class TargetTracker {
 
  private:
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
+  void update_need(const std::shared_ptr<const MachineCpus>& cpus);
+  std::shared_ptr<const cgroup::CgroupNames> find_names(Clock::time_point now, PollReport& report);
   Capacity capacity(Clock::time_point now);
   void make_room(std::size_t capacity);
   std::shared_ptr<const cgroup::DiscoveryResult> find_cgroups(std::size_t capacity,
@@ -102,7 +112,10 @@ class TargetTracker {
   Cgroups cgroups_;
   Budget budget_;
   CostFunction cost_;
-  Need need_;  ///< with the CPUs of current_
+  CounterCost cost_now_;
+  Need need_;                                  ///< with the CPUs of current_, at cost_now_
+  std::vector<cgroup::NamedCgroup> reported_;  ///< since the last update
+  bool lacks_names_ = false;
   OpenRate open_rate_;
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;

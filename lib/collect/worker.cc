@@ -107,7 +107,10 @@ bool Worker::release_thread() {
 void Worker::serve() {
   host::block_signals();
   for (;;) {
-    wake_.wait();
+    if (wake_.wait(cycle_->descriptor()) == WakeUp::Cause::kReadable) {
+      cycle_->between_polls();
+      continue;
+    }
     if (leads_.exchange(false)) duties_.lead();
     if (is_joining_.load(std::memory_order_acquire)) join_pieces();
     if (is_at_work_.load(std::memory_order_acquire)) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/semaphore.h"
+#include "base/wake_up.h"
 #include "collect/counter_source.h"
 #include "collect/cpu_totals.h"
 #include "collect/joining.h"
@@ -24,9 +25,10 @@
 namespace pex::collect {
 
 /// The worker thread of one CPU, pinned to it. In each round, which is one poll or reconciliation,
-/// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps on
-/// its semaphore and takes no lock: its data belong to it while it is busy, else to the owner of
-/// the round.
+/// it does its part: it runs the PollCycle of its CPU and leaves a copy of the totals. It sleeps
+/// until it is woken up and takes no lock: its data belong to it while it is busy, else to the
+/// owner of the round. The source of the PollCycle always belongs to it, and may have work between
+/// two rounds as well.
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
   using Clock = std::chrono::steady_clock;
@@ -116,7 +118,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   Worker* const older_;
   Duties& duties_;  ///< only while it owns the round: they may be destroyed otherwise
   const std::shared_ptr<Shared> shared_;
-  Semaphore wake_;
+  WakeUp wake_;
   std::thread thread_;
   bool has_thread_ = false;
   std::atomic<bool> leads_ = false;

@@ -167,6 +167,40 @@ void read_nesting(const yaml::Value& value, Cgroups& cgroups) {
   if (found != nullptr) cgroups.nesting = found->nesting;
 }
 
+struct SourceEntry {
+  std::string_view word;
+  CgroupSource source;
+};
+constexpr SourceEntry kSources[] = {{"auto", CgroupSource::kAuto},
+                                    {"records", CgroupSource::kRecords},
+                                    {"descriptors", CgroupSource::kDescriptors}};
+constexpr yaml::Expected kCgroupSource = {"auto, records or descriptors",
+                                          "write auto, records or descriptors"};
+
+void read_source(const yaml::Value& value, Cgroups& cgroups) {
+  const SourceEntry* found =
+      yaml::read_entry<SourceEntry>(value, kSources, "a source of counts", kCgroupSource);
+  if (found != nullptr) cgroups.source = found->source;
+}
+
+/// Sizes that the kernel accepts for the buffer of records.
+struct BufferEntry {
+  std::string_view word;
+  std::size_t bytes;
+};
+constexpr std::size_t kKiB = 1024;
+constexpr BufferEntry kBuffers[] = {{"64KiB", 64 * kKiB},      {"128KiB", 128 * kKiB},
+                                    {"256KiB", 256 * kKiB},    {"512KiB", 512 * kKiB},
+                                    {"1MiB", 1024 * kKiB},     {"2MiB", 2 * 1024 * kKiB},
+                                    {"4MiB", 4 * 1024 * kKiB}, {"8MiB", 8 * 1024 * kKiB}};
+constexpr yaml::Expected kBuffer = {"a size", "write a power of two, for example 256KiB"};
+
+void read_buffer(const yaml::Value& value, Cgroups& cgroups) {
+  const BufferEntry* found =
+      yaml::read_entry<BufferEntry>(value, kBuffers, "the size of a buffer", kBuffer);
+  if (found != nullptr) cgroups.records_buffer = found->bytes;
+}
+
 std::string form_of_patterns() { return yaml::form_of_list(kMaxPatterns, "patterns"); }
 
 constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
@@ -207,6 +241,24 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
         "linger",
         "How long the last values of a removed cgroup are still served. This should be longer than "
         "the scrape interval, so that a scrape sees the final values."),
+    {"source",
+     read_source,
+     {"How cgroups are counted. `descriptors`: with a file descriptor for each event, cgroup and "
+      "CPU. `records`: with one group of events on each CPU, of which the kernel writes a record "
+      "at each switch between cgroups. This takes no descriptor for a cgroup, costs less at each "
+      "switch, and counts cgroups that live for less than a millisecond. It needs Linux 5.7. "
+      "`auto`: `records` where the kernel has them, they are complete, and enough cgroups are "
+      "counted; else `descriptors`.",
+      [] { return yaml::form_of_entries(kSources); },
+      [] { return yaml::written(kSources, &SourceEntry::source, Cgroups{}.source); }}},
+    {"records_buffer",
+     read_buffer,
+     {"Memory on each CPU for the records of `source: records`. A larger buffer has room for more "
+      "switches while the exporter is kept off the CPU. "
+      "The kernel locks this memory (`kernel.perf_event_mlock_kb`, `LimitMEMLOCK=`); if it "
+      "refuses, half of it is tried, down to 16KiB.",
+      [] { return yaml::form_of_entries(kBuffers); },
+      [] { return yaml::written(kBuffers, &BufferEntry::bytes, Cgroups{}.records_buffer); }}},
     {"labels",
      [](const yaml::Value& value, Cgroups& cgroups) { read_rules(value, cgroups.labels); },
      {"Rules that add labels to all series of the cgroups that match a pattern. If two rules set "

@@ -123,6 +123,13 @@ enum class Nesting {
   kAll,     ///< all: the counts of an outer one include the inner one
 };
 
+/// How cgroups are counted (collect/counter_source.h).
+enum class CgroupSource {
+  kAuto,         ///< by records, where they are cheaper and correct; else by descriptors
+  kRecords,      ///< the same, however few cgroups are counted
+  kDescriptors,  ///< by a file descriptor for each event, cgroup and CPU
+};
+
 /// Which cgroups are counted, and how they are published. The default are those that mean something
 /// to an operator: services, scopes and containers, but not slices, as a cgroup's count includes
 /// its children. The shipped file explains each pattern.
@@ -142,7 +149,9 @@ struct Cgroups {
   std::size_t max = 256;  ///< 0 to 100000
   bool per_cpu = false;   ///< a series for each CPU, not their sum
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
-  std::vector<LabelRule> labels;                               ///< at most 64
+  CgroupSource source = CgroupSource::kDescriptors;
+  std::size_t records_buffer = 256 * 1024;  ///< bytes on each CPU: a power of two, 64 KiB to 8 MiB
+  std::vector<LabelRule> labels;            ///< at most 64
 
   bool operator==(const Cgroups&) const = default;
 };

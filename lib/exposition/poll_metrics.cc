@@ -35,6 +35,13 @@ MetricFamily cgroups(const collect::TargetSet& targets) {
   return family;
 }
 
+MetricFamily cgroup_sources(const PollReport::State& last) {
+  MetricFamily family = collected(self_family("perf_event_exporter_cgroup_source_cpus"));
+  add_sample(family, {{"source", "records"}}, number(last.cpus_by_records));
+  add_sample(family, {{"source", "descriptors"}}, number(last.cpus_by_descriptors));
+  return family;
+}
+
 MetricFamily cgroup_directories(const PollReport::CgroupDirectories& tree) {
   MetricFamily family = collected(self_family("perf_event_exporter_cgroup_directories"));
   add_sample(family, {{"state", "followed"}}, number(tree.followed));
@@ -55,6 +62,7 @@ PollMetrics::PollMetrics() {
 void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::Snapshot> snapshot) {
   ++polls_;
   cgroups_missed_ += report.cgroups_missed;
+  switch_records_ += report.switch_records;
   for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
@@ -93,6 +101,11 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   }
   families.push_back(
       collected(self_family("perf_event_exporter_cgroups_missed_total"), number(cgroups_missed_)));
+  MetricFamily& records =
+      families.emplace_back(collected(self_family("perf_event_exporter_switch_records_total")));
+  add_sample(records, {{"outcome", "read"}}, number(switch_records_.written));
+  add_sample(records, {{"outcome", "lost"}}, number(switch_records_.lost));
+  add_sample(records, {{"outcome", "skipped"}}, number(switch_records_.skipped));
 }
 
 void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
@@ -110,6 +123,8 @@ void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
   add(self_family("perf_event_exporter_cgroups_rotated_manually"),
       number(last_.targets_rotated_manually));
   families.push_back(cgroups(targets));
+  families.push_back(cgroup_sources(last_));
+  add(self_family("perf_event_exporter_unnamed_cgroups"), number(last_.unnamed_cgroups));
   families.push_back(cgroup_directories(last_.cgroup_directories));
   add(self_family("perf_event_exporter_series"), number(collect::count_series(*snapshot_)));
 }

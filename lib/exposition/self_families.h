@@ -57,6 +57,16 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "anything below it is read."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
+    {"perf_event_exporter_cgroup_source_cpus", FamilyType::kGauge, "`source`: records, descriptors",
+     "CPUs by how cgroups are counted there. records: by records of switches between cgroups. "
+     "descriptors: by file descriptors of each cgroup, if any are counted."},
+    {"perf_event_exporter_switch_records_total", FamilyType::kCounter,
+     "`outcome`: read, lost, skipped",
+     "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
+     "write the record. What happened since the record before one of these is estimated."},
+    {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
+     "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
+     "for 60 polls."},
     {"perf_event_exporter_series", FamilyType::kGauge, "", "Series of the last snapshot."},
     {"perf_event_exporter_series_limit", FamilyType::kGauge, "",
      "Configured maximum number of series (limits.max_series)."},

@@ -1,5 +1,8 @@
 #include "plan/load_plan.h"
 
+#include "cgroup/name_keeper.h"
+#include "collect/descriptor_source.h"
+#include "collect/records/record_source.h"
 #include "config/default_config.h"
 #include "host/topology.h"
 #include "plan/cgroup_tree.h"
@@ -67,6 +70,44 @@ PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
   return plan_loaded(std::move(*loaded), roots, kernel, in_force);
 }
 
+namespace {
+
+/// With fewer cgroups, switches between two counted ones are rare, and each of all others would be
+/// recorded as well.
+constexpr std::size_t kMinCgroupsForRecords = 4;
+
+bool may_use_records(const LoadedPlan& planned) {
+  return planned.config.cgroups.source != config::CgroupSource::kDescriptors &&
+         !planned.plan.counting.cgroup.empty();
+}
+
+}  // namespace
+
+collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
+                                        const std::optional<cgroup::Hierarchy>& hierarchy,
+                                        perf::PerfKernel& kernel) {
+  if (!hierarchy || !may_use_records(planned)) return collect::descriptor_sources(kernel);
+  const config::Cgroups& cgroups = planned.config.cgroups;
+  collect::RecordOptions options;
+  options.buffer_bytes = cgroups.records_buffer;
+  if (cgroups.source == config::CgroupSource::kAuto) options.min_cgroups = kMinCgroupsForRecords;
+  options.own_cgroup = [roots, tree = *hierarchy] { return cgroup::own_cgroup_id(roots, tree); };
+  return collect::record_sources(
+      kernel, std::make_shared<const collect::CountingPlan>(planned.plan.counting), options);
+}
+
+collect::CostFunction counting_cost(const LoadedPlan& planned) {
+  if (!may_use_records(planned)) return collect::descriptor_cost;
+  return [](const collect::CountingPlan& plan, const collect::MachineCpus& cpus) {
+    return collect::record_cost(plan, cpus, 0);
+  };
+}
+
+collect::Need counting_need(const LoadedPlan& planned) {
+  const collect::CountingPlan& plan = planned.plan.counting;
+  return collect::need_of(plan, *planned.cpus, counting_cost(planned)(plan, *planned.cpus));
+}
+
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
                                      collect::CostFunction cost) {
@@ -75,11 +116,15 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
     discovery.emplace(*hierarchy, planned.plan.cgroups.selection,
                       tree_limits(planned.plan.budget, roots));
   }
+  std::optional<cgroup::NameKeeper> names;
+  if (hierarchy && may_use_records(planned)) {
+    names.emplace(*hierarchy, planned.plan.budget.max_directories);
+  }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           collect::TargetTracker::Cgroups{std::move(discovery),
                                           describer_of(planned.plan, planned.config.kubernetes),
-                                          planned.config.cgroups.linger},
-          planned.plan.budget, cost};
+                                          planned.config.cgroups.linger, std::move(names)},
+          planned.plan.budget, std::move(cost)};
 }
 
 }  // namespace pex::plan

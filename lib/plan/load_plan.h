@@ -7,6 +7,8 @@
 
 #include "base/result.h"
 #include "cgroup/hierarchy.h"
+#include "collect/budget.h"
+#include "collect/counter_source.h"
 #include "collect/targets.h"
 #include "config/load.h"
 #include "host/roots.h"
@@ -38,6 +40,16 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::strin
                                                                 const host::HostRoots& roots,
                                                                 perf::PerfKernel& kernel,
                                                                 const Plan* in_force = nullptr);
+
+/// What counts: records of switches or descriptors, as configured (cgroups.source). `kernel`
+/// outlives it.
+collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
+                                        const std::optional<cgroup::Hierarchy>& hierarchy,
+                                        perf::PerfKernel& kernel);
+
+/// What counting will cost, if records can be had where they are configured.
+collect::CostFunction counting_cost(const LoadedPlan& planned);
+collect::Need counting_need(const LoadedPlan& planned);
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
 /// (find_cgroup_tree()). `cost` is that of its counter sources.

@@ -241,8 +241,8 @@ const std::vector<ErrorRow> kRows = {
                  "  # max: 5\n"
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
-     "nesting, helpers, max, per_cpu, linger, labels; write at least one as 'key: value', or "
-     "remove cgroups"},
+     "nesting, helpers, max, per_cpu, linger, source, records_buffer, labels; write at least one "
+     "as 'key: value', or remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
                  "  include:\n"
@@ -694,6 +694,12 @@ const std::vector<ErrorRow> kRows = {
      kOneGroup + "cgroups: {include: [\"re:/a\\.b\"]}\n",
      "c.yaml:2:29: not YAML: unknown escape character. Remedy: " + kSyntaxRemedy},
     // What is counted of nested cgroups, and how.
+    {"AnUnknownSource", kOneGroup + "cgroups: {source: bpf}\n",
+     "c.yaml:2:19: cgroups.source: 'bpf' is not a source of counts. Remedy: write auto, records or "
+     "descriptors"},
+    {"ABufferThatIsNoSize", kOneGroup + "cgroups: {records_buffer: plenty}\n",
+     "c.yaml:2:27: cgroups.records_buffer: 'plenty' is not the size of a buffer. Remedy: write "
+     "a power of two, for example 256KiB"},
     {"AnUnknownNesting", kOneGroup + "cgroups: {nesting: v2}\n",
      "c.yaml:2:20: cgroups.nesting: 'v2' is not a value for nested cgroups. Remedy: write "
      "leaves or all"},

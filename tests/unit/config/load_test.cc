@@ -113,6 +113,8 @@ TEST(LoadTest, ReadsEveryKey) {
       "  max: 10\n"
       "  per_cpu: true\n"
       "  linger: 2m\n"
+      "  source: records\n"
+      "  records_buffer: 1MiB\n"
       "  labels: [{match: 're:/(.+)', set: {team: $1, _Tier2: 'web'}}]\n"
       "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
       "evidence: {variance: true, reference: true}\n"
@@ -143,6 +145,8 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_TRUE(loaded.config.cgroups.helpers && loaded.config.cgroups.per_cpu);
   EXPECT_EQ(loaded.config.cgroups.max, 10u);
   EXPECT_EQ(loaded.config.cgroups.linger, 2min);
+  EXPECT_EQ(loaded.config.cgroups.source, CgroupSource::kRecords);
+  EXPECT_EQ(loaded.config.cgroups.records_buffer, 1u << 20);
   ASSERT_THAT(loaded.config.cgroups.labels, SizeIs(1));
   const LabelRule& rule = loaded.config.cgroups.labels[0];
   EXPECT_EQ(rule.match.text, "re:/(.+)");

@@ -1,0 +1,310 @@
+#include "collect/records/record_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "collect/targets.h"
+
+namespace pex::collect {
+namespace {
+
+/// A ring for less would overflow at each burst of switches.
+constexpr std::size_t kMinRing = 16 * 1024;
+
+/// Records that are missing without a report, in one poll: a kernel that writes each record has
+/// none, and some guests write none while a CPU is idle.
+constexpr std::uint64_t kMaxSkipped = 3;
+constexpr std::uint64_t kMaxSkippedPerRecords = 1000;
+
+bool is_complete(const SwitchAttribution::Statistics& poll) {
+  return poll.skipped <= kMaxSkipped || poll.skipped <= poll.records / kMaxSkippedPerRecords;
+}
+
+std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
+
+constexpr const char* kByDescriptors = "; cgroups are counted by descriptors there";
+
+Error refused(const Error& error, int cpu) {
+  return Error{
+      error.code,
+      error.attempted + " for records of switches between cgroups" + on_cpu(cpu) + kByDescriptors,
+      error.remedy};
+}
+
+Error incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
+  return Error{0,
+               "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
+                   std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
+                   on_cpu(cpu) + kByDescriptors,
+               "none: this kernel, or the hypervisor, does not report all switches; set "
+               "'cgroups: {source: descriptors}' to not try records"};
+}
+
+}  // namespace
+
+RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
+                           int cpu, RecordOptions options,
+                           std::shared_ptr<DescriptorCpus> by_descriptors)
+    : kernel_(kernel),
+      plan_(std::move(plan)),
+      cpu_(cpu),
+      options_(std::move(options)),
+      by_descriptors_(std::move(by_descriptors)),
+      descriptors_(kernel_, cpu) {
+  if (options_.min_cgroups > 0) set_way(Way::kDescriptors);
+}
+
+RecordSource::~RecordSource() { set_way(Way::kRecords); }
+
+void RecordSource::set_way(Way way) {
+  if (way == std::exchange(way_, way) || plan_->cgroup.empty()) return;
+  way == Way::kDescriptors ? ++*by_descriptors_ : --*by_descriptors_;
+}
+
+RecordSource::Way RecordSource::choose(const TargetSet& targets) const {
+  if (gave_up_) return Way::kDescriptors;
+  if (targets.present >= options_.min_cgroups) return Way::kRecords;
+  return targets.present * 2 < options_.min_cgroups ? Way::kDescriptors : way_;
+}
+
+/// A recording that stands still is opened again, as if the CPU had been offline.
+bool RecordSource::begin_poll(const TargetSet& targets) {
+  if (recording_ && !is_dead_) {
+    check(recording_->poll(targets.names));
+    is_dead_ = is_dead_ || recording_->stands_still();
+  }
+  const Way before = way_;
+  set_way(choose(targets));
+  if (recorded_ == 0) begin_recording(targets);
+  return way_ != before || (recording_ && is_dead_);
+}
+
+/// Also without a target: a cgroup that ends before it is found is counted from its first switch
+/// on. A failure is reported when a group is opened.
+void RecordSource::begin_recording(const TargetSet& targets) {
+  const bool is_online = targets.cpus->is_online(cpu_);
+  if (way_ == Way::kDescriptors || !is_online) return recording_.reset();
+  (void)start_recording();
+}
+
+void RecordSource::check(const SwitchAttribution::Statistics& poll) {
+  unreported_.records += poll.records;
+  unreported_.lost += poll.lost;
+  unreported_.skipped += poll.skipped;
+  if (!is_complete(poll)) give_up(incomplete(poll, cpu_));
+}
+
+void RecordSource::give_up(Error reason) {
+  if (gave_up_) return;
+  gave_up_ = std::move(reason);
+  is_reported_ = false;
+}
+
+void RecordSource::report(PollReport& report, PollFeedback& feedback) {
+  const SwitchAttribution::Statistics statistics = std::exchange(unreported_, {});
+  report.switch_records.written += statistics.records;
+  report.switch_records.lost += statistics.lost;
+  report.switch_records.skipped += statistics.skipped;
+  (way_ == Way::kRecords ? report.now.cpus_by_records : report.now.cpus_by_descriptors) += 1;
+  if (gave_up_ && !std::exchange(is_reported_, true)) {
+    report.add_failure("records of switches", *gave_up_, {{}, {}, {}, cpu_});
+  }
+  if (!recording_) return;
+  for (cgroup::NamedCgroup& named : recording_->take_named()) {
+    feedback.named.push_back(std::move(named));
+  }
+  const std::size_t awaiting = recording_->sums().awaiting_names();
+  report.now.unnamed_cgroups += awaiting;
+  feedback.lacks_names = feedback.lacks_names || awaiting > 0;
+}
+
+std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
+  const auto away = descriptors_.detect_cpu_offline();
+  is_dead_ = is_dead_ || away;
+  return away;
+}
+
+void RecordSource::forget_cpu() {
+  descriptors_.forget_cpu();
+  is_dead_ = true;
+}
+
+/// The group of scope cgroup whose records have what is asked for; null if none has.
+const GroupPlan* RecordSource::recorded(const GroupPlan& group,
+                                        const cgroup::Cgroup* cgroup) const {
+  if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;
+  if (cgroup != nullptr) return &group;
+  const auto same = std::find_if(
+      plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
+        return one.events == group.events && one.mode == group.mode && one.pmu == group.pmu &&
+               one.left_out_cpus == group.left_out_cpus;
+      });
+  return same == plan_->cgroup.groups.end() ? nullptr : &*same;
+}
+
+Result<> RecordSource::start_recording() {
+  if (is_dead_ && recorded_ == 0) recording_.reset();
+  if (recording_) return {};
+  is_dead_ = false;
+  Result<std::unique_ptr<SwitchRecording>> opened = SwitchRecording::open(
+      kernel_, cpu_, {options_.buffer_bytes, kMinRing}, *plan_, options_.own_cgroup());
+  if (!opened) return opened.error();
+  recording_ = std::move(*opened);
+  return {};
+}
+
+Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
+    const GroupPlan& group, std::span<const perf::CounterSpec> events,
+    const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
+  const GroupPlan* const by_records = recorded(group, cgroup.get());
+  if (by_records != nullptr) {
+    const Result<> started = start_recording();
+    if (!started && started.error().code == ENODEV) {
+      return perf::OpenFailure{0, started.error()};  // the CPU is offline
+    }
+    if (started) {
+      const Result<Opened, perf::OpenFailure> opened = open_recorded(*by_records, events, cgroup);
+      if (!opened) return opened.error();
+      return keep(*opened);
+    }
+    give_up(refused(started.error(), cpu_));
+    set_way(Way::kDescriptors);
+  }
+  const Result<Opened, perf::OpenFailure> opened = open_descriptors(group, events, cgroup);
+  if (!opened) return opened.error();
+  return keep(*opened);
+}
+
+Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
+    const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
+    const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
+  const Result<std::size_t, perf::OpenFailure> group = recording_->open_group(recorded, events);
+  if (!group) return group.error();
+  ++recorded_;
+  Opened opened{.kind = cgroup ? Kind::kRecordedCgroup : Kind::kRecordedCpu,
+                .group = *group,
+                .events = events.size()};
+  opened.dropped = recording_->attribution().dropped(*group);
+  if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
+  return opened;
+}
+
+Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_descriptors(
+    const GroupPlan& group, std::span<const perf::CounterSpec> events,
+    const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
+  const Result<Handle, perf::OpenFailure> handle = descriptors_.open(group, events, cgroup);
+  if (!handle) return handle.error();
+  return Opened{
+      .kind = Kind::kDescriptors, .descriptors = *handle, .events = descriptors_.events(*handle)};
+}
+
+CounterSource::Handle RecordSource::keep(const Opened& opened) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<Handle>(opened_.size()));
+    opened_.emplace_back();
+  }
+  const Handle handle = free_.back();
+  free_.pop_back();
+  opened_[handle] = opened;
+  return handle;
+}
+
+/// The recording ends with its last handle, unless new cgroups are to be counted by it.
+void RecordSource::close(Handle group) {
+  const Opened closed = std::exchange(opened_[group], {});
+  free_.push_back(group);
+  if (closed.kind == Kind::kDescriptors) return descriptors_.close(closed.descriptors);
+  if (closed.kind == Kind::kRecordedCgroup) recording_->sums().close(closed.target);
+  --recorded_;
+  if (recorded_ == 0 && (is_dead_ || way_ == Way::kDescriptors)) recording_.reset();
+}
+
+Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading& reading) {
+  Opened& opened = opened_[group];
+  switch (opened.kind) {
+    case Kind::kRecordedCgroup:
+      if (!recording_->sums().has_changed(opened.target, opened.group)) return State::kUnchanged;
+      read_recorded(opened, reading);
+      return State::kCounting;
+    case Kind::kRecordedCpu:
+      reading = recording_->reading_of_cpu(opened.group);
+      reading.counts.resize(opened.events);
+      return State::kCounting;
+    case Kind::kDescriptors:
+    case Kind::kClosed:
+      break;
+  }
+  return descriptors_.read(opened.descriptors, reading);
+}
+
+/// The times enabled are those of the base, whose records are some 100 ns before or after those of
+/// the group. So of a group that never was off the PMU its own times running are not taken.
+void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
+  recording_->sums().read(opened.target, opened.group, reading);
+  if (recording_->attribution().dropped(opened.group) == opened.dropped) {
+    reading.time_running = reading.time_enabled;
+  }
+  reading.time_running = std::max(reading.time_running, opened.last_running);
+  opened.last_running = reading.time_running;
+}
+
+/// Only of groups that are pinned, which records do not have.
+Result<CounterSource::State> RecordSource::read_off_pmu(Handle group, perf::GroupReading& reading) {
+  return descriptors_.read_off_pmu(opened_[group].descriptors, reading);
+}
+
+bool RecordSource::can_stop(Handle group) const {
+  return opened_[group].kind == Kind::kDescriptors;
+}
+
+Result<> RecordSource::disable(Handle group) {
+  if (can_stop(group)) return descriptors_.disable(opened_[group].descriptors);
+  return Error{EOPNOTSUPP, "stop a group that all cgroups share", {}};
+}
+
+Result<> RecordSource::enable(Handle group) {
+  if (can_stop(group)) return descriptors_.enable(opened_[group].descriptors);
+  return {};
+}
+
+std::size_t RecordSource::descriptors(Handle group) const {
+  return opened_[group].kind == Kind::kDescriptors ? opened_[group].events : 0;
+}
+
+std::size_t RecordSource::own_events() const {
+  return descriptors_.own_events() + (recording_ ? recording_->counters() : 0);
+}
+
+void RecordSource::between_polls() {
+  if (recording_) recording_->drain();
+}
+
+/// One group of scope cgroup more on each CPU, with its leader, for the ring, and for a base
+/// without events; and descriptors for all cgroups on the CPUs that need them.
+CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
+                        std::size_t by_descriptors) {
+  const CounterCost descriptors = descriptor_cost(plan, cpus);
+  if (plan.cgroup.empty()) return descriptors;
+  constexpr std::size_t kRingAndBase = 2;
+  const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
+  const std::size_t share = std::min(by_descriptors, online);
+  CounterCost cost = descriptors;
+  cost.cpus += descriptors.cgroup + (kRingAndBase + plan.cgroup.groups.size()) * online;
+  cost.cgroup = (descriptors.cgroup * share + online - 1) / online;
+  cost.cgroup_on_a_cpu = share == 0 ? 0 : descriptors.cgroup_on_a_cpu;
+  return cost;
+}
+
+CounterSources record_sources(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
+                              const RecordOptions& options) {
+  const auto by_descriptors = std::make_shared<DescriptorCpus>(0);
+  return {[&kernel, plan, options, by_descriptors](int cpu) {
+            return std::make_unique<RecordSource>(kernel, plan, cpu, options, by_descriptors);
+          },
+          [by_descriptors](const CountingPlan& counted, const MachineCpus& cpus) {
+            return record_cost(counted, cpus, *by_descriptors);
+          }};
+}
+
+}  // namespace pex::collect

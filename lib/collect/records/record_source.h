@@ -1,0 +1,132 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collect/counter_source.h"
+#include "collect/descriptor_source.h"
+#include "collect/records/switch_recording.h"
+#include "perf/perf_kernel.h"
+
+namespace pex::collect {
+
+/// How cgroups are to be counted by records.
+struct RecordOptions {
+  std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two
+  /// With fewer cgroups, descriptors cost less. Records are used from so many cgroups on, and until
+  /// there are less than half of that.
+  std::size_t min_cgroups = 0;
+  /// The id of the calling thread's cgroup; nothing if it is unknown.
+  std::function<std::optional<std::uint64_t>()> own_cgroup = [] { return std::nullopt; };
+};
+
+/// How many CPUs count cgroups by descriptors: all other sources of the same machine ask it for the
+/// cost. From any thread.
+using DescriptorCpus = std::atomic<std::size_t>;
+
+/// Counts the cgroups of one CPU by the records that the kernel writes at each switch between
+/// cgroups (SwitchRecording): no descriptor for any cgroup. Groups that records cannot have (pinned
+/// and exclusive ones), and scope cpu where its group is not the same, are counted by descriptors.
+///
+/// All cgroups are counted by descriptors where records cannot be had, or are not complete:
+///
+///   descriptors --RecordOptions::min_cgroups--> records --fewer--> descriptors
+///                                                  \--refused, incomplete--> descriptors for good
+///
+/// A change of the source loses at most what happens between the last reading of the one and the
+/// opening of the other.
+class RecordSource final : public CounterSource {
+ public:
+  /// `kernel` outlives it.
+  RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu,
+               RecordOptions options, std::shared_ptr<DescriptorCpus> by_descriptors);
+  ~RecordSource() override;
+
+  bool begin_poll(const TargetSet& targets) override;
+  void report(PollReport& report, PollFeedback& feedback) override;
+  std::optional<std::chrono::nanoseconds> detect_cpu_offline() override;
+  void forget_cpu() override;
+
+  Result<Handle, perf::OpenFailure> open(
+      const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override;
+  void close(Handle group) override;
+
+  Result<State> read(Handle group, perf::GroupReading& reading) override;
+  Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
+  bool can_stop(Handle group) const override;
+  Result<> disable(Handle group) override;
+  Result<> enable(Handle group) override;
+
+  std::size_t events(Handle group) const override { return opened_[group].events; }
+  std::size_t descriptors(Handle group) const override;
+  std::size_t own_events() const override;
+  std::chrono::nanoseconds now() override { return kernel_.now(); }
+  std::uint64_t progress() const override { return kernel_.answers(); }
+
+  int descriptor() const override { return recording_ ? recording_->descriptor() : -1; }
+  void between_polls() override;
+
+ private:
+  enum class Way { kDescriptors, kRecords };
+  enum class Kind { kClosed, kDescriptors, kRecordedCgroup, kRecordedCpu };
+  struct Opened {
+    Kind kind = Kind::kClosed;
+    Handle descriptors = 0;              ///< kDescriptors: that of descriptors_
+    std::size_t group = 0;               ///< of the recording
+    SwitchRecording::Target target = 0;  ///< kRecordedCgroup
+    std::size_t events = 0;
+    std::uint64_t dropped = 0;                ///< intervals of the group, before it was opened
+    std::chrono::nanoseconds last_running{};  ///< time running, as it was last read
+  };
+
+  Way choose(const TargetSet& targets) const;
+  void set_way(Way way);
+  void check(const SwitchAttribution::Statistics& poll);
+  void give_up(Error reason);
+  const GroupPlan* recorded(const GroupPlan& group, const cgroup::Cgroup* cgroup) const;
+  void begin_recording(const TargetSet& targets);
+  Result<> start_recording();
+  Result<Opened, perf::OpenFailure> open_recorded(
+      const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup);
+  Result<Opened, perf::OpenFailure> open_descriptors(
+      const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup);
+  Handle keep(const Opened& opened);
+  void read_recorded(Opened& opened, perf::GroupReading& reading);
+
+  CountedKernel kernel_;
+  const std::shared_ptr<const CountingPlan> plan_;
+  const int cpu_;
+  const RecordOptions options_;
+  const std::shared_ptr<DescriptorCpus> by_descriptors_;
+
+  DescriptorSource descriptors_;
+  std::unique_ptr<SwitchRecording> recording_;
+  Way way_ = Way::kRecords;
+  std::optional<Error> gave_up_;  ///< why records are not used any more
+  bool is_reported_ = false;      ///< gave_up_
+  bool is_dead_ = false;          ///< the CPU has been offline since the recording was opened
+  std::vector<Opened> opened_;    ///< by Handle
+  std::vector<Handle> free_;      ///< of opened_
+  std::size_t recorded_ = 0;      ///< open handles of the recording
+  SwitchAttribution::Statistics unreported_;
+  std::uint64_t unreadable_ = 0;  ///< reported
+};
+
+/// The cost on a machine of which so many CPUs count cgroups by descriptors.
+CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
+                        std::size_t by_descriptors);
+
+/// Of all CPUs. `kernel` outlives them.
+CounterSources record_sources(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
+                              const RecordOptions& options);
+
+}  // namespace pex::collect

@@ -1,0 +1,132 @@
+#include "collect/records/switch_attribution.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "collect/totals.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
+std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
+  const std::uint64_t increment = to - from;
+  if (increment >> 63 == 0) return increment;
+  any_fell = true;
+  return 0;
+}
+
+nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
+  const auto words = [](nanoseconds time) { return static_cast<std::uint64_t>(time.count()); };
+  return nanoseconds{static_cast<std::int64_t>(increment(words(from), words(to), any_fell))};
+}
+
+}  // namespace
+
+bool SwitchAttribution::Interval::had_the_pmu() const {
+  return enabled - running <= std::max(kMaxOffPmu, enabled / 100 * kMaxOffPmuPercent);
+}
+
+void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is_base) {
+  if (group >= groups_.size()) groups_.resize(group + 1);
+  groups_[group].emplace();
+  groups_[group]->counts.resize(counts);
+  groups_[group]->is_base = is_base;
+  sums_.add_group(group, counts);
+}
+
+void SwitchAttribution::remove_group(std::size_t group) {
+  if (group >= groups_.size()) return;
+  groups_[group].reset();
+  sums_.remove_group(group);
+}
+
+SwitchAttribution::Group* SwitchAttribution::find(std::size_t group, const SwitchValues& values) {
+  if (group >= groups_.size() || !groups_[group]) return nullptr;
+  return groups_[group]->counts.size() == values.counts.size() ? &*groups_[group] : nullptr;
+}
+
+/// What happened since the last values, which are now these.
+SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const SwitchValues& values) {
+  Interval interval;
+  bool& fell = interval.any_fell;
+  interval.enabled = increment(group.enabled, values.enabled, fell);
+  interval.running = increment(group.running, values.running, fell);
+  interval.switches = increment(group.switches, values.switches, fell);
+  increments_.clear();
+  for (std::size_t event = 0; event < values.counts.size(); ++event) {
+    increments_.push_back(increment(group.counts[event], values.counts[event], fell));
+    group.counts[event] = values.counts[event];
+  }
+  group.enabled = values.enabled;
+  group.running = values.running;
+  group.switches = values.switches;
+  return interval;
+}
+
+void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
+  Group* const of = find(group, values);
+  if (of == nullptr) return;
+  const Interval interval = advance(*of, values);
+  const bool has_loss = std::exchange(of->has_loss, false);
+  const bool is_skipped = !has_loss && !interval.any_fell && interval.switches != 1;
+  ++statistics_.records;
+  statistics_.skipped += is_skipped ? 1 : 0;
+  if (has_loss || is_skipped || interval.any_fell || !interval.had_the_pmu()) {
+    drop(*of, values.cgroup, interval);
+  } else {
+    add(group, values.cgroup, interval);
+  }
+}
+
+void SwitchAttribution::loss(std::uint64_t records) {
+  statistics_.lost += records;
+  for (std::optional<Group>& group : groups_) {
+    if (group) group->has_loss = true;
+  }
+}
+
+/// What was lost may have happened before the reading or after it, so the interval goes on then.
+void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
+  Group* const of = find(group, values);
+  if (of == nullptr || of->has_loss || values.switches != of->switches) return;
+  const Interval interval = advance(*of, values);
+  if (interval.any_fell || !interval.had_the_pmu()) {
+    drop(*of, values.cgroup, interval);
+  } else {
+    add(group, values.cgroup, interval);
+  }
+}
+
+void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval) {
+  const bool is_base = groups_[group]->is_base;
+  if (is_base) sums_.add_time(cgroup, interval.enabled);
+  // The base never loses the PMU: some microseconds only pass until the kernel starts it.
+  sums_.add_counts(group, cgroup, is_base ? interval.enabled : interval.running, increments_);
+}
+
+void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval& interval) {
+  ++statistics_.dropped;
+  ++group.dropped;
+  statistics_.dropped_time = saturating_sum(statistics_.dropped_time, interval.enabled);
+  sums_.saw(cgroup);
+  if (!group.is_base) return;
+  statistics_.lost_time = saturating_sum(statistics_.lost_time, interval.enabled);
+  lost_time_ = saturating_sum(lost_time_, interval.enabled);
+}
+
+SwitchAttribution::Statistics SwitchAttribution::end_poll() {
+  lost_time_ = sums_.share(lost_time_);
+  sums_.end_poll();
+  const Statistics before = std::exchange(before_, statistics_);
+  return {.records = statistics_.records - before.records,
+          .lost = statistics_.lost - before.lost,
+          .skipped = statistics_.skipped - before.skipped,
+          .dropped = statistics_.dropped - before.dropped,
+          .dropped_time = statistics_.dropped_time - before.dropped_time,
+          .lost_time = statistics_.lost_time - before.lost_time};
+}
+
+}  // namespace pex::collect

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collect/records/cgroup_sums.h"
+
+namespace pex::collect {
+
+/// What the counters of a group stood at when a task left the CPU to one of another cgroup. All but
+/// the id are totals since the group was opened.
+struct SwitchValues {
+  std::uint64_t cgroup = 0;  ///< the id of the one that left
+  std::chrono::nanoseconds enabled{};
+  std::chrono::nanoseconds running{};  ///< had the PMU
+  std::uint64_t switches = 0;          ///< of the leader, which counts these records
+  std::span<const std::uint64_t> counts;
+};
+
+/// Attributes what one CPU counted to the cgroups that ran there. The difference between two
+/// records of a group is what one cgroup did, if the interval is *whole*: nothing was lost since
+/// the first one, the leader grew by 1, no total fell, and the group had the PMU all the time but
+/// for kMaxOffPmu or 2 %. Of an interval that is not, the counts are dropped, as they may be those
+/// of several cgroups.
+///
+/// One group, the base, never loses the PMU. Its times are the time enabled of all groups. That of
+/// an interval that is not whole is *lost time*: it is shared among the cgroups that ran in the
+/// same poll, and nothing was counted in it. So a reading has less time running than enabled, as if
+/// the group had been multiplexed, and can be scaled in the same way.
+///
+/// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
+class SwitchAttribution {
+ public:
+  /// How long a group may be off the PMU in a whole interval: what the kernel takes to switch it.
+  static constexpr std::chrono::nanoseconds kMaxOffPmu = std::chrono::microseconds{20};
+  static constexpr int kMaxOffPmuPercent = 2;
+
+  /// What is wrong with the records, and how many there are.
+  struct Statistics {
+    std::uint64_t records = 0;
+    std::uint64_t lost = 0;     ///< records that the kernel reported as lost
+    std::uint64_t skipped = 0;  ///< intervals in which the leader did not grow by 1, and nothing
+                                ///< was lost: on a kernel that writes each record there are none
+    std::uint64_t dropped = 0;  ///< intervals that were not whole, of all groups, for any reason
+    std::chrono::nanoseconds dropped_time{};  ///< of these, of all groups
+    std::chrono::nanoseconds lost_time{};     ///< of these, of the base
+
+    bool operator==(const Statistics&) const = default;
+  };
+
+  /// `sums` outlives it.
+  explicit SwitchAttribution(CgroupSums& sums) : sums_(sums) {}
+
+  /// A group that was opened, and counts from 0; in the sums too. For one that is known it means
+  /// that it was opened again: its sums go on, if it has as many counts. One group is the base.
+  void add_group(std::size_t group, std::size_t counts, bool is_base);
+  void remove_group(std::size_t group);
+
+  /// A record. One of an unknown group, or with another number of counts, is ignored.
+  void record(std::size_t group, const SwitchValues& values);
+
+  /// So many records were lost. Which ones is not known, so the current interval of each group is
+  /// not whole.
+  void loss(std::uint64_t records);
+
+  /// The group was read by the thread that drains the ring, in this cgroup, before it was drained.
+  /// If no record of the group followed, what it counted since the last one is that cgroup's.
+  void reading(std::size_t group, const SwitchValues& values);
+
+  /// The ring is drained: shares the lost time, and ends the poll of the sums. Returns the
+  /// statistics of this poll. If no cgroup ran in it, the lost time is kept for the next one.
+  Statistics end_poll();
+
+  /// Since the start.
+  const Statistics& statistics() const { return statistics_; }
+  /// Intervals of one group that were not whole, since it was opened.
+  std::uint64_t dropped(std::size_t group) const { return groups_[group]->dropped; }
+
+ private:
+  struct Group {
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+    std::uint64_t switches = 0;
+    std::vector<std::uint64_t> counts;
+    bool is_base = false;
+    bool has_loss = false;      ///< since the last record
+    std::uint64_t dropped = 0;  ///< intervals that were not whole
+  };
+  /// Differences to the last values; the counts are increments_.
+  struct Interval {
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+    std::uint64_t switches = 0;
+    bool any_fell = false;
+
+    bool had_the_pmu() const;
+  };
+
+  Group* find(std::size_t group, const SwitchValues& values);
+  Interval advance(Group& group, const SwitchValues& values);
+  void add(std::size_t group, std::uint64_t cgroup, const Interval& interval);
+  void drop(Group& group, std::uint64_t cgroup, const Interval& interval);
+
+  CgroupSums& sums_;
+  std::vector<std::optional<Group>> groups_;
+  std::vector<std::uint64_t> increments_;  ///< reused, to allocate nothing
+  std::chrono::nanoseconds lost_time_{};   ///< to be shared
+  Statistics statistics_;
+  Statistics before_;  ///< at the end of the last poll
+};
+
+}  // namespace pex::collect

@@ -1,0 +1,144 @@
+#include "collect/records/switch_recording.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// The clock of the kernel that events are measured with may have ticks as coarse as this.
+constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
+
+SwitchValues values_of(const perf::SwitchRecord& record) {
+  return {record.cgroup, record.enabled, record.running, record.switches, record.counts};
+}
+
+}  // namespace
+
+/// Of one drain.
+class SwitchRecording::Visitor {
+ public:
+  explicit Visitor(SwitchRecording& recording) : to_(recording) {}
+
+  void operator()(const perf::SwitchRecord& record) const {
+    to_.attribution_.record(record.group, values_of(record));
+  }
+  void operator()(const perf::NewCgroup& cgroup) const {
+    to_.named_.push_back({cgroup.id, std::string(cgroup.path)});
+  }
+  void operator()(const perf::Loss& loss) const { to_.attribution_.loss(loss.records); }
+
+ private:
+  SwitchRecording& to_;
+};
+
+Result<std::unique_ptr<SwitchRecording>> SwitchRecording::open(
+    perf::PerfKernel& kernel, int cpu, perf::RingSize size, const CountingPlan& plan,
+    std::optional<std::uint64_t> own_cgroup) {
+  Result<perf::SwitchRing> ring = perf::SwitchRing::open(kernel, cpu, size);
+  if (!ring) return ring.error();
+  std::unique_ptr<SwitchRecording> recording{
+      new SwitchRecording(kernel, std::move(*ring), own_cgroup)};
+  if (const Result<> base = recording->open_base(plan); !base) return base.error();
+  return recording;
+}
+
+SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring,
+                                 std::optional<std::uint64_t> own_cgroup)
+    : kernel_(&kernel),
+      ring_(std::move(ring)),
+      own_cgroup_(own_cgroup),
+      attribution_(sums_),
+      read_at_(kernel.now()) {}
+
+/// If an event of the plan's group is refused here, that is reported when the group is opened.
+Result<> SwitchRecording::open_base(const CountingPlan& plan) {
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    if (!group.shares_pmu && add(&group, group.events)) return {};
+  }
+  const Result<std::size_t, perf::OpenFailure> base = add(nullptr, {});
+  if (!base) return base.error().error;
+  return {};
+}
+
+Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
+    const GroupPlan* plan, std::span<const perf::CounterSpec> events) {
+  const Result<std::size_t, perf::OpenFailure> added = ring_.add_group(*kernel_, events);
+  if (!added) return added.error();
+  const bool is_base = groups_.empty();
+  if (*added >= groups_.size()) groups_.resize(*added + 1);
+  groups_[*added] = {plan, events.size()};
+  attribution_.add_group(*added, events.size(), is_base);
+  read_group(*added);
+  return *added;
+}
+
+Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(
+    const GroupPlan& group, std::span<const perf::CounterSpec> events) {
+  const auto known = std::find_if(groups_.begin(), groups_.end(),
+                                  [&](const Group& one) { return one.plan == &group; });
+  if (known == groups_.end()) {
+    Result<std::size_t, perf::OpenFailure> added = add(&group, events);
+    if (!added) refused_.insert_or_assign(&group, added.error());
+    return added;
+  }
+  if (known->events < events.size()) return refused_.at(&group);
+  return static_cast<std::size_t>(known - groups_.begin());
+}
+
+SwitchAttribution::Statistics SwitchRecording::poll(
+    const std::shared_ptr<const cgroup::CgroupNames>& names) {
+  set_names(names);
+  read_groups();
+  drain();
+  const bool is_here = own_cgroup_ && is_on_its_cpu();
+  for (std::size_t number = 0; is_here && number < groups_.size(); ++number) {
+    const Group& group = groups_[number];
+    if (!group.was_read) continue;
+    const perf::GroupReading& now = group.reading;
+    attribution_.reading(
+        number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
+  }
+  return attribution_.end_poll();
+}
+
+void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>& names) {
+  if (names == names_) return;
+  names_ = names;
+  sums_.set_names([names](std::uint64_t id) { return names->path_of(id); });
+}
+
+void SwitchRecording::read_group(std::size_t number) {
+  Group& group = groups_[number];
+  group.was_read = bool{ring_.read(*kernel_, number, group.reading, group.switches)};
+}
+
+/// Before the ring is drained: what is counted up to a switch after it is in a record.
+void SwitchRecording::read_groups() {
+  for (std::size_t number = 0; number < groups_.size(); ++number) read_group(number);
+  const nanoseconds now = kernel_->now();
+  const nanoseconds enabled = groups_.front().reading.time_enabled;
+  stands_still_ = enabled == base_enabled_ && now - read_at_ > kMaxTick;
+  if (enabled == base_enabled_) return;
+  base_enabled_ = enabled;
+  read_at_ = now;
+}
+
+void SwitchRecording::drain() {
+  const perf::RingReport report = ring_.drain(Visitor{*this});
+  if (report.unreadable > 0) attribution_.loss(0);
+}
+
+bool SwitchRecording::is_on_its_cpu() const { return ::sched_getcpu() == ring_.cpu(); }
+
+std::size_t SwitchRecording::counters() const {
+  std::size_t counters = perf::SwitchRing::own_events();
+  for (std::size_t number = 0; number < groups_.size(); ++number) counters += ring_.events(number);
+  return counters;
+}
+
+}  // namespace pex::collect

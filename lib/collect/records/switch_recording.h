@@ -1,0 +1,115 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "cgroup/cgroup_names.h"
+#include "collect/counting_plan.h"
+#include "collect/records/cgroup_sums.h"
+#include "collect/records/switch_attribution.h"
+#include "perf/group_reading.h"
+#include "perf/perf_kernel.h"
+#include "perf/switch_ring.h"
+
+namespace pex::collect {
+
+/// The groups of one CPU that write a record at each switch between cgroups, and what the cgroups
+/// did by these records: drain -> attribute -> sum.
+///
+/// The first group is the *base*: it always counts, so its time is that of all groups. It is a
+/// group of the plan that never loses the PMU, or, without one, a group of no events.
+///
+/// For the thread of the CPU. What the CPU did since the last switch belongs to the cgroup of that
+/// thread; where it runs on another CPU, that is only known after the next switch.
+class SwitchRecording {
+ public:
+  using Target = CgroupSums::Target;
+
+  /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
+  /// `own_cgroup`: the id of the calling thread's cgroup, if it is known. `plan` and `kernel`
+  /// outlive it.
+  static Result<std::unique_ptr<SwitchRecording>> open(perf::PerfKernel& kernel, int cpu,
+                                                       perf::RingSize size,
+                                                       const CountingPlan& plan,
+                                                       std::optional<std::uint64_t> own_cgroup);
+  SwitchRecording(const SwitchRecording&) = delete;
+  SwitchRecording& operator=(const SwitchRecording&) = delete;
+
+  /// The number of the group that counts `events`, the first of `group`; opens it if need be. One
+  /// that was opened without its optional events is not opened a second time with them: the result
+  /// is the first refusal.
+  Result<std::size_t, perf::OpenFailure> open_group(const GroupPlan& group,
+                                                    std::span<const perf::CounterSpec> events);
+
+  /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
+  /// the records of this poll were like.
+  SwitchAttribution::Statistics poll(const std::shared_ptr<const cgroup::CgroupNames>& names);
+  /// Between polls: drains the ring.
+  void drain();
+
+  CgroupSums& sums() { return sums_; }
+  /// The counts of the whole CPU, as of the last poll.
+  const perf::GroupReading& reading_of_cpu(std::size_t group) const {
+    return groups_[group].reading;
+  }
+
+  /// Statistics of the records since the start.
+  const SwitchAttribution& attribution() const { return attribution_; }
+  /// Records that made no sense, or could not be decoded.
+  std::uint64_t unreadable() const { return ring_.totals().unreadable; }
+  /// Cgroups that were made on this CPU, since the last call.
+  std::vector<cgroup::NamedCgroup> take_named() { return std::exchange(named_, {}); }
+
+  /// The time of the base has not advanced between two polls, so the kernel does not count, and
+  /// reports no error.
+  bool stands_still() const { return stands_still_; }
+
+  int descriptor() const { return ring_.fd(); }
+  std::size_t counters() const;  ///< open ones, each a descriptor
+  std::size_t ring_bytes() const { return ring_.size(); }
+  perf::SwitchLeader leader() const { return ring_.leader(); }
+
+ private:
+  struct Group {
+    const GroupPlan* plan = nullptr;  ///< null: the base without events
+    std::size_t events = 0;
+    perf::GroupReading reading = {};  ///< of the last poll
+    std::uint64_t switches = 0;       ///< of the last poll
+    bool was_read = false;            ///< at the last poll
+  };
+  class Visitor;
+
+  SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring,
+                  std::optional<std::uint64_t> own_cgroup);
+  Result<> open_base(const CountingPlan& plan);
+  void set_names(const std::shared_ptr<const cgroup::CgroupNames>& names);
+  Result<std::size_t, perf::OpenFailure> add(const GroupPlan* plan,
+                                             std::span<const perf::CounterSpec> events);
+  void read_group(std::size_t number);
+  void read_groups();
+  bool is_on_its_cpu() const;
+
+  perf::PerfKernel* kernel_;
+  perf::SwitchRing ring_;
+  std::optional<std::uint64_t> own_cgroup_;
+  CgroupSums sums_;
+  SwitchAttribution attribution_;
+  std::vector<Group> groups_;  ///< by the number in the ring; the first is the base
+  std::map<const GroupPlan*, perf::OpenFailure> refused_;  ///< the last refusal of each
+  std::vector<cgroup::NamedCgroup> named_;
+  std::shared_ptr<const cgroup::CgroupNames> names_;
+  std::chrono::nanoseconds base_enabled_{};  ///< at the last poll
+  std::chrono::nanoseconds read_at_{};       ///< by PerfKernel::now()
+  bool stands_still_ = false;
+};
+
+}  // namespace pex::collect

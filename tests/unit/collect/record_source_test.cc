@@ -1,0 +1,409 @@
+#include "collect/records/record_source.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collect/poll_cycle.h"
+#include "support/events.h"
+#include "support/record_encoder.h"
+#include "support/scripted_kernel.h"
+#include "support/scripted_ring.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using test::ScriptedRing;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Words = std::vector<std::uint64_t>;
+
+constexpr int kCpu = 0;
+constexpr std::uint64_t kIdle = 1, kA = 11, kB = 12;  // ids
+
+bool leads(const perf::EventAttr& attr) {
+  return attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_CGROUP_SWITCHES;
+}
+
+/// One CPU on which cgroups take turns. Each turn takes 1 ms, and ends with a record of the group
+/// that was opened last.
+class RecordSourceTest : public testing::Test {
+ protected:
+  RecordSourceTest() : kernel_(tree_.root()) {
+    plan_->cgroup = test::scope_plan({{"software", {"context-switches", "page-faults"}}});
+    events().change_reading = [this](std::size_t, Words& words) {
+      // n, time enabled, time running, then each value with its id: the leader's comes first.
+      words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(enabled_.count());
+      words.at(3) = switches_;
+      for (std::size_t event = 0; 5 + 2 * event < words.size(); ++event) {
+        words.at(5 + 2 * event) = counts_[event];
+      }
+      return 0;
+    };
+  }
+
+  void make_cycle(std::size_t min_cgroups = 0) {
+    RecordOptions options;
+    options.min_cgroups = min_cgroups;
+    options.own_cgroup = [] { return std::nullopt; };
+    cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_descriptors_),
+                   plan_, kCpu);
+  }
+
+  std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path, std::uint64_t id) {
+    tree_.write(path.substr(1) + "/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = path;
+    cgroup->id = id;
+    cgroup->directory.reset(::open(tree_.path(path.substr(1)).c_str(), O_RDONLY | O_CLOEXEC));
+    return cgroup;
+  }
+
+  void target(const std::string& path, std::shared_ptr<const cgroup::Cgroup> cgroup) {
+    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+  }
+
+  PollReport poll() {
+    auto set = std::make_shared<TargetSet>();
+    set->cpus = std::make_shared<const MachineCpus>(MachineCpus{{kCpu}, {}, {}});
+    set->present = cgroups_.size();
+    set->cgroups = cgroups_;
+    set->names = names_;
+    PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
+    feedback_ = std::move(outcome.feedback);
+    return std::move(outcome.report);
+  }
+
+  /// A cgroup has run for 1 ms, with so many events, and leaves.
+  void turn(std::uint64_t cgroup, std::uint64_t switches, std::uint64_t faults) {
+    run(switches, faults);
+    ++switches_;
+    write(cgroup);
+  }
+  void run(std::uint64_t switches, std::uint64_t faults) {
+    enabled_ += 1ms;
+    counts_[0] += switches;
+    counts_[1] += faults;
+  }
+  bool write(std::uint64_t cgroup) {
+    const std::uint64_t id = events().at(leader()).id;
+    const auto time = static_cast<std::uint64_t>(enabled_.count());
+    return ring().write(test::record_of(
+        PERF_RECORD_SAMPLE,
+        Words{3, time, time, switches_, id, counts_[0], id + 1, counts_[1], id + 2, cgroup}));
+  }
+
+  test::ScriptedEvents& events() { return kernel_.opened_events; }
+  /// The leader that is open.
+  std::size_t leader() {
+    for (const std::size_t event : events().still_open()) {
+      if (leads(events().at(event).attr)) return event;
+    }
+    ADD_FAILURE() << "no group writes records";
+    return 0;
+  }
+  bool records() {
+    for (const std::size_t event : events().still_open()) {
+      if (leads(events().at(event).attr)) return true;
+    }
+    return false;
+  }
+  ScriptedRing& ring() {
+    const std::size_t owner = events().still_open().front();
+    if (!ring_ || owner != owner_) ring_.emplace(events().at(owner_ = owner));
+    return *ring_;
+  }
+
+  std::uint64_t total(std::size_t target, std::size_t event) {
+    return cycle_->cgroup_groups(target)[0].totals()[event].value;
+  }
+  GroupTimes times(std::size_t target) { return cycle_->cgroup_groups(target)[0].totals().times(); }
+
+  test::TempTree tree_;
+  test::ScriptedKernel kernel_;
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
+  std::vector<CgroupTarget> cgroups_;
+  std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
+  std::optional<PollCycle> cycle_;
+  PollFeedback feedback_;  ///< of the last poll
+
+  std::optional<ScriptedRing> ring_;
+  std::size_t owner_ = 0;
+  nanoseconds enabled_{};
+  std::uint64_t reads_ = 0;  ///< each takes a ns
+  std::uint64_t switches_ = 0;
+  std::uint64_t counts_[2] = {};
+};
+
+TEST_F(RecordSourceTest, GivesEachCgroupWhatWasCountedWhileItRan) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  target("/b", make_cgroup("/b", kB));
+  poll();
+
+  turn(kA, 1, 10);
+  turn(kIdle, 5, 0);
+  turn(kB, 2, 300);
+  turn(kA, 1, 7);
+  poll();
+
+  EXPECT_EQ(total(0, 0), 2U);
+  EXPECT_EQ(total(0, 1), 17U);
+  EXPECT_EQ(times(0).running, 2ms);
+  EXPECT_EQ(total(1, 0), 2U);
+  EXPECT_EQ(total(1, 1), 300U);
+  EXPECT_EQ(times(1).enabled, 1ms);
+}
+
+TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
+  make_cycle();
+  poll();
+  target("/a", make_cgroup("/a", kA));
+  const std::size_t of_one = poll().now.open_events;
+
+  target("/b", make_cgroup("/b", kB));
+  const PollReport two = poll();
+
+  EXPECT_EQ(two.now.open_events, of_one);
+  EXPECT_EQ(two.groups_opened, 1U);
+  EXPECT_EQ(kernel_.still_open(), 3U);  // two members of the group, and what tells of the CPU
+}
+
+TEST_F(RecordSourceTest, AnOuterCgroupHasWhatTheInnerOnesDo) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  target("/a/b", make_cgroup("/a/b", kB));
+  poll();
+
+  turn(kB, 0, 5);
+  turn(kA, 0, 2);
+  poll();
+
+  EXPECT_EQ(total(0, 1), 7U);
+  EXPECT_EQ(total(1, 1), 5U);
+}
+
+TEST_F(RecordSourceTest, ACgroupThatHasNotRunIsAnExactZero) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  poll();
+
+  EXPECT_EQ(total(0, 1), 0U);
+  EXPECT_EQ(times(0).enabled, 0ms);
+  EXPECT_TRUE(cycle_->cgroup_groups(0)[0].totals().measured());
+}
+
+TEST_F(RecordSourceTest, CountsWhatACgroupDidBeforeItWasFound) {
+  make_cycle();
+  poll();
+  turn(kA, 0, 42);
+  poll();
+
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  EXPECT_EQ(total(0, 1), 42U);
+}
+
+TEST_F(RecordSourceTest, CountsACgroupThatIsGoneBeforeItsDirectoryIsOpened) {
+  make_cycle();
+  poll();
+  turn(kA, 0, 42);
+  ring().write(test::RecordEncoder(PERF_RECORD_CGROUP).u64(kA).text("/a").record());
+  poll();
+  ASSERT_THAT(feedback_.named, SizeIs(1));
+  EXPECT_EQ(feedback_.named[0], (cgroup::NamedCgroup{kA, "/a"}));
+
+  target("/a", std::make_shared<cgroup::Cgroup>(cgroup::Cgroup{"/a", kA, {}}));
+  poll();
+  cgroups_[0].cgroup = nullptr;
+  poll();
+
+  EXPECT_EQ(total(0, 1), 42U);
+  EXPECT_THAT(feedback_.unopened, IsEmpty());
+}
+
+TEST_F(RecordSourceTest, AsksForTheNamesOfWhatRan) {
+  make_cycle();
+  poll();
+  EXPECT_FALSE(feedback_.lacks_names);
+
+  turn(kA, 0, 42);
+  const PollReport report = poll();
+
+  EXPECT_TRUE(feedback_.lacks_names);
+  EXPECT_EQ(report.now.unnamed_cgroups, 1U);
+}
+
+TEST_F(RecordSourceTest, WhatIsLostIsEstimatedFromWhatTheCgroupsThatRanDidBefore) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 0, 1);
+  while (write(kA)) ++switches_, run(0, 1);
+  poll();
+  const std::uint64_t before = total(0, 1);
+  const GroupTimes then = times(0);
+
+  run(0, 1000);
+  ++switches_;
+  write(kA);  // after the record of what was lost
+  turn(kA, 0, 3);
+  const PollReport report = poll();
+
+  EXPECT_GT(report.switch_records.lost, 0U);
+  EXPECT_EQ(report.switch_records.skipped, 0U);
+  EXPECT_GE(total(0, 1), before + 3);
+  EXPECT_LT(total(0, 1), before + 100) << "filled by the rate of before, and not the 1000";
+  EXPECT_EQ(times(0).running - then.running, 1ms);
+  EXPECT_GT(times(0).enabled - then.enabled, 1ms);
+  EXPECT_EQ(report.now.cpus_by_records, 1U);
+}
+
+TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 0, 5);
+  poll();
+
+  for (int i = 0; i < 10; ++i) {
+    run(0, 1000);
+    switches_ += 2;
+    write(kA);
+  }
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.switch_records.skipped, 10U);
+  EXPECT_FALSE(records());
+  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
+  EXPECT_EQ(total(0, 1), 5U);
+  EXPECT_EQ(*by_descriptors_, 1U);
+  ASSERT_THAT(report.failures, SizeIs(1));
+  const std::string text = describe(report.failures.begin()->second.first);
+  EXPECT_THAT(text, HasSubstr("wrote no record of 10 of 20 switches between cgroups on CPU 0"));
+  EXPECT_THAT(text, HasSubstr("source: descriptors"));
+  EXPECT_THAT(poll().failures, IsEmpty());
+}
+
+TEST_F(RecordSourceTest, TotalsContinueWhenTheSourceChanges) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 3, 5);
+  poll();
+  switches_ += 20;
+  for (int i = 0; i < 10; ++i, ++switches_) write(kA), ++switches_;
+  poll();
+
+  using Answer = test::ScriptedKernel::Answer;
+  kernel_.answer("cpu0 /a context-switches", {Answer::Kind::kCounts, 4ms, 4ms, {7, 100}, 0});
+  poll();
+
+  EXPECT_EQ(total(0, 0), 3U + 7U);
+  EXPECT_EQ(total(0, 1), 5U + 100U);
+}
+
+TEST_F(RecordSourceTest, CountsByDescriptorsIfTheKernelRefusesRecords) {
+  events().refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    const bool is_leader = attr.sample_period == 1;
+    return is_leader ? EINVAL : 0;
+  };
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.now.cpus_by_descriptors, 1U);
+  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
+  ASSERT_THAT(report.failures, SizeIs(1));
+  EXPECT_THAT(describe(report.failures.begin()->second.first),
+              HasSubstr("cgroups are counted by descriptors there"));
+}
+
+TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsForLessThanHalf) {
+  make_cycle(2);
+  target("/a", make_cgroup("/a", kA));
+  EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
+  EXPECT_EQ(*by_descriptors_, 1U);
+
+  target("/b", make_cgroup("/b", kB));
+  EXPECT_EQ(poll().now.cpus_by_records, 1U);
+  EXPECT_TRUE(records());
+  EXPECT_EQ(*by_descriptors_, 0U);
+
+  const CgroupTarget b = cgroups_.back();
+  cgroups_.pop_back();
+  EXPECT_EQ(poll().now.cpus_by_records, 1U);
+  cgroups_.pop_back();
+  EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
+  EXPECT_FALSE(records());
+}
+
+TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
+  plan_->cpu = plan_->cgroup;
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  turn(kA, 0, 30);
+  turn(kIdle, 0, 4);
+  run(0, 2);
+  poll();
+
+  EXPECT_EQ(cycle_->cpu_groups()[0].totals()[1].value, 36U);
+  EXPECT_EQ(total(0, 1), 30U);
+  EXPECT_EQ(kernel_.still_open(), 3U);
+}
+
+TEST_F(RecordSourceTest, APinnedGroupIsCountedByDescriptors) {
+  plan_->cgroup.groups[0].mode.pinned = true;
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
+}
+
+TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
+  make_cycle();
+  EXPECT_EQ(cycle_->descriptor(), -1);
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  EXPECT_EQ(events().number_of(cycle_->descriptor()), events().still_open().front());
+  turn(kA, 0, 9);
+  cycle_->between_polls();
+  EXPECT_EQ(ring().tail(), ring().head());
+  poll();
+  EXPECT_EQ(total(0, 1), 9U);
+}
+
+TEST_F(RecordSourceTest, ClosesAllWhenItEnds) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  cycle_.reset();
+
+  EXPECT_EQ(kernel_.still_open(), 0U);
+  EXPECT_THAT(events().still_open(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pex::collect

@@ -1,0 +1,589 @@
+#include "collect/records/switch_attribution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pex::collect {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using testing::IsEmpty;
+using Target = CgroupSums::Target;
+using Words = std::vector<std::uint64_t>;
+
+constexpr std::size_t kBase = 0;
+constexpr std::size_t kOther = 1;
+constexpr std::uint64_t kWorker = 9;  // the cgroup of the thread that drains
+
+/// Attribution of one CPU, on which each cgroup is a target.
+class AttributedCpu {
+ public:
+  AttributedCpu() {
+    attribution.add_group(kBase, 1, true);
+    attribution.add_group(kOther, 1, false);
+    for (const std::uint64_t id : kIds) {
+      targets_[id] = sums_.open(
+          std::make_shared<cgroup::Cgroup>(cgroup::Cgroup{"/" + std::to_string(id), id, {}}),
+          kBase);
+    }
+  }
+
+  perf::GroupReading read(std::uint64_t id, std::size_t group = kBase) {
+    perf::GroupReading reading;
+    sums_.read(targets_.at(id), group, reading);
+    return reading;
+  }
+  nanoseconds enabled(std::uint64_t id) { return read(id).time_enabled; }
+  std::uint64_t count(std::uint64_t id, std::size_t group = kBase) {
+    return read(id, group).counts[0];
+  }
+  nanoseconds enabled_of_all() {
+    nanoseconds all{};
+    for (const std::uint64_t id : kIds) all += enabled(id);
+    return all;
+  }
+
+  static constexpr std::array<std::uint64_t, 4> kIds = {1, 2, 3, kWorker};
+
+ private:
+  CgroupSums sums_;
+  std::map<std::uint64_t, Target> targets_;
+
+ public:
+  SwitchAttribution attribution{sums_};
+};
+
+/// A group in the kernel.
+struct GroupTotalsOfKernel {
+  nanoseconds enabled{};
+  nanoseconds running{};
+  std::uint64_t switches = 0;
+  Words counts = {0};
+
+  void pass(nanoseconds time, std::uint64_t count, bool is_on_pmu = true) {
+    enabled += time;
+    if (!is_on_pmu) return;
+    running += time;
+    counts[0] += count;
+  }
+  SwitchValues values(std::uint64_t cgroup) const {
+    return {cgroup, enabled, running, switches, counts};
+  }
+};
+
+class SwitchAttributionTest : public testing::Test, protected AttributedCpu {
+ protected:
+  /// The base counts, and at its end the cgroup leaves the CPU.
+  void run(std::uint64_t cgroup, nanoseconds time, std::uint64_t count) {
+    base_.pass(time, count);
+    leave(cgroup);
+  }
+  void leave(std::uint64_t cgroup) {
+    ++base_.switches;
+    attribution.record(kBase, base_.values(cgroup));
+  }
+  /// The same, and no record of it is found.
+  void run_without_record(nanoseconds time, std::uint64_t count) {
+    base_.pass(time, count);
+    ++base_.switches;
+  }
+
+  GroupTotalsOfKernel base_;
+};
+
+// --- whole intervals ----------------------------------------------------------------------------
+
+TEST_F(SwitchAttributionTest, TheDifferenceBetweenTwoRecordsIsWhatTheCgroupDidThatLeft) {
+  run(1, 10ms, 100);
+  run(2, 20ms, 200);
+  run(1, 1ms, 5);
+
+  EXPECT_EQ(count(1), 105U);
+  EXPECT_EQ(count(2), 200U);
+  EXPECT_EQ(enabled(1), 11ms);
+  EXPECT_EQ(read(1).time_running, 11ms);
+  EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 3}));
+}
+
+TEST_F(SwitchAttributionTest, TheTimeEnabledOfAllGroupsIsThatOfTheBase) {
+  GroupTotalsOfKernel other;
+  run(1, 10ms, 0);
+  other.pass(10ms - 100ns, 7);
+  ++other.switches;
+  attribution.record(kOther, other.values(1));
+
+  EXPECT_EQ(read(1, kOther).time_enabled, 10ms);
+  EXPECT_EQ(read(1, kOther).time_running, 10ms - 100ns);
+  EXPECT_EQ(count(1, kOther), 7U);
+}
+
+TEST_F(SwitchAttributionTest, AShortTimeOffThePmuIsThatOfTheSwitch) {
+  base_.enabled = 20us;
+  leave(1);
+  base_.pass(980ms, 3);
+  base_.enabled += 20ms;
+  leave(2);
+
+  EXPECT_EQ(enabled(1), 20us);
+  EXPECT_EQ(enabled(2), 1s);
+  EXPECT_EQ(count(2), 3U);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
+}
+
+TEST_F(SwitchAttributionTest, AnIntervalWithALongerTimeOffThePmuCountsForNobody) {
+  GroupTotalsOfKernel other;
+  run(1, 1ms, 10);
+  other.pass(1ms, 10);
+  other.enabled += 21us;  // more than 2 %
+  ++other.switches;
+  attribution.record(kOther, other.values(1));
+
+  EXPECT_EQ(enabled(1), 1ms);
+  EXPECT_EQ(count(1), 10U);
+  EXPECT_EQ(read(1, kOther).time_running, 0ns);
+  EXPECT_EQ(count(1, kOther), 0U);
+  EXPECT_EQ(attribution.statistics().dropped, 1U);
+  EXPECT_EQ(attribution.statistics().dropped_time, 1021us);
+  EXPECT_EQ(attribution.statistics().lost_time, 0ns);  // that of the base is known
+}
+
+// --- intervals that are not whole ---------------------------------------------------------------
+
+TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared) {
+  run(1, 30ms, 1);
+  run(2, 10ms, 10);
+  run_without_record(3ms, 100);
+  attribution.loss(1);
+  run(2, 1ms, 1000);
+  run(1, 10ms, 10'000);
+
+  const SwitchAttribution::Statistics poll = attribution.end_poll();
+
+  EXPECT_EQ(count(1), 10'001U);
+  EXPECT_EQ(count(2), 10U);
+  EXPECT_NEAR(static_cast<double>(enabled(1).count()), 43.2e6, 1);  // 40 of 50 ms
+  EXPECT_EQ(enabled(1) + enabled(2), 54ms);
+  EXPECT_EQ(read(1).time_running, 40ms);
+  EXPECT_EQ(poll,
+            (SwitchAttribution::Statistics{
+                .records = 4, .lost = 1, .dropped = 1, .dropped_time = 4ms, .lost_time = 4ms}));
+}
+
+TEST_F(SwitchAttributionTest, ALossConcernsTheCurrentIntervalOfEachGroup) {
+  GroupTotalsOfKernel other;
+  run(1, 1ms, 1);
+  attribution.loss(1);
+  other.pass(1ms, 10);
+  ++other.switches;
+  attribution.record(kOther, other.values(1));
+  run(2, 1ms, 1);
+  run(2, 1ms, 1);
+  other.pass(1ms, 10);
+  ++other.switches;
+  attribution.record(kOther, other.values(2));
+
+  EXPECT_EQ(count(1, kOther), 0U);
+  EXPECT_EQ(count(2, kOther), 10U);
+  EXPECT_EQ(count(2), 1U);
+}
+
+TEST_F(SwitchAttributionTest, ALeaderThatJumpsWithoutALossHasSkippedARecord) {
+  run(1, 1ms, 1);
+  run_without_record(1ms, 10);
+  run(2, 1ms, 100);
+  run(2, 1ms, 1000);
+  (void)attribution.end_poll();
+
+  EXPECT_EQ(count(1), 1U);
+  EXPECT_EQ(count(2), 1000U);
+  EXPECT_EQ(enabled_of_all(), 4ms);
+  EXPECT_EQ(attribution.statistics().skipped, 1U);
+  EXPECT_EQ(attribution.statistics().lost, 0U);
+}
+
+TEST_F(SwitchAttributionTest, ALeaderThatStandsStillHasSkippedToo) {
+  run(1, 1ms, 1);
+  base_.pass(1ms, 10);
+  attribution.record(kBase, base_.values(2));
+
+  EXPECT_EQ(count(2), 0U);
+  EXPECT_EQ(attribution.statistics().skipped, 1U);
+}
+
+TEST_F(SwitchAttributionTest, ATotalThatFallsIsNotCountedAndCountingGoesOnFromThere) {
+  run(1, 10ms, 100);
+  base_.counts[0] = 50;
+  run(1, 1ms, 0);
+  run(1, 1ms, 7);
+
+  EXPECT_EQ(count(1), 107U);
+  EXPECT_EQ(attribution.statistics().dropped, 1U);
+  EXPECT_EQ(attribution.statistics().skipped, 0U);
+}
+
+TEST_F(SwitchAttributionTest, AGroupThatWasOpenedAgainCountsFromZero) {
+  run(1, 10ms, 100);
+
+  attribution.add_group(kBase, 1, true);
+  base_ = {};
+  run(1, 1ms, 7);
+
+  EXPECT_EQ(count(1), 107U);
+  EXPECT_EQ(enabled(1), 11ms);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
+}
+
+TEST_F(SwitchAttributionTest, RecordsOfUnknownGroupsAndSizesAreIgnored) {
+  const Words two = {1, 2};
+  attribution.record(7, base_.values(1));
+  attribution.record(kBase, {1, 1ms, 1ms, 1, two});
+  attribution.remove_group(kOther);
+  attribution.record(kOther, base_.values(1));
+  attribution.reading(kOther, base_.values(1));
+
+  EXPECT_EQ(attribution.statistics(), SwitchAttribution::Statistics{});
+  EXPECT_EQ(enabled(1), 0ns);
+  EXPECT_THAT(read(1, kOther).counts, IsEmpty());
+}
+
+// --- readings -----------------------------------------------------------------------------------
+
+TEST_F(SwitchAttributionTest, WhatIsCountedSinceTheLastRecordIsThatOfTheReadingThread) {
+  run(1, 1ms, 1);
+  base_.pass(2ms, 10);
+  attribution.reading(kBase, base_.values(kWorker));
+
+  EXPECT_EQ(count(kWorker), 10U);
+  EXPECT_EQ(enabled(kWorker), 2ms);
+  run(kWorker, 1ms, 100);
+  EXPECT_EQ(count(kWorker), 110U);
+}
+
+TEST_F(SwitchAttributionTest, AReadingThatARecordFollowedIsNotUsed) {
+  base_.pass(2ms, 10);
+  const GroupTotalsOfKernel at_reading = base_;
+  run(kWorker, 1ms, 100);
+
+  attribution.reading(kBase, at_reading.values(kWorker));
+  run(1, 1ms, 1);
+
+  EXPECT_EQ(count(kWorker), 110U);
+  EXPECT_EQ(count(1), 1U);
+}
+
+TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
+  run(1, 1ms, 1);
+  attribution.loss(1);
+  base_.pass(2ms, 10);
+  attribution.reading(kBase, base_.values(kWorker));
+  run(kWorker, 1ms, 100);
+  (void)attribution.end_poll();
+
+  EXPECT_EQ(count(kWorker), 0U);
+  EXPECT_EQ(enabled_of_all(), 4ms);
+  EXPECT_EQ(attribution.statistics().lost_time, 3ms);
+}
+
+TEST_F(SwitchAttributionTest, AReadingOfAGroupThatWasOffThePmuEndsAnIntervalThatCountsForNobody) {
+  GroupTotalsOfKernel other;
+  other.pass(1ms, 5);
+  other.pass(1ms, 0, false);  // meanwhile its leader may have missed switches
+  attribution.reading(kOther, other.values(kWorker));
+  other.pass(1ms, 7);
+  ++other.switches;
+  attribution.record(kOther, other.values(kWorker));
+
+  EXPECT_EQ(count(kWorker, kOther), 7U);
+}
+
+// --- lost time ----------------------------------------------------------------------------------
+
+TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhole) {
+  attribution.loss(1);
+  run(1, 4ms, 1);
+  attribution.loss(1);
+  run(2, 2ms, 1);
+  (void)attribution.end_poll();
+
+  EXPECT_EQ(enabled(1), 3ms);
+  EXPECT_EQ(enabled(2), 3ms);
+  EXPECT_EQ(read(1).time_running, 0ms);
+}
+
+TEST_F(SwitchAttributionTest, LostTimeOfAPollIsSharedOnce) {
+  attribution.loss(1);
+  run(1, 4ms, 1);
+  (void)attribution.end_poll();
+  run(2, 2ms, 1);
+  const SwitchAttribution::Statistics second = attribution.end_poll();
+
+  EXPECT_EQ(enabled(1), 4ms);
+  EXPECT_EQ(enabled(2), 2ms);
+  EXPECT_EQ(second, (SwitchAttribution::Statistics{.records = 1}));
+}
+
+/// All positions and lengths of a loss in a row of records, each attributed from the start.
+TEST(SwitchAttributionLossTest, CostsTheIntervalsThatItTouchesWhereverItIs) {
+  constexpr std::size_t kRecords = 8;
+  const auto cgroup = [](std::size_t at) { return AttributedCpu::kIds[at % 3]; };
+  for (std::size_t first = 0; first < kRecords; ++first) {
+    for (std::size_t lost = 1; first + lost < kRecords; ++lost) {
+      AttributedCpu cpu;
+      GroupTotalsOfKernel kernel;
+      std::map<std::uint64_t, std::uint64_t> expected;
+      for (std::size_t at = 0; at < kRecords; ++at) {
+        kernel.pass(1ms, std::uint64_t{1} << at);
+        ++kernel.switches;
+        if (at == first + lost) cpu.attribution.loss(lost);
+        if (at >= first && at < first + lost) continue;
+        if (at != first + lost) expected[cgroup(at)] += std::uint64_t{1} << at;
+        cpu.attribution.record(kBase, kernel.values(cgroup(at)));
+      }
+      (void)cpu.attribution.end_poll();
+
+      for (std::size_t at = 0; at < 3; ++at) {
+        EXPECT_EQ(cpu.count(cgroup(at)), expected[cgroup(at)])
+            << lost << " records lost from " << first << " on";
+      }
+      EXPECT_EQ(cpu.enabled_of_all(), kRecords * 1ms);
+      EXPECT_EQ(cpu.attribution.statistics().dropped, 1U);
+      EXPECT_EQ(cpu.attribution.statistics().skipped, 0U);
+    }
+  }
+}
+
+// --- against what really happened ---------------------------------------------------------------
+
+/// A cgroup runs, and leaves the CPU.
+struct CpuStep {
+  std::size_t cgroup = 0;  ///< of kIds
+  std::int64_t time = 0;   ///< us
+  std::uint64_t count = 0;
+  bool is_base_recorded = true;
+  bool is_other_recorded = true;
+  bool is_loss_reported = true;  ///< of what is not recorded
+  bool moves = false;            ///< the other group loses the PMU halfway, or has it again
+  bool polls = false;            ///< the worker runs instead, and reads
+};
+
+std::ostream& operator<<(std::ostream& out, const CpuStep& step) {
+  out << AttributedCpu::kIds[step.cgroup] << " for " << step.time << " us, " << step.count;
+  if (!step.is_base_recorded) out << ", no record of the base";
+  if (!step.is_other_recorded) out << ", no record of the other";
+  if (step.is_loss_reported) out << ", reported";
+  if (step.moves) out << ", moves";
+  if (step.polls) out << ", polls";
+  return out;
+}
+
+enum class Faults { kNone, kReported, kAny };
+
+rc::Gen<std::vector<CpuStep>> any_cpu_steps(Faults faults) {
+  const auto seldom = [](bool is_possible) {
+    return rc::gen::map(rc::gen::inRange(0, 8),
+                        [is_possible](int draw) { return is_possible && draw == 0; });
+  };
+  const auto mostly = [&](bool may_fail) {
+    return rc::gen::map(seldom(may_fail), [](bool fails) { return !fails; });
+  };
+  const bool any = faults != Faults::kNone;
+  const auto step = rc::gen::construct<CpuStep>(
+      rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange<std::int64_t>(2000, 9000),
+      rc::gen::inRange<std::uint64_t>(0, 1000), mostly(any), mostly(any),
+      mostly(faults == Faults::kAny), seldom(any), seldom(true));
+  return rc::gen::scale(2, rc::gen::container<std::vector<CpuStep>>(step));
+}
+
+/// A CPU with both groups in a ring that loses records, and what really happened on it. While the
+/// other group is off the PMU, its leader counts nothing and writes nothing.
+class SimulatedCpu {
+ public:
+  struct Truth {
+    nanoseconds time{};
+    std::uint64_t count = 0;
+  };
+
+  void take(const CpuStep& step) {
+    const std::uint64_t id = step.polls ? kWorker : AttributedCpu::kIds[step.cgroup];
+    const nanoseconds half = std::chrono::microseconds{step.time} / 2;
+    pass(id, half, step.count);
+    if (step.moves) is_other_on_ = !is_other_on_;
+    if (step.polls) poll();
+    pass(id, half, step.count / 2);
+    leave(id, step);
+  }
+
+  void check_bounds() {
+    nanoseconds enabled{};
+    for (const std::uint64_t id : AttributedCpu::kIds) {
+      enabled += cpu.enabled(id);
+      for (const std::size_t group : {kBase, kOther}) {
+        const perf::GroupReading reading = cpu.read(id, group);
+        RC_ASSERT(reading.counts[0] <= truth[id].count);
+        RC_ASSERT(reading.time_running <= truth[id].time);
+        RC_ASSERT(reading.time_running <= reading.time_enabled);
+        perf::GroupReading& before = before_[{id, group}];
+        before.counts.resize(1);
+        RC_ASSERT(reading.counts[0] >= before.counts[0]);
+        RC_ASSERT(reading.time_running >= before.time_running);
+        RC_ASSERT(reading.time_enabled >= before.time_enabled);
+        before = reading;
+      }
+    }
+    RC_ASSERT(enabled == attributed_up_to_);
+  }
+
+  void end() {
+    take({.cgroup = 0, .time = 2000, .count = 1});
+    attributed_up_to_ = base_.enabled;
+    (void)cpu.attribution.end_poll();
+  }
+
+  AttributedCpu cpu;
+  std::map<std::uint64_t, Truth> truth;
+
+ private:
+  void pass(std::uint64_t id, nanoseconds time, std::uint64_t count) {
+    base_.pass(time, count);
+    other_.pass(time, count, is_other_on_);
+    truth[id].time += time;
+    truth[id].count += count;
+  }
+
+  void leave(std::uint64_t id, const CpuStep& step) {
+    ++base_.switches;
+    write(kBase, base_, id, step.is_base_recorded, step.is_loss_reported);
+    if (!is_other_on_) return;
+    ++other_.switches;
+    write(kOther, other_, id, step.is_other_recorded, step.is_loss_reported);
+  }
+
+  /// A loss is reported before the next record, of whatever group.
+  void write(std::size_t group, const GroupTotalsOfKernel& totals, std::uint64_t id,
+             bool is_recorded, bool is_loss_reported) {
+    if (!is_recorded) {
+      lost_ += is_loss_reported ? 1 : 0;
+      return;
+    }
+    if (lost_ > 0) {
+      cpu.attribution.loss(std::exchange(lost_, 0));
+      has_base_loss_ = true;
+    }
+    cpu.attribution.record(group, totals.values(id));
+    if (group != kBase) return;
+    recorded_switches_ = totals.switches;
+    recorded_until_ = totals.enabled;
+    has_base_loss_ = false;
+  }
+
+  void poll() {
+    cpu.attribution.reading(kBase, base_.values(kWorker));
+    cpu.attribution.reading(kOther, other_.values(kWorker));
+    if (recorded_switches_ == base_.switches && !has_base_loss_) recorded_until_ = base_.enabled;
+    (void)cpu.attribution.end_poll();
+    attributed_up_to_ = recorded_until_;
+    check_bounds();
+  }
+
+  GroupTotalsOfKernel base_;
+  GroupTotalsOfKernel other_;
+  bool is_other_on_ = true;
+  std::uint64_t lost_ = 0;
+  bool has_base_loss_ = false;           ///< reported since the last record of the base
+  std::uint64_t recorded_switches_ = 0;  ///< of the base
+  nanoseconds recorded_until_{};         ///< and its time, or that of a reading
+  nanoseconds attributed_up_to_{};
+  std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before_;
+};
+
+RC_GTEST_PROP(SwitchAttributionPropertyTest, IsExactWhileNothingIsLost, ()) {
+  SimulatedCpu simulated;
+
+  for (const CpuStep& step : *any_cpu_steps(Faults::kNone)) simulated.take(step);
+  simulated.end();
+
+  simulated.check_bounds();
+  for (const std::uint64_t id : AttributedCpu::kIds) {
+    for (const std::size_t group : {kBase, kOther}) {
+      const perf::GroupReading reading = simulated.cpu.read(id, group);
+      RC_ASSERT(reading.counts[0] == simulated.truth[id].count);
+      RC_ASSERT(reading.time_enabled == simulated.truth[id].time);
+      RC_ASSERT(reading.time_running == simulated.truth[id].time);
+    }
+  }
+  RC_ASSERT(simulated.cpu.attribution.statistics().dropped == 0U);
+}
+
+RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingIsCountedToAnotherCgroupAndNoTimeDisappears,
+              ()) {
+  SimulatedCpu simulated;
+
+  for (const CpuStep& step : *any_cpu_steps(Faults::kAny)) simulated.take(step);
+  simulated.end();
+
+  simulated.check_bounds();
+}
+
+RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingIsSkippedIfEachLossIsReported, ()) {
+  SimulatedCpu simulated;
+
+  for (const CpuStep& step : *any_cpu_steps(Faults::kReported)) simulated.take(step);
+  simulated.end();
+
+  RC_ASSERT(simulated.cpu.attribution.statistics().skipped == 0U);
+}
+
+/// A total of the kernel, out of the whole range, with its corners more often.
+rc::Gen<std::uint64_t> any_total_of_kernel() {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  return rc::gen::oneOf(rc::gen::element<std::uint64_t>(0, 1, kHalf - 1, kHalf, kEnd),
+                        rc::gen::inRange<std::uint64_t>(0, 1000),
+                        rc::gen::arbitrary<std::uint64_t>());
+}
+
+// No undefined arithmetic either: the sanitizers look.
+RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
+  AttributedCpu cpu;
+  std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before;
+  const auto steps = *rc::gen::container<std::vector<std::array<std::uint64_t, 5>>>(
+      rc::gen::container<std::array<std::uint64_t, 5>>(any_total_of_kernel()));
+  for (const auto& [choice, enabled, running, switches, count] : steps) {
+    const Words counts = {count};
+    const SwitchValues values{choice % 4, nanoseconds{static_cast<std::int64_t>(enabled)},
+                              nanoseconds{static_cast<std::int64_t>(running)},
+                              choice % 3 == 0 ? switches : choice, counts};
+    const std::size_t group = choice % 5 == 0 ? kOther : kBase;
+    if (choice % 7 == 0) cpu.attribution.loss(switches);
+    if (choice % 2 == 0) cpu.attribution.record(group, values);
+    if (choice % 2 != 0) cpu.attribution.reading(group, values);
+    if (choice % 11 == 0) (void)cpu.attribution.end_poll();
+    for (const std::uint64_t id : AttributedCpu::kIds) {
+      for (const std::size_t each : {kBase, kOther}) {
+        perf::GroupReading& last = before[{id, each}];
+        const perf::GroupReading now = cpu.read(id, each);
+        last.counts.resize(1);
+        RC_ASSERT(now.counts[0] >= last.counts[0]);
+        RC_ASSERT(now.time_enabled >= last.time_enabled);
+        RC_ASSERT(now.time_running >= last.time_running);
+        RC_ASSERT(now.time_running <= now.time_enabled);
+        last = now;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pex::collect
