@@ -36,7 +36,7 @@ Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why)
 
 CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots)
     : planned_(std::move(planned)), cgroups_(cgroups), roots_(roots) {
-  const collect::Need need = collect::need_of(planned_.plan.counting, *planned_.cpus);
+  const collect::Need need = plan::counting_need(planned_);
   events_ = need.cpu_events + cgroups * need.cgroup_events;
 }
 
@@ -70,6 +70,8 @@ Result<CounterSet::Open> CounterSet::open() {
   for (;;) {
     const collect::PollReport report = poll_and_wait(*counting->collector);
     const std::size_t open = report.now.open_events;
+    const bool by_records = report.now.cpus_by_records == planned_.cpus->online.size();
+    if (by_records && report.groups_opened == 0 && report.failures.empty()) events_ = open;
     if (open == events_) return std::move(counting->collector);
     if (why.empty() && !report.failures.empty()) {
       why = describe(report.failures.begin()->second.first);

@@ -23,7 +23,7 @@ class CounterSet {
                                  const host::HostRoots& roots);
 
   /// Counters, and descriptors, of all groups on all CPUs. The daemon's one event `dummy` for each
-  /// CPU is among them.
+  /// CPU is among them. If cgroups are counted by records, at most so many until all are open.
   std::size_t events() const { return events_; }
   /// Fails in numbers when the limit of open files does not allow them.
   Result<> check_limit() const;

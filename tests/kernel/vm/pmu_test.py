@@ -262,6 +262,25 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
         self.assert_ended_well("exact")
 
 
+class ByRecordsOn61Test(NothingTakesTurnsTest):
+    """The same, with cgroups counted by records of the switches between them."""
+
+    boot = Boot("exact", "6.1", archives=("base", "perf"), source="records")
+
+    def test_cgroups_were_counted_by_records(self):
+        for mark in self.MARKS:
+            scrape = self.record.scrapes[mark]
+            self.assertEqual(scrape.value("perf_event_exporter_cgroup_source_cpus",
+                                          source="records"), self.boot.cpus)
+            for outcome in ("lost", "skipped"):
+                self.assertEqual(scrape.value("perf_event_exporter_switch_records_total",
+                                              outcome=outcome), 0)
+
+
+class ByRecordsOn612Test(ByRecordsOn61Test):
+    boot = Boot("exact", "6.12", archives=("base", "perf"), source="records")
+
+
 class StatTest(MachineTest):
     """The command `stat`."""
 
@@ -1020,6 +1039,10 @@ class TenMinutesOnVersion1Test(TenMinutesTest):
     def test_perf_event_was_on_version_1(self):
         self.assertRegex(self.record.texts["mounts", "start"], r"(?m)^cgroup \S+ cgroup \S*perf_event")
         self.assertNotIn("cgroup2", self.record.texts["mounts", "start"])
+
+
+class TenMinutesByRecordsTest(TenMinutesTest):
+    boot = Boot("churn", "6.1", cpus=2, source="records")
 
 
 class HistoryTest(unittest.TestCase):

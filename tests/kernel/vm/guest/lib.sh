@@ -33,10 +33,17 @@ await() {  # WHAT COMMAND...
 
 # --- the daemon -----------------------------------------------------------------------------------
 
+# SOURCE is given on the kernel's command line, for scenarios that do not say how cgroups are counted.
+config_file() {  # CONFIG
+  [ -n "$SOURCE" ] || { echo "/guest/config/$1.yaml"; return; }
+  sed "s/^cgroups: {/cgroups: {source: $SOURCE, /" "/guest/config/$1.yaml" >"/run/$1.yaml"
+  echo "/run/$1.yaml"
+}
+
 start_daemon() {  # CONFIG [ARGS]; "default": the one that is compiled in
   config=$1
   shift
-  [ "$config" = default ] || set -- "--config.file=/guest/config/$config.yaml" "$@"
+  [ "$config" = default ] || set -- "--config.file=$(config_file "$config")" "$@"
   /app/perf_event_exporter --web.listen-address=127.0.0.1:10173 "$@" 2>/run/stderr &
   daemon=$!
   await "the daemon to be ready" is_ready
