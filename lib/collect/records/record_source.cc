@@ -296,7 +296,8 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
   return cost;
 }
 
-CounterSources record_sources(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
+CounterSources record_sources(perf::PerfKernel& kernel,
+                              const std::shared_ptr<const CountingPlan>& plan,
                               const RecordOptions& options) {
   const auto by_descriptors = std::make_shared<DescriptorCpus>(0);
   return {[&kernel, plan, options, by_descriptors](int cpu) {

@@ -126,7 +126,8 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
                         std::size_t by_descriptors);
 
 /// Of all CPUs. `kernel` outlives them.
-CounterSources record_sources(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
+CounterSources record_sources(perf::PerfKernel& kernel,
+                              const std::shared_ptr<const CountingPlan>& plan,
                               const RecordOptions& options);
 
 }  // namespace pex::collect
