@@ -37,7 +37,7 @@ using PageResult = Result<T, NotReadable>;
 /// A control page is read as often as this before it is given up.
 inline constexpr int kMaxPageTries = 100;
 
-/// What a page said at one instant: all fields are of one version of it, and the registers were
+/// The values of a page at one instant: all fields are of one version of it, and the registers were
 /// read in between. The units are those of perf_event_mmap_page (perf_event_open(2), "MMAP
 /// layout").
 struct PageSnapshot {

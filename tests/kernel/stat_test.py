@@ -131,17 +131,17 @@ class AgainstPerfTest(unittest.TestCase):
                                *command], text=True, input=two_lines, capture_output=True,
                               check=True)
         perfs, counted = perf_counts(perf.stderr), counts(ours.stderr)
-        said = dict(pair.split("=") for pair in ours.stdout.split()[1:])
+        reported = dict(pair.split("=") for pair in ours.stdout.split()[1:])
 
         for event in ("page-faults", "minor-faults"):
             self.assertAlmostEqual(counted[event]["estimate"], perfs[event], delta=A_FEW)
             self.assertAlmostEqual(counted[event]["estimate"], PAGES, delta=PAGES // 20)
-            self.assertGreaterEqual(counted[event]["estimate"], int(said["minflt"]))
+            self.assertGreaterEqual(counted[event]["estimate"], int(reported["minflt"]))
         # Each time the command waits or is preempted is one more.
         self.assertGreaterEqual(counted["context-switches"]["estimate"],
-                                int(said["nvcsw"]) + int(said["nivcsw"]))
+                                int(reported["nvcsw"]) + int(reported["nivcsw"]))
         self.assertLess(counted["context-switches"]["estimate"],
-                        int(said["nvcsw"]) + int(said["nivcsw"]) + A_FEW)
+                        int(reported["nvcsw"]) + int(reported["nivcsw"]) + A_FEW)
 
     def test_a_command_is_counted_with_its_children(self):
         command = ["sh", "-c", "for i in 1 2 3 4; do head -c 40000000 /dev/zero | "

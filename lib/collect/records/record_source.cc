@@ -186,6 +186,7 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
                 .group = *group,
                 .events = events.size()};
   opened.dropped = recording_->attribution().dropped(*group);
+  opened.off_pmu = recording_->off_pmu(*group);
   if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
   return opened;
 }
@@ -228,9 +229,7 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
       read_recorded(opened, reading);
       return State::kCounting;
     case Kind::kRecordedCpu:
-      reading = recording_->reading_of_cpu(opened.group);
-      reading.counts.resize(opened.events);
-      return State::kCounting;
+      return read_cpu(opened, reading);
     case Kind::kDescriptors:
     case Kind::kClosed:
       break;
@@ -238,11 +237,23 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
   return descriptors_.read(opened.descriptors, reading);
 }
 
+Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
+                                                    perf::GroupReading& reading) const {
+  const Result<const perf::GroupReading*> read = recording_->reading_of_cpu(opened.group);
+  if (!read) return read.error();
+  reading = **read;
+  reading.counts.resize(opened.events);
+  return State::kCounting;
+}
+
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of
-/// the group. So of a group that never was off the PMU its own times running are not taken.
+/// the group. So of a group that never was off the PMU its own times running are not taken. While a
+/// group is off the PMU it writes no record: the times of the whole CPU show that.
 void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   recording_->sums().read(opened.target, opened.group, reading);
-  if (recording_->attribution().dropped(opened.group) == opened.dropped) {
+  const bool all_whole = recording_->attribution().dropped(opened.group) == opened.dropped;
+  const auto off_pmu = recording_->off_pmu(opened.group) - opened.off_pmu;
+  if (all_whole && off_pmu <= SwitchAttribution::kMaxOffPmu) {
     reading.time_running = reading.time_enabled;
   }
   reading.time_running = std::max(reading.time_running, opened.last_running);

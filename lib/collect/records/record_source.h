@@ -83,6 +83,7 @@ class RecordSource final : public CounterSource {
     SwitchRecording::Target target = 0;  ///< kRecordedCgroup
     std::size_t events = 0;
     std::uint64_t dropped = 0;                ///< intervals of the group, before it was opened
+    std::chrono::nanoseconds off_pmu{};       ///< of the group, before it was opened
     std::chrono::nanoseconds last_running{};  ///< time running, as it was last read
   };
 
@@ -100,6 +101,7 @@ class RecordSource final : public CounterSource {
       const GroupPlan& group, std::span<const perf::CounterSpec> events,
       const std::shared_ptr<const cgroup::Cgroup>& cgroup);
   Handle keep(const Opened& opened);
+  Result<State> read_cpu(const Opened& opened, perf::GroupReading& reading) const;
   void read_recorded(Opened& opened, perf::GroupReading& reading);
 
   CountedKernel kernel_;

@@ -93,12 +93,13 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(
 SwitchAttribution::Statistics SwitchRecording::poll(
     const std::shared_ptr<const cgroup::CgroupNames>& names) {
   set_names(names);
+  const bool was_here = is_on_its_cpu();
   read_groups();
   drain();
-  const bool is_here = own_cgroup_ && is_on_its_cpu();
+  const bool is_here = own_cgroup_ && was_here && is_on_its_cpu();
   for (std::size_t number = 0; is_here && number < groups_.size(); ++number) {
     const Group& group = groups_[number];
-    if (!group.was_read) continue;
+    if (group.error) continue;
     const perf::GroupReading& now = group.reading;
     attribution_.reading(
         number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
@@ -114,7 +115,13 @@ void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>
 
 void SwitchRecording::read_group(std::size_t number) {
   Group& group = groups_[number];
-  group.was_read = bool{ring_.read(*kernel_, number, group.reading, group.switches)};
+  const Result<> read = ring_.read(*kernel_, number, group.reading, group.switches);
+  group.error = read ? std::nullopt : std::optional(read.error());
+}
+
+Result<const perf::GroupReading*> SwitchRecording::reading_of_cpu(std::size_t group) const {
+  if (groups_[group].error) return *groups_[group].error;
+  return &groups_[group].reading;
 }
 
 /// Before the ring is drained: what is counted up to a switch after it is in a record.

@@ -57,9 +57,12 @@ class SwitchRecording {
   void drain();
 
   CgroupSums& sums() { return sums_; }
-  /// The counts of the whole CPU, as of the last poll.
-  const perf::GroupReading& reading_of_cpu(std::size_t group) const {
-    return groups_[group].reading;
+  /// The counts of the whole CPU, as of the last poll; or why they could not be read.
+  Result<const perf::GroupReading*> reading_of_cpu(std::size_t group) const;
+  /// For how long the group has been off the PMU, on the whole CPU, since it was opened.
+  std::chrono::nanoseconds off_pmu(std::size_t group) const {
+    const perf::GroupReading& reading = groups_[group].reading;
+    return reading.time_enabled - reading.time_running;
   }
 
   /// Statistics of the records since the start.
@@ -84,7 +87,7 @@ class SwitchRecording {
     std::size_t events = 0;
     perf::GroupReading reading = {};  ///< of the last poll
     std::uint64_t switches = 0;       ///< of the last poll
-    bool was_read = false;            ///< at the last poll
+    std::optional<Error> error = {};  ///< of the last poll
   };
   class Visitor;
 

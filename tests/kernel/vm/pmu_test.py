@@ -323,7 +323,7 @@ class StatTest(MachineTest):
                 event = counted[f"armv8_pmuv3/event=0x8,name=i{group}/"]
                 self.tell(f"instructions of a process, 3 groups take turns (group {group})", true,
                           event["estimate"])
-                findings.append(f"{self.boot.release()}: stat tells a standard error of "
+                findings.append(f"{self.boot.release()}: stat reports a standard error of "
                                 f"{event['standard_error'] / true:.4%} of group {group}")
                 self.assertEqual(event["coverage"], "scaled")
                 self.assertLess(event["observed"], 0.5 * true)

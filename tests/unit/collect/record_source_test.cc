@@ -180,7 +180,8 @@ TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
 
   EXPECT_EQ(two.now.open_events, of_one);
   EXPECT_EQ(two.groups_opened, 1U);
-  EXPECT_EQ(kernel_.still_open(), 3U);  // two members of the group, and what tells of the CPU
+  EXPECT_EQ(kernel_.still_open(),
+            3U);  // two members of the group, and the one that detects an offline CPU
 }
 
 TEST_F(RecordSourceTest, AnOuterCgroupHasWhatTheInnerOnesDo) {
@@ -369,6 +370,44 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   EXPECT_EQ(cycle_->cpu_groups()[0].totals()[1].value, 36U);
   EXPECT_EQ(total(0, 1), 30U);
   EXPECT_EQ(kernel_.still_open(), 3U);
+}
+
+/// As when another program has all counters: its leader then writes no record, and no reading says
+/// so where the own cgroup is not known.
+TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
+  const collect::ScopePlan more = test::scope_plan({{"core", {"cycles"}}});
+  plan_->cgroup.groups.push_back(more.groups[0]);
+  plan_->cgroup.groups[1].shares_pmu = true;
+  make_cycle();
+  poll();
+  const std::size_t base = leader();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  const auto usual = events().change_reading;
+  events().change_reading = [&](std::size_t event, Words& words) {
+    (void)usual(event, words);
+    if (event != base) words.at(2) = words.at(3) = words.at(5) = 0;
+    return 0;
+  };
+
+  turn(kA, 0, 5);
+  poll();
+
+  const auto core = cycle_->cgroup_groups(0)[1];
+  EXPECT_EQ(core.totals().times().enabled, 1ms);
+  EXPECT_EQ(core.totals().times().running, 0ms);
+  EXPECT_EQ(total(0, 1), 5U);
+}
+
+TEST_F(RecordSourceTest, AFailedReadingOfACpuIsReported) {
+  plan_->cpu = plan_->cgroup;
+  make_cycle();
+  poll();
+  events().change_reading = [](std::size_t, Words&) { return EIO; };
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.errors.at("software").read_failures, 1U);
 }
 
 TEST_F(RecordSourceTest, APinnedGroupIsCountedByDescriptors) {
