@@ -24,7 +24,11 @@ using State = Finding::State;
 constexpr const char* kMoreFiles =
     "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
 
-collect::Need need_of(const CheckInputs& here) { return plan::counting_need(*here.planned); }
+collect::Need need_of(const CheckInputs& here) {
+  const bool has_records =
+      here.records && !here.records->refused && here.records->incomplete.empty();
+  return plan::counting_need(*here.planned, has_records);
+}
 
 /// The limit of open files after the exporter has raised it at start.
 collect::Budget budget_of(const CheckInputs& here) {
@@ -43,7 +47,7 @@ std::string limit_of(const host::FileLimit& files) {
 
 std::string needed(const collect::Need& need, std::size_t limit) {
   const std::string without_cgroups = number(collect::reserved_files(limit) + need.cpu_events);
-  if (need.cgroup_events == 0) return without_cgroups + " needed";
+  if (!need.counts_cgroups) return without_cgroups + " needed";
   return without_cgroups + " needed, and " + number(need.cgroup_files()) + " for each cgroup";
 }
 
@@ -177,7 +181,7 @@ Findings check_open_files(const CheckInputs& here) {
     return {{State::kBad, kSubject, limit + "; " + without_remedy(fits.error()),
              "the exporter does not start", worded(fits.error().remedy)}};
   }
-  if (need.cgroup_events == 0) return {good(kSubject, what)};
+  if (!need.counts_cgroups) return {good(kSubject, what)};
   const collect::Capacity capacity = collect::cgroup_capacity(budget_of(here), need);
   const std::string room = what + ": room for " + number_of(capacity.cgroups, "cgroup");
   if (capacity.bound != "open_files") {

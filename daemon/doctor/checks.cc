@@ -28,15 +28,20 @@ CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
   const Result<std::int64_t> paranoid =
       host::read_sysctl(options.roots, "kernel/perf_event_paranoid");
-  return {options,
-          kernel,
-          self,
-          online,
-          refusals(kernel, online),
-          paranoid ? std::optional(*paranoid) : std::nullopt,
-          host::find_tracing(options.roots),
-          events::EventResolver::create(options.roots),
-          plan::load_and_plan(options.config_file, options.roots, kernel)};
+  CheckInputs here{options,
+                   kernel,
+                   self,
+                   online,
+                   refusals(kernel, online),
+                   paranoid ? std::optional(*paranoid) : std::nullopt,
+                   host::find_tracing(options.roots),
+                   events::EventResolver::create(options.roots),
+                   plan::load_and_plan(options.config_file, options.roots, kernel)};
+  if (here.may_open() && here.counts_cgroups() && plan::may_use_records(*here.planned)) {
+    here.records = try_records(kernel, self, *here.online, here.planned->plan.counting,
+                               here.planned->config.cgroups.records_buffer);
+  }
+  return here;
 }
 
 std::optional<Error> refusal_at(perf::PerfKernel& kernel, const perf::Place& place) {

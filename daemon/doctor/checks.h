@@ -11,6 +11,7 @@
 #include "daemon/cli/options.h"
 #include "daemon/doctor/doctor.h"
 #include "daemon/doctor/findings.h"
+#include "daemon/doctor/records_trial.h"
 #include "events/event_resolver.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
@@ -29,6 +30,7 @@ struct CheckInputs {
   Result<std::string> tracing;           ///< path of tracefs
   Result<events::EventResolver> resolver;
   Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned;
+  std::optional<RecordsTrial> records = {};  ///< if records may count cgroups
 
   /// False if opening was refused on a CPU, and if no CPU could be tried.
   bool may_open() const { return online && refused.empty(); }
@@ -63,6 +65,8 @@ Findings check_cgroup_times(const CheckInputs& here);
 Findings check_activity_reference(const CheckInputs& here);
 
 Findings check_sampling(const CheckInputs& here);  // check_sampling.cc
+
+Findings check_switch_records(const CheckInputs& here);  // check_records.cc
 
 Findings check_cgroups(const CheckInputs& here);  // check_configuration.cc
 Findings check_open_files(const CheckInputs& here);

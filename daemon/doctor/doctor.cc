@@ -33,6 +33,7 @@ constexpr Subject kSubjects[] = {
     check_cgroup_times,
     check_activity_reference,
     check_sampling,
+    check_switch_records,
     check_cgroups,
     check_open_files,
     check_configuration,

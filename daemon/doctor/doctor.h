@@ -21,7 +21,8 @@ struct Self {
   std::string kernel_release;  ///< of uname(2)
   host::Permissions permissions;
   host::FileLimit files;
-  std::optional<std::string> cgroup;  ///< own path in the perf_event hierarchy, if known
+  std::optional<std::string> cgroup;     ///< own path in the perf_event hierarchy, if known
+  std::chrono::milliseconds trial{100};  ///< of records of switches, on each CPU
   bool (*run_bound_to)(int, const std::function<void()>&) = daemon::run_bound_to;
 };
 

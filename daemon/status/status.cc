@@ -230,6 +230,10 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets,
   cgroups.lingering = targets.cgroups.size() - targets.present;
   cgroups.left_out = targets.found->left_out;
   cgroups.unreadable = targets.found->unreadable.size();
+  cgroups.cpus_by_records = last.cpus_by_records;
+  cgroups.cpus_by_descriptors = last.cpus_by_descriptors;
+  cgroups.cpus_without_records = last.cpus_without_records;
+  cgroups.why_no_records = last.why_no_records;
   if (cgroups.left_out == 0) return cgroups;
   cgroups.left_out_by = targets.left_out_reason;
   cgroups.left_out_setting = setting_of(targets.left_out_reason);

@@ -156,6 +156,11 @@ struct Status {
     std::size_t unreadable = 0;
     collect::PollReport::CgroupDirectories directories = {};
 
+    std::size_t cpus_by_records = 0;
+    std::size_t cpus_by_descriptors = 0;
+    std::vector<int> cpus_without_records = {};  ///< of PollReport, like
+    std::string why_no_records = {};
+
     std::string left_out_by;                  ///< name of the limit; empty: none
     std::string_view left_out_setting;        ///< that raises it; empty: none
     std::vector<std::string> left_out_paths;  ///< of DiscoveryResult

@@ -247,6 +247,11 @@ json::object cgroups(const Status& status) {
           {"left_out_setting", of ? text_or_null(of->left_out_setting) : json::value()},
           {"left_out_paths", of ? json::value(texts(of->left_out_paths)) : json::value()},
           {"unreadable", count(of, &Cgroups::unreadable)},
+          {"cpus_by_records", count(of, &Cgroups::cpus_by_records)},
+          {"cpus_by_descriptors", count(of, &Cgroups::cpus_by_descriptors)},
+          {"cpus_without_records",
+           of ? text_or_null(host::format_cpu_list(of->cpus_without_records)) : json::value()},
+          {"why_no_records", of ? text_or_null(of->why_no_records) : json::value()},
           {"directories", of ? directories(of->directories) : json::value()},
           {"missed_total", status.cgroups_missed}};
 }

@@ -98,6 +98,7 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCos
   need.cpu_series =
       series_by_cpu(plan.cpu, plan.evidence, cpus) + weights_of(plan.cpu) + weights_of(plan.cgroup);
   if (plan.cgroup.empty()) return need;
+  need.counts_cgroups = true;
   need.cgroup_events = cost.cgroup;
   need.cgroup_events_on_a_cpu = cost.cgroup_on_a_cpu;
   need.cgroup_series =

@@ -12,7 +12,17 @@ void PollReport::State::add(const State& part) {
   targets_rotated_manually += part.targets_rotated_manually;
   cpus_by_records += part.cpus_by_records;
   cpus_by_descriptors += part.cpus_by_descriptors;
+  cpus_without_records.insert(cpus_without_records.end(), part.cpus_without_records.begin(),
+                              part.cpus_without_records.end());
+  if (why_no_records.empty()) why_no_records = part.why_no_records;
   unnamed_cgroups += part.unnamed_cgroups;
+}
+
+PollReport::RecordChecks& PollReport::RecordChecks::operator+=(const RecordChecks& more) {
+  equal += more.equal;
+  different += more.different;
+  inconclusive += more.inconclusive;
+  return *this;
 }
 
 PollReport::SwitchRecords& PollReport::SwitchRecords::operator+=(const SwitchRecords& more) {
@@ -43,6 +53,7 @@ void PollReport::merge(const PollReport& part) {
   for (const auto& [bound, cgroups] : part.cgroups_left_out) cgroups_left_out[bound] += cgroups;
   cgroups_missed += part.cgroups_missed;
   switch_records += part.switch_records;
+  record_checks += part.record_checks;
 }
 
 }  // namespace pex::collect

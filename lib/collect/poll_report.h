@@ -62,7 +62,10 @@ struct PollReport {
     CgroupDirectories cgroup_directories = {};
     std::size_t cpus_by_records = 0;      ///< that count cgroups by records (RecordSource)
     std::size_t cpus_by_descriptors = 0;  ///< and those that could not, or had too few cgroups
-    std::size_t unnamed_cgroups = 0;      ///< in records of each CPU, and not known by name yet
+    std::vector<int> cpus_without_records = {};  ///< by descriptors, as records were tried and are
+                                                 ///< not complete, wrong or refused
+    std::string why_no_records = {};             ///< on the first of them
+    std::size_t unnamed_cgroups = 0;  ///< in records of each CPU, and not known by name yet
 
     /// Adds the state of another CPU.
     void add(const State& part);
@@ -77,6 +80,15 @@ struct PollReport {
     SwitchRecords& operator+=(const SwitchRecords& more);
   };
 
+  /// Comparisons of these records with descriptors (RecordCheck), by their result.
+  struct RecordChecks {
+    std::uint64_t equal = 0;
+    std::uint64_t different = 0;
+    std::uint64_t inconclusive = 0;
+
+    RecordChecks& operator+=(const RecordChecks& more);
+  };
+
   State now;
   // The events since the previous poll.
   std::size_t groups_opened = 0;
@@ -88,6 +100,7 @@ struct PollReport {
   std::map<std::string_view, std::uint64_t> cgroups_left_out;  ///< by bound (budget.h)
   std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
   SwitchRecords switch_records;
+  RecordChecks record_checks;
 
   GroupErrors& of_group(const std::string& group) { return errors[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }

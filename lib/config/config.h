@@ -149,7 +149,7 @@ struct Cgroups {
   std::size_t max = 256;  ///< 0 to 100000
   bool per_cpu = false;   ///< a series for each CPU, not their sum
   std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
-  CgroupSource source = CgroupSource::kDescriptors;
+  CgroupSource source = CgroupSource::kAuto;
   std::size_t records_buffer = 256 * 1024;  ///< bytes on each CPU: a power of two, 64 KiB to 8 MiB
   std::vector<LabelRule> labels;            ///< at most 64
 

@@ -63,6 +63,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   ++polls_;
   cgroups_missed_ += report.cgroups_missed;
   switch_records_ += report.switch_records;
+  record_checks_ += report.record_checks;
   for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
@@ -106,6 +107,11 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(records, {{"outcome", "read"}}, number(switch_records_.written));
   add_sample(records, {{"outcome", "lost"}}, number(switch_records_.lost));
   add_sample(records, {{"outcome", "skipped"}}, number(switch_records_.skipped));
+  MetricFamily& checks = families.emplace_back(
+      collected(self_family("perf_event_exporter_switch_record_checks_total")));
+  add_sample(checks, {{"result", "equal"}}, number(record_checks_.equal));
+  add_sample(checks, {{"result", "different"}}, number(record_checks_.different));
+  add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
 }
 
 void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {

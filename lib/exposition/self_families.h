@@ -64,6 +64,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "`outcome`: read, lost, skipped",
      "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
      "write the record. What happened since the record before one of these is estimated."},
+    {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
+     "`result`: equal, different, inconclusive",
+     "Comparisons of records of switches with file descriptors, which count a busy cgroup on a CPU "
+     "at the same time once a minute. Five in a row that are different: the CPU counts cgroups by "
+     "descriptors from then on."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
      "for 60 polls."},

@@ -76,12 +76,12 @@ namespace {
 /// recorded as well.
 constexpr std::size_t kMinCgroupsForRecords = 4;
 
+}  // namespace
+
 bool may_use_records(const LoadedPlan& planned) {
   return planned.config.cgroups.source != config::CgroupSource::kDescriptors &&
          !planned.plan.counting.cgroup.empty();
 }
-
-}  // namespace
 
 collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
                                         const std::optional<cgroup::Hierarchy>& hierarchy,
@@ -96,16 +96,20 @@ collect::CounterSources counter_sources(const LoadedPlan& planned, const host::H
       kernel, std::make_shared<const collect::CountingPlan>(planned.plan.counting), options);
 }
 
-collect::CostFunction counting_cost(const LoadedPlan& planned) {
-  if (!may_use_records(planned)) return collect::descriptor_cost;
+collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records) {
+  const bool is_asked_for = planned.config.cgroups.source == config::CgroupSource::kRecords;
+  if (!may_use_records(planned) || !by_records.value_or(is_asked_for)) {
+    return collect::descriptor_cost;
+  }
   return [](const collect::CountingPlan& plan, const collect::MachineCpus& cpus) {
     return collect::record_cost(plan, cpus, 0);
   };
 }
 
-collect::Need counting_need(const LoadedPlan& planned) {
+collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records) {
   const collect::CountingPlan& plan = planned.plan.counting;
-  return collect::need_of(plan, *planned.cpus, counting_cost(planned)(plan, *planned.cpus));
+  return collect::need_of(plan, *planned.cpus,
+                          counting_cost(planned, by_records)(plan, *planned.cpus));
 }
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,

@@ -47,9 +47,13 @@ collect::CounterSources counter_sources(const LoadedPlan& planned, const host::H
                                         const std::optional<cgroup::Hierarchy>& hierarchy,
                                         perf::PerfKernel& kernel);
 
-/// What counting will cost, if records can be had where they are configured.
-collect::CostFunction counting_cost(const LoadedPlan& planned);
-collect::Need counting_need(const LoadedPlan& planned);
+/// Whether records may count cgroups.
+bool may_use_records(const LoadedPlan& planned);
+
+/// What counting takes: by records, or else by descriptors. Without an answer it is the less that
+/// is certain to be needed: that of descriptors with `source: auto`.
+collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records = {});
+collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records = {});
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
 /// (find_cgroup_tree()). `cost` is that of its counter sources.

@@ -313,6 +313,8 @@ function notices(status) {
       ", because of the limit or because the path is too long."),
     warnings.length > 0 && notice("warn", "Warned:",
       link("warnings", plural(warnings.length, "warning")), " about the configuration."),
+    cgroups.cpus_without_records && notice("warn", "By descriptors:",
+      `cgroups on CPU ${cgroups.cpus_without_records}; ${cgroups.why_no_records}.`),
     offPmu > 0 && notice("warn", "Off the PMU:",
       plural(offPmu, "pinned group"), " had no hardware counters at the last poll."));
 }
@@ -500,12 +502,18 @@ function leftOut({ cgroups }) {
         paths.map((each) => element("li", { class: "path" }, path(each))))));
 }
 
+const countedBy = ({ cpus_by_records: records, cpus_by_descriptors: descriptors }) => [
+  records > 0 && `records of switches on ${plural(records, "CPU")}`,
+  descriptors > 0 && `descriptors on ${plural(descriptors, "CPU")}`]
+  .filter(Boolean).join(", ") || "—";
+
 const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
   ["Counted", known(cgroups.counted)],
   ["Waiting to be opened", known(cgroups.waiting)],
   ["Ended, still served", known(cgroups.lingering)],
   ["Left out", known(cgroups.left_out)],
   ["Unreadable", known(cgroups.unreadable)],
+  ["Counted by", known(cgroups.cpus_by_records, () => countedBy(cgroups))],
   ["Directories not followed", known(directoriesNotFollowed(cgroups))],
   ["Ended before they were counted", count(cgroups.missed_total)]]));
 

@@ -127,15 +127,18 @@ bool CgroupSums::has_changed(Target target, std::size_t group) {
 }
 
 void CgroupSums::read(Target target, std::size_t group, perf::GroupReading& reading) {
+  look(target, group, reading);
+  if (sums_.has_group(group)) reader(target, group).read_at = targets_[target].changes;
+}
+
+void CgroupSums::look(Target target, std::size_t group, perf::GroupReading& reading) {
   if (!is_settled_) settle();
   reading.state = perf::GroupReading::State::kCounting;
   reading.time_enabled = reading.time_running = {};
   reading.counts.clear();
   reading.unreadable.clear();
   if (!sums_.has_group(group)) return;
-  Reader& reader = this->reader(target, group);
-  reader.read_at = targets_[target].changes;
-  const std::uint64_t enabled = sums_.enabled(target) - reader.enabled_before;
+  const std::uint64_t enabled = sums_.enabled(target) - reader(target, group).enabled_before;
   reading.time_enabled = to_time(enabled);
   reading.time_running = to_time(std::min(sums_.running(target, group), enabled));
   const std::span<const std::uint64_t> counts = sums_.counts(target, group);

@@ -86,6 +86,12 @@ class CgroupSums {
   /// Counts and times of a group of the target, as a descriptor returns them, since it was opened.
   /// They never fall, and `time_running` is at most `time_enabled`.
   void read(Target target, std::size_t group, perf::GroupReading& reading);
+  /// The same, and has_changed() stays as it is.
+  void look(Target target, std::size_t group, perf::GroupReading& reading);
+  /// That an open target was opened for.
+  const std::shared_ptr<const cgroup::Cgroup>& cgroup_of(Target target) const {
+    return targets_[target].cgroup;
+  }
   /// The open targets that were opened, or to which anything was added, since the last call. In no
   /// order, each once.
   void take_changed(std::vector<Target>& changed);

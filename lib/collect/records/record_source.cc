@@ -4,44 +4,54 @@
 #include <cerrno>
 #include <utility>
 
+#include "collect/budget.h"
 #include "collect/targets.h"
 
 namespace pex::collect {
 namespace {
 
-/// A ring for less would overflow at each burst of switches.
-constexpr std::size_t kMinRing = 16 * 1024;
+using std::chrono::nanoseconds;
 
 /// Records that are missing without a report, in one poll: a kernel that writes each record has
 /// none, and some guests write none while a CPU is idle.
 constexpr std::uint64_t kMaxSkipped = 3;
 constexpr std::uint64_t kMaxSkippedPerRecords = 1000;
 
-bool is_complete(const SwitchAttribution::Statistics& poll) {
-  return poll.skipped <= kMaxSkipped || poll.skipped <= poll.records / kMaxSkippedPerRecords;
-}
-
 std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
 
-constexpr const char* kByDescriptors = "; cgroups are counted by descriptors there";
+/// For so long records are used while there are few cgroups. Each change costs a poll.
+constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
+constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
+
+/// Descriptors of a RecordCheck.
+std::size_t events_of_check(const CountingPlan& plan) {
+  std::size_t events = 1;
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    if (!group.shares_pmu) events = std::max(events, group.events.size());
+  }
+  return events;
+}
 
 Error refused(const Error& error, int cpu) {
-  return Error{
-      error.code,
-      error.attempted + " for records of switches between cgroups" + on_cpu(cpu) + kByDescriptors,
-      error.remedy};
+  return Error{error.code,
+               error.attempted + " for records of switches between cgroups" + on_cpu(cpu),
+               error.remedy};
 }
 
 Error incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu) + kByDescriptors,
+                   on_cpu(cpu),
                "none: this kernel, or the hypervisor, does not report all switches; set "
                "'cgroups: {source: descriptors}' to not try records"};
 }
 
 }  // namespace
+
+bool are_complete(const SwitchAttribution::Statistics& poll) {
+  return poll.skipped <= kMaxSkipped || poll.skipped <= poll.records / kMaxSkippedPerRecords;
+}
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
                            int cpu, RecordOptions options,
@@ -51,21 +61,16 @@ RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const Count
       cpu_(cpu),
       options_(std::move(options)),
       by_descriptors_(std::move(by_descriptors)),
-      descriptors_(kernel_, cpu) {
-  if (options_.min_cgroups > 0) set_way(Way::kDescriptors);
+      descriptors_(kernel_, cpu),
+      check_(descriptors_, cpu, options_.check_polls) {
+  expect_descriptors(true);
 }
 
-RecordSource::~RecordSource() { set_way(Way::kRecords); }
+RecordSource::~RecordSource() { expect_descriptors(false); }
 
-void RecordSource::set_way(Way way) {
-  if (way == std::exchange(way_, way) || plan_->cgroup.empty()) return;
-  way == Way::kDescriptors ? ++*by_descriptors_ : --*by_descriptors_;
-}
-
-RecordSource::Way RecordSource::choose(const TargetSet& targets) const {
-  if (gave_up_) return Way::kDescriptors;
-  if (targets.present >= options_.min_cgroups) return Way::kRecords;
-  return targets.present * 2 < options_.min_cgroups ? Way::kDescriptors : way_;
+void RecordSource::expect_descriptors(bool expected) {
+  if (expected == std::exchange(expects_descriptors_, expected) || plan_->cgroup.empty()) return;
+  expected ? ++*by_descriptors_ : --*by_descriptors_;
 }
 
 /// A recording that stands still is opened again, as if the CPU had been offline.
@@ -73,30 +78,54 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
   if (recording_ && !is_dead_) {
     check(recording_->poll(targets.names));
     is_dead_ = is_dead_ || recording_->stands_still();
+    if (std::optional<Error> wrong = check_.poll(*recording_)) give_up(std::move(*wrong));
   }
-  const Way before = way_;
-  set_way(choose(targets));
-  if (recorded_ == 0) begin_recording(targets);
+  const Way before = std::exchange(way_, next_way(targets));
+  if (recorded_ == 0 && way_ == Way::kDescriptors) end_recording();
   return way_ != before || (recording_ && is_dead_);
 }
 
-/// Also without a target: a cgroup that ends before it is found is counted from its first switch
-/// on. A failure is reported when a group is opened.
-void RecordSource::begin_recording(const TargetSet& targets) {
-  const bool is_online = targets.cpus->is_online(cpu_);
-  if (way_ == Way::kDescriptors || !is_online) return recording_.reset();
-  (void)start_recording();
+bool RecordSource::wants_records(const TargetSet& targets) {
+  if (gave_up_until_ && now() >= *gave_up_until_) gave_up_.reset(), gave_up_until_.reset();
+  if (gave_up_) return false;
+  const bool are_few = targets.present * 2 < options_.min_cgroups;
+  if (way_ == Way::kDescriptors || !are_few) {
+    few_since_.reset();
+    return targets.present >= options_.min_cgroups || way_ == Way::kRecords;
+  }
+  if (!few_since_) few_since_ = now();
+  return now() - *few_since_ < kKeepsRecords;
+}
+
+/// Records also without a target: a cgroup that ends before it is found is counted from its first
+/// switch on.
+RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
+  if (!wants_records(targets)) {
+    const bool is_announced = expects_descriptors_;
+    expect_descriptors(true);
+    return is_announced ? Way::kDescriptors : way_;
+  }
+  if (!targets.cpus->is_online(cpu_)) return way_;
+  if (recorded_ == 0 && !start_recording()) return Way::kDescriptors;
+  expect_descriptors(false);
+  return Way::kRecords;
+}
+
+void RecordSource::end_recording() {
+  check_.abandon();
+  recording_.reset();
 }
 
 void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  if (!is_complete(poll)) give_up(incomplete(poll, cpu_));
+  if (!are_complete(poll)) give_up(incomplete(poll, cpu_));
 }
 
 void RecordSource::give_up(Error reason) {
   if (gave_up_) return;
+  if (!bound_met_by(reason.code).empty()) gave_up_until_ = now() + kTriesAgain;
   gave_up_ = std::move(reason);
   is_reported_ = false;
 }
@@ -106,9 +135,16 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
   report.switch_records.written += statistics.records;
   report.switch_records.lost += statistics.lost;
   report.switch_records.skipped += statistics.skipped;
+  report.record_checks += check_.take_results();
   (way_ == Way::kRecords ? report.now.cpus_by_records : report.now.cpus_by_descriptors) += 1;
+  if (gave_up_) {
+    report.now.cpus_without_records.push_back(cpu_);
+    report.now.why_no_records = gave_up_->attempted;
+  }
   if (gave_up_ && !std::exchange(is_reported_, true)) {
-    report.add_failure("records of switches", *gave_up_, {{}, {}, {}, cpu_});
+    Error failure = *gave_up_;
+    failure.attempted += "; cgroups are counted by descriptors there";
+    report.add_failure("records of switches", failure, {{}, {}, {}, cpu_});
   }
   if (!recording_) return;
   for (cgroup::NamedCgroup& named : recording_->take_named()) {
@@ -144,12 +180,15 @@ const GroupPlan* RecordSource::recorded(const GroupPlan& group,
 }
 
 Result<> RecordSource::start_recording() {
-  if (is_dead_ && recorded_ == 0) recording_.reset();
+  if (is_dead_ && recorded_ == 0) end_recording();
   if (recording_) return {};
   is_dead_ = false;
   Result<std::unique_ptr<SwitchRecording>> opened = SwitchRecording::open(
-      kernel_, cpu_, {options_.buffer_bytes, kMinRing}, *plan_, options_.own_cgroup());
-  if (!opened) return opened.error();
+      kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_, options_.own_cgroup());
+  if (!opened) {
+    if (opened.error().code != ENODEV) give_up(refused(opened.error(), cpu_));  // else offline
+    return opened.error();
+  }
   recording_ = std::move(*opened);
   return {};
 }
@@ -168,8 +207,8 @@ Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
       if (!opened) return opened.error();
       return keep(*opened);
     }
-    give_up(refused(started.error(), cpu_));
-    set_way(Way::kDescriptors);
+    expect_descriptors(true);
+    way_ = Way::kDescriptors;
   }
   const Result<Opened, perf::OpenFailure> opened = open_descriptors(group, events, cgroup);
   if (!opened) return opened.error();
@@ -216,9 +255,12 @@ void RecordSource::close(Handle group) {
   const Opened closed = std::exchange(opened_[group], {});
   free_.push_back(group);
   if (closed.kind == Kind::kDescriptors) return descriptors_.close(closed.descriptors);
-  if (closed.kind == Kind::kRecordedCgroup) recording_->sums().close(closed.target);
+  if (closed.kind == Kind::kRecordedCgroup) {
+    check_.forget(closed.target);
+    recording_->sums().close(closed.target);
+  }
   --recorded_;
-  if (recorded_ == 0 && (is_dead_ || way_ == Way::kDescriptors)) recording_.reset();
+  if (recorded_ == 0 && (is_dead_ || way_ == Way::kDescriptors)) end_recording();
 }
 
 Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading& reading) {
@@ -257,7 +299,19 @@ void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
     reading.time_running = reading.time_enabled;
   }
   reading.time_running = std::max(reading.time_running, opened.last_running);
+  if (opened.last_enabled.count() > 0) {
+    note_busy(opened, reading.time_enabled - opened.last_enabled);
+  }
+  opened.last_enabled = reading.time_enabled;
   opened.last_running = reading.time_running;
+}
+
+/// Not in the first poll of a cgroup: tasks are moved into it then, and what a task did since the
+/// last switch is counted for the cgroup that it leaves the CPU in.
+void RecordSource::note_busy(const Opened& opened, nanoseconds time) {
+  if (!check_.is_busiest(time)) return;
+  if (recording_->runs_in(*recording_->sums().cgroup_of(opened.target))) return;
+  check_.set_busiest(opened.target, time);
 }
 
 /// Only of groups that are pinned, which records do not have.
@@ -284,15 +338,16 @@ std::size_t RecordSource::descriptors(Handle group) const {
 }
 
 std::size_t RecordSource::own_events() const {
-  return descriptors_.own_events() + (recording_ ? recording_->counters() : 0);
+  return descriptors_.own_events() + check_.open_events() +
+         (recording_ ? recording_->counters() : 0);
 }
 
 void RecordSource::between_polls() {
   if (recording_) recording_->drain();
 }
 
-/// One group of scope cgroup more on each CPU, with its leader, for the ring, and for a base
-/// without events; and descriptors for all cgroups on the CPUs that need them.
+/// On each CPU that counts by records, the groups of scope cgroup once, with their leaders, for the
+/// ring, and for a base without events; one group for the check. On the others, all cgroups.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
                         std::size_t by_descriptors) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
@@ -301,7 +356,9 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
   const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
   const std::size_t share = std::min(by_descriptors, online);
   CounterCost cost = descriptors;
-  cost.cpus += descriptors.cgroup + (kRingAndBase + plan.cgroup.groups.size()) * online;
+  const std::size_t recorded = online - share;
+  cost.cpus += (descriptors.cgroup * recorded + online - 1) / online +
+               (kRingAndBase + plan.cgroup.groups.size() + events_of_check(plan)) * recorded;
   cost.cgroup = (descriptors.cgroup * share + online - 1) / online;
   cost.cgroup_on_a_cpu = share == 0 ? 0 : descriptors.cgroup_on_a_cpu;
   return cost;

@@ -11,36 +11,49 @@
 
 #include "collect/counter_source.h"
 #include "collect/descriptor_source.h"
+#include "collect/records/record_check.h"
 #include "collect/records/switch_recording.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::collect {
 
+/// A ring for less would overflow at each burst of switches.
+inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
+
+/// Whether the kernel writes a record of each switch, or leaves out so few of them that the time in
+/// between can be estimated.
+bool are_complete(const SwitchAttribution::Statistics& poll);
+
 /// How cgroups are to be counted by records.
 struct RecordOptions {
   std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two
   /// With fewer cgroups, descriptors cost less. Records are used from so many cgroups on, and until
-  /// there are less than half of that.
+  /// there have been less than half of that for a minute.
   std::size_t min_cgroups = 0;
+  /// One poll of so many is also counted by descriptors (RecordCheck); 0: none.
+  unsigned check_polls = RecordCheck::kPolls;
   /// The id of the calling thread's cgroup; nothing if it is unknown.
   std::function<std::optional<std::uint64_t>()> own_cgroup = [] { return std::nullopt; };
 };
 
-/// How many CPUs count cgroups by descriptors: all other sources of the same machine ask it for the
-/// cost. From any thread.
+/// How many CPUs count cgroups by descriptors, or will from the next poll on: all other sources of
+/// the same machine ask it for the cost. From any thread.
 using DescriptorCpus = std::atomic<std::size_t>;
 
 /// Counts the cgroups of one CPU by the records that the kernel writes at each switch between
 /// cgroups (SwitchRecording): no descriptor for any cgroup. Groups that records cannot have (pinned
 /// and exclusive ones), and scope cpu where its group is not the same, are counted by descriptors.
 ///
-/// All cgroups are counted by descriptors where records cannot be had, or are not complete:
+/// All cgroups are counted by descriptors where records cannot be had, are not complete, or are not
+/// what descriptors count (RecordCheck):
 ///
 ///   descriptors --RecordOptions::min_cgroups--> records --fewer--> descriptors
-///                                                  \--refused, incomplete--> descriptors for good
+///        \--refused                                \--incomplete, wrong--> descriptors for good
 ///
-/// A change of the source loses at most what happens between the last reading of the one and the
-/// opening of the other.
+/// Records that are refused for lack of descriptors or memory are tried again a minute later. A
+/// change of the source loses at most what happens between the last reading of the one and the
+/// opening of the other. The change to descriptors is announced (DescriptorCpus) and made at the
+/// next poll, as the targets of this one may be more than there are descriptors for.
 class RecordSource final : public CounterSource {
  public:
   /// `kernel` outlives it.
@@ -84,15 +97,18 @@ class RecordSource final : public CounterSource {
     std::size_t events = 0;
     std::uint64_t dropped = 0;                ///< intervals of the group, before it was opened
     std::chrono::nanoseconds off_pmu{};       ///< of the group, before it was opened
-    std::chrono::nanoseconds last_running{};  ///< time running, as it was last read
+    std::chrono::nanoseconds last_enabled{};  ///< as it was last read
+    std::chrono::nanoseconds last_running{};  ///< the same
   };
 
-  Way choose(const TargetSet& targets) const;
-  void set_way(Way way);
+  bool wants_records(const TargetSet& targets);
+  Way next_way(const TargetSet& targets);
+  void expect_descriptors(bool expected);
   void check(const SwitchAttribution::Statistics& poll);
+  void note_busy(const Opened& opened, std::chrono::nanoseconds time);
+  void end_recording();
   void give_up(Error reason);
   const GroupPlan* recorded(const GroupPlan& group, const cgroup::Cgroup* cgroup) const;
-  void begin_recording(const TargetSet& targets);
   Result<> start_recording();
   Result<Opened, perf::OpenFailure> open_recorded(
       const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
@@ -112,13 +128,18 @@ class RecordSource final : public CounterSource {
 
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
-  Way way_ = Way::kRecords;
-  std::optional<Error> gave_up_;  ///< why records are not used any more
-  bool is_reported_ = false;      ///< gave_up_
-  bool is_dead_ = false;          ///< the CPU has been offline since the recording was opened
-  std::vector<Opened> opened_;    ///< by Handle
-  std::vector<Handle> free_;      ///< of opened_
-  std::size_t recorded_ = 0;      ///< open handles of the recording
+  RecordCheck check_;
+  Way way_ = Way::kDescriptors;
+  bool expects_descriptors_ = false;                       ///< in by_descriptors_
+  std::optional<std::chrono::nanoseconds> few_since_;      ///< cgroups, while they are counted by
+                                                           ///< records
+  std::optional<Error> gave_up_;                           ///< why records are not used any more
+  std::optional<std::chrono::nanoseconds> gave_up_until_;  ///< nothing: for good
+  bool is_reported_ = false;                               ///< gave_up_
+  bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
+  std::vector<Opened> opened_;  ///< by Handle
+  std::vector<Handle> free_;    ///< of opened_
+  std::size_t recorded_ = 0;    ///< open handles of the recording
   SwitchAttribution::Statistics unreported_;
   std::uint64_t unreadable_ = 0;  ///< reported
 };

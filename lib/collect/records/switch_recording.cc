@@ -124,6 +124,14 @@ Result<const perf::GroupReading*> SwitchRecording::reading_of_cpu(std::size_t gr
   return &groups_[group].reading;
 }
 
+bool SwitchRecording::runs_in(const cgroup::Cgroup& cgroup) const {
+  if (own_cgroup_ == cgroup.id) return true;
+  const std::string* const own = own_cgroup_ && names_ ? names_->path_of(*own_cgroup_) : nullptr;
+  if (own == nullptr) return false;
+  const std::string above = cgroup.path == "/" ? cgroup.path : cgroup.path + "/";
+  return own->compare(0, above.size(), above) == 0;
+}
+
 /// Before the ring is drained: what is counted up to a switch after it is in a record.
 void SwitchRecording::read_groups() {
   for (std::size_t number = 0; number < groups_.size(); ++number) read_group(number);

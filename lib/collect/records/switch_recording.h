@@ -65,6 +65,11 @@ class SwitchRecording {
     return reading.time_enabled - reading.time_running;
   }
 
+  /// The group of the plan that is the base; null: it has no events.
+  const GroupPlan* base_plan() const { return groups_.front().plan; }
+  /// Whether the calling thread is in the cgroup or below it, as far as its own one is known.
+  bool runs_in(const cgroup::Cgroup& cgroup) const;
+
   /// Statistics of the records since the start.
   const SwitchAttribution& attribution() const { return attribution_; }
   /// Records that made no sense, or could not be decoded.

@@ -23,7 +23,11 @@ Budget roomy() {
 }
 
 /// Two CPUs with six events each, and the one that tells of the CPU.
-constexpr Need kNeed{.cpu_events = 14, .cpu_series = 20, .cgroup_events = 12, .cgroup_series = 10};
+constexpr Need kNeed{.cpu_events = 14,
+                     .cpu_series = 20,
+                     .counts_cgroups = true,
+                     .cgroup_events = 12,
+                     .cgroup_series = 10};
 
 TEST(BudgetTest, CgroupsAreBoundByTheConfiguredNumber) {
   Budget budget = roomy();

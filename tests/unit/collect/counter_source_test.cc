@@ -14,6 +14,7 @@
 #include "collect/descriptor_source.h"
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"
+#include "collect/records/record_source.h"
 #include "support/events.h"
 #include "support/scripted_source.h"
 #include "support/temp_tree.h"
@@ -117,6 +118,24 @@ TEST(CounterSourceTest, TheBudgetAsksTheSourceWhatACgroupCosts) {
   EXPECT_EQ(cgroup_capacity(budget, by_descriptors).cgroups, (1000U - 4) / 8);
   EXPECT_EQ(by_rings.cpu_events, 12U);
   EXPECT_EQ(cgroup_capacity(budget, by_rings).bound, "max");
+  EXPECT_EQ(by_rings.cgroup_files(), 2U) << "its directory, and that of one before it";
+}
+
+TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAreNeeded) {
+  const auto plan = software_plan();
+  const std::shared_ptr<const TargetSet> set = targets(4, 0);
+  const MachineCpus& cpus = *set->cpus;
+  const CounterCost descriptors = descriptor_cost(*plan, cpus);
+
+  const CounterCost none = record_cost(*plan, cpus, 0);
+  const CounterCost one = record_cost(*plan, cpus, 1);
+  const CounterCost all = record_cost(*plan, cpus, 4);
+
+  EXPECT_EQ(none.cgroup, 0U);
+  EXPECT_GT(none.cpus, descriptors.cpus);
+  EXPECT_EQ(one.cgroup, descriptors.cgroup / 4);
+  EXPECT_LT(one.cpus, none.cpus);
+  EXPECT_EQ(all, descriptors);
 }
 
 void expect_equal(const GroupTable& one, const GroupTable& other) {

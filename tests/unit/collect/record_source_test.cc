@@ -58,6 +58,7 @@ class RecordSourceTest : public testing::Test {
   void make_cycle(std::size_t min_cgroups = 0) {
     RecordOptions options;
     options.min_cgroups = min_cgroups;
+    options.check_polls = check_polls_;
     options.own_cgroup = [] { return std::nullopt; };
     cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_descriptors_),
                    plan_, kCpu);
@@ -138,6 +139,7 @@ class RecordSourceTest : public testing::Test {
   std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
+  unsigned check_polls_ = 0;
   std::optional<PollCycle> cycle_;
   PollFeedback feedback_;  ///< of the last poll
 
@@ -291,6 +293,7 @@ TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport)
   const PollReport report = poll();
 
   EXPECT_EQ(report.switch_records.skipped, 10U);
+  EXPECT_THAT(poll().failures, IsEmpty());
   EXPECT_FALSE(records());
   EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
   EXPECT_EQ(total(0, 1), 5U);
@@ -310,6 +313,7 @@ TEST_F(RecordSourceTest, TotalsContinueWhenTheSourceChanges) {
   poll();
   switches_ += 20;
   for (int i = 0; i < 10; ++i, ++switches_) write(kA), ++switches_;
+  poll();
   poll();
 
   using Answer = test::ScriptedKernel::Answer;
@@ -337,7 +341,7 @@ TEST_F(RecordSourceTest, CountsByDescriptorsIfTheKernelRefusesRecords) {
               HasSubstr("cgroups are counted by descriptors there"));
 }
 
-TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsForLessThanHalf) {
+TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinuteWithLessThanHalf) {
   make_cycle(2);
   target("/a", make_cgroup("/a", kA));
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
@@ -348,11 +352,45 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsForLessThan
   EXPECT_TRUE(records());
   EXPECT_EQ(*by_descriptors_, 0U);
 
-  const CgroupTarget b = cgroups_.back();
   cgroups_.pop_back();
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   cgroups_.pop_back();
+  kernel_.pass(59s);
+  EXPECT_EQ(poll().now.cpus_by_records, 1U);
+  kernel_.pass(60s);
+  poll();
+  EXPECT_EQ(*by_descriptors_, 1U) << "announced to the owner of the targets";
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
+  EXPECT_FALSE(records());
+}
+
+TEST_F(RecordSourceTest, TriesAgainAfterAMinuteIfDescriptorsAreShort) {
+  bool is_short = true;
+  events().refuse_open = [&](perf::EventAttr& attr, const perf::EventTarget&) {
+    return is_short && attr.sample_period == 1 ? EMFILE : 0;
+  };
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  EXPECT_THAT(poll().failures, SizeIs(1));
+  EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
+
+  is_short = false;
+  EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
+  kernel_.pass(60s);
+
+  EXPECT_EQ(poll().now.cpus_by_records, 1U);
+}
+
+TEST_F(RecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  for (int i = 0; i < 10; ++i) switches_ += 2, write(kA);
+
+  poll();
+  EXPECT_EQ(*by_descriptors_, 1U);
+  EXPECT_TRUE(records());
+  poll();
   EXPECT_FALSE(records());
 }
 
@@ -431,6 +469,139 @@ TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
   EXPECT_EQ(ring().tail(), ring().head());
   poll();
   EXPECT_EQ(total(0, 1), 9U);
+}
+
+/// One poll of a few is also counted by descriptors.
+class RecordCheckTest : public RecordSourceTest {
+ protected:
+  RecordCheckTest() {
+    check_polls_ = 1;
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    poll();
+    descriptors_count(0ms, 0, 0);
+    turn(kA, 0, 0);
+    poll();  // not in the first poll in which it runs
+    turn(kA, 1, 10);
+    poll();  // finds that it is busy
+  }
+  void descriptors_count(nanoseconds time, std::uint64_t switches, std::uint64_t faults) {
+    using Answer = test::ScriptedKernel::Answer;
+    kernel_.answer("cpu0 /a context-switches",
+                   {Answer::Kind::kCounts, time, time, {switches, faults}, 0});
+  }
+  PollReport differ() {
+    poll();
+    turn(kA, 3, 100);
+    descriptors_count(1ms, 3, 200);
+    return poll();
+  }
+  bool is_checking() {
+    return testing::Value(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
+  }
+};
+
+TEST_F(RecordCheckTest, IsEqualIfDescriptorsCountTheSame) {
+  poll();
+  EXPECT_TRUE(is_checking());
+  turn(kA, 3, 100);
+  descriptors_count(1ms, 3, 100);
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.record_checks.equal, 1U);
+  EXPECT_FALSE(is_checking());
+  EXPECT_THAT(report.failures, IsEmpty());
+  EXPECT_EQ(total(0, 1), 110U);
+}
+
+TEST_F(RecordCheckTest, IsRepeatedAtOnceIfItDiffers) {
+  EXPECT_EQ(differ().record_checks.different, 1U);
+  EXPECT_FALSE(is_checking());
+  poll();
+
+  EXPECT_TRUE(records());
+  EXPECT_TRUE(is_checking());
+}
+
+TEST_F(RecordCheckTest, CountsByDescriptorsOnceSeveralInARowDiffer) {
+  for (unsigned i = 1; i < RecordCheck::kDifferencesToGiveUp; ++i) {
+    EXPECT_THAT(differ().failures, IsEmpty());
+  }
+  const std::uint64_t before = total(0, 1);
+  const PollReport last = differ();
+  poll();
+
+  EXPECT_FALSE(records());
+  ASSERT_THAT(last.failures, SizeIs(1));
+  const std::string text = describe(last.failures.begin()->second.first);
+  EXPECT_THAT(text, HasSubstr("CPU 0"));
+  EXPECT_THAT(text, HasSubstr("cgroup '/a', page-faults: records 100, descriptors 200"));
+  EXPECT_THAT(text, HasSubstr("source: descriptors"));
+  EXPECT_GE(total(0, 1), before + 100);
+  EXPECT_EQ(last.now.cpus_without_records, std::vector{kCpu});
+  EXPECT_THAT(last.now.why_no_records, HasSubstr("page-faults"));
+}
+
+TEST_F(RecordCheckTest, DifferencesThatAreNotInARowAreNoReason) {
+  for (unsigned i = 0; i < 3 * RecordCheck::kDifferencesToGiveUp; ++i) {
+    if (i % 3 == 0) {
+      kernel_.pass(RecordCheck::kInterval);
+      poll();
+      turn(kA, 3, 100);
+      descriptors_count(1ms, 3, 100);
+      EXPECT_EQ(poll().record_checks.equal, 1U);
+      kernel_.pass(RecordCheck::kInterval);
+    } else {
+      EXPECT_EQ(differ().record_checks.different, 1U);
+    }
+  }
+  EXPECT_TRUE(records());
+}
+
+TEST_F(RecordCheckTest, IsInconclusiveIfDescriptorsDoNotCount) {
+  poll();
+  turn(kA, 3, 100);
+
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.record_checks.inconclusive, 1U);
+  EXPECT_FALSE(is_checking());
+  EXPECT_TRUE(records());
+}
+
+TEST_F(RecordCheckTest, IsInconclusiveIfARecordIsMissing) {
+  poll();
+  run(3, 100);
+  switches_ += 2;
+  write(kA);
+  descriptors_count(1ms, 3, 100);
+
+  EXPECT_EQ(poll().record_checks.inconclusive, 1U);
+}
+
+TEST_F(RecordCheckTest, EndsWithItsCgroup) {
+  poll();
+  cgroups_[0].cgroup = nullptr;
+
+  const PollReport report = poll();
+
+  EXPECT_FALSE(is_checking());
+  EXPECT_EQ(report.record_checks.equal + report.record_checks.different, 0U);
+}
+
+TEST_F(RecordCheckTest, TakesTurnsWithPollsThatCountByRecordsAlone) {
+  check_polls_ = RecordCheck::kPolls;
+  make_cycle();
+  ring_.reset();
+  poll();
+  unsigned checked = 0;
+  for (int i = 0; i < 200; ++i) {
+    turn(kA, 1, 1);
+    checked += is_checking() ? 1 : 0;
+    poll();
+  }
+  EXPECT_LT(checked, 200U / RecordCheck::kPollsAfterInconclusive + 1);
 }
 
 TEST_F(RecordSourceTest, ClosesAllWhenItEnds) {

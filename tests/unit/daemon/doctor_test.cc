@@ -54,6 +54,7 @@ class DoctorTest : public testing::Test {
     self_.permissions.seccomp = host::Seccomp::kOff;
     self_.permissions.no_new_privileges = false;
     self_.files = {1024, 20'000};
+    self_.trial = 0ms;
     self_.run_bound_to = [](int, const std::function<void()>& job) {
       job();
       return true;
@@ -790,7 +791,40 @@ TEST_F(DoctorTest, NotesHowManyCgroupsAreLeftOutAndWhy) {
   EXPECT_THAT(one("cgroups").remedy, HasSubstr("raise cgroups.max"));
 }
 
+TEST_F(DoctorTest, FindsRecordsOfSwitchesGood) {
+  EXPECT_EQ(one("switch records").state, State::kGood);
+  EXPECT_THAT(one("open files").what, HasSubstr("and 2 for each cgroup: room for 256"));
+}
+
+TEST_F(DoctorTest, HasNoNeedOfRecordsForDescriptors) {
+  configure(std::string(kConfig) + "cgroups: {source: descriptors}\n");
+
+  EXPECT_THAT(on("switch records"), IsEmpty());
+}
+
+TEST_F(DoctorTest, NotesThatRecordsOfSwitchesAreRefused) {
+  kernel_.opened_events.refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    return attr.sample_period == 1 ? EINVAL : 0;
+  };
+
+  EXPECT_EQ(one("switch records").state, State::kNote);
+  EXPECT_THAT(one("switch records").consequence, HasSubstr("counted by descriptors"));
+  EXPECT_THAT(one("open files").what, HasSubstr("and 10 for each cgroup"));
+}
+
+TEST_F(DoctorTest, NotesThatEstimatesOfGroupsInTurnsAreLessAccurateByRecords) {
+  configure(
+      "groups:\n"
+      "  - {name: core, events: [cycles, instructions], scope: cgroup}\n"
+      "  - {name: cache, events: [cache-references, cache-misses], scope: cgroup}\n");
+
+  EXPECT_EQ(one("switch records").state, State::kNote);
+  EXPECT_THAT(one("switch records").consequence, HasSubstr("'core' and 'cache'"));
+  EXPECT_THAT(one("switch records").remedy, HasSubstr("source: descriptors"));
+}
+
 TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {
+  configure(std::string(kConfig) + "cgroups: {source: descriptors}\n");
   // on each of 2 CPUs 3 events and one more to see it go; 672 in reserve. For a cgroup on each CPU
   // 2 events and the clock of their group, and its directory
   EXPECT_EQ(
@@ -800,6 +834,7 @@ TEST_F(DoctorTest, ComputesTheFilesThatTheConfigurationNeeds) {
 }
 
 TEST_F(DoctorTest, NotesALimitThatLeavesRoomForFewCgroups) {
+  configure(std::string(kConfig) + "cgroups: {source: descriptors}\n");
   self_.files = {147, 147};
 
   EXPECT_EQ(one("open files").state, State::kNote);

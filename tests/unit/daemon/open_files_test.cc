@@ -29,7 +29,6 @@ class ListedFilesTest : public testing::Test {
  protected:
   Count read(std::chrono::seconds after) { return files_.read(kStart + after); }
   Count read_once_listed(std::chrono::seconds after, int lists) {
-    while (lists_ < lists) std::this_thread::yield();
     Count files = read(after);
     while (files != static_cast<std::uint64_t>(100 * lists)) {
       std::this_thread::yield();

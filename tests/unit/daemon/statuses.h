@@ -125,6 +125,12 @@ inline Status full_status() {
                       .left_out = 2,
                       .unreadable = 1,
                       .directories = {.followed = 83, .beyond_limit = 2, .path_too_long = 1},
+                      .cpus_by_records = 1,
+                      .cpus_by_descriptors = 1,
+                      .cpus_without_records = {1},
+                      .why_no_records =
+                          "the kernel wrote no record of 9 of 20 switches between "
+                          "cgroups on CPU 1",
                       .left_out_by = "max",
                       .left_out_setting = "cgroups.max",
                       .left_out_paths = {"/system.slice/x.service", "/system.slice/y.service"}};

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/cli/words.h"
+#include "daemon/doctor/checks.h"
+#include "host/cpu_list.h"
+
+// How cgroups are counted: by records of the switches between them, or by descriptors.
+
+namespace pex::daemon {
+namespace {
+
+using State = Finding::State;
+
+constexpr const char* kSubject = "switch records";
+
+constexpr const char* kByDescriptors =
+    "cgroups are counted by descriptors there, one for each event, cgroup and CPU, which cost more "
+    "at each switch between cgroups";
+
+std::string in_kib(std::size_t bytes) { return number(bytes / 1024) + " KiB"; }
+
+/// Names of groups that may be on the PMU in turns.
+std::vector<std::string> groups_in_turns(const collect::ScopePlan& scope) {
+  std::vector<std::string> names;
+  for (const collect::GroupPlan& group : scope.groups) {
+    const auto shares_its_pmu = [&](const collect::GroupPlan& other) {
+      return &other != &group && other.is_multiplexed() && other.pmu == group.pmu;
+    };
+    const bool takes_turns = group.is_multiplexed() && group.is_published &&
+                             std::any_of(scope.groups.begin(), scope.groups.end(), shares_its_pmu);
+    if (takes_turns) names.push_back("'" + group.name + "'");
+  }
+  return names;
+}
+
+Findings check_turns(const CheckInputs& here, const std::string& what) {
+  const std::vector<std::string> groups = groups_in_turns(here.planned->plan.counting.cgroup);
+  if (groups.empty()) return {good(kSubject, what)};
+  return {{State::kNote, kSubject, what,
+           "if the groups " + join(groups, " and ") +
+               " do not fit on the PMU at the same time, what happens between two switches with a "
+               "rotation in between is estimated; where cgroups with very different rates share a "
+               "CPU, descriptors are more accurate",
+           "count fewer hardware events in scope cgroup, or set 'cgroups: {source: descriptors}'"}};
+}
+
+}  // namespace
+
+Findings check_switch_records(const CheckInputs& here) {
+  if (!here.records) return {};
+  const RecordsTrial& trial = *here.records;
+  if (trial.refused) {
+    return {{State::kNote, kSubject, without_remedy(*trial.refused), kByDescriptors,
+             worded(trial.refused->remedy)}};
+  }
+  if (!trial.incomplete.empty()) {
+    return {{State::kNote, kSubject,
+             "the kernel does not write all of them on " + host::name_cpus(trial.incomplete),
+             kByDescriptors,
+             "none: this kernel, or the hypervisor, does not report all switches between cgroups"}};
+  }
+  const std::string what = number_of(trial.records, "record") + " written, none missing";
+  const std::size_t asked = here.planned->config.cgroups.records_buffer;
+  if (trial.buffer_bytes < asked) {
+    return {{State::kNote, kSubject,
+             what + "; the buffer of a CPU is " + in_kib(trial.buffer_bytes) + " instead of " +
+                 in_kib(asked),
+             "more records are lost while the exporter is kept off a CPU",
+             "LimitMEMLOCK=infinity in the unit, or CAP_IPC_LOCK, or a larger "
+             "kernel.perf_event_mlock_kb"}};
+  }
+  return check_turns(here, what);
+}
+
+}  // namespace pex::daemon

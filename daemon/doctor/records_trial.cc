@@ -1,0 +1,42 @@
+#include "daemon/doctor/records_trial.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "collect/records/record_source.h"
+#include "collect/records/switch_recording.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::size_t kMaxCpus = 4;
+
+void try_on(perf::PerfKernel& kernel, const Self& self, int cpu, const collect::CountingPlan& plan,
+            std::size_t buffer_bytes, RecordsTrial& trial) {
+  const auto recording = collect::SwitchRecording::open(
+      kernel, cpu, {buffer_bytes, collect::kMinRecordsBuffer}, plan, {});
+  if (!recording) {
+    if (!trial.refused) trial.refused = recording.error();
+    return;
+  }
+  std::this_thread::sleep_for(self.trial);
+  const collect::SwitchAttribution::Statistics seen = (*recording)->poll({});
+  trial.records += seen.records;
+  if (!collect::are_complete(seen)) trial.incomplete.push_back(cpu);
+  trial.buffer_bytes = std::min(trial.buffer_bytes, (*recording)->ring_bytes());
+}
+
+}  // namespace
+
+RecordsTrial try_records(perf::PerfKernel& kernel, const Self& self, const std::vector<int>& cpus,
+                         const collect::CountingPlan& plan, std::size_t buffer_bytes) {
+  RecordsTrial trial;
+  trial.buffer_bytes = buffer_bytes;
+  for (std::size_t i = 0; i < std::min(cpus.size(), kMaxCpus); ++i) {
+    (void)self.run_bound_to(cpus[i],
+                            [&] { try_on(kernel, self, cpus[i], plan, buffer_bytes, trial); });
+  }
+  return trial;
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,214 @@
+#include "collect/records/record_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "events/event_table.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// The base of a recording (SwitchRecording).
+constexpr std::size_t kBase = 0;
+
+/// Of readings, until the cgroup did not run during one.
+constexpr int kAttempts = 3;
+
+struct Tolerance {
+  double events = 0;
+  double share = 0;
+};
+/// Not all CPUs at the same time, as descriptors cost.
+constexpr unsigned kPollsOfFirst = 10;
+
+constexpr Tolerance kOfCounts{4, 0.002};
+constexpr Tolerance kOfTimes{100e3, 0.1};  // in ns
+
+bool is_clock(const perf::EventAttributes& event) {
+  static const perf::EventAttributes kClocks[] = {events::generic_counter("cpu-clock").attributes,
+                                                  events::generic_counter("task-clock").attributes};
+  return std::any_of(std::begin(kClocks), std::end(kClocks), [&](const auto& clock) {
+    return clock.type == event.type && clock.config == event.config;
+  });
+}
+
+/// How many times as large as it may be the difference is.
+double excess(double records, double descriptors, const Tolerance& tolerance) {
+  return std::abs(records - descriptors) /
+         (tolerance.events + tolerance.share * std::max(records, descriptors));
+}
+
+std::string describe(const std::string& what, std::uint64_t records, std::uint64_t descriptors) {
+  return what + ": records " + std::to_string(records) + ", descriptors " +
+         std::to_string(descriptors);
+}
+
+CheckedInterval::Side since(const CheckedInterval::Side& begin, const CheckedInterval::Side& end) {
+  CheckedInterval::Side side{end.enabled - begin.enabled, end.counts};
+  for (std::size_t i = 0; i < side.counts.size(); ++i) side.counts[i] -= begin.counts[i];
+  return side;
+}
+
+CheckedInterval::Side side_of(const perf::GroupReading& reading) {
+  return {reading.time_enabled, reading.counts};
+}
+
+GroupPlan time_only() {
+  GroupPlan plan;
+  plan.name = "(check)";
+  plan.events = {events::generic_counter("dummy")};
+  return plan;
+}
+
+}  // namespace
+
+std::optional<std::string> find_difference(const CheckedInterval& interval,
+                                           const std::vector<perf::CounterSpec>& events) {
+  std::optional<std::string> found;
+  double worst = 1;
+  const auto look_at = [&](const std::string& what, std::uint64_t records,
+                           std::uint64_t descriptors, const Tolerance& tolerance) {
+    const double by =
+        excess(static_cast<double>(records), static_cast<double>(descriptors), tolerance);
+    if (by <= worst) return;
+    worst = by;
+    found = describe(what, records, descriptors);
+  };
+  const CheckedInterval::Side& records = interval.records;
+  const CheckedInterval::Side& descriptors = interval.descriptors;
+  look_at("ns on the CPU", static_cast<std::uint64_t>(records.enabled.count()),
+          static_cast<std::uint64_t>(descriptors.enabled.count()), kOfTimes);
+  const std::size_t counts = std::min(records.counts.size(), descriptors.counts.size());
+  for (std::size_t i = 0; i < counts; ++i) {
+    look_at(events[i].name, records.counts[i], descriptors.counts[i],
+            is_clock(events[i].attributes) ? kOfTimes : kOfCounts);
+  }
+  return found;
+}
+
+RecordCheck::RecordCheck(DescriptorSource& descriptors, int cpu, unsigned every)
+    : descriptors_(&descriptors),
+      cpu_(cpu),
+      every_(every),
+      time_only_(time_only()),
+      polls_to_wait_(1 + static_cast<unsigned>(cpu) % kPollsOfFirst) {}
+
+std::optional<Error> RecordCheck::poll(SwitchRecording& recording) {
+  if (every_ == 0) return {};
+  const Target busiest = std::exchange(busiest_, kNone);
+  busiest_time_ = {};
+  if (counting_) return end(recording);
+  polls_to_wait_ -= polls_to_wait_ > 0 ? 1 : 0;
+  if (busiest != kNone && is_due()) begin(recording, busiest);
+  return {};
+}
+
+bool RecordCheck::is_due() const {
+  const bool is_early = last_equal_ && descriptors_->now() - *last_equal_ < kInterval;
+  return polls_to_wait_ == 0 && !is_early;
+}
+
+void RecordCheck::begin(SwitchRecording& recording, Target target) {
+  const std::shared_ptr<const cgroup::Cgroup>& cgroup = recording.sums().cgroup_of(target);
+  const GroupPlan* const base = recording.base_plan();
+  const GroupPlan& group = base == nullptr ? time_only_ : *base;
+  const auto handle = descriptors_->open(group, group.events, cgroup);
+  if (!handle) return inconclusive();
+  counting_.emplace();
+  counting_->target = target;
+  counting_->path = cgroup->path;
+  counting_->handle = *handle;
+  counting_->group = &group;
+  counting_->dropped = recording.attribution().dropped(kBase);
+  counting_->at = descriptors_->now();
+  std::optional<CheckedInterval> totals = read_both(recording);
+  if (!totals) return inconclusive();
+  counting_->begin = std::move(*totals);
+}
+
+/// The totals of both sources at an instant at which the cgroup does not run: between two equal
+/// readings of its descriptors, it did not. It has left the CPU by a switch, whose record is
+/// drained meanwhile.
+std::optional<CheckedInterval> RecordCheck::read_both(SwitchRecording& recording) {
+  perf::GroupReading before;
+  perf::GroupReading after;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (!descriptors_->read(counting_->handle, before)) return {};
+    recording.drain();
+    if (!descriptors_->read(counting_->handle, after)) return {};
+    if (before.time_enabled != after.time_enabled) continue;
+    perf::GroupReading records;
+    recording.sums().look(counting_->target, kBase, records);
+    return CheckedInterval{side_of(records), side_of(after)};
+  }
+  return {};
+}
+
+std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
+  const std::optional<CheckedInterval> interval = compare(recording);
+  if (!interval) {
+    inconclusive();
+    return {};
+  }
+  const Counting ended = std::move(*counting_);
+  descriptors_->close(ended.handle);
+  counting_.reset();
+  const std::optional<std::string> difference = find_difference(*interval, ended.group->events);
+  if (!difference) {
+    ++results_.equal;
+    differences_ = 0;
+    polls_to_wait_ = every_;
+    last_equal_ = ended.at;
+    return {};
+  }
+  ++results_.different;
+  last_equal_.reset();  // the next one is due at once
+  if (++differences_ < kDifferencesToGiveUp) return {};
+  return wrong(ended.path, *difference);
+}
+
+/// Nothing if nothing can be concluded from it.
+std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) {
+  const std::optional<CheckedInterval> totals = read_both(recording);
+  const bool is_whole = recording.attribution().dropped(kBase) == counting_->dropped;
+  if (!totals || !is_whole) return {};
+  CheckedInterval interval{since(counting_->begin.records, totals->records),
+                           since(counting_->begin.descriptors, totals->descriptors)};
+  if (interval.descriptors.enabled.count() == 0) return {};
+  return interval;
+}
+
+void RecordCheck::inconclusive() {
+  ++results_.inconclusive;
+  polls_to_wait_ = std::min(every_, kPollsAfterInconclusive);
+  close();
+}
+
+void RecordCheck::forget(Target target) {
+  if (target == busiest_) busiest_ = kNone;
+  if (counting_ && counting_->target == target) inconclusive();
+}
+
+void RecordCheck::abandon() {
+  busiest_ = kNone;
+  if (counting_) inconclusive();
+}
+
+void RecordCheck::close() {
+  if (counting_) descriptors_->close(counting_->handle);
+  counting_.reset();
+}
+
+Error RecordCheck::wrong(const std::string& path, const std::string& difference) const {
+  return Error{0,
+               "records of switches between cgroups on CPU " + std::to_string(cpu_) +
+                   " differ from descriptors (cgroup '" + path + "', " + difference + ")",
+               "report the kernel's version; set 'cgroups: {source: descriptors}' to not try "
+               "records"};
+}
+
+}  // namespace pex::collect

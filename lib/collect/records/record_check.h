@@ -1,0 +1,114 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "collect/counting_plan.h"
+#include "collect/descriptor_source.h"
+#include "collect/poll_report.h"
+#include "collect/records/switch_recording.h"
+
+namespace pex::collect {
+
+/// What one cgroup did on one CPU in the same interval, as each source has counted it.
+struct CheckedInterval {
+  struct Side {
+    std::chrono::nanoseconds enabled{};
+    std::vector<std::uint64_t> counts;
+  };
+  Side records;
+  Side descriptors;
+};
+
+/// Nothing if the sources agree, else what differs most: "page-faults: records 7, descriptors 12".
+/// Counts agree if they are as close as the two sources are on a kernel that works: up to 4 events
+/// and 0.2 %. Times (and the counts of `events` that are clocks) do up to 0.1 ms and 10 %, as the
+/// clock of descriptors stops for a microsecond around each switch.
+std::optional<std::string> find_difference(const CheckedInterval& interval,
+                                           const std::vector<perf::CounterSpec>& events);
+
+/// Whether the records of one CPU are right. In one of kPolls polls, and at most once a minute,
+/// what they give a busy cgroup is compared with what descriptors count there:
+///
+///   idle --due, a cgroup is busy--> counting, for one poll --> equal, different or inconclusive
+///
+/// Descriptors make switches dearer, so counting is as rare as that. One comparison that differs is
+/// repeated, and several in a row are a reason not to use records. A single one is none: a task
+/// that is moved to another cgroup while it runs is counted by descriptors from then on, and by
+/// records since the switch before. It is inconclusive if the cgroup ended, or ran at the instant
+/// of comparison, or did not run in between, if a record was missing, or if descriptors were
+/// refused or did not count; then another cgroup is tried a few polls later.
+class RecordCheck {
+ public:
+  static constexpr unsigned kPolls = 60;
+  static constexpr std::chrono::seconds kInterval{60};
+  static constexpr unsigned kPollsAfterInconclusive = 6;
+  static constexpr unsigned kDifferencesToGiveUp = 5;
+
+  /// `descriptors` outlive it. `every`: so many polls, as kPolls; 0: never.
+  RecordCheck(DescriptorSource& descriptors, int cpu, unsigned every);
+
+  /// At each poll, once `recording` is drained: ends the comparison or begins one. Returns an error
+  /// if the records are wrong.
+  std::optional<Error> poll(SwitchRecording& recording);
+
+  /// Whether a cgroup that ran for this time since the last poll would be compared next.
+  bool is_busiest(std::chrono::nanoseconds time) const { return time > busiest_time_; }
+  /// It is. The calling thread must not run in it, so that it does not run while it is read.
+  void set_busiest(SwitchRecording::Target target, std::chrono::nanoseconds time) {
+    busiest_ = target;
+    busiest_time_ = time;
+  }
+  /// The target is closed.
+  void forget(SwitchRecording::Target target);
+  /// The recording ends.
+  void abandon();
+
+  /// Since the last call.
+  PollReport::RecordChecks take_results() { return std::exchange(results_, {}); }
+  /// That are open.
+  std::size_t open_events() const { return counting_ ? counting_->group->events.size() : 0; }
+
+ private:
+  using Target = SwitchRecording::Target;
+  static constexpr Target kNone = TargetTree::kNone;
+
+  struct Counting {
+    Target target = kNone;
+    std::string path;
+    CounterSource::Handle handle = 0;
+    const GroupPlan* group = nullptr;
+    std::uint64_t dropped = 0;      ///< intervals that were not whole, when it began
+    std::chrono::nanoseconds at{};  ///< when it began
+    CheckedInterval begin;          ///< the totals then
+  };
+
+  bool is_due() const;
+  void begin(SwitchRecording& recording, Target target);
+  std::optional<Error> end(SwitchRecording& recording);
+  std::optional<CheckedInterval> read_both(SwitchRecording& recording);
+  std::optional<CheckedInterval> compare(SwitchRecording& recording);
+  void inconclusive();
+  void close();
+  Error wrong(const std::string& path, const std::string& difference) const;
+
+  DescriptorSource* descriptors_;
+  int cpu_;
+  unsigned every_;
+  const GroupPlan time_only_;  ///< for a recording whose base has no events
+  Target busiest_ = kNone;
+  std::chrono::nanoseconds busiest_time_{};
+  std::optional<Counting> counting_;
+  unsigned polls_to_wait_;
+  std::optional<std::chrono::nanoseconds> last_equal_;  ///< when it began
+  unsigned differences_ = 0;                            ///< in a row
+  PollReport::RecordChecks results_;
+};
+
+}  // namespace pex::collect
