@@ -1,5 +1,6 @@
 #include "bench/support/cgroup_tree.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,9 +11,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
+#include "base/unique_fd.h"
 #include "cgroup/hierarchy.h"
 
 namespace pex::bench {
@@ -53,6 +54,14 @@ void remove_cgroup(const std::string& directory) {
   }
 }
 
+Result<> move_to_cgroup(const std::string& directory, pid_t process) {
+  const std::string path = directory + "/cgroup.procs";
+  const std::string number = std::to_string(process);
+  const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (file && ::write(file.get(), number.data(), number.size()) > 0) return {};
+  return Error{errno, "move a process to cgroup '" + directory + "'", "run as root"};
+}
+
 Result<CgroupTree> CgroupTree::make(const host::HostRoots& roots, std::size_t cgroups) {
   CgroupTree tree;
   if (cgroups == 0) return tree;
@@ -85,7 +94,7 @@ BusyProcesses::BusyProcesses(const CgroupTree& tree, const std::vector<int>& cpu
     }
     if (process < 0) continue;
     processes_.push_back(process);
-    if (number < tree.size()) std::ofstream(tree.directory(number) + "/cgroup.procs") << process;
+    if (number < tree.size()) (void)move_to_cgroup(tree.directory(number), process);
   }
 }
 

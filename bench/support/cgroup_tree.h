@@ -14,6 +14,9 @@ namespace pex::bench {
 /// stderr.
 void remove_cgroup(const std::string& directory);
 
+/// Of a directory. The process 0 is the calling one.
+Result<> move_to_cgroup(const std::string& directory, pid_t process);
+
 /// Some cgroups to count in, next to each other below one of our own; removed with it. Their
 /// processes, if any, have to be gone by then.
 class CgroupTree {

@@ -1,10 +1,15 @@
 #include "bench/switch/counter_set.h"
 
+#include <chrono>
+#include <cstddef>
 #include <future>
+#include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "collect/budget.h"
+#include "collect/collector.h"
 #include "config/load.h"
 #include "host/self_process.h"
 #include "plan/availability.h"
@@ -12,16 +17,39 @@
 namespace pex::bench {
 namespace {
 
+/// Polls that open nothing, until it is given up: a CPU may be late if the machine is busy.
+constexpr int kMaxIdlePolls = 20;
+constexpr std::chrono::milliseconds kPauseAfterIdle{50};
+
 /// Polls, and waits until it has been published.
 collect::PollReport poll_and_wait(collect::Collector& collector) {
   const auto published = std::make_shared<std::promise<collect::PollReport>>();
   std::future<collect::PollReport> report = published->get_future();
   collector.poll(
-      [published](collect::PollReport report, const std::shared_ptr<const collect::Snapshot>&) {
-        published->set_value(std::move(report));
+      [published](collect::PollReport polled, const std::shared_ptr<const collect::Snapshot>&) {
+        published->set_value(std::move(polled));
       });
   return report.get();
 }
+
+RecordsRead records_of(const collect::PollReport& report) {
+  return {report.switch_records.written, report.switch_records.lost, report.switch_records.skipped};
+}
+
+class OpenCollector final : public OpenCounters {
+ public:
+  OpenCollector(std::unique_ptr<collect::Collector> collector, std::size_t descriptors)
+      : collector_(std::move(collector)), descriptors_(descriptors) {}
+
+  std::size_t descriptors() const override { return descriptors_; }
+
+  /// By one more poll, as the workers have read most of them meanwhile.
+  RecordsRead records() override { return records_of(poll_and_wait(*collector_)); }
+
+ private:
+  std::unique_ptr<collect::Collector> collector_;
+  std::size_t descriptors_;
+};
 
 Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why) {
   return Error{0,
@@ -32,7 +60,31 @@ Error not_all_open(std::size_t open, std::size_t wanted, const std::string& why)
                    : ""};
 }
 
+Result<plan::LoadedPlan> plan_text(const std::string& configuration, const host::HostRoots& roots) {
+  perf::LinuxPerfKernel kernel;
+  config::Loaded loaded = config::load_text(configuration, "benchmark");
+  if (loaded.diagnostics.has_errors()) return error_of(loaded.diagnostics.errors().front());
+  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
+      plan::plan_for_machine(std::move(loaded.config), roots, kernel);
+  if (!planned) return error_of(planned.error().front());
+  return std::move(*planned);
+}
+
 }  // namespace
+
+Result<std::vector<perf::CounterSpec>> plan_events(const std::string& configuration, Scope scope,
+                                                   const host::HostRoots& roots) {
+  const Result<plan::LoadedPlan> planned = plan_text(configuration, roots);
+  if (!planned) return planned.error();
+  const collect::CountingPlan& counting = planned->plan.counting;
+  std::vector<perf::CounterSpec> events;
+  for (const collect::GroupPlan& group :
+       (scope == Scope::kCpu ? counting.cpu : counting.cgroup).groups) {
+    const auto published = static_cast<std::ptrdiff_t>(group.is_published ? group.estimated() : 0);
+    events.insert(events.end(), group.events.begin(), group.events.begin() + published);
+  }
+  return events;
+}
 
 CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots)
     : planned_(std::move(planned)), cgroups_(cgroups), roots_(roots) {
@@ -42,12 +94,8 @@ CounterSet::CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host
 
 Result<CounterSet> CounterSet::plan(const std::string& configuration, std::size_t cgroups,
                                     const host::HostRoots& roots) {
-  perf::LinuxPerfKernel kernel;
-  config::Loaded loaded = config::load_text(configuration, "bench_cgroup");
-  if (loaded.diagnostics.has_errors()) return error_of(loaded.diagnostics.errors().front());
-  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan::plan_for_machine(std::move(loaded.config), roots, kernel);
-  if (!planned) return error_of(planned.error().front());
+  Result<plan::LoadedPlan> planned = plan_text(configuration, roots);
+  if (!planned) return planned.error();
   const std::vector<Error> left_out = plan::left_out(planned->plan);
   if (!left_out.empty()) return left_out.front();  // a cheaper set would pass for this one
   return CounterSet{std::move(*planned), cgroups, roots};
@@ -63,21 +111,29 @@ Result<> CounterSet::check_limit() const {
                "raise the hard limit (ulimit -Hn)"};
 }
 
-Result<CounterSet::Open> CounterSet::open() {
+Result<std::unique_ptr<OpenCounters>> CounterSet::open() {
   Result<daemon::CountingSession> counting = daemon::start_counting(planned_, roots_, kernel_);
   if (!counting) return counting.error();
   std::string why;
-  for (;;) {
+  std::size_t last_open = 0;
+  for (int idle_polls = 0; idle_polls < kMaxIdlePolls;) {
     const collect::PollReport report = poll_and_wait(*counting->collector);
     const std::size_t open = report.now.open_events;
     const bool by_records = report.now.cpus_by_records == planned_.cpus->online.size();
     if (by_records && report.groups_opened == 0 && report.failures.empty()) events_ = open;
-    if (open == events_) return std::move(counting->collector);
+    if (open == events_) {
+      return std::unique_ptr<OpenCounters>{
+          std::make_unique<OpenCollector>(std::move(counting->collector), open)};
+    }
     if (why.empty() && !report.failures.empty()) {
       why = describe(report.failures.begin()->second.first);
     }
-    if (report.groups_opened == 0) return not_all_open(open, events_, why);
+    if (report.groups_opened > 0) continue;
+    ++idle_polls;
+    std::this_thread::sleep_for(kPauseAfterIdle);
+    last_open = open;
   }
+  return not_all_open(last_open, events_, why);
 }
 
 }  // namespace pex::bench

@@ -3,21 +3,25 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "collect/collector.h"
+#include "base/scope.h"
+#include "bench/switch/open_counters.h"
 #include "daemon/run/counting_session.h"
 #include "host/roots.h"
+#include "perf/counter_group.h"
 #include "perf/linux_perf_kernel.h"
 
 namespace pex::bench {
 
+/// The events that a configuration has in a scope, without those that this machine does not have.
+Result<std::vector<perf::CounterSpec>> plan_events(const std::string& configuration, Scope scope,
+                                                   const host::HostRoots& roots);
+
 /// What the daemon counts by a configuration, to be opened and closed as often as one likes.
 class CounterSet {
  public:
-  /// Open for as long as this is kept; closed on their own CPUs, as the daemon does.
-  using Open = std::unique_ptr<collect::Collector>;
-
   /// Plans for the machine as it is. `cgroups`: as many as the configuration selects.
   static Result<CounterSet> plan(const std::string& configuration, std::size_t cgroups,
                                  const host::HostRoots& roots);
@@ -28,8 +32,9 @@ class CounterSet {
   /// Fails in numbers when the limit of open files does not allow them.
   Result<> check_limit() const;
 
-  /// Opens all of them by as many polls as it takes, or fails.
-  Result<Open> open();
+  /// Opens all of them by as many polls as it takes, or fails. They are closed on their own CPUs,
+  /// as the daemon does. Keep this set until then.
+  Result<std::unique_ptr<OpenCounters>> open();
 
  private:
   CounterSet(plan::LoadedPlan planned, std::size_t cgroups, const host::HostRoots& roots);

@@ -14,14 +14,11 @@
 #include <functional>
 #include <utility>
 
+#include "bench/support/cgroup_tree.h"
 #include "host/self_process.h"
 
 namespace pex::bench {
 namespace {
-
-/// Before each measurement, one of so many round trips more: the CPU wakes up, and its caches get
-/// used to the counters that have just been opened.
-constexpr std::size_t kWarmUpShare = 2;
 
 struct Order {
   Partner partner{};
@@ -85,7 +82,7 @@ void obey_orders(const UniqueFd& line, const std::array<Opponent, 2>& opponents)
   Order order;
   while (::recv(line.get(), &order, sizeof order, 0) == sizeof order) {
     const Opponent& opponent = opponents[static_cast<std::size_t>(order.partner)];
-    if (!play(opponent, order.round_trips / kWarmUpShare)) return;
+    if (!play(opponent, order.round_trips / PingPong::kWarmUpShare)) return;
     const std::chrono::nanoseconds before = cpu_time_of_both(opponent);
     if (!play(opponent, order.round_trips)) return;
     const std::chrono::nanoseconds used = cpu_time_of_both(opponent) - before;
@@ -105,14 +102,6 @@ Result<pid_t> fork_on(int cpu, const std::function<void()>& what) {
   ::_exit(0);
 }
 
-Result<> move_to(const std::string& cgroup, pid_t process) {
-  const std::string path = cgroup + "/cgroup.procs";
-  const std::string number = std::to_string(process);
-  const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-  if (file && ::write(file.get(), number.data(), number.size()) > 0) return {};
-  return Error{errno, "move a process to cgroup '" + cgroup + "'", "run as root"};
-}
-
 }  // namespace
 
 Result<PingPong> PingPong::start(int cpu, const std::array<std::string, 2>& cgroups) {
@@ -129,7 +118,8 @@ Result<PingPong> PingPong::start(int cpu, const std::array<std::string, 2>& cgro
     if (!process) return process.error();
     game.processes_.push_back(*process);
     opponents[number] = {*process, {std::move(back->from), std::move(there->to)}};
-    if (const Result<> moved = move_to(cgroups[number], *process); !moved) return moved.error();
+    if (const Result<> moved = move_to_cgroup(cgroups[number], *process); !moved)
+      return moved.error();
   }
 
   int line[2];
@@ -144,7 +134,7 @@ Result<PingPong> PingPong::start(int cpu, const std::array<std::string, 2>& cgro
   });
   if (!first) return first.error();
   game.processes_.push_back(*first);
-  if (const Result<> moved = move_to(cgroups[0], *first); !moved) return moved.error();
+  if (const Result<> moved = move_to_cgroup(cgroups[0], *first); !moved) return moved.error();
   return game;
 }
 

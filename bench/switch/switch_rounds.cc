@@ -30,12 +30,26 @@ Result<Sample> play_with_each(PingPong& game, std::size_t round_trips, const Sto
   return sample;
 }
 
+bool counts_by_descriptors(const Variant& variant) {
+  return variant.choice.way == Way::kDescriptors;
+}
+
 Result<Sample> measure_one(Variant& variant, PingPong& game, std::size_t round_trips,
                            const StopSignals& stop) {
-  if (!variant.counters) return play_with_each(game, round_trips, stop);
-  const Result<CounterSet::Open> open = variant.counters->open();
+  const Result<std::unique_ptr<OpenCounters>> open = variant.open();
   if (!open) return open.error();
+  variant.descriptors = (*open)->descriptors();
   return play_with_each(game, round_trips, stop);
+}
+
+/// Those by descriptors follow one another.
+void shuffle(std::vector<std::size_t>& order, const std::vector<Variant>& variants,
+             std::mt19937& chance) {
+  std::shuffle(order.begin(), order.end(), chance);
+  const bool are_first = chance() % 2 == 0;
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t number) {
+    return counts_by_descriptors(variants[number]) == are_first;
+  });
 }
 
 /// Until nothing is left of the events of cgroups that were open last. They go on playing: a CPU
@@ -60,20 +74,34 @@ Result<std::vector<std::vector<Sample>>> measure_rounds(std::vector<Variant>& va
   std::mt19937 chance{rounds.seed};
   Clock::time_point closed{};
   for (std::size_t round = 0; round < rounds.number; ++round) {
-    std::shuffle(order.begin(), order.end(), chance);
+    shuffle(order, variants, chance);
     for (const std::size_t number : order) {
       Variant& variant = variants[number];
-      if (!variant.counts_cgroups) {
+      if (!counts_by_descriptors(variant)) {
         const Result<> quiet = wait_for_quiet(closed, game, rounds.round_trips, stop);
         if (!quiet) return quiet.error();
       }
       const Result<Sample> sample = measure_one(variant, game, rounds.round_trips, stop);
       if (!sample) return sample.error();
       samples[number].push_back(*sample);
-      if (variant.counts_cgroups) closed = Clock::now();
+      if (counts_by_descriptors(variant)) closed = Clock::now();
     }
   }
   return samples;
+}
+
+Result<RecordsRead> count_records(std::vector<Variant>& variants, PingPong& game,
+                                  std::size_t round_trips, const StopSignals& stop) {
+  RecordsRead all;
+  for (Variant& variant : variants) {
+    if (variant.choice.way != Way::kRecords) continue;
+    const Result<std::unique_ptr<OpenCounters>> open = variant.open();
+    if (!open) return open.error();
+    const Result<Sample> played = play_with_each(game, round_trips, stop);
+    if (!played) return played.error();
+    all += (*open)->records();
+  }
+  return all;
 }
 
 Comparison compare(const std::vector<Sample>& samples, const std::vector<Sample>& bare,
