@@ -12,10 +12,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Records that are missing without a report, in one poll: a kernel that writes each record has
-/// none, and some guests write none while a CPU is idle.
+/// Records that are missing without a report, in one poll. A kernel that writes each record has
+/// none. One guest has up to 1 in 400 on a busy CPU, which is estimated, and on another CPU most of
+/// them, as it writes none while that CPU is idle.
 constexpr std::uint64_t kMaxSkipped = 3;
-constexpr std::uint64_t kMaxSkippedPerRecords = 1000;
+constexpr std::uint64_t kMaxSkippedPerRecords = 100;
 
 std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
 
