@@ -4,35 +4,23 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "bench/poll/instant_kernel.h"
+#include "bench/poll/data_path.h"
+#include "bench/poll/switching_kernel.h"
 #include "bench/support/cost.h"
 #include "bench/support/synthetic_snapshot.h"
-#include "collect/cpu_totals.h"
-#include "collect/descriptor_source.h"
-#include "collect/joining.h"
-#include "collect/learning.h"
-#include "collect/poll_cycle.h"
+#include "collect/records/record_source.h"
 #include "exposition/renderer.h"
+#include "http/gzip.h"
 
 namespace pex::bench {
 namespace {
 
-constexpr std::size_t kEvents = 6;  ///< in one group
-
-struct Machine {
-  int cpus;
-  std::size_t cgroups;
-};
-constexpr Machine kMachines[] = {{256, 200}, {64, 1000}, {256, 2000}};
+constexpr Machine kMachines[] = {{256, 200}, {64, 1000}, {128, 1000}, {256, 2000}};
 
 struct Options {
   std::size_t rounds = 15;
@@ -43,163 +31,160 @@ double heap_bytes() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
-/// CPU time: this program has one thread, and other programs may run.
-template <typename Work>
-double microseconds_of(Work work) {
-  const auto start = process_cpu_time();
-  work();
-  return std::chrono::duration<double, std::micro>(process_cpu_time() - start).count();
-}
-
-double median(const std::vector<double>& values) { return quantile(values, 0.5); }
-
-std::shared_ptr<const collect::CountingPlan> plan_of(const collect::CountingPlan& synthetic,
-                                                     bool shares_pmu) {
-  collect::CountingPlan plan = synthetic;
-  for (collect::GroupPlan& group : plan.cgroup.groups) group.shares_pmu = shares_pmu;
-  return std::make_shared<const collect::CountingPlan>(std::move(plan));
-}
-
-/// Containers that are there, on as many CPUs.
-collect::TargetSet targets_of(const collect::TargetSet& synthetic, int cpus) {
-  collect::TargetSet targets = synthetic;
-  collect::MachineCpus machine;
-  for (int cpu = 0; cpu < cpus; ++cpu) {
-    machine.online.push_back(cpu);
-    machine.places[cpu] = {.cpu = cpu};
-  }
-  targets.cpus = std::make_shared<const collect::MachineCpus>(std::move(machine));
-  for (collect::CgroupTarget& target : targets.cgroups) {
-    cgroup::Cgroup cgroup;
-    cgroup.path = target.path;
-    cgroup.id = target.series;
-    target.cgroup = std::make_shared<const cgroup::Cgroup>(std::move(cgroup));
-  }
-  return targets;
-}
-
-/// One machine's data path, all of whose CPUs are polled one after the other.
-class DataPath {
+/// What several rounds took, in microseconds.
+class Rounds {
  public:
-  using Targets = std::shared_ptr<const collect::TargetSet>;
-
-  /// `kernel` outlives it.
-  DataPath(InstantKernel& kernel, const Machine& machine, bool shares_pmu) {
-    const collect::Snapshot synthetic =
-        synthetic_snapshot({.name = "", .cgroups = machine.cgroups, .cpus = 0, .events = kEvents});
-    plan_ = plan_of(*synthetic.plan, shares_pmu);
-    targets_ =
-        std::make_shared<const collect::TargetSet>(targets_of(*synthetic.targets, machine.cpus));
-    models_ = std::make_unique<collect::EventModels>(*plan_);
-    for (int cpu = 0; cpu < machine.cpus; ++cpu) {
-      cycles_.push_back(std::make_unique<collect::PollCycle>(
-          std::make_unique<collect::DescriptorSource>(kernel, cpu), plan_, cpu));
-      totals_.emplace_back(*plan_, cpu);
-      left_.emplace_back(*plan_, cpu);
-    }
-    for (const collect::CpuTotals& of_cpu : totals_) parts_.push_back(&of_cpu);
-  }
-
-  /// Another set of the same targets, as after a change elsewhere.
-  Targets same_targets_anew() const {
-    return std::make_shared<const collect::TargetSet>(*targets_);
-  }
-
-  /// How many groups were read. Each CPU ends its part with a copy of its totals, which takes the
-  /// place of the one that was joined before, as in a Collector.
-  std::size_t poll() {
-    std::size_t read = 0;
-    for (std::size_t cpu = 0; cpu < cycles_.size(); ++cpu) {
-      read += cycles_[cpu]->run(targets_, *models_).report.groups_read;
-      left_[cpu].copy(*cycles_[cpu], *targets_);
-      std::swap(left_[cpu], totals_[cpu]);
-    }
-    return read;
-  }
-  void look(const Targets& targets) {
-    targets_ = targets;
-    for (const auto& cycle : cycles_) (void)cycle->reconcile(targets_, *models_);
-  }
-  collect::Snapshot join() const { return collect::join(plan_, targets_, *models_, parts_); }
-
-  /// CPU time of the worker that takes longest, when there is one on each CPU to join: the one that
-  /// prepares the pieces, and then joins as many as any other.
-  double longest_join() const {
-    std::optional<collect::Joining> joining;
-    const double preparation =
-        microseconds_of([&] { joining.emplace(plan_, targets_, *models_, parts_); });
-    double longest = 0;
-    for (std::size_t piece = 0; piece < joining->pieces(); ++piece) {
-      longest = std::max(longest, microseconds_of([&] { joining->join(piece); }));
-    }
-    const std::size_t each = (joining->pieces() + cycles_.size() - 1) / cycles_.size();
-    return preparation + longest * static_cast<double>(each);
-  }
-
-  std::size_t targets() const { return cycles_.size() * targets_->cgroups.size(); }
+  void add(double time) { times_.push_back(time); }
+  double us() const { return quantile(times_, 0.5); }
+  double ms() const { return us() / 1000; }
 
  private:
-  std::shared_ptr<const collect::CountingPlan> plan_;
-  Targets targets_;
-  std::unique_ptr<collect::EventModels> models_;
-  std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
-  std::vector<collect::CpuTotals> totals_;
-  std::vector<collect::CpuTotals> left_;
-  std::vector<const collect::CpuTotals*> parts_;
+  std::vector<double> times_;
 };
 
-/// False when not every group was read.
-bool measure(const Machine& machine, bool shares_pmu, const Options& options) {
-  InstantKernel kernel{static_cast<std::size_t>(machine.cpus) * (machine.cgroups * kEvents + 1)};
-  const double heap_before = heap_bytes();
-  DataPath path{kernel, machine, shares_pmu};
-  const double open_ms = microseconds_of([&] { (void)path.poll(); }) / 1000;
-  (void)path.poll();
-  const double heap = heap_bytes() - heap_before;
-  const auto targets = static_cast<double>(path.targets());
+/// A column of the table: two lines above it, and its format.
+struct Column {
+  const char* name;
+  const char* unit;
+  int decimals;
+};
+constexpr Column kColumns[] = {
+    {"open", "ms", 0},     {"heap", "B/tgt", 0},  {"+copies", "B/tgt", 0}, {"drain", "ns/rec", 0},
+    {"poll", "ns/tgt", 1}, {"poll", "us/CPU", 0}, {"copy", "us/CPU", 0},   {"prepare", "us", 0},
+    {"join", "ns/tgt", 1}, {"piece", "us", 0},    {"longest", "ms", 2},    {"look", "us/CPU", 0},
+    {"count", "us", 0},    {"render", "ms", 2},   {"again", "ms", 2},      {"scrape", "MB", 2},
+    {"gzip", "ms", 2},
+};
 
-  std::vector<double> polls, joins, longests, counts, looks, firsts, agains;
-  std::size_t series = 0;
-  for (std::size_t round = 0; round < options.rounds; ++round) {
-    std::size_t read = 0;
-    polls.push_back(microseconds_of([&] { read = path.poll(); }));
-    if (read != path.targets()) return false;
-    collect::Snapshot snapshot;
-    joins.push_back(microseconds_of([&] { snapshot = path.join(); }));
-    longests.push_back(path.longest_join());
-    counts.push_back(microseconds_of([&] { series = collect::count_series(snapshot); }));
-    exposition::Renderer renderer;
-    std::string text;
-    const auto render = [&] { renderer.render(&snapshot, NoMetrics{}, {}, text); };
-    firsts.push_back(microseconds_of(render));
-    agains.push_back(microseconds_of(render));
-    const DataPath::Targets changed = path.same_targets_anew();
-    looks.push_back(microseconds_of([&] { path.look(changed); }));
+void print_heading() {
+  std::printf("%-22s", "CPUs x cgroups, source");
+  for (const Column& column : kColumns) std::printf(" %8s", column.name);
+  std::printf("\n%-22s", "");
+  for (const Column& column : kColumns) std::printf(" %8s", column.unit);
+  std::printf("\n");
+}
+
+void print_line(const Machine& machine, const char* source, const std::vector<double>& values) {
+  std::printf("%4d x %-5zu %-9s", machine.cpus, machine.cgroups, source);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::printf(" %8.*f", kColumns[i].decimals, values[i]);
   }
-  std::printf("%4d x %-5zu %-8s %8.0f %8.0f %8.1f %8.0f %8.0f %8.2f %8zu %8.1f %8.1f %8.2f %8.2f\n",
-              machine.cpus, machine.cgroups, shares_pmu ? "hardware" : "software", open_ms,
-              heap / targets, median(polls) / machine.cpus, median(polls) * 1000 / targets,
-              median(joins) * 1000 / targets, median(longests) / 1000, series, median(counts),
-              median(looks) / machine.cpus, median(firsts) / 1000, median(agains) / 1000);
+  std::printf("\n");
   std::fflush(stdout);
+}
+
+/// How cgroups are counted, and how many of them run in each round.
+struct Variant {
+  const char* name;
+  bool by_records;
+  bool shares_pmu;
+  std::size_t active_percent;
+};
+constexpr Variant kVariants[] = {
+    {"software", false, false, 100},
+    {"hardware", false, true, 100},
+    {"rec 100%", true, false, 100},
+    {"rec 10%", true, false, 10},
+};
+
+DataPath::MakeSource sources_of(const Variant& variant, SwitchingKernel& kernel,
+                                const std::shared_ptr<const collect::CountingPlan>& plan) {
+  if (!variant.by_records) {
+    return [&kernel](int cpu) { return std::make_unique<collect::DescriptorSource>(kernel, cpu); };
+  }
+  return [&kernel, plan](int cpu) {
+    return std::make_unique<collect::RecordSource>(kernel, plan, cpu, collect::RecordOptions{},
+                                                   std::make_shared<collect::DescriptorCpus>(0));
+  };
+}
+
+/// Lets cgroups run on all CPUs, and drains the rings. In nanoseconds a record; 0 without.
+double run_cgroups(const Machine& machine, const Variant& variant, SwitchingKernel& kernel,
+                   DataPath& path) {
+  if (!variant.by_records) return 0;
+  constexpr int kTurns = 2;
+  double drained = 0;
+  std::size_t records = 0;
+  for (int cpu = 0; cpu < machine.cpus; ++cpu) {
+    const auto drain = [&] { drained += microseconds_of([&] { path.drain(cpu); }); };
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (std::size_t i = 0; i < machine.cgroups; i += 100 / variant.active_percent, ++records) {
+        while (!kernel.leave(cpu, i + 1)) drain();
+      }
+    }
+    drain();
+  }
+  return drained * 1000 / static_cast<double>(records);
+}
+
+/// False when not every target was opened.
+bool measure(const Machine& machine, const Variant& variant, const Options& options) {
+  SwitchingKernel kernel{machine.targets() * (Machine::kEvents + 1)};
+  const Counted counted = counted_on(machine, variant.shares_pmu);
+  const double heap_before = heap_bytes();
+  DataPath path{counted, machine, sources_of(variant, kernel, counted.plan)};
+  const double open_ms = microseconds_of([&] { path.open(); }) / 1000;
+  const double heap = heap_bytes() - heap_before;
+  if (path.open_targets() != machine.targets()) return false;
+  const auto per_target = [&](double sum) { return sum / static_cast<double>(machine.targets()); };
+  for (int both = 0; both < 2; ++both) {
+    (void)run_cgroups(machine, variant, kernel, path);
+    (void)path.poll();
+  }
+  const double copies = heap_bytes() - heap_before - heap;
+
+  Rounds drain, polls, poll, copy, prepare, join, piece, longest, count, look, render, again, gzip;
+  std::string text, compressed;
+  http::Gzip compressor;
+  exposition::Renderer renderer;
+  for (std::size_t round = 0; round < options.rounds; ++round) {
+    drain.add(run_cgroups(machine, variant, kernel, path));
+    const PollTimes polled = path.poll();
+    collect::Snapshot snapshot;
+    const JoinTimes joined = path.join(snapshot);
+    polls.add(polled.all_polls);
+    poll.add(polled.poll);
+    copy.add(polled.copy);
+    prepare.add(joined.prepare);
+    join.add(joined.all);
+    piece.add(joined.piece);
+    longest.add(polled.part + joined.longest);
+    count.add(microseconds_of([&] { (void)collect::count_series(snapshot); }));
+    exposition::Renderer first;
+    render.add(microseconds_of([&] { first.render(&snapshot, NoMetrics{}, {}, text); }));
+    renderer.render(&snapshot, NoMetrics{}, {}, text);
+    again.add(microseconds_of([&] { renderer.render(&snapshot, NoMetrics{}, {}, text); }));
+    gzip.add(microseconds_of([&] { compressor.compress(text, compressed); }));
+  }
+  for (std::size_t round = 0; round < options.rounds; ++round) {
+    const DataPath::Targets changed = path.same_targets_anew();
+    look.add(microseconds_of([&] { path.look(changed); }) / machine.cpus);
+  }
+  print_line(machine, variant.name,
+             {open_ms, per_target(heap), per_target(copies), drain.us(),
+              per_target(polls.us() * 1000), poll.us(), copy.us(), prepare.us(),
+              per_target(join.us() * 1000), piece.us(), longest.ms(), look.us(), count.us(),
+              render.ms(), again.ms(), static_cast<double>(text.size()) / 1e6, gzip.ms()});
   return true;
 }
 
 int run(const Options& options) {
   std::printf(
       "CPU time of our own code alone, medians of %zu rounds; one group of %zu events in each "
-      "cgroup, summed over CPUs.\nA target is a cgroup on a CPU. open: the first poll of all CPUs. "
-      "heap: what is kept for a target. look: with a\nnew set of targets, in which nothing has "
-      "changed. render: the text, for the first time and again.\n\n"
-      "%-21s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n%-21s %8s %8s %8s %8s %8s %8s %8s %8s "
-      "%8s %8s %8s\n",
-      options.rounds, kEvents, "CPUs x cgroups, group", "open", "heap", "poll", "poll", "join",
-      "longest", "series", "count", "look", "render", "again", "", "ms", "B/target", "us/CPU",
-      "ns/target", "ns/target", "ms", "", "us", "us/CPU", "ms", "ms");
+      "cgroup, summed over CPUs.\nA target (tgt) is a cgroup on a CPU. software, hardware: by "
+      "descriptors; rec: by records of switches, when so many\nof the cgroups have run on each "
+      "CPU, twice. open: the first poll of all CPUs. heap: what is kept, and in addition in\nthe "
+      "copies of the totals. poll, copy: the mean of all targets, both together, and the CPU that "
+      "takes longest. prepare,\njoin, piece: the snapshot, in pieces, of all targets and the "
+      "longest one. longest: the worker that takes longest\nfor its poll, copy and pieces, when "
+      "each CPU has one. look: with a new set of targets, in which nothing has changed.\nrender: "
+      "the text, for the first time and again.\n\n",
+      options.rounds, Machine::kEvents);
+  print_heading();
   for (const Machine& machine : kMachines) {
-    for (const bool shares_pmu : {false, true}) {
-      if (measure(machine, shares_pmu, options)) continue;
-      std::fprintf(stderr, "bench_scale: not every group was read\n");
+    for (const Variant& variant : kVariants) {
+      if (measure(machine, variant, options)) continue;
+      std::fprintf(stderr, "bench_scale: not every group was opened\n");
       return 1;
     }
   }

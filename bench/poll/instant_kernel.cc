@@ -7,15 +7,25 @@ constexpr int kFirst = 1 << 28;  ///< far above what a process may have
 
 }  // namespace
 
-std::size_t InstantKernel::index_of(int fd) const { return static_cast<std::size_t>(fd - kFirst); }
+std::size_t InstantKernel::index_of(int fd) { return static_cast<std::size_t>(fd - kFirst); }
 
-Result<perf::OpenCounter> InstantKernel::open(const perf::CounterRequest& request) {
+perf::OpenCounter InstantKernel::add(int leader_fd) {
   const std::size_t index = leaders_.size();
-  leaders_.push_back(request.leader_fd < 0 ? index : index_of(request.leader_fd));
+  leaders_.push_back(leader_fd < 0 ? index : index_of(leader_fd));
   perf::OpenCounter counter;
   counter.fd = UniqueFd{kFirst + static_cast<int>(index)};
   counter.id = index;
   return counter;
+}
+
+Result<perf::OpenCounter> InstantKernel::open(const perf::CounterRequest& request) {
+  return add(request.leader_fd);
+}
+
+std::size_t InstantKernel::members_of(std::uint64_t leader) const {
+  std::size_t end = leader;
+  while (end < leaders_.size() && leaders_[end] == leader) ++end;
+  return end - leader;
 }
 
 Result<> InstantKernel::enable_group(int) { return {}; }
@@ -25,9 +35,9 @@ Result<> InstantKernel::disable_group(int) { return {}; }
 Result<std::size_t> InstantKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   now_ += kStep;
   const std::size_t leader = index_of(leader_fd);
+  const std::size_t members = members_of(leader);
   std::size_t word = 3;
-  std::uint64_t members = 0;
-  for (std::size_t i = leader; i < leaders_.size() && leaders_[i] == leader; ++i, ++members) {
+  for (std::size_t i = leader; i < leader + members; ++i) {
     words[word++] = now_ / 1000;
     words[word++] = i;
   }

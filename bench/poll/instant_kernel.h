@@ -14,7 +14,7 @@ namespace pex::bench {
 /// A kernel that answers at once, so that nothing is measured but our own work. Whatever is opened
 /// counts one thing each microsecond of a clock that each read moves on by kStep, and never loses
 /// the PMU. Its descriptors belong to no file. Not thread-safe.
-class InstantKernel final : public perf::PerfKernel {
+class InstantKernel : public perf::PerfKernel {
  public:
   static constexpr std::uint64_t kStep = 1'000'000;  ///< ns
 
@@ -36,9 +36,13 @@ class InstantKernel final : public perf::PerfKernel {
   }
   std::chrono::nanoseconds now() override { return std::chrono::nanoseconds{now_}; }
 
- private:
-  std::size_t index_of(int fd) const;
+ protected:
+  static std::size_t index_of(int fd);
+  /// A counter that leads a group, or joins that of `leader_fd`.
+  perf::OpenCounter add(int leader_fd);
+  std::size_t members_of(std::uint64_t leader) const;  ///< with itself
 
+ private:
   std::vector<std::size_t> leaders_;  ///< of each counter; members follow their leader
   std::uint64_t now_ = 0;             ///< ns
 };

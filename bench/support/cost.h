@@ -28,6 +28,14 @@ struct Cost {
 /// it only up to its last scheduler tick: ask when all others sleep.
 std::chrono::nanoseconds process_cpu_time();
 
+/// That which `work` takes, in microseconds.
+template <typename Work>
+double microseconds_of(Work work) {
+  const std::chrono::nanoseconds start = process_cpu_time();
+  work();
+  return std::chrono::duration<double, std::micro>(process_cpu_time() - start).count();
+}
+
 /// The value below which `share` (0 to 1) of the values lie; interpolated.
 double quantile(std::vector<double> values, double share);
 

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collect/counter_source.h"
+#include "collect/cpu_totals.h"
+#include "collect/joining.h"
+#include "collect/learning.h"
+#include "collect/poll_cycle.h"
+
+namespace pex::bench {
+
+/// How many there are of each. Every cgroup has one group of so many events.
+struct Machine {
+  int cpus;
+  std::size_t cgroups;
+  static constexpr std::size_t kEvents = 6;
+
+  std::size_t targets() const { return static_cast<std::size_t>(cpus) * cgroups; }
+};
+
+/// What is counted on a machine: containers, summed over its CPUs.
+struct Counted {
+  std::shared_ptr<const collect::CountingPlan> plan;
+  std::shared_ptr<const collect::TargetSet> targets;
+};
+/// The id of a cgroup is its place among the targets, from 1 on.
+Counted counted_on(const Machine& machine, bool shares_pmu);
+
+/// Times of the parts of a poll, in microseconds of CPU time. What the workers of all CPUs do at
+/// the same time is done for one CPU after the other.
+struct PollTimes {
+  double all_polls = 0;  ///< of all CPUs
+  double poll = 0;       ///< of the CPU that took longest, like the others
+  double copy = 0;       ///< of its totals
+  double part = 0;       ///< both together
+};
+struct JoinTimes {
+  double all = 0;      ///< of all pieces
+  double prepare = 0;  ///< before the pieces
+  double piece = 0;    ///< the one that took longest
+  double longest = 0;  ///< of the worker that prepares, and then joins as many pieces as any other
+};
+
+/// One machine's data path, as a Collector runs it, in one thread.
+class DataPath {
+ public:
+  using Targets = std::shared_ptr<const collect::TargetSet>;
+  using MakeSource = std::function<std::unique_ptr<collect::CounterSource>(int cpu)>;
+
+  DataPath(Counted counted, const Machine& machine, const MakeSource& make_source);
+
+  /// Another set of the same targets, as after a change elsewhere.
+  Targets same_targets_anew() const {
+    return std::make_shared<const collect::TargetSet>(*counted_.targets);
+  }
+
+  /// What the source of the CPU has to do between two polls.
+  void drain(int cpu) { cycles_[static_cast<std::size_t>(cpu)]->between_polls(); }
+
+  /// A poll of all CPUs, without copies of the totals.
+  void open();
+
+  /// Each CPU ends its part with a copy of its totals, which takes the place of the one that was
+  /// joined before, as in a Collector.
+  PollTimes poll();
+  /// Targets whose counters are open, of all CPUs.
+  std::size_t open_targets() const;
+
+  void look(const Targets& targets);
+
+  JoinTimes join(collect::Snapshot& snapshot);
+
+ private:
+  Counted counted_;
+  std::unique_ptr<collect::EventModels> models_;
+  std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
+  std::vector<collect::CpuTotals> totals_;
+  std::vector<collect::CpuTotals> left_;
+};
+
+}  // namespace pex::bench

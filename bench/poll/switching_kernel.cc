@@ -1,0 +1,76 @@
+#include "bench/poll/switching_kernel.h"
+
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace pex::bench {
+namespace {
+
+constexpr std::uint64_t kTurn = 1'000'000;  ///< ns
+constexpr std::size_t kLeaderAt = 4;        ///< word of a record: its value, and then its id
+
+}  // namespace
+
+Result<perf::OpenCounter> SwitchingKernel::open_event(perf::EventAttr& attr,
+                                                      const perf::EventTarget& target) {
+  perf::OpenCounter counter = add(target.group_fd);
+  cpus_[counter.fd.get()] = target.cpu;
+  Ring& ring = rings_[target.cpu];
+  if (attr.sample_period > 0) {
+    ring.leader = counter.id;
+    ring.switches = 0;
+  }
+  return counter;
+}
+
+Result<> SwitchingKernel::control(int, perf::EventControl, std::uint64_t) { return {}; }
+
+Result<perf::Mapping> SwitchingKernel::map(int fd, std::size_t bytes, std::size_t, bool) {
+  void* const start =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return Error{errno, {}, {}};
+  auto* const page = static_cast<perf_event_mmap_page*>(start);
+  page->data_offset = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  page->data_size = bytes - page->data_offset;
+  Ring& ring = rings_[cpus_.at(fd)];
+  ring.page = static_cast<std::byte*>(start);
+  ring.head = 0;
+  return perf::Mapping{start, bytes};
+}
+
+/// In the layout that switch_ring.h describes: a header, the number of values, the times, each
+/// value with its id, and the cgroup.
+bool SwitchingKernel::leave(int cpu, std::uint64_t cgroup) {
+  Ring& ring = rings_.at(cpu);
+  const std::uint64_t switches = ring.switches + 1;
+  record_.assign(kLeaderAt, switches * kTurn);
+  const std::size_t members = members_of(ring.leader);
+  record_[1] = members;
+  for (std::uint64_t id = ring.leader; id < ring.leader + members; ++id) {
+    record_.insert(record_.end(), {switches, id});
+  }
+  record_.push_back(cgroup);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(record_));
+  const perf_event_header header{PERF_RECORD_SAMPLE, 0, static_cast<std::uint16_t>(bytes.size())};
+  std::memcpy(record_.data(), &header, sizeof header);
+
+  auto* const page = reinterpret_cast<perf_event_mmap_page*>(ring.page);
+  const std::uint64_t tail = __atomic_load_n(&page->data_tail, __ATOMIC_ACQUIRE);
+  if (ring.head - tail + bytes.size() >= page->data_size) return false;
+  for (std::size_t done = 0; done < bytes.size();) {
+    const std::size_t at = (ring.head + done) & (page->data_size - 1);
+    const std::size_t part = std::min<std::size_t>(bytes.size() - done, page->data_size - at);
+    std::memcpy(ring.page + page->data_offset + at, bytes.data() + done, part);
+    done += part;
+  }
+  ring.head += bytes.size();
+  ring.switches = switches;
+  __atomic_store_n(&page->data_head, ring.head, __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace pex::bench
