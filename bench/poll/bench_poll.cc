@@ -8,6 +8,7 @@
 
 #include "bench/poll/assistant.h"
 #include "bench/poll/poll_rounds.h"
+#include "bench/poll/sleepers.h"
 #include "bench/support/cgroup_tree.h"
 #include "bench/support/stop_signals.h"
 #include "daemon/cli/version.h"
@@ -23,6 +24,9 @@ struct Options {
   bool busy = false;
   bool check = false;
   std::string only;  ///< the name of a table; empty: all
+  bool records = false;
+  std::vector<std::size_t> active = {100, 10};  ///< percent
+  int cpu = 0;
 };
 
 constexpr std::size_t kManyCgroups = 100;
@@ -128,6 +132,59 @@ bool print_table(const Table& table, const Options& options, int& missed) {
   return true;
 }
 
+/// What one source costs on one CPU, where some of the cgroups run between two rounds.
+Result<Cost> measure_source(const Table& table, const CgroupTree& tree, bool by_records,
+                            const Options& options, Sleepers& sleepers) {
+  Scenario scenario;
+  scenario.rounds = options.rounds;
+  scenario.spacing = std::chrono::milliseconds{options.spacing_ms};
+  const Result<std::vector<int>> cpus = host::online_cpus(scenario.roots);
+  if (!cpus) return cpus.error();
+  for (const int cpu : *cpus) {
+    if (cpu == options.cpu) continue;
+    scenario.left_out += (scenario.left_out.empty() ? "" : ",") + std::to_string(cpu);
+  }
+  scenario.cgroups = tree.size();
+  scenario.glob = tree.glob();
+  scenario.cpus = 1;
+  scenario.by_records = by_records;
+  scenario.work = [&] { sleepers.wake(); };
+  return measure_apart([&](Assistant& assistant) { return table.measure(scenario, assistant); });
+}
+
+struct SourceTable {
+  const Table& table;
+  double target;  ///< of the ratio with kManyCgroups of ten times as many active
+};
+constexpr SourceTable kSourceTables[] = {{kPollTable, 0.15}, {kScrapeTable, 0.3}, {kGzipTable, 0}};
+
+bool print_sources(const SourceTable& of, const Options& options, int& missed) {
+  std::printf("\n%s\n\ncgroups active descriptors-us records-us ratio target\n", of.table.title);
+  for (const std::size_t cgroups : options.cgroups) {
+    for (const std::size_t percent : options.active) {
+      const Result<CgroupTree> tree = CgroupTree::make(host::HostRoots{}, cgroups);
+      if (!tree) return std::fprintf(stderr, "%s\n", describe(tree.error()).c_str()), false;
+      const std::size_t active = cgroups * percent / 100;
+      Sleepers sleepers{*tree, active, options.cpu};
+      double us[2] = {};
+      for (const bool by_records : {false, true}) {
+        const auto cost = measure_source(of.table, *tree, by_records, options, sleepers);
+        if (!cost) return std::fprintf(stderr, "%s\n", describe(cost.error()).c_str()), false;
+        us[by_records ? 1 : 0] = cost->daemon_us;
+      }
+      const double ratio = us[1] / us[0];
+      const bool applies = of.target > 0 && active >= kManyCgroups && percent <= 10;
+      if (applies && ratio > of.target) ++missed;
+      std::printf("%7zu %6zu %14.1f %10.1f %5.2f %6s\n", cgroups, active, us[0], us[1], ratio,
+                  !applies             ? "-"
+                  : ratio <= of.target ? "met"
+                                       : "missed");
+      std::fflush(stdout);
+    }
+  }
+  return true;
+}
+
 void print_legend(const Options& options, int argc, char** argv) {
   std::string command;
   for (int i = 0; i < argc; ++i) command += std::string(i > 0 ? " " : "") + argv[i];
@@ -160,6 +217,12 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"poll", "scrape", "gzip"}));
   cli.add_flag("--busy", options.busy, "Run a busy process on each CPU, in the first cgroups");
   cli.add_flag("--check", options.check, "Exit with 1 when a target is missed");
+  cli.add_flag("--records", options.records,
+               "Compare records of switches with descriptors instead, on one CPU")
+      ->needs("--cgroups");
+  cli.add_option("--active", options.active, "With --records: percent of the cgroups that run")
+      ->capture_default_str();
+  cli.add_option("--cpu", options.cpu, "With --records: the CPU")->capture_default_str();
   try {
     cli.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -169,9 +232,14 @@ int run(int argc, char** argv) {
   const StopSignals signals;  // the assistants' as well, so that cgroups are always removed
   print_legend(options, argc, argv);
   int missed = 0;
+  for (const SourceTable& table : kSourceTables) {
+    const bool is_asked_for = options.only.empty() || options.only == table.table.name;
+    if (!options.records || !is_asked_for) continue;
+    if (!print_sources(table, options, missed)) return 1;
+  }
   for (const Table* table : {&kPollTable, &kScrapeTable, &kGzipTable}) {
     const bool is_asked_for = options.only.empty() || options.only == table->name;
-    if (is_asked_for && !print_table(*table, options, missed)) return 1;
+    if (!options.records && is_asked_for && !print_table(*table, options, missed)) return 1;
   }
   if (missed > 0) std::printf("\n%d of the lines above miss their target\n", missed);
   return options.check && missed > 0 ? 1 : 0;

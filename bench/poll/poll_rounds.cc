@@ -32,8 +32,12 @@ constexpr std::string_view kEvents =
 std::string config_text(const Scenario& scenario) {
   std::string text = "groups:\n  - name: software\n    events: [" + std::string(kEvents) + "]\n";
   if (scenario.cgroups == 0) return text + "    scope: cpu\n";
-  return text + "    scope: cgroup\ncgroups:\n  include: [\"" + scenario.glob +
-         "\"]\n  max: " + std::to_string(scenario.cgroups) + "\n";
+  text += "    scope: cgroup\ncgroups:\n  include: [\"" + scenario.glob +
+          "\"]\n  max: " + std::to_string(scenario.cgroups) +
+          "\n  source: " + (scenario.by_records ? "records" : "descriptors") +
+          "\n  records_buffer: 8MiB\n";  // so that the ring is drained in polls only
+  if (!scenario.left_out.empty()) text += "cpus:\n  exclude: [\"" + scenario.left_out + "\"]\n";
+  return text;
 }
 
 /// One way to spend a round.
@@ -42,6 +46,7 @@ struct Contender {
   std::function<void()> start;
   std::function<bool()> is_done;
   std::function<void(std::chrono::nanoseconds)> rest;  ///< lets the round run, or time pass
+  std::function<void()> prepare = [] {};               ///< not part of the round
 };
 
 void sleep(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }
@@ -62,6 +67,7 @@ Error does_not_end(const Contender& contender) {
 
 Result<> run_round(const Contender& contender, std::chrono::nanoseconds spacing,
                    std::vector<double>& times) {
+  contender.prepare();
   const std::chrono::nanoseconds before = process_cpu_time();
   contender.start();
   contender.rest(spacing);
@@ -124,7 +130,8 @@ double calls_of(const Contender& contender, std::chrono::nanoseconds spacing,
 Result<> check_groups(const Scenario& scenario, const RecordingKernel& kernel, Cost& cost) {
   for (const auto& [cpu, leaders] : kernel.leaders()) cost.groups += leaders.size();
   cost.events = kernel.events();
-  const std::size_t wanted = scenario.cpus * std::max<std::size_t>(scenario.cgroups, 1);
+  const std::size_t wanted =
+      scenario.cpus * (scenario.by_records ? 0 : std::max<std::size_t>(scenario.cgroups, 1));
   if (cost.groups == wanted) return {};
   return Error{0,
                "open " + std::to_string(wanted) + " groups: only " + std::to_string(cost.groups) +
@@ -187,7 +194,7 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   polled.collector = std::move(*collector);
   kernel.forget();
   const Contender daemon{"the daemon", [&] { polled.start(); },
-                         [&] { return polled.done == polled.started; }, sleep};
+                         [&] { return polled.done == polled.started; }, sleep, scenario.work};
 
   Cost cost;
   const std::chrono::nanoseconds before = process_cpu_time();
@@ -201,7 +208,8 @@ Result<Cost> measure_poll(const Scenario& scenario, Assistant& assistant) {
   const Contender floor = contender_of(bare);
   if (const Result<> run = run_interleaved(scenario, floor, daemon, cost); !run) return run.error();
   if (const Result<> same = check_same_groups(kernel, bare, cost); !same) return same.error();
-  if (polled.report.groups_read != cost.groups || !polled.report.errors.empty()) {
+  if ((!scenario.by_records && polled.report.groups_read != cost.groups) ||
+      !polled.report.errors.empty()) {
     return Error{0, "read all groups in the last poll", {}};
   }
   note_memory(cost);
@@ -268,7 +276,7 @@ Result<Cost> measure_program(const Scenario& scenario, Assistant& assistant, Scr
     }
     return !waiting && cost.scrape_bytes > 0;
   };
-  const Contender daemon{"the daemon", start, is_scraped, run_loop};
+  const Contender daemon{"the daemon", start, is_scraped, run_loop, scenario.work};
 
   daemon.start();
   run_loop(scenario.spacing);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Scenario {
   std::size_t rounds = 0;               ///< of the floor, and as many of the daemon
   std::chrono::milliseconds spacing{};  ///< from the start of one round to that of the next
   host::HostRoots roots;
+  bool by_records = false;             ///< cgroups are, and there is no floor for that
+  std::string left_out;                ///< CPUs that are not counted, as cpus.exclude has them
+  std::function<void()> work = [] {};  ///< what else happens before each round of the daemon
 };
 
 /// Both run rounds of the floor and of the daemon in turns, in the orders fd, df, fd, ... The CPU
