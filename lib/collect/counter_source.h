@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
@@ -61,6 +62,11 @@ class CounterSource {
   /// Counts and times since the group was opened, for as many events as it was opened with. They
   /// never decrease. `reading` may be reused from any group, to allocate nothing.
   virtual Result<State> read(Handle group, perf::GroupReading& reading) = 0;
+  /// Fills `groups` with those open ones in cgroups that may have changed since the last call, in
+  /// any order: all others are State::kUnchanged, and need not be read. Called in a poll when all
+  /// groups are open, before they are read. False if the source does not know, and all are to be
+  /// read; so does one that has a descriptor for any of them.
+  virtual bool take_changed([[maybe_unused]] std::vector<Handle>& groups) { return false; }
   /// After State::kOffPmu, before the group is closed: its last counts, if they are available.
   virtual Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) = 0;
 

@@ -11,15 +11,35 @@ std::vector<GroupPart> parts_of(const ScopePlan& plan) {
   return parts;
 }
 
+void copy_all(const TargetGroups& group, GroupPart& part) {
+  part.totals = group.totals();
+  part.states.resize(group.size());
+  for (std::size_t target = 0; target < part.states.size(); ++target) {
+    part.states[target] = group.state(target);
+  }
+}
+
 void copy_scope(std::span<const TargetGroups> groups, std::span<GroupPart> parts) {
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    parts[group].totals = groups[group].totals();
-    std::vector<GroupState>& states = parts[group].states;
-    states.resize(groups[group].size());
-    for (std::size_t target = 0; target < states.size(); ++target) {
-      states[target] = groups[group].state(target);
-    }
+    copy_all(groups[group], parts[group]);
   }
+}
+
+/// What has changed since the end of the last poll but so many.
+RowSet changed_since(const TargetGroups& group, std::uint64_t polls) {
+  RowSet changed = group.changed_since();
+  if (polls > 0) changed.add_all(group.changed_in_last_poll());
+  if (polls > 1) changed.add_all(group.changed_in_poll_before());
+  return changed;
+}
+
+void copy_changed(const TargetGroups& group, std::uint64_t polls, GroupPart& part) {
+  const RowSet changed = changed_since(group, polls);
+  if (changed.size() > group.size() / 2) return copy_all(group, part);  // faster, in order
+  changed.for_each([&](std::size_t target) {
+    part.totals.copy(group.totals(), target);
+    part.states[target] = group.state(target);
+  });
 }
 
 }  // namespace
@@ -28,11 +48,26 @@ CpuTotals::CpuTotals(const CountingPlan& plan, int cpu)
     : cpu_(cpu), cpu_groups_(parts_of(plan.cpu)), cgroup_groups_(parts_of(plan.cgroup)) {}
 
 void CpuTotals::copy(const PollCycle& cycle, const TargetSet& targets) {
-  is_known_ = true;
+  const std::span<const TargetGroups> groups = cycle.groups_of_cgroups();
+  const std::uint64_t polls = cycle.polls() - stamp_.polls;
+  const bool is_follower = stamp_.arrangement == cycle.arrangement() && polls <= 2;
   copy_scope(cycle.groups_of_cpu(), cpu_groups_);
-  copy_scope(cycle.groups_of_cgroups(), cgroup_groups_);
-  series_.clear();
-  for (const CgroupTarget& target : targets.cgroups) series_.push_back(target.series);
+  if (is_follower) {
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      copy_changed(groups[group], polls, cgroup_groups_[group]);
+    }
+  } else {
+    copy_scope(groups, cgroup_groups_);
+    series_.clear();
+    for (const CgroupTarget& target : targets.cgroups) series_.push_back(target.series);
+  }
+  is_known_ = true;
+  stamp_ = {cycle.arrangement(), cycle.polls()};
+  changed_.reset(series_.size());
+  for (const TargetGroups& group : groups) {
+    changed_.add_all(changed_since(group, 1));
+    if (group.changed_since().size() > 0) stamp_ = {};  // it is not that of the end of a poll
+  }
 }
 
 }  // namespace pex::collect

@@ -7,6 +7,7 @@
 
 #include "collect/counting_plan.h"
 #include "collect/poll_cycle.h"
+#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 #include "collect/totals.h"
@@ -19,6 +20,15 @@ struct GroupPart {
   std::vector<GroupState> states;  ///< of each target
 };
 
+/// Identifies totals: equal stamps, equal totals.
+struct TotalsStamp {
+  std::uint64_t arrangement = 0;  ///< PollCycle::arrangement(); 0: nothing is known of them
+  std::uint64_t polls = 0;        ///< PollCycle::polls()
+
+  bool is_known() const { return arrangement != 0; }
+  bool operator==(const TotalsStamp&) const = default;
+};
+
 /// All totals of one CPU at the end of its part of a poll. Flat and without pointers into the
 /// PollCycle, so that it can be read while the CPU's thread already changes that, or hangs.
 class CpuTotals {
@@ -26,7 +36,8 @@ class CpuTotals {
   CpuTotals(const CountingPlan& plan, int cpu);
 
   /// Copies the totals of `cycle`, after a poll with `targets`. Allocates only if there are more
-  /// targets than ever.
+  /// targets than ever. If this is the copy of the last poll but one, or a later one, only what has
+  /// changed since is copied.
   void copy(const PollCycle& cycle, const TargetSet& targets);
 
   int cpu() const { return cpu_; }
@@ -37,12 +48,20 @@ class CpuTotals {
 
   /// Requires is_known(). `group` as in the plan's scope; its only target is the CPU.
   const GroupPart& of_cpu(std::size_t group) const { return cpu_groups_[group]; }
-  /// The same; its targets are those of series().
+  /// The same; its targets are those of series(). The polls in the states of a cgroup are as of the
+  /// last change.
   const GroupPart& of_cgroups(std::size_t group) const { return cgroup_groups_[group]; }
+
+  const TotalsStamp& stamp() const { return stamp_; }
+  /// The places in series() of which anything differs from the totals of the same arrangement a
+  /// poll earlier, or may differ.
+  const RowSet& changed() const { return changed_; }
 
  private:
   int cpu_;
   bool is_known_ = false;
+  TotalsStamp stamp_;
+  RowSet changed_;
   std::vector<std::uint64_t> series_;
   std::vector<GroupPart> cpu_groups_;
   std::vector<GroupPart> cgroup_groups_;

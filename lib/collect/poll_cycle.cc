@@ -1,6 +1,7 @@
 #include "collect/poll_cycle.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <string>
 
@@ -65,6 +66,11 @@ AlwaysOn always_on(const GroupPlan& plan, std::span<const TargetGroups> groups,
 
 const std::shared_ptr<const cgroup::Cgroup> kWholeCpu;
 
+std::uint64_t new_arrangement() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 }  // namespace
 
 PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
@@ -86,6 +92,7 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
       cpu_(cpu),
       cpu_scope_(plan_->cpu, *source_, cpu),
       cgroup_scope_(plan_->cgroup, *source_, cpu),
+      arrangement_(new_arrangement()),
       update_(*plan_),
       increments_(perf::kMaxGroupMembers) {
   cpu_scope_.models = &EventModels::cpu;
@@ -105,12 +112,30 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
   Outcome outcome = reconcile(targets, models);
-  each_target(
-      [&](Scope& scope, std::size_t target) { collect(scope, target, models, outcome.report); });
+  find_due();
+  collect(cpu_scope_, 0, models, outcome.report);
+  due_cgroups_.for_each(
+      [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
+  ++polls_;
   return outcome;
+}
+
+/// The cgroups that have changed, and once more those that had changed in the last poll, as they
+/// may stand still now.
+void PollCycle::find_due() {
+  std::swap(due_cgroups_, changed_cgroups_);
+  changed_cgroups_.reset(cgroup_scope_.targets);
+  if (source_->take_changed(changed_)) {
+    for (const CounterSource::Handle group : changed_) {
+      changed_cgroups_.add(target_of_handle_[group]);
+    }
+  } else {
+    changed_cgroups_.add_all();
+  }
+  due_cgroups_.add_all(changed_cgroups_);
 }
 
 PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& targets,
@@ -275,11 +300,24 @@ void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback&
   for (; old < old_targets; ++old) note_unopened(old, {}, feedback);
 
   cgroup_scope_.rearrange(places);
+  arrangement_ = new_arrangement();
+  changed_cgroups_.reset(places.size());
+  changed_cgroups_.add_all();
+  for (std::size_t target = 0; target < places.size(); ++target) {
+    for (const TargetGroups& group : cgroup_scope_.groups) note_handle(group, target);
+  }
   targets_ = std::move(targets);
   is_reconciled_ = false;
   online_ = targets_->cpus->is_online(cpu_);
   find_wanted(cpu_scope_);
   find_wanted(cgroup_scope_);
+}
+
+void PollCycle::note_handle(const TargetGroups& group, std::size_t target) {
+  if (!group.is_open(target)) return;
+  const CounterSource::Handle handle = group.handle(target);
+  if (handle >= target_of_handle_.size()) target_of_handle_.resize(handle + 1);
+  target_of_handle_[handle] = static_cast<std::uint32_t>(target);
 }
 
 /// The cgroup disappeared while some of its groups were still to be opened here.
@@ -345,6 +383,7 @@ void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
         outcome.feedback.exhausted[cgroup->path] = refused;
       }
       is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
+      if (!is_of_cpu(scope)) note_handle(group, target);
     } else {
       group.forget_failures(target);
     }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +13,7 @@
 #include "collect/learning.h"
 #include "collect/poll_report.h"
 #include "collect/rotation.h"
+#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 
@@ -70,6 +73,12 @@ class PollCycle {
 
   int cpu() const { return cpu_; }
 
+  /// Identifies the cycle and its arrangement of targets: no other cycle ever has the same number,
+  /// and another set of targets, another one.
+  std::uint64_t arrangement() const { return arrangement_; }
+  /// The number of polls that have ended.
+  std::uint64_t polls() const { return polls_; }
+
   /// The statistics of the last poll for the models.
   const ModelUpdates& model_updates() const { return update_; }
 
@@ -117,6 +126,8 @@ class PollCycle {
                      PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
+  void find_due();
+  void note_handle(const TargetGroups& group, std::size_t target);
   void find_wanted(Scope& scope);
   void close_and_open(const EventModels& models, Outcome& outcome);
   void detect_cpu_offline(PollReport& report);
@@ -135,6 +146,12 @@ class PollCycle {
   Scope cpu_scope_;
   Scope cgroup_scope_;
   std::shared_ptr<const TargetSet> targets_;
+  std::uint64_t arrangement_;
+  std::uint64_t polls_ = 0;
+  std::vector<CounterSource::Handle> changed_;   ///< reused, to allocate nothing
+  std::vector<std::uint32_t> target_of_handle_;  ///< by handle of an open group: the cgroup
+  RowSet changed_cgroups_;                       ///< in the last poll
+  RowSet due_cgroups_;                           ///< those to read
   ModelUpdates update_;
   perf::GroupReading reading_;  ///< reused, to allocate nothing, like
   std::vector<estimate::EventIncrement> increments_;

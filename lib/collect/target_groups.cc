@@ -73,6 +73,14 @@ void TargetGroups::rearrange(std::span<const std::size_t> places) {
   }
   totals_.rearrange(places);
   collect::rearrange(slots_, places);
+  for (RowSet* set : {&wanted_, &lacking_, &changed_, &changed_in_last_, &changed_before_}) {
+    set->reset(slots_.size());
+  }
+  changed_.add_all();
+  for (std::size_t target = 0; target < slots_.size(); ++target) {
+    if (slots_[target].wanted_in_poll.count() > 0) wanted_.add(target);
+    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
+  }
   if (!standstills_.empty()) collect::rearrange(standstills_, places);
   if (can_lose_pmu()) {
     collect::rearrange(shared_, places);
@@ -109,6 +117,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
         std::min(1U << std::min<unsigned>(slot.failures, 31), kMaxPollsOfRest);
     slot.polls_to_wait = static_cast<std::uint8_t>(polls_of_rest + 1);  // the next one tries after
     if (slot.failures < std::numeric_limits<std::uint16_t>::max()) ++slot.failures;
+    changed_.add(target);
     return failure.error.code;
   }
   slot.handle = *opened;
@@ -122,6 +131,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
 /// Its counters begin at 0; the history is kept.
 void TargetGroups::restart(std::size_t target) {
   Slot& slot = slots_[target];
+  changed_.add(target);
   slot.was_read = slot.read_failed = slot.has_missed = false;
   slot.failures = 0;
   if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
@@ -155,6 +165,7 @@ void TargetGroups::close(std::size_t target, PollReport& report) {
   if (estimate::GroupEstimator* const estimator = find_estimator(target)) {
     totals_.discard_pending(target, estimator->discard_open());
   }
+  changed_.add(target);
   slot.was_on_pmu = false;
   source_->close(std::exchange(slot.handle, kClosed));
   slot.cgroup.reset();
@@ -191,6 +202,7 @@ Result<CounterSource::State> TargetGroups::read(std::size_t target, perf::GroupR
   prefetch_after(target);
   Slot& slot = slots_[target];
   Result<CounterSource::State> state = source_->read(slot.handle, reading);
+  if (slot.read_failed == static_cast<bool>(state)) changed_.add(target);
   slot.read_failed = !state;
   slot.was_read = state && *state != CounterSource::State::kOffPmu;
   if (state && *state == CounterSource::State::kCounting) complete(target, reading);
@@ -252,20 +264,23 @@ bool TargetGroups::add_exactly(std::size_t target, const perf::GroupReading& rea
   const auto enabled = static_cast<std::uint64_t>(now.count()) -
                        static_cast<std::uint64_t>(exact_enabled_[target].count());
   bool any_fell = fell(enabled);
+  std::uint64_t any = enabled;
   const std::size_t events = plan_->estimated();
   std::uint64_t* const last = exact_counts_.data() + target * events;
   std::array<std::uint64_t, perf::kMaxGroupMembers> increments;
   for (std::size_t event = 0; event < events; ++event) {
     increments[event] = reading.counts[event] - last[event];
     any_fell = any_fell || fell(increments[event]);
+    any |= increments[event];
   }
   if (any_fell) return false;
+  if (any != 0 || !totals_.measured(target)) changed_.add(target);
   std::copy_n(reading.counts.begin(), events, last);
   exact_enabled_[target] = now;
   totals_.add_exact(target, nanoseconds{enabled}, std::span(increments).first(events));
-  Slot& slot = slots_[target];
-  note_wanted(slot, nanoseconds{enabled}, enabled > 0);
-  slot.was_wanted = enabled > 0;
+  note_counted(target);
+  note_wanted(target, nanoseconds{enabled}, enabled > 0);
+  slots_[target].was_wanted = enabled > 0;
   return true;
 }
 
@@ -309,8 +324,10 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   const estimate::GroupIncrement increment =
       estimator(target).advance(sample, learning.models, learning.increments, learning.updates);
   totals_.add(target, increment, learning.increments);
+  changed_.add(target);
+  note_counted(target);
   if (shared != nullptr && plan_->is_multiplexed()) detect_starving(*shared, increment);
-  if (!sample.is_stopped) note_wanted(slot, increment.enabled, increment.running.count() > 0);
+  if (!sample.is_stopped) note_wanted(target, increment.enabled, increment.running.count() > 0);
   slot.was_wanted = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(target, report);
   if (!increment.mistimed) return;
@@ -329,7 +346,7 @@ void TargetGroups::report_anomaly(std::size_t target, PollReport& report) const 
 }
 
 void TargetGroups::stand_still(std::size_t target) {
-  note_wanted(slots_[target], nanoseconds{0}, false);
+  note_wanted(target, nanoseconds{0}, false);
   slots_[target].was_wanted = false;
 }
 
@@ -341,6 +358,7 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
       slots_[target].handle);  // back as soon as there is room; refused: no change
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   totals_.add_unmeasured(target, {});
+  changed_.add(target);
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others continue without it
   ++report.now.groups_off_pmu;
@@ -353,8 +371,9 @@ void TargetGroups::lost_its_counts(std::size_t target, const AlwaysOn& always_on
 
 void TargetGroups::add_unmeasured(std::size_t target, std::optional<nanoseconds> wanted) {
   if (!wanted) return;
-  note_wanted(slots_[target], *wanted, false);
+  note_wanted(target, *wanted, false);
   totals_.add_unmeasured(target, *wanted);
+  changed_.add(target);
 }
 
 /// Of events that never lose the PMU only the time running shows that they are alive: if an event
@@ -370,25 +389,68 @@ std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
   return standstill > kMax ? std::optional(standstill) : std::nullopt;
 }
 
-void TargetGroups::note_wanted(Slot& slot, nanoseconds wanted, bool had_the_pmu) {
+void TargetGroups::set_wanted(std::size_t target, bool wanted) {
+  Slot& slot = slots_[target];
+  if (slot.is_wanted == wanted) return;
+  slot.is_wanted = wanted;
+  changed_.add(target);
+  const unsigned next = polls_ + 1;
+  if (wanted && slot.first_wanted == 0) slot.first_wanted = next;
+  if (!wanted && slot.first_wanted == next) slot.first_wanted = 0;  // not up to the end of a poll
+}
+
+void TargetGroups::note_wanted(std::size_t target, nanoseconds wanted, bool had_the_pmu) {
+  Slot& slot = slots_[target];
+  if (slot.was_on_pmu != had_the_pmu) changed_.add(target);
+  if (slot.wanted_in_poll.count() == 0 && has_long_rested(slot)) slot.without_pmu = {};
   slot.wanted_in_poll = saturating_sum(slot.wanted_in_poll, wanted);
+  if (slot.wanted_in_poll.count() > 0) wanted_.add(target);
   slot.was_on_pmu = had_the_pmu;
   slot.without_pmu = had_the_pmu ? nanoseconds{0} : saturating_sum(slot.without_pmu, wanted);
 }
 
+void TargetGroups::note_counted(std::size_t target) {
+  Slot& slot = slots_[target];
+  if (slot.first_counted == 0 && totals_.counted(target)) slot.first_counted = polls_ + 1;
+}
+
+/// As of the end of the last poll: it was last enabled so long ago that what it lacked then does
+/// not matter any more.
+bool TargetGroups::has_long_rested(const Slot& slot) const {
+  return ended_at_ - slot.last_wanted > estimate::kMaxImputed;
+}
+
+bool TargetGroups::lacks_the_pmu(const Slot& slot) const {
+  return slot.without_pmu > estimate::kMaxImputed && !has_long_rested(slot);
+}
+
 void TargetGroups::end_poll(nanoseconds now) {
-  for (std::size_t target = 0; target < slots_.size(); ++target) {
-    Slot& slot = slots_[target];
-    if (std::exchange(slot.wanted_in_poll, {}).count() > 0) slot.last_wanted = now;
-    if (now - slot.last_wanted > estimate::kMaxImputed) slot.without_pmu = {};
-    slot.polls_wanted += slot.is_wanted || slot.polls_wanted > 0 ? 1 : 0;
-    slot.polls_counted += totals_.counted(target) ? 1 : 0;
-  }
+  ++polls_;
+  ended_at_ = now;
+  wanted_.for_each([&](std::size_t target) {
+    slots_[target].wanted_in_poll = {};
+    slots_[target].last_wanted = now;
+    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
+  });
+  wanted_.clear();
+  changed_.add_all(lacking_);  // the last time it is one that no longer lacks it
+  std::swap(changed_before_, changed_in_last_);
+  std::swap(changed_in_last_, changed_);
+  changed_.clear();
+  if (lacking_.size() == 0) return;
+  const RowSet lacked = lacking_;
+  lacking_.clear();
+  lacked.for_each([&](std::size_t target) {
+    if (lacks_the_pmu(slots_[target])) lacking_.add(target);
+  });
 }
 
 GroupState TargetGroups::state(std::size_t target) const {
   const Slot& slot = slots_[target];
   const bool open = is_open(target);
+  const auto polls_since = [&](unsigned first) {
+    return first == 0 || first > polls_ ? 0 : polls_ - first + 1;
+  };
   return {.is_wanted = slot.is_wanted,
           .is_open = open,
           .has_failed = has_failed(target),
@@ -397,9 +459,9 @@ GroupState TargetGroups::state(std::size_t target) const {
           .counted = totals_.counted(target),
           .wanted = totals_.wanted(target),
           .was_on_pmu = slot.was_on_pmu,
-          .lacks_the_pmu = slot.without_pmu > estimate::kMaxImputed,
-          .polls_wanted = slot.polls_wanted,
-          .polls_counted = slot.polls_counted};
+          .lacks_the_pmu = lacks_the_pmu(slot),
+          .polls_wanted = polls_since(slot.first_wanted),
+          .polls_counted = polls_since(slot.first_counted)};
 }
 
 void TargetGroups::detect_starving(Shared& shared, const estimate::GroupIncrement& increment) {

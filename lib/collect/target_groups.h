@@ -11,6 +11,7 @@
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
 #include "collect/poll_report.h"
+#include "collect/row_set.h"
 #include "collect/totals.h"
 #include "collect/wanted_time.h"
 #include "estimate/group_estimator.h"
@@ -75,7 +76,7 @@ class TargetGroups {
 
   /// Whether it should be counted at its target now.
   bool is_wanted(std::size_t target) const { return slots_[target].is_wanted; }
-  void set_wanted(std::size_t target, bool wanted) { slots_[target].is_wanted = wanted; }
+  void set_wanted(std::size_t target, bool wanted);
 
   /// The cgroup in which it is open; null for a whole CPU.
   const cgroup::Cgroup* cgroup(std::size_t target) const { return slots_[target].cgroup.get(); }
@@ -92,11 +93,15 @@ class TargetGroups {
   void begin_poll();
 
   /// Its cgroup disappeared before it was open: sums lack its counts.
-  void mark_missed(std::size_t target) { slots_[target].has_missed = true; }
+  void mark_missed(std::size_t target) {
+    slots_[target].has_missed = true;
+    changed_.add(target);
+  }
 
   /// Not to be counted here now (the CPU is offline, or not of its PMU), so it is not failing
   /// either.
   void forget_failures(std::size_t target) {
+    if (slots_[target].failures > 0) changed_.add(target);
     slots_[target].failures = slots_[target].polls_to_wait = 0;
   }
 
@@ -108,6 +113,7 @@ class TargetGroups {
     return slots_[target].was_read;
   }
   std::size_t open_events(std::size_t target) const { return slots_[target].open_events; }
+  CounterSource::Handle handle(std::size_t target) const { return slots_[target].handle; }
   /// Those of them that only serve this target.
   std::size_t descriptors(std::size_t target) const {
     return source_->descriptors(slots_[target].handle);
@@ -128,7 +134,7 @@ class TargetGroups {
   void advance_to(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,
                   const Learning& learning, PollReport& report);
 
-  /// The source has no news of it.
+  /// The source has no news of it. Once is enough: nothing changes by a second time.
   void stand_still(std::size_t target);
 
   /// Pinned, and off the PMU, so that the time is unmeasured. Requests its place again.
@@ -165,11 +171,18 @@ class TargetGroups {
   /// The target was on the CPU up to then.
   bool was_wanted(std::size_t target) const { return slots_[target].was_wanted; }
 
-  /// Ends a poll, at this time of CounterSource::now().
+  /// Ends a poll, at this time of CounterSource::now(). Takes time for targets that were wanted in
+  /// it, or lack the PMU; not for others.
   void end_poll(std::chrono::nanoseconds now);
 
   /// For the rows of a snapshot; also while it is closed.
   GroupState state(std::size_t target) const;
+
+  /// The targets whose totals or state have changed between the ends of the last two polls, or of
+  /// the two before, or since. The polls that are counted in a state grow without that.
+  const RowSet& changed_in_last_poll() const { return changed_in_last_; }
+  const RowSet& changed_in_poll_before() const { return changed_before_; }
+  const RowSet& changed_since() const { return changed_; }
 
  private:
   static constexpr CounterSource::Handle kClosed =
@@ -182,8 +195,8 @@ class TargetGroups {
     std::chrono::nanoseconds without_pmu{};        ///< consecutive time enabled without the PMU
     std::chrono::nanoseconds last_wanted{};        ///< when it was last enabled
     CounterSource::Handle handle = kClosed;
-    unsigned polls_wanted = 0;       ///< since it was first to be counted
-    unsigned polls_counted = 0;      ///< since it first had the PMU
+    unsigned first_wanted = 0;       ///< number of the poll; 0: never yet
+    unsigned first_counted = 0;      ///< the same, when it first had the PMU
     std::uint16_t failures = 0;      ///< consecutive; saturates
     std::uint8_t polls_to_wait = 0;  ///< before the next try
     std::uint8_t open_events = 0;    ///< at most perf::kMaxGroupMembers
@@ -219,7 +232,10 @@ class TargetGroups {
   void estimate(std::size_t target, const perf::GroupReading& reading, const AlwaysOn& always_on,
                 const Learning& learning, PollReport& report);
   static void detect_starving(Shared& shared, const estimate::GroupIncrement& increment);
-  static void note_wanted(Slot& slot, std::chrono::nanoseconds wanted, bool had_the_pmu);
+  void note_wanted(std::size_t target, std::chrono::nanoseconds wanted, bool had_the_pmu);
+  void note_counted(std::size_t target);
+  bool lacks_the_pmu(const Slot& slot) const;
+  bool has_long_rested(const Slot& slot) const;
   void complete(std::size_t target, perf::GroupReading& reading) const;
   void report_refusal(const perf::OpenFailure& failure, const cgroup::Cgroup* cgroup,
                       PollReport& report) const;
@@ -230,6 +246,13 @@ class TargetGroups {
   int cpu_;
   GroupTotals totals_;
   std::vector<Slot> slots_;
+  unsigned polls_ = 0;                   ///< that have ended
+  std::chrono::nanoseconds ended_at_{};  ///< the last one
+  RowSet wanted_;                        ///< with wanted_in_poll
+  RowSet lacking_;                       ///< the PMU, at the end of the last poll
+  RowSet changed_;                       ///< since then
+  RowSet changed_in_last_;
+  RowSet changed_before_;
   /// For a group that cannot lose the PMU the last reading: there is no other history while it has
   /// had the PMU all the time. Times enabled, which are also those running; counts, [target *
   /// events + event].

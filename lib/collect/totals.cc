@@ -1,5 +1,6 @@
 #include "collect/totals.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace pex::collect {
@@ -32,6 +33,14 @@ void GroupTotals::rearrange(std::span<const std::size_t> places) {
   if (is_estimated_) collect::rearrange(evidence_, places, events_);
   collect::rearrange(times_, places);
   collect::rearrange(seen_, places);
+}
+
+void GroupTotals::copy(const GroupTotals& other, std::size_t target) {
+  const std::size_t first = target * events_;
+  std::copy_n(other.values_.data() + first, events_, values_.data() + first);
+  if (is_estimated_) std::copy_n(other.evidence_.data() + first, events_, evidence_.data() + first);
+  times_[target] = other.times_[target];
+  seen_[target] = other.seen_[target];
 }
 
 void GroupTotals::add(std::size_t target, const estimate::GroupIncrement& group,

@@ -72,6 +72,9 @@ class GroupTotals {
   /// Accounts time enabled in an interval that will never get a value.
   void discard_pending(std::size_t target, std::chrono::nanoseconds open);
 
+  /// Makes one target equal to that of `other`, which has as many targets and events.
+  void copy(const GroupTotals& other, std::size_t target);
+
   /// `target` is added to soon: its memory is loaded meanwhile.
   void prefetch(std::size_t target) const {
     __builtin_prefetch(values_.data() + target * events_, 1);
