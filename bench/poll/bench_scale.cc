@@ -130,6 +130,7 @@ bool measure(const Machine& machine, const Variant& variant, const Options& opti
   for (int both = 0; both < 2; ++both) {
     (void)run_cgroups(machine, variant, kernel, path);
     (void)path.poll();
+    (void)path.join();
   }
   const double copies = heap_bytes() - heap_before - heap;
 
@@ -140,8 +141,8 @@ bool measure(const Machine& machine, const Variant& variant, const Options& opti
   for (std::size_t round = 0; round < options.rounds; ++round) {
     drain.add(run_cgroups(machine, variant, kernel, path));
     const PollTimes polled = path.poll();
-    collect::Snapshot snapshot;
-    const JoinTimes joined = path.join(snapshot);
+    const JoinTimes joined = path.join();
+    const collect::Snapshot& snapshot = path.snapshot();
     polls.add(polled.all_polls);
     poll.add(polled.poll);
     copy.add(polled.copy);

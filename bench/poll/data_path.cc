@@ -88,13 +88,13 @@ void DataPath::look(const Targets& targets) {
   for (const auto& cycle : cycles_) (void)cycle->reconcile(targets, *models_);
 }
 
-JoinTimes DataPath::join(collect::Snapshot& snapshot) {
+JoinTimes DataPath::join() {
   std::vector<const collect::CpuTotals*> parts;
   for (const collect::CpuTotals& of_cpu : totals_) parts.push_back(&of_cpu);
   std::optional<collect::Joining> joining;
   JoinTimes times;
-  times.prepare =
-      microseconds_of([&] { joining.emplace(counted_.plan, counted_.targets, *models_, parts); });
+  times.prepare = microseconds_of(
+      [&] { joining.emplace(counted_.plan, counted_.targets, *models_, parts, joined_); });
   for (std::size_t piece = 0; piece < joining->pieces(); ++piece) {
     const double time = microseconds_of([&] { joining->join(piece); });
     times.all += time;
@@ -102,7 +102,7 @@ JoinTimes DataPath::join(collect::Snapshot& snapshot) {
   }
   const std::size_t each = (joining->pieces() + cycles_.size() - 1) / cycles_.size();
   times.longest = times.prepare + times.piece * static_cast<double>(each);
-  snapshot = joining->take();
+  joined_ = std::make_shared<const collect::Snapshot>(joining->take());
   return times;
 }
 

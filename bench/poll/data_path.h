@@ -74,7 +74,8 @@ class DataPath {
 
   void look(const Targets& targets);
 
-  JoinTimes join(collect::Snapshot& snapshot);
+  JoinTimes join();
+  const collect::Snapshot& snapshot() const { return *joined_; }  ///< the last one
 
  private:
   Counted counted_;
@@ -82,6 +83,7 @@ class DataPath {
   std::vector<std::unique_ptr<collect::PollCycle>> cycles_;
   std::vector<collect::CpuTotals> totals_;
   std::vector<collect::CpuTotals> left_;
+  std::shared_ptr<const collect::Snapshot> joined_;
 };
 
 }  // namespace pex::bench

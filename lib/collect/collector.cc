@@ -332,7 +332,7 @@ void Collector::join_parts() {
     parts.push_back(&worker->totals());
     report_.now.add(worker->state());
   }
-  const auto joining = std::make_shared<Joining>(plan_, targets_, *models_, parts);
+  const auto joining = std::make_shared<Joining>(plan_, targets_, *models_, parts, joined_);
   if (joining->pieces() == 0) return publish(joining->take());
   wake_joiners(joining);
   if (joining->work()) publish(joining->take());
@@ -351,6 +351,7 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 
 void Collector::publish(Snapshot snapshot) {
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
+  joined_ = published;
   report_.now.duration = Clock::now() - started_;
 
   // From here on a new poll, or end(), may be called: only data of this call may be accessed.

@@ -141,6 +141,7 @@ class Collector {
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
+  std::shared_ptr<const Snapshot> joined_;        ///< the last one
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll

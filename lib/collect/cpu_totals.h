@@ -20,15 +20,6 @@ struct GroupPart {
   std::vector<GroupState> states;  ///< of each target
 };
 
-/// Identifies totals: equal stamps, equal totals.
-struct TotalsStamp {
-  std::uint64_t arrangement = 0;  ///< PollCycle::arrangement(); 0: nothing is known of them
-  std::uint64_t polls = 0;        ///< PollCycle::polls()
-
-  bool is_known() const { return arrangement != 0; }
-  bool operator==(const TotalsStamp&) const = default;
-};
-
 /// All totals of one CPU at the end of its part of a poll. Flat and without pointers into the
 /// PollCycle, so that it can be read while the CPU's thread already changes that, or hangs.
 class CpuTotals {

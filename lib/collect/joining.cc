@@ -10,18 +10,27 @@
 namespace pex::collect {
 namespace {
 
+void set_reference_weights(GroupTable& table, const std::vector<estimate::EventModel>& models) {
+  table.reference_weights.assign(table.events, std::nullopt);
+  for (std::size_t event = 0; event < table.events; ++event) {
+    const bool has_learned = models[event].reference_rate() > 0;
+    if (has_learned) table.reference_weights[event] = models[event].reference_weight();
+  }
+}
+
 GroupTable make_table(const GroupPlan& plan, const std::vector<estimate::EventModel>& models,
                       std::size_t rows) {
   GroupTable table;
   table.events = plan.estimated();
   table.rows.resize(rows);
   table.totals.resize(rows * table.events);
-  table.reference_weights.resize(table.events);
-  for (std::size_t event = 0; event < table.events; ++event) {
-    const bool has_learned = models[event].reference_rate() > 0;
-    if (has_learned) table.reference_weights[event] = models[event].reference_weight();
-  }
+  set_reference_weights(table, models);
   return table;
+}
+
+void clear(GroupTable& table, std::size_t row) {
+  table.rows[row] = {};
+  for (std::size_t event = 0; event < table.events; ++event) table.total(row, event) = {};
 }
 
 /// How parts that have not had the PMU affect a row. Those of a CPU's row are always enabled; a
@@ -103,16 +112,19 @@ constexpr std::size_t kTargetsOfAPiece = 16'384;
 class Joining::Part {
  public:
   Part(const CpuTotals& totals, const CountingPlan& plan, const TargetSet& targets)
-      : totals_(&totals), plan_(&plan), targets_(&targets) {
-    const std::span<const std::uint64_t> known = totals.series();
+      : totals_(&totals), plan_(&plan), targets_(&targets) {}
+
+  /// Finds the targets in the totals. Before that they are taken to be the same.
+  void find_places() {
+    const std::span<const std::uint64_t> known = totals_->series();
     const auto is_same = [](const CgroupTarget& target, std::uint64_t series) {
       return target.series == series;
     };
-    if (std::equal(targets.cgroups.begin(), targets.cgroups.end(), known.begin(), known.end(),
+    if (std::equal(targets_->cgroups.begin(), targets_->cgroups.end(), known.begin(), known.end(),
                    is_same)) {
       return;
     }
-    for (const CgroupTarget& target : targets.cgroups) {
+    for (const CgroupTarget& target : targets_->cgroups) {
       const auto at = std::lower_bound(known.begin(), known.end(), target.series);
       const bool is_known = at != known.end() && *at == target.series;
       places_.push_back(is_known ? static_cast<std::size_t>(at - known.begin()) : kUnknown);
@@ -120,6 +132,8 @@ class Joining::Part {
   }
 
   int cpu() const { return totals_->cpu(); }
+  /// Those of the totals, if their targets are the published ones.
+  TotalsStamp stamp() const { return places_.empty() ? totals_->stamp() : TotalsStamp{}; }
 
   void add_cpu(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group) const {
     if (!totals_->is_known()) return add_state(table.rows[row], known, unopened(plan_->cpu, group));
@@ -213,15 +227,31 @@ std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups
   return rows;
 }
 
+/// Whether `before` has the same rows, of the same targets, and what has changed since is known.
+bool is_continued(const Snapshot& before, const Snapshot& now,
+                  std::span<const CpuTotals* const> parts) {
+  return before.plan == now.plan && before.targets == now.targets &&
+         std::equal(parts.begin(), parts.end(), before.joined.begin(), before.joined.end(),
+                    [](const CpuTotals* part, const TotalsStamp& joined) {
+                      return part->stamp().follows(joined);
+                    });
+}
+
 }  // namespace
 
 Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-                 const EventModels& models, std::span<const CpuTotals* const> parts) {
-  parts_.reserve(parts.size());
-  for (const CpuTotals* totals : parts) parts_.emplace_back(*totals, *plan, *targets);
+                 const EventModels& models, std::span<const CpuTotals* const> parts,
+                 const std::shared_ptr<const Snapshot>& before) {
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.plan = std::move(plan);
   snapshot_.targets = std::move(targets);
+  if (before && is_continued(*before, snapshot_, parts)) before_ = before;
+  parts_.reserve(parts.size());
+  for (const CpuTotals* totals : parts) {
+    Part& part = parts_.emplace_back(*totals, *snapshot_.plan, *snapshot_.targets);
+    if (!before_) part.find_places();
+    snapshot_.joined.push_back(part.stamp());
+  }
   add_cpu_rows(models, parts);
   add_cgroup_rows(models, parts);
 }
@@ -247,41 +277,66 @@ void Joining::add_cpu_rows(const EventModels& models, std::span<const CpuTotals*
   }
 }
 
-/// Without their contents.
+/// With the contents that they had before, if any.
 void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTotals* const> parts) {
   const CountingPlan& plan = *snapshot_.plan;
-  const std::size_t cgroups = snapshot_.targets->cgroups.size();
-  snapshot_.cgroup_rows = cgroup_rows(plan, cgroups, parts);
-  snapshot_.cgroup.reserve(plan.cgroup.groups.size());
-  for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
-    snapshot_.cgroup.push_back(
-        make_table(plan.cgroup.groups[group], models.cgroup[group], snapshot_.cgroup_rows.size()));
+  if (before_) {
+    snapshot_.cgroup_rows = before_->cgroup_rows;
+    snapshot_.cgroup = before_->cgroup;
+  } else {
+    snapshot_.cgroup_rows = cgroup_rows(plan, snapshot_.targets->cgroups.size(), parts);
+    snapshot_.cgroup.reserve(plan.cgroup.groups.size());
   }
-  const std::size_t work = cgroups * parts_.size() * plan.cgroup.groups.size();
-  pieces_ = std::min(cgroups, (work + kTargetsOfAPiece - 1) / kTargetsOfAPiece);
+  for (std::size_t group = 0; group < plan.cgroup.groups.size(); ++group) {
+    if (before_) {
+      set_reference_weights(snapshot_.cgroup[group], models.cgroup[group]);
+    } else {
+      snapshot_.cgroup.push_back(make_table(plan.cgroup.groups[group], models.cgroup[group],
+                                            snapshot_.cgroup_rows.size()));
+    }
+  }
+  find_due(parts);
+  const std::size_t work = due_.size() * parts_.size() * plan.cgroup.groups.size();
+  pieces_ = std::min(due_.size(), (work + kTargetsOfAPiece - 1) / kTargetsOfAPiece);
 }
 
-/// A range of the targets. The totals of each CPU are read in the order of memory; so every sum is
-/// made in the order of the CPUs, by any thread.
+void Joining::find_due(std::span<const CpuTotals* const> parts) {
+  RowSet due{snapshot_.targets->cgroups.size()};
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (before_ && parts[part]->stamp() != before_->joined[part]) {
+      due.add_all(parts[part]->changed());
+    }
+  }
+  if (!before_) due.add_all();
+  due.for_each([&](std::size_t target) { due_.push_back(static_cast<std::uint32_t>(target)); });
+}
+
+/// A range of the targets that are due. The totals of each CPU are read in the order of memory; so
+/// every sum is made in the order of the CPUs, by any thread.
 void Joining::join(std::size_t piece) {
   const CountingPlan& plan = *snapshot_.plan;
-  const std::size_t cgroups = snapshot_.targets->cgroups.size();
-  const std::size_t first = cgroups * piece / pieces_;
-  const std::size_t end = cgroups * (piece + 1) / pieces_;
+  const std::size_t first = due_.size() * piece / pieces_;
+  const std::size_t end = due_.size() * (piece + 1) / pieces_;
+  const std::span<const std::uint32_t> due = std::span(due_).subspan(first, end - first);
   const std::size_t rows_of_target = plan.cgroup_per_cpu ? parts_.size() : 1;
-  std::vector<Knowledge> known((end - first) * rows_of_target);
+  std::vector<Knowledge> known(due.size() * rows_of_target);
   for (std::size_t group = 0; group < snapshot_.cgroup.size(); ++group) {
     GroupTable& table = snapshot_.cgroup[group];
+    const auto row_of = [&](std::size_t at) {  // of an element of `known`
+      return due[at / rows_of_target] * rows_of_target + at % rows_of_target;
+    };
     std::fill(known.begin(), known.end(), Knowledge{});
+    for (std::size_t at = 0; before_ && at < known.size(); ++at) clear(table, row_of(at));
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       const std::size_t row_of_part = plan.cgroup_per_cpu ? part : 0;
-      for (std::size_t target = first; target < end; ++target) {
-        const std::size_t row = target * rows_of_target + row_of_part;
-        parts_[part].add_cgroup(table, row, known[row - first * rows_of_target], group, target);
+      for (std::size_t i = 0; i < due.size(); ++i) {
+        const std::size_t row = due[i] * rows_of_target + row_of_part;
+        Knowledge& of_row = known[i * rows_of_target + row_of_part];
+        parts_[part].add_cgroup(table, row, of_row, group, due[i]);
       }
     }
-    for (std::size_t row = 0; row < known.size(); ++row) {
-      decide(table.rows[first * rows_of_target + row], known[row], Rule::kAnyPart);
+    for (std::size_t at = 0; at < known.size(); ++at) {
+      decide(table.rows[row_of(at)], known[at], Rule::kAnyPart);
     }
   }
 }

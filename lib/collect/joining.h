@@ -26,17 +26,21 @@ namespace pex::collect {
 ///   - or, in scope cgroup, it was read and has never run anywhere, which is an exact zero.
 /// An unknown total stands still, and continues from there once it is known again.
 ///
-/// The cgroups are joined in pieces, each by any thread; the CPUs before them.
+/// The cgroups are joined in pieces, each by any thread; the CPUs before them. Only those cgroups
+/// are added up that have changed on any CPU since the snapshot before; the rows of the others are
+/// those that it has. After a change of the targets or the plan, and where a CPU was late, that is
+/// every cgroup.
 class Joining {
  public:
-  /// `parts` outlive it, and do not change meanwhile.
+  /// `parts` outlive it, and do not change meanwhile. `before` is an earlier result, or null.
   Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
-          const EventModels& models, std::span<const CpuTotals* const> parts);
+          const EventModels& models, std::span<const CpuTotals* const> parts,
+          const std::shared_ptr<const Snapshot>& before = nullptr);
   ~Joining();
   Joining(const Joining&) = delete;
   Joining& operator=(const Joining&) = delete;
 
-  /// Each about a millisecond of work or less; none without cgroups.
+  /// Each about a millisecond of work or less; none if no cgroup is to be added up.
   std::size_t pieces() const { return pieces_; }
 
   /// Once for each piece. Different pieces may be joined in parallel.
@@ -54,15 +58,18 @@ class Joining {
 
   void add_cpu_rows(const EventModels& models, std::span<const CpuTotals* const> parts);
   void add_cgroup_rows(const EventModels& models, std::span<const CpuTotals* const> parts);
+  void find_due(std::span<const CpuTotals* const> parts);
 
+  std::shared_ptr<const Snapshot> before_;  ///< null: all cgroups are added up
   Snapshot snapshot_;
   std::vector<Part> parts_;
+  std::vector<std::uint32_t> due_;  ///< the targets to add up
   std::size_t pieces_ = 0;
   std::atomic<std::size_t> begun_ = 0;
   std::atomic<std::size_t> done_ = 0;
 };
 
-/// The same in one call.
+/// The same in one call, of all cgroups.
 Snapshot join(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
               const EventModels& models, std::span<const CpuTotals* const> parts);
 

@@ -72,6 +72,9 @@ struct Snapshot {
   std::vector<CgroupRow> cgroup_rows;
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
+  /// The totals of each CPU that were joined; unknown where they are not those of these targets.
+  /// The next snapshot is made of this one and what has changed since.
+  std::vector<TotalsStamp> joined;
 
   const HostRows& rows_of(Aggregation aggregation) const {
     return host_rows[static_cast<std::size_t>(aggregation)];

@@ -114,6 +114,19 @@ class GroupTotals {
   std::vector<Seen> seen_;
 };
 
+/// Identifies the totals of one CPU at the end of a poll: equal stamps, equal totals.
+struct TotalsStamp {
+  std::uint64_t arrangement = 0;  ///< PollCycle::arrangement(); 0: nothing is known of them
+  std::uint64_t polls = 0;        ///< PollCycle::polls()
+
+  bool is_known() const { return arrangement != 0; }
+  /// These are the totals of `before`, or those of the next poll, of the same targets.
+  bool follows(const TotalsStamp& before) const {
+    return before.is_known() && arrangement == before.arrangement && polls - before.polls <= 1;
+  }
+  bool operator==(const TotalsStamp&) const = default;
+};
+
 /// The totals of one target.
 class TotalsOfTarget {
  public:
