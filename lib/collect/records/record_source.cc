@@ -248,6 +248,7 @@ CounterSource::Handle RecordSource::keep(const Opened& opened) {
   const Handle handle = free_.back();
   free_.pop_back();
   opened_[handle] = opened;
+  if (opened.kind == Kind::kRecordedCgroup) handles_.add(opened.target, handle);
   return handle;
 }
 
@@ -258,6 +259,7 @@ void RecordSource::close(Handle group) {
   if (closed.kind == Kind::kDescriptors) return descriptors_.close(closed.descriptors);
   if (closed.kind == Kind::kRecordedCgroup) {
     check_.forget(closed.target);
+    handles_.remove(closed.target, group);
     recording_->sums().close(closed.target);
   }
   --recorded_;
@@ -278,6 +280,22 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
       break;
   }
   return descriptors_.read(opened.descriptors, reading);
+}
+
+/// Unless some are counted by descriptors.
+bool RecordSource::take_changed(std::vector<Handle>& groups) {
+  const std::vector<GroupPlan>& all = plan_->cgroup.groups;
+  const bool all_recorded = recording_ && way_ == Way::kRecords &&
+                            std::none_of(all.begin(), all.end(), [](const GroupPlan& group) {
+                              return group.mode.pinned || group.mode.exclusive;
+                            });
+  if (!all_recorded) return false;
+  groups.clear();
+  recording_->sums().take_changed(changed_);
+  for (const SwitchRecording::Target target : changed_) {
+    handles_.for_each(target, [&](Handle handle) { groups.push_back(handle); });
+  }
+  return true;
 }
 
 Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,

@@ -13,6 +13,7 @@
 #include "collect/descriptor_source.h"
 #include "collect/records/record_check.h"
 #include "collect/records/switch_recording.h"
+#include "collect/records/target_handles.h"
 #include "perf/perf_kernel.h"
 
 namespace pex::collect {
@@ -72,6 +73,7 @@ class RecordSource final : public CounterSource {
   void close(Handle group) override;
 
   Result<State> read(Handle group, perf::GroupReading& reading) override;
+  bool take_changed(std::vector<Handle>& groups) override;
   Result<State> read_off_pmu(Handle group, perf::GroupReading& reading) override;
   bool can_stop(Handle group) const override;
   Result<> disable(Handle group) override;
@@ -140,6 +142,8 @@ class RecordSource final : public CounterSource {
   std::vector<Opened> opened_;  ///< by Handle
   std::vector<Handle> free_;    ///< of opened_
   std::size_t recorded_ = 0;    ///< open handles of the recording
+  TargetHandles handles_;       ///< of these, the ones of cgroups
+  std::vector<SwitchRecording::Target> changed_;  ///< reused, to allocate nothing
   SwitchAttribution::Statistics unreported_;
   std::uint64_t unreadable_ = 0;  ///< reported
 };
