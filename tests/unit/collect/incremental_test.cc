@@ -1,0 +1,418 @@
+// What is only brought up to date where it has changed, is as if it had been made anew each time.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "collect/joining.h"
+#include "collect/poll_cycle.h"
+#include "support/events.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr int kCpus = 3;
+constexpr std::size_t kCgroups = 70;  // more than a word of a RowSet has
+
+// --- a machine that does what a script says -----------------------------------------------------
+
+/// What the groups of one cgroup on one CPU have done, and whether they work.
+struct Doing {
+  nanoseconds enabled{};
+  nanoseconds running{};
+  std::uint64_t count = 0;
+  std::uint64_t news = 0;  ///< grows when the above changes
+  bool is_unreadable = false;
+  bool is_refused = false;
+};
+
+/// One CPU: all sources of it read the same.
+struct ScriptedCpu {
+  std::map<std::string, Doing> cgroups;
+  nanoseconds now{};
+  bool is_in_new_way = false;
+};
+
+/// `tells` whether it knows which groups have changed.
+class ToldSource final : public CounterSource {
+ public:
+  ToldSource(ScriptedCpu& cpu, bool tells) : cpu_(cpu), tells_(tells) {}
+
+  bool begin_poll(const TargetSet&) override {
+    return std::exchange(seen_way_, cpu_.is_in_new_way) != cpu_.is_in_new_way;
+  }
+  std::optional<nanoseconds> detect_cpu_offline() override { return {}; }
+  void forget_cpu() override {}
+
+  Result<Handle, perf::OpenFailure> open(
+      const GroupPlan& group, std::span<const perf::CounterSpec> events,
+      const std::shared_ptr<const cgroup::Cgroup>& cgroup) override {
+    const std::string path = cgroup ? cgroup->path : "";
+    const Doing& doing = cpu_.cgroups[path];
+    if (doing.is_refused) return perf::OpenFailure{0, Error{EACCES, "open " + path, {}}};
+    groups_[++last_] = {&group, path, events.size(), doing, {}};
+    return last_;
+  }
+  void close(Handle group) override { groups_.erase(group); }
+
+  bool take_changed(std::vector<Handle>& changed) override {
+    changed.clear();
+    for (const auto& [handle, group] : groups_) {
+      const bool is_news = is_unread(group) || cpu_.cgroups[group.path].is_unreadable;
+      if (is_news && !group.path.empty()) changed.push_back(handle);
+    }
+    return tells_;
+  }
+  Result<State> read(Handle handle, perf::GroupReading& reading) override {
+    Group& group = groups_.at(handle);
+    const Doing& doing = cpu_.cgroups[group.path];
+    if (doing.is_unreadable) return Error{EIO, "read " + group.path, {}};
+    if (!is_unread(group)) return State::kUnchanged;
+    group.read = doing.news;
+    reading = {};
+    reading.time_enabled = doing.enabled - group.before.enabled;
+    reading.time_running = group.plan->shares_pmu ? doing.running - group.before.running
+                                                  : doing.enabled - group.before.enabled;
+    reading.counts.assign(group.events, doing.count - group.before.count);
+    return State::kCounting;
+  }
+  Result<State> read_off_pmu(Handle, perf::GroupReading&) override { return State::kOffPmu; }
+  Result<> disable(Handle) override { return {}; }
+  Result<> enable(Handle) override { return {}; }
+  std::size_t events(Handle group) const override { return groups_.at(group).events; }
+  std::size_t own_events() const override { return 0; }
+  nanoseconds now() override { return cpu_.now; }
+  std::uint64_t progress() const override { return 0; }
+
+ private:
+  struct Group {
+    const GroupPlan* plan = nullptr;
+    std::string path;
+    std::size_t events = 0;
+    Doing before;
+    std::optional<std::uint64_t> read;  ///< the news
+  };
+  bool is_unread(const Group& group) { return group.read != cpu_.cgroups[group.path].news; }
+
+  ScriptedCpu& cpu_;
+  const bool tells_;
+  bool seen_way_ = false;
+  std::map<Handle, Group> groups_;
+  Handle last_ = 0;
+};
+
+// --- all CPUs, polled and joined ----------------------------------------------------------------
+
+using Targets = std::shared_ptr<const TargetSet>;
+using Plan = std::shared_ptr<const CountingPlan>;
+
+/// One CPU, with copies of its totals as a Worker has them.
+class Part {
+ public:
+  Part(ScriptedCpu& script, bool tells, const Plan& plan, int cpu)
+      : plan_(plan),
+        cycle_(std::make_unique<ToldSource>(script, tells), plan, cpu),
+        left_(*plan, cpu),
+        taken_(*plan, cpu) {}
+
+  void poll(const Targets& targets, bool is_copied_anew) {
+    (void)cycle_.run(targets, EventModels{*plan_});
+    if (is_copied_anew) left_ = CpuTotals{*plan_, cycle_.cpu()};
+    left_.copy(cycle_, *targets);
+    std::swap(left_, taken_);
+  }
+  void reconcile(const Targets& targets) { (void)cycle_.reconcile(targets, EventModels{*plan_}); }
+  const CpuTotals& totals() const { return taken_; }
+
+ private:
+  Plan plan_;
+  PollCycle cycle_;
+  CpuTotals left_;
+  CpuTotals taken_;
+};
+
+class Machine {
+ public:
+  Machine(std::vector<ScriptedCpu>& script, bool is_incremental, Plan plan)
+      : plan_(std::move(plan)), is_incremental_(is_incremental) {
+    for (int cpu = 0; cpu < kCpus; ++cpu) {
+      parts_.push_back(std::make_unique<Part>(script[static_cast<std::size_t>(cpu)],
+                                              is_incremental_, plan_, cpu));
+    }
+  }
+
+  void poll(std::size_t cpu, const Targets& targets) {
+    parts_[cpu]->poll(targets, !is_incremental_);
+  }
+  void reconcile(const Targets& targets) {
+    for (const auto& part : parts_) part->reconcile(targets);
+  }
+  const Snapshot& join(const Targets& targets) {
+    std::vector<const CpuTotals*> totals;
+    for (const auto& part : parts_) totals.push_back(&part->totals());
+    Joining joining{plan_, targets, EventModels{*plan_}, totals,
+                    is_incremental_ ? joined_ : nullptr};
+    (void)joining.work();
+    joined_ = std::make_shared<const Snapshot>(joining.take());
+    return *joined_;
+  }
+
+ private:
+  Plan plan_;
+  bool is_incremental_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::shared_ptr<const Snapshot> joined_;
+};
+
+// --- comparison ---------------------------------------------------------------------------------
+
+auto as_tuple(const GroupRow& row) {
+  return std::tuple{
+      row.value,         row.has_times,        row.times.enabled,   row.times.running,
+      row.times.imputed, row.times.unmeasured, row.times.reference, row.times.reference_sampled,
+      row.wanted_on,     row.counted_on};
+}
+
+bool is_equal(const GroupTable& one, const GroupTable& other) {
+  const bool same_rows =
+      std::equal(one.rows.begin(), one.rows.end(), other.rows.begin(), other.rows.end(),
+                 [](const GroupRow& a, const GroupRow& b) { return as_tuple(a) == as_tuple(b); });
+  const bool same_totals =
+      std::equal(one.totals.begin(), one.totals.end(), other.totals.begin(), other.totals.end(),
+                 [](const EventTotal& a, const EventTotal& b) {
+                   return std::tuple{a.value, a.observed, a.variance} ==
+                          std::tuple{b.value, b.observed, b.variance};
+                 });
+  return same_rows && same_totals && one.reference_weights == other.reference_weights;
+}
+
+bool is_equal(const std::vector<GroupTable>& one, const std::vector<GroupTable>& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const GroupTable& a, const GroupTable& b) { return is_equal(a, b); });
+}
+
+bool is_equal(const Snapshot& one, const Snapshot& other) {
+  const bool same_rows =
+      std::equal(one.cgroup_rows.begin(), one.cgroup_rows.end(), other.cgroup_rows.begin(),
+                 other.cgroup_rows.end(), [](const CgroupRow& a, const CgroupRow& b) {
+                   return a.target == b.target && a.cpu == b.cpu;
+                 });
+  return same_rows && is_equal(one.cpu, other.cpu) && is_equal(one.cgroup, other.cgroup);
+}
+
+// --- what happens -------------------------------------------------------------------------------
+
+struct Step {
+  enum class Kind {
+    kRun,      ///< a cgroup runs, and has the PMU for a part of the time
+    kStarve,   ///< it runs for long, without the PMU
+    kPass,     ///< time passes
+    kEnd,      ///< a cgroup ends, and lingers
+    kBegin,    ///< it is created again, or for the first time
+    kForget,   ///< its series ends
+    kUnread,   ///< its counters cannot be read any more, or again
+    kRefuse,   ///< they cannot be opened, or again
+    kOffline,  ///< a CPU goes offline, or comes back
+    kWay,      ///< a source counts in another way
+    kReconcile,
+    kLate,  ///< a CPU does not come in this time, or comes in twice
+    kJoin,  ///< all others do
+  };
+  Kind kind = Kind::kJoin;
+  std::size_t cpu = 0;
+  std::size_t cgroup = 0;
+  std::uint64_t amount = 0;
+};
+
+std::ostream& operator<<(std::ostream& out, const Step& step) {
+  return out << static_cast<int>(step.kind) << " cpu " << step.cpu << " cgroup " << step.cgroup
+             << " by " << step.amount;
+}
+
+rc::Gen<std::vector<Step>> any_steps() {
+  using Kind = Step::Kind;
+  const auto kind = rc::gen::weightedElement<Kind>({{12, Kind::kRun},
+                                                    {2, Kind::kStarve},
+                                                    {2, Kind::kPass},
+                                                    {1, Kind::kEnd},
+                                                    {2, Kind::kBegin},
+                                                    {1, Kind::kForget},
+                                                    {1, Kind::kUnread},
+                                                    {1, Kind::kRefuse},
+                                                    {1, Kind::kOffline},
+                                                    {1, Kind::kWay},
+                                                    {1, Kind::kReconcile},
+                                                    {2, Kind::kLate},
+                                                    {12, Kind::kJoin}});
+  const auto step =
+      rc::gen::build<Step>(rc::gen::set(&Step::kind, kind),
+                           rc::gen::set(&Step::cpu, rc::gen::inRange<std::size_t>(0, kCpus)),
+                           rc::gen::set(&Step::cgroup, rc::gen::inRange<std::size_t>(0, kCgroups)),
+                           rc::gen::set(&Step::amount, rc::gen::inRange<std::uint64_t>(0, 100)));
+  return rc::gen::scale(4, rc::gen::container<std::vector<Step>>(step));
+}
+
+Plan any_plan() {
+  auto plan = std::make_shared<CountingPlan>();
+  plan->cpu = test::scope_plan({{"machine", {"page-faults"}}});
+  plan->cgroup = test::scope_plan(
+      {{"software", {"context-switches", "page-faults"}}, {"hardware", {"cycles"}}});
+  plan->cgroup.groups[1].shares_pmu = true;
+  plan->cgroup_per_cpu = *rc::gen::arbitrary<bool>();
+  return plan;
+}
+
+/// Two machines to which the same happens: one makes everything anew.
+class Twins {
+ public:
+  explicit Twins(const Plan& plan)
+      : scripts_(kCpus), incremental_(scripts_, true, plan), anew_(scripts_, false, plan) {
+    for (std::size_t cgroup = 0; cgroup < kCgroups - 3; ++cgroup) begin(cgroup);
+    for (int cpu = 0; cpu < kCpus; ++cpu) online_.insert(cpu);
+  }
+
+  void take(const Step& step);
+
+ private:
+  static std::string path_of(std::size_t cgroup) { return "/" + std::to_string(cgroup); }
+  Doing& doing(const Step& step) { return scripts_[step.cpu].cgroups[path_of(step.cgroup)]; }
+  void run(const Step& step);
+  void begin(std::size_t cgroup);
+  void end(std::size_t cgroup);
+  void join();
+  Targets targets();
+
+  test::TempTree directory_{{"cgroup.procs"}};  ///< of all of them: they exist
+  std::vector<ScriptedCpu> scripts_;
+  Machine incremental_;
+  Machine anew_;
+  std::vector<CgroupTarget> cgroups_;
+  std::set<int> online_;
+  std::uint64_t last_series_ = 0;
+  Targets targets_;                                          ///< null: changed
+  std::optional<std::pair<std::size_t, std::size_t>> late_;  ///< a CPU, and how often it comes in
+};
+
+void Twins::take(const Step& step) {
+  using Kind = Step::Kind;
+  const auto flip = [](bool& flag) { flag = !flag; };
+  const int cpu = static_cast<int>(step.cpu);
+  switch (step.kind) {
+    case Kind::kRun:
+    case Kind::kStarve:
+      return run(step);
+    case Kind::kPass:
+      for (ScriptedCpu& each : scripts_) each.now += seconds{step.amount};
+      return;
+    case Kind::kEnd:
+      return end(step.cgroup);
+    case Kind::kBegin:
+      return begin(step.cgroup);
+    case Kind::kForget:
+      std::erase_if(cgroups_, [&](const CgroupTarget& target) {
+        return target.path == path_of(step.cgroup) && !target.cgroup;
+      });
+      targets_ = nullptr;
+      return;
+    case Kind::kUnread:
+      return flip(doing(step).is_unreadable);
+    case Kind::kRefuse:
+      return flip(doing(step).is_refused);
+    case Kind::kOffline:
+      if (!online_.erase(cpu)) online_.insert(cpu);
+      targets_ = nullptr;
+      return;
+    case Kind::kWay:
+      return flip(scripts_[step.cpu].is_in_new_way);
+    case Kind::kReconcile:
+      incremental_.reconcile(targets());
+      anew_.reconcile(targets());
+      return;
+    case Kind::kLate:
+      late_ = {step.cpu, step.amount % 2 * 2};
+      return;
+    case Kind::kJoin:
+      return join();
+  }
+}
+
+void Twins::run(const Step& step) {
+  Doing& doing = this->doing(step);
+  const bool starves = step.kind == Step::Kind::kStarve;
+  const auto amount = static_cast<std::int64_t>(step.amount);
+  const nanoseconds time = starves ? nanoseconds{seconds{amount}} : nanoseconds{amount * 1000};
+  doing.enabled += time;
+  if (!starves) doing.running += time / (1 + amount % 3);
+  doing.count += step.amount;
+  ++doing.news;
+}
+
+/// Sometimes while it lingers, and then its series goes on.
+void Twins::begin(std::size_t number) {
+  const std::string path = path_of(number);
+  auto cgroup = std::make_shared<cgroup::Cgroup>();
+  cgroup->path = path;
+  cgroup->directory.reset(::open(directory_.root().c_str(), O_PATH | O_CLOEXEC));
+  targets_ = nullptr;
+  for (CgroupTarget& target : cgroups_) {
+    if (target.path != path) continue;
+    target.cgroup = std::move(cgroup);
+    return;
+  }
+  cgroups_.push_back({++last_series_, path, std::move(cgroup)});
+}
+
+void Twins::end(std::size_t number) {
+  for (CgroupTarget& target : cgroups_) {
+    if (target.path == path_of(number)) target.cgroup = nullptr;
+  }
+  targets_ = nullptr;
+}
+
+Targets Twins::targets() {
+  if (targets_) return targets_;
+  auto set = std::make_shared<TargetSet>();
+  set->cpus = std::make_shared<const MachineCpus>(
+      MachineCpus{std::vector<int>(online_.begin(), online_.end()), {}, {}});
+  set->cgroups = cgroups_;
+  return targets_ = std::move(set);
+}
+
+void Twins::join() {
+  const Targets now = targets();
+  for (std::size_t cpu = 0; cpu < kCpus; ++cpu) {
+    const std::size_t times = late_ && late_->first == cpu ? late_->second : 1;
+    for (std::size_t i = 0; i < times; ++i) {
+      scripts_[cpu].now += seconds{1};
+      incremental_.poll(cpu, now);
+      anew_.poll(cpu, now);
+    }
+  }
+  late_.reset();
+  RC_ASSERT(is_equal(incremental_.join(now), anew_.join(now)));
+}
+
+RC_GTEST_PROP(IncrementalTest, WhatIsKeptIsAsIfItHadBeenMadeAnew, ()) {
+  Twins twins{any_plan()};
+  const std::vector<Step> steps = *any_steps();
+  for (const Step& step : steps) twins.take(step);
+  twins.take({.kind = Step::Kind::kJoin});
+}
+
+}  // namespace
+}  // namespace pex::collect
