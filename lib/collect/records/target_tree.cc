@@ -1,6 +1,7 @@
 #include "collect/records/target_tree.h"
 
 #include <cassert>
+#include <utility>
 
 namespace pex::collect {
 namespace {
@@ -35,16 +36,47 @@ TargetTree::Target TargetTree::take_place() {
   return place;
 }
 
+/// Where the path is, or the free slot for it.
+std::size_t TargetTree::slot_of(const Key& key) const {
+  const std::size_t mask = last_.size() - 1;
+  std::size_t slot = key.hash & mask;
+  while (last_[slot] != kNone && nodes_[last_[slot]].path != key.path) slot = (slot + 1) & mask;
+  return slot;
+}
+
+/// For one more path.
+void TargetTree::make_room() {
+  if ((paths_ + 1) * 2 <= last_.size()) return;
+  const std::vector<Target> before =
+      std::exchange(last_, std::vector<Target>(last_.size() * 2, kNone));
+  for (const Target target : before) {
+    if (target != kNone) last_[slot_of(key_of(nodes_[target].path))] = target;
+  }
+}
+
+/// What was moved on because the slot was taken moves back.
+void TargetTree::free_slot(std::size_t slot) {
+  const std::size_t mask = last_.size() - 1;
+  for (std::size_t next = (slot + 1) & mask; last_[next] != kNone; next = (next + 1) & mask) {
+    const std::size_t first = key_of(nodes_[last_[next]].path).hash & mask;
+    if (((next - first) & mask) < ((next - slot) & mask)) continue;
+    last_[slot] = last_[next];
+    slot = next;
+  }
+  last_[slot] = kNone;
+  --paths_;
+}
+
 TargetTree::Target TargetTree::open(std::string_view path) {
+  make_room();
   const Target target = take_place();
   Node& node = nodes_[target];
-  node.key = key_of(path);
-  if (const auto found = last_.find(node.key); found != last_.end()) {
-    node.older = found->second;
-    last_.erase(found);
-  }
+  const Key key = key_of(path);
+  node.path = key.path;
+  Target& last = last_[slot_of(key)];
+  paths_ += last == kNone ? 1 : 0;
+  node.older = std::exchange(last, target);
   node.above = find_above(node);
-  last_.emplace(node.key, target);
   ++nodes_[node.above.target].epoch;  // what is below the new one was nearest to that
   ++node.above.epoch;
   return target;
@@ -53,16 +85,15 @@ TargetTree::Target TargetTree::open(std::string_view path) {
 void TargetTree::close(Target target) {
   assert(target != kNone);
   Node& closed = nodes_[target];
-  const auto found = last_.find(closed.key);
-  if (found->second == target) {
-    last_.erase(found);  // its key is the path of the one that closes
-    if (closed.older != kNone) last_.emplace(nodes_[closed.older].key, closed.older);
+  const std::size_t slot = slot_of(key_of(closed.path));
+  if (last_[slot] == target) {
+    closed.older == kNone ? free_slot(slot) : void(last_[slot] = closed.older);
   } else {
-    Target newer = found->second;
+    Target newer = last_[slot];
     while (nodes_[newer].older != target) newer = nodes_[newer].older;
     nodes_[newer].older = closed.older;
   }
-  closed = {.epoch = closed.epoch + 1};
+  closed = {.path = {}, .epoch = closed.epoch + 1};
   free_.push_back(target);
 }
 
@@ -73,7 +104,7 @@ TargetTree::Nearest TargetTree::nearest(std::string_view path) const {
   for (std::size_t length = 0; length <= path.size(); ++length) {
     if (length == path.size() || path[length] == '/') {
       parent.path = path.substr(0, length);
-      if (const auto at = last_.find(parent); at != last_.end()) found = at->second;
+      if (const Target at = last_[slot_of(parent)]; at != kNone) found = at;
     }
     if (length < path.size()) parent.hash = hash_on(parent.hash, path[length]);
   }
@@ -82,13 +113,13 @@ TargetTree::Nearest TargetTree::nearest(std::string_view path) const {
 
 TargetTree::Nearest TargetTree::find_above(const Node& node) const {
   if (node.older != kNone) return as_nearest(node.older);
-  const std::size_t slash = node.key.path.rfind('/');
+  const std::size_t slash = node.path.rfind('/');
   if (slash == std::string_view::npos) return as_nearest(kNone);  // the root
-  return nearest(slash == 0 ? "/" : node.key.path.substr(0, slash));
+  return nearest(slash == 0 ? "/" : node.path.substr(0, slash));
 }
 
 bool TargetTree::is_at(Target target, std::string_view path) const {
-  return target != kNone && nodes_[target].key.path == without_root(path);
+  return target != kNone && nodes_[target].path == without_root(path);
 }
 
 }  // namespace pex::collect

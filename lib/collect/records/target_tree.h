@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace pex::collect {
@@ -58,27 +57,30 @@ class TargetTree {
   struct Key {
     std::string_view path;
     std::uint64_t hash = 0;
-
-    bool operator==(const Key& other) const { return path == other.path; }
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const { return key.hash; }
   };
   struct Node {
-    Key key{};
+    std::string_view path;    ///< as Key::path
     std::uint32_t epoch = 1;  ///< raised when answers that are this target are outdated
     Target older = kNone;     ///< the one opened before at the same path
     Nearest above{};
   };
 
+  static constexpr std::size_t kMinSlots = 16;
+
   static std::string_view without_root(std::string_view path);
   static Key key_of(std::string_view path);
   Nearest find_above(const Node& node) const;
   Target take_place();
+  std::size_t slot_of(const Key& key) const;
+  void make_room();
+  void free_slot(std::size_t slot);
 
   std::vector<Node> nodes_{1};  ///< by target; the first one is kNone
   std::vector<Target> free_;
-  std::unordered_map<Key, Target, KeyHash> last_;  ///< the last one opened at each path
+  /// The last one opened at each path, or kNone: a hash table with linear probing, of a power of
+  /// two. At least half of it is free.
+  std::vector<Target> last_ = std::vector<Target>(kMinSlots, kNone);
+  std::size_t paths_ = 0;  ///< in last_
 };
 
 }  // namespace pex::collect

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pex::collect {
@@ -189,6 +190,26 @@ RC_GTEST_PROP(TargetTreeTest, AnswersAsAListDoesAndKeptAnswersAreRightOrOutdated
       }
       RC_ASSERT(tree.above(open[at].target) == nearest_in(others, open[at].path));
     }
+  }
+}
+
+/// Many paths, so that they meet in the table, and go in any order.
+RC_GTEST_PROP(TargetTreeTest, EveryPathThatIsOpenIsFoundWhateverWasClosed, ()) {
+  constexpr std::size_t kPaths = 300;
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < kPaths; ++i) paths.push_back("/" + std::to_string(i));
+  TargetTree tree;
+  std::vector<Target> open(kPaths, TargetTree::kNone);
+  for (int round = 0; round < 3; ++round) {
+    for (const std::size_t i : *rc::gen::container<std::vector<std::size_t>>(
+             kPaths, rc::gen::inRange<std::size_t>(0, kPaths))) {
+      if (open[i] == TargetTree::kNone) {
+        open[i] = tree.open(paths[i]);
+      } else {
+        tree.close(std::exchange(open[i], TargetTree::kNone));
+      }
+    }
+    for (std::size_t i = 0; i < kPaths; ++i) RC_ASSERT(tree.nearest(paths[i]).target == open[i]);
   }
 }
 
