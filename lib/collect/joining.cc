@@ -230,7 +230,7 @@ std::vector<CgroupRow> cgroup_rows(const CountingPlan& plan, std::size_t cgroups
 /// Whether `before` has the same rows, of the same targets, and what has changed since is known.
 bool is_continued(const Snapshot& before, const Snapshot& now,
                   std::span<const CpuTotals* const> parts) {
-  return before.plan == now.plan && before.targets == now.targets &&
+  return before.plan == now.plan && before.targets->has_layout_of(*now.targets) &&
          std::equal(parts.begin(), parts.end(), before.joined.begin(), before.joined.end(),
                     [](const CpuTotals* part, const TotalsStamp& joined) {
                       return part->stamp().follows(joined);

@@ -283,8 +283,10 @@ void PollCycle::account_cpu_offline(PollReport& report) {
 
 /// Arranges the groups by the order of the targets: those of known series are kept.
 void PollCycle::align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback) {
-  if (targets == targets_) return;
-
+  if (targets_ && targets->has_layout_of(*targets_)) {
+    targets_ = std::move(targets);
+    return;
+  }
   std::vector<std::size_t> places;
   places.reserve(targets->cgroups.size());
   std::size_t old = 0;

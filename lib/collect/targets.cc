@@ -1,6 +1,7 @@
 #include "collect/targets.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/text.h"
@@ -46,6 +47,11 @@ Error paths_too_long(const cgroup::Tree::Skipped& skipped) {
                "give them shorter names, or nest them less deep"};
 }
 
+std::uint64_t new_layout() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 }  // namespace
 
 TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
@@ -68,9 +74,9 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   const bool renamed = names_changed(now, report);
   report_left_out(*found, room, report);
   report_skipped(report);
-  if (found == current_->found && cpus == current_->cpus && names == current_->names && !renamed &&
-      !may_admit(now) && !any_expired(now)) {
-    return current_;
+  if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
+      !any_expired(now)) {
+    return with_names(std::move(names));
   }
   auto next = std::make_shared<TargetSet>();
   next->cgroups = merge(*found, now, report);
@@ -83,6 +89,16 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   next->found = std::move(found);
   next->names = std::move(names);
   next->since = since_;
+  next->layout = new_layout();
+  return current_ = std::move(next);
+}
+
+/// Names change with every cgroup of the machine that comes or goes, whether selected or not.
+std::shared_ptr<const TargetSet> TargetTracker::with_names(
+    std::shared_ptr<const cgroup::CgroupNames> names) {
+  if (names == current_->names) return current_;
+  auto next = std::make_shared<TargetSet>(*current_);
+  next->names = std::move(names);
   return current_ = std::move(next);
 }
 

@@ -46,6 +46,13 @@ struct TargetSet {
   /// Of all cgroups of the hierarchy, if they are counted by records; else of none.
   std::shared_ptr<const cgroup::CgroupNames> names = std::make_shared<const cgroup::CgroupNames>();
   std::chrono::system_clock::time_point since = {};  ///< when the CPUs' series began, at 0
+  /// Equal numbers: the same `cpus` and `cgroups`, so that what was made for one set is right for
+  /// the other. 0: not known.
+  std::uint64_t layout = 0;
+
+  bool has_layout_of(const TargetSet& other) const {
+    return this == &other || (layout != 0 && layout == other.layout);
+  }
 };
 
 /// Follows the CPUs and cgroups of the machine. Not thread-safe.
@@ -87,6 +94,7 @@ class TargetTracker {
 
  private:
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
+  std::shared_ptr<const TargetSet> with_names(std::shared_ptr<const cgroup::CgroupNames> names);
   void update_need(const std::shared_ptr<const MachineCpus>& cpus);
   std::shared_ptr<const cgroup::CgroupNames> find_names(Clock::time_point now, PollReport& report);
   Capacity capacity(Clock::time_point now);

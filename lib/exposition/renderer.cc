@@ -16,10 +16,13 @@ bool has_cgroups(const Selection& selection, const collect::ScopePlan& plan) {
 }  // namespace
 
 void Renderer::remember(const collect::Snapshot& snapshot) {
-  if (catalogue_ && plan_.lock() == snapshot.plan && targets_.lock() == snapshot.targets) return;
+  const std::uint64_t layout = snapshot.targets->layout;
+  const bool same_rows = layout != 0 ? layout == layout_ : targets_.lock() == snapshot.targets;
+  if (catalogue_ && plan_.lock() == snapshot.plan && same_rows) return;
   catalogue_ = std::make_unique<const Catalogue>(snapshot);
   plan_ = snapshot.plan;
   targets_ = snapshot.targets;
+  layout_ = layout;
 }
 
 void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,7 @@ class Renderer {
 
   // Not owned: the targets keep cgroups from being freed.
   std::weak_ptr<const collect::TargetSet> targets_;
+  std::uint64_t layout_ = 0;  ///< TargetSet::layout
   std::weak_ptr<const collect::CountingPlan> plan_;
   std::unique_ptr<const Catalogue> catalogue_;
   std::vector<Number> numbers_;  ///< of the run that is being written

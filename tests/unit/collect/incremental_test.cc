@@ -230,8 +230,9 @@ struct Step {
     kOffline,  ///< a CPU goes offline, or comes back
     kWay,      ///< a source counts in another way
     kReconcile,
-    kLate,  ///< a CPU does not come in this time, or comes in twice
-    kJoin,  ///< all others do
+    kNames,  ///< another set of the same layout
+    kLate,   ///< a CPU does not come in this time, or comes in twice
+    kJoin,   ///< all others do
   };
   Kind kind = Kind::kJoin;
   std::size_t cpu = 0;
@@ -257,6 +258,7 @@ rc::Gen<std::vector<Step>> any_steps() {
                                                     {1, Kind::kOffline},
                                                     {1, Kind::kWay},
                                                     {1, Kind::kReconcile},
+                                                    {2, Kind::kNames},
                                                     {2, Kind::kLate},
                                                     {12, Kind::kJoin}});
   const auto step =
@@ -304,6 +306,7 @@ class Twins {
   std::vector<CgroupTarget> cgroups_;
   std::set<int> online_;
   std::uint64_t last_series_ = 0;
+  std::uint64_t last_layout_ = 0;
   Targets targets_;                                          ///< null: changed
   std::optional<std::pair<std::size_t, std::size_t>> late_;  ///< a CPU, and how often it comes in
 };
@@ -342,6 +345,9 @@ void Twins::take(const Step& step) {
     case Kind::kReconcile:
       incremental_.reconcile(targets());
       anew_.reconcile(targets());
+      return;
+    case Kind::kNames:
+      targets_ = std::make_shared<const TargetSet>(*targets());
       return;
     case Kind::kLate:
       late_ = {step.cpu, step.amount % 2 * 2};
@@ -390,6 +396,7 @@ Targets Twins::targets() {
   set->cpus = std::make_shared<const MachineCpus>(
       MachineCpus{std::vector<int>(online_.begin(), online_.end()), {}, {}});
   set->cgroups = cgroups_;
+  set->layout = ++last_layout_;
   return targets_ = std::move(set);
 }
 

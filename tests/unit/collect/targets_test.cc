@@ -480,5 +480,27 @@ TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
   EXPECT_LE(most, 3U);
 }
 
+TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout) {
+  make_cgroup("a.service");
+  cgroup::Selection selection;
+  selection.include.push_back(*cgroup::Pattern::parse(include_));
+  TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))};
+  cgroups.names.emplace(cgroup::Hierarchy{tree_.path("cgroup")});
+  TargetTracker targets{
+      {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
+  const auto before = targets.update(start_, report_);
+  make_cgroup("b.scope");
+  targets.learn_names({}, true);
+
+  const auto after = targets.update(start_ + seconds{2}, report_);
+  make_cgroup("c.service");
+  const auto grown = targets.update(start_ + seconds{3}, report_);
+
+  EXPECT_NE(after->names, before->names);
+  EXPECT_TRUE(after->has_layout_of(*before));
+  ASSERT_EQ(grown->cgroups.size(), 2U);
+  EXPECT_FALSE(grown->has_layout_of(*after));
+}
+
 }  // namespace
 }  // namespace pex::collect
