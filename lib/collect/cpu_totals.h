@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "collect/counting_plan.h"
+#include "collect/flat.h"
 #include "collect/poll_cycle.h"
-#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 #include "collect/totals.h"

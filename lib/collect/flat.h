@@ -1,7 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -31,5 +34,57 @@ void rearrange(std::vector<T>& flat, std::span<const std::size_t> places, std::s
   }
   flat = std::move(next);
 }
+
+/// A set of targets, by their places: a bit for each. All targets of a large machine are a few
+/// hundred bytes, so what is done with a whole set takes next to no time.
+class RowSet {
+ public:
+  explicit RowSet(std::size_t rows = 0) { reset(rows); }
+
+  /// Empty, of so many rows.
+  void reset(std::size_t rows) {
+    rows_ = rows;
+    words_.assign((rows + kBits - 1) / kBits, 0);
+  }
+  std::size_t rows() const { return rows_; }
+
+  void add(std::size_t row) { words_[row / kBits] |= bit(row); }
+  bool has(std::size_t row) const { return (words_[row / kBits] & bit(row)) != 0; }
+  void clear() { words_.assign(words_.size(), 0); }
+
+  void add_all() {
+    words_.assign(words_.size(), ~std::uint64_t{0});
+    if (rows_ % kBits != 0) words_.back() = bit(rows_) - 1;
+  }
+  /// `other` has as many rows.
+  void add_all(const RowSet& other) {
+    assert(rows_ == other.rows_);
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+
+  std::size_t size() const {
+    std::size_t size = 0;
+    for (const std::uint64_t word : words_) size += static_cast<std::size_t>(std::popcount(word));
+    return size;
+  }
+
+  /// Calls `step(row)` for each, rising.
+  template <typename Step>
+  void for_each(Step step) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      for (std::uint64_t rest = words_[i]; rest != 0; rest &= rest - 1) {
+        step(i * kBits + static_cast<std::size_t>(std::countr_zero(rest)));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBits = 64;
+
+  static std::uint64_t bit(std::size_t row) { return std::uint64_t{1} << (row % kBits); }
+
+  std::size_t rows_ = 0;
+  std::vector<std::uint64_t> words_;
+};
 
 }  // namespace pex::collect

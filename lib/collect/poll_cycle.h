@@ -10,10 +10,10 @@
 
 #include "collect/counter_source.h"
 #include "collect/counting_plan.h"
+#include "collect/flat.h"
 #include "collect/learning.h"
 #include "collect/poll_report.h"
 #include "collect/rotation.h"
-#include "collect/row_set.h"
 #include "collect/target_groups.h"
 #include "collect/targets.h"
 

@@ -186,6 +186,26 @@ TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
             3U);  // two members of the group, and the one that detects an offline CPU
 }
 
+TEST_F(RecordSourceTest, OnlyCgroupsThatHaveRunSinceThePollBeforeTheLastAreRead) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  target("/b", make_cgroup("/b", kB));
+  poll();
+  poll();
+  const std::size_t before = poll().groups_read;
+
+  turn(kA, 1, 10);
+  const std::size_t now = poll().groups_read;
+  const std::size_t next = poll().groups_read;  // it stands still
+  const std::size_t later = poll().groups_read;
+
+  EXPECT_EQ(before, 0U);
+  EXPECT_EQ(now, 1U);
+  EXPECT_EQ(next, 1U);
+  EXPECT_EQ(later, 0U);
+  EXPECT_EQ(total(0, 1), 10U);
+}
+
 TEST_F(RecordSourceTest, AnOuterCgroupHasWhatTheInnerOnesDo) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));
