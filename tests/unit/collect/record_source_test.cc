@@ -83,6 +83,7 @@ class RecordSourceTest : public testing::Test {
     set->present = cgroups_.size();
     set->cgroups = cgroups_;
     set->names = names_;
+    set->layout = layout_;
     PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
     feedback_ = std::move(outcome.feedback);
     return std::move(outcome.report);
@@ -140,6 +141,7 @@ class RecordSourceTest : public testing::Test {
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   unsigned check_polls_ = 0;
+  std::uint64_t layout_ = 0;  ///< TargetSet::layout
   std::optional<PollCycle> cycle_;
   PollFeedback feedback_;  ///< of the last poll
 
@@ -190,6 +192,7 @@ TEST_F(RecordSourceTest, OnlyCgroupsThatHaveRunSinceThePollBeforeTheLastAreRead)
   make_cycle();
   target("/a", make_cgroup("/a", kA));
   target("/b", make_cgroup("/b", kB));
+  layout_ = 1;
   poll();
   poll();
   const std::size_t before = poll().groups_read;
