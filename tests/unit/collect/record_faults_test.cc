@@ -1,0 +1,828 @@
+// What goes wrong with records of switches, from the kernel's door to the totals: records that are
+// lost or were never written, names that come late, rings that cannot be had, a CPU that goes.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collect/poll_cycle.h"
+#include "collect/records/record_source.h"
+#include "support/events.h"
+#include "support/record_encoder.h"
+#include "support/scripted_kernel.h"
+#include "support/scripted_ring.h"
+#include "support/temp_tree.h"
+
+namespace pex::collect {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using test::ScriptedRing;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Words = std::vector<std::uint64_t>;
+
+constexpr int kCpu = 0;
+constexpr std::uint64_t kRoot = 1, kBusy = 11, kQuiet = 12, kLate = 13;  // ids of cgroups
+constexpr std::uint64_t kFaults = 10;                                    // of kBusy in each turn
+
+bool is(const perf::EventAttr& attr, std::uint64_t software) {
+  return attr.type == PERF_TYPE_SOFTWARE && attr.config == software;
+}
+bool leads(const perf::EventAttr& attr) { return attr.sample_period == 1; }
+bool owns_a_ring(const perf::EventAttr& attr) { return is(attr, PERF_COUNT_SW_DUMMY); }
+
+/// A scripted kernel whose CPU can go at any call. What was open then is dead: its times stand
+/// still, its groups are broken up, and it writes nothing any more, also when the CPU is back.
+class KernelOfOneCpu final : public perf::PerfKernel {
+ public:
+  explicit KernelOfOneCpu(test::ScriptedKernel& kernel) : kernel_(kernel) {}
+
+  /// Called with the number of each call, from 1 on, before it is answered.
+  std::function<void(std::size_t)> before_call = [](std::size_t) {};
+  std::function<void(std::size_t event)> opened = [](std::size_t) {};
+
+  void set_online(bool online) {
+    life_ += is_online_ && !online ? 1 : 0;
+    is_online_ = online;
+  }
+  bool is_online() const { return is_online_; }
+  bool is_alive(std::size_t event) const { return is_online_ && lives_.at(event) == life_; }
+  void restart_calls() { calls_ = 0; }
+  std::size_t calls() const { return calls_; }
+
+  Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
+    count_call();
+    if (!is_online_) return Error{ENODEV, {}, {}};
+    Result<perf::OpenCounter> counter = kernel_.open(request);
+    if (counter) descriptors_[counter->fd.get()] = {life_, {1, 0, 0, 0, counter->id}};
+    return counter;
+  }
+  Result<> enable_group(int leader_fd) override {
+    count_call();
+    return kernel_.enable_group(leader_fd);
+  }
+  Result<> disable_group(int leader_fd) override {
+    count_call();
+    return kernel_.disable_group(leader_fd);
+  }
+  Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
+    count_call();
+    Descriptor& descriptor = descriptors_.at(leader_fd);
+    if (!is_online_ || descriptor.life != life_) return copy(descriptor.last, words);
+    const Result<std::size_t> filled = kernel_.read_group(leader_fd, words);
+    if (filled && *filled >= 5) {
+      descriptor.last.assign(words.begin(), words.begin() + 5);
+      descriptor.last[0] = 1;
+    }
+    return filled;
+  }
+  Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
+                                       const perf::EventTarget& target) override {
+    count_call();
+    if (!is_online_) return Error{ENODEV, {}, {}};
+    Result<perf::OpenCounter> event = kernel_.open_event(attr, target);
+    if (!event) return event;
+    descriptors_[event->fd.get()] = {life_, {1, 0, 0, 0, event->id}};
+    lives_.push_back(life_);
+    opened(lives_.size() - 1);
+    return event;
+  }
+  Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
+    count_call();
+    return kernel_.control(fd, operation, argument);
+  }
+  Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
+    count_call();
+    return kernel_.map(fd, bytes, offset, writable);
+  }
+  nanoseconds now() override { return kernel_.now(); }
+
+ private:
+  struct Descriptor {
+    std::size_t life = 0;
+    Words last;  ///< as read alone
+  };
+
+  void count_call() { before_call(++calls_); }
+  static Result<std::size_t> copy(const Words& from, std::span<std::uint64_t> to) {
+    std::copy(from.begin(), from.end(), to.begin());
+    return from.size();
+  }
+
+  test::ScriptedKernel& kernel_;
+  bool is_online_ = true;
+  std::size_t life_ = 0;  ///< how often the CPU has gone
+  std::size_t calls_ = 0;
+  std::map<int, Descriptor> descriptors_;
+  std::vector<std::size_t> lives_;  ///< of the events of open_event
+};
+
+/// A CPU on which cgroups take turns of 1 ms, and what is counted there: of /busy, which has
+/// kFaults page faults in each turn, of /quiet, which never has one, and of the root.
+class RecordedCpu {
+ public:
+  explicit RecordedCpu(std::size_t min_cgroups = 0) {
+    plan_->cgroup = test::scope_plan({{"software", {"page-faults"}}});
+    kernel.opened = [this](std::size_t event) { opened_at_[event] = now_; };
+    scripted.opened_events.change_reading = [this](std::size_t event, Words& words) {
+      const Values since = values(event);
+      words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(since.time.count());
+      words.at(3) = since.switches;
+      if (words.size() > 5) words.at(5) = since.faults;
+      return 0;
+    };
+    options_.min_cgroups = min_cgroups;
+    add_target("/", kRoot);
+    add_target("/busy", kBusy);
+    add_target("/quiet", kQuiet);
+    scripted.answer("cpu0 / page-faults", kNothing);
+    scripted.answer("cpu0 /busy page-faults", kNothing);
+    scripted.answer("cpu0 /quiet page-faults", kNothing);
+    know({{kRoot, "/"}, {kBusy, "/busy"}, {kQuiet, "/quiet"}});
+  }
+
+  void add_target(const std::string& path, std::uint64_t id) {
+    const std::string below = path.substr(1);
+    tree_.write(below.empty() ? "cgroup.procs" : below + "/cgroup.procs", "");
+    auto cgroup = std::make_shared<cgroup::Cgroup>();
+    cgroup->path = path;
+    cgroup->id = id;
+    cgroup->directory.reset(::open(tree_.path(below).c_str(), O_RDONLY | O_CLOEXEC));
+    cgroups_.push_back({cgroups_.size() + 1, path, std::move(cgroup)});
+  }
+  void know(const cgroup::CgroupNames::Map& names) {
+    names_ = std::make_shared<const cgroup::CgroupNames>(names_->with(names));
+  }
+
+  /// Looks for totals that have fallen.
+  PollReport poll() {
+    if (!cycle_) make_cycle();
+    auto set = std::make_shared<TargetSet>();
+    const std::vector<int> online = is_listed_online ? std::vector<int>{kCpu} : std::vector<int>{};
+    set->cpus = std::make_shared<const MachineCpus>(MachineCpus{online, {}, {}});
+    set->present = cgroups_.size();
+    set->cgroups = cgroups_;
+    set->names = names_;
+    PollCycle::Outcome outcome = cycle_->run(set, EventModels{*plan_});
+    feedback = std::move(outcome.feedback);
+    note_falls();
+    lost += outcome.report.switch_records.lost;
+    skipped += outcome.report.switch_records.skipped;
+    for (const auto& [cause, failure] : outcome.report.failures) {
+      failures.push_back(describe(failure.first));
+    }
+    return std::move(outcome.report);
+  }
+
+  /// A cgroup runs, and leaves the CPU.
+  void turn(std::uint64_t id) {
+    run(id);
+    leave(id);
+  }
+  void run(std::uint64_t id) {
+    scripted.pass(1ms);
+    if (!kernel.is_online()) return;
+    now_.time += 1ms;
+    if (id == kBusy || id == kLate) now_.faults += kFaults;
+    truth[id] += id == kBusy || id == kLate ? kFaults : 0;
+  }
+  void leave(std::uint64_t id) {
+    if (!kernel.is_online()) return;
+    leave_without_record(id);
+    write_again();
+  }
+  void leave_without_record(std::uint64_t id) {
+    if (!kernel.is_online()) return;
+    ++now_.switches;
+    last_ = id;
+  }
+  /// The record of the last one that left.
+  void write_again() { write(last_); }
+  void write(std::uint64_t id) {
+    for (const std::size_t event : scripted.opened_events.still_open()) {
+      if (leads(scripted.opened_events.at(event).attr) && kernel.is_alive(event)) write(event, id);
+    }
+  }
+  void name(std::uint64_t id, const std::string& path) {
+    if (ScriptedRing* const to = ring()) {
+      (void)to->write(test::RecordEncoder(PERF_RECORD_CGROUP).u64(id).text(path).record());
+    }
+  }
+  /// From now on there is no room in the ring, or there is again.
+  void set_full(bool full) {
+    for (const std::size_t event : scripted.opened_events.still_open()) {
+      scripted.opened_events.at(event).is_paused = full;
+    }
+  }
+  std::size_t ring_bytes() { return ring() == nullptr ? 0 : ring()->size(); }
+
+  std::uint64_t total(std::size_t target) {
+    return cycle_->cgroup_groups(target)[0].totals()[0].value;
+  }
+  GroupTimes times(std::size_t target) { return cycle_->cgroup_groups(target)[0].totals().times(); }
+  static constexpr std::size_t kRootAt = 0, kBusyAt = 1, kQuietAt = 2;
+
+  test::TempTree tree_;
+  test::ScriptedKernel scripted{tree_.root()};
+  KernelOfOneCpu kernel{scripted};
+  bool is_listed_online = true;
+  std::map<std::uint64_t, std::uint64_t> truth;  ///< page faults by id
+  std::vector<std::string> falls;
+  std::vector<std::string> failures;
+  std::uint64_t lost = 0, skipped = 0;  ///< as reported
+  PollFeedback feedback;                ///< of the last poll
+
+ private:
+  /// Of the CPU, or of a group since it was opened.
+  struct Values {
+    nanoseconds time{};
+    std::uint64_t switches = 0, faults = 0;
+  };
+  using Answer = test::ScriptedKernel::Answer;
+  inline static const Answer kNothing{Answer::Kind::kCounts, {}, {}, {0}, 0};
+
+  void make_cycle() {
+    cycle_.emplace(std::make_unique<RecordSource>(kernel, plan_, kCpu, options_, by_descriptors_),
+                   plan_, kCpu);
+  }
+  Values values(std::size_t leader) const {
+    const Values& from = opened_at_.at(leader);
+    return {now_.time - from.time, now_.switches - from.switches, now_.faults - from.faults};
+  }
+  void write(std::size_t leader, std::uint64_t id) {
+    ScriptedRing* const to = ring();
+    if (to == nullptr) return;
+    const Values since = values(leader);
+    const auto time = static_cast<std::uint64_t>(since.time.count());
+    const std::uint64_t leader_id = scripted.opened_events.at(leader).id;
+    Words words = {2, time, time, since.switches, leader_id, since.faults, leader_id + 1, id};
+    (void)to->write(test::record_of(PERF_RECORD_SAMPLE, words));
+  }
+  /// The one that was opened last; null if there is none.
+  ScriptedRing* ring() {
+    std::optional<std::size_t> owner;
+    for (const std::size_t event : scripted.opened_events.still_open()) {
+      const auto& opened = scripted.opened_events.at(event);
+      if (owns_a_ring(opened.attr) && opened.memory.size() > 0) owner = event;
+    }
+    if (!owner) return nullptr;
+    if (!ring_ || owner != owner_) ring_.emplace(scripted.opened_events.at(*(owner_ = owner)));
+    return &*ring_;
+  }
+  void note_falls() {
+    for (std::size_t target = 0; target < cgroups_.size(); ++target) {
+      const GroupTimes now = times(target);
+      const std::array<std::uint64_t, 3> values = {total(target),
+                                                   static_cast<std::uint64_t>(now.enabled.count()),
+                                                   static_cast<std::uint64_t>(now.running.count())};
+      auto& before = highest_[target];
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] < before[i]) {
+          falls.push_back(cgroups_[target].path + " " + std::to_string(i) + ": " +
+                          std::to_string(before[i]) + " -> " + std::to_string(values[i]));
+        }
+      }
+      before = values;
+    }
+  }
+
+  std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
+  RecordOptions options_{.buffer_bytes = 64 * 1024};
+  std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
+  std::vector<CgroupTarget> cgroups_;
+  std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
+  std::optional<PollCycle> cycle_;
+  std::map<std::size_t, std::array<std::uint64_t, 3>> highest_;  ///< by target
+
+  std::optional<ScriptedRing> ring_;
+  std::optional<std::size_t> owner_;
+  Values now_;
+  std::uint64_t last_ = kRoot;               ///< that left
+  std::map<std::size_t, Values> opened_at_;  ///< by number of the event
+  std::uint64_t reads_ = 0;                  ///< each takes a ns
+};
+
+constexpr std::array<std::uint64_t, 3> kTurns = {kBusy, kQuiet, kRoot};
+
+/// Turns of all three, of which each whole interval of /busy has the same rate.
+void settle(RecordedCpu& cpu) {
+  (void)cpu.poll();
+  for (int i = 0; i < 9; ++i) cpu.turn(kTurns[i % 3]);
+  (void)cpu.poll();
+}
+
+/// From now on everything is counted, and each cgroup has its own.
+void expect_exact_again(RecordedCpu& cpu) {
+  for (int i = 0; i < 3; ++i) cpu.turn(kTurns[i % 3]);  // closes what was under way
+  (void)cpu.poll();
+  const std::uint64_t busy = cpu.total(RecordedCpu::kBusyAt);
+  const std::uint64_t root = cpu.total(RecordedCpu::kRootAt);
+  for (int i = 0; i < 6; ++i) cpu.turn(kTurns[i % 3]);
+  (void)cpu.poll();
+  EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt) - busy, 2 * kFaults);
+  EXPECT_EQ(cpu.total(RecordedCpu::kRootAt) - root, 2 * kFaults);
+  EXPECT_EQ(cpu.total(RecordedCpu::kQuietAt), 0U);
+  EXPECT_THAT(cpu.falls, IsEmpty());
+}
+
+// --- records that are not there ------------------------------------------------------------------
+
+/// Where records are missing, and where the poll is, in a row of turns.
+struct Gap {
+  std::size_t first = 0, records = 0, poll_after = 0;
+};
+std::ostream& operator<<(std::ostream& out, const Gap& gap) {
+  return out << gap.records << " records from " << gap.first << " on, poll after "
+             << gap.poll_after;
+}
+
+template <typename Step>
+void for_each_gap(std::size_t turns, Step step) {
+  for (std::size_t first = 0; first < turns; ++first) {
+    for (std::size_t records = 1; first + records < turns; ++records) {
+      for (std::size_t poll = 0; poll < turns; ++poll) step(Gap{first, records, poll});
+    }
+  }
+}
+
+constexpr std::size_t kRow = 7;
+
+bool is_in(const Gap& gap, std::size_t turn) {
+  return turn >= gap.first && turn < gap.first + gap.records;
+}
+
+/// What is filled in for the time of a gap goes at most to who ran, at the rate that it has.
+void expect_nothing_wrong(RecordedCpu& cpu, const Gap& gap) {
+  constexpr std::uint64_t kTurnsOfBusy = 3 + (kRow + 2) / 3;
+  const std::uint64_t busy = cpu.total(RecordedCpu::kBusyAt);
+  EXPECT_GE(busy + (gap.records + 1) * kFaults, kTurnsOfBusy * kFaults) << gap;
+  EXPECT_LE(busy, (kTurnsOfBusy + gap.records + 1) * kFaults) << gap;
+  EXPECT_EQ(cpu.total(RecordedCpu::kQuietAt), 0U) << gap;
+  nanoseconds enabled{};
+  for (const std::size_t target : {RecordedCpu::kBusyAt, RecordedCpu::kQuietAt}) {
+    enabled += cpu.times(target).enabled;
+    EXPECT_LE(cpu.times(target).running, cpu.times(target).enabled) << gap;
+  }
+  EXPECT_LE(enabled, cpu.times(RecordedCpu::kRootAt).enabled) << gap;
+  EXPECT_EQ(cpu.times(RecordedCpu::kRootAt).enabled, (9 + kRow) * 1ms) << gap << ": all of it";
+  EXPECT_LT(cpu.times(RecordedCpu::kRootAt).running, (9 + kRow) * 1ms) << gap << ": not counted";
+}
+
+TEST(RecordFaultsTest, RecordsThatAreLostAnywhereCostTheirOwnIntervalsAndAreReported) {
+  for_each_gap(kRow, [](const Gap& gap) {
+    RecordedCpu cpu;
+    settle(cpu);
+    for (std::size_t i = 0; i < kRow; ++i) {
+      cpu.set_full(is_in(gap, i));
+      cpu.turn(kTurns[i % 3]);
+      if (i == gap.poll_after) (void)cpu.poll();
+    }
+    const PollReport last = cpu.poll();
+
+    EXPECT_EQ(cpu.lost, gap.records) << gap;
+    EXPECT_EQ(cpu.skipped, 0U) << gap;
+    EXPECT_EQ(last.now.cpus_by_records, 1U) << gap;
+    expect_nothing_wrong(cpu, gap);
+    expect_exact_again(cpu);
+  });
+}
+
+TEST(RecordFaultsTest, ALeaderThatJumpsAnywhereCostsThatIntervalAndIsReported) {
+  for_each_gap(kRow, [](const Gap& gap) {
+    RecordedCpu cpu;
+    settle(cpu);
+    for (std::size_t i = 0; i < kRow; ++i) {
+      cpu.run(kTurns[i % 3]);
+      is_in(gap, i) ? cpu.leave_without_record(kTurns[i % 3]) : cpu.leave(kTurns[i % 3]);
+      if (i == gap.poll_after) (void)cpu.poll();
+    }
+    const PollReport last = cpu.poll();
+
+    EXPECT_EQ(cpu.lost, 0U) << gap;
+    EXPECT_EQ(cpu.skipped, 1U) << gap << ": one interval";
+    EXPECT_EQ(last.now.cpus_by_records, 1U) << gap;
+    EXPECT_THAT(cpu.failures, IsEmpty()) << gap;
+    expect_nothing_wrong(cpu, gap);
+    expect_exact_again(cpu);
+  });
+}
+
+TEST(RecordFaultsTest, ARecordThatIsThereTwiceIsCountedOnce) {
+  for (std::size_t at = 0; at < kRow; ++at) {
+    RecordedCpu cpu;
+    settle(cpu);
+    for (std::size_t i = 0; i < kRow; ++i) {
+      cpu.turn(kTurns[i % 3]);
+      if (i == at) cpu.write_again();  // the leader stands still
+    }
+    (void)cpu.poll();
+
+    EXPECT_EQ(cpu.skipped, 1U);
+    EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), (3 + (kRow + 2) / 3) * kFaults) << at;
+    expect_exact_again(cpu);
+  }
+}
+
+/// Four in one poll are more than a kernel that writes each record ever lacks.
+TEST(RecordFaultsTest, LeadersThatJumpOftenLeadToDescriptorsWithOneLine) {
+  for (std::size_t at = 0; at < kRow; ++at) {
+    RecordedCpu cpu;
+    settle(cpu);
+    for (std::size_t i = 0; i < at; ++i) cpu.turn(kTurns[i % 3]);
+    for (int jump = 0; jump < 4; ++jump) {
+      cpu.run(kBusy);
+      cpu.leave_without_record(kBusy);
+      cpu.turn(kQuiet);
+    }
+    EXPECT_EQ(cpu.poll().now.cpus_by_descriptors, 1U);
+    for (int i = 0; i < 5; ++i) (void)cpu.poll();
+
+    ASSERT_THAT(cpu.failures, SizeIs(1));
+    EXPECT_THAT(cpu.failures[0],
+                AllOf(HasSubstr("wrote no record of 4 of "),
+                      HasSubstr("switches between cgroups on CPU 0"), HasSubstr("Remedy: ")));
+    EXPECT_EQ(cpu.total(RecordedCpu::kQuietAt), 0U);
+    EXPECT_THAT(cpu.falls, IsEmpty());
+    EXPECT_THAT(cpu.scripted.open_groups(), Contains("cpu0 /busy page-faults"));
+  }
+}
+
+/// Disabled: RecordSource reports them in a metric only.
+TEST(RecordFaultsTest, DISABLED_RecordsThatAreLostAreReportedInALineWithTheSettingThatHelps) {
+  RecordedCpu cpu;
+  settle(cpu);
+  cpu.set_full(true);
+  for (int i = 0; i < 3; ++i) cpu.turn(kTurns[i]);
+  cpu.set_full(false);
+  cpu.turn(kBusy);
+
+  (void)cpu.poll();
+
+  ASSERT_THAT(cpu.failures, SizeIs(1));
+  EXPECT_THAT(cpu.failures[0], AllOf(HasSubstr("3 "), HasSubstr("records"), HasSubstr("CPU 0"),
+                                     HasSubstr("Remedy: "), HasSubstr("records_buffer")));
+}
+
+// --- ids before their names ----------------------------------------------------------------------
+
+TEST(RecordFaultsTest, WhatRunsBeforeItHasANameIsCountedAboveItOnceItHasOne) {
+  for (const int polls_without : {1, 2, 10, 59}) {
+    RecordedCpu cpu;
+    settle(cpu);
+    const std::uint64_t before = cpu.total(RecordedCpu::kBusyAt);
+    for (int poll = 0; poll < polls_without; ++poll) {
+      cpu.turn(kLate);
+      EXPECT_EQ(cpu.poll().now.unnamed_cgroups, 1U);
+      EXPECT_TRUE(cpu.feedback.lacks_names);
+      EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), before) << "counted to another cgroup";
+    }
+
+    cpu.know({{kLate, "/busy/late"}});
+    EXPECT_EQ(cpu.poll().now.unnamed_cgroups, 0U);
+
+    EXPECT_FALSE(cpu.feedback.lacks_names);
+    EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt) - before, cpu.truth[kLate]) << polls_without;
+    EXPECT_EQ(cpu.total(RecordedCpu::kRootAt), cpu.total(RecordedCpu::kBusyAt));
+    expect_exact_again(cpu);
+  }
+}
+
+TEST(RecordFaultsTest, ANameThatTheKernelWritesIsPassedOnToThoseWhoLook) {
+  RecordedCpu cpu;
+  settle(cpu);
+  cpu.name(kLate, "/busy/late");
+  cpu.turn(kLate);
+
+  (void)cpu.poll();
+
+  EXPECT_THAT(cpu.feedback.named, testing::ElementsAre(cgroup::NamedCgroup{kLate, "/busy/late"}));
+}
+
+TEST(RecordFaultsTest, WhatNeverGetsANameIsCountedForNobody) {
+  RecordedCpu cpu;
+  settle(cpu);
+  cpu.turn(kLate);
+  for (std::uint32_t poll = 0; poll < CgroupSums::kMaxPollsUnnamed + 3; ++poll) (void)cpu.poll();
+  const std::uint64_t busy = cpu.total(RecordedCpu::kBusyAt);
+
+  cpu.know({{kLate, "/busy/late"}});
+  (void)cpu.poll();
+
+  EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), busy);
+  EXPECT_EQ(cpu.total(RecordedCpu::kQuietAt), 0U);
+  expect_exact_again(cpu);
+}
+
+/// Disabled: what CgroupSums::unnamed() tells is not reported; `unnamed_cgroups` falls to 0 when
+/// what was pending is dropped.
+TEST(RecordFaultsTest, DISABLED_WhatNeverGetsANameIsReportedWithItsTime) {
+  RecordedCpu cpu;
+  settle(cpu);
+  cpu.turn(kLate);
+
+  for (std::uint32_t poll = 0; poll < CgroupSums::kMaxPollsUnnamed + 3; ++poll) (void)cpu.poll();
+
+  ASSERT_THAT(cpu.failures, SizeIs(1));
+  EXPECT_THAT(cpu.failures[0], AllOf(HasSubstr("1 cgroup"), HasSubstr("CPU 0"), HasSubstr("name"),
+                                     HasSubstr("Remedy: ")));
+}
+
+// --- rings that cannot be had --------------------------------------------------------------------
+
+void refuse_rings(RecordedCpu& cpu, int code, std::size_t above_bytes) {
+  cpu.scripted.opened_events.refuse_map = [=](std::size_t bytes, std::size_t) {
+    return bytes > above_bytes + 4096 ? code : 0;
+  };
+}
+
+/// With descriptors, and with a line that says why.
+void expect_descriptors(RecordedCpu& cpu) {
+  const PollReport report = cpu.poll();
+  EXPECT_EQ(report.now.cpus_by_descriptors, 1U);
+  EXPECT_EQ(report.now.cpus_by_records, 0U);
+  for (const char* const path : {"/", "/busy", "/quiet"}) {
+    EXPECT_THAT(cpu.scripted.open_groups(), Contains("cpu0 " + std::string(path) + " page-faults"));
+  }
+  ASSERT_THAT(cpu.failures, SizeIs(1));
+  EXPECT_THAT(cpu.failures[0], AllOf(HasSubstr("records of switches between cgroups on CPU 0"),
+                                     HasSubstr("counted by descriptors there")));
+  (void)cpu.poll();
+  EXPECT_THAT(cpu.failures, SizeIs(1)) << "reported once";
+  EXPECT_THAT(cpu.falls, IsEmpty());
+  EXPECT_THAT(cpu.scripted.opened_events.still_open(), IsEmpty()) << "and nothing is left open";
+}
+
+TEST(RecordFaultsTest, ARingIsHalvedUntilTheKernelAllowsIt) {
+  for (const int code : {EPERM, ENOMEM}) {
+    RecordedCpu cpu;
+    refuse_rings(cpu, code, 16 * 1024);
+    settle(cpu);
+
+    EXPECT_EQ(cpu.ring_bytes(), 16U * 1024);
+    EXPECT_THAT(cpu.failures, IsEmpty());
+    expect_exact_again(cpu);
+  }
+}
+
+TEST(RecordFaultsTest, WithoutARingCgroupsAreCountedByDescriptorsAndTheRemedyIsTold) {
+  RecordedCpu cpu;
+  refuse_rings(cpu, EPERM, 0);
+
+  expect_descriptors(cpu);
+
+  EXPECT_THAT(cpu.failures[0],
+              AllOf(HasSubstr("map a ring of 16 KiB"), HasSubstr("Operation not permitted"),
+                    HasSubstr("Remedy: "), HasSubstr("kernel.perf_event_mlock_kb"),
+                    HasSubstr("LimitMEMLOCK")));
+}
+
+TEST(RecordFaultsTest, WithoutMemoryForARingCgroupsAreCountedByDescriptors) {
+  RecordedCpu cpu;
+  refuse_rings(cpu, ENOMEM, 0);
+
+  expect_descriptors(cpu);
+
+  EXPECT_THAT(cpu.failures[0],
+              AllOf(HasSubstr("map a ring of 16 KiB"), HasSubstr("Remedy: "), HasSubstr("rings")));
+}
+
+TEST(RecordFaultsTest, WithoutCgroupSwitchesTheRecordsAreThoseOfContextSwitches) {
+  for (const int code : {EINVAL, ENOENT}) {
+    RecordedCpu cpu;
+    cpu.scripted.opened_events.refuse_open = [code](perf::EventAttr& attr,
+                                                    const perf::EventTarget&) {
+      return is(attr, PERF_COUNT_SW_CGROUP_SWITCHES) ? code : 0;
+    };
+    settle(cpu);
+
+    EXPECT_THAT(cpu.failures, IsEmpty());
+    expect_exact_again(cpu);
+    EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+  }
+}
+
+TEST(RecordFaultsTest, WithoutAnyLeaderCgroupsAreCountedByDescriptors) {
+  for (const int code : {EINVAL, ENOENT, EACCES, EPERM}) {
+    RecordedCpu cpu;
+    cpu.scripted.opened_events.refuse_open =
+        [code](perf::EventAttr& attr, const perf::EventTarget&) { return leads(attr) ? code : 0; };
+
+    expect_descriptors(cpu);
+
+    EXPECT_THAT(cpu.failures[0], HasSubstr("open event 'c")) << code;
+    EXPECT_THAT(cpu.failures[0], HasSubstr("Remedy: ")) << code;
+  }
+}
+
+TEST(RecordFaultsTest, WhereGroupsCannotWriteToTheRingCgroupsAreCountedByDescriptors) {
+  RecordedCpu cpu;
+  cpu.scripted.opened_events.refuse_control = [](const test::ScriptedEvents::Control& control) {
+    return control.operation == perf::EventControl::kSetOutput ? EINVAL : 0;
+  };
+
+  expect_descriptors(cpu);
+}
+
+/// Disabled: RecordSource gives up records for good, although descriptors need many more of them.
+TEST(RecordFaultsTest, DISABLED_AShortageOfDescriptorsEndsAndRecordsAreUsedAgain) {
+  for (const int code : {EMFILE, ENFILE}) {
+    RecordedCpu cpu;
+    cpu.scripted.opened_events.refuse_open =
+        [code](perf::EventAttr& attr, const perf::EventTarget&) { return leads(attr) ? code : 0; };
+    (void)cpu.poll();
+    EXPECT_THAT(cpu.failures, Not(IsEmpty()));
+    cpu.scripted.opened_events.refuse_open = nullptr;
+
+    for (int poll = 0; poll < 40; ++poll) (void)cpu.poll();
+
+    EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+  }
+}
+
+// --- the CPU that goes ---------------------------------------------------------------------------
+
+/// Each call of the kernel in a poll is a step at which the CPU can go.
+std::size_t steps_of_a_poll(bool is_first) {
+  RecordedCpu cpu;
+  if (!is_first) settle(cpu);
+  for (int i = 0; i < 4; ++i) cpu.turn(kTurns[i % 3]);
+  cpu.kernel.restart_calls();
+  (void)cpu.poll();
+  return cpu.kernel.calls();
+}
+
+/// The CPU goes at a step of a poll.
+void poll_and_go_at(RecordedCpu& cpu, std::size_t step, bool comes_back_at_once) {
+  for (int i = 0; i < 4; ++i) cpu.turn(kTurns[i % 3]);
+  cpu.kernel.restart_calls();
+  cpu.kernel.before_call = [&cpu, step, comes_back_at_once](std::size_t call) {
+    if (call != step) return;
+    cpu.kernel.set_online(false);
+    if (comes_back_at_once) cpu.kernel.set_online(true);
+  };
+  (void)cpu.poll();
+  cpu.kernel.before_call = [](std::size_t) {};
+}
+
+/// A second passes, so that the next poll sees that the CPU was away.
+void poll_after_a_second(RecordedCpu& cpu) {
+  cpu.scripted.pass(1s);
+  (void)cpu.poll();
+}
+
+void expect_counted_by_records_again(RecordedCpu& cpu, const std::string& when) {
+  SCOPED_TRACE(when);
+  for (int i = 0; i < 3; ++i) poll_after_a_second(cpu);
+  for (int i = 0; i < 3; ++i) cpu.turn(kTurns[i % 3]);
+  EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+  EXPECT_LE(cpu.total(RecordedCpu::kBusyAt), cpu.truth[kBusy]);
+  EXPECT_EQ(cpu.skipped, 0U);
+  EXPECT_THAT(cpu.failures, Not(Contains(HasSubstr("counted by descriptors"))));
+  expect_exact_again(cpu);
+}
+
+TEST(RecordFaultsTest, ACpuCanGoAtEachStepOfAPollAndComeBackLater) {
+  for (const bool is_first : {true, false}) {
+    const std::size_t steps = steps_of_a_poll(is_first);
+    ASSERT_GT(steps, is_first ? 9U : 1U);
+    for (std::size_t step = 1; step <= steps; ++step) {
+      for (const bool is_noticed : {true, false}) {
+        RecordedCpu cpu;
+        if (!is_first) settle(cpu);
+        poll_and_go_at(cpu, step, false);
+        cpu.is_listed_online = !is_noticed;
+        poll_after_a_second(cpu);
+        cpu.kernel.set_online(true);
+        cpu.is_listed_online = true;
+
+        expect_counted_by_records_again(
+            cpu, "step " + std::to_string(step) + (is_first ? " of the first poll" : "") +
+                     (is_noticed ? ", seen to be offline" : ", not seen"));
+      }
+    }
+  }
+}
+
+TEST(RecordFaultsTest, ACpuCanGoAndComeBackAtEachStepOfAPoll) {
+  for (const bool is_first : {true, false}) {
+    const std::size_t steps = steps_of_a_poll(is_first);
+    for (std::size_t step = 1; step <= steps; ++step) {
+      RecordedCpu cpu;
+      if (!is_first) settle(cpu);
+
+      poll_and_go_at(cpu, step, true);
+
+      expect_counted_by_records_again(
+          cpu, "step " + std::to_string(step) + (is_first ? " of the first poll" : ""));
+    }
+  }
+}
+
+TEST(RecordFaultsTest, TheAbsenceOfACpuIsReportedWithItsLength) {
+  RecordedCpu cpu;
+  settle(cpu);
+  cpu.kernel.set_online(false);
+  cpu.kernel.set_online(true);
+
+  poll_after_a_second(cpu);
+
+  EXPECT_THAT(cpu.failures, Contains(AllOf(HasSubstr("CPU 0 was offline and is back"),
+                                           HasSubstr("1000 ms"), HasSubstr("Remedy: "))));
+}
+
+// --- anything ------------------------------------------------------------------------------------
+
+enum class Happening {
+  kTurn,
+  kLost,
+  kJump,
+  kTwice,
+  kPoll,
+  kGoes,
+  kComes,
+  kNoRing,
+  kUnnamed,
+  kName,
+};
+
+std::ostream& operator<<(std::ostream& out, Happening happening) {
+  constexpr std::array kNames = {"turn", "lost",  "jump",    "twice",   "poll",
+                                 "goes", "comes", "no ring", "unnamed", "name"};
+  return out << kNames[static_cast<std::size_t>(happening)];
+}
+
+void happen(RecordedCpu& cpu, Happening happening, std::uint64_t id) {
+  switch (happening) {
+    case Happening::kTurn:
+      return cpu.turn(id);
+    case Happening::kLost:
+      cpu.set_full(true);
+      cpu.turn(id);
+      return cpu.set_full(false);
+    case Happening::kJump:
+      cpu.run(id);
+      return cpu.leave_without_record(id);
+    case Happening::kTwice:
+      return cpu.write_again();
+    case Happening::kPoll:
+      return poll_after_a_second(cpu);
+    case Happening::kGoes:
+    case Happening::kComes:
+      cpu.is_listed_online = happening == Happening::kComes;
+      return cpu.kernel.set_online(cpu.is_listed_online);
+    case Happening::kNoRing:
+      return refuse_rings(cpu, EPERM, 0);
+    case Happening::kUnnamed:
+      return cpu.turn(kLate);
+    case Happening::kName:
+      return cpu.know({{kLate, "/busy/late"}});
+  }
+}
+
+RC_GTEST_PROP(RecordFaultsPropertyTest, NoTotalFallsAndNothingIsCountedToAnotherCgroup, ()) {
+  const auto happenings = *rc::gen::scale(
+      2, rc::gen::container<std::vector<std::pair<Happening, std::size_t>>>(
+             rc::gen::pair(rc::gen::weightedElement<Happening>({{12, Happening::kTurn},
+                                                                {2, Happening::kLost},
+                                                                {1, Happening::kJump},
+                                                                {1, Happening::kTwice},
+                                                                {4, Happening::kPoll},
+                                                                {1, Happening::kGoes},
+                                                                {2, Happening::kComes},
+                                                                {1, Happening::kNoRing},
+                                                                {1, Happening::kUnnamed},
+                                                                {1, Happening::kName}}),
+                           rc::gen::inRange<std::size_t>(0, 3))));
+  RecordedCpu cpu;
+  (void)cpu.poll();
+  for (const auto& [happening, turn] : happenings) happen(cpu, happening, kTurns[turn]);
+  (void)cpu.poll();
+
+  RC_ASSERT(cpu.falls.empty());
+  RC_ASSERT(cpu.total(RecordedCpu::kQuietAt) == 0U);
+  for (const std::size_t target : {0, 1, 2}) {
+    RC_ASSERT(cpu.times(target).running <= cpu.times(target).enabled);
+  }
+}
+
+}  // namespace
+}  // namespace pex::collect
