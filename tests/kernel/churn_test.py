@@ -92,7 +92,7 @@ class ChurnTest(unittest.TestCase):
         with harness.CgroupTree("churn") as tree:
             config = harness.config_of(events=EVENTS, include=[tree.pattern], linger=f"{LINGER}s")
             with harness.Daemon(config) as daemon:
-                daemon.scrape_after_polls()
+                self.count_one(tree, daemon)
                 fds_before, dying_before = daemon.open_fds(), tree.dying()
                 most_fds = 0
                 with Scraper(daemon) as scraper:
@@ -105,7 +105,17 @@ class ChurnTest(unittest.TestCase):
         self.assertEqual(scraper.falls.found, [])
         self.assertEqual(len(scraper.seen_cgroups), BATCHES * BATCH)  # each was counted
         self.assertGreater(scraper.scrapes, BATCHES * LIFE / SCRAPE_EVERY / 2)
-        self.assertGreaterEqual(most_fds - fds_before, BATCH * len(EVENTS))  # it could have leaked
+        if not harness.BY_RECORDS:
+            self.assertGreaterEqual(most_fds - fds_before, BATCH * len(EVENTS))  # could have leaked
+
+    @staticmethod
+    def count_one(tree, daemon):
+        """By records, what counts all cgroups is opened with the first one, and kept."""
+        first = tree.make("first")
+        daemon.scrape_when("the first cgroup", lambda scrape: scrape.value(
+            "perf_event_exporter_cgroups", state="counted") == 1)
+        tree.remove(first)
+        daemon.scrape_when("its end", lambda scrape: not scrape.with_name("perf_cgroup_"))
 
     def live_and_die(self, tree, daemon, batch):
         """Returns how many descriptors the daemon had while the batch lived."""
@@ -129,7 +139,8 @@ class ChurnTest(unittest.TestCase):
         return fds
 
     def assert_nothing_is_left(self, tree, daemon, fds_before, dying_before):
-        harness.until("descriptors as before", lambda: daemon.open_fds() == fds_before)
+        harness.until("descriptors as before", lambda: daemon.open_fds() == fds_before or (
+            harness.BY_RECORDS and daemon.open_fds() < fds_before))  # of a CPU that gave them up
         harness.until("dying cgroups as before", lambda: tree.dying() == dying_before)
         last = daemon.scrape_when("end of the lingering series",
                                   lambda scrape: not scrape.with_name("perf_cgroup_"))

@@ -64,7 +64,10 @@ class HotplugTest(unittest.TestCase):
         counted = (after.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
                    - before.value("perf_cgroup_minor_faults_total", cgroup=cgroup))
         self.assertGreaterEqual(counted, PAGES)
-        self.assertAlmostEqual(counted, used["minor_faults"] - usage["minor_faults"], delta=1)
+        # What happened around a record that is missing is estimated.
+        missing = after.unrecorded() - before.unrecorded()
+        self.assertAlmostEqual(counted, used["minor_faults"] - usage["minor_faults"],
+                               delta=PAGES / 5 if missing else 1)
         if per_cpu:
             on_cpu = (after.value("perf_cpu_minor_faults_total", cpu="1")
                       - before.value("perf_cpu_minor_faults_total", cpu="1"))
@@ -125,7 +128,10 @@ class HotplugTest(unittest.TestCase):
         counted = (after.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
                    - before.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
         self.assertGreater(used, 0)
-        self.assertEqual(round(counted * 1e9), used)
+        # What happened around a record that is missing is estimated.
+        missing = after.unrecorded() - before.unrecorded()
+        self.assertAlmostEqual(round(counted * 1e9), used, delta=used / 100 if missing else
+                               used / 1000 if harness.BY_RECORDS else 0)
 
     def go_and_come_back_between_two_polls(self, daemon):
         """Fails when the machine is too slow for that: then nothing would be tested."""

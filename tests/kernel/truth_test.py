@@ -10,6 +10,14 @@ EVENTS = ["task-clock", "context-switches", "minor-faults", "major-faults", "cpu
 METRICS = {"context-switches": "context_switches", "minor-faults": "minor_faults",
            "major-faults": "major_faults", "cpu-migrations": "migrations"}
 SWITCHES, PAGES, CPU_MS = 100_000, 50_000, 2_000
+CPU = 0 if harness.BY_RECORDS else 1  # of the workloads
+# By records, the time of a switch between two cgroups belongs to the one that leaves; by descriptors
+# it is in part nobody's. And what happened around a record that is missing is estimated, see
+# docs/cgroups.md: on CPU 0 of the known virtual machine that does not write all of them that is
+# hardly anything.
+OF_TIME = 0.01 if harness.BY_RECORDS else 0
+ESTIMATE = 0.002
+
 
 
 def machine_switches():
@@ -46,6 +54,13 @@ class Run:
     def increment(self, name, **labels):
         return self.after.scrape.value(name, **labels) - self.before.scrape.value(name, **labels)
 
+    def tolerance(self, true):
+        """Of what was counted."""
+        return ESTIMATE * true if self.missing() else 0
+
+    def missing(self):
+        return self.after.scrape.unrecorded() - self.before.scrape.unrecorded()
+
     def charged(self, name):
         return self.after.usage[name] - self.before.usage[name]
 
@@ -69,10 +84,18 @@ class TruthTest(unittest.TestCase):
 
         counters = cls.enterClassContext(perf_events.Counters(
             EVENTS, harness.online_cpus(), tree.mount + cls.busy))
-        switching = harness.Workload(tree, cls.busy, 1, SWITCHES, PAGES, 0)
-        computing = harness.Workload(tree, cls.busy, 1, 0, 0, CPU_MS)
+        switching = harness.Workload(tree, cls.busy, CPU, SWITCHES, PAGES, 0)
+        computing = harness.Workload(tree, cls.busy, CPU, 0, 0, CPU_MS)
         cls.switching = Run(daemon, cls.enterClassContext(switching), counters)
         cls.computing = Run(daemon, cls.enterClassContext(computing), counters)
+        source = "perf_event_exporter_cgroup_source_cpus"
+        last = cls.computing.after.scrape
+        harness.require(not harness.BY_RECORDS or last.value(source, source="records") > 0,
+                        "this machine does not write all records of switches, on any CPU")
+        for run in (cls.switching, cls.computing):
+            if run.missing():
+                print(f"{run.missing():.0f} records of switches are missing: what was counted is "
+                      "in part estimated", flush=True)
 
     def test_workloads_did_what_they_were_to_do(self):
         self.assertEqual(self.switching.seen["nvcsw"], SWITCHES)
@@ -84,32 +107,38 @@ class TruthTest(unittest.TestCase):
         # process is blocked at both brackets: nothing is in between, so they are equal.
         run = self.switching
         counted = run.increment("perf_cgroup_context_switches_total", cgroup=self.busy)
-        self.assertAlmostEqual(counted, run.charged("context_switches"), delta=1)
+        charged = run.charged("context_switches")
+        self.assertAlmostEqual(counted, charged, delta=1 + run.tolerance(charged))
         # getrusage() was called inside: it lacks the switch into the last wait, and what preempted
         # the process between the wake-up and the first call, the last call and the wait.
-        self.assertGreater(counted, run.seen["nvcsw"] + run.seen["nivcsw"])
+        self.assertGreater(counted + run.tolerance(charged), run.seen["nvcsw"] + run.seen["nivcsw"])
 
     def test_page_faults_of_a_cgroup_are_those_of_its_process(self):
         run = self.switching
         counted = run.increment("perf_cgroup_minor_faults_total", cgroup=self.busy)
-        self.assertAlmostEqual(counted, run.charged("minor_faults"), delta=1)
+        charged = run.charged("minor_faults")
+        self.assertAlmostEqual(counted, charged, delta=1 + run.tolerance(charged))
         # Memory of stdio and stack first used outside the two calls of getrusage() is not in it.
-        self.assertGreaterEqual(counted, run.seen["minflt"])
+        self.assertGreaterEqual(counted + run.tolerance(charged), run.seen["minflt"])
         self.assertEqual(run.increment("perf_cgroup_major_faults_total", cgroup=self.busy),
                          run.charged("major_faults"))
 
     def test_counts_of_a_cgroup_are_those_of_any_other_counter(self):
         for run in (self.switching, self.computing):
             for event, metric in METRICS.items():
-                self.assertEqual(run.increment(f"perf_cgroup_{metric}_total", cgroup=self.busy),
-                                 run.counted(event), event)
+                true = run.counted(event)
+                self.assertAlmostEqual(
+                    run.increment(f"perf_cgroup_{metric}_total", cgroup=self.busy), true,
+                    delta=run.tolerance(true), msg=event)
 
     def test_task_clock_of_a_cgroup_is_that_of_any_other_counter(self):
         # All counters of a CPU take their time from one clock, and the process is blocked at both
         # brackets: there are no more and no less ns in ours than in another's.
         for run in (self.switching, self.computing):
             counted = run.increment("perf_cgroup_task_clock_seconds_total", cgroup=self.busy)
-            self.assertEqual(round(counted * 1e9), run.counted("task-clock"))
+            true = run.counted("task-clock")
+            self.assertAlmostEqual(round(counted * 1e9), true,
+                                   delta=OF_TIME * true + run.tolerance(true))
 
     def test_task_clock_of_a_cgroup_is_about_the_cpu_time_of_its_process(self):
         # The scheduler's accounts are no measure of a perf clock: they charge a process for the
@@ -145,7 +174,7 @@ class TruthTest(unittest.TestCase):
     def test_cpu_of_the_workload_shows_all_of_it(self):
         # Others run there as well, so these are lower bounds.
         for metric in ("context_switches", "minor_faults"):
-            on_cpu = self.switching.increment(f"perf_cpu_{metric}_total", cpu="1")
+            on_cpu = self.switching.increment(f"perf_cpu_{metric}_total", cpu=str(CPU))
             in_cgroup = self.switching.increment(f"perf_cgroup_{metric}_total", cgroup=self.busy)
             self.assertGreaterEqual(on_cpu, in_cgroup, metric)
 
