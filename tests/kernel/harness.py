@@ -477,7 +477,7 @@ class Daemon:
                                               stdin=subprocess.DEVNULL, **self.options)
             until("readiness", self._is_ready)
             if BY_RECORDS:
-                self._await_source()
+                self.await_source()
         except BaseException:
             self.__exit__(*sys.exc_info())
             raise
@@ -512,7 +512,7 @@ class Daemon:
         except (ConnectionError, urllib.error.URLError):
             return False
 
-    def _await_source(self):
+    def await_source(self):
         """Where a CPU does not write all records, the daemon finds that out once there are many, by
         an interval of which a part is estimated, and counts by descriptors there from then on."""
         if not self.scrape().with_name("perf_event_exporter_cgroup_source_cpus"):

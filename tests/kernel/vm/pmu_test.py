@@ -33,7 +33,7 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "switches", "exact", "rotation", "hotplug", "neighbours", "stat",
+LONGEST_FIRST = ["churn", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "stat",
                  "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
@@ -279,6 +279,177 @@ class ByRecordsOn61Test(NothingTakesTurnsTest):
 
 class ByRecordsOn612Test(ByRecordsOn61Test):
     boot = Boot("exact", "6.12", archives=("base", "perf"), source="records")
+
+
+class SourcesChecks(AnyRun):
+    """Two daemons count the same work at the same time: one by records of the switches between cgroups,
+    the other by descriptors of the cgroups."""
+
+    SPAN = "start", "end"
+    CGROUPS = ("/tree/a", "/tree/b", "/tree/c", "/tree")
+    LIVES, PAGES = 1000, 20
+    SOFTWARE = 2e-5  # relative: 2 of 100 000
+    HARDWARE = 0.002
+    OF_TIME = 0.001
+
+    def both(self, metric, **labels):
+        """By descriptors, by records."""
+        before, after = self.SPAN
+        return (self.grown(metric, f"{before}-second", f"{after}-second", **labels),
+                self.grown(metric, before, after, **labels))
+
+    def compare(self, metric, cgroup):
+        by_descriptors, by_records = self.both(f"perf_cgroup_{metric}_total", cgroup=cgroup)
+        self.assertGreater(by_descriptors, 0)
+        return self.tell(f"{metric} of {cgroup} by records, true by descriptors", by_descriptors,
+                         by_records), by_descriptors
+
+    def test_each_daemon_has_its_source(self):
+        for name, source in (("end", "records"), ("end-second", "descriptors")):
+            self.assertEqual(self.record.scrapes[name].value("perf_event_exporter_cgroup_source_cpus",
+                                                             source=source), 1)
+
+    def test_all_records_were_read(self):
+        for outcome in ("lost", "skipped"):
+            self.assertEqual(self.record.scrapes["after-lives"].value(
+                "perf_event_exporter_switch_records_total", outcome=outcome), 0, outcome)
+
+    def test_counts_of_software_events_are_equal(self):
+        for cgroup in self.CGROUPS:
+            with self.subTest(cgroup=cgroup):
+                error, true = self.compare("context_switches", cgroup)
+                self.assertLessEqual(abs(error) * true, max(1, self.SOFTWARE * true))
+
+    def test_context_switches_are_those_of_the_processes(self):
+        for work in "abc":
+            true = self.switches(work)
+            exported = self.record.scrapes["end"].value("perf_cgroup_context_switches_total",
+                                                        cgroup=f"/tree/{work}")
+            self.assertAlmostEqual(exported, true, delta=4, msg=work)  # to halt it takes some
+
+    def test_instructions_in_user_mode_are_those_that_each_process_read_itself(self):
+        for work in "abc":
+            with self.subTest(work=work):
+                true = self.record.true_increment(work, *self.SPAN)
+                exported = self.grown("perf_cgroup_instructions_user_total", *self.SPAN,
+                                      cgroup=f"/tree/{work}")
+                error = self.tell(f"instructions:u of /tree/{work} by records", true, exported)
+                self.assertLess(abs(error), self.HARDWARE)
+
+    def test_counts_of_hardware_events_are_nearly_equal(self):
+        for cgroup in self.CGROUPS:
+            for metric in ("instructions_user", "instructions", "cycles"):
+                with self.subTest(cgroup=cgroup, metric=metric):
+                    error, _ = self.compare(metric, cgroup)
+                    self.assertLess(abs(error), self.HARDWARE)
+
+    def test_time_of_the_tree_is_nearly_equal(self):
+        error, _ = self.compare("task_clock_seconds", "/tree")
+        self.assertLess(abs(error), self.OF_TIME)
+
+    def test_the_tree_is_the_sum_of_its_cgroups(self):
+        for metric in ("context_switches", "instructions", "instructions_user"):
+            name = f"perf_cgroup_{metric}_total"
+            parts = sum(self.both(name, cgroup=cgroup)[1] for cgroup in self.CGROUPS[:3])
+            self.assertEqual(self.both(name, cgroup="/tree")[1], parts, metric)
+
+    def lives(self):
+        return self.record.texts["lives", "brief"]
+
+    def test_page_faults_of_a_thousand_brief_cgroups_are_all_counted_in_the_tree(self):
+        true = int(re.search(r"minflt=(\d+)", self.lives())[1])
+        exported = self.grown("perf_cgroup_minor_faults_total", "before-lives", "after-lives",
+                              cgroup="/tree")
+        self.tell(f"page faults of {self.LIVES} cgroups of a ms each", true, exported)
+        self.assertGreaterEqual(true, self.LIVES * self.PAGES)
+        self.assertEqual(exported, true)
+
+    def test_each_brief_cgroup_is_named_and_has_its_own(self):
+        scrape = self.record.scrapes["after-lives"]
+        faults = {dict(labels)["cgroup"]: value for (_, labels), value in
+                  scrape.with_name("perf_cgroup_minor_faults_total").items()
+                  if "/brief-" in dict(labels)["cgroup"]}
+        self.assertEqual(len(faults), self.LIVES)
+        self.assertGreaterEqual(min(faults.values()), self.PAGES)
+        self.assertEqual(sum(faults.values()), self.grown(
+            "perf_cgroup_minor_faults_total", "before-lives", "after-lives", cgroup="/tree"))
+        self.assertEqual(scrape.value("perf_event_exporter_unnamed_cgroups"), 0)
+
+    def counted(self, source):
+        scrape = self.record.scrapes[f"limited-{source}"]
+        return tuple(scrape.value("perf_event_exporter_cgroups", state=state)
+                     for state in ("counted", "left_out"))
+
+    def test_by_records_cgroups_are_counted_for_which_descriptors_have_no_room(self):
+        self.assertEqual(self.counted("records"), (104, 0))
+        counted, left_out = self.counted("descriptors")
+        self.assertEqual(counted + left_out, 104)
+        self.assertGreater(left_out, 50)
+
+    def test_no_counter_falls(self):
+        self.assert_nothing_fell("start", "end", "before-lives", "after-lives")
+
+    def test_daemons_end_well(self):
+        self.assert_ended_well("sources", "second")
+
+
+class SourcesOn61Test(SourcesChecks, MachineTest):
+    boot = Boot("sources", "6.1", source="records")
+
+
+class SourcesOn612Test(SourcesChecks, MachineTest):
+    boot = Boot("sources", "6.12", source="records")
+
+
+class RatesChecks(AnyRun):
+    """Two groups take turns, and are counted by records: where a cgroup has 30 times as much in a second
+    as the one before it on the CPU, none gets what belongs to the other."""
+
+    BURSTS = (300, 2000, 8000)
+    BIAS = 0.05
+
+    def test_groups_took_turns(self):
+        for burst in self.BURSTS:
+            for cgroup in ("many", "few"):
+                ratio = self.ratio(f"rates-{burst}-0", f"rates-{burst}-1", group="r1",
+                                   cgroup=f"/{cgroup}")
+                findings.append(f"{self.boot.release()}: bursts of {burst} us: whole intervals of group "
+                                f"r1 had {ratio:.0%} of the time of {cgroup}")
+                self.assertLess(ratio, 0.7)
+
+    def test_rates_are_far_apart(self):
+        for burst in self.BURSTS:
+            span = f"rates-{burst}-0", f"rates-{burst}-1"
+            many, few = (self.record.true_increment(cgroup, *span)
+                         / self.grown("perf_cgroup_task_clock_seconds_total", *span,
+                                      cgroup=f"/{cgroup}") for cgroup in ("many", "few"))
+            findings.append(f"{self.boot.release()}: bursts of {burst} us: rates are {many / few:.0f} x "
+                            "apart")
+            self.assertGreater(many / few, 15)
+
+    def test_no_group_is_biased(self):
+        for burst in self.BURSTS:
+            for cgroup in ("many", "few"):
+                span = f"rates-{burst}-0", f"rates-{burst}-1"
+                true = self.record.true_increment(cgroup, *span)
+                for group in "12":
+                    with self.subTest(burst=burst, cgroup=cgroup, group=group):
+                        exported = self.grown(f"perf_cgroup_u{group}_total", *span,
+                                              cgroup=f"/{cgroup}")
+                        error = self.tell(f"instructions:u by records, 2 groups take turns, bursts of "
+                                          f"{burst} us, {cgroup} (r{group})", true, exported)
+                        self.assertLess(abs(error), self.BIAS)
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("rates")
+
+
+class RatesOn61Test(RatesChecks, MachineTest):
+    boot = Boot("rates", "6.1", source="records")
+
+
+class RatesOn612Test(RatesChecks, MachineTest):
+    boot = Boot("rates", "6.12", source="records")
 
 
 class StatTest(MachineTest):
@@ -767,6 +938,14 @@ class HotplugTest(AnyRun, MachineTest):
         self.assert_ended_well("hotplug")
 
 
+class HotplugByRecordsTest(HotplugTest):
+    boot = Boot("hotplug", "6.1", cpus=2, source="records")
+
+
+class HotplugByRecordsOn612Test(HotplugTest):
+    boot = Boot("hotplug", "6.12", cpus=2, source="records")
+
+
 class NeighboursChecks(AnyRun):
     """On one kernel. Before 6.2 hardware has a context of its own on each CPU, from 6.2 on there is one
     for all events."""
@@ -1043,6 +1222,14 @@ class TenMinutesOnVersion1Test(TenMinutesTest):
 
 class TenMinutesByRecordsTest(TenMinutesTest):
     boot = Boot("churn", "6.1", cpus=2, source="records")
+
+
+class TenMinutesByRecordsOn612Test(TenMinutesTest):
+    boot = Boot("churn", "6.12", cpus=2, source="records")
+
+
+class TenMinutesByRecordsOnVersion1Test(TenMinutesOnVersion1Test):
+    boot = Boot("churn", "6.1", cpus=2, cgroups="v1", source="records")
 
 
 class HistoryTest(unittest.TestCase):

@@ -23,6 +23,7 @@ build_guest_programs() {
     build_guest_program "$(basename "$source" .cc)" "$source"
   done
   build_guest_program records "$here"/../{records,record_lines,perf_data}.cc
+  build_guest_program brief "$here"/../brief.cc
 }
 
 build_guest_program() {  # NAME SOURCE...
@@ -36,7 +37,7 @@ build_guest_program() {  # NAME SOURCE...
 
 pack() {
   "$here/initramfs.sh" "$sysroot" "$work/base.cpio.gz" "$work/daemon/daemon/perf_event_exporter" \
-    "$work"/guest/{work,hold,rotation,control_page,records} \
+    "$work"/guest/{work,hold,rotation,control_page,records,brief} \
     "$sysroot/bin/busybox:bin/busybox" "$here/guest/init:init" "$here/guest:guest"
   [[ -e $work/perf.cpio.gz && $work/perf.cpio.gz -nt $sysroot/.holds ]] ||
     "$here/initramfs.sh" "$sysroot" "$work/perf.cpio.gz" "$sysroot/usr/bin/perf"

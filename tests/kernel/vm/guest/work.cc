@@ -18,6 +18,8 @@
 //          wake AMOUNT    recv(2) until its timeout of 8 ms, then works for AMOUNT us, and again.
 //                         The timeout ends on a tick, so the work always lies between two ticks
 //          pulse AMOUNT   works for AMOUNT us, then sleeps 99 times that, and again
+//          burst AMOUNT   works for AMOUNT us on average, sleeps for twice that, and again
+//          calls AMOUNT   the same, with 3 % of the instructions in user mode: the rest is system calls
 //          switch AMOUNT  AMOUNT instructions, then a process of the cgroup
 //          CGROUP_DIRECTORY-partner
 //                         has the CPU for a moment, and again: as many switches as there can be
@@ -28,6 +30,7 @@
 #include <time.h>
 
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -112,6 +115,35 @@ int open_truth(const std::string& name, const char* cgroup_directory, int cpu) {
   }
 }
 
+/// Exponential in length, so that no rhythm follows that of the PMU.
+class Bursts {
+ public:
+  explicit Bursts(long mean_us) : mean_us_(static_cast<double>(mean_us)) {}
+
+  template <typename Step>
+  [[noreturn]] void run(Step step) {
+    for (;;) {
+      const std::int64_t until = now_ns() + next_us(1) * 1000;
+      while (now_ns() < until) step();
+      const long pause_us = next_us(2);
+      const timespec pause{pause_us / 1'000'000, pause_us % 1'000'000 * 1000};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
+
+ private:
+  long next_us(double times) {
+    return static_cast<long>(std::exponential_distribution{1 / (times * mean_us_)}(random_));
+  }
+
+  double mean_us_;
+  std::minstd_rand random_{1};
+};
+
+void call_often() {
+  for (int call = 0; call < 20; ++call) ::syscall(SYS_getppid);
+}
+
 /// A process of another cgroup that gives back each byte that it is given.
 class Partner {
  public:
@@ -156,6 +188,8 @@ class Partner {
   if (partner) switch_cgroups(*partner, amount);
   if (kind == "wake") wake_on_ticks(amount);
   if (kind == "pulse") pulse(amount);
+  if (kind == "burst") Bursts(amount).run([] { retire(1000); });
+  if (kind == "calls") Bursts(amount).run(call_often);
   if (kind == "spin") {
     for (;;) retire(1'000'000);
   }

@@ -1,0 +1,98 @@
+"""Minutes of cgroups that come and go: what the daemon holds stays as it is. By hand, as it takes long:
+
+    PEX_TEST_CGROUP_SOURCE=records MINUTES=30 churn_endurance.py DAEMON WORKLOAD
+
+Prints what was held, and by how much that grew in an hour, by the line of least squares.
+"""
+
+import os
+import re
+import time
+import unittest
+
+import harness
+from churn_test import Scraper, run_once_in
+
+EVENTS = ["task-clock", "context-switches", "minor-faults"]
+MINUTES = float(os.environ.get("MINUTES", "10"))
+WARM_UP = 0.2   # of the time, in which memory may still grow
+EACH_SECOND = 17  # a thousand in a minute
+LIFE = 1.5      # seconds
+LINGER = 5
+RING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) .*anon_inode:\[perf_event\]", re.MULTILINE)
+PER_HOUR = {"memory": 4e6, "descriptors": 1.0, "rings": 1.0}  # the most that each may grow
+
+
+def held_by(daemon):
+    """Bytes of resident memory, descriptors, bytes of rings."""
+    status = harness.read_text(f"/proc/{daemon.pid}/status")
+    rings = RING.findall(harness.read_text(f"/proc/{daemon.pid}/maps"))
+    return {"memory": 1024 * int(re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)[1]),
+            "descriptors": daemon.open_fds(),
+            "rings": sum(int(end, 16) - int(start, 16) for start, end in rings)}
+
+
+def slope(points):
+    """Of (seconds, value), in an hour."""
+    times, values = zip(*points)
+    mean_time, mean_value = sum(times) / len(times), sum(values) / len(values)
+    return 3600 * (sum((t - mean_time) * (v - mean_value) for t, v in points)
+                   / sum((t - mean_time) ** 2 for t in times))
+
+
+class Churn:
+    """Cgroups of which each second some are made, run once, and are removed after LIFE."""
+
+    def __init__(self, tree):
+        self.tree = tree
+        self.alive = []  # (end, path)
+        self.made = 0
+
+    def step(self):
+        for _ in range(EACH_SECOND):
+            cgroup = self.tree.make(f"job-{self.made}")
+            self.made += 1
+            run_once_in(self.tree, cgroup)
+            self.alive.append((time.monotonic() + LIFE, cgroup))
+        self.remove(time.monotonic())
+
+    def remove(self, now):
+        while self.alive and self.alive[0][0] <= now:
+            self.tree.remove(self.alive.pop(0)[1])
+
+
+class EnduranceTest(unittest.TestCase):
+    def test_what_the_daemon_holds_does_not_grow_with_time(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("endurance"))
+        config = harness.config_of(events=EVENTS, include=[tree.pattern], interval="1s",
+                                   linger=f"{LINGER}s")
+        daemon = self.enterContext(harness.Daemon(config))
+        churn = Churn(tree)
+        seen = {name: [] for name in PER_HOUR}
+        begin = time.monotonic()
+        with Scraper(daemon, every=2) as scraper:
+            while (passed := time.monotonic() - begin) < 60 * MINUTES:
+                churn.step()
+                if passed > WARM_UP * 60 * MINUTES:
+                    for name, value in held_by(daemon).items():
+                        seen[name].append((passed, value))
+                time.sleep(max(0.0, begin + int(passed) + 1 - time.monotonic()))
+        churn.remove(float("inf"))
+        last = daemon.scrape()
+
+        print(f"\n{churn.made} cgroups in {MINUTES:g} minutes, {scraper.scrapes} scrapes")
+        for name, points in seen.items():
+            values = [value for _, value in points]
+            print(f"{name}: {min(values)} to {max(values)}, {slope(points):+.1f} in an hour")
+        for prefix in ("cgroup_source_cpus", "switch_records_total", "unnamed_cgroups",
+                       "cgroups_missed_total"):
+            print(last.with_name(f"perf_event_exporter_{prefix}"))
+        self.assertEqual(scraper.problems, [])
+        self.assertEqual(scraper.falls.found, [])
+        for name, points in seen.items():
+            self.assertLess(slope(points), PER_HOUR[name], name)
+
+
+if __name__ == "__main__":
+    harness.main()

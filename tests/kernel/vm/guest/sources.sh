@@ -1,0 +1,63 @@
+# shellcheck shell=dash
+# shellcheck source=/dev/null
+. /guest/lib.sh
+
+# The same work counted by records and by descriptors, at once; then cgroups of a millisecond each; then
+# more cgroups than descriptors allow.
+
+readonly second=http://127.0.0.1:10174
+
+start_second() {  # SOURCE
+  sed "s/^cgroups: {/cgroups: {source: $1, /" /guest/config/sources.yaml >/run/second.yaml
+  /app/perf_event_exporter --web.listen-address=127.0.0.1:10174 --config.file=/run/second.yaml \
+    2>/run/second &
+  second_daemon=$!
+  await "the second daemon to be ready" wget -q -O /dev/null $second/-/ready
+}
+
+mark_both() {  # NAME; nothing works
+  mark "$1"
+  sleep 2
+  wget -q -O - $second/metrics | grep '^perf_' | write_down scrape "$1-second"
+}
+
+mkdir "$cgroups/tree" "$cgroups/tree/a" "$cgroups/tree/b" "$cgroups/tree/c"
+start_work a tree/a 0 instructions:u burst 300
+start_work b tree/b 0 instructions:u calls 700
+start_work c tree/c 0 instructions:u pulse 500
+start_daemon sources
+start_second descriptors
+mark_both start
+for work in a b c; do
+  go_on $work
+done
+sleep 10
+for work in a b c; do
+  note_switches $work $work
+  halt $work
+done
+mark_both end
+for work in a b c; do
+  end_work $work
+done
+kill -TERM "$second_daemon"
+wait "$second_daemon"
+echo $? | write_down status second
+write_down stderr second </run/second
+
+# A thousand in a minute, counted where they were.
+scrape_after_polls before-lives
+/app/brief "$cgroups/tree" 0 1000 20 55000 | write_down lives brief
+scrape_after_polls after-lives 3
+stop_daemon
+
+for number in $(seq 100); do
+  mkdir "$cgroups/tree/$number"
+done
+ulimit -n 384
+for source in records descriptors; do
+  SOURCE=$source
+  start_daemon sources
+  scrape_after_polls "limited-$source"
+  stop_daemon
+done
