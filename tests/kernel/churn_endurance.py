@@ -1,4 +1,4 @@
-"""Minutes of cgroups that come and go: what the daemon holds stays as it is. By hand, as it takes long:
+"""Minutes of cgroups that come and go: what the daemon holds does not grow. By hand:
 
     PEX_TEST_CGROUP_SOURCE=records MINUTES=30 churn_endurance.py DAEMON WORKLOAD
 
@@ -15,7 +15,7 @@ from churn_test import Scraper, run_once_in
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
 MINUTES = float(os.environ.get("MINUTES", "10"))
-WARM_UP = 0.2   # of the time, in which memory may still grow
+WARM_UP = 0.2     # of the time, in which memory may still grow
 EACH_SECOND = 17  # a thousand in a minute
 LIFE = 1.5      # seconds
 LINGER = 5

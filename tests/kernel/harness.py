@@ -315,7 +315,8 @@ class Workload(Process):
 
     def __init__(self, tree, cgroup, *amounts):
         # By records, what a task did on its CPU before it moved, since the last switch between two
-        # cgroups there, belongs to the cgroup that it is in at the next one. So it starts next to it.
+        # cgroups there, belongs to the cgroup that it is in at the next one. So it starts next to
+        # it.
         start = functools.partial(tree.join, tree.path) if BY_RECORDS else None
         super().__init__([workload_binary, tree.mount + cgroup, *map(str, amounts)],
                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=start)

@@ -212,9 +212,9 @@ class ChangeOfSourceTest(unittest.TestCase):
     def change(cls, source):
         cls.daemon.write_config(cls.config(source))
         cls.daemon.send(signal.SIGHUP)
-        reloaded = f"reloads to {source}"
-        cls.daemon.scrape_when(reloaded, lambda scrape: scrape.value(SOURCE, source=source) > 0 and (
-            source == "records" or scrape.value(SOURCE, source="records") == 0))
+        cls.daemon.scrape_when(f"source {source}", lambda scrape: (
+            scrape.value(SOURCE, source=source) > 0
+            and (source == "records" or scrape.value(SOURCE, source="records") == 0)))
         cls.daemon.scrape_after_polls(5)
 
     def test_each_change_loses_at_most_one_poll(self):

@@ -21,7 +21,9 @@ mark_both() {  # NAME; nothing works
   wget -q -O - $second/metrics | grep '^perf_' | write_down scrape "$1-second"
 }
 
-mkdir "$cgroups/tree" "$cgroups/tree/a" "$cgroups/tree/b" "$cgroups/tree/c"
+for cgroup in tree tree/a tree/b tree/c; do
+  new_cgroup $cgroup
+done
 start_work a tree/a 0 instructions:u burst 300
 start_work b tree/b 0 instructions:u calls 700
 start_work c tree/c 0 instructions:u pulse 500
@@ -47,17 +49,16 @@ write_down stderr second </run/second
 
 # A thousand in a minute, counted where they were.
 scrape_after_polls before-lives
-/app/brief "$cgroups/tree" 0 1000 20 55000 | write_down lives brief
+/app/brief "$(directory_of tree)" 0 1000 20 55000 | write_down lives brief
 scrape_after_polls after-lives 3
 stop_daemon
 
 for number in $(seq 100); do
-  mkdir "$cgroups/tree/$number"
+  new_cgroup "tree/$number"
 done
 ulimit -n 384
 for source in records descriptors; do
-  SOURCE=$source
-  start_daemon sources
+  SOURCE=$source start_daemon sources
   scrape_after_polls "limited-$source"
   stop_daemon
 done

@@ -19,7 +19,7 @@
 //                         The timeout ends on a tick, so the work always lies between two ticks
 //          pulse AMOUNT   works for AMOUNT us, then sleeps 99 times that, and again
 //          burst AMOUNT   works for AMOUNT us on average, sleeps for twice that, and again
-//          calls AMOUNT   the same, with 3 % of the instructions in user mode: the rest is system calls
+//          calls AMOUNT   the same, with few of the instructions in user mode: in system calls
 //          switch AMOUNT  AMOUNT instructions, then a process of the cgroup
 //          CGROUP_DIRECTORY-partner
 //                         has the CPU for a moment, and again: as many switches as there can be
