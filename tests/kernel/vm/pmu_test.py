@@ -286,23 +286,26 @@ class SourcesChecks(AnyRun):
     the other by descriptors of the cgroups."""
 
     SPAN = "start", "end"
-    CGROUPS = ("/tree/a", "/tree/b", "/tree/c", "/tree")
+    CGROUPS = ("/tree/a", "/tree/b", "/tree/c")
     LIVES, PAGES = 1000, 20
     SOFTWARE = 2e-5  # relative: 2 of 100 000
     HARDWARE = 0.002
     OF_TIME = 0.001
 
-    def both(self, metric, **labels):
-        """By descriptors, by records."""
-        before, after = self.SPAN
-        return (self.grown(metric, f"{before}-second", f"{after}-second", **labels),
-                self.grown(metric, before, after, **labels))
+    def by_records(self, metric, cgroup):
+        return self.grown(f"perf_cgroup_{metric}_total", *self.SPAN, cgroup=cgroup)
+
+    def by_descriptors(self, metric, cgroup):
+        return self.grown(f"perf_cgroup_{metric}_total", *(f"{mark}-second" for mark in self.SPAN),
+                          cgroup=cgroup)
 
     def compare(self, metric, cgroup):
-        by_descriptors, by_records = self.both(f"perf_cgroup_{metric}_total", cgroup=cgroup)
-        self.assertGreater(by_descriptors, 0)
-        return self.tell(f"{metric} of {cgroup} by records, true by descriptors", by_descriptors,
-                         by_records), by_descriptors
+        """(relative error, what it should be)"""
+        true = sum(self.by_descriptors(metric, each) for each in self.CGROUPS
+                   if cgroup in (each, "/tree"))
+        self.assertGreater(true, 0)
+        return self.tell(f"{metric} of {cgroup} by records, true by descriptors", true,
+                         self.by_records(metric, cgroup)), true
 
     def test_each_daemon_has_its_source(self):
         for name, source in (("end", "records"), ("end-second", "descriptors")):
@@ -315,29 +318,26 @@ class SourcesChecks(AnyRun):
                 "perf_event_exporter_switch_records_total", outcome=outcome), 0, outcome)
 
     def test_counts_of_software_events_are_equal(self):
-        for cgroup in self.CGROUPS:
+        for cgroup in (*self.CGROUPS, "/tree"):
             with self.subTest(cgroup=cgroup):
                 error, true = self.compare("context_switches", cgroup)
                 self.assertLessEqual(abs(error) * true, max(1, self.SOFTWARE * true))
 
     def test_context_switches_are_those_of_the_processes(self):
         for work in "abc":
-            true = self.switches(work)
-            exported = self.record.scrapes["end"].value("perf_cgroup_context_switches_total",
-                                                        cgroup=f"/tree/{work}")
-            self.assertAlmostEqual(exported, true, delta=4, msg=work)  # to halt it takes some
+            true = self.switches(f"{work}-end") - self.switches(f"{work}-start")
+            self.assertEqual(self.by_records("context_switches", f"/tree/{work}"), true, work)
 
     def test_instructions_in_user_mode_are_those_that_each_process_read_itself(self):
         for work in "abc":
             with self.subTest(work=work):
                 true = self.record.true_increment(work, *self.SPAN)
-                exported = self.grown("perf_cgroup_instructions_user_total", *self.SPAN,
-                                      cgroup=f"/tree/{work}")
+                exported = self.by_records("instructions_user", f"/tree/{work}")
                 error = self.tell(f"instructions:u of /tree/{work} by records", true, exported)
                 self.assertLess(abs(error), self.HARDWARE)
 
     def test_counts_of_hardware_events_are_nearly_equal(self):
-        for cgroup in self.CGROUPS:
+        for cgroup in (*self.CGROUPS, "/tree"):
             for metric in ("instructions_user", "instructions", "cycles"):
                 with self.subTest(cgroup=cgroup, metric=metric):
                     error, _ = self.compare(metric, cgroup)
@@ -349,9 +349,8 @@ class SourcesChecks(AnyRun):
 
     def test_the_tree_is_the_sum_of_its_cgroups(self):
         for metric in ("context_switches", "instructions", "instructions_user"):
-            name = f"perf_cgroup_{metric}_total"
-            parts = sum(self.both(name, cgroup=cgroup)[1] for cgroup in self.CGROUPS[:3])
-            self.assertEqual(self.both(name, cgroup="/tree")[1], parts, metric)
+            parts = sum(self.by_records(metric, cgroup) for cgroup in self.CGROUPS)
+            self.assertEqual(self.by_records(metric, "/tree"), parts, metric)
 
     def lives(self):
         return self.record.texts["lives", "brief"]
@@ -403,10 +402,14 @@ class SourcesOn612Test(SourcesChecks, MachineTest):
 
 class RatesChecks(AnyRun):
     """Two groups take turns, and are counted by records: where a cgroup has 30 times as much in a second
-    as the one before it on the CPU, none gets what belongs to the other."""
+    as the one before it on the CPU, none gets what belongs to the other.
 
-    BURSTS = (300, 2000, 8000)
-    BIAS = 0.05
+    What is counted is what lies in intervals without a rotation, and of long intervals fewer are such.
+    The kernel takes about 0.1 ms in this machine to let a task begin, in which it has no instructions in
+    user mode. So of bursts that are about as long as the turns, the short ones that are counted have
+    less in a second than all: the longer bursts are, the lower are all estimates."""
+
+    BURSTS = {300: 0.05, 2000: 0.12}  # us -> bias
 
     def test_groups_took_turns(self):
         for burst in self.BURSTS:
@@ -428,7 +431,7 @@ class RatesChecks(AnyRun):
             self.assertGreater(many / few, 15)
 
     def test_no_group_is_biased(self):
-        for burst in self.BURSTS:
+        for burst, bias in self.BURSTS.items():
             for cgroup in ("many", "few"):
                 span = f"rates-{burst}-0", f"rates-{burst}-1"
                 true = self.record.true_increment(cgroup, *span)
@@ -438,7 +441,8 @@ class RatesChecks(AnyRun):
                                               cgroup=f"/{cgroup}")
                         error = self.tell(f"instructions:u by records, 2 groups take turns, bursts of "
                                           f"{burst} us, {cgroup} (r{group})", true, exported)
-                        self.assertLess(abs(error), self.BIAS)
+                        self.assertLess(error, self.BURSTS[300])
+                        self.assertGreater(error, -bias)
 
     def test_daemon_ends_well(self):
         self.assert_ended_well("rates")

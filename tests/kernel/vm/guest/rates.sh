@@ -7,14 +7,14 @@
 
 new_cgroup many
 new_cgroup few
-for burst in 300 2000 8000; do
+for burst in 300 2000; do
   start_work many many 0 instructions:u burst $burst
   start_work few few 0 instructions:u calls $burst
   start_daemon rates
   mark rates-$burst-0
   go_on many
   go_on few
-  sleep 40
+  sleep 20
   halt many
   halt few
   mark rates-$burst-1

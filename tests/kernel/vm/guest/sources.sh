@@ -7,8 +7,10 @@
 
 readonly second=http://127.0.0.1:10174
 
-start_second() {  # SOURCE
-  sed "s/^cgroups: {/cgroups: {source: $1, /" /guest/config/sources.yaml >/run/second.yaml
+# Without /tree: by descriptors, a cgroup that is counted above others takes counters of its own.
+start_second() {
+  sed -e "s/^cgroups: {/cgroups: {source: descriptors, /" -e 's|"/tree", ||' \
+    /guest/config/sources.yaml >/run/second.yaml
   /app/perf_event_exporter --web.listen-address=127.0.0.1:10174 --config.file=/run/second.yaml \
     2>/run/second &
   second_daemon=$!
@@ -28,15 +30,16 @@ start_work a tree/a 0 instructions:u burst 300
 start_work b tree/b 0 instructions:u calls 700
 start_work c tree/c 0 instructions:u pulse 500
 start_daemon sources
-start_second descriptors
+start_second
 mark_both start
 for work in a b c; do
+  note_switches $work $work-start
   go_on $work
 done
 sleep 10
 for work in a b c; do
-  note_switches $work $work
   halt $work
+  note_switches $work $work-end
 done
 mark_both end
 for work in a b c; do
