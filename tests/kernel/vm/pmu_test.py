@@ -1197,6 +1197,19 @@ class TenMinutesTest(AnyRun, MachineTest):
     def test_no_counter_falls(self):
         self.assert_nothing_fell()
 
+    def held(self, what):
+        """At the end of each round of 24 steps: all is as at the beginning then."""
+        return [int(re.search(rf"^{what} (\d+)$", self.record.texts["held", f"churn-{step}"],
+                              re.MULTILINE)[1]) for step in range(23, 120, 24)]
+
+    def test_what_the_daemon_holds_does_not_grow(self):
+        held = {what: self.held(what) for what in ("memory", "descriptors", "rings")}
+        findings.append(f"{self.boot.release()}, cgroups of {self.boot.cgroups}, "
+                        f"{self.boot.source or 'descriptors'}: held every two minutes: {held}")
+        self.assertEqual(len(set(held["descriptors"])), 1, held)
+        self.assertEqual(len(set(held["rings"])), 1, held)
+        self.assertLess(held["memory"][-1], 1.05 * held["memory"][1])
+
     def test_prometheus_sees_no_reset(self):
         require_prometheus()
         counters = self.counters()

@@ -36,6 +36,7 @@ while [ $step -lt 120 ]; do
   esac
   sleep 5
   scrape "churn-$step"
+  note_held "churn-$step"
   step=$((step + 1))
 done
 stop_daemon

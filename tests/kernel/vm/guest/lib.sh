@@ -64,6 +64,18 @@ stop_daemon() {
   rm /run/stderr
 }
 
+# Its memory in kB, descriptors but for connections, and rings.
+note_held() {  # NAME
+  local fd
+  {
+    sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/memory \1/p' "/proc/$daemon/status"
+    for fd in /proc/"$daemon"/fd/*; do
+      readlink "$fd"
+    done | grep -vc '^socket:' | sed 's/^/descriptors /'
+    echo "rings $(grep -c 'anon_inode:.perf_event' "/proc/$daemon/maps")"
+  } | write_down held "$1"
+}
+
 # While it stands still, nothing is opened, read or closed.
 halt_daemon() { kill -STOP "$daemon"; }
 let_daemon_go_on() { kill -CONT "$daemon"; }
