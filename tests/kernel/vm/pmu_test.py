@@ -262,19 +262,29 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
         self.assert_ended_well("exact")
 
 
-class ByRecordsOn61Test(NothingTakesTurnsTest):
-    """The same, with cgroups counted by records of the switches between them."""
+class ByRecordsChecks:
+    """Cgroups are counted by records of the switches between them."""
 
-    boot = Boot("exact", "6.1", archives=("base", "perf"), source="records")
+    def by_records(self):
+        """The scrapes."""
+        return self.record.scrapes
 
     def test_cgroups_were_counted_by_records(self):
-        for mark in self.MARKS:
-            scrape = self.record.scrapes[mark]
-            self.assertEqual(scrape.value("perf_event_exporter_cgroup_source_cpus",
-                                          source="records"), self.boot.cpus)
+        for mark, scrape in self.by_records().items():
+            cpus = {source: scrape.value("perf_event_exporter_cgroup_source_cpus", source=source)
+                    for source in ("records", "descriptors")}
+            self.assertGreater(cpus["records"], 0, mark)
+            self.assertEqual(cpus["descriptors"], 0, mark)
             for outcome in ("lost", "skipped"):
                 self.assertEqual(scrape.value("perf_event_exporter_switch_records_total",
-                                              outcome=outcome), 0)
+                                              outcome=outcome), 0, f"{mark}: {outcome}")
+
+
+class ByRecordsOn61Test(ByRecordsChecks, NothingTakesTurnsTest):
+    boot = Boot("exact", "6.1", archives=("base", "perf"), source="records")
+
+    def by_records(self):
+        return {mark: self.record.scrapes[mark] for mark in self.MARKS}
 
 
 class ByRecordsOn612Test(ByRecordsOn61Test):
@@ -942,11 +952,11 @@ class HotplugTest(AnyRun, MachineTest):
         self.assert_ended_well("hotplug")
 
 
-class HotplugByRecordsTest(HotplugTest):
+class HotplugByRecordsTest(ByRecordsChecks, HotplugTest):
     boot = Boot("hotplug", "6.1", cpus=2, source="records")
 
 
-class HotplugByRecordsOn612Test(HotplugTest):
+class HotplugByRecordsOn612Test(HotplugByRecordsTest):
     boot = Boot("hotplug", "6.12", cpus=2, source="records")
 
 
@@ -1237,15 +1247,15 @@ class TenMinutesOnVersion1Test(TenMinutesTest):
         self.assertNotIn("cgroup2", self.record.texts["mounts", "start"])
 
 
-class TenMinutesByRecordsTest(TenMinutesTest):
+class TenMinutesByRecordsTest(ByRecordsChecks, TenMinutesTest):
     boot = Boot("churn", "6.1", cpus=2, source="records")
 
 
-class TenMinutesByRecordsOn612Test(TenMinutesTest):
+class TenMinutesByRecordsOn612Test(TenMinutesByRecordsTest):
     boot = Boot("churn", "6.12", cpus=2, source="records")
 
 
-class TenMinutesByRecordsOnVersion1Test(TenMinutesOnVersion1Test):
+class TenMinutesByRecordsOnVersion1Test(ByRecordsChecks, TenMinutesOnVersion1Test):
     boot = Boot("churn", "6.1", cpus=2, cgroups="v1", source="records")
 
 
