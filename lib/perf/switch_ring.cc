@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "perf/open_remedy.h"
@@ -101,6 +102,25 @@ OpenFailure standstill(int cpu) {
 
 Error broken_up(int cpu) {
   return {ENODEV, "read a group " + on_cpu(cpu), {}, "the CPU was offline since it was opened"};
+}
+
+/// What one event of a group says alone.
+struct ReadAlone {
+  std::chrono::nanoseconds enabled{};
+  std::chrono::nanoseconds running{};
+  std::uint64_t value = 0;
+};
+
+/// Nothing: it can only be read in its group.
+Result<std::optional<ReadAlone>> read_alone(PerfKernel& kernel, const ReadLayout& layout,
+                                            const UniqueFd& event) {
+  std::array<std::uint64_t, words_in_reading(1 + kMaxGroupMembers)> words;
+  const Result<std::size_t> filled = kernel.read_group(event.get(), words);
+  if (!filled) return filled.error();
+  const auto values = decode_values(layout, std::as_bytes(std::span(words).first(*filled)));
+  if (!values || values->counters.size() != 1) return std::optional<ReadAlone>{};
+  return std::optional<ReadAlone>{
+      {*values->time_enabled, *values->time_running, values->counters[0].value}};
 }
 
 }  // namespace
@@ -221,6 +241,26 @@ Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupRe
     reading.counts[event] = values->counters[event + 1].value;
   }
   reading.unreadable.clear();
+  return {};
+}
+
+Result<> SwitchRing::read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
+                               std::uint64_t& switches) const {
+  const std::vector<UniqueFd>& events = groups_[group].events;
+  const auto leader = read_alone(kernel, layout_.read_layout(), events.front());
+  if (!leader) return leader.error();
+  if (!*leader) return broken_up(cpu_);
+  GroupReading last;
+  last.time_enabled = (*leader)->enabled;
+  last.time_running = (*leader)->running;
+  for (std::size_t event = 1; event < events.size(); ++event) {
+    const auto member = read_alone(kernel, layout_.read_layout(), events[event]);
+    if (!member) return member.error();
+    if (!*member) last.unreadable.push_back(event - 1);
+    last.counts.push_back(*member ? (*member)->value : 0);
+  }
+  switches = (*leader)->value;
+  reading = std::move(last);
   return {};
 }
 

@@ -115,6 +115,11 @@ class SwitchRing {
   Result<> read(PerfKernel& kernel, std::size_t group, GroupReading& reading,
                 std::uint64_t& switches) const;
 
+  /// After ENODEV: what it had counted when the CPU went offline, event by event, as the kernel has
+  /// broken the group up. An event that returns nothing alone is in `reading.unreadable`.
+  Result<> read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
+                     std::uint64_t& switches) const;
+
   /// Gives what is in the ring to `visit`, oldest first, as SwitchRecord, NewCgroup or Loss: a
   /// function object that accepts each of them. It must not call the ring. A record that does not
   /// have what its group writes is `unreadable`, with its bytes, and is not visited; `records` and

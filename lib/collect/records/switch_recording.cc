@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 namespace pex::collect {
@@ -99,7 +100,7 @@ SwitchAttribution::Statistics SwitchRecording::poll(
   const bool is_here = own_cgroup_ && was_here && is_on_its_cpu();
   for (std::size_t number = 0; is_here && number < groups_.size(); ++number) {
     const Group& group = groups_[number];
-    if (group.error) continue;
+    if (group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
     attribution_.reading(
         number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
@@ -115,7 +116,11 @@ void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>
 
 void SwitchRecording::read_group(std::size_t number) {
   Group& group = groups_[number];
-  const Result<> read = ring_.read(*kernel_, number, group.reading, group.switches);
+  Result<> read = ring_.read(*kernel_, number, group.reading, group.switches);
+  group.is_broken_up = !read && read.error().code == ENODEV;
+  if (group.is_broken_up) {
+    read = ring_.read_last(*kernel_, number, group.reading, group.switches);
+  }
   group.error = read ? std::nullopt : std::optional(read.error());
 }
 

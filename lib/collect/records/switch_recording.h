@@ -91,6 +91,7 @@ class SwitchRecording {
     const GroupPlan* plan = nullptr;  ///< null: the base without events
     std::size_t events = 0;
     perf::GroupReading reading = {};  ///< of the last poll
+    bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
     std::uint64_t switches = 0;       ///< of the last poll
     std::optional<Error> error = {};  ///< of the last poll
   };

@@ -59,9 +59,13 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   /// Called with the number of each call, from 1 on, before it is answered.
   std::function<void(std::size_t)> before_call = [](std::size_t) {};
   std::function<void(std::size_t event)> opened = [](std::size_t) {};
+  /// What an event of a group says alone when the CPU goes: its leader, or the other one.
+  std::function<Words(std::size_t leader, bool leads)> last_of = [](std::size_t, bool) {
+    return Words{};
+  };
 
   void set_online(bool online) {
-    life_ += is_online_ && !online ? 1 : 0;
+    if (is_online_ && !online) end_life();
     is_online_ = online;
   }
   bool is_online() const { return is_online_; }
@@ -73,7 +77,12 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     count_call();
     if (!is_online_) return Error{ENODEV, {}, {}};
     Result<perf::OpenCounter> counter = kernel_.open(request);
-    if (counter) descriptors_[counter->fd.get()] = {life_, {1, 0, 0, 0, counter->id}};
+    if (!counter) return counter;
+    const auto leader = descriptors_.find(request.leader_fd);
+    descriptors_[counter->fd.get()] = {
+        .life = life_,
+        .last = {1, 0, 0, 0, counter->id},
+        .leader = leader == descriptors_.end() ? std::nullopt : leader->second.leader};
     return counter;
   }
   Result<> enable_group(int leader_fd) override {
@@ -101,9 +110,11 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     if (!is_online_) return Error{ENODEV, {}, {}};
     Result<perf::OpenCounter> event = kernel_.open_event(attr, target);
     if (!event) return event;
-    descriptors_[event->fd.get()] = {life_, {1, 0, 0, 0, event->id}};
+    const std::size_t number = lives_.size();
+    descriptors_[event->fd.get()] = {
+        .life = life_, .last = {1, 0, 0, 0, event->id}, .leader = number, .leads = true};
     lives_.push_back(life_);
-    opened(lives_.size() - 1);
+    opened(number);
     return event;
   }
   Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
@@ -119,8 +130,18 @@ class KernelOfOneCpu final : public perf::PerfKernel {
  private:
   struct Descriptor {
     std::size_t life = 0;
-    Words last;  ///< as read alone
+    Words last;                              ///< as read alone
+    std::optional<std::size_t> leader = {};  ///< of the events of open_event
+    bool leads = false;                      ///< it is that one
   };
+
+  void end_life() {
+    for (auto& [fd, descriptor] : descriptors_) {
+      if (descriptor.life != life_ || !descriptor.leader) continue;
+      descriptor.last = last_of(*descriptor.leader, descriptor.leads);
+    }
+    ++life_;
+  }
 
   void count_call() { before_call(++calls_); }
   static Result<std::size_t> copy(const Words& from, std::span<std::uint64_t> to) {
@@ -140,9 +161,15 @@ class KernelOfOneCpu final : public perf::PerfKernel {
 /// kFaults page faults in each turn, of /quiet, which never has one, and of the root.
 class RecordedCpu {
  public:
-  explicit RecordedCpu(std::size_t min_cgroups = 0) {
+  explicit RecordedCpu(bool counts_the_cpu = false) {
     plan_->cgroup = test::scope_plan({{"software", {"page-faults"}}});
+    if (counts_the_cpu) plan_->cpu = plan_->cgroup;
     kernel.opened = [this](std::size_t event) { opened_at_[event] = now_; };
+    kernel.last_of = [this](std::size_t leader, bool leads) {
+      const Values since = values(leader);
+      const auto time = static_cast<std::uint64_t>(since.time.count()) + reads_;
+      return Words{1, time, time, leads ? since.switches : since.faults, leader};
+    };
     scripted.opened_events.change_reading = [this](std::size_t event, Words& words) {
       const Values since = values(event);
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(since.time.count());
@@ -150,7 +177,6 @@ class RecordedCpu {
       if (words.size() > 5) words.at(5) = since.faults;
       return 0;
     };
-    options_.min_cgroups = min_cgroups;
     add_target("/", kRoot);
     add_target("/busy", kBusy);
     add_target("/quiet", kQuiet);
@@ -238,6 +264,7 @@ class RecordedCpu {
   std::uint64_t total(std::size_t target) {
     return cycle_->cgroup_groups(target)[0].totals()[0].value;
   }
+  std::uint64_t total_of_cpu() { return cycle_->cpu_groups()[0].totals()[0].value; }
   GroupTimes times(std::size_t target) { return cycle_->cgroup_groups(target)[0].totals().times(); }
   static constexpr std::size_t kRootAt = 0, kBusyAt = 1, kQuietAt = 2;
 
@@ -734,6 +761,28 @@ TEST(RecordFaultsTest, ACpuCanGoAndComeBackAtEachStepOfAPoll) {
       expect_counted_by_records_again(
           cpu, "step " + std::to_string(step) + (is_first ? " of the first poll" : ""));
     }
+  }
+}
+
+TEST(RecordFaultsTest, ACpuKeepsWhatItHadCountedWhenItWent) {
+  for (const bool comes_back_at_once : {true, false}) {
+    RecordedCpu cpu{true};
+    settle(cpu);
+    cpu.turn(kBusy);
+    cpu.kernel.set_online(false);
+    cpu.is_listed_online = comes_back_at_once;
+    if (comes_back_at_once) cpu.kernel.set_online(true);
+
+    const PollReport report = cpu.poll();
+
+    EXPECT_EQ(cpu.total_of_cpu(), cpu.truth[kBusy]);
+    EXPECT_EQ(cpu.total(RecordedCpu::kBusyAt), cpu.truth[kBusy]);
+    EXPECT_FALSE(report.errors.contains("software") &&
+                 report.errors.at("software").read_failures > 0);
+    EXPECT_THAT(cpu.failures, IsEmpty());
+    cpu.kernel.set_online(true);
+    cpu.is_listed_online = true;
+    expect_counted_by_records_again(cpu, "back");
   }
 }
 

@@ -76,6 +76,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Words = std::vector<std::uint64_t>;
+using namespace std::chrono_literals;
 using Events = std::vector<CounterSpec>;
 using Control = test::ScriptedEvents::Control;
 
@@ -491,6 +492,30 @@ TEST_F(SwitchRingTest, CannotReadAGroupAfterItsCpuWasOffline) {
     EXPECT_THAT(reading.counts, ElementsAre(1, 2));
     EXPECT_EQ(switches, 5U);
   }
+}
+
+/// As it is in the kernel, each event is then a group of its own.
+TEST_F(SwitchRingTest, ReadsTheLastCountsOfACpuThatWasOfflineEventByEvent) {
+  open();
+  const std::size_t group = add({kPageFaults, kMigrations});
+  events().change_reading = [&](std::size_t, Words& words) {
+    words = {1, 1000, 900, 7, 100};
+    return 0;
+  };
+  constexpr auto kBrokenUp = test::ScriptedKernel::Answer::Kind::kBrokenUp;
+  kernel_.answer("event2 cpu3 page-faults", {kBrokenUp, 1000ns, 900ns, {0, 11}, 0});
+  kernel_.answer("event2 cpu3 cpu-migrations", {kBrokenUp, 1000ns, 900ns, {}, 0, {2}});
+  GroupReading reading;
+  std::uint64_t switches = 0;
+
+  const Result<> read = ring_->read_last(kernel_, group, reading, switches);
+
+  ASSERT_TRUE(read) << describe(read.error());
+  EXPECT_EQ(switches, 7U);
+  EXPECT_EQ(reading.time_enabled, 1000ns);
+  EXPECT_EQ(reading.time_running, 900ns);
+  EXPECT_EQ(reading.counts.at(0), 11U);
+  EXPECT_THAT(reading.unreadable, ElementsAre(1U));
 }
 
 TEST_F(SwitchRingTest, PassesTheErrorOfAReadOn) {
