@@ -138,7 +138,9 @@ class PrometheusTest(unittest.TestCase):
         stored_before, seen_before = value_while_stopped()
         harness.until("half a second of work", lambda: self.seen() > seen_before + 500_000_000)
         stored, seen = value_while_stopped()
-        self.assertEqual(stored - stored_before, seen - seen_before)
+        # What happened around a record that is missing is estimated.
+        self.assertAlmostEqual(stored - stored_before, seen - seen_before,
+                               delta=(seen - seen_before) / 20 if harness.BY_RECORDS else 0)
 
     def seen(self):
         return self.counters.sums()["task-clock"]
