@@ -4,6 +4,7 @@ Where the kernel does not write all records, as on some virtual machines, a part
 estimate. A test says so, and bounds it.
 """
 
+import mmap
 import os
 import re
 import signal
@@ -156,6 +157,54 @@ class BriefLivesTest(unittest.TestCase):
         return {dict(labels)["cgroup"]: value for (_, labels), value in
                 scrape.with_name("perf_cgroup_minor_faults_total").items()
                 if dict(labels)["cgroup"].startswith(f"{tree.path}/brief-")}
+
+
+class MoveTest(unittest.TestCase):
+    """A record tells in which cgroup a task is when it leaves the CPU: not when it came there."""
+
+    BEFORE, SINCE, AFTER = 4000, 1000, 2000  # pages
+    OF_PYTHON = 200                          # page faults of the process itself
+
+    def move(self, tree, cgroups):
+        """A process works in one cgroup, waits, works, moves itself to the other, and works."""
+        def touch(pages):
+            with mmap.mmap(-1, pages * mmap.PAGESIZE) as memory:
+                memory.madvise(mmap.MADV_NOHUGEPAGE)
+                for page in range(pages):
+                    memory[page * mmap.PAGESIZE] = 1
+
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.sched_setaffinity(0, {CPU})
+                for cgroup in (tree.path, cgroups[0]):
+                    tree.join(cgroup)
+                    time.sleep(0.01)
+                touch(self.BEFORE)
+                time.sleep(0.01)
+                touch(self.SINCE)
+                tree.join(cgroups[1])
+                touch(self.AFTER)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+
+    def test_what_a_task_did_since_it_got_the_cpu_goes_with_it_where_it_moves_itself(self):
+        tree = self.enterContext(harness.CgroupTree("move"))
+        cgroups = [tree.make("first"), tree.make("second")]
+        daemon = self.enterContext(harness.Daemon(config_of(tree, "records")))
+        count_by_records(daemon)
+        before = daemon.scrape_after_polls()
+        self.move(tree, cgroups)
+        span = Span(before, daemon.scrape_after_polls())
+
+        harness.require(not span.tolerance(0), "this machine has not written all records")
+        first, second = (span.of_cgroup("minor_faults", cgroup) for cgroup in cgroups)
+        work = self.BEFORE + self.SINCE + self.AFTER
+        self.assertGreaterEqual(first + second, work)
+        self.assertLess(first + second, work + self.OF_PYTHON)
+        self.assertGreaterEqual(first, self.BEFORE)
+        self.assertGreaterEqual(second, self.AFTER)
 
 
 class Increase(harness.Falls):
