@@ -26,7 +26,7 @@
 #include "support/scripted_ring.h"
 #include "support/temp_tree.h"
 
-namespace pex::collect {
+namespace pex::collect::faults {
 namespace {
 
 using namespace std::chrono_literals;
@@ -874,4 +874,4 @@ RC_GTEST_PROP(RecordFaultsPropertyTest, NoTotalFallsAndNothingIsCountedToAnother
 }
 
 }  // namespace
-}  // namespace pex::collect
+}  // namespace pex::collect::faults
