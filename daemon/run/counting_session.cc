@@ -25,9 +25,8 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
 bool count_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.config.cgroups.linger, counting.config.cgroups.source,
-                    counting.config.cgroups.records_buffer, counting.config.kubernetes,
-                    counting.hierarchy);
+                    counting.config.cgroups.linger, counting.config.cgroups.records_buffer,
+                    counting.config.kubernetes, counting.hierarchy);
   };
   const collect::CountingPlan& plan = one.plan.counting;
   return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
@@ -50,9 +49,12 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
   if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
+  counting.records =
+      std::make_shared<collect::RecordUse>(plan::min_cgroups_for_records(counting.config.cgroups));
   collect::CounterSources sources =
-      plan::counter_sources(planned, roots, counting.hierarchy, kernel);
-  collect::TargetTracker tracker = track_targets(planned, roots, counting.hierarchy, sources.cost);
+      plan::counter_sources(planned, roots, counting.hierarchy, kernel, counting.records);
+  collect::TargetTracker tracker =
+      track_targets(planned, roots, counting.hierarchy, sources.cost, counting.records);
   Result<std::unique_ptr<collect::Collector>> collector = collect::Collector::create(
       std::move(sources), std::move(tracker),
       collect::Collector::Timeouts{.late = late_after(counting.interval())});
@@ -63,6 +65,8 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
 
 void take_over(CountingSession& in_force, CountingSession& counting) {
   counting.collector = std::move(in_force.collector);
+  counting.records = std::move(in_force.records);
+  counting.records->set_min_cgroups(plan::min_cgroups_for_records(counting.config.cgroups));
   counting.collector->set_late_after(late_after(counting.interval()));
 }
 

@@ -22,14 +22,16 @@ struct CountingSession {
   std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
                                                ///< are counted
   std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
+  std::shared_ptr<collect::RecordUse> records;  ///< of the collector
   std::unique_ptr<collect::Collector> collector;
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
 /// Whether both open the same counters and publish them as the same series, so that one may take
-/// over the other's. Never with a probe in a program's file: the probe belongs to the file that
-/// existed when it was opened, which may have been replaced since.
+/// over the other's. Another source (cgroups.source) counts the same. Never with a probe in a
+/// program's file: the probe belongs to the file that existed when it was opened, which may have
+/// been replaced since.
 bool count_alike(const CountingSession& one, const CountingSession& other);
 
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails if the

@@ -54,6 +54,7 @@ void PollReport::merge(const PollReport& part) {
   cgroups_missed += part.cgroups_missed;
   switch_records += part.switch_records;
   record_checks += part.record_checks;
+  unnamed_time += part.unnamed_time;
 }
 
 }  // namespace pex::collect

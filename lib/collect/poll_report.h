@@ -101,6 +101,8 @@ struct PollReport {
   std::uint64_t cgroups_missed = 0;  ///< gone before all their counters were open
   SwitchRecords switch_records;
   RecordChecks record_checks;
+  /// CPU time of cgroups whose names were not found in time: in no cgroup's counts.
+  std::chrono::nanoseconds unnamed_time{};
 
   GroupErrors& of_group(const std::string& group) { return errors[group]; }
   void add_failure(const std::string& what, const Error& error) { add_failure(what, error, {}); }

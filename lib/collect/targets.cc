@@ -118,7 +118,7 @@ void TargetTracker::update_need(const std::shared_ptr<const MachineCpus>& cpus) 
 
 std::shared_ptr<const cgroup::CgroupNames> TargetTracker::find_names(Clock::time_point now,
                                                                      PollReport& report) {
-  if (!cgroups_.names) return current_->names;
+  if (!needs_names()) return current_->names;
   const std::vector<cgroup::NamedCgroup> reported = std::exchange(reported_, {});
   const bool lacks_names = std::exchange(lacks_names_, false);
   auto names = cgroups_.names->update(now, reported, lacks_names);
@@ -127,7 +127,7 @@ std::shared_ptr<const cgroup::CgroupNames> TargetTracker::find_names(Clock::time
 }
 
 void TargetTracker::learn_names(std::vector<cgroup::NamedCgroup> reported, bool lacks_names) {
-  if (!cgroups_.names) return;
+  if (!needs_names()) return;
   reported_ = std::move(reported);
   lacks_names_ = lacks_names;
 }
@@ -156,7 +156,7 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
   cgroup::Discovery& discovery = *cgroups_.discovery;
   using Reported = std::optional<std::span<const cgroup::NamedCgroup>>;
   Result<std::shared_ptr<const cgroup::DiscoveryResult>> found = discovery.update(
-      capacity, now, cgroups_.names ? Reported{cgroups_.names->reported()} : Reported{});
+      capacity, now, needs_names() ? Reported{cgroups_.names->reported()} : Reported{});
   report.cgroups_missed += discovery.take_missed();
   if (discovery.take_overflow()) {
     report.add_failure(

@@ -19,6 +19,7 @@
 #include "collect/counter_source.h"
 #include "collect/machine_cpus.h"
 #include "collect/poll_report.h"
+#include "collect/records/record_use.h"
 #include "host/roots.h"
 
 namespace pex::collect {
@@ -65,7 +66,9 @@ class TargetTracker {
     std::optional<cgroup::Discovery> discovery;
     cgroup::Describer describer = cgroup::Describer{};
     std::chrono::nanoseconds linger = std::chrono::seconds{60};
-    std::optional<cgroup::NameKeeper> names = {};  ///< only if records may count them
+    std::optional<cgroup::NameKeeper> names = {};
+    std::shared_ptr<const RecordUse> records = {};  ///< null: never; else names are kept while
+                                                    ///< records are allowed
   };
 
   /// `cost` is that of the counter sources (CounterSources).
@@ -96,6 +99,7 @@ class TargetTracker {
   std::shared_ptr<const MachineCpus> find_cpus(PollReport& report);
   std::shared_ptr<const TargetSet> with_names(std::shared_ptr<const cgroup::CgroupNames> names);
   void update_need(const std::shared_ptr<const MachineCpus>& cpus);
+  bool needs_names() const { return cgroups_.names && cgroups_.records->is_allowed(); }
   std::shared_ptr<const cgroup::CgroupNames> find_names(Clock::time_point now, PollReport& report);
   Capacity capacity(Clock::time_point now);
   void make_room(std::size_t capacity);

@@ -64,6 +64,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   cgroups_missed_ += report.cgroups_missed;
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
+  unnamed_time_ += report.unnamed_time;
   for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
@@ -112,6 +113,8 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   add_sample(checks, {{"result", "equal"}}, number(record_checks_.equal));
   add_sample(checks, {{"result", "different"}}, number(record_checks_.different));
   add_sample(checks, {{"result", "inconclusive"}}, number(record_checks_.inconclusive));
+  families.push_back(collected(self_family("perf_event_exporter_unnamed_cgroups_cpu_seconds_total"),
+                               unnamed_time_.count()));
 }
 
 void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {

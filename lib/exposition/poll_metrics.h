@@ -43,6 +43,7 @@ class PollMetrics final : public prometheus::Collectable {
   std::uint64_t cgroups_missed_ = 0;
   collect::PollReport::SwitchRecords switch_records_;                ///< from the start
   collect::PollReport::RecordChecks record_checks_;                  ///< the same
+  std::chrono::duration<double> unnamed_time_{};                     ///< the same
   std::map<collect::PollReport::Cause, std::uint64_t> open_errors_;  ///< by event and errno
   std::map<int, std::uint64_t> late_polls_;                          ///< by CPU
   std::map<std::string_view, std::uint64_t> cgroups_left_out_;       ///< by reason, from the start

@@ -72,6 +72,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
      "for 60 polls."},
+    {"perf_event_exporter_unnamed_cgroups_cpu_seconds_total", FamilyType::kCounter, "",
+     "CPU time of cgroups whose path was not found within 60 polls: what they did is counted for "
+     "no "
+     "cgroup."},
     {"perf_event_exporter_series", FamilyType::kGauge, "", "Series of the last snapshot."},
     {"perf_event_exporter_series_limit", FamilyType::kGauge, "",
      "Configured maximum number of series (limits.max_series)."},

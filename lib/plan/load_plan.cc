@@ -83,14 +83,28 @@ bool may_use_records(const LoadedPlan& planned) {
          !planned.plan.counting.cgroup.empty();
 }
 
+std::size_t min_cgroups_for_records(const config::Cgroups& cgroups) {
+  switch (cgroups.source) {
+    case config::CgroupSource::kAuto:
+      return kMinCgroupsForRecords;
+    case config::CgroupSource::kRecords:
+      return 0;
+    case config::CgroupSource::kDescriptors:
+      break;
+  }
+  return collect::RecordUse::kNever;
+}
+
 collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
                                         const std::optional<cgroup::Hierarchy>& hierarchy,
-                                        perf::PerfKernel& kernel) {
-  if (!hierarchy || !may_use_records(planned)) return collect::descriptor_sources(kernel);
-  const config::Cgroups& cgroups = planned.config.cgroups;
+                                        perf::PerfKernel& kernel,
+                                        std::shared_ptr<const collect::RecordUse> use) {
+  if (!hierarchy || planned.plan.counting.cgroup.empty()) {
+    return collect::descriptor_sources(kernel);
+  }
   collect::RecordOptions options;
-  options.buffer_bytes = cgroups.records_buffer;
-  if (cgroups.source == config::CgroupSource::kAuto) options.min_cgroups = kMinCgroupsForRecords;
+  options.buffer_bytes = planned.config.cgroups.records_buffer;
+  options.use = std::move(use);
   options.own_cgroup = [roots, tree = *hierarchy] { return cgroup::own_cgroup_id(roots, tree); };
   return collect::record_sources(
       kernel, std::make_shared<const collect::CountingPlan>(planned.plan.counting), options);
@@ -114,20 +128,21 @@ collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_re
 
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
-                                     collect::CostFunction cost) {
+                                     collect::CostFunction cost,
+                                     std::shared_ptr<const collect::RecordUse> use) {
   std::optional<cgroup::Discovery> discovery;
   if (hierarchy) {
     discovery.emplace(*hierarchy, planned.plan.cgroups.selection,
                       tree_limits(planned.plan.budget, roots));
   }
   std::optional<cgroup::NameKeeper> names;
-  if (hierarchy && may_use_records(planned)) {
+  if (hierarchy && use && !planned.plan.counting.cgroup.empty()) {
     names.emplace(*hierarchy, planned.plan.budget.max_directories);
   }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
-          collect::TargetTracker::Cgroups{std::move(discovery),
-                                          describer_of(planned.plan, planned.config.kubernetes),
-                                          planned.config.cgroups.linger, std::move(names)},
+          collect::TargetTracker::Cgroups{
+              std::move(discovery), describer_of(planned.plan, planned.config.kubernetes),
+              planned.config.cgroups.linger, std::move(names), std::move(use)},
           planned.plan.budget, std::move(cost)};
 }
 

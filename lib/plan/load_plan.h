@@ -41,11 +41,14 @@ Result<LoadedPlan, std::vector<yaml::Diagnostic>> load_and_plan(const std::strin
                                                                 perf::PerfKernel& kernel,
                                                                 const Plan* in_force = nullptr);
 
-/// What counts: records of switches or descriptors, as configured (cgroups.source). `kernel`
-/// outlives it.
+/// From how many cgroups on records count them, as configured (cgroups.source).
+std::size_t min_cgroups_for_records(const config::Cgroups& cgroups);
+
+/// What counts: records of switches or descriptors, as `use` says. `kernel` outlives it.
 collect::CounterSources counter_sources(const LoadedPlan& planned, const host::HostRoots& roots,
                                         const std::optional<cgroup::Hierarchy>& hierarchy,
-                                        perf::PerfKernel& kernel);
+                                        perf::PerfKernel& kernel,
+                                        std::shared_ptr<const collect::RecordUse> use);
 
 /// Whether records may count cgroups.
 bool may_use_records(const LoadedPlan& planned);
@@ -56,9 +59,10 @@ collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<boo
 collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records = {});
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
-/// (find_cgroup_tree()). `cost` is that of its counter sources.
+/// (find_cgroup_tree()). `cost` is that of its counter sources, and `use` theirs; null: never.
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
-                                     collect::CostFunction cost);
+                                     collect::CostFunction cost,
+                                     std::shared_ptr<const collect::RecordUse> use = {});
 
 }  // namespace pex::plan

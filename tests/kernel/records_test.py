@@ -277,7 +277,6 @@ class ChangeOfSourceTest(unittest.TestCase):
         self.assertEqual(self.scraper.problems, [])
         self.assertEqual(self.daemon.lines("error"), [])
 
-    @unittest.skip("a reload that changes the source begins all totals at 0 (count_alike())")
     def test_no_counter_falls(self):
         self.assertEqual(self.increase.found, [])
 

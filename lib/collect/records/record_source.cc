@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/duration.h"
 #include "collect/budget.h"
 #include "collect/targets.h"
 
@@ -48,6 +49,25 @@ Error incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
                "'cgroups: {source: descriptors}' to not try records"};
 }
 
+Error records_lost(std::uint64_t lost, int cpu) {
+  return Error{0,
+               std::to_string(lost) + " records of switches between cgroups were lost" +
+                   on_cpu(cpu) +
+                   ", because the buffer was full: what happened since the record before is "
+                   "estimated",
+               "raise cgroups.records_buffer"};
+}
+
+Error never_named(std::uint64_t cgroups, nanoseconds time, int cpu) {
+  return Error{0,
+               std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
+                   " ran" + on_cpu(cpu) + " for " + format_duration(time) + " had no name after " +
+                   std::to_string(CgroupSums::kMaxPollsUnnamed) +
+                   " polls: what they did is counted for no cgroup",
+               "if they are outside of the mounted tree, none; otherwise raise "
+               "limits.max_cgroup_directories"};
+}
+
 }  // namespace
 
 bool are_complete(const SwitchAttribution::Statistics& poll) {
@@ -87,12 +107,14 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
 }
 
 bool RecordSource::wants_records(const TargetSet& targets) {
-  if (gave_up_until_ && now() >= *gave_up_until_) gave_up_.reset(), gave_up_until_.reset();
-  if (gave_up_) return false;
-  const bool are_few = targets.present * 2 < options_.min_cgroups;
+  const bool is_over = gave_up_until_ && now() >= *gave_up_until_;
+  if (is_over || !options_.use->is_allowed()) gave_up_.reset(), gave_up_until_.reset();
+  if (gave_up_ || !options_.use->is_allowed()) return false;
+  const std::size_t enough = options_.use->min_cgroups();
+  const bool are_few = targets.present * 2 < enough;
   if (way_ == Way::kDescriptors || !are_few) {
     few_since_.reset();
-    return targets.present >= options_.min_cgroups || way_ == Way::kRecords;
+    return targets.present >= enough || way_ == Way::kRecords;
   }
   if (!few_since_) few_since_ = now();
   return now() - *few_since_ < kKeepsRecords;
@@ -138,6 +160,7 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
   report.switch_records.skipped += statistics.skipped;
   report.record_checks += check_.take_results();
   (way_ == Way::kRecords ? report.now.cpus_by_records : report.now.cpus_by_descriptors) += 1;
+  report_losses(statistics.lost, report);
   if (gave_up_) {
     report.now.cpus_without_records.push_back(cpu_);
     report.now.why_no_records = gave_up_->attempted;
@@ -154,6 +177,20 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
   const std::size_t awaiting = recording_->sums().awaiting_names();
   report.now.unnamed_cgroups += awaiting;
   feedback.lacks_names = feedback.lacks_names || awaiting > 0;
+}
+
+/// What is lost is estimated, or not counted at all: both are said.
+void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
+  const PollReport::Subject here{{}, {}, {}, cpu_};
+  if (lost > 0) report.add_failure("lost records", records_lost(lost, cpu_), here);
+  if (!recording_) return;
+  const CgroupSums::Unnamed unnamed = recording_->sums().unnamed();
+  const std::uint64_t cgroups = unnamed.cgroups - unnamed_.cgroups;
+  const nanoseconds time = unnamed.time - unnamed_.time;
+  unnamed_ = unnamed;
+  report.unnamed_time = saturating_sum(report.unnamed_time, time);
+  if (cgroups == 0 || std::exchange(has_told_unnamed_, true)) return;  // they may be outside
+  report.add_failure("unnamed cgroups", never_named(cgroups, time, cpu_), here);
 }
 
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
@@ -191,6 +228,7 @@ Result<> RecordSource::start_recording() {
     return opened.error();
   }
   recording_ = std::move(*opened);
+  unnamed_ = {};
   return {};
 }
 

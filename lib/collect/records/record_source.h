@@ -12,6 +12,7 @@
 #include "collect/counter_source.h"
 #include "collect/descriptor_source.h"
 #include "collect/records/record_check.h"
+#include "collect/records/record_use.h"
 #include "collect/records/switch_recording.h"
 #include "collect/records/target_handles.h"
 #include "perf/perf_kernel.h"
@@ -28,9 +29,9 @@ bool are_complete(const SwitchAttribution::Statistics& poll);
 /// How cgroups are to be counted by records.
 struct RecordOptions {
   std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two
-  /// With fewer cgroups, descriptors cost less. Records are used from so many cgroups on, and until
-  /// there have been less than half of that for a minute.
-  std::size_t min_cgroups = 0;
+  /// Once records are used, they are until there have been less than half as many cgroups as it
+  /// takes to begin, for a minute.
+  std::shared_ptr<const RecordUse> use = std::make_shared<const RecordUse>(0);
   /// One poll of so many is also counted by descriptors (RecordCheck); 0: none.
   unsigned check_polls = RecordCheck::kPolls;
   /// The id of the calling thread's cgroup; nothing if it is unknown.
@@ -48,7 +49,7 @@ using DescriptorCpus = std::atomic<std::size_t>;
 /// All cgroups are counted by descriptors where records cannot be had, are not complete, or are not
 /// what descriptors count (RecordCheck):
 ///
-///   descriptors --RecordOptions::min_cgroups--> records --fewer--> descriptors
+///   descriptors --RecordUse::min_cgroups()--> records --fewer--> descriptors
 ///        \--refused                                \--incomplete, wrong--> descriptors for good
 ///
 /// Records that are refused for lack of descriptors or memory are tried again a minute later. A
@@ -110,6 +111,7 @@ class RecordSource final : public CounterSource {
   void note_busy(const Opened& opened, std::chrono::nanoseconds time);
   void end_recording();
   void give_up(Error reason);
+  void report_losses(std::uint64_t lost, PollReport& report);
   const GroupPlan* recorded(const GroupPlan& group, const cgroup::Cgroup* cgroup) const;
   Result<> start_recording();
   Result<Opened, perf::OpenFailure> open_recorded(
@@ -145,7 +147,8 @@ class RecordSource final : public CounterSource {
   TargetHandles handles_;       ///< of these, the ones of cgroups
   std::vector<SwitchRecording::Target> changed_;  ///< reused, to allocate nothing
   SwitchAttribution::Statistics unreported_;
-  std::uint64_t unreadable_ = 0;  ///< reported
+  CgroupSums::Unnamed unnamed_;  ///< reported
+  bool has_told_unnamed_ = false;
 };
 
 /// The cost on a machine of which so many CPUs count cgroups by descriptors.

@@ -146,9 +146,9 @@ class Part {
   CpuTotals taken_;
 };
 
-class Machine {
+class PolledMachine {
  public:
-  Machine(std::vector<ScriptedCpu>& script, bool is_incremental, Plan plan)
+  PolledMachine(std::vector<ScriptedCpu>& script, bool is_incremental, Plan plan)
       : plan_(std::move(plan)), is_incremental_(is_incremental) {
     for (int cpu = 0; cpu < kCpus; ++cpu) {
       parts_.push_back(std::make_unique<Part>(script[static_cast<std::size_t>(cpu)],
@@ -301,8 +301,8 @@ class Twins {
 
   test::TempTree directory_{{"cgroup.procs"}};  ///< of all of them: they exist
   std::vector<ScriptedCpu> scripts_;
-  Machine incremental_;
-  Machine anew_;
+  PolledMachine incremental_;
+  PolledMachine anew_;
   std::vector<CgroupTarget> cgroups_;
   std::set<int> online_;
   std::uint64_t last_series_ = 0;

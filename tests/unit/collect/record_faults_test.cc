@@ -495,7 +495,7 @@ TEST(RecordFaultsTest, LeadersThatJumpOftenLeadToDescriptorsWithOneLine) {
 }
 
 /// Disabled: RecordSource reports them in a metric only.
-TEST(RecordFaultsTest, DISABLED_RecordsThatAreLostAreReportedInALineWithTheSettingThatHelps) {
+TEST(RecordFaultsTest, RecordsThatAreLostAreReportedInALineWithTheSettingThatHelps) {
   RecordedCpu cpu;
   settle(cpu);
   cpu.set_full(true);
@@ -562,7 +562,7 @@ TEST(RecordFaultsTest, WhatNeverGetsANameIsCountedForNobody) {
 
 /// Disabled: what CgroupSums::unnamed() tells is not reported; `unnamed_cgroups` falls to 0 when
 /// what was pending is dropped.
-TEST(RecordFaultsTest, DISABLED_WhatNeverGetsANameIsReportedWithItsTime) {
+TEST(RecordFaultsTest, WhatNeverGetsANameIsReportedWithItsTime) {
   RecordedCpu cpu;
   settle(cpu);
   cpu.turn(kLate);

@@ -57,7 +57,8 @@ class RecordSourceTest : public testing::Test {
 
   void make_cycle(std::size_t min_cgroups = 0) {
     RecordOptions options;
-    options.min_cgroups = min_cgroups;
+    use_->set_min_cgroups(min_cgroups);
+    options.use = use_;
     options.check_polls = check_polls_;
     options.own_cgroup = [] { return std::nullopt; };
     cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_descriptors_),
@@ -140,6 +141,7 @@ class RecordSourceTest : public testing::Test {
   std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
+  std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
   unsigned check_polls_ = 0;
   std::uint64_t layout_ = 0;  ///< TargetSet::layout
   std::optional<PollCycle> cycle_;
@@ -385,6 +387,27 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   EXPECT_EQ(*by_descriptors_, 1U) << "announced to the owner of the targets";
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
   EXPECT_FALSE(records());
+}
+
+TEST_F(RecordSourceTest, FollowsAChangeOfItsUseWithTotalsThatGoOn) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 3, 5);
+  poll();
+
+  use_->set_min_cgroups(RecordUse::kNever);
+  turn(kA, 0, 1);
+  poll();  // announces it
+  turn(kA, 0, 1);
+  poll();
+  EXPECT_FALSE(records());
+  EXPECT_EQ(total(0, 1), 7U) << "with the last records";
+  use_->set_min_cgroups(0);
+  poll();
+
+  EXPECT_TRUE(records());
+  EXPECT_EQ(total(0, 1), 7U);
 }
 
 TEST_F(RecordSourceTest, TriesAgainAfterAMinuteIfDescriptorsAreShort) {

@@ -486,6 +486,7 @@ TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout
   selection.include.push_back(*cgroup::Pattern::parse(include_));
   TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, std::move(selection))};
   cgroups.names.emplace(cgroup::Hierarchy{tree_.path("cgroup")});
+  cgroups.records = std::make_shared<const RecordUse>(0);
   TargetTracker targets{
       {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {}, descriptor_cost};
   const auto before = targets.update(start_, report_);
