@@ -189,7 +189,7 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
   const nanoseconds time = unnamed.time - unnamed_.time;
   unnamed_ = unnamed;
   report.unnamed_time = saturating_sum(report.unnamed_time, time);
-  if (cgroups == 0 || std::exchange(has_told_unnamed_, true)) return;  // they may be outside
+  if (cgroups == 0 || std::exchange(has_reported_unnamed_, true)) return;  // they may be outside
   report.add_failure("unnamed cgroups", never_named(cgroups, time, cpu_), here);
 }
 

@@ -148,7 +148,7 @@ class RecordSource final : public CounterSource {
   std::vector<SwitchRecording::Target> changed_;  ///< reused, to allocate nothing
   SwitchAttribution::Statistics unreported_;
   CgroupSums::Unnamed unnamed_;  ///< reported
-  bool has_told_unnamed_ = false;
+  bool has_reported_unnamed_ = false;
 };
 
 /// The cost on a machine of which so many CPUs count cgroups by descriptors.
