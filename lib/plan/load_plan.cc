@@ -116,7 +116,7 @@ collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<boo
     return collect::descriptor_cost;
   }
   return [](const collect::CountingPlan& plan, const collect::MachineCpus& cpus) {
-    return collect::record_cost(plan, cpus, 0);
+    return collect::record_cost(plan, cpus, cpus.online.size());
   };
 }
 

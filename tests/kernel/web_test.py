@@ -592,7 +592,7 @@ class DowngradeTest(WebTest):
 
         self.assertEqual(
             daemon.scrape().value(self.downgrades, protection="users", outcome="adopted"), 1)
-        self.assertEqual(len(daemon.lines("warn")), 1)
+        harness.until("its line", lambda: len(daemon.lines("warn")) == 1)
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
         self.assertIn("protects less", status["downgrades"][0])
 

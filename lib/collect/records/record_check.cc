@@ -23,7 +23,7 @@ struct Tolerance {
   double share = 0;
 };
 /// Not all CPUs at the same time, as descriptors cost.
-constexpr unsigned kPollsOfFirst = 10;
+constexpr int kSecondsOfFirst = 10;
 
 constexpr Tolerance kOfCounts{4, 0.002};
 constexpr Tolerance kOfTimes{100e3, 0.1};  // in ns
@@ -90,26 +90,26 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
   return found;
 }
 
-RecordCheck::RecordCheck(DescriptorSource& descriptors, int cpu, unsigned every)
+RecordCheck::RecordCheck(DescriptorSource& descriptors, int cpu)
     : descriptors_(&descriptors),
       cpu_(cpu),
-      every_(every),
       time_only_(time_only()),
-      polls_to_wait_(1 + static_cast<unsigned>(cpu) % kPollsOfFirst) {}
+      due_at_(descriptors.now() + std::chrono::seconds{cpu % kSecondsOfFirst}) {}
 
 std::optional<Error> RecordCheck::poll(SwitchRecording& recording) {
-  if (every_ == 0) return {};
   const Target busiest = std::exchange(busiest_, kNone);
   busiest_time_ = {};
-  if (counting_) return end(recording);
-  polls_to_wait_ -= polls_to_wait_ > 0 ? 1 : 0;
-  if (busiest != kNone && is_due()) begin(recording, busiest);
+  if (counting_) return length() < kMinLength ? std::nullopt : end(recording);
+  if (busiest != kNone && descriptors_->now() >= due_at_) begin(recording, busiest);
   return {};
 }
 
-bool RecordCheck::is_due() const {
-  const bool is_early = last_equal_ && descriptors_->now() - *last_equal_ < kInterval;
-  return polls_to_wait_ == 0 && !is_early;
+nanoseconds RecordCheck::length() const { return descriptors_->now() - counting_->at; }
+
+/// Until comparing has taken no more than its share of the time.
+void RecordCheck::wait(nanoseconds least, int share) {
+  const nanoseconds rest = counting_ ? length() * (share - 1) : least;
+  due_at_ = descriptors_->now() + std::max(rest, least);
 }
 
 void RecordCheck::begin(SwitchRecording& recording, Target target) {
@@ -154,21 +154,21 @@ std::optional<Error> RecordCheck::end(SwitchRecording& recording) {
     inconclusive();
     return {};
   }
-  const Counting ended = std::move(*counting_);
-  descriptors_->close(ended.handle);
-  counting_.reset();
-  const std::optional<std::string> difference = find_difference(*interval, ended.group->events);
-  if (!difference) {
+  const std::string path = counting_->path;
+  const std::optional<std::string> difference =
+      find_difference(*interval, counting_->group->events);
+  if (difference) {
+    ++results_.different;
+    ++differences_;
+    due_at_ = {};  // at once again
+  } else {
     ++results_.equal;
     differences_ = 0;
-    polls_to_wait_ = every_;
-    last_equal_ = ended.at;
-    return {};
+    wait(kInterval, kShare);
   }
-  ++results_.different;
-  last_equal_.reset();  // the next one is due at once
-  if (++differences_ < kDifferencesToGiveUp) return {};
-  return wrong(ended.path, *difference);
+  close();
+  if (differences_ < kDifferencesToGiveUp) return {};
+  return wrong(path, *difference);
 }
 
 /// Nothing if nothing can be concluded from it.
@@ -184,7 +184,7 @@ std::optional<CheckedInterval> RecordCheck::compare(SwitchRecording& recording) 
 
 void RecordCheck::inconclusive() {
   ++results_.inconclusive;
-  polls_to_wait_ = std::min(every_, kPollsAfterInconclusive);
+  wait(std::chrono::seconds{1}, kShareUntilConclusive);
   close();
 }
 

@@ -33,7 +33,7 @@ struct CheckedInterval {
 std::optional<std::string> find_difference(const CheckedInterval& interval,
                                            const std::vector<perf::CounterSpec>& events);
 
-/// Whether the records of one CPU are right. In one of kPolls polls, and at most once a minute,
+/// Whether the records of one CPU are right. Once a minute, and for at most a sixtieth of the time,
 /// what they give a busy cgroup is compared with what descriptors count there:
 ///
 ///   idle --due, a cgroup is busy--> counting, for one poll --> equal, different or inconclusive
@@ -43,19 +43,20 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
 /// that is moved to another cgroup while it runs is counted by descriptors from then on, and by
 /// records since the switch before. It is inconclusive if the cgroup ended, or ran at the instant
 /// of comparison, or did not run in between, if a record was missing, or if descriptors were
-/// refused or did not count; then another cgroup is tried a few polls later.
+/// refused or did not count; then another cgroup is tried a few seconds later.
 class RecordCheck {
  public:
-  static constexpr unsigned kPolls = 60;
   static constexpr std::chrono::seconds kInterval{60};
-  static constexpr unsigned kPollsAfterInconclusive = 6;
+  static constexpr int kShare = 60;                            ///< of the time
+  static constexpr int kShareUntilConclusive = 7;              ///< the same
+  static constexpr std::chrono::milliseconds kMinLength{200};  ///< of a comparison
   static constexpr unsigned kDifferencesToGiveUp = 5;
 
-  /// `descriptors` outlive it. `every`: so many polls, as kPolls; 0: never.
-  RecordCheck(DescriptorSource& descriptors, int cpu, unsigned every);
+  /// `descriptors` outlive it.
+  RecordCheck(DescriptorSource& descriptors, int cpu);
 
-  /// At each poll, once `recording` is drained: ends the comparison or begins one. Returns an error
-  /// if the records are wrong.
+  /// At each poll and reconciliation, once `recording` is drained: ends the comparison or begins
+  /// one. Returns an error if the records are wrong.
   std::optional<Error> poll(SwitchRecording& recording);
 
   /// Whether a cgroup that ran for this time since the last poll would be compared next.
@@ -89,25 +90,24 @@ class RecordCheck {
     CheckedInterval begin;          ///< the totals then
   };
 
-  bool is_due() const;
   void begin(SwitchRecording& recording, Target target);
   std::optional<Error> end(SwitchRecording& recording);
   std::optional<CheckedInterval> read_both(SwitchRecording& recording);
   std::optional<CheckedInterval> compare(SwitchRecording& recording);
   void inconclusive();
+  void wait(std::chrono::nanoseconds least, int share);
+  std::chrono::nanoseconds length() const;
   void close();
   Error wrong(const std::string& path, const std::string& difference) const;
 
   DescriptorSource* descriptors_;
   int cpu_;
-  unsigned every_;
   const GroupPlan time_only_;  ///< for a recording whose base has no events
   Target busiest_ = kNone;
   std::chrono::nanoseconds busiest_time_{};
   std::optional<Counting> counting_;
-  unsigned polls_to_wait_;
-  std::optional<std::chrono::nanoseconds> last_equal_;  ///< when it began
-  unsigned differences_ = 0;                            ///< in a row
+  std::chrono::nanoseconds due_at_;
+  unsigned differences_ = 0;  ///< in a row
   PollReport::RecordChecks results_;
 };
 

@@ -75,23 +75,20 @@ bool are_complete(const SwitchAttribution::Statistics& poll) {
 }
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
-                           int cpu, RecordOptions options,
-                           std::shared_ptr<DescriptorCpus> by_descriptors)
+                           int cpu, RecordOptions options, std::shared_ptr<RecordedCpus> by_records)
     : kernel_(kernel),
       plan_(std::move(plan)),
       cpu_(cpu),
       options_(std::move(options)),
-      by_descriptors_(std::move(by_descriptors)),
+      by_records_(std::move(by_records)),
       descriptors_(kernel_, cpu),
-      check_(descriptors_, cpu, options_.check_polls) {
-  expect_descriptors(true);
-}
+      check_(descriptors_, cpu) {}
 
-RecordSource::~RecordSource() { expect_descriptors(false); }
+RecordSource::~RecordSource() { expect_records(false); }
 
-void RecordSource::expect_descriptors(bool expected) {
-  if (expected == std::exchange(expects_descriptors_, expected) || plan_->cgroup.empty()) return;
-  expected ? ++*by_descriptors_ : --*by_descriptors_;
+void RecordSource::expect_records(bool expected) {
+  if (expected == std::exchange(expects_records_, expected) || plan_->cgroup.empty()) return;
+  expected ? ++*by_records_ : --*by_records_;
 }
 
 /// A recording that stands still is opened again, as if the CPU had been offline.
@@ -124,13 +121,13 @@ bool RecordSource::wants_records(const TargetSet& targets) {
 /// switch on.
 RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
   if (!wants_records(targets)) {
-    const bool is_announced = expects_descriptors_;
-    expect_descriptors(true);
+    const bool is_announced = !expects_records_;
+    expect_records(false);
     return is_announced ? Way::kDescriptors : way_;
   }
   if (!targets.cpus->is_online(cpu_)) return way_;
   if (recorded_ == 0 && !start_recording()) return Way::kDescriptors;
-  expect_descriptors(false);
+  expect_records(true);
   return Way::kRecords;
 }
 
@@ -246,7 +243,7 @@ Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
       if (!opened) return opened.error();
       return keep(*opened);
     }
-    expect_descriptors(true);
+    expect_records(false);
     way_ = Way::kDescriptors;
   }
   const Result<Opened, perf::OpenFailure> opened = open_descriptors(group, events, cgroup);
@@ -366,7 +363,7 @@ void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
 /// Not in the first poll of a cgroup: tasks are moved into it then, and what a task did since the
 /// last switch is counted for the cgroup that it leaves the CPU in.
 void RecordSource::note_busy(const Opened& opened, nanoseconds time) {
-  if (!check_.is_busiest(time)) return;
+  if (!options_.is_checked || !check_.is_busiest(time)) return;
   if (recording_->runs_in(*recording_->sums().cgroup_of(opened.target))) return;
   check_.set_busiest(opened.target, time);
 }
@@ -405,15 +402,14 @@ void RecordSource::between_polls() {
 
 /// On each CPU that counts by records, the groups of scope cgroup once, with their leaders, for the
 /// ring, and for a base without events; one group for the check. On the others, all cgroups.
-CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
-                        std::size_t by_descriptors) {
+CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
   if (plan.cgroup.empty()) return descriptors;
   constexpr std::size_t kRingAndBase = 2;
   const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
-  const std::size_t share = std::min(by_descriptors, online);
+  const std::size_t recorded = std::min(by_records, online);
+  const std::size_t share = online - recorded;
   CounterCost cost = descriptors;
-  const std::size_t recorded = online - share;
   cost.cpus += (descriptors.cgroup * recorded + online - 1) / online +
                (kRingAndBase + plan.cgroup.groups.size() + events_of_check(plan)) * recorded;
   cost.cgroup = (descriptors.cgroup * share + online - 1) / online;
@@ -424,12 +420,12 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
 CounterSources record_sources(perf::PerfKernel& kernel,
                               const std::shared_ptr<const CountingPlan>& plan,
                               const RecordOptions& options) {
-  const auto by_descriptors = std::make_shared<DescriptorCpus>(0);
-  return {[&kernel, plan, options, by_descriptors](int cpu) {
-            return std::make_unique<RecordSource>(kernel, plan, cpu, options, by_descriptors);
+  const auto by_records = std::make_shared<RecordedCpus>(0);
+  return {[&kernel, plan, options, by_records](int cpu) {
+            return std::make_unique<RecordSource>(kernel, plan, cpu, options, by_records);
           },
-          [by_descriptors](const CountingPlan& counted, const MachineCpus& cpus) {
-            return record_cost(counted, cpus, *by_descriptors);
+          [by_records](const CountingPlan& counted, const MachineCpus& cpus) {
+            return record_cost(counted, cpus, *by_records);
           }};
 }
 

@@ -32,15 +32,14 @@ struct RecordOptions {
   /// Once records are used, they are until there have been less than half as many cgroups as it
   /// takes to begin, for a minute.
   std::shared_ptr<const RecordUse> use = std::make_shared<const RecordUse>(0);
-  /// One poll of so many is also counted by descriptors (RecordCheck); 0: none.
-  unsigned check_polls = RecordCheck::kPolls;
+  bool is_checked = true;  ///< by descriptors (RecordCheck)
   /// The id of the calling thread's cgroup; nothing if it is unknown.
   std::function<std::optional<std::uint64_t>()> own_cgroup = [] { return std::nullopt; };
 };
 
-/// How many CPUs count cgroups by descriptors, or will from the next poll on: all other sources of
-/// the same machine ask it for the cost. From any thread.
-using DescriptorCpus = std::atomic<std::size_t>;
+/// How many CPUs count cgroups by records, and will at the next poll: all other sources of the same
+/// machine ask it for the cost. From any thread.
+using RecordedCpus = std::atomic<std::size_t>;
 
 /// Counts the cgroups of one CPU by the records that the kernel writes at each switch between
 /// cgroups (SwitchRecording): no descriptor for any cgroup. Groups that records cannot have (pinned
@@ -54,13 +53,13 @@ using DescriptorCpus = std::atomic<std::size_t>;
 ///
 /// Records that are refused for lack of descriptors or memory are tried again a minute later. A
 /// change of the source loses at most what happens between the last reading of the one and the
-/// opening of the other. The change to descriptors is announced (DescriptorCpus) and made at the
+/// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
 /// next poll, as the targets of this one may be more than there are descriptors for.
 class RecordSource final : public CounterSource {
  public:
   /// `kernel` outlives it.
   RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu,
-               RecordOptions options, std::shared_ptr<DescriptorCpus> by_descriptors);
+               RecordOptions options, std::shared_ptr<RecordedCpus> by_records);
   ~RecordSource() override;
 
   bool begin_poll(const TargetSet& targets) override;
@@ -106,7 +105,7 @@ class RecordSource final : public CounterSource {
 
   bool wants_records(const TargetSet& targets);
   Way next_way(const TargetSet& targets);
-  void expect_descriptors(bool expected);
+  void expect_records(bool expected);
   void check(const SwitchAttribution::Statistics& poll);
   void note_busy(const Opened& opened, std::chrono::nanoseconds time);
   void end_recording();
@@ -128,13 +127,13 @@ class RecordSource final : public CounterSource {
   const std::shared_ptr<const CountingPlan> plan_;
   const int cpu_;
   const RecordOptions options_;
-  const std::shared_ptr<DescriptorCpus> by_descriptors_;
+  const std::shared_ptr<RecordedCpus> by_records_;
 
   DescriptorSource descriptors_;
   std::unique_ptr<SwitchRecording> recording_;
   RecordCheck check_;
   Way way_ = Way::kDescriptors;
-  bool expects_descriptors_ = false;                       ///< in by_descriptors_
+  bool expects_records_ = false;                           ///< in by_records_
   std::optional<std::chrono::nanoseconds> few_since_;      ///< cgroups, while they are counted by
                                                            ///< records
   std::optional<Error> gave_up_;                           ///< why records are not used any more
@@ -151,9 +150,9 @@ class RecordSource final : public CounterSource {
   bool has_reported_unnamed_ = false;
 };
 
-/// The cost on a machine of which so many CPUs count cgroups by descriptors.
-CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus,
-                        std::size_t by_descriptors);
+/// The cost on a machine of which so many CPUs count cgroups by records, and the others by
+/// descriptors.
+CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records);
 
 /// Of all CPUs. `kernel` outlives them.
 CounterSources record_sources(perf::PerfKernel& kernel,

@@ -127,9 +127,9 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   const MachineCpus& cpus = *set->cpus;
   const CounterCost descriptors = descriptor_cost(*plan, cpus);
 
-  const CounterCost none = record_cost(*plan, cpus, 0);
-  const CounterCost one = record_cost(*plan, cpus, 1);
-  const CounterCost all = record_cost(*plan, cpus, 4);
+  const CounterCost none = record_cost(*plan, cpus, 4);
+  const CounterCost one = record_cost(*plan, cpus, 3);
+  const CounterCost all = record_cost(*plan, cpus, 0);
 
   EXPECT_EQ(none.cgroup, 0U);
   EXPECT_GT(none.cpus, descriptors.cpus);

@@ -288,7 +288,7 @@ class RecordedCpu {
   inline static const Answer kNothing{Answer::Kind::kCounts, {}, {}, {0}, 0};
 
   void make_cycle() {
-    cycle_.emplace(std::make_unique<RecordSource>(kernel, plan_, kCpu, options_, by_descriptors_),
+    cycle_.emplace(std::make_unique<RecordSource>(kernel, plan_, kCpu, options_, by_records_),
                    plan_, kCpu);
   }
   Values values(std::size_t leader) const {
@@ -333,8 +333,8 @@ class RecordedCpu {
   }
 
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
-  RecordOptions options_{.buffer_bytes = 64 * 1024, .check_polls = 0};
-  std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
+  RecordOptions options_{.buffer_bytes = 64 * 1024, .is_checked = false};
+  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>(0);
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   std::optional<PollCycle> cycle_;

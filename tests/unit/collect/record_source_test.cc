@@ -59,9 +59,9 @@ class RecordSourceTest : public testing::Test {
     RecordOptions options;
     use_->set_min_cgroups(min_cgroups);
     options.use = use_;
-    options.check_polls = check_polls_;
+    options.is_checked = is_checked_;
     options.own_cgroup = [] { return std::nullopt; };
-    cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_descriptors_),
+    cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_records_),
                    plan_, kCpu);
   }
 
@@ -138,11 +138,11 @@ class RecordSourceTest : public testing::Test {
   test::TempTree tree_;
   test::ScriptedKernel kernel_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
-  std::shared_ptr<DescriptorCpus> by_descriptors_ = std::make_shared<DescriptorCpus>(0);
+  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>(0);
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
-  unsigned check_polls_ = 0;
+  bool is_checked_ = false;
   std::uint64_t layout_ = 0;  ///< TargetSet::layout
   std::optional<PollCycle> cycle_;
   PollFeedback feedback_;  ///< of the last poll
@@ -322,7 +322,7 @@ TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport)
   EXPECT_FALSE(records());
   EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
   EXPECT_EQ(total(0, 1), 5U);
-  EXPECT_EQ(*by_descriptors_, 1U);
+  EXPECT_EQ(*by_records_, 0U);
   ASSERT_THAT(report.failures, SizeIs(1));
   const std::string text = describe(report.failures.begin()->second.first);
   EXPECT_THAT(text, HasSubstr("wrote no record of 10 of 20 switches between cgroups on CPU 0"));
@@ -370,12 +370,12 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   make_cycle(2);
   target("/a", make_cgroup("/a", kA));
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
-  EXPECT_EQ(*by_descriptors_, 1U);
+  EXPECT_EQ(*by_records_, 0U);
 
   target("/b", make_cgroup("/b", kB));
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   EXPECT_TRUE(records());
-  EXPECT_EQ(*by_descriptors_, 0U);
+  EXPECT_EQ(*by_records_, 1U);
 
   cgroups_.pop_back();
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
@@ -384,7 +384,7 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   kernel_.pass(60s);
   poll();
-  EXPECT_EQ(*by_descriptors_, 1U) << "announced to the owner of the targets";
+  EXPECT_EQ(*by_records_, 0U) << "announced to the owner of the targets";
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
   EXPECT_FALSE(records());
 }
@@ -434,7 +434,7 @@ TEST_F(RecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
   for (int i = 0; i < 10; ++i) switches_ += 2, write(kA);
 
   poll();
-  EXPECT_EQ(*by_descriptors_, 1U);
+  EXPECT_EQ(*by_records_, 0U);
   EXPECT_TRUE(records());
   poll();
   EXPECT_FALSE(records());
@@ -517,11 +517,11 @@ TEST_F(RecordSourceTest, IsReadableWhenItsRingIs) {
   EXPECT_EQ(total(0, 1), 9U);
 }
 
-/// One poll of a few is also counted by descriptors.
+/// What is counted by records is also counted by descriptors at times. A poll each second.
 class RecordCheckTest : public RecordSourceTest {
  protected:
   RecordCheckTest() {
-    check_polls_ = 1;
+    is_checked_ = true;
     make_cycle();
     target("/a", make_cgroup("/a", kA));
     poll();
@@ -535,6 +535,10 @@ class RecordCheckTest : public RecordSourceTest {
     using Answer = test::ScriptedKernel::Answer;
     kernel_.answer("cpu0 /a context-switches",
                    {Answer::Kind::kCounts, time, time, {switches, faults}, 0});
+  }
+  PollReport poll() {
+    kernel_.pass(1s);
+    return RecordSourceTest::poll();
   }
   PollReport differ() {
     poll();
@@ -636,18 +640,40 @@ TEST_F(RecordCheckTest, EndsWithItsCgroup) {
   EXPECT_EQ(report.record_checks.equal + report.record_checks.different, 0U);
 }
 
-TEST_F(RecordCheckTest, TakesTurnsWithPollsThatCountByRecordsAlone) {
-  check_polls_ = RecordCheck::kPolls;
-  make_cycle();
-  ring_.reset();
+TEST_F(RecordCheckTest, DoesNotEndInAReconciliationJustAfterItsBegin) {
   poll();
+  ASSERT_TRUE(is_checking());
+  turn(kA, 3, 100);
+  descriptors_count(1ms, 3, 100);
+  kernel_.pass(10ms);
+  EXPECT_EQ(RecordSourceTest::poll().record_checks.equal, 0U);
+  EXPECT_TRUE(is_checking());
+
+  EXPECT_EQ(poll().record_checks.equal, 1U);
+}
+
+TEST_F(RecordCheckTest, IsMadeOnceAMinute) {
+  poll();
+  turn(kA, 3, 100);
+  descriptors_count(1ms, 3, 100);
+  EXPECT_EQ(poll().record_checks.equal, 1U);
+  int seconds = 0;
+  for (; seconds < 200 && !is_checking(); ++seconds) {
+    turn(kA, 1, 1);
+    poll();
+  }
+
+  EXPECT_NEAR(seconds, 60, 2);
+}
+
+TEST_F(RecordCheckTest, TakesTurnsWithPollsThatCountByRecordsAlone) {
   unsigned checked = 0;
   for (int i = 0; i < 200; ++i) {
     turn(kA, 1, 1);
     checked += is_checking() ? 1 : 0;
     poll();
   }
-  EXPECT_LT(checked, 200U / RecordCheck::kPollsAfterInconclusive + 1);
+  EXPECT_LT(checked, 200U / RecordCheck::kShareUntilConclusive + 2);
 }
 
 TEST_F(RecordSourceTest, ClosesAllWhenItEnds) {
