@@ -83,7 +83,9 @@ class LifeTest(unittest.TestCase):
 
         self.assertEqual(falls.found, [])
         self.assertGreaterEqual(last.value(name, cgroup=cgroup), charged)
-        self.assertLess(last.value(name, cgroup=cgroup), charged + 200)  # beginning and end
+        # Beginning and end; by records also what is estimated.
+        self.assertLess(last.value(name, cgroup=cgroup),
+                        charged * (1.2 if harness.BY_RECORDS else 1) + 200)
 
 
 class ChurnTest(unittest.TestCase):
@@ -151,7 +153,10 @@ class ChurnTest(unittest.TestCase):
                          {0})
         self.assertEqual(last.with_name("perf_event_exporter_event_open_errors_total"), {})
         self.assertEqual(set(last.with_name("perf_group_read_errors_total").values()), {0})
-        self.assertEqual(daemon.lines("warn") + daemon.lines("error"), [])
+        lines = daemon.lines("warn") + daemon.lines("error")
+        if harness.BY_RECORDS:  # of a CPU that gave them up
+            lines = [line for line in lines if "switches between cgroups" not in line]
+        self.assertEqual(lines, [])
 
 
 if __name__ == "__main__":

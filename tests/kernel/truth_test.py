@@ -13,10 +13,9 @@ SWITCHES, PAGES, CPU_MS = 100_000, 50_000, 2_000
 CPU = 0 if harness.BY_RECORDS else 1  # of the workloads
 # By records, the time of a switch between two cgroups belongs to the one that leaves; by descriptors
 # it is in part nobody's. And what happened around a record that is missing is estimated, see
-# docs/cgroups.md: on CPU 0 of the known virtual machine that does not write all of them that is
-# hardly anything.
+# docs/cgroups.md: at most 1 in 100 is missing where records are used at all.
 OF_TIME = 0.01 if harness.BY_RECORDS else 0
-ESTIMATE = 0.002
+ESTIMATE = 0.01
 
 
 
@@ -160,7 +159,8 @@ class TruthTest(unittest.TestCase):
                 self.computing.increment(f"perf_group_{time}_seconds_total", group="software",
                                          **labels)
                 for time in ("enabled", "running"))
-            self.assertAlmostEqual(running, enabled, delta=enabled / 1000)
+            self.assertAlmostEqual(running, enabled,
+                                   delta=enabled * (0.02 if self.computing.missing() else 0.001))
 
     def test_sleeping_neighbour_shows_nothing_of_it(self):
         # Its process is blocked throughout, so each of these is exactly zero.

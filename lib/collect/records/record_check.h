@@ -41,9 +41,10 @@ std::optional<std::string> find_difference(const CheckedInterval& interval,
 /// Descriptors make switches dearer, so counting is as rare as that. One comparison that differs is
 /// repeated, and several in a row are a reason not to use records. A single one is none: a task
 /// that is moved to another cgroup while it runs is counted by descriptors from then on, and by
-/// records since the switch before. It is inconclusive if the cgroup ended, or ran at the instant
-/// of comparison, or did not run in between, if a record was missing, or if descriptors were
-/// refused or did not count; then another cgroup is tried a few seconds later.
+/// records since the switch before. As tasks are moved into new cgroups, these are not compared. It
+/// is inconclusive if the cgroup ended, or ran at the instant of comparison, or did not run in
+/// between, if a record was missing, or if descriptors were refused or did not count; then another
+/// cgroup is tried a few seconds later.
 class RecordCheck {
  public:
   static constexpr std::chrono::seconds kInterval{60};
@@ -51,6 +52,7 @@ class RecordCheck {
   static constexpr int kShareUntilConclusive = 7;              ///< the same
   static constexpr std::chrono::milliseconds kMinLength{200};  ///< of a comparison
   static constexpr unsigned kDifferencesToGiveUp = 5;
+  static constexpr std::chrono::seconds kMinAge{10};  ///< of a cgroup that is compared
 
   /// `descriptors` outlive it.
   RecordCheck(DescriptorSource& descriptors, int cpu);

@@ -260,6 +260,7 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
   Opened opened{.kind = cgroup ? Kind::kRecordedCgroup : Kind::kRecordedCpu,
                 .group = *group,
                 .events = events.size()};
+  opened.since = now();
   opened.dropped = recording_->attribution().dropped(*group);
   opened.off_pmu = recording_->off_pmu(*group);
   if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
@@ -353,17 +354,16 @@ void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
     reading.time_running = reading.time_enabled;
   }
   reading.time_running = std::max(reading.time_running, opened.last_running);
-  if (opened.last_enabled.count() > 0) {
-    note_busy(opened, reading.time_enabled - opened.last_enabled);
-  }
+  note_busy(opened, reading.time_enabled - opened.last_enabled);
   opened.last_enabled = reading.time_enabled;
   opened.last_running = reading.time_running;
 }
 
-/// Not in the first poll of a cgroup: tasks are moved into it then, and what a task did since the
-/// last switch is counted for the cgroup that it leaves the CPU in.
+/// Not a new cgroup: tasks are moved into it, and what a task did since the last switch is counted
+/// for the cgroup that it leaves the CPU in.
 void RecordSource::note_busy(const Opened& opened, nanoseconds time) {
   if (!options_.is_checked || !check_.is_busiest(time)) return;
+  if (now() - opened.since < RecordCheck::kMinAge) return;
   if (recording_->runs_in(*recording_->sums().cgroup_of(opened.target))) return;
   check_.set_busiest(opened.target, time);
 }

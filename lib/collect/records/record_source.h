@@ -99,6 +99,7 @@ class RecordSource final : public CounterSource {
     std::size_t events = 0;
     std::uint64_t dropped = 0;                ///< intervals of the group, before it was opened
     std::chrono::nanoseconds off_pmu{};       ///< of the group, before it was opened
+    std::chrono::nanoseconds since{};         ///< when it was opened
     std::chrono::nanoseconds last_enabled{};  ///< as it was last read
     std::chrono::nanoseconds last_running{};  ///< the same
   };
