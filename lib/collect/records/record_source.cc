@@ -13,12 +13,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Records that are missing without a report, in one poll. A kernel that writes each record has
-/// none. One guest has up to 1 in 400 on a busy CPU, which is estimated, and on another CPU most of
-/// them, as it writes none while that CPU is idle.
-constexpr std::uint64_t kMaxSkipped = 3;
-constexpr std::uint64_t kMaxSkippedPerRecords = 100;
-
 std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
 
 /// For so long records are used while there are few cgroups. Each change costs a poll.
@@ -69,10 +63,6 @@ Error never_named(std::uint64_t cgroups, nanoseconds time, int cpu) {
 }
 
 }  // namespace
-
-bool are_complete(const SwitchAttribution::Statistics& poll) {
-  return poll.skipped <= kMaxSkipped || poll.skipped <= poll.records / kMaxSkippedPerRecords;
-}
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
                            int cpu, RecordOptions options, std::shared_ptr<RecordedCpus> by_records)
@@ -140,7 +130,7 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  if (!are_complete(poll)) give_up(incomplete(poll, cpu_));
+  if (!poll.are_complete()) give_up(incomplete(poll, cpu_));
 }
 
 void RecordSource::give_up(Error reason) {

@@ -22,10 +22,6 @@ namespace pex::collect {
 /// A ring for less would overflow at each burst of switches.
 inline constexpr std::size_t kMinRecordsBuffer = 16 * 1024;
 
-/// Whether the kernel writes a record of each switch, or leaves out so few of them that the time in
-/// between can be estimated.
-bool are_complete(const SwitchAttribution::Statistics& poll);
-
 /// How cgroups are to be counted by records.
 struct RecordOptions {
   std::size_t buffer_bytes = 256 * 1024;  ///< of the ring of each CPU: a power of two

@@ -48,7 +48,12 @@ class SwitchAttribution {
     std::uint64_t dropped = 0;  ///< intervals that were not whole, of all groups, for any reason
     std::chrono::nanoseconds dropped_time{};  ///< of these, of all groups
     std::chrono::nanoseconds lost_time{};     ///< of these, of the base
+    std::chrono::nanoseconds skipped_time{};  ///< the part of it for skipped records
+    std::chrono::nanoseconds time{};          ///< of the base, in all
 
+    /// Whether the kernel writes a record of each switch, or leaves out so few of them, in so
+    /// little time, that what happened meanwhile can be estimated.
+    bool are_complete() const;
     bool operator==(const Statistics&) const = default;
   };
 
@@ -72,7 +77,9 @@ class SwitchAttribution {
   void reading(std::size_t group, const SwitchValues& values);
 
   /// The ring is drained: shares the lost time, and ends the poll of the sums. Returns the
-  /// statistics of this poll. If no cgroup ran in it, the lost time is kept for the next one.
+  /// statistics of this poll. If no cgroup ran in it, the lost time is kept for the next one. If
+  /// the records of the poll are not complete, the time of those that were skipped is nobody's: a
+  /// kernel that leaves them out may do so while the CPU is idle.
   Statistics end_poll();
 
   /// Since the start.
@@ -103,12 +110,13 @@ class SwitchAttribution {
   Group* find(std::size_t group, const SwitchValues& values);
   Interval advance(Group& group, const SwitchValues& values);
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval);
-  void drop(Group& group, std::uint64_t cgroup, const Interval& interval);
+  void drop(Group& group, std::uint64_t cgroup, const Interval& interval, bool is_skipped);
 
   CgroupSums& sums_;
   std::vector<std::optional<Group>> groups_;
-  std::vector<std::uint64_t> increments_;  ///< reused, to allocate nothing
-  std::chrono::nanoseconds lost_time_{};   ///< to be shared
+  std::vector<std::uint64_t> increments_;    ///< reused, to allocate nothing
+  std::chrono::nanoseconds lost_time_{};     ///< to be shared
+  std::chrono::nanoseconds skipped_time_{};  ///< the same, if the records are complete
   Statistics statistics_;
   Statistics before_;  ///< at the end of the last poll
 };

@@ -114,7 +114,7 @@ TEST_F(SwitchAttributionTest, TheDifferenceBetweenTwoRecordsIsWhatTheCgroupDidTh
   EXPECT_EQ(count(2), 200U);
   EXPECT_EQ(enabled(1), 11ms);
   EXPECT_EQ(read(1).time_running, 11ms);
-  EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 3}));
+  EXPECT_EQ(attribution.statistics(), (SwitchAttribution::Statistics{.records = 3, .time = 31ms}));
 }
 
 TEST_F(SwitchAttributionTest, TheTimeEnabledOfAllGroupsIsThatOfTheBase) {
@@ -176,9 +176,41 @@ TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared
   EXPECT_NEAR(static_cast<double>(enabled(1).count()), 43.2e6, 1);  // 40 of 50 ms
   EXPECT_EQ(enabled(1) + enabled(2), 54ms);
   EXPECT_EQ(read(1).time_running, 40ms);
-  EXPECT_EQ(poll,
-            (SwitchAttribution::Statistics{
-                .records = 4, .lost = 1, .dropped = 1, .dropped_time = 4ms, .lost_time = 4ms}));
+  EXPECT_EQ(poll, (SwitchAttribution::Statistics{.records = 4,
+                                                 .lost = 1,
+                                                 .dropped = 1,
+                                                 .dropped_time = 4ms,
+                                                 .lost_time = 4ms,
+                                                 .time = 54ms}));
+}
+
+TEST_F(SwitchAttributionTest, TheTimeOfAFewSkippedRecordsIsSharedIfItIsShort) {
+  run(1, 30ms, 1);
+  run_without_record(2ms, 100);
+  run(2, 1ms, 1000);
+  run(1, 10ms, 1);
+
+  const SwitchAttribution::Statistics poll = attribution.end_poll();
+
+  EXPECT_TRUE(poll.are_complete());
+  EXPECT_EQ(poll.skipped_time, 3ms);
+  EXPECT_EQ(enabled_of_all(), 43ms);
+}
+
+TEST_F(SwitchAttributionTest, TheTimeOfASkippedRecordIsNobodysIfTheCpuMayHaveBeenIdle) {
+  run(1, 3ms, 1);
+  run_without_record(900ms, 0);  // idle
+  run(2, 1ms, 1);
+  run(1, 3ms, 1);
+
+  const SwitchAttribution::Statistics poll = attribution.end_poll();
+
+  EXPECT_FALSE(poll.are_complete());
+  EXPECT_EQ(poll.skipped, 1U);
+  EXPECT_EQ(enabled_of_all(), 6ms);
+  run(1, 2ms, 1);
+  EXPECT_TRUE(attribution.end_poll().are_complete());
+  EXPECT_EQ(enabled_of_all(), 8ms) << "nor later";
 }
 
 TEST_F(SwitchAttributionTest, ALossConcernsTheCurrentIntervalOfEachGroup) {
@@ -331,7 +363,7 @@ TEST_F(SwitchAttributionTest, LostTimeOfAPollIsSharedOnce) {
 
   EXPECT_EQ(enabled(1), 4ms);
   EXPECT_EQ(enabled(2), 2ms);
-  EXPECT_EQ(second, (SwitchAttribution::Statistics{.records = 1}));
+  EXPECT_EQ(second, (SwitchAttribution::Statistics{.records = 1, .time = 2ms}));
 }
 
 /// All positions and lengths of a loss in a row of records, each attributed from the start.
@@ -442,13 +474,13 @@ class SimulatedCpu {
         before = reading;
       }
     }
-    RC_ASSERT(enabled == attributed_up_to_);
+    RC_ASSERT(enabled + nobodys_ == attributed_up_to_);
   }
 
   void end() {
     take({.cgroup = 0, .time = 2000, .count = 1});
     attributed_up_to_ = base_.enabled;
-    (void)cpu.attribution.end_poll();
+    end_poll();
   }
 
   AttributedCpu cpu;
@@ -492,9 +524,13 @@ class SimulatedCpu {
     cpu.attribution.reading(kBase, base_.values(kWorker));
     cpu.attribution.reading(kOther, other_.values(kWorker));
     if (recorded_switches_ == base_.switches && !has_base_loss_) recorded_until_ = base_.enabled;
-    (void)cpu.attribution.end_poll();
+    end_poll();
     attributed_up_to_ = recorded_until_;
     check_bounds();
+  }
+  void end_poll() {
+    const SwitchAttribution::Statistics poll = cpu.attribution.end_poll();
+    if (!poll.are_complete()) nobodys_ += poll.skipped_time;
   }
 
   GroupTotalsOfKernel base_;
@@ -505,6 +541,7 @@ class SimulatedCpu {
   std::uint64_t recorded_switches_ = 0;  ///< of the base
   nanoseconds recorded_until_{};         ///< and its time, or that of a reading
   nanoseconds attributed_up_to_{};
+  nanoseconds nobodys_{};
   std::map<std::pair<std::uint64_t, std::size_t>, perf::GroupReading> before_;
 };
 
