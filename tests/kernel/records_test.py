@@ -147,6 +147,10 @@ class BriefLivesTest(unittest.TestCase):
         self.assertGreaterEqual(true, self.LIVES * self.PAGES)
         self.assertAlmostEqual(span.of_cgroup("minor_faults", tree.path), true,
                                delta=tolerance * true)
+        # Whether one that was gone before it was found has run on a CPU without records, nobody knows.
+        harness.require(after.value(SOURCE, source="descriptors") == 0,
+                        "this machine does not write all records of switches on each CPU: only the "
+                        "sum of all was compared")
         of_each = self.faults(tree, after)
         self.assertEqual(len(of_each), self.LIVES)
         self.assertAlmostEqual(sum(of_each.values()), true, delta=tolerance * true)
