@@ -1229,7 +1229,9 @@ class TenMinutesTest(AnyRun, MachineTest):
         held = {what: self.held(what) for what in ("memory", "descriptors", "rings")}
         findings.append(f"{self.boot.release()}, cgroups of {self.boot.cgroups}, "
                         f"{self.boot.source or 'descriptors'}: held every two minutes: {held}")
-        self.assertEqual(len(set(held["descriptors"])), 1, held)
+        # A comparison with descriptors has a few for a second.
+        self.assertEqual(min(held["descriptors"][1:]), held["descriptors"][0], held)
+        self.assertLess(max(held["descriptors"]), held["descriptors"][0] + 10, held)
         self.assertEqual(len(set(held["rings"])), 1, held)
         self.assertLess(held["memory"][-1], 1.05 * held["memory"][1])
 
