@@ -63,11 +63,12 @@ class HotplugTest(unittest.TestCase):
             after, used = daemon.scrape_after_polls(), workload.usage()
         counted = (after.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
                    - before.value("perf_cgroup_minor_faults_total", cgroup=cgroup))
-        self.assertGreaterEqual(counted, PAGES)
-        # What happened around a record that is missing is estimated.
+        # What happened around a record that is missing is estimated, or nobody's.
         missing = after.unrecorded() - before.unrecorded()
+        uncertain = PAGES / 5 if missing else 0
+        self.assertGreaterEqual(counted, PAGES - uncertain)
         self.assertAlmostEqual(counted, used["minor_faults"] - usage["minor_faults"],
-                               delta=PAGES / 5 if missing else 1)
+                               delta=max(uncertain, 1))
         if per_cpu:
             on_cpu = (after.value("perf_cpu_minor_faults_total", cpu="1")
                       - before.value("perf_cpu_minor_faults_total", cpu="1"))
