@@ -22,7 +22,7 @@ void try_on(perf::PerfKernel& kernel, const Self& self, int cpu, const collect::
   std::this_thread::sleep_for(self.trial);
   const collect::SwitchAttribution::Statistics seen = (*recording)->poll({});
   trial.records += seen.records;
-  if (!seen.are_complete()) trial.incomplete.push_back(cpu);
+  if (!seen.are_complete) trial.incomplete.push_back(cpu);
   trial.buffer_bytes = std::min(trial.buffer_bytes, (*recording)->ring_bytes());
 }
 

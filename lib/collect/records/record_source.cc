@@ -95,7 +95,10 @@ bool RecordSource::begin_poll(const TargetSet& targets) {
 
 bool RecordSource::wants_records(const TargetSet& targets) {
   const bool is_over = gave_up_until_ && now() >= *gave_up_until_;
-  if (is_over || !options_.use->is_allowed()) gave_up_.reset(), gave_up_until_.reset();
+  if (is_over || !options_.use->is_allowed()) {
+    gave_up_.reset();
+    gave_up_until_.reset();
+  }
   if (gave_up_ || !options_.use->is_allowed()) return false;
   const std::size_t enough = options_.use->min_cgroups();
   const bool are_few = targets.present * 2 < enough;
@@ -116,9 +119,9 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
     return is_announced ? Way::kDescriptors : way_;
   }
   if (!targets.cpus->is_online(cpu_)) return way_;
-  if (recorded_ == 0 && !start_recording()) return Way::kDescriptors;
-  expect_records(true);
-  return Way::kRecords;
+  const bool has_records = recorded_ > 0 || start_recording();
+  expect_records(has_records);
+  return has_records ? Way::kRecords : Way::kDescriptors;
 }
 
 void RecordSource::end_recording() {
@@ -130,7 +133,7 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  if (!poll.are_complete()) give_up(incomplete(poll, cpu_));
+  if (!poll.are_complete) give_up(incomplete(poll, cpu_));
 }
 
 void RecordSource::give_up(Error reason) {
@@ -166,7 +169,7 @@ void RecordSource::report(PollReport& report, PollFeedback& feedback) {
   feedback.lacks_names = feedback.lacks_names || awaiting > 0;
 }
 
-/// What is lost is estimated, or not counted at all: both are said.
+/// What is lost is estimated, or not counted at all.
 void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
   const PollReport::Subject here{{}, {}, {}, cpu_};
   if (lost > 0) report.add_failure("lost records", records_lost(lost, cpu_), here);

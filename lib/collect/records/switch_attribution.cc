@@ -10,12 +10,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Records that are missing without a report, in one poll. A kernel that writes each record has
-/// none. One guest has up to 1 in 400 on a busy CPU, which is estimated, and on another CPU most of
-/// them, as it writes none while that CPU is idle.
-constexpr std::uint64_t kMaxSkipped = 3;
-constexpr int kMaxSkippedPerRecords = 100;
-constexpr nanoseconds kMaxSkippedTime = std::chrono::milliseconds{10};
+/// One of so many records may be missing without a report. A kernel that writes each record has
+/// none. One guest leaves out up to 1 in 400 on a busy CPU, which is estimated, and on another CPU
+/// most of them, as it writes none while that CPU is idle.
+constexpr std::uint64_t kSkippedOfRecords = 100;
 
 /// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
 std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
@@ -133,23 +131,30 @@ void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval&
   to_share = saturating_sum(to_share, interval.enabled);
 }
 
-bool SwitchAttribution::Statistics::are_complete() const {
-  const bool are_few = skipped <= kMaxSkipped || skipped <= records / kMaxSkippedPerRecords;
-  return are_few && skipped_time <= std::max(kMaxSkippedTime, time / kMaxSkippedPerRecords);
+/// False if the poll takes more than there is; then nothing is left.
+bool SwitchAttribution::Allowance::take(const Statistics& poll) {
+  records += static_cast<std::int64_t>(poll.records / kSkippedOfRecords) -
+             static_cast<std::int64_t>(poll.skipped);
+  time += poll.time / static_cast<int>(kSkippedOfRecords) - poll.skipped_time;
+  const bool is_enough = records >= 0 && time.count() >= 0;
+  records = std::clamp<std::int64_t>(records, 0, kMaxRecords);
+  time = std::clamp(time, nanoseconds{0}, kMaxTime);
+  return is_enough;
 }
 
 SwitchAttribution::Statistics SwitchAttribution::end_poll() {
   const Statistics before = std::exchange(before_, statistics_);
-  const Statistics poll{.records = statistics_.records - before.records,
-                        .lost = statistics_.lost - before.lost,
-                        .skipped = statistics_.skipped - before.skipped,
-                        .dropped = statistics_.dropped - before.dropped,
-                        .dropped_time = statistics_.dropped_time - before.dropped_time,
-                        .lost_time = statistics_.lost_time - before.lost_time,
-                        .skipped_time = statistics_.skipped_time - before.skipped_time,
-                        .time = statistics_.time - before.time};
+  Statistics poll{.records = statistics_.records - before.records,
+                  .lost = statistics_.lost - before.lost,
+                  .skipped = statistics_.skipped - before.skipped,
+                  .dropped = statistics_.dropped - before.dropped,
+                  .dropped_time = statistics_.dropped_time - before.dropped_time,
+                  .lost_time = statistics_.lost_time - before.lost_time,
+                  .skipped_time = statistics_.skipped_time - before.skipped_time,
+                  .time = statistics_.time - before.time};
+  poll.are_complete = allowance_.take(poll);
   const nanoseconds skipped = std::exchange(skipped_time_, {});
-  if (poll.are_complete()) lost_time_ = saturating_sum(lost_time_, skipped);
+  if (poll.are_complete) lost_time_ = saturating_sum(lost_time_, skipped);
   lost_time_ = sums_.share(lost_time_);
   sums_.end_poll();
   return poll;

@@ -51,9 +51,9 @@ class SwitchAttribution {
     std::chrono::nanoseconds skipped_time{};  ///< the part of it for skipped records
     std::chrono::nanoseconds time{};          ///< of the base, in all
 
-    /// Whether the kernel writes a record of each switch, or leaves out so few of them, in so
-    /// little time, that what happened meanwhile can be estimated.
-    bool are_complete() const;
+    /// The kernel writes a record of each switch, or has left out so few of them since the start,
+    /// in so little time, that what happened meanwhile can be estimated.
+    bool are_complete = true;
     bool operator==(const Statistics&) const = default;
   };
 
@@ -107,6 +107,18 @@ class SwitchAttribution {
     bool had_the_pmu() const;
   };
 
+  /// For records that are skipped: a share of all records and of their time, however many polls
+  /// there are in a second.
+  struct Allowance {
+    static constexpr std::int64_t kMaxRecords = 3;
+    static constexpr std::chrono::nanoseconds kMaxTime = std::chrono::milliseconds{10};
+
+    bool take(const Statistics& poll);
+
+    std::int64_t records = kMaxRecords;
+    std::chrono::nanoseconds time = kMaxTime;
+  };
+
   Group* find(std::size_t group, const SwitchValues& values);
   Interval advance(Group& group, const SwitchValues& values);
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval);
@@ -119,6 +131,7 @@ class SwitchAttribution {
   std::chrono::nanoseconds skipped_time_{};  ///< the same, if the records are complete
   Statistics statistics_;
   Statistics before_;  ///< at the end of the last poll
+  Allowance allowance_;
 };
 
 }  // namespace pex::collect
