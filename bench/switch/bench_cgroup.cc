@@ -53,8 +53,8 @@ void print_legend(const Options& options, std::size_t cpus, int cpu) {
       "is open\nmeanwhile. ns/sw.: CPU time of both for each context switch (half a round trip), "
       "median of %zu rounds\nof %zu round trips. + ns, ratio, and its quartiles: against 'nothing' "
       "of the same round. Each round has\nall lines, in random order. The CPUs are counted as "
-      "well, "
-      "unless said otherwise. Events, of which the first\nso many are counted: %s.\nThe daemon's "
+      "well, unless a line says \"not the CPUs\". Events, of which the first\nso many are counted: "
+      "%s.\nThe daemon's "
       "polls are not in this; see bench poll.\n\n",
       std::string(daemon::kVersion).c_str(), kernel.sysname, kernel.release, kernel.machine, cpus,
       cpu, options.rounds, options.round_trips, joined(options.matrix.events).c_str());

@@ -73,7 +73,7 @@ std::optional<std::size_t> index_of_switches(const Choice& choice, const Matrix&
   return static_cast<std::size_t>(found - matrix.events.begin());
 }
 
-/// Opens it, and checks what it counts. False: it is of no use, which has been said.
+/// Opens it, and checks what it counts. False: it is of no use, and the reason has been printed.
 Result<bool> try_bpf(const Choice& choice, const Matrix& matrix, const Scene& scene) {
   Result<BpfCounters> counters = open_bpf(choice, matrix, scene);
   if (!counters) {

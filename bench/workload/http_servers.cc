@@ -1,4 +1,4 @@
-#include "bench/work/http_servers.h"
+#include "bench/workload/http_servers.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "bench/support/stop_signals.h"
-#include "bench/work/http_servers.h"
+#include "bench/workload/http_servers.h"
 
 namespace pex::bench {
 

@@ -1,4 +1,4 @@
-#include "bench/work/daemon_process.h"
+#include "bench/workload/daemon_process.h"
 
 #include <poll.h>
 #include <sys/socket.h>

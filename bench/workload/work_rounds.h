@@ -9,9 +9,9 @@
 #include "bench/support/cgroup_tree.h"
 #include "bench/support/stop_signals.h"
 #include "bench/switch/choices.h"
-#include "bench/work/compile_work.h"
-#include "bench/work/http_load.h"
-#include "bench/work/http_servers.h"
+#include "bench/workload/compile_work.h"
+#include "bench/workload/http_load.h"
+#include "bench/workload/http_servers.h"
 #include "host/roots.h"
 
 namespace pex::bench {

@@ -1,4 +1,4 @@
-#include "bench/work/http_load.h"
+#include "bench/workload/http_load.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,4 @@
-#include "bench/work/compile_work.h"
+#include "bench/workload/compile_work.h"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "bench/work/work_rounds.h"
+#include "bench/workload/work_rounds.h"
 
 #include <poll.h>
 
@@ -13,7 +13,7 @@
 
 #include "bench/bpf/bpf_counters.h"
 #include "bench/switch/counter_set.h"
-#include "bench/work/daemon_process.h"
+#include "bench/workload/daemon_process.h"
 #include "config/default_config.h"
 #include "host/cpu_list.h"
 

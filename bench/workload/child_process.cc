@@ -1,4 +1,4 @@
-#include "bench/work/child_process.h"
+#include "bench/workload/child_process.h"
 
 #include <fcntl.h>
 #include <sched.h>

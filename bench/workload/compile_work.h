@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "bench/support/cgroup_tree.h"
 #include "bench/support/stop_signals.h"
-#include "bench/work/child_process.h"
+#include "bench/workload/child_process.h"
 
 namespace pex::bench {
 
