@@ -13,6 +13,8 @@ SWITCH = "/sys/devices/system/cpu/cpu1/online"
 SCRAPE_EVERY = 0.1
 OFFLINE_FOR = 1.0
 PAGES = 20_000
+TRIES = 3
+POLL = 0.1
 
 
 def set_cpu1_online(online):
@@ -57,22 +59,26 @@ class HotplugTest(unittest.TestCase):
 
     def assert_counts_on_cpu_1(self, daemon, cgroup, after_polls=2, per_cpu=True):
         """Work on CPU 1 that starts after so many polls shows up whole, in its cgroup and there."""
-        with harness.Workload(self.tree, cgroup, 1, 100, PAGES, 50) as workload:
-            before, usage = daemon.scrape_after_polls(after_polls), workload.usage()
-            workload.run()
-            after, used = daemon.scrape_after_polls(), workload.usage()
+        for _ in range(TRIES):
+            before, after, true = self.work_on_cpu_1(daemon, cgroup, after_polls)
+            if after.unrecorded() == before.unrecorded():
+                break
+            print("records were missing: once more")  # it counts by descriptors from now on
         counted = (after.value("perf_cgroup_minor_faults_total", cgroup=cgroup)
                    - before.value("perf_cgroup_minor_faults_total", cgroup=cgroup))
-        # What happened around a record that is missing is estimated, or nobody's.
-        missing = after.unrecorded() - before.unrecorded()
-        uncertain = PAGES / 5 if missing else 0
-        self.assertGreaterEqual(counted, PAGES - uncertain)
-        self.assertAlmostEqual(counted, used["minor_faults"] - usage["minor_faults"],
-                               delta=max(uncertain, 1))
+        self.assertGreaterEqual(counted, PAGES)
+        self.assertAlmostEqual(counted, true, delta=1)
         if per_cpu:
             on_cpu = (after.value("perf_cpu_minor_faults_total", cpu="1")
                       - before.value("perf_cpu_minor_faults_total", cpu="1"))
             self.assertGreaterEqual(on_cpu, PAGES)
+
+    def work_on_cpu_1(self, daemon, cgroup, after_polls):
+        with harness.Workload(self.tree, cgroup, 1, 100, PAGES, 50) as workload:
+            before, usage = daemon.scrape_after_polls(after_polls), workload.usage()
+            workload.run()
+            after, used = daemon.scrape_after_polls(), workload.usage()
+        return before, after, used["minor_faults"] - usage["minor_faults"]
 
     def assert_worker_sits_on_cpu_1(self, daemon):
         """From elsewhere each reading would interrupt the CPU. Its thread has its name."""
@@ -89,7 +95,7 @@ class HotplugTest(unittest.TestCase):
 
     def test_counting_goes_on_around_a_cpu_that_is_away_for_a_second(self):
         moved, steady = self.tree.make("moved"), self.tree.make("steady")
-        daemon = self.start("100ms")
+        daemon = self.start(f"{1000 * POLL:.0f}ms")
         falls = harness.Falls()
         counters = self.enterContext(perf_events.Counters(
             ["task-clock"], [0], self.tree.mount + steady))
@@ -129,10 +135,11 @@ class HotplugTest(unittest.TestCase):
         counted = (after.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
                    - before.value("perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
         self.assertGreater(used, 0)
-        # What happened around a record that is missing is estimated.
+        # Where a record is missing, a poll may be counted for no cgroup.
         missing = after.unrecorded() - before.unrecorded()
-        self.assertAlmostEqual(round(counted * 1e9), used, delta=used / 100 if missing else
-                               used / 1000 if harness.BY_RECORDS else 0)
+        of_switches = used // 1000 if harness.BY_RECORDS else 0
+        self.assertAlmostEqual(round(counted * 1e9), used,
+                               delta=POLL * 1e9 + used / 100 if missing else of_switches)
 
     def go_and_come_back_between_two_polls(self, daemon):
         """Fails when the machine is too slow for that: then nothing would be tested."""

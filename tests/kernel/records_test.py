@@ -1,9 +1,10 @@
 """Cgroups counted by records of the switches between them, against those counted by descriptors.
 
-Where the kernel does not write all records, as on some virtual machines, a part of the counts is an
-estimate. A test says so, and bounds it.
+Some virtual machines do not write all records. What happened around one that is missing is an estimate,
+so a test that compares exactly is skipped where one was missing.
 """
 
+import contextlib
 import mmap
 import os
 import re
@@ -22,7 +23,7 @@ METRICS = {"context-switches": "context_switches", "minor-faults": "minor_faults
 CPU = 0
 OF_COUNTS = 2e-5  # relative: 2 of 100 000
 OF_TIME = 0.001   # relative, of all cgroups of a tree together
-ESTIMATE = 0.02   # relative, where records are missing
+ESTIMATE = 0.02   # relative, where records may be missing
 SOURCE = "perf_event_exporter_cgroup_source_cpus"
 
 
@@ -61,37 +62,47 @@ class Span:
     def of_cgroup(self, metric, cgroup):
         return self.grown(f"perf_cgroup_{metric}_total", cgroup=cgroup)
 
-    def tolerance(self, exact):
-        """Relative."""
+    def missing(self):
         missing = self.after.unrecorded() - self.before.unrecorded()
         if missing:
             print(f"{missing:.0f} records are missing: what was counted is in part estimated",
                   flush=True)
-        return ESTIMATE if missing else exact
+        return missing
 
 
 class BothSourcesTest(unittest.TestCase):
     SWITCHES, PAGES, CPU_MS = 20_000, 10_000, 200
+    TRIES = 3
+    OF_A_SWITCH = 1e-7  # s: the way from one task to the next is booked on either of them
 
     @classmethod
     def setUpClass(cls):
         """Three cgroups on one CPU at once, counted by two daemons."""
         cls.tree = tree = cls.enterClassContext(harness.CgroupTree("sources"))
         cls.cgroups = [tree.make(name) for name in "abc"]
-        daemons = [cls.enterClassContext(harness.Daemon(config_of(tree, source)))
-                   for source in ("descriptors", "records")]
-        count_by_records(daemons[1])
-        works = [cls.enterClassContext(harness.Workload(tree, cgroup, CPU, cls.SWITCHES, cls.PAGES,
-                                                        cls.CPU_MS)) for cgroup in cls.cgroups]
-        before = [daemon.scrape_after_polls() for daemon in daemons]
-        threads = [threading.Thread(target=work.run) for work in works]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        after = [daemon.scrape_after_polls() for daemon in daemons]
-        cls.by_descriptors, cls.by_records = map(Span, before, after)
-        cls.exact = cls.by_records.tolerance(0)
+        cls.daemons = [cls.enterClassContext(harness.Daemon(config_of(tree, source)))
+                       for source in ("descriptors", "records")]
+        count_by_records(cls.daemons[1])
+        for _ in range(cls.TRIES):
+            cls.by_descriptors, cls.by_records = cls.work()
+            if not cls.by_records.missing():
+                return
+        harness.require(False, f"this machine has left out records in each of {cls.TRIES} tries: what "
+                               "happened around them is estimated")
+
+    @classmethod
+    def work(cls):
+        with contextlib.ExitStack() as stack:
+            works = [stack.enter_context(harness.Workload(cls.tree, cgroup, CPU, cls.SWITCHES,
+                                                          cls.PAGES, cls.CPU_MS))
+                     for cgroup in cls.cgroups]
+            before = [daemon.scrape_after_polls() for daemon in cls.daemons]
+            threads = [threading.Thread(target=work.run) for work in works]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return map(Span, before, [daemon.scrape_after_polls() for daemon in cls.daemons])
 
     def test_counts_of_software_events_are_equal(self):
         for cgroup in self.cgroups:
@@ -99,20 +110,22 @@ class BothSourcesTest(unittest.TestCase):
                 true = self.by_descriptors.of_cgroup(metric, cgroup)
                 self.assertGreater(true, self.PAGES / 2)
                 self.assertAlmostEqual(self.by_records.of_cgroup(metric, cgroup), true, msg=event,
-                                       delta=max(1, (self.exact or OF_COUNTS) * true))
+                                       delta=max(1, OF_COUNTS * true))
 
     def test_time_of_the_tree_is_nearly_equal(self):
         true = self.by_descriptors.of_cgroup("task_clock_seconds", self.tree.path)
         counted = self.by_records.of_cgroup("task_clock_seconds", self.tree.path)
-        print(f"\ntime of the tree by records and by descriptors: {counted / true - 1:+.4%}")
-        self.assertAlmostEqual(counted, true, delta=(self.exact or OF_TIME) * true)
+        switches = self.by_descriptors.of_cgroup("context_switches", self.tree.path)
+        print(f"\ntime of the tree by records and by descriptors: {counted / true - 1:+.4%}, "
+              f"{1e9 * (counted - true) / switches:+.0f} ns a switch")
+        self.assertAlmostEqual(counted, true, delta=max(OF_TIME * true,
+                                                        self.OF_A_SWITCH * switches))
 
     def test_the_tree_is_the_sum_of_its_cgroups(self):
-        # Each of them is scaled by itself.
         for metric in METRICS.values():
             parts = sum(self.by_records.of_cgroup(metric, cgroup) for cgroup in self.cgroups)
             self.assertAlmostEqual(self.by_records.of_cgroup(metric, self.tree.path), parts,
-                                   delta=self.exact * parts)
+                                   delta=1e-9 * parts)
 
 
 class BriefLivesTest(unittest.TestCase):
@@ -142,20 +155,19 @@ class BriefLivesTest(unittest.TestCase):
         self.assertEqual(after.value("perf_event_exporter_unnamed_cgroups"), 0)
 
         span = Span(before, after)
-        tolerance = span.tolerance(0)
+        harness.require(not span.missing(), "this machine has left out records of the switches of "
+                                            "brief cgroups")
         print(f"\n{self.LIVES} cgroups of {1000 * each:.2f} ms each")
         self.assertGreaterEqual(true, self.LIVES * self.PAGES)
-        self.assertAlmostEqual(span.of_cgroup("minor_faults", tree.path), true,
-                               delta=tolerance * true)
+        self.assertEqual(span.of_cgroup("minor_faults", tree.path), true)
         # Whether one that was gone before it was found has run on a CPU without records, nobody knows.
         harness.require(after.value(SOURCE, source="descriptors") == 0,
                         "this machine does not write all records of switches on each CPU: only the "
                         "sum of all was compared")
         of_each = self.faults(tree, after)
         self.assertEqual(len(of_each), self.LIVES)
-        self.assertAlmostEqual(sum(of_each.values()), true, delta=tolerance * true)
-        if not tolerance:
-            self.assertGreaterEqual(min(of_each.values()), self.PAGES)
+        self.assertEqual(sum(of_each.values()), true)
+        self.assertGreaterEqual(min(of_each.values()), self.PAGES)
 
     @staticmethod
     def faults(tree, scrape):
@@ -165,7 +177,7 @@ class BriefLivesTest(unittest.TestCase):
 
 
 class MoveTest(unittest.TestCase):
-    """A record tells in which cgroup a task is when it leaves the CPU: not when it came there."""
+    """A record names the cgroup that a task is in when it leaves the CPU, not when it came there."""
 
     BEFORE, SINCE, AFTER = 4000, 1000, 2000  # pages
     OF_PYTHON = 200                          # page faults of the process itself
@@ -203,7 +215,7 @@ class MoveTest(unittest.TestCase):
         self.move(tree, cgroups)
         span = Span(before, daemon.scrape_after_polls())
 
-        harness.require(not span.tolerance(0), "this machine has not written all records")
+        harness.require(not span.missing(), "this machine has left out records")
         first, second = (span.of_cgroup("minor_faults", cgroup) for cgroup in cgroups)
         work = self.BEFORE + self.SINCE + self.AFTER
         self.assertGreaterEqual(first + second, work)

@@ -144,16 +144,22 @@ class AgainstPerfTest(unittest.TestCase):
                         int(reported["nvcsw"]) + int(reported["nivcsw"]) + A_FEW)
 
     def test_a_command_is_counted_with_its_children(self):
+        # The shell prints its page faults and those of its children, as /proc/PID/stat has them. They
+        # differ from run to run by several percent.
         command = ["sh", "-c", "for i in 1 2 3 4; do head -c 40000000 /dev/zero | "
-                               "tail -c 40000000 > /dev/null; done"]
+                               "tail -c 40000000 > /dev/null; done; "
+                               "read all < /proc/$$/stat; echo $all"]
         perf = subprocess.run(["perf", "stat", "-x,", "-e", "page-faults", "--", *command],
                               text=True, capture_output=True, check=True)
         ours = stat("--output", "json", "-e", "page-faults", "--", *command)
-        perfs, counted = perf_counts(perf.stderr), counts(ours.stderr)
 
-        self.assertGreater(counted["page-faults"]["estimate"], 40_000)
-        self.assertAlmostEqual(counted["page-faults"]["estimate"] / perfs["page-faults"], 1,
-                               delta=0.02)
+        for counted, run in ((perf_counts(perf.stderr)["page-faults"], perf),
+                             (counts(ours.stderr)["page-faults"]["estimate"], ours)):
+            fields = run.stdout.rpartition(")")[2].split()
+            minor, of_children, major, major_of_children = map(int, fields[7:11])
+            true = minor + of_children + major + major_of_children
+            self.assertGreater(true, 40_000)
+            self.assertAlmostEqual(counted, true, delta=true // 200)
 
 
 class StatTest(unittest.TestCase):
