@@ -2,6 +2,7 @@
 
 #include "cgroup/name_keeper.h"
 #include "collect/descriptor_source.h"
+#include "collect/records/record_cost.h"
 #include "collect/records/record_source.h"
 #include "config/default_config.h"
 #include "host/topology.h"

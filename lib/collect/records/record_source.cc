@@ -4,8 +4,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/duration.h"
 #include "collect/budget.h"
+#include "collect/records/record_cost.h"
+#include "collect/records/record_errors.h"
 #include "collect/targets.h"
 
 namespace pex::collect {
@@ -13,54 +14,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
-
 /// For so long records are used while there are few cgroups. Each change costs a poll.
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
-
-/// Descriptors of a RecordCheck.
-std::size_t events_of_check(const CountingPlan& plan) {
-  std::size_t events = 1;
-  for (const GroupPlan& group : plan.cgroup.groups) {
-    if (!group.shares_pmu) events = std::max(events, group.events.size());
-  }
-  return events;
-}
-
-Error refused(const Error& error, int cpu) {
-  return Error{error.code,
-               error.attempted + " for records of switches between cgroups" + on_cpu(cpu),
-               error.remedy};
-}
-
-Error incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
-  return Error{0,
-               "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
-                   std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu),
-               "none: this kernel, or the hypervisor, does not report all switches; set "
-               "'cgroups: {source: descriptors}' to not try records"};
-}
-
-Error records_lost(std::uint64_t lost, int cpu) {
-  return Error{0,
-               std::to_string(lost) + " records of switches between cgroups were lost" +
-                   on_cpu(cpu) +
-                   ", because the buffer was full: what happened since the record before is "
-                   "estimated",
-               "raise cgroups.records_buffer"};
-}
-
-Error never_named(std::uint64_t cgroups, nanoseconds time, int cpu) {
-  return Error{0,
-               std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
-                   " ran" + on_cpu(cpu) + " for " + format_duration(time) + " had no name after " +
-                   std::to_string(CgroupSums::kMaxPollsUnnamed) +
-                   " polls: what they did is counted for no cgroup",
-               "if they are outside of the mounted tree, none; otherwise raise "
-               "limits.max_cgroup_directories"};
-}
 
 }  // namespace
 
@@ -133,7 +89,7 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.records += poll.records;
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
-  if (!poll.are_complete) give_up(incomplete(poll, cpu_));
+  if (!poll.are_complete) give_up(records_incomplete(poll, cpu_));
 }
 
 void RecordSource::give_up(Error reason) {
@@ -180,7 +136,7 @@ void RecordSource::report_losses(std::uint64_t lost, PollReport& report) {
   unnamed_ = unnamed;
   report.unnamed_time = saturating_sum(report.unnamed_time, time);
   if (cgroups == 0 || std::exchange(has_reported_unnamed_, true)) return;  // they may be outside
-  report.add_failure("unnamed cgroups", never_named(cgroups, time, cpu_), here);
+  report.add_failure("unnamed cgroups", cgroups_never_named(cgroups, time, cpu_), here);
 }
 
 std::optional<std::chrono::nanoseconds> RecordSource::detect_cpu_offline() {
@@ -214,7 +170,8 @@ Result<> RecordSource::start_recording() {
   Result<std::unique_ptr<SwitchRecording>> opened = SwitchRecording::open(
       kernel_, cpu_, {options_.buffer_bytes, kMinRecordsBuffer}, *plan_, options_.own_cgroup());
   if (!opened) {
-    if (opened.error().code != ENODEV) give_up(refused(opened.error(), cpu_));  // else offline
+    if (opened.error().code != ENODEV)
+      give_up(records_refused(opened.error(), cpu_));  // else offline
     return opened.error();
   }
   recording_ = std::move(*opened);
@@ -391,23 +348,6 @@ std::size_t RecordSource::own_events() const {
 
 void RecordSource::between_polls() {
   if (recording_) recording_->drain();
-}
-
-/// On each CPU that counts by records, the groups of scope cgroup once, with their leaders, for the
-/// ring, and for a base without events; one group for the check. On the others, all cgroups.
-CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
-  const CounterCost descriptors = descriptor_cost(plan, cpus);
-  if (plan.cgroup.empty()) return descriptors;
-  constexpr std::size_t kRingAndBase = 2;
-  const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
-  const std::size_t recorded = std::min(by_records, online);
-  const std::size_t share = online - recorded;
-  CounterCost cost = descriptors;
-  cost.cpus += (descriptors.cgroup * recorded + online - 1) / online +
-               (kRingAndBase + plan.cgroup.groups.size() + events_of_check(plan)) * recorded;
-  cost.cgroup = (descriptors.cgroup * share + online - 1) / online;
-  cost.cgroup_on_a_cpu = share == 0 ? 0 : descriptors.cgroup_on_a_cpu;
-  return cost;
 }
 
 CounterSources record_sources(perf::PerfKernel& kernel,

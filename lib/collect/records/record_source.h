@@ -147,10 +147,6 @@ class RecordSource final : public CounterSource {
   bool has_reported_unnamed_ = false;
 };
 
-/// The cost on a machine of which so many CPUs count cgroups by records, and the others by
-/// descriptors.
-CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records);
-
 /// Of all CPUs. `kernel` outlives them.
 CounterSources record_sources(perf::PerfKernel& kernel,
                               const std::shared_ptr<const CountingPlan>& plan,

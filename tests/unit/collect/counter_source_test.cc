@@ -14,7 +14,7 @@
 #include "collect/descriptor_source.h"
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"
-#include "collect/records/record_source.h"
+#include "collect/records/record_cost.h"
 #include "support/events.h"
 #include "support/scripted_source.h"
 #include "support/temp_tree.h"

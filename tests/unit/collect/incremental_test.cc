@@ -1,4 +1,4 @@
-// What is only brought up to date where it has changed, is as if it had been made anew each time.
+// What is brought up to date only where it has changed is as if all had been made again each time.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -48,10 +48,10 @@ struct ScriptedCpu {
   bool is_in_new_way = false;
 };
 
-/// `tells` whether it knows which groups have changed.
-class ToldSource final : public CounterSource {
+/// `knows_changes`: take_changed() returns them, and not that it does not know them.
+class ChangesSource final : public CounterSource {
  public:
-  ToldSource(ScriptedCpu& cpu, bool tells) : cpu_(cpu), tells_(tells) {}
+  ChangesSource(ScriptedCpu& cpu, bool knows_changes) : cpu_(cpu), knows_changes_(knows_changes) {}
 
   bool begin_poll(const TargetSet&) override {
     return std::exchange(seen_way_, cpu_.is_in_new_way) != cpu_.is_in_new_way;
@@ -76,7 +76,7 @@ class ToldSource final : public CounterSource {
       const bool is_news = is_unread(group) || cpu_.cgroups[group.path].is_unreadable;
       if (is_news && !group.path.empty()) changed.push_back(handle);
     }
-    return tells_;
+    return knows_changes_;
   }
   Result<State> read(Handle handle, perf::GroupReading& reading) override {
     Group& group = groups_.at(handle);
@@ -110,7 +110,7 @@ class ToldSource final : public CounterSource {
   bool is_unread(const Group& group) { return group.read != cpu_.cgroups[group.path].news; }
 
   ScriptedCpu& cpu_;
-  const bool tells_;
+  const bool knows_changes_;
   bool seen_way_ = false;
   std::map<Handle, Group> groups_;
   Handle last_ = 0;
@@ -124,15 +124,15 @@ using Plan = std::shared_ptr<const CountingPlan>;
 /// One CPU, with copies of its totals as a Worker has them.
 class Part {
  public:
-  Part(ScriptedCpu& script, bool tells, const Plan& plan, int cpu)
+  Part(ScriptedCpu& script, bool knows_changes, const Plan& plan, int cpu)
       : plan_(plan),
-        cycle_(std::make_unique<ToldSource>(script, tells), plan, cpu),
+        cycle_(std::make_unique<ChangesSource>(script, knows_changes), plan, cpu),
         left_(*plan, cpu),
         taken_(*plan, cpu) {}
 
-  void poll(const Targets& targets, bool is_copied_anew) {
+  void poll(const Targets& targets, bool is_copied_whole) {
     (void)cycle_.run(targets, EventModels{*plan_});
-    if (is_copied_anew) left_ = CpuTotals{*plan_, cycle_.cpu()};
+    if (is_copied_whole) left_ = CpuTotals{*plan_, cycle_.cpu()};
     left_.copy(cycle_, *targets);
     std::swap(left_, taken_);
   }
@@ -279,11 +279,11 @@ Plan any_plan() {
   return plan;
 }
 
-/// Two machines to which the same happens: one makes everything anew.
+/// Two machines to which the same happens: one makes everything again each time.
 class Twins {
  public:
   explicit Twins(const Plan& plan)
-      : scripts_(kCpus), incremental_(scripts_, true, plan), anew_(scripts_, false, plan) {
+      : scripts_(kCpus), incremental_(scripts_, true, plan), complete_(scripts_, false, plan) {
     for (std::size_t cgroup = 0; cgroup < kCgroups - 3; ++cgroup) begin(cgroup);
     for (int cpu = 0; cpu < kCpus; ++cpu) online_.insert(cpu);
   }
@@ -302,7 +302,7 @@ class Twins {
   test::TempTree directory_{{"cgroup.procs"}};  ///< of all of them: they exist
   std::vector<ScriptedCpu> scripts_;
   PolledMachine incremental_;
-  PolledMachine anew_;
+  PolledMachine complete_;
   std::vector<CgroupTarget> cgroups_;
   std::set<int> online_;
   std::uint64_t last_series_ = 0;
@@ -344,7 +344,7 @@ void Twins::take(const Step& step) {
       return flip(scripts_[step.cpu].is_in_new_way);
     case Kind::kReconcile:
       incremental_.reconcile(targets());
-      anew_.reconcile(targets());
+      complete_.reconcile(targets());
       return;
     case Kind::kNames:
       targets_ = std::make_shared<const TargetSet>(*targets());
@@ -407,11 +407,11 @@ void Twins::join() {
     for (std::size_t i = 0; i < times; ++i) {
       scripts_[cpu].now += seconds{1};
       incremental_.poll(cpu, now);
-      anew_.poll(cpu, now);
+      complete_.poll(cpu, now);
     }
   }
   late_.reset();
-  RC_ASSERT(is_equal(incremental_.join(now), anew_.join(now)));
+  RC_ASSERT(is_equal(incremental_.join(now), complete_.join(now)));
 }
 
 RC_GTEST_PROP(IncrementalTest, WhatIsKeptIsAsIfItHadBeenMadeAnew, ()) {

@@ -494,7 +494,6 @@ TEST(RecordFaultsTest, LeadersThatJumpOftenLeadToDescriptorsWithOneLine) {
   }
 }
 
-/// Disabled: RecordSource reports them in a metric only.
 TEST(RecordFaultsTest, RecordsThatAreLostAreReportedInALineWithTheSettingThatHelps) {
   RecordedCpu cpu;
   settle(cpu);
@@ -560,8 +559,6 @@ TEST(RecordFaultsTest, WhatNeverGetsANameIsCountedForNobody) {
   expect_exact_again(cpu);
 }
 
-/// Disabled: what CgroupSums::unnamed() tells is not reported; `unnamed_cgroups` falls to 0 when
-/// what was pending is dropped.
 TEST(RecordFaultsTest, WhatNeverGetsANameIsReportedWithItsTime) {
   RecordedCpu cpu;
   settle(cpu);

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+
+#include "collect/budget.h"
+#include "collect/counting_plan.h"
+#include "collect/machine_cpus.h"
+
+namespace pex::collect {
+
+/// The cost on a machine of which so many CPUs count cgroups by records, and the others by
+/// descriptors.
+CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records);
+
+}  // namespace pex::collect

@@ -1,0 +1,49 @@
+#include "collect/records/record_errors.h"
+
+#include <string>
+
+#include "base/duration.h"
+#include "collect/records/cgroup_sums.h"
+
+namespace pex::collect {
+namespace {
+
+std::string on_cpu(int cpu) { return " on CPU " + std::to_string(cpu); }
+
+}  // namespace
+
+Error records_refused(const Error& error, int cpu) {
+  return Error{error.code,
+               error.attempted + " for records of switches between cgroups" + on_cpu(cpu),
+               error.remedy};
+}
+
+Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
+  return Error{0,
+               "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
+                   std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
+                   on_cpu(cpu),
+               "none: this kernel, or the hypervisor, does not report all switches; set "
+               "'cgroups: {source: descriptors}' to not try records"};
+}
+
+Error records_lost(std::uint64_t lost, int cpu) {
+  return Error{0,
+               std::to_string(lost) + " records of switches between cgroups were lost" +
+                   on_cpu(cpu) +
+                   ", because the buffer was full: what happened since the record before is "
+                   "estimated",
+               "raise cgroups.records_buffer"};
+}
+
+Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
+  return Error{0,
+               std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
+                   " ran" + on_cpu(cpu) + " for " + format_duration(time) + " had no name after " +
+                   std::to_string(CgroupSums::kMaxPollsUnnamed) +
+                   " polls: what they did is counted for no cgroup",
+               "if they are outside of the mounted tree, none; otherwise raise "
+               "limits.max_cgroup_directories"};
+}
+
+}  // namespace pex::collect
