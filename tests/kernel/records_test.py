@@ -5,6 +5,7 @@ so a test that compares exactly is skipped where one was missing.
 """
 
 import contextlib
+import json
 import mmap
 import os
 import re
@@ -295,6 +296,50 @@ class ChangeOfSourceTest(unittest.TestCase):
 
     def test_no_counter_falls(self):
         self.assertEqual(self.increase.found, [])
+
+
+class AutomaticSourceTest(unittest.TestCase):
+    """As shipped: by descriptors while cgroups are few, then by records where all are written."""
+
+    INTERVAL = 0.1  # seconds
+    ENOUGH = 5
+
+    def test_records_are_used_for_many_cgroups_on_each_cpu_that_writes_all_of_them(self):
+        tree = self.enterContext(harness.CgroupTree("auto"))
+        busy = tree.make("busy")
+        daemon = self.enterContext(harness.Daemon(config_of(tree, "auto")))
+        work = self.enterContext(harness.busy_loop(tree, busy, CPU))
+        counters = self.enterContext(perf_events.Counters(["task-clock"], [CPU], tree.mount + busy))
+        work.stop()
+        before, begin = daemon.scrape_after_polls(), counters.sums()["task-clock"]
+        self.assertEqual(before.value(SOURCE, source="records"), 0)
+        self.assertEqual(before.value(SOURCE, source="descriptors"), len(harness.online_cpus()))
+
+        with Scraper(daemon, every=self.INTERVAL / 2) as scraper:
+            work.go_on()
+            for number in range(self.ENOUGH):
+                tree.make(f"more-{number}")
+            daemon.scrape_when("the cgroups", lambda scrape: scrape.has(
+                "perf_cgroup_minor_faults_total", cgroup=f"{tree.path}/more-{self.ENOUGH - 1}"))
+            daemon.await_source()
+            work.stop()
+            after, end = daemon.scrape_after_polls(), counters.sums()["task-clock"]
+
+        self.assertEqual((scraper.problems, scraper.falls.found), ([], []))
+        true = (end - begin) / 1e9
+        lost = true - Span(before, after).of_cgroup("task_clock_seconds", busy)
+        print(f"\n{lost:.3f} s of {true:.3f} s were lost in the change to records")
+        self.assertLess(abs(lost), 2 * self.INTERVAL + ESTIMATE * true)
+        self.assert_each_cpu_without_records_is_named(daemon, after)
+
+    def assert_each_cpu_without_records_is_named(self, daemon, scrape):
+        cpus = {source: scrape.value(SOURCE, source=source) for source in ("records", "descriptors")}
+        self.assertEqual(sum(cpus.values()), len(harness.online_cpus()))
+        cgroups = json.loads(daemon.get("/api/v1/status")[1])["cgroups"]
+        self.assertEqual(daemon.stderr().count("counted by descriptors there"), cpus["descriptors"])
+        self.assertEqual(cgroups["cpus_without_records"] is None, not cpus["descriptors"])
+        self.assertEqual(cgroups["why_no_records"] is None, not cpus["descriptors"])
+        harness.require(cpus["records"] > 0, "this machine writes all records on none of its CPUs")
 
 
 if __name__ == "__main__":

@@ -1037,6 +1037,14 @@ class NeighboursOn612Test(NeighboursChecks, MachineTest):
     boot = Boot("neighbours", "6.12")
 
 
+class NeighboursByRecordsOn61Test(ByRecordsChecks, NeighboursOn61Test):
+    boot = Boot("neighbours", "6.1", source="records")
+
+
+class NeighboursByRecordsOn612Test(NeighboursByRecordsOn61Test):
+    boot = Boot("neighbours", "6.12", source="records")
+
+
 class ControlPageChecks:
     """A thread reads its own counters without a system call, and with one before and after."""
 
