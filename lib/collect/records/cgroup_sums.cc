@@ -271,6 +271,25 @@ void CgroupSums::add_counts(std::size_t group, std::uint64_t id, nanoseconds run
   if (keeps_pending(entry)) pending_.add_counts(entry.row, group, time, counts);
 }
 
+void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, nanoseconds running,
+                     std::span<const std::uint64_t> counts) {
+  Entry& entry = seen(id);
+  const std::uint64_t time = to_words(enabled);
+  const std::uint64_t counted_for = to_words(running);
+  entry.time_in_poll = saturating_sum(entry.time_in_poll, time);
+  each_target(entry, [&](Target target) {
+    sums_.add_time(target, time);
+    sums_.add_counts(target, group, counted_for, counts);
+    mark_changed(target);
+  });
+  if (keeps_pending(entry)) {
+    pending_.add_time(entry.row, time);
+    pending_.add_counts(entry.row, group, counted_for, counts);
+  } else if (entry.is_unnamed) {
+    unnamed_.time = saturating_sum(unnamed_.time, enabled);
+  }
+}
+
 nanoseconds CgroupSums::share(nanoseconds enabled) {
   if (ran_.empty() || enabled.count() <= 0) return enabled;
   double all = 0;

@@ -100,9 +100,12 @@ class CgroupSums {
   void saw(std::uint64_t id) { (void)seen(id); }
   /// It ran for this time, which is the time enabled of all groups.
   void add_time(std::uint64_t id, std::chrono::nanoseconds enabled);
-  /// And meanwhile the group had the PMU for this time, and counted.
+  /// And meanwhile the group had the PMU for the time `running`, and counted.
   void add_counts(std::size_t group, std::uint64_t id, std::chrono::nanoseconds running,
                   std::span<const std::uint64_t> counts);
+  /// Both, for the price of one.
+  void add(std::size_t group, std::uint64_t id, std::chrono::nanoseconds enabled,
+           std::chrono::nanoseconds running, std::span<const std::uint64_t> counts);
   /// Shares a time among the cgroups that ran in this poll, by their time in it, or equally if none
   /// has any. Returns what is left: all of it if none ran, else nothing.
   std::chrono::nanoseconds share(std::chrono::nanoseconds enabled);

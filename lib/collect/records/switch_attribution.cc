@@ -31,7 +31,8 @@ nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
 }  // namespace
 
 bool SwitchAttribution::Interval::had_the_pmu() const {
-  return enabled - running <= std::max(kMaxOffPmu, enabled / 100 * kMaxOffPmuPercent);
+  const nanoseconds off_pmu = enabled - running;
+  return off_pmu <= kMaxOffPmu || off_pmu <= enabled / 100 * kMaxOffPmuPercent;
 }
 
 void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is_base) {
@@ -60,9 +61,9 @@ SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const Switc
   interval.enabled = increment(group.enabled, values.enabled, fell);
   interval.running = increment(group.running, values.running, fell);
   interval.switches = increment(group.switches, values.switches, fell);
-  increments_.clear();
+  increments_.resize(values.counts.size());
   for (std::size_t event = 0; event < values.counts.size(); ++event) {
-    increments_.push_back(increment(group.counts[event], values.counts[event], fell));
+    increments_[event] = increment(group.counts[event], values.counts[event], fell);
     group.counts[event] = values.counts[event];
   }
   group.enabled = values.enabled;
@@ -106,13 +107,12 @@ void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
 }
 
 void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval) {
-  const bool is_base = groups_[group]->is_base;
-  if (is_base) {
-    statistics_.time = saturating_sum(statistics_.time, interval.enabled);
-    sums_.add_time(cgroup, interval.enabled);
+  if (!groups_[group]->is_base) {
+    return sums_.add_counts(group, cgroup, interval.running, increments_);
   }
+  statistics_.time = saturating_sum(statistics_.time, interval.enabled);
   // The base never loses the PMU: some microseconds only pass until the kernel starts it.
-  sums_.add_counts(group, cgroup, is_base ? interval.enabled : interval.running, increments_);
+  sums_.add(group, cgroup, interval.enabled, interval.enabled, increments_);
 }
 
 void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval& interval,
