@@ -150,15 +150,16 @@ void RecordSource::forget_cpu() {
   is_dead_ = true;
 }
 
-/// The group of scope cgroup whose records have what is asked for; null if none has.
+/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
+/// `group` may be of a copy of the plan.
 const GroupPlan* RecordSource::recorded(const GroupPlan& group,
                                         const cgroup::Cgroup* cgroup) const {
   if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;
-  if (cgroup != nullptr) return &group;
   const auto same = std::find_if(
       plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
-        return one.events == group.events && one.mode == group.mode && one.pmu == group.pmu &&
-               one.left_out_cpus == group.left_out_cpus;
+        const bool is_it = cgroup == nullptr || &one == &group || one.name == group.name;
+        return is_it && one.events == group.events && one.mode == group.mode &&
+               one.pmu == group.pmu && one.left_out_cpus == group.left_out_cpus;
       });
   return same == plan_->cgroup.groups.end() ? nullptr : &*same;
 }

@@ -61,8 +61,10 @@ class RecordSourceTest : public testing::Test {
     options.use = use_;
     options.is_checked = is_checked_;
     options.own_cgroup = [] { return std::nullopt; };
-    cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_records_),
-                   plan_, kCpu);
+    // The source has a copy of the plan, as in the daemon.
+    const auto copy = std::make_shared<const CountingPlan>(*plan_);
+    cycle_.emplace(std::make_unique<RecordSource>(kernel_, copy, kCpu, options, by_records_), plan_,
+                   kCpu);
   }
 
   std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path, std::uint64_t id) {
