@@ -157,7 +157,7 @@ void print_cost(const collect::Need& need, const collect::Budget& budget) {
                                   with_cgroups(collect::reserved_files(limit) + need.cpu_events,
                                                need.cgroup_files()));
   print_subject("series", "limit " + number(budget.max_series) + "; at most " +
-                              with_cgroups(need.cpu_series, need.cgroup_series));
+                              with_cgroups(need.fixed_series, need.cgroup_series));
 }
 
 void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tree) {

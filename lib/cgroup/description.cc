@@ -8,8 +8,6 @@
 namespace pex::cgroup {
 namespace {
 
-constexpr std::string_view kPodLabels[] = {"pod", "namespace", "container"};
-
 void add(std::vector<Label>& labels, std::string_view name, const std::string& value) {
   if (!value.empty()) labels.emplace_back(name, value);
 }

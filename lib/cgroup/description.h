@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -11,6 +12,9 @@
 #include "cgroup/log_links.h"
 
 namespace pex::cgroup {
+
+/// Labels that name the pod of a container, on perf_cgroup_info only.
+inline constexpr std::string_view kPodLabels[] = {"pod", "namespace", "container"};
 
 /// The labels of a cgroup in addition to its path; none is empty.
 struct Description {

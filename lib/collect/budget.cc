@@ -38,32 +38,49 @@ std::size_t rows_of(const PublishedEvent& column, const ScopePlan& scope, const 
 
 /// An upper bound: if a group lacks CPUs its coverage is published, and not the values of its
 /// columns.
-std::size_t most_series_of(const PublishedEvent& column, const ScopePlan& scope,
+std::size_t most_series_of(RowKind kind, const PublishedEvent& column, const ScopePlan& scope,
                            const Evidence& evidence) {
   const std::size_t other_parts = column.parts.size() - 1;  // each may lack some as well
-  return series_of_column(column, scope, evidence) + other_parts;
+  return series_of_column(kind, column, scope, evidence) + other_parts;
 }
 
 /// Series of all groups and columns of a scope with a row for each CPU.
-std::size_t series_by_cpu(const ScopePlan& scope, const Evidence& evidence,
+std::size_t series_by_cpu(RowKind kind, const ScopePlan& scope, const Evidence& evidence,
                           const MachineCpus& cpus) {
   std::size_t series = 0;
   for (const GroupPlan& group : scope.groups) {
-    series += series_of_group(group, evidence) * rows_of(group.pmu, cpus);
+    series += series_of_group(kind, group, evidence) * rows_of(group.pmu, cpus);
   }
   for (const PublishedEvent& column : scope.columns) {
-    series += most_series_of(column, scope, evidence) * rows_of(column, scope, cpus);
+    series += most_series_of(kind, column, scope, evidence) * rows_of(column, scope, cpus);
   }
   return series;
 }
 
 /// The same with one row.
-std::size_t series_once(const ScopePlan& scope, const Evidence& evidence) {
+std::size_t series_once(RowKind kind, const ScopePlan& scope, const Evidence& evidence) {
   std::size_t series = 0;
-  for (const GroupPlan& group : scope.groups) series += series_of_group(group, evidence);
+  for (const GroupPlan& group : scope.groups) series += series_of_group(kind, group, evidence);
   for (const PublishedEvent& column : scope.columns)
-    series += most_series_of(column, scope, evidence);
+    series += most_series_of(kind, column, scope, evidence);
   return series;
+}
+
+/// Of one cgroup, its description included.
+std::size_t series_of_cgroup(const CountingPlan& plan, const MachineCpus& cpus) {
+  constexpr std::size_t kDescription = 1;
+  if (!plan.publishes_cgroups) return 0;
+  return kDescription + (plan.cgroup_per_cpu
+                             ? series_by_cpu(RowKind::kCgroup, plan.cgroup, plan.evidence, cpus)
+                             : series_once(RowKind::kCgroup, plan.cgroup, plan.evidence));
+}
+
+/// Of as many sums as there may be, with the number of cgroups in each.
+std::size_t series_of_sums(const CountingPlan& plan) {
+  constexpr std::size_t kCgroups = 1;
+  std::size_t sums = 0;
+  for (const SumPlan& sum : plan.sums) sums += sum.max;
+  return sums * (kCgroups + series_once(RowKind::kSum, plan.cgroup, plan.evidence));
 }
 
 /// The weight of the reference for each column: one for all rows.
@@ -92,18 +109,15 @@ std::size_t reserved_files(std::size_t open_files) {
 }
 
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost) {
-  constexpr std::size_t kDescription = 1;
   Need need;
   need.cpu_events = cost.cpus;
-  need.cpu_series =
-      series_by_cpu(plan.cpu, plan.evidence, cpus) + weights_of(plan.cpu) + weights_of(plan.cgroup);
+  need.fixed_series = series_by_cpu(RowKind::kCpu, plan.cpu, plan.evidence, cpus) +
+                      weights_of(plan.cpu) + weights_of(plan.cgroup) + series_of_sums(plan);
   if (plan.cgroup.empty()) return need;
   need.counts_cgroups = true;
   need.cgroup_events = cost.cgroup;
   need.cgroup_events_on_a_cpu = cost.cgroup_on_a_cpu;
-  need.cgroup_series =
-      kDescription + (plan.cgroup_per_cpu ? series_by_cpu(plan.cgroup, plan.evidence, cpus)
-                                          : series_once(plan.cgroup, plan.evidence));
+  need.cgroup_series = series_of_cgroup(plan, cpus);
   return need;
 }
 
@@ -112,7 +126,7 @@ Need need_of(const CountingPlan& plan, const MachineCpus& cpus) {
 }
 
 std::size_t series_room(const Budget& budget, const Need& need) {
-  return fits(budget.max_series, need.cpu_series, need.cgroup_series);
+  return fits(budget.max_series, need.fixed_series, need.cgroup_series);
 }
 
 Capacity cgroup_capacity(const Budget& budget, const Need& need) {
@@ -162,7 +176,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
       {"max", "cgroups", budget.max_cgroups, 0, 1, "raise cgroups.max"},
       {"max_open_events", "open events", budget.max_open_events, need.cpu_events,
        need.cgroup_events, "raise limits.max_open_events"},
-      {"max_series", "series", budget.max_series, need.cpu_series, need.cgroup_series,
+      {"max_series", "series", budget.max_series, need.fixed_series, need.cgroup_series,
        "raise limits.max_series"},
       {"open_files", "file descriptors", capacity.open_files,
        reserved_files(capacity.open_files) + need.cpu_events, need.cgroup_files(),
@@ -196,7 +210,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
   const Row rows[] = {
       {"open events", need.cpu_events, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
-      {"series", need.cpu_series, budget.max_series,
+      {"series", need.fixed_series, budget.max_series,
        "raise limits.max_series, or count fewer events"},
       {"open files", need.cpu_events + reserved_files(open_files), open_files,
        "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},

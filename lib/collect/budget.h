@@ -30,9 +30,10 @@ struct Budget {
 
 /// The cost of a plan on a machine with its current CPUs.
 struct Need {
-  std::size_t cpu_events = 0;  ///< descriptors of all groups of scope cpu on all CPUs
-  std::size_t cpu_series = 0;  ///< an upper bound: of scope cpu, and of both scopes one weight
-                               ///< of the reference for each column, which belongs to no row
+  std::size_t cpu_events = 0;    ///< descriptors of all groups of scope cpu on all CPUs
+  std::size_t fixed_series = 0;  ///< an upper bound: of scope cpu; of all sums of cgroups; and of
+                                 ///< both scopes one weight of the reference for each column, which
+                                 ///< belongs to no row
   bool counts_cgroups = false;
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs; 0 also by records
   std::size_t cgroup_events_on_a_cpu = 0;  ///< the part on the CPU that has most of them

@@ -77,6 +77,7 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
       plan_(tracker.plan()),
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
+      sums_(plan_),
       shared_(std::move(shared)),
       descriptor_(tracker_.descriptor()) {}
 
@@ -350,6 +351,7 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 }
 
 void Collector::publish(Snapshot snapshot) {
+  sums_.add_to(snapshot, Clock::now(), report_);
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   joined_ = published;
   report_.now.duration = Clock::now() - started_;

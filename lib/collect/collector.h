@@ -13,6 +13,7 @@
 #include "collect/learning.h"
 #include "collect/poll_report.h"
 #include "collect/snapshot.h"
+#include "collect/sums/label_sums.h"
 #include "collect/targets.h"
 
 namespace pex::collect {
@@ -142,6 +143,7 @@ class Collector {
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
   std::shared_ptr<const Snapshot> joined_;        ///< the last one
+  LabelSums sums_;                                ///< over the cgroups of all snapshots
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll

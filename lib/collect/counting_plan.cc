@@ -26,20 +26,32 @@ bool is_estimated(const PublishedEvent& column, const ScopePlan& plan) {
                      [&](const EventAt& part) { return plan.groups[part.group].shares_pmu; });
 }
 
-std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence) {
+bool has_evidence(RowKind rows, const Evidence& evidence) {
+  switch (rows) {
+    case RowKind::kCpu:
+      break;
+    case RowKind::kCgroup:
+      return evidence.cgroups == CgroupEvidence::kEach;
+    case RowKind::kSum:
+      return evidence.cgroups != CgroupEvidence::kNone;
+  }
+  return true;
+}
+
+std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence) {
   constexpr std::size_t kTimes = 2;        // enabled, running
   constexpr std::size_t kTimesOffPmu = 2;  // imputed, unmeasured
   constexpr std::size_t kReferences = 2;   // all of it, and what was sampled
-  if (!group.is_published) return 0;
+  if (!group.is_published || !has_evidence(rows, evidence)) return 0;
   const bool has_reference = evidence.reference && group.auxiliary.reference;
   return kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
 }
 
-std::size_t series_of_column(const PublishedEvent& column, const ScopePlan& plan,
+std::size_t series_of_column(RowKind rows, const PublishedEvent& column, const ScopePlan& plan,
                              const Evidence& evidence) {
   constexpr std::size_t kValue = 1;
   constexpr std::size_t kObserved = 1;
-  if (!is_estimated(column, plan)) return kValue;
+  if (!is_estimated(column, plan) || !has_evidence(rows, evidence)) return kValue;
   return kValue + kObserved + (evidence.variance ? 1 : 0);
 }
 

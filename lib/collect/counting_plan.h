@@ -77,12 +77,32 @@ struct ScopePlan {
   bool operator==(const ScopePlan&) const = default;
 };
 
-/// Evidence that is published on request only, as it takes many series.
+/// Which rows of cgroups have evidence: times, and what was observed. CPUs always have it.
+enum class CgroupEvidence {
+  kEach,  ///< each cgroup, and the sums
+  kSum,   ///< the sums alone
+  kNone,
+};
+
+/// How much evidence is published, as it takes many series.
 struct Evidence {
   bool variance = false;   ///< of each estimated event
   bool reference = false;  ///< both totals of the reference, for each group that has one
+  CgroupEvidence cgroups = CgroupEvidence::kEach;
 
   bool operator==(const Evidence&) const = default;
+};
+
+/// Sums over the cgroups that have the same values of some labels. What a cgroup has counted stays
+/// in its sum when the cgroup ends. See LabelSums.
+struct SumPlan {
+  std::string name;                 ///< in metrics: "workload" in perf_workload_cycles_total
+  std::vector<std::string> labels;  ///< of cgroups; one that lacks any of them is in no sum
+  std::size_t max = 256;            ///< number of sums
+  std::chrono::nanoseconds idle = std::chrono::hours{1};  ///< without a cgroup, until a sum ends
+  std::chrono::nanoseconds zero_for = std::chrono::minutes{1};  ///< a new sum is published as 0
+
+  bool operator==(const SumPlan&) const = default;
 };
 
 /// What is counted, immutable for the life of a collector. Within a scope no two columns are the
@@ -92,6 +112,8 @@ struct CountingPlan {
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
   Evidence evidence = {};
   bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, instead of their sum
+  bool publishes_cgroups = true;        ///< else cgroups only have sums
+  std::vector<SumPlan> sums = {};       ///< of cgroups
   std::vector<int> left_out_cpus = {};  ///< on which nothing is counted; rising
 
   bool operator==(const CountingPlan&) const = default;
@@ -109,10 +131,16 @@ std::string_view configured_name(const GroupPlan& group);
 /// to its value.
 bool is_estimated(const PublishedEvent& column, const ScopePlan& plan);
 
+/// What rows of a snapshot belong to.
+enum class RowKind { kCpu, kCgroup, kSum };
+
+/// Whether such rows have evidence.
+bool has_evidence(RowKind rows, const Evidence& evidence);
+
 /// The number of series of each row of a group: its times.
-std::size_t series_of_group(const GroupPlan& group, const Evidence& evidence);
+std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence);
 /// The number of series of each row of a column: its value, and its evidence.
-std::size_t series_of_column(const PublishedEvent& column, const ScopePlan& plan,
+std::size_t series_of_column(RowKind rows, const PublishedEvent& column, const ScopePlan& plan,
                              const Evidence& evidence);
 
 /// The PMUs that groups are bound to, each once.

@@ -11,18 +11,26 @@ std::size_t count_rows(const GroupTable& table, bool (*is_counted)(const GroupRo
 
 bool has_times(const GroupRow& row) { return row.has_times; }
 
-std::size_t count_series(const ScopePlan& plan, const Evidence& evidence,
+/// One for each column that has one, whatever its rows.
+std::size_t count_weights(const ScopePlan& plan, std::span<const GroupTable> tables) {
+  return static_cast<std::size_t>(
+      std::count_if(plan.columns.begin(), plan.columns.end(), [&](const PublishedEvent& column) {
+        const EventAt& part = column.parts.front();
+        return tables[part.group].reference_weights[part.event].has_value();
+      }));
+}
+
+std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& evidence,
                          std::span<const GroupTable> tables) {
   std::size_t series = 0;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const GroupPlan& of = plan.groups[group];
-    series += count_rows(tables[group], has_times) * series_of_group(of, evidence);
+    series += count_rows(tables[group], has_times) * series_of_group(kind, of, evidence);
     series += of.is_published ? count_rows(tables[group], lacks_coverage) : 0;
   }
   for (const PublishedEvent& column : plan.columns) {
     const EventAt& part = column.parts.front();
-    series += tables[part.group].reference_weights[part.event] ? 1 : 0;
-    const std::size_t each = series_of_column(column, plan, evidence);
+    const std::size_t each = series_of_column(kind, column, plan, evidence);
     const std::size_t rows = tables[part.group].rows.size();
     for (std::size_t row = 0; row < rows; ++row) series += value_of(column, tables, row) ? each : 0;
   }
@@ -35,9 +43,17 @@ bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on
 
 std::size_t count_series(const Snapshot& snapshot) {
   const CountingPlan& plan = *snapshot.plan;
-  return count_series(plan.cpu, plan.evidence, snapshot.cpu) +
-         count_series(plan.cgroup, plan.evidence, snapshot.cgroup) +
-         snapshot.targets->cgroups.size();  // a description each
+  std::size_t series = count_series(RowKind::kCpu, plan.cpu, plan.evidence, snapshot.cpu) +
+                       count_weights(plan.cpu, snapshot.cpu) +
+                       count_weights(plan.cgroup, snapshot.cgroup);
+  if (plan.publishes_cgroups) {
+    series += count_series(RowKind::kCgroup, plan.cgroup, plan.evidence, snapshot.cgroup) +
+              snapshot.targets->cgroups.size();  // a description each
+  }
+  for (const SumTable& sum : snapshot.sums) {
+    series += count_series(RowKind::kSum, plan.cgroup, plan.evidence, sum.groups) + sum.rows.size();
+  }
+  return series;
 }
 
 }  // namespace pex::collect

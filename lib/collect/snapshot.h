@@ -63,6 +63,20 @@ struct CgroupRow {
   std::optional<int> cpu;  ///< nothing: the sum over all CPUs
 };
 
+/// A sum over cgroups.
+struct SumRow {
+  std::vector<std::string> values;              ///< of the labels of the SumPlan
+  std::chrono::system_clock::time_point since;  ///< it began at 0
+  std::size_t cgroups = 0;                      ///< that are added to it now
+};
+
+/// The sums of one SumPlan, in the order of their values.
+struct SumTable {
+  std::vector<SumRow> rows;
+  std::vector<GroupTable> groups;  ///< as plan->cgroup.groups
+  std::size_t left_out = 0;        ///< cgroups that are in none, because there are SumPlan::max
+};
+
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
   std::chrono::system_clock::time_point taken;
@@ -72,6 +86,8 @@ struct Snapshot {
   std::vector<CgroupRow> cgroup_rows;
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
+  std::vector<SumTable> sums;      ///< as plan->sums
+  std::uint64_t sums_layout = 0;   ///< equal numbers of one plan: equal rows of all sums
   /// The totals of each CPU that were joined; unknown where they are not those of these targets.
   /// The next snapshot is made of this one and what has changed since.
   std::vector<TotalsStamp> joined;

@@ -117,6 +117,29 @@ struct LabelRule {
   bool operator==(const LabelRule&) const = default;
 };
 
+/// A label that cgroups are summed by.
+struct SumLabel {
+  std::string name;  ///< as LabelSetting::name
+  Position at = {};
+
+  bool operator==(const SumLabel&) const = default;
+};
+
+/// Sums over the cgroups that have the same values of labels.
+struct CgroupSum {
+  std::string name;          ///< [a-z][a-z0-9_]*, at most 64 characters; empty after an error
+  std::vector<SumLabel> by;  ///< 1 to 8
+  std::size_t max = 256;     ///< 1 to 100000
+  std::chrono::nanoseconds idle = std::chrono::hours{1};        ///< 1m to 7 days
+  std::chrono::nanoseconds zero_for = std::chrono::minutes{1};  ///< 0s to 1h
+  Position at = {};
+
+  bool operator==(const CgroupSum&) const = default;
+};
+
+/// Which cgroups have series of their own.
+enum class CgroupSeries { kEach, kNone };
+
 /// Which of the selected cgroups are counted if one is inside of another.
 enum class Nesting {
   kLeaves,  ///< only those without another one inside
@@ -152,6 +175,8 @@ struct Cgroups {
   CgroupSource source = CgroupSource::kAuto;
   std::size_t records_buffer = 256 * 1024;  ///< bytes on each CPU: a power of two, 64 KiB to 8 MiB
   std::vector<LabelRule> labels;            ///< at most 64
+  std::vector<CgroupSum> sums;              ///< at most 16
+  CgroupSeries series = CgroupSeries::kEach;
 
   bool operator==(const Cgroups&) const = default;
 };
@@ -169,8 +194,16 @@ struct Kubernetes {
   bool operator==(const Kubernetes&) const = default;
 };
 
+/// Which cgroups have evidence: the times of groups, and what was observed.
+enum class EvidenceOfCgroups {
+  kEach,  ///< each cgroup, and the sums
+  kSum,   ///< the sums alone
+  kNone,
+};
+
 /// Additional series about the estimates; they multiply the number of series.
 struct Evidence {
+  EvidenceOfCgroups cgroups = EvidenceOfCgroups::kEach;
   bool variance = false;   ///< perf_event_variance_total
   bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
 

@@ -33,7 +33,30 @@ constexpr yaml::Key<Collection> kCollectionKeys[] = {
         "waiting scrapes. If `max_age` is at least `interval`, scrapes never trigger a read."),
 };
 
+struct EvidenceEntry {
+  std::string_view word;
+  EvidenceOfCgroups cgroups;
+};
+constexpr EvidenceEntry kEvidence[] = {{"each", EvidenceOfCgroups::kEach},
+                                       {"sum", EvidenceOfCgroups::kSum},
+                                       {"none", EvidenceOfCgroups::kNone}};
+constexpr yaml::Expected kEvidenceOfCgroups = {"each, sum or none", "write each, sum or none"};
+
+void read_evidence(const yaml::Value& value, Evidence& evidence) {
+  const EvidenceEntry* found =
+      yaml::read_entry<EvidenceEntry>(value, kEvidence, "a choice of evidence", kEvidenceOfCgroups);
+  if (found != nullptr) evidence.cgroups = found->cgroups;
+}
+
 constexpr yaml::Key<Evidence> kEvidenceKeys[] = {
+    {"cgroups",
+     read_evidence,
+     {"Which cgroups have the times of groups and the observed part of events. `each`: each "
+      "cgroup, "
+      "and each sum of `cgroups.sums`. `sum`: only the sums. These are about half of the series of "
+      "a cgroup.",
+      [] { return yaml::form_of_entries(kEvidence); },
+      [] { return yaml::written(kEvidence, &EvidenceEntry::cgroups, Evidence{}.cgroups); }}},
     yaml::flag_key<&Evidence::variance>(
         "variance",
         "Whether to publish `perf_event_variance_total`, for standard errors. It adds one series "

@@ -30,23 +30,43 @@ void read_totals(const SampleRun& run, std::span<const collect::GroupTable> tabl
 
 Number one(const SampleRun&, std::span<const collect::GroupTable>, std::size_t) { return whole(1); }
 
-void add_events(Scope scope, const collect::CountingPlan& plan, const RowLabels& rows,
-                std::vector<PublishedFamily>& families) {
+/// Which rows, and where their totals are.
+struct RowsOf {
+  Scope scope;
+  std::optional<std::size_t> sum;
+  const RowLabels& labels;
+
+  const Rows& of(const collect::PublishedEvent& column) const {
+    return sum ? labels.of_sum(*sum) : labels.of(scope, column.aggregation);
+  }
+};
+
+void add_events(std::vector<EventFamily> events, const RowsOf& rows,
+                const collect::CountingPlan& plan, std::vector<PublishedFamily>& families) {
   const std::vector<collect::GroupPlan>& groups =
-      (scope == Scope::kCpu ? plan.cpu : plan.cgroup).groups;
-  for (EventFamily& family : families_of(scope, plan)) {
+      (rows.scope == Scope::kCpu ? plan.cpu : plan.cgroup).groups;
+  for (EventFamily& family : events) {
     PublishedFamily published{{family.name, family.help, FamilyType::kCounter}, {}};
     for (EventFamily::Member& member : family.columns) {
       const collect::GroupPlan& group = groups[member.column->parts.front().group];
-      published.runs.push_back({.scope = scope,
+      published.runs.push_back({.scope = rows.scope,
+                                .sum = rows.sum,
                                 .group = collect::configured_name(group),
                                 .behind = std::move(member.labels),
-                                .rows = &rows.of(scope, member.column->aggregation),
+                                .rows = &rows.of(*member.column),
                                 .read = read_totals,
                                 .column = member.column});
     }
     families.push_back(std::move(published));
   }
+}
+
+PublishedFamily cgroups_of_sum(const collect::SumPlan& sum, std::size_t number,
+                               const RowLabels& rows) {
+  return {
+      {cgroups_family_name(sum),
+       "Cgroups that are counted and in the sum now, " + row_text(sum) + ".", FamilyType::kGauge},
+      {{.scope = Scope::kCgroup, .sum = number, .rows = &rows.of_sum(number)}}};
 }
 
 PublishedFamily cgroup_info(const RowLabels& rows) {
@@ -57,17 +77,30 @@ PublishedFamily cgroup_info(const RowLabels& rows) {
 }  // namespace
 
 Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), rows_(snapshot) {
-  add_events(Scope::kCpu, *plan_, rows_, families_);
-  add_events(Scope::kCgroup, *plan_, rows_, families_);
-  families_.push_back(cgroup_info(rows_));
+  const auto add = [&](Scope scope) {
+    add_events(families_of(scope, *plan_), {scope, {}, rows_}, *plan_, families_);
+  };
+  add(Scope::kCpu);
+  if (plan_->publishes_cgroups) {
+    add(Scope::kCgroup);
+    families_.push_back(cgroup_info(rows_));
+  }
+  for (std::size_t sum = 0; sum < plan_->sums.size(); ++sum) {
+    add_events(families_of(plan_->sums[sum], *plan_), {Scope::kCgroup, sum, rows_}, *plan_,
+               families_);
+    families_.push_back(cgroups_of_sum(plan_->sums[sum], sum, rows_));
+  }
   add_evidence(*plan_, rows_, families_);
 }
 
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers) {
-  const std::vector<collect::GroupTable>& tables =
-      run.scope == Scope::kCpu ? snapshot.cpu : snapshot.cgroup;
   numbers.resize(run.rows->size());
-  run.read(run, tables, numbers);
+  if (!run.sum)
+    return run.read(run, run.scope == Scope::kCpu ? snapshot.cpu : snapshot.cgroup, numbers);
+  const collect::SumTable& sums = snapshot.sums[*run.sum];
+  if (run.read != nullptr) return run.read(run, sums.groups, numbers);
+  for (std::size_t row = 0; row < numbers.size(); ++row)
+    numbers[row] = whole(sums.rows[row].cgroups);
 }
 
 }  // namespace pex::exposition

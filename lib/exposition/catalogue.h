@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,16 +15,17 @@ namespace pex::exposition {
 
 /// Consecutive samples of one family: one for each row that has a number.
 struct SampleRun {
-  /// Fills in the number of each row. `tables` are those of the run's scope.
+  /// Fills in the number of each row. `tables` are those of the run's rows.
   using Read = void (*)(const SampleRun& run, std::span<const collect::GroupTable> tables,
                         std::span<Number> numbers);
 
   Scope scope = Scope::kCpu;
-  std::string_view group = {};  ///< as configured; empty: of all that count cgroups
-  std::string before = {};      ///< labels before those of the row, escaped
-  std::string behind = {};      ///< labels after them
+  std::optional<std::size_t> sum = {};  ///< of scope cgroup: the rows are those of this SumPlan
+  std::string_view group = {};          ///< as configured; empty: of all that count cgroups
+  std::string before = {};              ///< labels before those of the row, escaped
+  std::string behind = {};              ///< labels after them
   const Rows* rows = nullptr;
-  Read read = nullptr;
+  Read read = nullptr;                              ///< null: the number of cgroups in each sum
   const collect::PublishedEvent* column = nullptr;  ///< what is read; null: the group itself
   std::size_t table = 0;                            ///< of the group
 };

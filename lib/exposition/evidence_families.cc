@@ -15,9 +15,16 @@ namespace {
 using collect::GroupTimes;
 using Tables = std::span<const collect::GroupTable>;
 
+/// The rows of a scope, or of a sum of scope cgroup.
 struct ScopeView {
   Scope scope;
   const collect::ScopePlan& plan;
+  std::optional<std::size_t> sum;
+  std::string name_of_sum;  ///< label `sum`; empty: none
+
+  const Rows& rows(const RowLabels& labels, Aggregation aggregation) const {
+    return sum ? labels.of_sum(*sum) : labels.of(scope, aggregation);
+  }
 };
 
 const collect::GroupRow& row_of(const SampleRun& run, Tables tables, std::size_t row) {
@@ -77,6 +84,7 @@ struct GroupFamily {
   std::string_view only;  ///< which groups have it, for the documents; empty: all of them
   bool (*has)(const collect::GroupPlan&, const collect::Evidence&);
   SampleRun::Read read;
+  bool is_always = false;  ///< also where `evidence.cgroups` leaves out the others
 };
 constexpr std::string_view kOffPmu = "groups that can lose the PMU";
 constexpr std::string_view kReferred = "groups with a reference, with `evidence.reference`";
@@ -118,10 +126,12 @@ constexpr GroupFamily kGroupFamilies[] = {
      read_rows<count_of<&GroupTimes::reference_sampled>>},
     {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
       "Fraction of the CPUs of a row on which a group is counted, where it is below 1. The counts "
-      "of such a row are incomplete and not published."},
+      "of such a row are incomplete and not published. For a sum of cgroups, they are published, "
+      "and lack what was not counted."},
      "groups that are not counted on all of them",
      always,
-     read_rows<coverage_of>},
+     read_rows<coverage_of>,
+     true},
 };
 
 /// A family with a sample for each row of each estimated column, in addition to its value.
@@ -155,9 +165,9 @@ FamilyHead head_of(const FamilyEntry& row) {
   return {std::string(row.name), std::string(row.help), row.type};
 }
 
-std::string labels_of_group(const collect::GroupPlan& group) {
+std::string labels_of_group(const ScopeView& view, const collect::GroupPlan& group) {
   const std::string pmu = group.pmu.empty() ? "" : label("pmu", group.pmu);
-  return join_labels({label("group", group.name), pmu});
+  return join_labels({view.name_of_sum, label("group", group.name), pmu});
 }
 
 const collect::GroupPlan& group_of(const collect::PublishedEvent& column,
@@ -169,9 +179,10 @@ SampleRun run_of(const ScopeView& view, const collect::PublishedEvent& column, c
                  SampleRun::Read read) {
   const collect::GroupPlan& group = group_of(column, view.plan);
   return {.scope = view.scope,
+          .sum = view.sum,
           .group = collect::configured_name(group),
-          .before = join_labels({label("group", group.name), label("event", column.event.name),
-                                 labels_of_event(column.event)}),
+          .before = join_labels({view.name_of_sum, label("group", group.name),
+                                 label("event", column.event.name), labels_of_event(column.event)}),
           .rows = &rows,
           .read = read,
           .column = &column};
@@ -183,9 +194,10 @@ void add_runs(const GroupFamily& family, const ScopeView& view, const collect::E
     const collect::GroupPlan& group = view.plan.groups[table];
     if (!group.is_published || !family.has(group, evidence)) continue;
     runs.push_back({.scope = view.scope,
+                    .sum = view.sum,
                     .group = collect::configured_name(group),
-                    .before = labels_of_group(group),
-                    .rows = &rows.of(view.scope, group.aggregation),
+                    .before = labels_of_group(view, group),
+                    .rows = &view.rows(rows, group.aggregation),
                     .read = family.read,
                     .table = table});
   }
@@ -195,7 +207,7 @@ void add_runs(const ColumnFamily& family, const ScopeView& view, const RowLabels
               std::vector<SampleRun>& runs) {
   for (const collect::PublishedEvent& column : view.plan.columns) {
     if (!collect::is_estimated(column, view.plan)) continue;
-    runs.push_back(run_of(view, column, rows.of(view.scope, column.aggregation), family.read));
+    runs.push_back(run_of(view, column, view.rows(rows, column.aggregation), family.read));
   }
 }
 
@@ -207,14 +219,33 @@ void add_weights(const ScopeView& view, const RowLabels& rows, std::vector<Sampl
   }
 }
 
+bool has_evidence(const ScopeView& view, const collect::CountingPlan& plan) {
+  const collect::RowKind kind = view.sum                    ? collect::RowKind::kSum
+                                : view.scope == Scope::kCpu ? collect::RowKind::kCpu
+                                                            : collect::RowKind::kCgroup;
+  return collect::has_evidence(kind, plan.evidence);
+}
+
+std::vector<ScopeView> rows_with_counts(const collect::CountingPlan& plan) {
+  std::vector<ScopeView> views = {{Scope::kCpu, plan.cpu, {}, {}}};
+  if (plan.publishes_cgroups) views.push_back({Scope::kCgroup, plan.cgroup, {}, {}});
+  for (std::size_t sum = 0; sum < plan.sums.size(); ++sum) {
+    views.push_back({Scope::kCgroup, plan.cgroup, sum, label("sum", plan.sums[sum].name)});
+  }
+  return views;
+}
+
 }  // namespace
 
 void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families) {
-  const ScopeView scopes[] = {{Scope::kCpu, plan.cpu}, {Scope::kCgroup, plan.cgroup}};
+  const std::vector<ScopeView> scopes = {{Scope::kCpu, plan.cpu, {}, {}},
+                                         {Scope::kCgroup, plan.cgroup, {}, {}}};
+  const std::vector<ScopeView> published_rows = rows_with_counts(plan);
   for (const GroupFamily& family : kGroupFamilies) {
     PublishedFamily published{head_of(family.family), {}};
-    for (const ScopeView& view : scopes) {
+    for (const ScopeView& view : published_rows) {
+      if (!family.is_always && !has_evidence(view, plan)) continue;
       add_runs(family, view, plan.evidence, rows, published.runs);
     }
     families.push_back(std::move(published));
@@ -222,7 +253,9 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
   for (const ColumnFamily& family : kColumnFamilies) {
     if (family.asked_for != nullptr && !(plan.evidence.*family.asked_for)) continue;
     PublishedFamily published{head_of(family.family), {}};
-    for (const ScopeView& view : scopes) add_runs(family, view, rows, published.runs);
+    for (const ScopeView& view : published_rows) {
+      if (has_evidence(view, plan)) add_runs(family, view, rows, published.runs);
+    }
     families.push_back(std::move(published));
   }
   PublishedFamily weights{head_of(kWeights), {}};

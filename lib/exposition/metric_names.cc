@@ -32,42 +32,88 @@ std::string row_text(Scope scope, const EventFamily& family, bool per_cpu) {
   return is_one ? std::string(entry_of(first).help) : "by different parts of the machine";
 }
 
-std::string help_of(Scope scope, const EventFamily& family, bool per_cpu) {
+/// `means_another`: the event has another help text there. `rows`: what a series represents.
+std::string help_of(const EventFamily& family, bool means_another, const std::string& rows) {
   std::vector<std::string> names;
   for (const EventFamily::Member& member : family.columns) {
     const std::string& name = member.column->event.name;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   const events::EventIdentity& first = family.columns.front().column->event;
-  const bool means_another = scope == Scope::kCpu && !first.cpu_help.empty();
   std::string help = means_another ? first.cpu_help : first.help;
   help += names.size() == 1 ? " Event " : " Events ";
   for (std::size_t i = 0; i < names.size(); ++i) help += (i == 0 ? "" : ", ") + names[i];
-  return help + ", " + row_text(scope, family, per_cpu) + ".";
+  return help + ", " + rows + ".";
 }
 
-}  // namespace
-
-std::string family_name(Scope scope, const events::EventIdentity& event) {
-  std::string name = "perf_";
-  if (!event.is_uncore) (name += name_of(scope)) += '_';
+/// "perf_cgroup_", or "perf_" for what has no part of the machine of its own.
+std::string family_name(const std::string& prefix, const events::EventIdentity& event) {
+  std::string name = prefix;
   name += without_total(event.metric);
   const std::string unit = suffix_of(event.unit);
   if (!name.ends_with(unit)) name += unit;
   return name + "_total";
 }
 
-std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan) {
+/// `name_of_event` is one of the functions family_name.
+template <typename Name>
+std::vector<EventFamily> by_name(const std::vector<collect::PublishedEvent>& columns,
+                                 Name name_of_event) {
   std::vector<EventFamily> families;
   std::map<std::string, std::size_t> known;
-  for (const collect::PublishedEvent& column :
-       (scope == Scope::kCpu ? plan.cpu : plan.cgroup).columns) {
-    const std::string name = family_name(scope, column.event);
+  for (const collect::PublishedEvent& column : columns) {
+    const std::string name = name_of_event(column.event);
     const auto [place, is_new] = known.try_emplace(name, families.size());
     if (is_new) families.push_back({name, {}, {}});
     families[place->second].columns.push_back({&column, labels_of_event(column.event)});
   }
-  for (EventFamily& family : families) family.help = help_of(scope, family, plan.cgroup_per_cpu);
+  return families;
+}
+
+}  // namespace
+
+std::string row_text(const collect::SumPlan& sum) {
+  std::string text;
+  for (std::size_t i = 0; i < sum.labels.size(); ++i) {
+    const bool is_last = i + 1 == sum.labels.size();
+    text += (i == 0 ? "by " : is_last ? " and " : ", ") + sum.labels[i];
+  }
+  return text;
+}
+
+std::string family_name(Scope scope, const events::EventIdentity& event) {
+  return family_name(event.is_uncore ? "perf_" : "perf_" + std::string(name_of(scope)) + "_",
+                     event);
+}
+
+std::string family_name(const collect::SumPlan& sum, const events::EventIdentity& event) {
+  return family_name("perf_" + sum.name + "_", event);
+}
+
+std::string cgroups_family_name(const collect::SumPlan& sum) {
+  return "perf_" + sum.name + "_cgroups";
+}
+
+std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan) {
+  std::vector<EventFamily> families =
+      by_name((scope == Scope::kCpu ? plan.cpu : plan.cgroup).columns,
+              [&](const events::EventIdentity& event) { return family_name(scope, event); });
+  for (EventFamily& family : families) {
+    const events::EventIdentity& first = family.columns.front().column->event;
+    const bool means_another = scope == Scope::kCpu && !first.cpu_help.empty();
+    family.help = help_of(family, means_another, row_text(scope, family, plan.cgroup_per_cpu));
+  }
+  return families;
+}
+
+std::vector<EventFamily> families_of(const collect::SumPlan& sum,
+                                     const collect::CountingPlan& plan) {
+  std::vector<EventFamily> families =
+      by_name(plan.cgroup.columns,
+              [&](const events::EventIdentity& event) { return family_name(sum, event); });
+  for (EventFamily& family : families) {
+    family.help = help_of(family, false, "summed over cgroups " + row_text(sum));
+  }
   return families;
 }
 

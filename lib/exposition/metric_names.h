@@ -13,6 +13,10 @@ namespace pex::exposition {
 /// "perf_cpu_task_clock_seconds_total": scope, event, base unit, total. Events of uncore PMUs have
 /// no scope: "perf_energy_joules_total".
 std::string family_name(Scope scope, const events::EventIdentity& event);
+/// Of a sum of cgroups: "perf_workload_task_clock_seconds_total".
+std::string family_name(const collect::SumPlan& sum, const events::EventIdentity& event);
+/// The number of cgroups in a sum: "perf_workload_cgroups".
+std::string cgroups_family_name(const collect::SumPlan& sum);
 
 /// The columns that are published under one name, distinguished by their labels.
 struct EventFamily {
@@ -27,5 +31,10 @@ struct EventFamily {
 
 /// The families of a scope, in the order of their first columns. Borrows from `plan`.
 std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& plan);
+/// Those of a sum, with the columns of scope cgroup.
+std::vector<EventFamily> families_of(const collect::SumPlan& sum,
+                                     const collect::CountingPlan& plan);
+/// "by namespace and container".
+std::string row_text(const collect::SumPlan& sum);
 
 }  // namespace pex::exposition

@@ -51,6 +51,18 @@ MetricFamily cgroup_directories(const PollReport::CgroupDirectories& tree) {
   return family;
 }
 
+void add_sums(const collect::Snapshot& snapshot, std::vector<MetricFamily>& families) {
+  MetricFamily sums = collected(self_family("perf_event_exporter_sums"));
+  MetricFamily left_out = collected(self_family("perf_event_exporter_sum_cgroups_left_out"));
+  for (std::size_t sum = 0; sum < snapshot.sums.size(); ++sum) {
+    const std::string& name = snapshot.plan->sums[sum].name;
+    add_sample(sums, {{"sum", name}}, number(snapshot.sums[sum].rows.size()));
+    add_sample(left_out, {{"sum", name}}, number(snapshot.sums[sum].left_out));
+  }
+  families.push_back(std::move(sums));
+  families.push_back(std::move(left_out));
+}
+
 }  // namespace
 
 /// Every limit is a series from the start, so that the first increase from 0 is visible.
@@ -132,6 +144,7 @@ void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
   add(self_family("perf_event_exporter_cgroups_rotated_manually"),
       number(last_.targets_rotated_manually));
   families.push_back(cgroups(targets));
+  add_sums(*snapshot_, families);
   families.push_back(cgroup_sources(last_));
   add(self_family("perf_event_exporter_unnamed_cgroups"), number(last_.unnamed_cgroups));
   families.push_back(cgroup_directories(last_.cgroup_directories));

@@ -17,12 +17,14 @@ bool has_cgroups(const Selection& selection, const collect::ScopePlan& plan) {
 
 void Renderer::remember(const collect::Snapshot& snapshot) {
   const std::uint64_t layout = snapshot.targets->layout;
-  const bool same_rows = layout != 0 ? layout == layout_ : targets_.lock() == snapshot.targets;
+  const bool same_targets = layout != 0 ? layout == layout_ : targets_.lock() == snapshot.targets;
+  const bool same_rows = same_targets && snapshot.sums_layout == sums_layout_;
   if (catalogue_ && plan_.lock() == snapshot.plan && same_rows) return;
   catalogue_ = std::make_unique<const Catalogue>(snapshot);
   plan_ = snapshot.plan;
   targets_ = snapshot.targets;
   layout_ = layout;
+  sums_layout_ = snapshot.sums_layout;
 }
 
 void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection,

@@ -39,7 +39,8 @@ class Renderer {
 
   // Not owned: the targets keep cgroups from being freed.
   std::weak_ptr<const collect::TargetSet> targets_;
-  std::uint64_t layout_ = 0;  ///< TargetSet::layout
+  std::uint64_t layout_ = 0;       ///< TargetSet::layout
+  std::uint64_t sums_layout_ = 0;  ///< Snapshot::sums_layout
   std::weak_ptr<const collect::CountingPlan> plan_;
   std::unique_ptr<const Catalogue> catalogue_;
   std::vector<Number> numbers_;  ///< of the run that is being written

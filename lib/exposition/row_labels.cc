@@ -26,6 +26,14 @@ std::string with_information(std::string labels, const collect::CgroupTarget& ta
   return labels;
 }
 
+std::string labels_of_sum(const collect::SumPlan& sum, const collect::SumRow& row) {
+  std::string labels;
+  for (std::size_t i = 0; i < row.values.size(); ++i) {
+    labels = join_labels({labels, label(sum.labels[i], row.values[i])});
+  }
+  return labels;
+}
+
 }  // namespace
 
 void Rows::add(std::string_view labels, Clock::time_point since) {
@@ -50,6 +58,12 @@ RowLabels::RowLabels(const collect::Snapshot& snapshot) {
   for (const collect::CgroupRow& row : snapshot.cgroup_rows) {
     const std::string cpu = row.cpu ? label("cpu", std::to_string(*row.cpu)) : "";
     cgroups_.add(join_labels({identities[row.target], cpu}), targets.cgroups[row.target].since);
+  }
+  for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {
+    Rows& rows = sums_.emplace_back();
+    for (const collect::SumRow& row : snapshot.sums[number].rows) {
+      rows.add(labels_of_sum(snapshot.plan->sums[number], row), row.since);
+    }
   }
 }
 

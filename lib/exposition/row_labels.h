@@ -58,6 +58,8 @@ class RowLabels {
   const Rows& of(Scope scope, Aggregation aggregation) const {
     return scope == Scope::kCgroup ? cgroups_ : host_[static_cast<std::size_t>(aggregation)];
   }
+  /// The sums of a SumPlan, by its number.
+  const Rows& of_sum(std::size_t number) const { return sums_[number]; }
   /// One for each cgroup, with all its information.
   const Rows& information() const { return information_; }
   /// A single one without labels, for what has no rows.
@@ -66,6 +68,7 @@ class RowLabels {
  private:
   std::array<Rows, kAggregations> host_;
   Rows cgroups_;
+  std::vector<Rows> sums_;
   Rows information_;
   Rows unnamed_;
 };

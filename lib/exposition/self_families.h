@@ -57,6 +57,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "anything below it is read."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
+    {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
+     "Sums over cgroups that are served now (`cgroups.sums`)."},
+    {"perf_event_exporter_sum_cgroups_left_out", FamilyType::kGauge, "`sum`",
+     "Cgroups that are in no sum because the sums have reached their maximum number."},
     {"perf_event_exporter_cgroup_source_cpus", FamilyType::kGauge, "`source`: records, descriptors",
      "CPUs by how cgroups are counted there. records: by records of switches between cgroups. "
      "descriptors: by file descriptors of each cgroup, if any are counted."},

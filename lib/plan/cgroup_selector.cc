@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cgroup/description.h"
 #include "cgroup/path_info.h"
 #include "host/cpu_place.h"
 #include "yaml/plain_text.h"
@@ -87,6 +88,71 @@ std::vector<cgroup::LabelRules::Rule> rules_of(const std::vector<config::LabelRu
   return rules;
 }
 
+// --- sums ---------------------------------------------------------------------------------------
+
+/// Metrics with these names are the exporter's: perf_cpu_..., perf_event_exporter_...
+constexpr std::string_view kOwnNames[] = {"cpu", "cgroup", "group", "event", "machine"};
+
+bool is_own_name(std::string_view name) {
+  return std::any_of(std::begin(kOwnNames), std::end(kOwnNames), [&](std::string_view own) {
+    return name == own || name.starts_with(std::string(own) + "_");
+  });
+}
+
+/// Labels that some cgroup can have.
+bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups) {
+  const auto is_same = [label](const auto& each) { return each.label == label; };
+  const auto is_set = [label](const config::LabelSetting& each) { return each.name == label; };
+  return std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels), is_same) ||
+         std::find(std::begin(cgroup::kPodLabels), std::end(cgroup::kPodLabels), label) !=
+             std::end(cgroup::kPodLabels) ||
+         std::any_of(cgroups.labels.begin(), cgroups.labels.end(),
+                     [&](const config::LabelRule& rule) {
+                       return std::any_of(rule.set.begin(), rule.set.end(), is_set);
+                     });
+}
+
+std::string labels_of_cgroups() {
+  std::string names;
+  for (const cgroup::PathLabel& each : cgroup::kPathLabels) {
+    (names += each.label) += ", ";
+  }
+  for (const std::string_view each : cgroup::kPodLabels) (names += each) += ", ";
+  return names + "or a label that 'cgroups.labels' sets";
+}
+
+std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups,
+                                      yaml::Diagnostics& diagnostics) {
+  std::vector<collect::SumPlan> sums;
+  for (const config::CgroupSum& each : cgroups.sums) {
+    if (is_own_name(each.name)) {
+      diagnostics.add(
+          {each.at, "metrics with the name " + yaml::in_quotes(each.name) + " are the exporter's",
+           "give the sum another name"});
+    }
+    const bool is_second = std::any_of(sums.begin(), sums.end(), [&](const auto& sum) {
+      return !each.name.empty() && sum.name == each.name;
+    });
+    if (is_second) {
+      diagnostics.add({each.at, "there are two sums with the name " + yaml::in_quotes(each.name),
+                       "give one of them another name"});
+    }
+    collect::SumPlan& sum = sums.emplace_back();
+    sum.name = each.name;
+    for (const config::SumLabel& label : each.by) {
+      if (!is_of_cgroups(label.name, cgroups)) {
+        diagnostics.add({label.at, "no cgroup has the label " + yaml::in_quotes(label.name),
+                         "use " + labels_of_cgroups()});
+      }
+      sum.labels.push_back(label.name);
+    }
+    sum.max = each.max;
+    sum.idle = each.idle;
+    sum.zero_for = each.zero_for;
+  }
+  return sums;
+}
+
 }  // namespace
 
 Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
@@ -98,6 +164,7 @@ Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
   selected.selection.helpers = cgroups.helpers;
   selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
   selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics));
+  selected.sums = sums_of(cgroups, diagnostics);
   if (diagnostics.has_errors()) return diagnostics.errors();
   return selected;
 }

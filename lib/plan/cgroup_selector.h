@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "cgroup/label_rules.h"
 #include "cgroup/selection.h"
+#include "collect/counting_plan.h"
 #include "config/config.h"
 #include "yaml/diagnostic.h"
 
@@ -14,6 +15,7 @@ namespace pex::plan {
 struct SelectedCgroups {
   cgroup::Selection selection;
   cgroup::LabelRules labels;
+  std::vector<collect::SumPlan> sums;
 
   bool operator==(const SelectedCgroups&) const = default;
 };

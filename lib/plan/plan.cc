@@ -1,9 +1,11 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "exposition/metric_names.h"
 #include "plan/event_selector.h"
 #include "plan/reference_selector.h"
 
@@ -53,16 +55,49 @@ std::vector<Error> missing_references(const std::vector<PlannedGroup>& groups,
   return warnings;
 }
 
+collect::CgroupEvidence evidence_of_cgroups(config::EvidenceOfCgroups configured) {
+  switch (configured) {
+    case config::EvidenceOfCgroups::kEach:
+      break;
+    case config::EvidenceOfCgroups::kSum:
+      return collect::CgroupEvidence::kSum;
+    case config::EvidenceOfCgroups::kNone:
+      return collect::CgroupEvidence::kNone;
+  }
+  return collect::CgroupEvidence::kEach;
+}
+
 collect::CountingPlan counting_plan(const config::Config& config, const Machine& machine,
                                     const std::vector<PlannedGroup>& groups,
                                     const Reference& reference) {
   collect::CountingPlan counting;
   counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine.pmus());
   counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine.pmus());
-  counting.evidence = {config.evidence.variance, config.evidence.reference};
+  counting.evidence = {config.evidence.variance, config.evidence.reference,
+                       evidence_of_cgroups(config.evidence.cgroups)};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;
+  counting.publishes_cgroups = config.cgroups.series == config::CgroupSeries::kEach;
   counting.left_out_cpus = machine.left_out_cpus.everywhere;
   return counting;
+}
+
+/// A sum whose metrics would have names of other metrics.
+std::vector<yaml::Diagnostic> ambiguous_sums(const config::Cgroups& configured,
+                                             const collect::CountingPlan& counting) {
+  std::set<std::string> taken;
+  for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
+    for (const auto& family : exposition::families_of(scope, counting)) taken.insert(family.name);
+  }
+  std::vector<yaml::Diagnostic> errors;
+  for (std::size_t number = 0; number < counting.sums.size(); ++number) {
+    for (const auto& family : exposition::families_of(counting.sums[number], counting)) {
+      if (taken.insert(family.name).second) continue;
+      errors.push_back({configured.sums[number].at, "its metric would be a second " + family.name,
+                        "give the sum another name"});
+      break;
+    }
+  }
+  return errors;
 }
 
 }  // namespace
@@ -86,6 +121,10 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   }
   Plan plan;
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
+  if (!plan.counting.cgroup.empty()) plan.counting.sums = cgroups->sums;
+  if (auto ambiguous = ambiguous_sums(config.cgroups, plan.counting); !ambiguous.empty()) {
+    return ambiguous;
+  }
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config);
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);

@@ -24,7 +24,7 @@ Budget roomy() {
 
 /// Two CPUs with six events each, and the one that tells of the CPU.
 constexpr Need kNeed{.cpu_events = 14,
-                     .cpu_series = 20,
+                     .fixed_series = 20,
                      .counts_cgroups = true,
                      .cgroup_events = 12,
                      .cgroup_series = 10};
@@ -75,7 +75,7 @@ TEST(BudgetTest, NoLimitOfFilesIsAskedForWhereCgroupsTakeNone) {
   budget.max_cgroups = 256;
   budget.max_open_files = 5;
 
-  const Capacity capacity = cgroup_capacity(budget, {.cpu_events = 14, .cpu_series = 20});
+  const Capacity capacity = cgroup_capacity(budget, {.cpu_events = 14, .fixed_series = 20});
 
   EXPECT_EQ(capacity.cgroups, 256U);
   EXPECT_EQ(capacity.bound, "max");
@@ -106,7 +106,7 @@ TEST(BudgetTest, CgroupsThatNeedNoEventsAreBoundByTheirNumberAlone) {
   Budget budget = roomy();
   budget.max_cgroups = 5;
 
-  EXPECT_EQ(cgroup_capacity(budget, {.cpu_events = 14, .cpu_series = 20}).cgroups, 5U);
+  EXPECT_EQ(cgroup_capacity(budget, {.cpu_events = 14, .fixed_series = 20}).cgroups, 5U);
 }
 
 /// Four CPUs: two of each kind of core, and memory that is read on the first one.
@@ -148,7 +148,7 @@ TEST(NeedTest, OfTheCpusIsThatOfEachGroupWhereItIsCounted) {
     const Need need = need_of({row.cpu, {}}, hybrid_machine());
 
     EXPECT_EQ(need.cpu_events, row.events) << row.what;
-    EXPECT_EQ(need.cpu_series, row.series) << row.what;
+    EXPECT_EQ(need.fixed_series, row.series) << row.what;
     EXPECT_EQ(need.cgroup_events + need.cgroup_series, 0U) << row.what;
   }
 }
@@ -159,7 +159,7 @@ TEST(NeedTest, OfSeriesIsNeverMoreThanOneRowForEachCpu) {
 
   const Need need = need_of({shared_by("imc_0", "imc_1"), {}}, two_of_one_place);
 
-  EXPECT_EQ(need.cpu_series, 2U * 2 + 8U);  // a sum on each CPU, or two coverages; two times each
+  EXPECT_EQ(need.fixed_series, 2U * 2 + 8U);  // a sum on each CPU, or two coverages; two times each
 }
 
 TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
@@ -172,7 +172,7 @@ TEST(NeedTest, OfACgroupHasItsEventsOnEveryCpuAndItsSeriesOnce) {
   EXPECT_EQ(need.cgroup_events, 2U * 2 + 4U);
   EXPECT_EQ(need.cgroup_events_on_a_cpu, 2U + 1U);
   EXPECT_EQ(need.cgroup_series, 3U + 2U * 2 + 1U);  // and its description
-  EXPECT_EQ(need.cpu_series, 0U);
+  EXPECT_EQ(need.fixed_series, 0U);
 }
 
 TEST(NeedTest, OfACgroupHasSeriesOnEveryCpuWhenTheyAreAskedFor) {
@@ -193,7 +193,7 @@ TEST(NeedTest, LeavesRoomForTheRowsOfCpusThatWentOffline) {
   CountingPlan plan;
   plan.cpu = test::scope_plan({{"soft", {"context-switches"}}});
 
-  EXPECT_EQ(need_of(plan, cpus).cpu_series, 4U * (1 + 2));
+  EXPECT_EQ(need_of(plan, cpus).fixed_series, 4U * (1 + 2));
 }
 
 TEST(BoundTest, IsReportedByTheErrnoOfARefusal) {
@@ -339,7 +339,7 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotHas, ()) {
   const Need need = need_of(plan, cpus);
 
   const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, below(2) == 0 ? kAll : kSome);
-  RC_ASSERT(need.cpu_series + cgroups * need.cgroup_series >= count_series(snapshot));
+  RC_ASSERT(need.fixed_series + cgroups * need.cgroup_series >= count_series(snapshot));
 }
 
 RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
@@ -351,7 +351,7 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
   const Need need = need_of(plan, cpus);
 
   const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, kAll);
-  RC_ASSERT(need.cpu_series + cgroups * need.cgroup_series == count_series(snapshot));
+  RC_ASSERT(need.fixed_series + cgroups * need.cgroup_series == count_series(snapshot));
 }
 
 TEST(BudgetTest, ClientsHaveATwelfthOfTheDescriptorsWithinBounds) {

@@ -241,7 +241,8 @@ const std::vector<ErrorRow> kRows = {
                  "  # max: 5\n"
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
-     "nesting, helpers, max, per_cpu, linger, source, records_buffer, labels; write at least one "
+     "nesting, helpers, max, per_cpu, linger, source, records_buffer, labels, sums, series; write "
+     "at least one "
      "as 'key: value', or remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"
@@ -658,17 +659,46 @@ const std::vector<ErrorRow> kRows = {
      "counts all its tasks. Remedy: remove it"},
     {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
      "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
+    // Sums of cgroups.
+    {"ASumWithoutAName", kOneGroup + "cgroups: {sums: [{by: [unit]}]}\n",
+     "c.yaml:2:18: cgroups.sums[0]: the sum has no name. Remedy: add one, for example 'name: "
+     "workload'"},
+    {"ASumWithoutLabels", kOneGroup + "cgroups: {sums: [{name: w}]}\n",
+     "c.yaml:2:18: cgroups.sums[0]: the sum has no labels. Remedy: add them, for example 'by: "
+     "[namespace, container]'"},
+    {"ASumByNothing", kOneGroup + "cgroups: {sums: [{name: w, by: []}]}\n",
+     "c.yaml:2:32: cgroups.sums[0].by: the list of labels is empty. Remedy: write a list, for "
+     "example [namespace, container]"},
+    {"ANameThatIsNoPartOfAMetric", kOneGroup + "cgroups: {sums: [{name: my-sum, by: [unit]}]}\n",
+     "c.yaml:2:25: cgroups.sums[0].name: 'my-sum' is not the name of a sum. Remedy: use 1 to 64 of "
+     "a-z, 0-9 and '_', the first a letter"},
+    {"ALabelOfASumTwice", kOneGroup + "cgroups: {sums: [{name: w, by: [unit, unit]}]}\n",
+     "c.yaml:2:39: cgroups.sums[0].by[1]: label 'unit' is there twice. Remedy: remove one of them"},
+    {"ASumThatIsIdleForASecond", kOneGroup + "cgroups: {sums: [{name: w, by: [unit], idle: 1s}]}\n",
+     "c.yaml:2:46: cgroups.sums[0].idle: '1s' is out of range. Remedy: write a duration from 1m to "
+     "168h, for example 500ms or 1m30s"},
+    {"SumsThatAreAMap", kOneGroup + "cgroups: {sums: {name: w}}\n",
+     "c.yaml:2:17: cgroups.sums: found a map where a list of sums is expected. Remedy: write a "
+     "list, for example [{name: workload, by: [namespace, container]}]"},
+    {"SeriesOfSomeCgroups", kOneGroup + "cgroups: {series: some}\n",
+     "c.yaml:2:19: cgroups.series: 'some' is not a choice of series. Remedy: write each or none"},
+
     // Evidence.
+    {"EvidenceOfAll", kOneGroup + "evidence: {cgroups: all}\n",
+     "c.yaml:2:21: evidence.cgroups: 'all' is not a choice of evidence. Remedy: write each, sum or "
+     "none"},
     {"AMisspelledKeyOfEvidence", kOneGroup + "evidence: {references: true}\n",
      "c.yaml:2:12: evidence.references: unknown key. Remedy: did you mean 'reference'?"},
     {"AnUnknownKeyOfEvidence", kOneGroup + "evidence: {observed: true}\n",
-     "c.yaml:2:12: evidence.observed: unknown key. Remedy: the keys here are: variance, reference"},
+     "c.yaml:2:12: evidence.observed: unknown key. Remedy: the keys here are: cgroups, variance, "
+     "reference"},
     {"AFlagForEvidence", kOneGroup + "evidence: true\n",
      "c.yaml:2:11: evidence: found the text 'true' where a map of keys is expected. Remedy: the "
-     "keys here are: variance, reference; write at least one as 'key: value', or remove evidence"},
+     "keys here are: cgroups, variance, reference; write at least one as 'key: value', or remove "
+     "evidence"},
     {"AListOfEvidence", kOneGroup + "evidence: [variance]\n",
      "c.yaml:2:11: evidence: found a list where a map of keys is expected. Remedy: the keys here "
-     "are: variance, reference; write at least one as 'key: value', or remove evidence"},
+     "are: cgroups, variance, reference; write at least one as 'key: value', or remove evidence"},
     {"OnForAFlagOfEvidence", kOneGroup + "evidence: {variance: on}\n",
      "c.yaml:2:22: evidence.variance: 'on' is not true or false. Remedy: write true or false"},
     {"EvidenceOfOneKindTwice", kOneGroup + "evidence: {variance: true, variance: false}\n",

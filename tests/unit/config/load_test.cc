@@ -116,8 +116,10 @@ TEST(LoadTest, ReadsEveryKey) {
       "  source: records\n"
       "  records_buffer: 1MiB\n"
       "  labels: [{match: 're:/(.+)', set: {team: $1, _Tier2: 'web'}}]\n"
+      "  sums: [{name: team, by: [team, unit], max: 5, idle: 2m, zero_for: 0s}]\n"
+      "  series: none\n"
       "kubernetes: {metadata: log_links, log_links: /host/containers}\n"
-      "evidence: {variance: true, reference: true}\n"
+      "evidence: {cgroups: sum, variance: true, reference: true}\n"
       "openmetrics: {created: true}\n"
       "limits: {max_open_events: 1000, max_series: 2000, opens_per_second: 3000, "
       "max_cgroup_directories: 4000}\n",
@@ -153,6 +155,16 @@ TEST(LoadTest, ReadsEveryKey) {
   ASSERT_THAT(rule.set, SizeIs(2));
   EXPECT_EQ(rule.set[0].name + "=" + rule.set[0].value, "team=$1");
   EXPECT_EQ(rule.set[1].name + "=" + rule.set[1].value, "_Tier2=web");
+  ASSERT_THAT(loaded.config.cgroups.sums, SizeIs(1));
+  const CgroupSum& sum = loaded.config.cgroups.sums[0];
+  EXPECT_EQ(sum.name, "team");
+  ASSERT_THAT(sum.by, SizeIs(2));
+  EXPECT_EQ(sum.by[0].name + " " + sum.by[1].name, "team unit");
+  EXPECT_EQ(sum.max, 5U);
+  EXPECT_EQ(sum.idle, 2min);
+  EXPECT_EQ(sum.zero_for, 0s);
+  EXPECT_EQ(loaded.config.cgroups.series, CgroupSeries::kNone);
+  EXPECT_EQ(loaded.config.evidence.cgroups, EvidenceOfCgroups::kSum);
   EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kLogLinks);
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/host/containers");
   EXPECT_TRUE(loaded.config.evidence.variance && loaded.config.evidence.reference);

@@ -136,6 +136,44 @@ TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
   EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
 }
 
+TEST(CgroupSelectorTest, SumsAreByLabelsThatACgroupCanHave) {
+  const std::vector<collect::SumPlan> sums =
+      choice(
+          "  labels: [{match: /a, set: {team: web}}]\n"
+          "  sums: [{name: team, by: [team, namespace, unit], max: 7, idle: 5m, zero_for: 30s}]\n")
+          .sums;
+
+  collect::SumPlan expected;
+  expected.name = "team";
+  expected.labels = {"team", "namespace", "unit"};
+  expected.max = 7;
+  expected.idle = std::chrono::minutes{5};
+  expected.zero_for = std::chrono::seconds{30};
+  EXPECT_THAT(sums, ElementsAre(expected));
+}
+
+TEST(CgroupSelectorTest, ReportsSumsThatCannotBe) {
+  EXPECT_THAT(
+      errors("  sums:\n"
+             "    - {name: cgroup, by: [unit]}\n"
+             "    - {name: event_x, by: [unit]}\n"
+             "    - {name: team, by: [team]}\n"
+             "    - {name: team, by: [unit]}\n"),
+      ElementsAre(
+          "c.yaml:4:7: cgroups.sums[0]: metrics with the name 'cgroup' are the exporter's. Remedy: "
+          "give the sum another name",
+          "c.yaml:5:7: cgroups.sums[1]: metrics with the name 'event_x' are the exporter's. "
+          "Remedy: "
+          "give the sum another name",
+          "c.yaml:6:25: cgroups.sums[2].by[0]: no cgroup has the label 'team'. Remedy: use "
+          "container_id, pod_uid, qos_class, runtime, unit, slice, machine, uid, session, "
+          "slurm_job, slurm_step, ecs_task, pod, namespace, container, or a label that "
+          "'cgroups.labels' sets",
+          "c.yaml:7:7: cgroups.sums[3]: there are two sums with the name 'team'. Remedy: give one "
+          "of "
+          "them another name"));
+}
+
 const std::string kId(64, 'c');
 const std::string kTask(32, 'd');
 

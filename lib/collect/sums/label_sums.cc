@@ -1,0 +1,395 @@
+#include "collect/sums/label_sums.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// What is added at a poll: how much `now` is above `before`, which becomes the greater of the two.
+// So what falls, as when a late CPU is left out, adds nothing when it comes back.
+
+std::uint64_t advance(std::uint64_t& before, std::uint64_t now) {
+  const std::uint64_t more = now > before ? now - before : 0;
+  before += more;
+  return more;
+}
+
+nanoseconds advance(nanoseconds& before, nanoseconds now) {
+  const nanoseconds more = std::max(now - before, nanoseconds{0});
+  before += more;
+  return more;
+}
+
+double advance(double& before, double now) {
+  const double more = std::max(now - before, 0.0);
+  before = std::max(before, now);
+  return more;
+}
+
+GroupTimes advance(GroupTimes& before, const GroupTimes& now) {
+  return {.enabled = advance(before.enabled, now.enabled),
+          .running = advance(before.running, now.running),
+          .imputed = advance(before.imputed, now.imputed),
+          .unmeasured = advance(before.unmeasured, now.unmeasured),
+          .reference = advance(before.reference, now.reference),
+          .reference_sampled = advance(before.reference_sampled, now.reference_sampled)};
+}
+
+EventTotal advance(EventTotal& before, const EventTotal& now) {
+  return {advance(before.value, now.value), advance(before.observed, now.observed),
+          advance(before.variance, now.variance)};
+}
+
+std::string_view value_of(const cgroup::Description& description, std::string_view label) {
+  for (const auto* labels : {&description.identity, &description.information}) {
+    for (const auto& [name, value] : *labels) {
+      if (name == label) return value;
+    }
+  }
+  return {};
+}
+
+/// Empty if the cgroup lacks one of the labels.
+std::vector<std::string> values_of(const cgroup::Description& description,
+                                   const std::vector<std::string>& labels) {
+  std::vector<std::string> values;
+  for (const std::string& label : labels) {
+    const std::string_view value = value_of(description, label);
+    if (value.empty()) return {};
+    values.emplace_back(value);
+  }
+  return values;
+}
+
+Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
+  return Error{0,
+               "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
+                   " combinations of labels: cgroups with others are not added up, now " +
+                   std::to_string(cgroups),
+               "raise 'max' of the sum, or sum by fewer labels"};
+}
+
+}  // namespace
+
+/// Times and totals of all groups of scope cgroup.
+class LabelSums::Totals {
+ public:
+  explicit Totals(const CountingPlan& plan) {
+    for (const GroupPlan& group : plan.cgroup.groups) {
+      groups_.push_back({{}, std::vector<EventTotal>(group.estimated())});
+    }
+  }
+
+  /// Of one cgroup, in the rows from `first` to before `end`.
+  Totals(const CountingPlan& plan, const Snapshot& snapshot, std::size_t first, std::size_t end)
+      : Totals(plan) {
+    for (std::size_t row = first; row < end; ++row) add_row(snapshot.cgroup, row);
+  }
+
+  std::size_t groups() const { return groups_.size(); }
+  std::size_t events(std::size_t group) const { return groups_[group].totals.size(); }
+  GroupTimes& times(std::size_t group) { return groups_[group].times; }
+  const GroupTimes& times(std::size_t group) const { return groups_[group].times; }
+  EventTotal& total(std::size_t group, std::size_t event) { return groups_[group].totals[event]; }
+  const EventTotal& total(std::size_t group, std::size_t event) const {
+    return groups_[group].totals[event];
+  }
+
+  void add(const Totals& more) {
+    for (std::size_t group = 0; group < groups(); ++group) {
+      times(group).add(more.times(group));
+      for (std::size_t event = 0; event < events(group); ++event) {
+        total(group, event).add(more.total(group, event));
+      }
+    }
+  }
+  void add_row(const std::vector<GroupTable>& tables, std::size_t row) {
+    for (std::size_t group = 0; group < groups(); ++group) {
+      times(group).add(tables[group].rows[row].times);
+      for (std::size_t event = 0; event < events(group); ++event) {
+        total(group, event).add(tables[group].total(row, event));
+      }
+    }
+  }
+
+ private:
+  struct Group {
+    GroupTimes times;
+    std::vector<EventTotal> totals;
+  };
+  std::vector<Group> groups_;
+};
+
+struct LabelSums::Sum {
+  /// The state of one group, of all members.
+  struct State {
+    bool is_known = false;   ///< of any member, ever
+    bool has_times = false;  ///< the same
+    bool lacks_value = false;
+    std::size_t wanted_on = 0;
+    std::size_t counted_on = 0;
+
+    void add(const GroupRow& row) {
+      is_known = is_known || row.value == GroupRow::Value::kKnown;
+      lacks_value = lacks_value || row.value == GroupRow::Value::kNone;
+      has_times = has_times || row.has_times;
+      wanted_on += row.wanted_on;
+      counted_on += row.counted_on;
+    }
+  };
+
+  Sum(const CountingPlan& plan, Clock::time_point now)
+      : totals(plan), states(plan.cgroup.groups.size()), begun(now), last_member(now) {}
+
+  /// Of what is counted now.
+  void forget_states() {
+    for (State& state : states) state = {.is_known = state.is_known, .has_times = state.has_times};
+  }
+  /// Those of one cgroup, in the rows from `first` to before `end`.
+  void add_states(const Snapshot& snapshot, std::size_t first, std::size_t end) {
+    for (std::size_t group = 0; group < states.size(); ++group) {
+      for (std::size_t row = first; row < end; ++row) {
+        states[group].add(snapshot.cgroup[group].rows[row]);
+      }
+    }
+  }
+
+  Totals totals;
+  std::vector<State> states;
+  Clock::time_point begun;
+  Clock::time_point last_member;
+  std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
+  std::size_t cgroups = 0;
+};
+
+/// A target.
+struct LabelSums::Member {
+  /// In the sums of one SumPlan.
+  struct Place {
+    Sum* sum = nullptr;       ///< null: lacks a label, or left out
+    bool is_counted = false;  ///< it has been added to a sum, or to a cgroup around it
+    bool is_inside = false;   ///< of another cgroup of the same sum
+  };
+
+  Member(const CountingPlan& plan, std::uint64_t of_series)
+      : series(of_series), totals(plan), places(plan.sums.size()) {}
+
+  /// Nothing is counted without time enabled, nor estimated without time running.
+  bool has_changed(const Snapshot& snapshot, std::size_t first, std::size_t end) const {
+    for (const Place& place : places) {
+      if (place.sum != nullptr && !place.is_counted) return true;
+    }
+    for (std::size_t group = 0; group < totals.groups(); ++group) {
+      nanoseconds enabled{};
+      nanoseconds running{};
+      for (std::size_t row = first; row < end; ++row) {
+        enabled += snapshot.cgroup[group].rows[row].times.enabled;
+        running += snapshot.cgroup[group].rows[row].times.running;
+      }
+      const GroupTimes& added = totals.times(group);
+      if (enabled != added.enabled || running != added.running) return true;
+    }
+    return false;
+  }
+
+  std::uint64_t series;
+  Totals totals;  ///< that were added
+  std::vector<Place> places;
+};
+
+LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
+    : plan_(std::move(plan)), sums_(plan_->sums.size()), left_out_(plan_->sums.size()) {}
+
+LabelSums::~LabelSums() = default;
+
+void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
+  if (plan_->sums.empty()) return;
+  const bool is_same = targets_ && snapshot.targets->has_layout_of(*targets_);
+  const bool has_room_again =
+      is_same && std::any_of(left_out_.begin(), left_out_.end(),
+                             [](std::size_t cgroups) { return cgroups > 0; });
+  if (!is_same || has_room_again) rearrange(snapshot, now);
+  targets_ = snapshot.targets;
+  add(snapshot);
+  end_idle(now);
+  publish(snapshot, now);
+  report_left_out(report);
+}
+
+// --- members ------------------------------------------------------------------------------------
+
+/// Targets are by rising series, and so are members.
+void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
+  const TargetSet& targets = *snapshot.targets;
+  std::vector<Member> before = std::exchange(members_, {});
+  auto known = before.begin();
+  for (const CgroupTarget& target : targets.cgroups) {
+    known = std::find_if(known, before.end(),
+                         [&](const Member& each) { return each.series >= target.series; });
+    if (known != before.end() && known->series == target.series) {
+      members_.push_back(std::move(*known++));
+    } else {
+      members_.emplace_back(*plan_, target.series);
+    }
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    left_out_[number] = 0;
+    for (auto& [values, sum] : sums_[number]) sum.cgroups = 0;
+    for (std::size_t target = 0; target < members_.size(); ++target) {
+      find_sum(number, snapshot, target, now);
+    }
+  }
+  leave_out_inner(targets);
+}
+
+void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
+                         Clock::time_point now) {
+  const SumPlan& plan = plan_->sums[number];
+  Member& member = members_[target];
+  Member::Place& place = member.places[number];
+  place.sum = nullptr;
+  const CgroupTarget& of = snapshot.targets->cgroups[target];
+  std::vector<std::string> values = values_of(*of.description, plan.labels);
+  if (values.empty()) return;
+  Sums& sums = sums_[number];
+  auto found = sums.find(values);
+  if (found == sums.end() && sums.size() >= plan.max) {
+    ++left_out_[number];
+    return;
+  }
+  if (found == sums.end()) {
+    found = sums.emplace(std::move(values), Sum{*plan_, now}).first;
+    ++layout_;
+  }
+  place.sum = &found->second;
+  if (of.cgroup) ++place.sum->cgroups;
+}
+
+/// Of nested cgroups in one sum the outermost contains the others.
+void LabelSums::leave_out_inner(const TargetSet& targets) {
+  std::unordered_map<std::string_view, std::size_t> present;
+  for (std::size_t target = 0; target < members_.size(); ++target) {
+    if (targets.cgroups[target].cgroup) present.emplace(targets.cgroups[target].path, target);
+  }
+  for (std::size_t target = 0; target < members_.size(); ++target) {
+    for (std::size_t number = 0; number < sums_.size(); ++number) {
+      members_[target].places[number].is_inside = false;
+    }
+    std::string_view path = targets.cgroups[target].path;
+    while (path.size() > 1) {
+      path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+      const auto outer = present.find(path);
+      if (outer == present.end()) continue;
+      for (std::size_t number = 0; number < sums_.size(); ++number) {
+        Member::Place& place = members_[target].places[number];
+        const Sum* const of_outer = members_[outer->second].places[number].sum;
+        place.is_inside = place.is_inside || (place.sum != nullptr && place.sum == of_outer);
+      }
+    }
+  }
+}
+
+// --- increments ---------------------------------------------------------------------------------
+
+void LabelSums::add(const Snapshot& snapshot) {
+  for (Sums& sums : sums_) {
+    for (auto& [values, sum] : sums) sum.forget_states();
+  }
+  const std::vector<CgroupRow>& rows = snapshot.cgroup_rows;
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    const std::size_t target = rows[first].target;
+    for (end = first + 1; end < rows.size() && rows[end].target == target;) ++end;
+    Member& member = members_[target];
+    for (const Member::Place& place : member.places) {
+      if (place.sum != nullptr && !place.is_inside) place.sum->add_states(snapshot, first, end);
+    }
+    if (member.has_changed(snapshot, first, end))
+      add_increments(member, {*plan_, snapshot, first, end});
+  }
+}
+
+void LabelSums::add_increments(Member& member, const Totals& totals) {
+  const Totals before = member.totals;
+  Totals increment{*plan_};
+  for (std::size_t group = 0; group < totals.groups(); ++group) {
+    increment.times(group) = advance(member.totals.times(group), totals.times(group));
+    for (std::size_t event = 0; event < totals.events(group); ++event) {
+      increment.total(group, event) =
+          advance(member.totals.total(group, event), totals.total(group, event));
+    }
+  }
+  for (Member::Place& place : member.places) {
+    if (place.sum == nullptr) continue;
+    const bool was_counted = std::exchange(place.is_counted, true);
+    if (place.is_inside) continue;
+    if (!was_counted) place.sum->totals.add(before);
+    place.sum->totals.add(increment);
+  }
+}
+
+// --- sums ---------------------------------------------------------------------------------------
+
+/// Not while a member is there, or lingers.
+void LabelSums::end_idle(Clock::time_point now) {
+  for (const Member& member : members_) {
+    for (const Member::Place& place : member.places) {
+      if (place.sum != nullptr) place.sum->last_member = now;
+    }
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const nanoseconds idle = plan_->sums[number].idle;
+    const std::size_t ended = std::erase_if(
+        sums_[number], [&](const auto& sum) { return now - sum.second.last_member > idle; });
+    if (ended > 0) ++layout_;
+  }
+}
+
+void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
+  snapshot.sums_layout = layout_;
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    SumTable& table = snapshot.sums.emplace_back();
+    table.left_out = left_out_[number];
+    for (const GroupPlan& group : plan_->cgroup.groups) {
+      GroupTable& of = table.groups.emplace_back();
+      of.events = group.estimated();
+      of.rows.resize(sums_[number].size());
+      of.totals.resize(of.rows.size() * of.events);
+      of.reference_weights.assign(of.events, std::nullopt);
+    }
+    for (const auto& [values, sum] : sums_[number]) {
+      const std::size_t row = table.rows.size();
+      table.rows.push_back({values, sum.since, sum.cgroups});
+      const bool is_zero = now - sum.begun < plan_->sums[number].zero_for;
+      for (std::size_t group = 0; group < table.groups.size(); ++group) {
+        const Sum::State& state = sum.states[group];
+        GroupRow& of = table.groups[group].rows[row];
+        of.value = state.is_known      ? GroupRow::Value::kKnown
+                   : state.lacks_value ? GroupRow::Value::kNone
+                                       : GroupRow::Value::kNotHere;
+        of.has_times = state.has_times;
+        of.wanted_on = state.wanted_on;
+        of.counted_on = state.counted_on;
+        if (is_zero) continue;
+        of.times = sum.totals.times(group);
+        for (std::size_t event = 0; event < table.groups[group].events; ++event) {
+          table.groups[group].total(row, event) = sum.totals.total(group, event);
+        }
+      }
+    }
+  }
+}
+
+void LabelSums::report_left_out(PollReport& report) const {
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    if (left_out_[number] == 0) continue;
+    const SumPlan& sum = plan_->sums[number];
+    report.add_failure("sum '" + sum.name + "'", too_many_sums(sum, left_out_[number]));
+  }
+}
+
+}  // namespace pex::collect

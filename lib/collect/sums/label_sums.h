@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collect/counting_plan.h"
+#include "collect/poll_report.h"
+#include "collect/snapshot.h"
+#include "collect/targets.h"
+#include "collect/totals.h"
+
+namespace pex::collect {
+
+/// The sums over cgroups that a plan has (SumPlan). At each poll, what each cgroup has counted
+/// since the poll before is added to the sum of its labels, where it stays when the cgroup ends.
+///
+///   a cgroup with new values of the labels --> sum, published as 0 --zero_for--> published
+///   no cgroup for `idle` --> ended; if there is one again, a new sum begins at 0
+///
+/// A sum begins with a published 0, so that a scraper has a sample before what its first cgroup has
+/// counted: functions such as increase() only see what comes after the first sample of a series.
+///
+/// A cgroup that lacks a label is in no sum. When it has all of them, as names of pods may be known
+/// late, all that it had counted until then is added. One inside of another one of the same sum is
+/// not added: the outer one contains it.
+///
+/// Totals that are not known for a row of its own (GroupRow::value) are added too: a sum is what
+/// was counted. Where a part of a cgroup cannot be counted, the sum has a coverage below 1.
+///
+/// Nothing in a sum falls. Not thread-safe.
+class LabelSums {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit LabelSums(std::shared_ptr<const CountingPlan> plan);
+  ~LabelSums();
+
+  /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into
+  /// it. Snapshots come in order, none is left out.
+  void add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report);
+
+ private:
+  class Totals;
+  struct Sum;
+  struct Member;
+  using Sums = std::map<std::vector<std::string>, Sum>;
+
+  void rearrange(const Snapshot& snapshot, Clock::time_point now);
+  void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
+                Clock::time_point now);
+  void leave_out_inner(const TargetSet& targets);
+  void add(const Snapshot& snapshot);
+  void add_increments(Member& member, const Totals& totals);
+  void end_idle(Clock::time_point now);
+  void publish(Snapshot& snapshot, Clock::time_point now) const;
+  void report_left_out(PollReport& report) const;
+
+  const std::shared_ptr<const CountingPlan> plan_;
+  std::vector<Sums> sums_;             ///< as plan_->sums, by their values
+  std::vector<Member> members_;        ///< as the targets of the last snapshot
+  std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
+  std::shared_ptr<const TargetSet> targets_;
+  std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout
+};
+
+}  // namespace pex::collect

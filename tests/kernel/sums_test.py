@@ -1,0 +1,109 @@
+"""Jobs that live for less than a scrape interval, in the sum of their cgroups: Prometheus has all of
+their CPU time, however seldom it scrapes.
+"""
+
+import os
+import shutil
+import time
+import unittest
+
+import harness
+import perf_events
+from prometheus_test import Prometheus
+
+INTERVALS = (5, 15, 30)  # seconds
+ZERO_FOR = 35            # longer than any of them
+JOBS, LIFE, CPU_TIME = 10, 0.6, 0.4
+EVERY = 4                # seconds from one job to the next
+SUM = "perf_app_task_clock_seconds_total"
+
+
+def config_of(tree):
+    return "\n".join([
+        "collection: {interval: 500ms}",
+        "groups: [{name: software, events: [task-clock], scope: cgroup}]",
+        "cgroups:",
+        f"  include: ['{tree.pattern}']",
+        "  linger: 2s",
+        "  labels: [{match: 're:.*/(?P<app>[a-z]+)-[0-9]+', set: {app: $1}}]",
+        f"  sums: [{{name: app, by: [app], zero_for: {ZERO_FOR}s}}]", ""])
+
+
+def scrapes_of(target):
+    jobs = "".join(f"""
+  - job_name: every_{interval}s
+    scrape_interval: {interval}s
+    static_configs: [{{targets: ["{target}"]}}]""" for interval in INTERVALS)
+    return f"scrape_configs:{jobs}\n"
+
+
+def run_job(tree, number):
+    """Returns its CPU time."""
+    cgroup = tree.make(f"batch-{number}")
+    end = time.monotonic() + LIFE
+    pid = os.fork()
+    if pid == 0:
+        try:
+            tree.join(cgroup)
+            while time.process_time() < CPU_TIME and time.monotonic() < end:
+                pass
+            time.sleep(max(0, end - time.monotonic()))
+        finally:
+            os._exit(0)
+    usage = os.wait4(pid, 0)[2]
+    tree.remove(cgroup)
+    return usage.ru_utime + usage.ru_stime
+
+
+class ShortJobsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        harness.require(shutil.which("prometheus"), "prometheus is not installed")
+        harness.require_events("task-clock")
+        perf_events.require()
+        tree = cls.enterClassContext(harness.CgroupTree("sums"))
+        cls.daemon = cls.enterClassContext(harness.Daemon(config_of(tree)))
+        cls.prometheus = cls.enterClassContext(Prometheus(scrapes_of(cls.daemon.address)))
+        cls.used = 0
+        for number in range(JOBS):
+            begin = time.monotonic()
+            cls.used += run_job(tree, number)
+            time.sleep(max(0, begin + EVERY - time.monotonic()))
+        for interval in INTERVALS:
+            harness.until(f"the whole sum in scrapes every {interval} s",
+                          lambda interval=interval: cls.increase(interval) > 0.9 * cls.used,
+                          patience=ZERO_FOR + 3 * max(INTERVALS), pause=1)
+
+    @classmethod
+    def increase(cls, interval):
+        """Between the first and the last sample, so that Prometheus extrapolates nothing."""
+        return cls.prometheus.scalar(f'{SUM}{{job="every_{interval}s"}}'
+                                     f' - min_over_time({SUM}{{job="every_{interval}s"}}[5m])')
+
+    def test_the_sum_has_the_cpu_time_of_all_jobs(self):
+        for interval in INTERVALS:
+            with self.subTest(interval=interval):
+                counted = self.increase(interval)
+                print(f"\nscraped every {interval} s: {counted:.3f} s of {self.used:.3f} s")
+                self.assertAlmostEqual(counted, self.used, delta=self.used / 20)
+
+    def test_increase_has_it(self):
+        # It extrapolates to the ends of the range: here to a minute more of nothing.
+        for interval in INTERVALS:
+            with self.subTest(interval=interval):
+                counted = self.prometheus.scalar(f'increase({SUM}{{job="every_{interval}s"}}[10m])')
+                print(f"\nincrease() of scrapes every {interval} s: {counted:.3f} s")
+                self.assertAlmostEqual(counted, self.used, delta=self.used / 5)
+
+    def test_the_jobs_alone_do_not_have_it(self):
+        # What the sum is for: each cgroup's series begins with what it had used by then.
+        for interval in INTERVALS:
+            alone = self.prometheus.scalar(
+                'sum(increase(perf_cgroup_task_clock_seconds_total'
+                f'{{job="every_{interval}s"}}[10m]))')
+            print(f"\nincrease() of each cgroup, every {interval} s: {alone:.3f} s")
+            self.assertLess(alone, self.used / 2)
+
+
+if __name__ == "__main__":
+    harness.main()

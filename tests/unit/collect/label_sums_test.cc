@@ -1,0 +1,375 @@
+#include "collect/sums/label_sums.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pex::collect {
+namespace {
+
+using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using Value = GroupRow::Value;
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+/// A cgroup, as the snapshots of a Machine have it.
+struct Counted {
+  std::string path;
+  Labels labels = {};
+  std::uint64_t events = 0;
+  nanoseconds enabled{};
+  Value value = Value::kKnown;
+  bool is_present = true;
+  std::size_t wanted_on = 2;
+  std::size_t counted_on = 2;
+};
+
+/// Cgroups with one group of one event, whose snapshots are summed up.
+class Machine {
+ public:
+  explicit Machine(std::vector<SumPlan> sums) {
+    CountingPlan plan;
+    plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
+    plan.sums = std::move(sums);
+    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
+    label_sums_.emplace(plan_);
+  }
+
+  std::map<std::uint64_t, Counted> cgroups;  ///< by series
+
+  void count(std::uint64_t series, std::uint64_t events) {
+    cgroups.at(series).events += events;
+    cgroups.at(series).enabled += std::chrono::milliseconds{events};
+  }
+
+  /// One poll, so long after the one before.
+  void poll(nanoseconds later = 1s) {
+    now_ += later;
+    last = Snapshot{};
+    last.plan = plan_;
+    auto targets = std::make_shared<TargetSet>();
+    GroupTable& table = last.cgroup.emplace_back();
+    table.events = 1;
+    for (const auto& [series, counted] : cgroups) {
+      cgroup::Description description;
+      description.information = counted.labels;
+      targets->cgroups.push_back(
+          {series, counted.path,
+           counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
+           std::make_shared<const cgroup::Description>(std::move(description))});
+      GroupRow row{counted.value, true, {.enabled = counted.enabled, .running = counted.enabled}};
+      row.wanted_on = counted.wanted_on;
+      row.counted_on = counted.counted_on;
+      table.rows.push_back(row);
+      table.totals.push_back({counted.events, counted.events, 0});
+      last.cgroup_rows.push_back({last.cgroup_rows.size(), {}});
+    }
+    last.targets = std::move(targets);
+    report = {};
+    label_sums_->add_to(last, now_, report);
+  }
+
+  const SumTable& table(std::size_t sum = 0) const { return last.sums[sum]; }
+  /// Published, by the values of the labels; only what has a value.
+  std::map<std::vector<std::string>, std::uint64_t> published(std::size_t sum = 0) const {
+    std::map<std::vector<std::string>, std::uint64_t> published;
+    for (std::size_t row = 0; row < table(sum).rows.size(); ++row) {
+      if (table(sum).groups[0].rows[row].value != Value::kKnown) continue;
+      published[table(sum).rows[row].values] = table(sum).groups[0].total(row, 0).value;
+    }
+    return published;
+  }
+  std::uint64_t published(const std::string& value) const { return published().at({value}); }
+
+  Snapshot last;
+  PollReport report;
+
+ private:
+  std::shared_ptr<const CountingPlan> plan_;
+  std::optional<LabelSums> label_sums_;
+  LabelSums::Clock::time_point now_{};
+};
+
+SumPlan by(std::vector<std::string> labels) {
+  SumPlan sum;
+  sum.name = "workload";
+  sum.labels = std::move(labels);
+  sum.zero_for = 0s;
+  return sum;
+}
+
+Counted of(const std::string& workload, const std::string& path = "/x") {
+  return {.path = path, .labels = {{"workload", workload}}};
+}
+
+TEST(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}, {3, of("batch", "/c")}};
+  machine.count(1, 10);
+  machine.count(2, 20);
+  machine.count(3, 5);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 30U);
+  EXPECT_EQ(machine.published("batch"), 5U);
+  EXPECT_THAT(machine.table().rows, testing::SizeIs(2));
+  EXPECT_EQ(machine.table().groups[0].rows[1].times.enabled, 30ms);
+}
+
+TEST(LabelSumsTest, KeepsWhatACgroupHadCountedWhenItIsGone) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("batch", "/a")}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.count(1, 7);  // its last reading
+  machine.cgroups.at(1).is_present = false;
+  machine.poll();
+  machine.cgroups.erase(1);
+  machine.poll();
+  machine.cgroups = {{2, of("batch", "/a")}};
+  machine.count(2, 3);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("batch"), 20U);
+}
+
+TEST(LabelSumsTest, CountsTheCgroupsThatArePresent) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("batch", "/a")}, {2, of("batch", "/b")}};
+  machine.poll();
+  EXPECT_EQ(machine.table().rows[0].cgroups, 2U);
+
+  machine.cgroups.at(1).is_present = false;
+  machine.poll();
+
+  EXPECT_EQ(machine.table().rows[0].cgroups, 1U);
+}
+
+TEST(LabelSumsTest, ACgroupThatLacksALabelIsInNoSum) {
+  Machine machine{{by({"namespace", "workload"})}};
+  machine.cgroups = {{1, of("batch")}};
+  machine.count(1, 10);
+
+  machine.poll();
+
+  EXPECT_THAT(machine.table().rows, testing::IsEmpty());
+}
+
+TEST(LabelSumsTest, AllThatWasCountedBeforeTheLabelsWereKnownIsAdded) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, {.path = "/a"}}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.cgroups.at(1).labels = {{"workload", "web"}};
+  machine.count(1, 5);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 15U);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 15U) << "once";
+}
+
+TEST(LabelSumsTest, ACgroupThatGetsOtherLabelsLeavesWhatItHadCountedInItsOldSum) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("old")}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.cgroups.at(1).labels = {{"workload", "new"}};
+  machine.count(1, 5);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published("old"), 10U);
+  EXPECT_EQ(machine.published("new"), 5U);
+}
+
+TEST(LabelSumsTest, OfNestedCgroupsInOneSumTheOutermostContainsTheOthers) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b/c")}, {3, of("other", "/a/d")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.count(3, 30);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 100U);
+  EXPECT_EQ(machine.published("other"), 30U);
+
+  machine.cgroups.at(1).is_present = false;  // it cannot be removed before the inner one in truth
+  machine.count(2, 5);
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 105U) << "not what the outer one had counted already";
+}
+
+TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
+  SumPlan sum = by({"workload"});
+  sum.zero_for = 60s;
+  Machine machine{{sum}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 10);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 0U);
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 0s);
+  machine.cgroups.clear();
+  machine.poll(59s);
+  EXPECT_EQ(machine.published("web"), 0U);
+
+  machine.poll(1s);
+
+  EXPECT_EQ(machine.published("web"), 10U);
+}
+
+TEST(LabelSumsTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {
+  SumPlan sum = by({"workload"});
+  sum.idle = 1h;
+  Machine machine{{sum}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.poll(2h);  // it has a cgroup, even if that does nothing
+  EXPECT_EQ(machine.published("web"), 10U);
+  const std::uint64_t layout = machine.last.sums_layout;
+
+  machine.cgroups.clear();
+  machine.poll(1h);
+  EXPECT_EQ(machine.published("web"), 10U);
+  EXPECT_EQ(machine.last.sums_layout, layout);
+  machine.poll(1s);
+  EXPECT_THAT(machine.table().rows, testing::IsEmpty());
+  EXPECT_NE(machine.last.sums_layout, layout);
+
+  machine.cgroups = {{2, of("web")}};
+  machine.count(2, 3);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 3U);
+}
+
+TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreLeftOutReportedAndAddedOnceThereIsRoom) {
+  SumPlan sum = by({"workload"});
+  sum.max = 1;
+  sum.idle = 1min;
+  Machine machine{{sum}};
+  machine.cgroups = {{1, of("web")}, {2, of("batch")}};
+  machine.count(1, 1);
+  machine.count(2, 10);
+  machine.poll();
+
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"web"}, 1U)));
+  EXPECT_EQ(machine.table().left_out, 1U);
+  ASSERT_THAT(machine.report.failures, testing::SizeIs(1));
+  EXPECT_EQ(
+      machine.report.failures.begin()->second.first.attempted,
+      "sum 'workload' has its maximum of 1 combinations of labels: cgroups with others are not "
+      "added up, now 1");
+
+  machine.cgroups.erase(1);
+  machine.poll(2min);  // web is idle
+  machine.count(2, 5);
+  machine.poll();
+
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 15U)));
+  EXPECT_EQ(machine.table().left_out, 0U);
+  EXPECT_THAT(machine.report.failures, testing::IsEmpty());
+}
+
+TEST(LabelSumsTest, ACgroupWithoutAValueLeavesTheSumWithACoverageBelowOne) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}};
+  machine.cgroups.at(2).value = Value::kNone;
+  machine.cgroups.at(2).counted_on = 1;
+  machine.count(1, 10);
+  machine.poll();
+
+  const GroupRow& row = machine.table().groups[0].rows[0];
+  EXPECT_EQ(row.value, Value::kKnown);
+  EXPECT_EQ(row.wanted_on, 4U);
+  EXPECT_EQ(row.counted_on, 3U);
+}
+
+TEST(LabelSumsTest, ASumOfWhichNoCgroupHasAValueHasNone) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.cgroups.at(1).value = Value::kNone;
+  machine.poll();
+  EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kNone);
+
+  machine.cgroups.at(1).value = Value::kKnown;
+  machine.poll();
+  machine.cgroups.at(1).value = Value::kNone;
+  machine.poll();
+
+  EXPECT_EQ(machine.table().groups[0].rows[0].value, Value::kKnown) << "what was counted stays";
+}
+
+TEST(LabelSumsTest, TotalsThatFallAndComeBackAreAddedOnce) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 100);
+  machine.poll();
+  const Counted before = machine.cgroups.at(1);
+  machine.cgroups.at(1).events = 40;  // a CPU is left out
+  machine.cgroups.at(1).enabled = 40ms;
+  machine.poll();
+  machine.cgroups.at(1) = before;
+  machine.count(1, 5);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 105U);
+}
+
+TEST(LabelSumsTest, EachSumOfAPlanHasItsOwnLabels) {
+  Machine machine{{by({"namespace"}), by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("batch", "/b")}};
+  for (auto& [series, counted] : machine.cgroups) counted.labels.emplace_back("namespace", "prod");
+  machine.count(1, 1);
+  machine.count(2, 2);
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published(0),
+            (std::map<std::vector<std::string>, std::uint64_t>{{{"prod"}, 3}}));
+  EXPECT_EQ(machine.published(1),
+            (std::map<std::vector<std::string>, std::uint64_t>{{{"web"}, 1}, {{"batch"}, 2}}));
+}
+
+/// Whatever cgroups come, work and go: the sums have all that was counted, and nothing falls.
+RC_GTEST_PROP(LabelSumsProperty, HaveAllThatEverWasCountedAndNeverFall, ()) {
+  Machine machine{{by({"workload"})}};
+  std::map<std::string, std::uint64_t> counted;
+  std::map<std::vector<std::string>, std::uint64_t> last;
+  std::uint64_t next = 1;
+  const int polls = *rc::gen::inRange(1, 30);
+  for (int poll = 0; poll < polls; ++poll) {
+    std::erase_if(machine.cgroups, [](const auto& each) { return !each.second.is_present; });
+    const int born = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < born; ++i) {
+      const std::string workload = *rc::gen::element<std::string>("a", "b", "c");
+      machine.cgroups[next] = of(workload, "/" + std::to_string(next));
+      ++next;
+    }
+    for (auto& [series, cgroup] : machine.cgroups) {
+      const auto events = static_cast<std::uint64_t>(*rc::gen::inRange(0, 1000));
+      machine.count(series, events);
+      counted[cgroup.labels.front().second] += events;
+      cgroup.is_present = *rc::gen::inRange(0, 4) != 0;
+    }
+    machine.poll();
+    for (const auto& [values, value] : last) RC_ASSERT(machine.published().at(values) >= value);
+    last = machine.published();
+  }
+  for (const auto& [workload, events] : counted) RC_ASSERT(machine.published(workload) == events);
+}
+
+}  // namespace
+}  // namespace pex::collect
