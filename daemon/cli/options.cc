@@ -203,6 +203,16 @@ void declare(CLI::App& app, Options& options) {
       ->type_name("");
   cgroups->add_flag("--all", options.all_cgroups, "Every cgroup, and why each is counted or not.");
   cgroups->fallthrough();
+  CLI::App* size = app.add_subcommand(
+      "size", "Print the counters, open files, series and memory that a configuration takes.");
+  size->add_option("--cpus", options.size_cpus, "CPUs of the machine. [as many as here]")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{65'536}));
+  size->add_option("--cgroups", options.size_cgroups,
+                   "Cgroups that are counted at the same time. [cgroups.max]")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  size->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
   CLI::App* health = app.add_subcommand(
@@ -297,6 +307,7 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   }
   options.list_events = app.got_subcommand("list");
   options.list_cgroups = app.got_subcommand("cgroups");
+  options.size = app.got_subcommand("size");
   options.doctor = app.got_subcommand("doctor");
   options.health = app.got_subcommand("health");
   options.stat = app.got_subcommand("stat");

@@ -1,6 +1,7 @@
 #include "collect/machine_cpus.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "events/pmu.h"
@@ -23,6 +24,31 @@ std::size_t MachineCpus::count_of(const std::string& pmu,
                                   const std::vector<int>& left_out_too) const {
   return static_cast<std::size_t>(std::count_if(
       online.begin(), online.end(), [&](int cpu) { return counts_on(pmu, cpu, left_out_too); }));
+}
+
+MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out) {
+  const std::size_t here = std::max<std::size_t>(cpus.online.size(), 1);
+  MachineCpus sized;
+  for (int cpu = 0; sized.places.size() < count; ++cpu) {
+    const auto like = cpus.places.empty() ? cpus.places.end()
+                                          : std::next(cpus.places.begin(),
+                                                      cpu % static_cast<int>(cpus.places.size()));
+    host::CpuPlace& place = sized.places[cpu];
+    if (like != cpus.places.end()) place = like->second;
+    place.cpu = cpu;
+    const bool is_left_out = std::binary_search(left_out.begin(), left_out.end(), cpu);
+    (is_left_out ? sized.left_out : sized.online).push_back(cpu);
+  }
+  for (const auto& [pmu, of] : cpus.pmus) {
+    // Kinds of cores have many CPUs; an uncore PMU has one in each package.
+    const bool is_of_cores = of.size() * 8 >= here;
+    const std::size_t wanted = is_of_cores ? (of.size() * count + here - 1) / here : of.size();
+    std::vector<int>& sized_pmu = sized.pmus[pmu];
+    for (std::size_t cpu = 0; cpu < std::min(wanted, count); ++cpu) {
+      sized_pmu.push_back(static_cast<int>(cpu));
+    }
+  }
+  return sized;
 }
 
 CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,11 @@ struct MachineCpus {
   /// The number of those CPUs that are online.
   std::size_t count_of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 };
+
+/// A machine like `cpus` with another number of CPUs, to compute what it would take. A PMU of the
+/// whole machine has all of them, a kind of cores its share, and an uncore PMU as many as here: one
+/// in each package. `left_out` are left out there as well.
+MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out);
 
 /// Follows the CPUs of the machine. Not thread-safe.
 class CpuTracker {

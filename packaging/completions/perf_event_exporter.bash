@@ -10,7 +10,7 @@ _perf_event_exporter() {
   COMPREPLY=()
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      list | cgroups | doctor | health | stat) command=$word ;;
+      list | cgroups | size | doctor | health | stat) command=$word ;;
       --) # a command with options of its own follows
         if type -t _command_offset >/dev/null; then
           _command_offset "$((offset + 1))"
@@ -35,7 +35,8 @@ _perf_event_exporter() {
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       return
       ;;
-    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path | -e | --event) return ;;
+    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path | -e | --event | \
+      --cpus | --cgroups) return ;;
     -p | --pid)
       words=$(cd /proc && printf '%s ' [0-9]*)
       ;;
@@ -51,6 +52,7 @@ _perf_event_exporter() {
           list) words+=' --output' ;;
           stat) words+=' -e --event -p --pid --output' ;;
           cgroups) words+=' --all' ;;
+          size) words+=' --cpus --cgroups' ;;
           health) words+=' --ready' ;;
         esac
       elif [[ $command == cgroups ]]; then
@@ -58,7 +60,7 @@ _perf_event_exporter() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
       elif [[ -z $command ]]; then
-        words='list cgroups doctor health stat'
+        words='list cgroups size doctor health stat'
       fi
       ;;
   esac

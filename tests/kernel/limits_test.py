@@ -1,8 +1,11 @@
 """A limit of the process bounds what is counted; it breaks nothing."""
 
 import functools
+import re
 import resource
 import socket
+import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -95,6 +98,47 @@ class LimitsTest(unittest.TestCase):
         self.assertEqual(set(scrape.with_name("perf_event_exporter_cgroups_left_out_total").values()),
                          {0})
         self.assertEqual(scrape.value("process_max_fds"), ROOM_FOR_ALL)
+
+
+class SizeTest(unittest.TestCase):
+    """What `size` prints is what is open."""
+
+    CGROUPS = 12
+
+    def sizes(self, config, cgroups):
+        """Way of counting -> counters."""
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(config)
+            file.flush()
+            printed = subprocess.run([harness.daemon_binary, "size", f"--config.file={file.name}",
+                                      f"--cgroups={cgroups}"], capture_output=True, text=True,
+                                     check=True).stdout
+        ways, counters = (re.split(r"  +", line.strip())
+                          for line in printed.splitlines() if re.match(r" +by|counters", line))
+        return dict(zip(ways, map(int, counters[1:])))
+
+    def open_events(self, config, source):
+        daemon = self.enterContext(harness.Daemon(config.replace("SOURCE", source)))
+        scrape = daemon.scrape_when("all cgroups", lambda scrape: counted(scrape) == self.CGROUPS)
+        return scrape.value("perf_event_exporter_open_events"), scrape
+
+    def test_counters_are_those_that_are_open(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("size"))
+        for number in range(self.CGROUPS):
+            tree.make(f"{number:03}")
+        config = (f"groups: [{{name: a, events: [{', '.join(EVENTS)}], scope: [cpu, cgroup]}}]\n"
+                  f"cgroups: {{source: SOURCE, include: ['{tree.pattern}']}}\n")
+        sizes = self.sizes(config.replace("SOURCE", "auto"), self.CGROUPS)
+
+        by_descriptors, _ = self.open_events(config, "descriptors")
+        self.assertEqual(by_descriptors, sizes["by descriptors"])
+        by_records, scrape = self.open_events(config, "records")
+        if scrape.value("perf_event_exporter_cgroup_source_cpus", source="descriptors") == 0:
+            # Less those of a comparison, for some ms a minute, and a group of the CPUs that is the same
+            # as that of the cgroups.
+            self.assertLessEqual(by_records, sizes["by records"])
+            self.assertGreater(by_records, sizes["by records"] / 4)
 
 
 class RestartTest(unittest.TestCase):

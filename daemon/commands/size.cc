@@ -1,0 +1,152 @@
+#include "daemon/commands/size.h"
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "collect/budget.h"
+#include "daemon/cli/standard_output.h"
+#include "daemon/cli/table_text.h"
+#include "daemon/cli/words.h"
+#include "plan/load_plan.h"
+
+namespace pex::daemon {
+namespace {
+
+/// Memory of one counter, measured (docs/cost.md): what is charged to the exporter's own cgroup,
+/// and what the kernel has for it beside that.
+constexpr double kOwnBytes = 442;
+constexpr double kKernelBytes = 1350;
+constexpr double kMiB = 1024 * 1024;
+
+constexpr std::size_t kWhatColumn = 30;
+constexpr std::size_t kNumberColumn = 16;
+
+/// What one way of counting takes.
+struct Size {
+  const char* way;
+  std::size_t counters = 0;
+  std::size_t files = 0;
+  std::size_t series = 0;
+  std::size_t buffers = 0;  ///< bytes, locked
+};
+
+Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
+             std::size_t cgroups, bool by_records) {
+  const collect::CountingPlan& plan = planned.plan.counting;
+  const collect::Need need =
+      collect::need_of(plan, cpus, plan::counting_cost(planned, by_records)(plan, cpus));
+  Size size{way};
+  size.counters = need.cpu_events + cgroups * need.cgroup_events;
+  const std::size_t used = size.counters + 2 * (need.counts_cgroups ? cgroups : 0);
+  size.files = used + collect::reserved_files(used + used / 8);
+  size.series = need.fixed_series + cgroups * need.cgroup_series;
+  if (by_records) size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
+  return size;
+}
+
+std::vector<Size> sizes_of(const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
+                           std::size_t cgroups) {
+  std::vector<Size> sizes;
+  if (planned.config.cgroups.source != config::CgroupSource::kRecords) {
+    sizes.push_back(size_of("by descriptors", planned, cpus, cgroups, false));
+  }
+  if (may_use_records(planned)) {
+    sizes.push_back(size_of("by records", planned, cpus, cgroups, true));
+  }
+  return sizes;
+}
+
+template <typename Text>
+void print_row(const char* subject, const std::vector<Size>& sizes, Text text,
+               const std::string& note) {
+  std::string line = column(subject, kWhatColumn);
+  for (const Size& size : sizes) line += column(text(size), kNumberColumn);
+  std::cout << line << note << '\n';
+}
+
+std::string mebibytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", bytes / kMiB);
+  return text;
+}
+
+std::string limit(const char* key, std::size_t value) {
+  return std::string(key) + ": " + std::to_string(value);
+}
+
+void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) {
+  const auto number = [](std::size_t Size::*of) {
+    return [of](const Size& size) { return std::to_string(size.*of); };
+  };
+  const auto memory = [](double bytes) {
+    return
+        [bytes](const Size& size) { return mebibytes(bytes * static_cast<double>(size.counters)); };
+  };
+  print_row(
+      "", sizes, [](const Size& size) { return std::string(size.way); }, "");
+  print_row("counters", sizes, number(&Size::counters),
+            limit("limits.max_open_events", budget.max_open_events));
+  print_row("open files", sizes, number(&Size::files), "LimitNOFILE= of the service");
+  print_row("series, at most", sizes, number(&Size::series),
+            limit("limits.max_series", budget.max_series));
+  print_row("memory, of the exporter", sizes, memory(kOwnBytes), "more than it takes without them");
+  print_row("memory, of the kernel", sizes, memory(kKernelBytes), "beside that");
+  print_row(
+      "locked memory", sizes,
+      [](const Size& size) { return mebibytes(static_cast<double>(size.buffers)); },
+      "LimitMEMLOCK= of the service");
+}
+
+/// What does not fit; empty if all of it does.
+std::vector<Error> excess_of(const Size& size, std::size_t cgroups, const collect::Budget& budget) {
+  std::vector<Error> excess;
+  const auto check = [&](const char* what, std::size_t needed, std::size_t max, const char* key) {
+    if (needed <= max) return;
+    excess.push_back({0,
+                      std::string(size.way) + ", " + std::to_string(cgroups) + " cgroups take " +
+                          std::to_string(needed) + " " + what + ", and " + key + " is " +
+                          std::to_string(max) + ": some of them would be left out",
+                      std::string("set ") + key + " to " + std::to_string(needed)});
+  };
+  check("counters", size.counters, budget.max_open_events, "limits.max_open_events");
+  check("series", size.series, budget.max_series, "limits.max_series");
+  return excess;
+}
+
+}  // namespace
+
+ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
+  const Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
+      plan::load_and_plan(options.config_file, options.roots, kernel);
+  if (!planned) {
+    for (const Error& error : yaml::errors_of(planned.error())) {
+      std::cerr << printable(worded(error)) << '\n';
+    }
+    return kFailed;
+  }
+  const collect::CountingPlan& plan = planned->plan.counting;
+  const collect::Budget& budget = planned->plan.budget;
+  const std::size_t cpus =
+      options.size_cpus != 0 ? options.size_cpus : planned->cpus->places.size();
+  const std::size_t cgroups = plan.cgroup.empty()         ? 0
+                              : options.size_cgroups != 0 ? options.size_cgroups
+                                                          : budget.max_cgroups;
+  const collect::MachineCpus machine = collect::resized(*planned->cpus, cpus, plan.left_out_cpus);
+  const std::vector<Size> sizes = sizes_of(*planned, machine, cgroups);
+
+  std::cout << "configuration: " << printable(name_of_config(options)) << "\nfor " << cpus
+            << " CPUs, with the PMUs of this machine, and " << cgroups << " cgroups:\n\n";
+  print_table(sizes, budget);
+  bool any_fits = false;
+  for (const Size& size : sizes) {
+    const std::vector<Error> excess = excess_of(size, cgroups, budget);
+    any_fits = any_fits || excess.empty();
+    for (const Error& error : excess) std::cout << '\n' << printable(worded(error)) << '\n';
+  }
+  return flush_output() && any_fits ? kOk : kFailed;
+}
+
+}  // namespace pex::daemon
