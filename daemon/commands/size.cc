@@ -15,10 +15,6 @@
 namespace pex::daemon {
 namespace {
 
-/// Memory of one counter, measured (docs/cost.md): what is charged to the exporter's own cgroup,
-/// and what the kernel has for it beside that.
-constexpr double kOwnBytes = 442;
-constexpr double kKernelBytes = 1350;
 constexpr double kMiB = 1024 * 1024;
 
 constexpr std::size_t kWhatColumn = 30;
@@ -81,9 +77,9 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
   const auto number = [](std::size_t Size::*of) {
     return [of](const Size& size) { return std::to_string(size.*of); };
   };
-  const auto memory = [](double bytes) {
+  const auto memory = [](std::size_t bytes) {
     return
-        [bytes](const Size& size) { return mebibytes(bytes * static_cast<double>(size.counters)); };
+        [bytes](const Size& size) { return mebibytes(static_cast<double>(bytes * size.counters)); };
   };
   print_row(
       "", sizes, [](const Size& size) { return std::string(size.way); }, "");
@@ -92,8 +88,9 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
   print_row("open files", sizes, number(&Size::files), "LimitNOFILE= of the service");
   print_row("series, at most", sizes, number(&Size::series),
             limit("limits.max_series", budget.max_series));
-  print_row("memory, of the exporter", sizes, memory(kOwnBytes), "more than it takes without them");
-  print_row("memory, of the kernel", sizes, memory(kKernelBytes), "beside that");
+  print_row("memory, of the exporter", sizes, memory(collect::kOwnBytesOfACounter),
+            "more than it takes without them");
+  print_row("memory, of the kernel", sizes, memory(collect::kKernelBytesOfACounter), "beside that");
   print_row(
       "locked memory", sizes,
       [](const Size& size) { return mebibytes(static_cast<double>(size.buffers)); },

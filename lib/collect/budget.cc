@@ -93,6 +93,23 @@ std::size_t weights_of(const ScopePlan& scope) {
 
 }  // namespace
 
+std::size_t Budget::open_events_for(std::optional<std::uint64_t> memory,
+                                    std::optional<std::uint64_t> limit) {
+  constexpr std::size_t kUnknown = 65'536;
+  constexpr std::size_t kMax = 10'000'000;
+  constexpr std::size_t kMin = 1024;
+  constexpr std::uint64_t kPartOfMemory = 16;
+  constexpr std::uint64_t kPartOfLimit = 4;
+  if (!memory && !limit) return kUnknown;
+  std::uint64_t events = kMax;
+  if (memory) {
+    events = std::min<std::uint64_t>(
+        events, *memory / kPartOfMemory / (kKernelBytesOfACounter + kOwnBytesOfACounter));
+  }
+  if (limit) events = std::min(events, *limit / kPartOfLimit / kOwnBytesOfACounter);
+  return std::max<std::size_t>(events, kMin);
+}
+
 std::size_t Budget::open_files() const {
   return max_open_files ? *max_open_files : host::raise_open_file_limit();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@
 
 namespace pex::collect {
 
+/// Memory of one counter, measured (docs/cost.md): of this process, and of the kernel for it.
+inline constexpr std::size_t kOwnBytesOfACounter = 442;
+inline constexpr std::size_t kKernelBytesOfACounter = 1350;
+
 /// The limits that decide how many cgroups can be counted.
 struct Budget {
   std::size_t max_cgroups = 256;
@@ -20,6 +25,12 @@ struct Budget {
   std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU, also at the start
   std::size_t max_directories = 32'768;   ///< of the cgroup tree
   std::optional<std::size_t> max_open_files = {};  ///< else what this process may open now
+
+  /// `max_open_events` for a machine with so much memory, of which this process may use `limit`;
+  /// nothing: not known. A sixteenth of the machine's for the kernel's part of the counters, and a
+  /// quarter of the limit for our own; at most 10 million, and 65 536 if neither is known.
+  static std::size_t open_events_for(std::optional<std::uint64_t> memory,
+                                     std::optional<std::uint64_t> limit);
 
   /// The limit in force, which others may change at any time (prlimit(2)): asks the kernel, and
   /// raises the soft limit of the process to the hard one.

@@ -211,8 +211,8 @@ struct Evidence {
 };
 
 struct Limits {
-  std::size_t max_open_events = 65'536;   ///< 1 to 10000000
-  std::size_t max_series = 50'000;        ///< 1 to 10000000
+  std::optional<std::size_t> max_open_events = {};  ///< 1 to 10000000; nothing: as memory allows
+  std::size_t max_series = 50'000;                  ///< 1 to 10000000
   std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU; 1 to 10000000
 
   std::size_t max_cgroup_directories = 32'768;  ///< 1 to 1000000

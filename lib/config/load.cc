@@ -75,11 +75,25 @@ constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
         "of them as a separate series, which `limits.max_series` does not include."),
 };
 
+constexpr std::string_view kAuto = "auto";
+
+void read_max_open_events(const yaml::Value& value, Limits& limits) {
+  if (value.unchecked_text() == kAuto) {
+    limits.max_open_events.reset();
+    return;
+  }
+  if (const auto number = yaml::read_number(value, kLimit)) limits.max_open_events = *number;
+}
+
 constexpr yaml::Key<Limits> kLimitsKeys[] = {
-    yaml::number_key<&Limits::max_open_events, kLimit>(
-        "max_open_events",
-        "Maximum number of open counters, each of which is a file descriptor. Scope `cpu` needs "
-        "one for each event and CPU, scope `cgroup` one for each event, CPU and cgroup."),
+    {"max_open_events",
+     read_max_open_events,
+     {"Maximum number of open counters, each of which is a file descriptor. Scope `cpu` needs one "
+      "for each event and CPU, scope `cgroup` one for each event, CPU and cgroup if it is counted "
+      "by descriptors. `auto` fits the machine: counters take at most a sixteenth of its memory, "
+      "and a quarter of what the cgroup of the exporter may use. `perf_event_exporter size` prints "
+      "what a configuration takes.",
+      [] { return "auto, or a " + yaml::form_of(kLimit); }, [] { return yaml::written(kAuto); }}},
     yaml::number_key<&Limits::max_series, kLimit>("max_series",
                                                   "Maximum number of time series in one scrape."),
     yaml::number_key<&Limits::opens_per_second, kLimit>(

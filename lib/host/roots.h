@@ -29,6 +29,8 @@ struct HostRoots {
   std::string threads(int pid) const { return procfs + "/" + std::to_string(pid) + "/task"; }
   /// The cgroups of the calling thread (cgroups(7), "/proc/pid/cgroup").
   std::string own_cgroups() const { return procfs + "/thread-self/cgroup"; }
+  /// The memory of the machine (proc_meminfo(5)).
+  std::string memory() const { return procfs + "/meminfo"; }
   /// The mounts of this process, whose paths we can open.
   std::string mounts() const { return procfs + "/self/mountinfo"; }
 };

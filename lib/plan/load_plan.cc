@@ -5,6 +5,7 @@
 #include "collect/records/record_cost.h"
 #include "collect/records/record_source.h"
 #include "config/default_config.h"
+#include "host/memory.h"
 #include "host/topology.h"
 #include "plan/cgroup_tree.h"
 
@@ -35,7 +36,9 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
 
   const auto left_out = select_cpus(config, roots, *online);
   if (!left_out) diagnostics.add_all(left_out.error());
-  const Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
+  Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
+  machine.max_open_events =
+      collect::Budget::open_events_for(host::total_memory(roots), host::memory_limit(roots));
   if (diagnostics.has_errors()) {
     diagnostics.add_all(check_names(config, machine));
     return diagnostics.errors();

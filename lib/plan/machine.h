@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "collect/budget.h"
 #include "events/event_resolver.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
@@ -22,6 +23,8 @@ struct Machine {
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
   /// which needs fewer rights, and which events of uncore PMUs cannot be.
   bool counts_tasks = false;
+  /// Limit on open counters where the configuration has none (Budget::open_events_for).
+  std::size_t max_open_events = collect::Budget::open_events_for({}, {});
 
   /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
   perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {

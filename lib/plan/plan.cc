@@ -12,9 +12,9 @@
 namespace pex::plan {
 namespace {
 
-collect::Budget budget_of(const config::Config& config) {
+collect::Budget budget_of(const config::Config& config, const Machine& machine) {
   return {.max_cgroups = config.cgroups.max,
-          .max_open_events = config.limits.max_open_events,
+          .max_open_events = config.limits.max_open_events.value_or(machine.max_open_events),
           .max_series = config.limits.max_series,
           .opens_per_second = config.limits.opens_per_second,
           .max_directories = config.limits.max_cgroup_directories};
@@ -126,7 +126,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
     return ambiguous;
   }
   plan.cgroups = std::move(*cgroups);
-  plan.budget = budget_of(config);
+  plan.budget = budget_of(config, machine);
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);
   plan.fits = std::move(fitted.fits);
   plan.reference = std::move(reference);

@@ -29,6 +29,24 @@ constexpr Need kNeed{.cpu_events = 14,
                      .cgroup_events = 12,
                      .cgroup_series = 10};
 
+TEST(BudgetTest, CountersFitTheMemoryOfTheMachineAndTheLimitOfTheProcess) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+  struct Row {
+    std::optional<std::uint64_t> memory, limit;
+    std::size_t events;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {{}, {}, 65'536},
+           {16 * kGiB, {}, 599'186},
+           {16 * kGiB, kGiB / 8, 75'915},
+           {{}, kGiB, 607'320},
+           {4096 * kGiB, {}, 10'000'000},
+           {kGiB / 1024, {}, 1024},
+       }) {
+    EXPECT_EQ(Budget::open_events_for(row.memory, row.limit), row.events);
+  }
+}
+
 TEST(BudgetTest, CgroupsAreBoundByTheConfiguredNumber) {
   Budget budget = roomy();
   budget.max_cgroups = 256;

@@ -65,7 +65,7 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
   EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
   EXPECT_FALSE(loaded.config.openmetrics.created);
-  EXPECT_EQ(loaded.config.limits.max_open_events, 65'536u);
+  EXPECT_EQ(loaded.config.limits.max_open_events, std::nullopt);
   EXPECT_EQ(loaded.config.limits.max_series, 50'000u);
   EXPECT_EQ(loaded.config.limits.opens_per_second, 10'000u);
   EXPECT_EQ(loaded.config.limits.max_cgroup_directories, 32'768u);

@@ -1,0 +1,62 @@
+#include "host/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+class MemoryTest : public testing::Test {
+ protected:
+  HostRoots roots() { return {.procfs = tree_.path("proc"), .cgroupfs = {}}; }
+  void mount(const std::string& type, const std::string& options, const std::string& root = "/") {
+    tree_.write("proc/self/mountinfo", "30 24 0:27 " + root + " " + tree_.path("cgroup") +
+                                           " rw - " + type + " cgroup " + options + "\n");
+  }
+
+  test::TempTree tree_;
+};
+
+TEST_F(MemoryTest, IsThatOfTheMachine) {
+  tree_.write("proc/meminfo", "MemTotal:       16384256 kB\nMemFree:         123 kB\n");
+  EXPECT_EQ(total_memory(roots()), std::uint64_t{16'384'256} * 1024);
+}
+
+TEST_F(MemoryTest, IsUnknownWithoutTheFile) {
+  EXPECT_EQ(total_memory(roots()), std::nullopt);
+  EXPECT_EQ(memory_limit(roots()), std::nullopt);
+}
+
+TEST_F(MemoryTest, LimitIsTheLowestOfTheOwnCgroupAndThoseAboveIt) {
+  mount("cgroup2", "rw");
+  tree_.write("proc/thread-self/cgroup", "0::/a.slice/b.service\n");
+  tree_.write("cgroup/a.slice/memory.max", std::to_string(kGiB) + "\n");
+  tree_.write("cgroup/a.slice/b.service/memory.max", "max\n");
+  EXPECT_EQ(memory_limit(roots()), kGiB);
+
+  tree_.write("cgroup/a.slice/b.service/memory.max", std::to_string(kGiB / 2) + "\n");
+  EXPECT_EQ(memory_limit(roots()), kGiB / 2);
+}
+
+TEST_F(MemoryTest, LimitOfAContainerIsThatOfTheMountedRoot) {
+  mount("cgroup2", "rw", "/kubepods/pod1");
+  tree_.write("proc/thread-self/cgroup", "0::/kubepods/pod1\n");
+  tree_.write("cgroup/memory.max", "134217728\n");
+  EXPECT_EQ(memory_limit(roots()), 134'217'728U);
+}
+
+TEST_F(MemoryTest, LimitOfVersion1IsThatOfItsMemoryController) {
+  mount("cgroup", "rw,memory");
+  tree_.write("proc/thread-self/cgroup", "5:perf_event:/x\n4:cpu,memory:/a\n0::/other\n");
+  tree_.write("cgroup/a/memory.limit_in_bytes", "1048576\n");
+  EXPECT_EQ(memory_limit(roots()), 1'048'576U);
+}
+
+}  // namespace
+}  // namespace pex::host
