@@ -169,6 +169,8 @@ def the_configuration_is_where_the_option_says(objects):
 
 
 def a_changed_configuration_is_rolled_out(objects):
+    if "checksum/config" in template(objects)["metadata"]["annotations"]:
+        return  # of the chart, whose test compares checksums
     for each in mounted_config_maps(objects):
         if not re.search(r"-[a-z0-9]{10}$", each["metadata"]["name"]):
             yield f"no hash in the name {each['metadata']['name']}"
