@@ -5,13 +5,9 @@ the API describes them. With packaging/prometheus/kubernetes.yml, and with the P
     discovery_test.py WORK_DIRECTORY [TEST...]
 """
 
-import json
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -20,6 +16,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
 import harness  # noqa: E402
 import manifests  # noqa: E402
+import prometheus  # noqa: E402
 from manifests import SOURCE, the  # noqa: E402
 
 #       phase        container port    is scraped
@@ -43,8 +40,7 @@ def main():
     work = os.path.abspath(sys.argv[1])
     try:
         reader, kustomize = manifests.Reader(work), manifests.Kustomize(work)
-        if not shutil.which("promtool"):
-            raise manifests.Missing("there is no promtool; it is in Debian's prometheus")
+        prometheus.require_promtool()
     except manifests.Missing as reason:
         print(f"SKIPPED: kubernetes.discovery: {reason}")
         sys.exit(harness.SKIPPED)
@@ -53,7 +49,7 @@ def main():
 
 def pod(number, phase, port):
     """As Prometheus' discovery of pods describes one, as far as it is used."""
-    return {"targets": [f"10.0.0.{number}:10173"], "labels": {
+    return {
         "__meta_kubernetes_pod_phase": phase,
         "__meta_kubernetes_pod_container_port_name": port,
         "__meta_kubernetes_pod_node_name": f"node-{number}",
@@ -64,26 +60,15 @@ def pod(number, phase, port):
         "__meta_kubernetes_node_label_node_kubernetes_io_instance_type": "m7i.metal",
         "__meta_kubernetes_node_label_topology_kubernetes_io_zone": "z1",
         "__meta_kubernetes_node_label_kubernetes_io_arch": "amd64",
-    }}
+    }
 
 
 def discovered(scrape):
     """Labels of each of PODS after the relabelling of `scrape`; empty for one that is dropped."""
-    with tempfile.TemporaryDirectory(prefix="pex_test_") as scratch:
-        pods = [pod(number, phase, port) for number, (phase, port, _) in enumerate(PODS)]
-        Path(f"{scratch}/pods.json").write_text(json.dumps(pods), encoding="utf-8")
-        scrape = {**scrape, "file_sd_configs": [{"files": [f"{scratch}/pods.json"]}]}
-        Path(f"{scratch}/prometheus.yml").write_text(
-            json.dumps({"scrape_configs": [scrape]}), encoding="utf-8")
-        done = subprocess.run(
-            ["promtool", "check", "service-discovery", "--timeout=3s", f"{scratch}/prometheus.yml",
-             scrape["job_name"]], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise AssertionError(done.stdout + done.stderr)
-    found, _ = json.JSONDecoder().raw_decode(done.stdout)
-    by_address = {each["discoveredLabels"]["__address__"]: each["labels"] for each in found}
-    return [{name: value for name, value in by_address[f"10.0.0.{number}:10173"].items()
-             if not name.startswith("__")} for number in range(len(PODS))]
+    found = prometheus.relabelled(
+        scrape, [pod(number, phase, port) for number, (phase, port, _) in enumerate(PODS)])
+    return [{name: value for name, value in labels.items() if not name.startswith("__")}
+            for labels in found]
 
 
 def of_operator(monitor):
