@@ -306,6 +306,21 @@ class Description(unittest.TestCase):
         self.assertEqual([each for each in unknown if "Probe." not in each],
                          ["global", "resources.claims"])
 
+    def test_the_guide_names_values_that_exist(self):
+        guide = (SOURCE / "docs/containers.md").read_text()
+        section = re.search(r"^### Helm chart\n.*?(?=^###? )", guide, re.M | re.S)[0]
+        table = re.findall(r"^\|[^|]*\| (.*) \|$", section.partition("| --- |")[2], re.M)
+        named = {name for cell in table for name in re.findall(r"`([A-Za-z.]+)(?:: \w+)?`", cell)}
+        named |= set(re.findall(r"--set ([A-Za-z.]+)=", section))
+
+        self.assertGreater(len(named), 15)
+        for path in named:
+            with self.subTest(path):
+                value = self.values
+                for key in path.split("."):
+                    self.assertIn(key, value)
+                    value = value.get(key)
+
     def test_the_readme_has_each_value_with_its_default(self):
         rows = re.findall(r"^\| `([^`]+)` \| (?:`([^`]*)`|[^|]*) \|", (CHART / "README.md").read_text(),
                           re.M)

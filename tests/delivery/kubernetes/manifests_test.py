@@ -138,6 +138,26 @@ class Manifests(unittest.TestCase):
         self.assertEqual(configuration_of(objects), "groups: []")
         self.assertTrue(of_kind(objects, "PodMonitor"))
 
+    def test_the_patch_of_the_guide_lets_prometheus_in_where_the_exporter_has_tls(self):
+        require_components()
+        patch, = (reader.objects(block)[0] for block in yaml_in_guide()
+                  if block.startswith("patches:") and "PodMonitor" in block)
+
+        text = kustomize.render_own({"resources": ["base"], "namespace": "monitoring", **patch,
+                                     "components": ["components/pod-monitor",
+                                                    "components/web-config"]})
+        objects = reader.objects(text)
+        endpoint, = rules.endpoints(objects)
+        secret, = (each["secret"]["secretName"] for each in rules.pod(objects)["volumes"]
+                   if "secret" in each)
+
+        self.assertEqual(reader.mistakes([text]), [[]])
+        self.assertEqual(endpoint["scheme"], "https")
+        self.assertEqual(endpoint["tlsConfig"]["ca"]["secret"]["name"], secret)
+        self.assertIn(f"--from-file={endpoint['tlsConfig']['ca']['secret']['key']} ",
+                      GUIDE.read_text())
+        self.assertEqual(set(endpoint["basicAuth"]), {"username", "password"})
+
     def test_rules_and_alerts_are_those_of_prometheus(self):
         require_components()
         _, objects = rendered[ALL]
