@@ -167,7 +167,7 @@ class Manifests(unittest.TestCase):
                 rule, = (each for each in of_kind(objects, "PrometheusRule")
                          if each["metadata"]["name"].endswith(kind))
                 self.assertEqual(rule["spec"], reader.objects(source)[0],
-                                 "run packaging/kubernetes/components/prometheus-rule/generate.sh")
+                                 "run packaging/kubernetes/generate.sh")
 
     def test_each_dashboard_has_a_config_map(self):
         require_components()
@@ -177,7 +177,8 @@ class Manifests(unittest.TestCase):
                  for name, text in each["data"].items()}
 
         self.assertEqual(found, {each.name: each.read_text() for each in
-                                 (SOURCE / "packaging/grafana").glob("*.json")})
+                                 (SOURCE / "packaging/grafana").glob("*.json")},
+                         "run packaging/kubernetes/generate.sh")
         self.assertEqual(len(rules.dashboards(objects)), len(found))
 
     def test_what_is_mounted_below_sysfs_is_read_only_where_that_is_asked_for(self):
