@@ -22,12 +22,12 @@ document() {
   checksum=$(sha256sum "$program" | cut -d' ' -f1)
   # shellcheck disable=SC2119
   here=$(list)
-  unique=$({ echo "$here"; cat "$built"; echo "$checksum"; } | sha256sum | cut -d' ' -f1)
+  unique=$({ printf '%s\n' "$here" "$checksum"; cat "$built"; } | sha256sum | cut -d' ' -f1)
   # shellcheck source=/dev/null
   distribution=$(. /etc/os-release && echo "$ID-$VERSION_ID")
   {
     sed 's/^/linked\t/' "$linked"
-    echo "$here" | sed 's/^/deb\t/'
+    printf '%s\n' "$here" | sed 's/^/deb\t/'
     sed 's/^/build\t/' "$built"
   } | awk -F'\t' -v version="$version" -v checksum="$checksum" -v unique="$unique" \
     -v distribution="$distribution" -v created="${CREATED:-$(date -u +%Y-%m-%dT%H:%M:%SZ)}" '
