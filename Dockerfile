@@ -6,8 +6,12 @@
 #
 # What each option is for, and other engines: docs/containers.md.
 
-ARG DEBIAN=bookworm
-FROM debian:${DEBIAN}-slim AS build
+# Debian 12 of a day, by the digest of its index of all architectures. Renew both together. For
+# another base, by its tag alone: BASE=docker.io/library/debian:trixie-slim and an empty BASE_DIGEST.
+ARG BASE=docker.io/library/debian:bookworm-20260918-slim
+ARG BASE_DIGEST=sha256:3783cc01769c7b2b1b83a5c5ad96c815348e28ed7da68e2e3687004faa906251
+ARG VERSION=0.1.0
+FROM ${BASE}${BASE_DIGEST:+@$BASE_DIGEST} AS build
 ENV DEBIAN_FRONTEND=noninteractive
 WORKDIR /source
 COPY packaging/packages/names.sh packaging/packages/build.txt packaging/packages/test.txt \
@@ -31,6 +35,9 @@ RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
       /image/etc/perf_event_exporter/perf_event_exporter.yaml
 # Permitted, and not in effect: the program takes it into use itself, and starts where it is withheld.
 RUN setcap cap_perfmon=p /image/usr/bin/perf_event_exporter
+# Parts of what it was compiled with are in it: for the bill of materials below.
+COPY packaging/container/sbom.sh packaging/container/
+RUN packaging/packages/names.sh build | xargs packaging/container/sbom.sh list >/built
 
 # The tests of what was built, on what it will run on. TESTS=none leaves them out, TESTS='base_test
 # http_test' is those of some rooms. How good estimates are does not depend on where they are made, and
@@ -45,19 +52,49 @@ RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
    && ctest --test-dir build/release --output-on-failure -j "$(nproc)" -L 'unit|e2e|layout' \
         -E '^(accuracy|layout.needs)'; }
 
-FROM debian:${DEBIAN}-slim
+FROM ${BASE}${BASE_DIGEST:+@$BASE_DIGEST} AS runtime
 COPY packaging/packages/names.sh packaging/packages/run.txt /tmp/packages/
+# Fixes since the day of the base come with it.
 RUN apt-get update \
+ && apt-get upgrade -y \
  && /tmp/packages/names.sh run | xargs apt-get install -y --no-install-recommends \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/ldconfig/* /var/log/* /tmp/packages
 COPY --from=tested /image /
-ARG VERSION=0.1.0
+
+# The bill of materials, of dpkg's database and of the program as they are in the image.
+FROM runtime AS sbom
+ARG VERSION
+ARG CREATED=
+WORKDIR /sbom
+COPY packaging/container/sbom.sh packaging/packages/names.sh packaging/packages/run.txt ./
+COPY --from=build /built ./
+RUN ./names.sh run >linked \
+ && mkdir -p /image/usr/share/doc/perf-event-exporter \
+ && ./sbom.sh document "$VERSION" /usr/bin/perf_event_exporter linked built \
+      >/image/usr/share/doc/perf-event-exporter/sbom.spdx.json
+
+FROM runtime
+COPY --from=sbom /image /
+ARG BASE
+ARG BASE_DIGEST
+ARG VERSION
+# What the machine that builds knows: the commit, the time (RFC 3339) and where the source is.
 ARG REVISION=
+ARG CREATED=
+ARG SOURCE=
 LABEL org.opencontainers.image.title="perf_event_exporter" \
       org.opencontainers.image.description="Per-CPU and per-cgroup perf_event counters for Prometheus" \
+      org.opencontainers.image.authors="The perf_event_exporter authors" \
+      org.opencontainers.image.vendor="The perf_event_exporter authors" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="$VERSION" \
-      org.opencontainers.image.revision="$REVISION"
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.created="$CREATED" \
+      org.opencontainers.image.url="$SOURCE" \
+      org.opencontainers.image.source="$SOURCE" \
+      org.opencontainers.image.documentation="$SOURCE" \
+      org.opencontainers.image.base.name="$BASE" \
+      org.opencontainers.image.base.digest="$BASE_DIGEST"
 # By number, so that Kubernetes can tell that it is not root.
 USER 65534:65534
 EXPOSE 10173

@@ -6,6 +6,7 @@ The base is Debian of this machine's release as its own apt has it, with how it 
 and the like), so that the Dockerfile needs to know nothing of that. The image stays in the storage of BINARY_DIR.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,11 +19,15 @@ import containers  # also finds the others
 import harness
 import debian
 import hardening
+import sbom
 
 # The tests that run while the image is built, out of what was compiled for the tests of the program:
 # the compiler cache has it. PEX_IMAGE_TESTS=all compiles and runs those of all rooms, for minutes.
 TESTS = os.environ.get("PEX_IMAGE_TESTS", "golden_test")
 REVISION = "0123456789abcdef"
+CREATED = "2026-01-02T03:04:05Z"
+SOURCE = "https://perf-event-exporter.invalid/source"
+SBOM = "usr/share/doc/perf-event-exporter/sbom.spdx.json"
 MINUTE = 60
 
 storage = None
@@ -63,9 +68,9 @@ def build():
     started = time.monotonic()
     built = storage.buildah(
         "build", "--pull-never", "--network=host", "--isolation=chroot", "--format=docker",
-        "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=DEBIAN={debian.codename()}",
-        f"--build-arg=REVISION={REVISION}",
-        f"--tag={containers.IMAGE}", containers.SOURCE, timeout=45 * MINUTE, check=False)
+        "--layers", f"--build-arg=TESTS={TESTS}", f"--build-arg=BASE={containers.BASE}",
+        "--build-arg=BASE_DIGEST=", f"--build-arg=REVISION={REVISION}",
+        f"--build-arg=CREATED={CREATED}", f"--build-arg=SOURCE={SOURCE}", f"--tag={containers.IMAGE}", containers.SOURCE, timeout=45 * MINUTE, check=False)
     print(f"buildah took {time.monotonic() - started:.0f} s", file=sys.stderr)
     containers.write(f"{storage.directory}/build.log", built.stdout + built.stderr)
     if built.returncode != 0:
@@ -109,12 +114,28 @@ class ImageTest(unittest.TestCase):
 
     def test_its_labels_say_what_it_is(self):
         labels = {name.removeprefix("org.opencontainers.image."): value
-                  for name, value in self.config["Labels"].items()}
-        self.assertEqual(labels["title"], "perf_event_exporter")
-        self.assertEqual(labels["licenses"], "Apache-2.0")
-        self.assertEqual(labels["version"], self.version())
-        self.assertEqual(labels["revision"], REVISION)
-        self.assertTrue(labels["description"])
+                  for name, value in self.config["Labels"].items() if "opencontainers" in name}
+        self.assertTrue(labels.pop("description"))
+        self.assertEqual(labels, {
+            "title": "perf_event_exporter", "licenses": "Apache-2.0", "version": self.version(),
+            "authors": "The perf_event_exporter authors", "vendor": "The perf_event_exporter authors",
+            "revision": REVISION, "created": CREATED, "url": SOURCE, "source": SOURCE,
+            "documentation": SOURCE, "base.name": containers.BASE, "base.digest": ""})
+
+    def test_its_bill_of_materials_lists_what_is_in_it(self):
+        document = json.loads(harness.read_text(f"{self.root}/{SBOM}"))
+        program = f"{self.root}/usr/bin/perf_event_exporter"
+        installed = subprocess.run(
+            ["dpkg-query", f"--admindir={self.root}/var/lib/dpkg", "-W", "-f", "${Package}=${Version}\n"],
+            check=True, capture_output=True, text=True).stdout.split()
+        bill = sbom.Bill(document)
+
+        self.assertEqual(sbom.errors(document), [])
+        self.assertEqual(document["creationInfo"]["created"], CREATED)
+        self.assertEqual(bill.checksum_of_program(), sbom.checksum(program))
+        self.assertEqual(sorted(bill.in_image()), sorted(installed))
+        self.assertEqual(bill.missing_of_linked(program, self.root), [])
+        self.assertTrue(any(each.startswith("libboost") for each in bill.compiled_with()))
 
     def test_the_program_is_hardened(self):
         for program in hardening.PROGRAMS:
@@ -132,8 +153,8 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(harness.read_text(f"{self.root}/{path}"), shipped)
 
     def test_nothing_of_the_build_is_in_it(self):
-        for name in ("usr/bin/g++", "usr/bin/cmake", "usr/include/boost", "source", "image",
-                     "usr/sbin/setcap"):
+        for name in ("usr/bin/g++", "usr/bin/cmake", "usr/include/boost", "source", "image", "sbom",
+                     "built", "tmp/packages", "usr/sbin/setcap"):
             self.assertFalse(os.path.exists(f"{self.root}/{name}"), name)
         base = storage.inspect("image", containers.BASE)["Size"]
         self.assertLess(self.image["Size"] - base, 40e6)

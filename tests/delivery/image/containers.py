@@ -27,7 +27,7 @@ import debian
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 IMAGE = "localhost/perf_event_exporter:test"
-BASE = f"docker.io/library/debian:{debian.codename()}-slim"  # as the Dockerfile's FROM lines spell it
+BASE = f"docker.io/library/debian:{debian.codename()}-slim"  # made here, in place of the Dockerfile's
 SECCOMP = f"{SOURCE}/packaging/container/seccomp.json"
 PROGRAMS = ("buildah", "podman", "runc", "conmon")
 # Where root's podman remembers blobs, whatever it is told.

@@ -9,11 +9,15 @@ import copy
 import json
 import os
 import re
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 import textwrap
 import unittest
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernel")]
 import harness  # noqa: E402
 import manifests  # noqa: E402
 import rules  # noqa: E402
+import web  # noqa: E402
 from manifests import SOURCE, configuration_of, of_kind, the  # noqa: E402
 
 #   what is rendered      with components; every part is in one of these
@@ -31,11 +36,14 @@ COMPOSITIONS = [
     ("overlays/default", ()),
     ("overlays/minimal", ()),
     ("overlays/pod-names", ()),
-    ("base", ("namespace", "pod-monitor", "seccomp-localhost")),
-    ("overlays/pod-names", ("pod-monitor",)),
+    ("base", ("namespace", "pod-monitor", "node-metadata", "seccomp-localhost", "network-policy",
+              "kube-prometheus-rbac", "prometheus-rule", "dashboards", "recursive-read-only")),
+    ("overlays/pod-names", ("pod-monitor", "recursive-read-only")),
     ("overlays/minimal", ("seccomp-localhost",)),
     ("overlays/default", ("web-config",)),
+    ("overlays/default", ("web-config", "client-certificates")),
 ]
+ALL = "base + " + " + ".join(COMPOSITIONS[4][1])  # for each kind of object
 OLD = "this kubectl knows no components; one of 1.21 or later does"
 GUIDE = SOURCE / "docs" / "containers.md"
 
@@ -130,6 +138,58 @@ class Manifests(unittest.TestCase):
         self.assertEqual(configuration_of(objects), "groups: []")
         self.assertTrue(of_kind(objects, "PodMonitor"))
 
+    def test_the_patch_of_the_guide_lets_prometheus_in_where_the_exporter_has_tls(self):
+        require_components()
+        patch, = (reader.objects(block)[0] for block in yaml_in_guide()
+                  if block.startswith("patches:") and "PodMonitor" in block)
+
+        text = kustomize.render_own({"resources": ["base"], "namespace": "monitoring", **patch,
+                                     "components": ["components/pod-monitor",
+                                                    "components/web-config"]})
+        objects = reader.objects(text)
+        endpoint, = rules.endpoints(objects)
+        secret, = (each["secret"]["secretName"] for each in rules.pod(objects)["volumes"]
+                   if "secret" in each)
+
+        self.assertEqual(reader.mistakes([text]), [[]])
+        self.assertEqual(endpoint["scheme"], "https")
+        self.assertEqual(endpoint["tlsConfig"]["ca"]["secret"]["name"], secret)
+        self.assertIn(f"--from-file={endpoint['tlsConfig']['ca']['secret']['key']} ",
+                      GUIDE.read_text())
+        self.assertEqual(set(endpoint["basicAuth"]), {"username", "password"})
+
+    def test_rules_and_alerts_are_those_of_prometheus(self):
+        require_components()
+        _, objects = rendered[ALL]
+        for kind in ("rules", "alerts"):
+            with self.subTest(kind):
+                source = (SOURCE / f"packaging/prometheus/{kind}.yaml").read_text()
+                rule, = (each for each in of_kind(objects, "PrometheusRule")
+                         if each["metadata"]["name"].endswith(kind))
+                self.assertEqual(rule["spec"], reader.objects(source)[0],
+                                 "run packaging/kubernetes/generate.sh")
+
+    def test_each_dashboard_has_a_config_map(self):
+        require_components()
+        _, objects = rendered[ALL]
+
+        found = {name: text for each in rules.dashboards(objects)
+                 for name, text in each["data"].items()}
+
+        self.assertEqual(found, {each.name: each.read_text() for each in
+                                 (SOURCE / "packaging/grafana").glob("*.json")},
+                         "run packaging/kubernetes/generate.sh")
+        self.assertEqual(len(rules.dashboards(objects)), len(found))
+
+    def test_what_is_mounted_below_sysfs_is_read_only_where_that_is_asked_for(self):
+        require_components()
+        for name, (_, objects) in rendered.items():
+            with self.subTest(name):
+                sysfs, = (each for each in rules.exporter(objects)["volumeMounts"]
+                          if each["mountPath"] == "/host/sys")
+                self.assertEqual(sysfs.get("recursiveReadOnly"),
+                                 "IfPossible" if "recursive" in name else None)
+
     def test_the_seccomp_profile_that_is_named_is_the_one_that_is_shipped(self):
         require_components()
         profile = json.loads((SOURCE / "packaging/container/seccomp.json").read_text())
@@ -158,7 +218,7 @@ class Manifests(unittest.TestCase):
         self.assertIn(f"create secret generic {secret['secretName']} ", GUIDE.read_text())
         self.assertIn(f"--from-file={os.path.basename(path)} ", GUIDE.read_text())
         self.assertEqual((secret["defaultMode"], pod["securityContext"]["fsGroup"]), (0o440, 65534))
-        for probe in ("livenessProbe", "readinessProbe"):
+        for probe in rules.PROBES:
             self.assertEqual(exporter[probe]["httpGet"]["scheme"], "HTTPS")
 
 
@@ -210,16 +270,46 @@ class Configurations(unittest.TestCase):
                 self.assertEqual(mistakes_in(config), [])
 
     def test_probed_and_scraped_paths_are_served(self):
-        _, objects = rendered.get("overlays/pod-names + pod-monitor", rendered["base"])
-        paths = [rules.exporter(objects)[probe]["httpGet"]["path"]
-                 for probe in ("livenessProbe", "readinessProbe")]
-        paths += [endpoint["path"] for each in of_kind(objects, "PodMonitor")
-                  for endpoint in each["spec"]["podMetricsEndpoints"]]
+        _, objects = rendered.get(ALL, rendered["base"])
+        paths = [rules.exporter(objects)[probe]["httpGet"]["path"] for probe in rules.PROBES]
+        paths += [endpoint["path"] for endpoint in rules.endpoints(objects)]
 
         with harness.Daemon(configuration_of(objects)) as daemon:
             answers = {path: daemon.get(path)[0] for path in paths}
 
         self.assertEqual(answers, dict.fromkeys(paths, 200))
+
+    def test_probes_pass_where_the_web_configuration_wants_tls_and_a_login(self):
+        require_components()
+        _, objects = rendered["overlays/default + web-config"]
+        users = "basic_auth_users: {prometheus: $2y$04$" + "." * 53 + "}"
+
+        with self.secured(users) as daemon:
+            self.assertEqual(daemon.get("/metrics")[0], 401)
+            self.assertEqual(failed_probes(objects, daemon), [])
+
+    def test_probes_pass_where_the_web_configuration_requires_client_certificates(self):
+        require_components()
+        required = ("  client_auth_type: RequireAndVerifyClientCert", "  client_ca_file: authority.pem")
+
+        with self.secured(*required) as daemon:
+            for components, failed in (("web-config", list(rules.PROBES)),
+                                       ("web-config + client-certificates", [])):
+                with self.subTest(components):
+                    _, objects = rendered[f"overlays/default + {components}"]
+                    self.assertEqual(failed_probes(objects, daemon), failed)
+
+    def secured(self, *lines):
+        """A daemon with TLS and `lines` in its web configuration."""
+        harness.require(shutil.which("openssl"), "openssl is not installed")
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
+        authority = web.Authority(folder)
+        server, client = authority.issue("server"), authority.issue("client")
+        Path(f"{folder}/web.yaml").write_text("\n".join([
+            "tls_server_config:", f"  cert_file: {server.certificate}", f"  key_file: {server.key}",
+            *lines, ""]), encoding="utf-8")
+        return harness.Daemon("groups: [{name: s, events: [context-switches], scope: cpu}]\n",
+                              f"--web.config.file={folder}/web.yaml", tls=authority.context(client))
 
     def test_names_of_pods_are_read_where_they_are_mounted(self):
         require_components()
@@ -259,6 +349,26 @@ class Configurations(unittest.TestCase):
                 limits = self.parsed(name).get("limits", {})
                 self.assertGreater(monitor["spec"]["sampleLimit"],
                                    limits.get("max_series", default) * 1.1)
+
+
+def failed_probes(objects, daemon):
+    """As a kubelet asks: without a certificate, a password or a look at the server's certificate."""
+    return [name for name in rules.PROBES if not passes(rules.exporter(objects)[name], daemon)]
+
+
+def passes(probe, daemon):
+    host, port = daemon.address.split(":")
+    try:
+        if "tcpSocket" in probe:
+            socket.create_connection((host, int(port)), timeout=10).close()
+            return True
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        url = f"{probe['httpGet']['scheme'].lower()}://{daemon.address}{probe['httpGet']['path']}"
+        with urllib.request.urlopen(url, context=context, timeout=10) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def mistakes_in(config):
@@ -331,7 +441,18 @@ def exporter(objects):
 
 
 def endpoint(objects):
-    return the(objects, "PodMonitor")["spec"]["podMetricsEndpoints"][0]
+    return rules.endpoints(objects)[0]
+
+
+def node_terms(objects):
+    affinity = pod(objects)["affinity"]["nodeAffinity"]
+    return affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+
+
+def rename_configuration(objects, name):
+    rules.mounted_config_maps(objects)[0]["metadata"].update(name=name)
+    for each in pod(objects)["volumes"]:
+        each.get("configMap", {}).update(name=name)
 
 
 def metadata(objects, kind):
@@ -355,11 +476,11 @@ BROKEN = {
     "mounts_have_volumes_and_volumes_mounts": lambda all: pod(all)["volumes"].pop(),
     "mount_paths_are_used_once":
         lambda all: [each.update(mountPath="/host") for each in exporter(all)["volumeMounts"]],
-    "config_maps_are_there": lambda all: metadata(all, "ConfigMap").update(name="other"),
+    "config_maps_are_there":
+        lambda all: rules.mounted_config_maps(all)[0]["metadata"].update(name="other"),
     "the_configuration_is_where_the_option_says":
-        lambda all: the(all, "ConfigMap").update(data={"other.yaml": ""}),
-    "a_changed_configuration_is_rolled_out":
-        lambda all: metadata(all, "ConfigMap").update(name="perf-event-exporter"),
+        lambda all: rules.mounted_config_maps(all)[0].update(data={"other.yaml": ""}),
+    "a_changed_configuration_is_rolled_out": lambda all: rename_configuration(all, "without-a-hash"),
     "the_hosts_sysfs_is_where_the_option_says":
         lambda all: exporter(all).update(
             args=[each.replace("/host/sys", "/sys") for each in exporter(all)["args"]]),
@@ -372,6 +493,13 @@ BROKEN = {
     "user_namespaces_stay_off": lambda all: pod(all).update(hostUsers=False),
     "host_paths_are_few_and_read_only":
         lambda all: exporter(all)["volumeMounts"][-1].pop("readOnly"),
+    "what_is_read_only_recursively_may_be":
+        lambda all: [each.update(mountPropagation="HostToContainer")
+                     for each in exporter(all)["volumeMounts"]],
+    "only_prometheus_may_connect":
+        lambda all: the(all, "NetworkPolicy")["spec"]["ingress"][0].pop("from"),
+    "rights_are_those_to_discover":
+        lambda all: the(all, "Role")["rules"][0]["resources"].append("secrets"),
     "no_token_is_mounted": lambda all: pod(all).pop("automountServiceAccountToken"),
     "the_user_is_not_root": lambda all: pod(all)["securityContext"].update(runAsUser=0),
     "containers_have_one_capability_and_no_more":
@@ -381,12 +509,18 @@ BROKEN = {
     "memory_has_a_limit_and_time_has_none":
         lambda all: exporter(all)["resources"]["limits"].update(cpu="1"),
     "it_runs_on_every_node": lambda all: pod(all)["tolerations"].clear(),
+    "virtual_nodes_are_left_out": lambda all: node_terms(all)[0]["matchExpressions"].pop(),
+    "a_slow_start_is_no_failure": lambda all: exporter(all)["startupProbe"].update(failureThreshold=3),
     "a_rollout_leaves_most_nodes_counted":
         lambda all: rules.daemon_set(all)["updateStrategy"]["rollingUpdate"].update(
             maxUnavailable="100%"),
     "each_node_is_scraped_by_itself": lambda all: the(all, "Service")["spec"].pop("clusterIP"),
     "labels_of_what_is_counted_are_kept": lambda all: endpoint(all).update(honorLabels=False),
     "instances_are_nodes": lambda all: endpoint(all)["relabelings"].pop(0),
+    "rates_have_enough_samples": lambda all: endpoint(all).update(interval="120s"),
+    "labels_of_nodes_are_attached": lambda all: the(all, "PodMonitor")["spec"].pop("attachMetadata"),
+    "dashboards_are_found_and_fit":
+        lambda all: rules.dashboards(all)[0]["metadata"]["labels"].pop("grafana_dashboard"),
 }
 
 #    what the type check has to say                             after this replacement in the YAML
@@ -397,6 +531,7 @@ MISTYPED = {
     "version: is 1, wants string": ("app.kubernetes.io/version: 0.1.0", "app.kubernetes.io/version: 1"),
     "drop: is no list": ("drop:\n            - ALL", "drop: ALL"),
     "samplelimit: unknown field of PodMonitorSpec": ("sampleLimit:", "samplelimit:"),
+    "sevrity: unknown field of Rule": ("for: 5m\n", "sevrity: 5m\n"),
     'honorLabels: is "yes", wants boolean': ("honorLabels: true", 'honorLabels: "yes"'),
     "no type is known for v1 Servise": ("kind: Service\n", "kind: Servise\n"),
     "Map keys must be unique": ("clusterIP: None", "clusterIP: None\n  clusterIP: None"),
@@ -406,7 +541,7 @@ MISTYPED = {
 class Checks(unittest.TestCase):
     def setUp(self):
         require_components()
-        self.text, self.objects = rendered["base + namespace + pod-monitor + seccomp-localhost"]
+        self.text, self.objects = rendered[ALL]
 
     def test_each_rule_complains_of_what_it_is_for(self):
         self.assertEqual([rule.__name__ for rule in rules.RULES], list(BROKEN))

@@ -23,6 +23,7 @@ sys.path[:0] = [HERE, f"{HERE}/../image", f"{HERE}/../../kernel"]
 import containers  # noqa: E402
 import harness  # noqa: E402
 import manifests  # noqa: E402
+import rules  # noqa: E402
 from manifests import of_kind, the  # noqa: E402
 
 PERFMON = 1 << 38  # linux/capability.h
@@ -57,7 +58,7 @@ def as_podman_takes_it(objects, port, log_links):
     del container["ports"]
     container["args"].append(f"--web.listen-address=127.0.0.1:{port}")
     # Run by podman as commands in the container, which has none. They are asked from outside.
-    for probe in ("livenessProbe", "readinessProbe"):
+    for probe in rules.PROBES:
         del container[probe]
     volume = next(each for each in spec["volumes"] if each["name"] == "log-links")
     volume["hostPath"]["path"] = log_links
@@ -202,7 +203,7 @@ class PodTest(unittest.TestCase):
     def test_probes_of_the_manifest_are_answered(self):
         container = the(rendered(), "DaemonSet")["spec"]["template"]["spec"]["containers"][0]
 
-        for probe in ("livenessProbe", "readinessProbe"):
+        for probe in rules.PROBES:
             self.assertEqual(self.pod.get(container[probe]["httpGet"]["path"])[0], 200)
 
 

@@ -4,6 +4,7 @@ Each rule takes the rendered objects and yields its complaints. `RULES` has all;
 break it stands in manifests_test.py.
 """
 
+import json
 import re
 
 from manifests import containers_of, of_kind, option_of, the
@@ -14,6 +15,16 @@ LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 LABELS_OF_ALL = {f"app.kubernetes.io/{each}" for each in ("name", "component", "part-of", "version")}
 
 HOST_PATHS = {"/sys", "/var/log/containers"}
+PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
+CLUSTER_SCOPED = ("Namespace", "ClusterRole", "ClusterRoleBinding")
+# `kubectl apply` keeps a copy of the object in an annotation, and all annotations have this limit.
+MAX_ANNOTATIONS = 256 * 1024
+# Rates over five minutes need a few samples in them.
+MAX_INTERVAL = 75
+VIRTUAL_NODES = [
+    {"key": "type", "operator": "NotIn", "values": ["virtual-kubelet"]},
+    {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate"]},
+]
 
 
 def daemon_set(objects):
@@ -30,6 +41,25 @@ def pod(objects):
 
 def exporter(objects):
     return pod(objects)["containers"][0]
+
+
+def mounted_config_maps(objects):
+    names = {each["configMap"]["name"] for each in pod(objects)["volumes"] if "configMap" in each}
+    return [each for each in of_kind(objects, "ConfigMap") if each["metadata"]["name"] in names]
+
+
+def dashboards(objects):
+    return [each for each in of_kind(objects, "ConfigMap")
+            if "dashboard" in each["metadata"]["name"]]
+
+
+def endpoints(objects):
+    return [endpoint for each in of_kind(objects, "PodMonitor")
+            for endpoint in each["spec"]["podMetricsEndpoints"]]
+
+
+def port_of(probe):
+    return probe.get("httpGet", probe.get("tcpSocket", {})).get("port")
 
 
 def named_ports(objects):
@@ -76,6 +106,8 @@ def selectors_find_the_pods(objects):
     selectors = [daemon_set(objects)["selector"]["matchLabels"]]
     selectors += [each["spec"]["selector"] for each in of_kind(objects, "Service")]
     selectors += [each["spec"]["selector"]["matchLabels"] for each in of_kind(objects, "PodMonitor")]
+    selectors += [each["spec"]["podSelector"]["matchLabels"]
+                  for each in of_kind(objects, "NetworkPolicy")]
     labels = template(objects)["metadata"]["labels"]
     for selector in selectors:
         if not selector or not selector.items() <= labels.items():
@@ -92,12 +124,12 @@ def selectors_outlive_a_version(objects):
 
 
 def ports_are_those_of_the_container(objects):
-    wanted = [exporter(objects)[probe]["httpGet"]["port"]
-              for probe in ("livenessProbe", "readinessProbe")]
+    wanted = [port_of(exporter(objects)[probe]) for probe in PROBES]
     wanted += [port["targetPort"] for each in of_kind(objects, "Service")
                for port in each["spec"]["ports"]]
-    wanted += [endpoint["port"] for each in of_kind(objects, "PodMonitor")
-               for endpoint in each["spec"]["podMetricsEndpoints"]]
+    wanted += [endpoint["port"] for endpoint in endpoints(objects)]
+    wanted += [port["port"] for each in of_kind(objects, "NetworkPolicy")
+               for rule in each["spec"]["ingress"] for port in rule["ports"]]
     for port in wanted:
         if port not in named_ports(objects):
             yield f"no container has a port {port!r}"
@@ -137,7 +169,9 @@ def the_configuration_is_where_the_option_says(objects):
 
 
 def a_changed_configuration_is_rolled_out(objects):
-    for each in of_kind(objects, "ConfigMap"):
+    if "checksum/config" in template(objects)["metadata"]["annotations"]:
+        return  # of the chart, whose test compares checksums
+    for each in mounted_config_maps(objects):
         if not re.search(r"-[a-z0-9]{10}$", each["metadata"]["name"]):
             yield f"no hash in the name {each['metadata']['name']}"
 
@@ -158,7 +192,8 @@ def the_service_account_is_there(objects):
 
 
 def all_are_in_the_same_namespace(objects):
-    found = {each["metadata"].get("namespace") for each in objects if each["kind"] != "Namespace"}
+    found = {each["metadata"].get("namespace") for each in objects
+             if each["kind"] not in CLUSTER_SCOPED}
     found |= {each["metadata"]["name"] for each in of_kind(objects, "Namespace")}
     if len(found) != 1:
         yield f"in several namespaces: {found}"
@@ -196,6 +231,46 @@ def host_paths_are_few_and_read_only(objects):
         for mount in each["volumeMounts"]:
             if not mount.get("readOnly"):
                 yield f"{mount['mountPath']} can be written to"
+
+
+def what_is_read_only_recursively_may_be(objects):
+    """An API server refuses other mounts."""
+    for each in containers_of(pod(objects)):
+        for mount in each["volumeMounts"]:
+            if "recursiveReadOnly" in mount and (
+                    not mount.get("readOnly") or mount.get("mountPropagation", "None") != "None"):
+                yield f"{mount['mountPath']}: recursiveReadOnly with {mount}"
+
+
+def only_prometheus_may_connect(objects):
+    for each in of_kind(objects, "NetworkPolicy"):
+        spec = each["spec"]
+        if set(spec["policyTypes"]) != {"Ingress", "Egress"} or spec.get("egress"):
+            yield "the exporter may connect to others"
+        for rule in spec["ingress"]:
+            for peer in rule.get("from") or [{}]:
+                if not {"namespaceSelector", "podSelector"} <= peer.keys():
+                    yield f"clients may be {peer}"
+            if not rule.get("ports"):
+                yield "every port is open"
+
+
+def rights_are_those_to_discover(objects):
+    roles = {(each["kind"], each["metadata"]["name"]): each["rules"] for each in objects
+             if each["kind"] in ("Role", "ClusterRole")}
+    bound = {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in objects
+             if each["kind"] in ("RoleBinding", "ClusterRoleBinding")}
+    if bound != set(roles):
+        yield f"roles {sorted(roles)}, bound are {sorted(bound)}"
+    for (kind, _), (rule, *more) in roles.items():
+        wanted = ["pods"] if kind == "Role" else ["nodes"]
+        if more or rule != {"apiGroups": [""], "resources": wanted, "verbs": ["get", "list", "watch"]}:
+            yield f"{kind}: {[rule, *more]}"
+    for each in objects:
+        for subject in each.get("subjects", []):
+            if subject != {"kind": "ServiceAccount", "name": "prometheus-k8s",
+                           "namespace": "monitoring"}:
+                yield f"{each['kind']} is for {subject}"
 
 
 def no_token_is_mounted(objects):
@@ -252,6 +327,19 @@ def it_runs_on_every_node(objects):
         yield "wants particular nodes"
 
 
+def virtual_nodes_are_left_out(objects):
+    wanted = pod(objects)["affinity"]["nodeAffinity"]
+    terms = wanted["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    if [each["matchExpressions"] for each in terms] != [VIRTUAL_NODES]:
+        yield f"nodes: {terms}"
+
+
+def a_slow_start_is_no_failure(objects):
+    probe = exporter(objects)["startupProbe"]
+    if probe["periodSeconds"] * probe["failureThreshold"] < 60:
+        yield f"restarted after {probe}"
+
+
 def a_rollout_leaves_most_nodes_counted(objects):
     if daemon_set(objects)["updateStrategy"] != {
             "type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}}:
@@ -268,19 +356,42 @@ def each_node_is_scraped_by_itself(objects):
 
 
 def labels_of_what_is_counted_are_kept(objects):
-    for monitor in of_kind(objects, "PodMonitor"):
-        for endpoint in monitor["spec"]["podMetricsEndpoints"]:
-            if not endpoint.get("honorLabels"):
-                yield "honorLabels is not set"
+    for endpoint in endpoints(objects):
+        if not endpoint.get("honorLabels"):
+            yield "honorLabels is not set"
 
 
 def instances_are_nodes(objects):
-    for monitor in of_kind(objects, "PodMonitor"):
-        for endpoint in monitor["spec"]["podMetricsEndpoints"]:
-            made = {rule["targetLabel"] for rule in endpoint["relabelings"]
-                    if rule.get("sourceLabels") == ["__meta_kubernetes_pod_node_name"]}
-            if made != {"instance", "node"}:
-                yield f"the node's name becomes {sorted(made)}"
+    for endpoint in endpoints(objects):
+        made = {rule["targetLabel"] for rule in endpoint["relabelings"]
+                if rule.get("sourceLabels") == ["__meta_kubernetes_pod_node_name"]}
+        if made != {"instance", "node"}:
+            yield f"the node's name becomes {sorted(made)}"
+
+
+def rates_have_enough_samples(objects):
+    for endpoint in endpoints(objects):
+        interval, timeout = (int(endpoint[key].removesuffix("s"))
+                             for key in ("interval", "scrapeTimeout"))
+        if not timeout <= interval <= MAX_INTERVAL:
+            yield f"scraped every {interval} s with a timeout of {timeout} s"
+
+
+def labels_of_nodes_are_attached(objects):
+    """Prometheus has __meta_kubernetes_node_* of a pod only where the PodMonitor wants them."""
+    for each in of_kind(objects, "PodMonitor"):
+        used = [name for endpoint in endpoints(objects) for rule in endpoint["relabelings"]
+                for name in rule.get("sourceLabels", []) if "kubernetes_node_label" in name]
+        if bool(used) != each["spec"].get("attachMetadata", {}).get("node", False):
+            yield f"labels of nodes {used}, attached is {each['spec'].get('attachMetadata')}"
+
+
+def dashboards_are_found_and_fit(objects):
+    for each in dashboards(objects):
+        if each["metadata"].get("labels", {}).get("grafana_dashboard") != "1":
+            yield f"Grafana does not find {each['metadata']['name']}"
+        if len(json.dumps(each)) > MAX_ANNOTATIONS:
+            yield f"kubectl cannot apply {each['metadata']['name']}"
 
 
 RULES = [
@@ -291,8 +402,10 @@ RULES = [
     a_changed_configuration_is_rolled_out, the_hosts_sysfs_is_where_the_option_says,
     the_service_account_is_there, all_are_in_the_same_namespace, the_namespace_admits_the_pods,
     nothing_of_the_host_but_its_files, user_namespaces_stay_off, host_paths_are_few_and_read_only,
+    what_is_read_only_recursively_may_be, only_prometheus_may_connect, rights_are_those_to_discover,
     no_token_is_mounted, the_user_is_not_root, containers_have_one_capability_and_no_more,
     seccomp_is_on, memory_has_a_limit_and_time_has_none, it_runs_on_every_node,
-    a_rollout_leaves_most_nodes_counted, each_node_is_scraped_by_itself,
-    labels_of_what_is_counted_are_kept, instances_are_nodes,
+    virtual_nodes_are_left_out, a_slow_start_is_no_failure, a_rollout_leaves_most_nodes_counted,
+    each_node_is_scraped_by_itself, labels_of_what_is_counted_are_kept, instances_are_nodes,
+    rates_have_enough_samples, labels_of_nodes_are_attached, dashboards_are_found_and_fit,
 ]

@@ -18,16 +18,35 @@ const CUSTOM = {
     namespaceSelector: 'NamespaceSelector', podMetricsEndpoints: 'Array<PodMetricsEndpoint>',
     sampleLimit: 'number', targetLimit: 'number', labelLimit: 'number',
     labelNameLengthLimit: 'number', labelValueLengthLimit: 'number',
+    attachMetadata: 'AttachMetadata',
   },
+  AttachMetadata: { node: 'boolean' },
   NamespaceSelector: { any: 'boolean', matchNames: 'Array<string>' },
   PodMetricsEndpoint: {
     port: 'string', path: 'string', scheme: 'string', params: '{ [key: string]: Array<string>; }',
     interval: 'string', scrapeTimeout: 'string', honorLabels: 'boolean', honorTimestamps: 'boolean',
     relabelings: 'Array<RelabelConfig>', metricRelabelings: 'Array<RelabelConfig>',
+    tlsConfig: 'SafeTLSConfig', basicAuth: 'BasicAuth',
   },
+  SafeTLSConfig: {
+    ca: 'SecretOrConfigMap', cert: 'SecretOrConfigMap', keySecret: 'V1SecretKeySelector',
+    serverName: 'string', insecureSkipVerify: 'boolean',
+  },
+  SecretOrConfigMap: { secret: 'V1SecretKeySelector', configMap: 'V1ConfigMapKeySelector' },
+  BasicAuth: { username: 'V1SecretKeySelector', password: 'V1SecretKeySelector' },
   RelabelConfig: {
     sourceLabels: 'Array<string>', separator: 'string', targetLabel: 'string', regex: 'string',
     modulus: 'number', replacement: 'string', action: 'string',
+  },
+  V1PrometheusRule: {
+    apiVersion: 'string', kind: 'string', metadata: 'V1ObjectMeta', spec: 'PrometheusRuleSpec',
+  },
+  PrometheusRuleSpec: { groups: 'Array<RuleGroup>' },
+  RuleGroup: { name: 'string', interval: 'string', limit: 'number', rules: 'Array<Rule>' },
+  Rule: {
+    record: 'string', alert: 'string', expr: 'IntOrString', for: 'string',
+    keep_firing_for: 'string', labels: '{ [key: string]: string; }',
+    annotations: '{ [key: string]: string; }',
   },
 };
 
