@@ -26,6 +26,25 @@ MetricFamily available_events(const plan::Plan& plan) {
   return family;
 }
 
+MetricFamily machine_info(const plan::MachineDescription& machine) {
+  MetricFamily family = collected(self_family("perf_machine_info"));
+  const host::MachineInfo& host = machine.host;
+  add_sample(family,
+             {{"vendor", host.vendor},
+              {"family", host.family},
+              {"model", host.model},
+              {"stepping", host.stepping},
+              {"model_name", host.model_name},
+              {"microcode", host.microcode},
+              {"hypervisor", host.hypervisor},
+              {"pmu", machine.pmu},
+              {"general_counters", machine.general_counters},
+              {"fixed_counters", machine.fixed_counters},
+              {"kernel", host.kernel}},
+             1);
+  return family;
+}
+
 }  // namespace
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
@@ -47,6 +66,9 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
+  if (!machine_) {
+    machine_ = plan::describe_machine(options_.roots, kernel_, next.plan.counting.left_out_cpus);
+  }
   current_ = std::move(next);
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};
@@ -63,7 +85,8 @@ void ActiveSession::reject(const std::vector<Error>& errors) {
 }
 
 std::vector<MetricFamily> ActiveSession::Collect() const {
-  return {available_events(current_.plan),
+  return {machine_info(machine_.value_or(plan::MachineDescription{})),
+          available_events(current_.plan),
           collected(self_family("perf_event_exporter_series_limit"),
                     static_cast<double>(current_.plan.budget.max_series)),
           collected(self_family("perf_event_exporter_config_last_reload_successful"),

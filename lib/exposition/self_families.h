@@ -6,11 +6,17 @@
 
 namespace pex::exposition {
 
-/// The exporter's own metrics: the interface to dashboards and alerts. docs/metrics.md is made of
-/// these rows.
+/// The exporter's own metrics, and what it reports about the machine: the interface to dashboards
+/// and alerts. docs/metrics.md is made of these rows.
 inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `compiler`",
      "Always 1. The labels identify the running build."},
+    {"perf_machine_info", FamilyType::kInfo,
+     "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
+     "`general_counters`, `fixed_counters`, `kernel`",
+     "Always 1. The labels describe the machine as it was when the exporter started. A label is "
+     "empty if its value is not known. hypervisor: also empty if there is none. pmu: empty if the "
+     "machine has no hardware counters. general_counters, fixed_counters: those that were free."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
      "loaded, in every group of the scope that lists the event."},
