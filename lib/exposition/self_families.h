@@ -20,6 +20,12 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
      "loaded, in every group of the scope that lists the event."},
+    {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
+     "`event`, `scope`, `errno`; `remedy`: yes, no",
+     "Always 1. Why a configured event is not available: one series for each series of "
+     "perf_event_exporter_event_available that is 0. errno: empty if the kernel did not refuse it. "
+     "remedy: yes if rights, limits, other programs or the configuration can be changed, no if the "
+     "hardware or the kernel lacks the event."},
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`event`, `errno`",
      "Failed attempts to open an event, by errno."},
     {"perf_event_exporter_open_events", FamilyType::kGauge, "",

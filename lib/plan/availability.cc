@@ -14,18 +14,19 @@ void add_once(const std::string& text, std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
-  std::map<std::pair<std::string, Scope>, bool> everywhere;
+std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan) {
+  std::map<std::pair<std::string, Scope>, Available> available;
   const auto add = [&](const EventAvailability& event, Scope scope) {
     if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
-    bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
-    available = available && event.available;
+    Available& known = available[{event.event, scope}];
+    if (event.available || !known.everywhere) return;
+    known = {false, event.reason};
   };
   for (const EventAvailability& event : plan.events) {
     if (event.cpu_scope) add(event, Scope::kCpu);
     if (event.cgroup_scope) add(event, Scope::kCgroup);
   }
-  return everywhere;
+  return available;
 }
 
 std::vector<LeftOut> by_reason(const Plan& plan) {

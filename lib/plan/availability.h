@@ -11,9 +11,13 @@
 
 namespace pex::plan {
 
-/// Whether each configured event is counted in every group of the scope that lists it. Without
-/// events whose availability is unknown, as there is no cgroup to try them in.
-std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan);
+struct Available {
+  bool everywhere = true;  ///< in every group of the scope that lists the event
+  Error reason = {};       ///< if not: that of the first group that lacks it
+};
+/// By event and scope, for each configured event. Without events whose availability is unknown, as
+/// there is no cgroup to try them in.
+std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan);
 
 /// Configured events that this machine does not count, with one common reason.
 struct LeftOut {
