@@ -16,7 +16,7 @@
 #include "events/event_syntax.h"
 #include "host/cpu_list.h"
 #include "host/permissions.h"
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 #include "plan/probe_cpus.h"
 
 // The machine's CPUs, PMUs and counters.

@@ -18,7 +18,7 @@
 #include "daemon/doctor/checks.h"
 #include "daemon/doctor/rotation_trial.h"
 #include "events/event_resolver.h"
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 #include "plan/reference_selector.h"
 
 // Multiplexing of groups on a PMU, and how well multiplexed counts can be estimated.

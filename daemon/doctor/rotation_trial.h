@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 
 namespace pex::daemon {
 

@@ -11,7 +11,7 @@
 #include "daemon/status/status.h"
 #include "exposition/collected_family.h"
 #include "perf/perf_kernel.h"
-#include "plan/machine_description.h"
+#include "plan/machine/machine_description.h"
 
 namespace pex::daemon {
 

@@ -180,6 +180,10 @@ std::set<std::string, std::less<>> App::groups() const {
   for (const plan::EventAvailability& event : session_.current().plan.events) {
     names.insert(event.group);
   }
+  // With one configuration for all machines, each answers the same scrapes.
+  for (const plan::LeftOutGroup& group : session_.current().plan.left_out_groups) {
+    names.insert(group.name);
+  }
   return names;
 }
 

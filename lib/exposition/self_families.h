@@ -19,9 +19,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "machine has no hardware counters. general_counters, fixed_counters: those that were free."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
-     "loaded, in every group of the scope that lists the event."},
+     "loaded, in every group of the scope that lists the event. Events that an optional group "
+     "lacks "
+     "have no series."},
     {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
-     "`event`, `scope`, `errno`; `remedy`: yes, no",
+     "`event`, `scope`, `errno`, `remedy`",
      "Always 1. Why a configured event is not available: one series for each series of "
      "perf_event_exporter_event_available that is 0. errno: empty if the kernel did not refuse it. "
      "remedy: yes if rights, limits, other programs or the configuration can be changed, no if the "

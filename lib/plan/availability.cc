@@ -18,6 +18,7 @@ std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan
   std::map<std::pair<std::string, Scope>, Available> available;
   const auto add = [&](const EventAvailability& event, Scope scope) {
     if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
+    if (event.is_expected_lack()) return;
     Available& known = available[{event.event, scope}];
     if (event.available || !known.everywhere) return;
     known = {false, event.reason};
@@ -32,7 +33,7 @@ std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan
 std::vector<LeftOut> by_reason(const Plan& plan) {
   std::vector<LeftOut> reasons;
   for (const EventAvailability& event : plan.events) {
-    if (event.available) continue;
+    if (event.available || event.is_expected_lack()) continue;
     auto same = std::find_if(reasons.begin(), reasons.end(),
                              [&](const LeftOut& other) { return other.reason == event.reason; });
     if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}, {}});
@@ -50,6 +51,12 @@ std::vector<Error> left_out(const Plan& plan) {
     std::string message = what + join(events);
     if (!error.attempted.empty()) message.append(": ").append(error.attempted);
     errors.push_back(Error{error.code, std::move(message), error.remedy, error.cause});
+  }
+  if (nothing && errors.empty()) {
+    errors.push_back(Error{0,
+                           what + "each group is left out by its 'when', or all its events are "
+                                  "optional and missing",
+                           "add a group for machines of this kind"});
   }
   return errors;
 }

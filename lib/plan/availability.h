@@ -16,10 +16,11 @@ struct Available {
   Error reason = {};       ///< if not: that of the first group that lacks it
 };
 /// By event and scope, for each configured event. Without events whose availability is unknown, as
-/// there is no cgroup to try them in.
+/// there is no cgroup to try them in, and without those that an optional group lacks.
 std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan);
 
-/// Configured events that this machine does not count, with one common reason.
+/// Configured events that this machine does not count, with one common reason; without those that
+/// an optional group lacks.
 struct LeftOut {
   Error reason;
   std::vector<std::string> events;  ///< each once, as are

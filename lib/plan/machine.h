@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "events/event_resolver.h"
+#include "host/machine_info.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 #include "plan/cpu_selector.h"
@@ -22,6 +23,7 @@ struct Machine {
   /// Everything is tried in the calling thread instead of on whole CPUs: to be counted in tasks,
   /// which needs fewer rights, and which events of uncore PMUs cannot be.
   bool counts_tasks = false;
+  host::MachineInfo info = host::machine_info(resolver.roots());  ///< for conditions of groups
 
   /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
   perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {

@@ -1,4 +1,4 @@
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

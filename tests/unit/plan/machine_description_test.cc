@@ -1,4 +1,4 @@
-#include "plan/machine_description.h"
+#include "plan/machine/machine_description.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "plan/machine_description.h"
+#include "plan/machine/machine_description.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "events/event_resolver.h"
 #include "host/topology.h"
 #include "plan/cpu_selector.h"
-#include "plan/free_counters.h"
+#include "plan/machine/free_counters.h"
 #include "plan/probe_cpus.h"
 
 namespace pex::plan {
