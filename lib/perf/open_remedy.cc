@@ -97,8 +97,8 @@ std::vector<OpenRemedy> make_remedies() {
   };
 }
 
-/// What the hardware or the kernel lacks. An errno that is not here is about rights, limits or other
-/// programs, or is not expected: it is worth a look.
+/// What the hardware or the kernel lacks. An errno that is not here is about rights, limits or
+/// other programs, or is not expected: it is worth a look.
 constexpr int kLacking[] = {ENOENT, EOPNOTSUPP, ENODEV, ENXIO, EINVAL, E2BIG};
 
 /// PMUs other than those built into the kernel.
