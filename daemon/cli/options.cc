@@ -123,6 +123,9 @@ void declare_web(CLI::App& app, Options& options) {
   app.add_flag("--web.enable-lifecycle", options.lifecycle,
                "Let clients reload the configuration with POST /-/reload. Also configure users "
                "(--web.config.file): see docs/serving.md.");
+  app.add_flag("--web.ready-needs-events", options.ready_needs_events,
+               "Answer 503 to /-/ready while no configured event is counted anywhere, for example "
+               "because a right is missing.");
   app.add_option("--web.telemetry-path", options.telemetry_path, "Path of the metrics. [/metrics]")
       ->type_name("PATH")
       ->check([](const std::string& path) {

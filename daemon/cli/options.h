@@ -52,6 +52,7 @@ struct Options {
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
   bool lifecycle = false;                     ///< POST /-/reload
+  bool ready_needs_events = false;            ///< not ready while no configured event is counted
   host::HostRoots roots;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kLogfmt;

@@ -68,7 +68,8 @@ std::vector<Row> event_rows(const plan::Plan& plan) {
       if (!is_counted) continue;
       rows.push_back({event.group, event.event, std::string(name_of(scope)),
                       event.identity ? exposition::family_name(scope, *event.identity) : "-",
-                      yes_or_no(event.available, event.reason)});
+                      yes_or_no(event.available, event.reason) +
+                          (event.is_expected_lack() ? ", optional" : "")});
     }
   }
   return rows;
@@ -161,6 +162,9 @@ void print_cost(const collect::Need& need, const collect::Budget& budget) {
 }
 
 void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tree) {
+  for (const plan::LeftOutGroup& group : planned.plan.left_out_groups) {
+    std::cout << printable(worded(left_out(group))) << "\n\n";
+  }
   for (const std::string& line : left_out_lines(planned.plan, program_words)) {
     std::cout << printable(line) << "\n\n";
   }
@@ -188,8 +192,11 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   const collect::Need need = plan::counting_need(*planned);
   const collect::Budget& budget = planned->plan.budget;
   const std::vector<plan::EventAvailability>& events = planned->plan.events;
-  const auto available = static_cast<std::size_t>(std::count_if(
-      events.begin(), events.end(), [](const auto& event) { return event.available; }));
+  const auto count = [&events](auto is_so) {
+    return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_so));
+  };
+  const std::size_t available = count([](const auto& event) { return event.available; });
+  const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
 
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n";
   print_table(event_rows(planned->plan));
@@ -197,14 +204,15 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   print_warnings(*planned, *tree);
   print_cost(need, budget);
   print_cgroups(*planned, *tree, need, options);
-  std::cout << "\nvalid: " << available << " of " << events.size()
-            << " events can be counted here\n";
+  std::cout << "\nvalid: " << available << " of " << events.size() << " events can be counted here"
+            << (expected == 0 ? "" : "; " + number(expected) + " missing, but optional") << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);
   if (!fits) std::cout << printable(worded(fits.error())) << '\n';
   const bool adapts = planned->config.is_default && available > 0;
-  const bool are_all = available == events.size() || adapts;
+  const std::size_t missing = events.size() - available - expected;
+  const bool are_all = missing == 0 || adapts;
   if (!are_all) {
-    std::cout << "exit status 1: " << events.size() - available << " events cannot be counted\n";
+    std::cout << "exit status 1: " << missing << " events cannot be counted\n";
   }
   return flush_output() && fits && are_all ? kOk : kFailed;
 }

@@ -219,6 +219,9 @@ Findings check_configuration(const CheckInputs& here) {
                         "there was no cgroup to try them in", "see 'cgroups'"});
   }
   if (findings.empty()) findings.push_back(good(kSubject, available));
+  for (const plan::LeftOutGroup& group : plan.left_out_groups) {
+    findings.push_back(good(kSubject, left_out(group).attempted));
+  }
   for (const Error& warning : plan.warnings) {
     add(State::kNote, warning,
         "values are estimates; a group that is never on the PMU has no series");

@@ -13,10 +13,10 @@
 #include "base/text.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
-#include "daemon/doctor/free_counters.h"
 #include "events/event_syntax.h"
 #include "host/cpu_list.h"
 #include "host/permissions.h"
+#include "plan/machine/free_counters.h"
 #include "plan/probe_cpus.h"
 
 // The machine's CPUs, PMUs and counters.
@@ -59,8 +59,8 @@ std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
 Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   constexpr const char* kSubject = "free counters";
   const int cpu = plan::ProbeCpus{here.resolver->pmus(), *here.online}.of(pmu.name);
-  const std::optional<daemon::FreeCounters> free =
-      daemon::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
+  const std::optional<plan::FreeCounters> free =
+      plan::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
   if (!free) {
     return {State::kNote, kSubject, pmu.name + ": not known, because no hardware event opens on it",
             "hardware events cannot be counted",

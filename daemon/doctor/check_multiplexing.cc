@@ -16,9 +16,9 @@
 #include "base/unique_fd.h"
 #include "cgroup/hierarchy.h"
 #include "daemon/doctor/checks.h"
-#include "daemon/doctor/free_counters.h"
 #include "daemon/doctor/rotation_trial.h"
 #include "events/event_resolver.h"
+#include "plan/machine/free_counters.h"
 #include "plan/reference_selector.h"
 
 // Multiplexing of groups on a PMU, and how well multiplexed counts can be estimated.
@@ -142,7 +142,7 @@ struct TimesTrial {
 
 /// Runs in a thread that is bound to the CPU of `place`.
 TimesTrial try_times(const CheckInputs& here, const events::Pmu& pmu, const perf::Place& place) {
-  const auto free = daemon::count_free_counters(here.kernel, *here.resolver, pmu, place.cpu);
+  const auto free = plan::count_free_counters(here.kernel, *here.resolver, pmu, place.cpu);
   if (!free) return {undetermined("no hardware event opens on " + pmu.name)};
   const auto times = daemon::try_rotation(here.kernel, *free, place, daemon::kRotationTrial);
   if (!times) return {undetermined("could not " + without_remedy(times.error()))};

@@ -31,7 +31,7 @@ bool were_multiplexed(std::span<const RotationTimes> groups) {
 }
 
 /// Uses more than half of the counters.
-std::vector<perf::CounterSpec> events_of_group(const FreeCounters& free) {
+std::vector<perf::CounterSpec> events_of_group(const plan::FreeCounters& free) {
   std::vector<perf::CounterSpec> events(free.general / 2 + 1, free.general_event);
   events.insert(events.begin() + kClock, events::generic_counter("cpu-clock"));
   return events;
@@ -72,7 +72,8 @@ RunningTimes judge(std::span<const RotationTimes> groups, nanoseconds mux_interv
   return any(was_enabled_below(length / 4 * 3)) ? RunningTimes::kCpuShared : RunningTimes::kRight;
 }
 
-Result<std::vector<RotationTimes>> try_rotation(perf::PerfKernel& kernel, const FreeCounters& free,
+Result<std::vector<RotationTimes>> try_rotation(perf::PerfKernel& kernel,
+                                                const plan::FreeCounters& free,
                                                 const perf::Place& place, nanoseconds length) {
   const std::vector<perf::CounterSpec> events = events_of_group(free);
   std::vector<perf::CounterGroup> groups;

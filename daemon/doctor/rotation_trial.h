@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/doctor/free_counters.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
+#include "plan/machine/free_counters.h"
 
 namespace pex::daemon {
 
@@ -44,7 +44,8 @@ inline constexpr std::chrono::milliseconds kRotationTrial{250};
 /// `length`. That thread must be bound to the CPU of `place`, one of those that `free` was found
 /// on, and be in the cgroup of `place`, whose clock runs only while a task of it does. Fails if a
 /// group cannot be opened or read.
-Result<std::vector<RotationTimes>> try_rotation(perf::PerfKernel& kernel, const FreeCounters& free,
+Result<std::vector<RotationTimes>> try_rotation(perf::PerfKernel& kernel,
+                                                const plan::FreeCounters& free,
                                                 const perf::Place& place,
                                                 std::chrono::nanoseconds length);
 

@@ -6,6 +6,7 @@
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
+#include "perf/open_remedy.h"
 #include "plan/availability.h"
 
 namespace pex::daemon {
@@ -19,10 +20,44 @@ using prometheus::MetricFamily;
 
 MetricFamily available_events(const plan::Plan& plan) {
   MetricFamily family = collected(self_family("perf_event_exporter_event_available"));
-  for (const auto& [event, is_available] : availability(plan)) {
+  for (const auto& [event, available] : availability(plan)) {
     add_sample(family, {{"event", event.first}, {"scope", name_of(event.second)}},
-               is_available ? 1 : 0);
+               available.everywhere ? 1 : 0);
   }
+  return family;
+}
+
+MetricFamily refusals(const plan::Plan& plan) {
+  MetricFamily family = collected(self_family("perf_event_exporter_event_refusal_info"));
+  for (const auto& [event, available] : availability(plan)) {
+    if (available.everywhere) continue;
+    const int code = available.reason.code;
+    add_sample(family,
+               {{"event", event.first},
+                {"scope", name_of(event.second)},
+                {"errno", code == 0 ? std::string() : errno_name(code)},
+                {"remedy", perf::can_be_remedied(code) ? "yes" : "no"}},
+               1);
+  }
+  return family;
+}
+
+MetricFamily machine_info(const plan::MachineDescription& machine) {
+  MetricFamily family = collected(self_family("perf_machine_info"));
+  const host::MachineInfo& host = machine.host;
+  add_sample(family,
+             {{"vendor", host.vendor},
+              {"family", host.family},
+              {"model", host.model},
+              {"stepping", host.stepping},
+              {"model_name", host.model_name},
+              {"microcode", host.microcode},
+              {"hypervisor", host.hypervisor},
+              {"pmu", machine.pmu},
+              {"general_counters", machine.general_counters},
+              {"fixed_counters", machine.fixed_counters},
+              {"kernel", host.kernel}},
+             1);
   return family;
 }
 
@@ -47,6 +82,9 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
+  if (!machine_) {
+    machine_ = plan::describe_machine(options_.roots, kernel_, next.plan.counting.left_out_cpus);
+  }
   current_ = std::move(next);
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};
@@ -63,7 +101,9 @@ void ActiveSession::reject(const std::vector<Error>& errors) {
 }
 
 std::vector<MetricFamily> ActiveSession::Collect() const {
-  return {available_events(current_.plan),
+  return {machine_info(machine_.value_or(plan::MachineDescription{})),
+          available_events(current_.plan),
+          refusals(current_.plan),
           collected(self_family("perf_event_exporter_series_limit"),
                     static_cast<double>(current_.plan.budget.max_series)),
           collected(self_family("perf_event_exporter_config_last_reload_successful"),

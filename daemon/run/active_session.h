@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -10,6 +11,7 @@
 #include "daemon/status/status.h"
 #include "exposition/collected_family.h"
 #include "perf/perf_kernel.h"
+#include "plan/machine/machine_description.h"
 
 namespace pex::daemon {
 
@@ -48,6 +50,7 @@ class ActiveSession final : public prometheus::Collectable {
   Log& log_;
   ConfigurationLoad load_;
   CountingSession current_;
+  std::optional<plan::MachineDescription> machine_;  ///< as of the start: nothing was open then
 };
 
 }  // namespace pex::daemon

@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "daemon/cli/version.h"
+#include "daemon/run/readiness.h"
 #include "exposition/renderer.h"
 #include "host/cpu_list.h"
 #include "host/self_process.h"
@@ -162,16 +163,19 @@ WebServer::Source App::web_source() {
                       .read_self = [this] { return self_metrics_.read(); },
                       .poll = [this] { (void)poller_.poll({}); }},  // a running poll is enough
           .groups = [this] { return groups(); },
-          .routes = {.scrape = {},
-                     .status = [this] { return status(); },
-                     .is_healthy = [this] { return watchdog_.is_healthy(); },
-                     .is_ready = [this] { return poller_.snapshot() != nullptr; },
-                     .reload =
-                         [this](Reloader::Answer answer) {
-                           return reloader_.request_for_client(std::move(answer),
-                                                               Reloader::Clock::now());
-                         },
-                     .between_reloads = Reloader::kBetweenClients}};
+          .routes = {
+              .scrape = {},
+              .status = [this] { return status(); },
+              .is_healthy = [this] { return watchdog_.is_healthy(); },
+              .why_not_ready =
+                  [this] {
+                    return why_not_ready(poller_.snapshot().get(), options_.ready_needs_events);
+                  },
+              .reload =
+                  [this](Reloader::Answer answer) {
+                    return reloader_.request_for_client(std::move(answer), Reloader::Clock::now());
+                  },
+              .between_reloads = Reloader::kBetweenClients}};
 }
 
 /// The names by which series can be selected.
@@ -179,6 +183,10 @@ std::set<std::string, std::less<>> App::groups() const {
   std::set<std::string, std::less<>> names = {std::string(exposition::kExporterGroup)};
   for (const plan::EventAvailability& event : session_.current().plan.events) {
     names.insert(event.group);
+  }
+  // With one configuration for all machines, each answers the same scrapes.
+  for (const plan::LeftOutGroup& group : session_.current().plan.left_out_groups) {
+    names.insert(group.name);
   }
   return names;
 }

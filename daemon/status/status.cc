@@ -292,6 +292,9 @@ Status make_status(const StatusInputs& inputs) {
   add_groups(inputs, plan_of(inputs).cpu, Scope::kCpu, status);
   add_groups(inputs, plan_of(inputs).cgroup, Scope::kCgroup, status);
   status.not_counted = not_counted(inputs.plan);
+  for (const plan::LeftOutGroup& group : inputs.plan.left_out_groups) {
+    status.left_out_groups.push_back({group.name, group.reason});
+  }
   status.warnings.assign(inputs.warnings.begin(), inputs.warnings.end());
   status.use = use_of(inputs);
   if (inputs.snapshot != nullptr) add_snapshot(inputs, status);

@@ -101,6 +101,12 @@ struct Status {
     std::string remedy;  ///< empty when there is nothing to advise
   };
 
+  /// A group that is left out because of its `when`.
+  struct LeftOutGroup {
+    std::string name;
+    std::string reason;
+  };
+
   struct Pmu {
     std::string name;
     std::vector<int> cpus;  ///< those where it is read
@@ -196,6 +202,7 @@ struct Status {
   std::vector<std::string> reference;  ///< what counts are scaled by; empty: time alone
   std::vector<Group> groups;
   std::vector<NotCounted> not_counted;
+  std::vector<LeftOutGroup> left_out_groups;
   std::vector<std::string> warnings;
   Use use;
   std::optional<Cgroups> cgroups;    ///< nothing before the first poll

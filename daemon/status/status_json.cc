@@ -154,6 +154,14 @@ json::array not_counted(const Status& status) {
   return array;
 }
 
+json::array left_out_groups(const Status& status) {
+  json::array array;
+  for (const Status::LeftOutGroup& each : status.left_out_groups) {
+    array.push_back(json::object{{"group", text(each.name)}, {"reason", text(each.reason)}});
+  }
+  return array;
+}
+
 /// The rate of the event with this role; nothing without one.
 json::value rate_with(history::Role role, const std::vector<Status::Rate>& rates) {
   const Status::Rate* rate = lookup(rates, &Status::Rate::role, role);
@@ -320,6 +328,7 @@ std::string status_json(const Status& status) {
                             {"machine", machine(status)},
                             {"groups", groups(status)},
                             {"not_counted", not_counted(status)},
+                            {"left_out_groups", left_out_groups(status)},
                             {"warnings", texts(status.warnings)},
                             {"activity", activity(status.use)},
                             {"cgroups", cgroups(status)},

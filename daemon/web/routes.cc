@@ -29,14 +29,28 @@ http::Route page_route(const PageFile& file) {
                          [response](const http::Request&) { return response; });
 }
 
-/// A probe exposes no data, and has no password.
-http::Route probe(const char* path, const std::function<bool()>& is_so, const char* yes,
-                  const char* no) {
+/// A probe exposes no data, and has no password. `why_not` is empty if the answer is yes.
+template <typename WhyNot>
+http::Route probe(const char* path, const std::string& yes, const WhyNot& why_not) {
   http::Route route = http::immediate(path, [=](const http::Request&) {
-    return is_so() ? plain_text(200, yes) : plain_text(503, no);
+    const std::string why{why_not()};
+    return why.empty() ? plain_text(200, yes + "\n") : plain_text(503, why + "\n");
   });
   route.needs_login = false;
   return route;
+}
+
+http::Route health(const RouteHandlers& handlers) {
+  return probe("/-/healthy", "healthy", [is_healthy = handlers.is_healthy] {
+    return is_healthy() ? "" : "no counting thread makes progress";
+  });
+}
+
+http::Route readiness(const RouteHandlers& handlers) {
+  return probe("/-/ready", "ready", [why_not_ready = handlers.why_not_ready] {
+    const std::string why{why_not_ready()};
+    return why.empty() ? why : "not ready: " + why;
+  });
 }
 
 http::Response outcome_of(const Result<void, std::vector<Error>>& reloaded) {
@@ -67,9 +81,8 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
                         return response_of("application/json", status_json(status()));
                       }),
       {telemetry_path, handlers.scrape},
-      probe("/-/healthy", handlers.is_healthy, "healthy\n", "no counting thread makes progress\n"),
-      probe("/-/ready", handlers.is_ready, "ready\n",
-            "not ready: the first poll is not complete\n")};
+      health(handlers),
+      readiness(handlers)};
   for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
   if (lifecycle) routes.push_back(reload(handlers));
   return routes;

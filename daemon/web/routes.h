@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,7 +20,7 @@ struct RouteHandlers {
   std::function<void(const http::Request& request, http::Respond respond)> scrape;
   std::function<Status()> status;
   std::function<bool()> is_healthy;
-  std::function<bool()> is_ready;
+  std::function<std::string_view()> why_not_ready;  ///< empty: it is
   /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
   std::chrono::seconds between_reloads{1};  ///< of clients

@@ -9,10 +9,12 @@
 namespace pex::docs {
 
 std::string remedy_table() {
-  std::string text = table_head({"error", "the kernel's words", "of", "why", "what to do"});
+  std::string text =
+      table_head({"error", "the kernel's words", "of", "why", "what to do", "label `remedy`"});
   for (const perf::OpenRemedy& row : perf::open_remedies()) {
     text += table_row({code(errno_name(row.code)), strerrordesc_np(row.code),
-                       perf::name_of(row.subject), row.cause, daemon::worded(row.remedy)});
+                       perf::name_of(row.subject), row.cause, daemon::worded(row.remedy),
+                       perf::can_be_remedied(row.code) ? "yes" : "no"});
   }
   return text;
 }

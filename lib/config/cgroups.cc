@@ -136,7 +136,8 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
     {"set",
      read_settings,
      {"Names and values of the labels. A name consists of 1 to 128 of `a-z`, `A-Z`, `0-9` and "
-      "`_`, and must not be a label of the exporter. In a value, `$1` to `$9` are replaced by "
+      "`_`, and must not be a label of the exporter, nor `job`, `instance` or `cluster`. In a "
+      "value, `$1` to `$9` are replaced by "
       "what the groups of the regular expression matched, `$0` by the whole path, and `$$` by a "
       "dollar sign.",
       [] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -54,13 +55,39 @@ struct Cpus {
   Position at = {};
 };
 
+/// A number of online CPUs, inclusive.
+struct CpuCount {
+  std::size_t min = 1;
+  std::size_t max = 1;
+
+  bool operator==(const CpuCount&) const = default;
+};
+
+/// Major, minor and patch; 0 for missing ones.
+using LinuxVersion = std::array<int, 3>;
+
+/// Conditions on the machine; those that are set must all hold. They stay as written here: only the
+/// machine knows whether they do (plan/condition.h).
+struct When {
+  std::vector<std::string> vendor;  ///< one of these, in any case; at most 16; empty: any
+  std::optional<CpuCount> cpus;
+  std::optional<bool> is_virtual;
+  std::optional<std::string> pmu;      ///< the machine has it; a pattern as in events
+  std::optional<LinuxVersion> kernel;  ///< this one or a later one
+
+  bool operator==(const When&) const = default;
+};
+
 /// One counter group: its events are scheduled as a unit.
 struct Group {
   std::string name;                ///< [a-z][a-z0-9_-]*, at most 64 characters, unique
   std::vector<EventEntry> events;  ///< 1 to 64
   bool cpu_scope = false;          ///< count on every CPU
   bool cgroup_scope = false;       ///< count for every selected cgroup; at least one scope is set
-  Cpus cpus;                       ///< in addition to those that are left out of all groups
+  /// The group is left out unless these hold; without any it is always counted.
+  When when = {};
+  bool optional = false;  ///< events that the machine lacks are expected to be missing
+  Cpus cpus;              ///< in addition to those that are left out of all groups
   std::optional<Aggregation>
       aggregate;           ///< of scope cpu; by default cpu, or package for uncore PMUs
   bool weak = true;        ///< a group that does not fit on the PMU is split, else dropped

@@ -11,6 +11,7 @@
 
 #include "config/cpus.h"
 #include "config/event_entries.h"
+#include "config/when.h"
 #include "yaml/keys.h"
 #include "yaml/plain_text.h"
 
@@ -168,6 +169,17 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
       [] { return yaml::form_of_entries(kScopes) + ", or a list of both"; }},
      "the group has no scope",
      "add 'scope: cpu', cgroup or [cpu, cgroup]"},
+    {"when",
+     [](const yaml::Value& value, ParsedGroup& parsed) { read_when(value, parsed.group.when); },
+     {"Conditions on the machine, all of which must hold; else the group is left out. With them, "
+      "one file serves machines of several kinds. A group that is left out has no series, causes "
+      "no warning, and is reported with its reason by `--config.check` and the status page.",
+      yaml::form_of_map, nullptr, list_when_keys}},
+    group_flag<&Group::optional>(
+        "optional",
+        "Whether events that this machine lacks are expected to be missing. They cause no warning, "
+        "and have no series `perf_event_exporter_event_available`. Events that are missing for "
+        "another reason, such as a right, are still reported."),
     {"cpus",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_cpus(value, parsed.group.cpus); },
      {"CPUs on which this group is not counted, in addition to the top-level `cpus`.",

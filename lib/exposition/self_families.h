@@ -6,14 +6,28 @@
 
 namespace pex::exposition {
 
-/// The exporter's own metrics: the interface to dashboards and alerts. docs/metrics.md is made of
-/// these rows.
+/// The exporter's own metrics, and what it reports about the machine: the interface to dashboards
+/// and alerts. docs/metrics.md is made of these rows.
 inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `compiler`",
      "Always 1. The labels identify the running build."},
+    {"perf_machine_info", FamilyType::kInfo,
+     "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
+     "`general_counters`, `fixed_counters`, `kernel`",
+     "Always 1. The labels describe the machine as it was when the exporter started. A label is "
+     "empty if its value is not known. hypervisor: also empty if there is none. pmu: empty if the "
+     "machine has no hardware counters. general_counters, fixed_counters: those that were free."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
-     "loaded, in every group of the scope that lists the event."},
+     "loaded, in every group of the scope that lists the event. Events that an optional group "
+     "lacks "
+     "have no series."},
+    {"perf_event_exporter_event_refusal_info", FamilyType::kInfo,
+     "`event`, `scope`, `errno`, `remedy`",
+     "Always 1. Why a configured event is not available: one series for each series of "
+     "perf_event_exporter_event_available that is 0. errno: empty if the kernel did not refuse it. "
+     "remedy: yes if rights, limits, other programs or the configuration can be changed, no if the "
+     "hardware or the kernel lacks the event."},
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`event`, `errno`",
      "Failed attempts to open an event, by errno."},
     {"perf_event_exporter_open_events", FamilyType::kGauge, "",

@@ -17,9 +17,19 @@ struct HostRoots {
   std::string nohz_full_cpus() const { return sysfs + "/devices/system/cpu/nohz_full"; }
   /// One folder for each PMU of the kernel.
   std::string event_sources() const { return sysfs + "/bus/event_source/devices"; }
+  /// The name of the microarchitecture, as drivers of some PMUs have it: "skylake".
+  std::string pmu_name(const std::string& pmu) const {
+    return event_sources() + "/" + pmu + "/caps/pmu_name";
+  }
   std::string cpu(int number) const {
     return sysfs + "/devices/system/cpu/cpu" + std::to_string(number);
   }
+  /// What the kernel reports about each CPU.
+  std::string cpu_info() const { return procfs + "/cpuinfo"; }
+  /// The hypervisor, as guests of Xen have it.
+  std::string hypervisor_type() const { return sysfs + "/hypervisor/type"; }
+  /// A field of the firmware's table (DMI): "sys_vendor".
+  std::string firmware(const std::string& field) const { return sysfs + "/class/dmi/id/" + field; }
   /// The usual mount points of tracefs, first choice first; see tracing.h.
   std::string tracing() const { return sysfs + "/kernel/tracing"; }
   std::string legacy_tracing() const { return sysfs + "/kernel/debug/tracing"; }

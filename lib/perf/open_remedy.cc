@@ -97,6 +97,10 @@ std::vector<OpenRemedy> make_remedies() {
   };
 }
 
+/// What the hardware or the kernel lacks. An errno that is not here is about rights, limits or
+/// other programs, or is not expected: it is worth a look.
+constexpr int kLacking[] = {ENOENT, EOPNOTSUPP, ENODEV, ENXIO, EINVAL, E2BIG};
+
 /// PMUs other than those built into the kernel.
 bool counts_with_hardware(const EventAttributes& event) {
   static constexpr std::uint32_t kOfTheKernel[] = {PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT,
@@ -143,6 +147,10 @@ Error open_error(int code, std::string attempted, const CounterRequest& request)
     error.cause = entry->cause;
   }
   return error;
+}
+
+bool can_be_remedied(int code) {
+  return std::find(std::begin(kLacking), std::end(kLacking), code) == std::end(kLacking);
 }
 
 std::string_view name_of(RemedySubject subject) {

@@ -14,6 +14,11 @@ namespace pex::perf {
 /// causes for different requests.
 Error open_error(int code, std::string attempted, const CounterRequest& request);
 
+/// Whether somebody can change what `code`, an errno, reports: rights, limits, other programs, the
+/// configuration. False: the hardware or the kernel lacks the event. 0, for a reason without an
+/// errno, can be changed.
+bool can_be_remedied(int code);
+
 /// The requests that an entry applies to.
 enum class RemedySubject {
   kAny,

@@ -14,24 +14,26 @@ void add_once(const std::string& text, std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan) {
-  std::map<std::pair<std::string, Scope>, bool> everywhere;
+std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan) {
+  std::map<std::pair<std::string, Scope>, Available> available;
   const auto add = [&](const EventAvailability& event, Scope scope) {
     if (event.available && scope == Scope::kCgroup && !event.tried_in_cgroup) return;
-    bool& available = everywhere.try_emplace({event.event, scope}, true).first->second;
-    available = available && event.available;
+    if (event.is_expected_lack()) return;
+    Available& known = available[{event.event, scope}];
+    if (event.available || !known.everywhere) return;
+    known = {false, event.reason};
   };
   for (const EventAvailability& event : plan.events) {
     if (event.cpu_scope) add(event, Scope::kCpu);
     if (event.cgroup_scope) add(event, Scope::kCgroup);
   }
-  return everywhere;
+  return available;
 }
 
 std::vector<LeftOut> by_reason(const Plan& plan) {
   std::vector<LeftOut> reasons;
   for (const EventAvailability& event : plan.events) {
-    if (event.available) continue;
+    if (event.available || event.is_expected_lack()) continue;
     auto same = std::find_if(reasons.begin(), reasons.end(),
                              [&](const LeftOut& other) { return other.reason == event.reason; });
     if (same == reasons.end()) same = reasons.insert(same, {event.reason, {}, {}});
@@ -49,6 +51,12 @@ std::vector<Error> left_out(const Plan& plan) {
     std::string message = what + join(events);
     if (!error.attempted.empty()) message.append(": ").append(error.attempted);
     errors.push_back(Error{error.code, std::move(message), error.remedy, error.cause});
+  }
+  if (nothing && errors.empty()) {
+    errors.push_back(Error{0,
+                           what + "each group is left out by its 'when', or all its events are "
+                                  "optional and missing",
+                           "add a group for machines of this kind"});
   }
   return errors;
 }

@@ -11,11 +11,16 @@
 
 namespace pex::plan {
 
-/// Whether each configured event is counted in every group of the scope that lists it. Without
-/// events whose availability is unknown, as there is no cgroup to try them in.
-std::map<std::pair<std::string, Scope>, bool> availability(const Plan& plan);
+struct Available {
+  bool everywhere = true;  ///< in every group of the scope that lists the event
+  Error reason = {};       ///< if not: that of the first group that lacks it
+};
+/// By event and scope, for each configured event. Without events whose availability is unknown, as
+/// there is no cgroup to try them in, and without those that an optional group lacks.
+std::map<std::pair<std::string, Scope>, Available> availability(const Plan& plan);
 
-/// Configured events that this machine does not count, with one common reason.
+/// Configured events that this machine does not count, with one common reason; without those that
+/// an optional group lacks.
 struct LeftOut {
   Error reason;
   std::vector<std::string> events;  ///< each once, as are

@@ -22,6 +22,16 @@ constexpr std::string_view kOwnLabels[] = {
     "cgroup", "pmu", "group", "event", "domain", "pod", "namespace", "container", "le", "quantile",
 };
 
+/// Labels of the target, which Prometheus or its users set on all its series: for queries and
+/// joins, they must be of the scrape. (Of a series that has one, Prometheus renames it to
+/// "exported_job", or with honor_labels loses the target's.)
+constexpr std::string_view kTargetLabels[] = {"job", "instance", "cluster"};
+
+bool is_of_target(std::string_view label) {
+  return std::find(std::begin(kTargetLabels), std::end(kTargetLabels), label) !=
+         std::end(kTargetLabels);
+}
+
 bool is_ours(std::string_view label) {
   const auto is_same = [label](const auto& each) { return each.label == label; };
   return std::find(std::begin(kOwnLabels), std::end(kOwnLabels), label) != std::end(kOwnLabels) ||
@@ -60,8 +70,11 @@ std::vector<cgroup::LabelRules::Setting> settings_of(
     yaml::Diagnostics& diagnostics) {
   std::vector<cgroup::LabelRules::Setting> settings;
   for (const config::LabelSetting& each : configured) {
-    if (is_ours(each.name)) {
-      diagnostics.add({each.at, yaml::in_quotes(each.name) + " is a label of the exporter",
+    if (is_ours(each.name) || is_of_target(each.name)) {
+      diagnostics.add({each.at,
+                       yaml::in_quotes(each.name) +
+                           (is_ours(each.name) ? " is a label of the exporter"
+                                               : " is a label that Prometheus sets on each target"),
                        "give it another name"});
       continue;
     }

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "events/event_spec.h"
+#include "perf/open_remedy.h"
 
 namespace pex::plan {
 
@@ -16,8 +17,14 @@ struct EventAvailability {
   bool cgroup_scope = false;
   bool available = true;
   Error reason = {};             ///< if it is not; `attempted` is empty if opening the event failed
+  bool optional = false;         ///< its group is
   bool tried_in_cgroup = false;  ///< false: unknown whether it can be counted in cgroups
   std::optional<events::EventIdentity> identity = {};  ///< none: the machine does not know it
+
+  /// This machine lacks it, as the configuration expects of some machines: no reason to warn.
+  bool is_expected_lack() const {
+    return optional && !available && !perf::can_be_remedied(reason.code);
+  }
 
   bool operator==(const EventAvailability&) const = default;
 };

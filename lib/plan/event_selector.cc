@@ -230,6 +230,7 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
     if (!errors.empty()) continue;
     EventAvailability availability{name_with_pmu(spec.identity), group.group.name,
                                    group.group.cpu_scope, group.group.cgroup_scope};
+    availability.optional = group.group.optional;
     availability.identity = spec.identity;
     group.candidates.push_back({std::move(spec), std::move(availability)});
   }
@@ -242,7 +243,7 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
   group.candidates.push_back(
       {{},
        {events::spelling(event), group.group.name, group.group.cpu_scope, group.group.cgroup_scope,
-        false, Error{why.error.code, what, why.error.remedy}}});
+        false, Error{why.error.code, what, why.error.remedy}, group.group.optional}});
 }
 
 /// Applies the keys of its entry to `event`, and checks the rules for events of a group.
@@ -340,19 +341,52 @@ void EventSelector::refuse_doubles(const ResolvedGroup& group) {
 
 }  // namespace
 
+namespace {
+
+/// A configuration whose events are known, and nothing is tried yet.
+struct ResolvedGroups {
+  std::vector<ResolvedGroup> groups;
+  std::vector<LeftOutGroup> left_out;
+  std::vector<yaml::Diagnostic> errors;
+};
+
+/// Also checks groups that are left out, each alone: they may publish the same series as others,
+/// which have other conditions.
+ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
+                           EventSelector& selector) {
+  ResolvedGroups all;
+  std::vector<yaml::Diagnostic> of_left_out;
+  for (const config::Group& group : config.groups) {
+    std::optional<std::string> reason = unmet(group.when, machine);
+    if (!reason) {
+      all.groups.push_back(selector.resolve(group));
+      continue;
+    }
+    EventSelector alone{machine};
+    alone.resolve(group);
+    of_left_out.insert(of_left_out.end(), alone.errors().begin(), alone.errors().end());
+    all.left_out.push_back({group.name, *std::move(reason)});
+  }
+  all.errors = selector.errors();
+  all.errors.insert(all.errors.end(), of_left_out.begin(), of_left_out.end());
+  return all;
+}
+
+}  // namespace
+
 SelectedEvents select_events(const config::Config& config, const Machine& machine) {
   EventSelector selector{machine};
-  std::vector<ResolvedGroup> groups;
-  for (const config::Group& group : config.groups) groups.push_back(selector.resolve(group));
-  if (!selector.errors().empty()) return {{}, {}, selector.errors()};
-  for (const ResolvedGroup& group : groups) selector.select(group);
-  return std::move(selector).selected();
+  ResolvedGroups resolved = resolve_all(config, machine, selector);
+  if (!resolved.errors.empty()) return {{}, {}, {}, std::move(resolved.errors)};
+  for (const ResolvedGroup& group : resolved.groups) selector.select(group);
+  SelectedEvents selected = std::move(selector).selected();
+  selected.left_out_groups = std::move(resolved.left_out);
+  return selected;
 }
 
 std::vector<yaml::Diagnostic> check_events(const config::Config& config, const Machine& machine) {
   EventSelector selector{machine};
-  for (const config::Group& group : config.groups) selector.resolve(group);
-  return selector.errors();
+  return resolve_all(config, machine, selector).errors;
 }
 
 }  // namespace pex::plan

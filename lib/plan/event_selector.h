@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
+#include "plan/condition.h"
 #include "plan/event_availability.h"
 #include "plan/machine.h"
 #include "yaml/diagnostic.h"
@@ -21,7 +22,8 @@ struct SelectedGroup {
 
 struct SelectedEvents {
   std::vector<SelectedGroup> groups;      ///< in the order of the configuration
-  std::vector<EventAvailability> events;  ///< all that are configured
+  std::vector<EventAvailability> events;  ///< all that are configured, without those of
+  std::vector<LeftOutGroup> left_out_groups;
   /// What no machine could count, and duplicate series. If there are any, everything else is empty,
   /// and no event was tried.
   std::vector<yaml::Diagnostic> errors;
@@ -32,8 +34,8 @@ struct SelectedEvents {
 /// for each scope, if some of its events count on CPUs and not in cgroups.
 SelectedEvents select_events(const config::Config& config, const Machine& machine);
 
-/// The errors of select_events(), also for a configuration that was read with errors: its faulty
-/// parts cause no further errors.
+/// The errors of select_events(), of groups that are left out as well; also for a configuration
+/// that was read with errors: its faulty parts cause no further errors.
 std::vector<yaml::Diagnostic> check_events(const config::Config& config, const Machine& machine);
 
 }  // namespace pex::plan

@@ -5,6 +5,7 @@
 
 #include "collect/budget.h"
 #include "events/event_resolver.h"
+#include "host/machine_info.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 #include "plan/cpu_selector.h"
@@ -25,6 +26,7 @@ struct Machine {
   bool counts_tasks = false;
   /// Limit on open counters where the configuration has none (Budget::open_events_for).
   std::size_t max_open_events = collect::Budget::open_events_for({}, {});
+  host::MachineInfo info = host::machine_info(resolver.roots());  ///< for conditions of groups
 
   /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
   perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {

@@ -128,6 +128,7 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   plan.cgroups = std::move(*cgroups);
   plan.budget = budget_of(config, machine);
   plan.events = without_dropped(std::move(selected.events), fitted.dropped);
+  plan.left_out_groups = std::move(selected.left_out_groups);
   plan.fits = std::move(fitted.fits);
   plan.reference = std::move(reference);
   plan.warnings = std::move(fitted.warnings);

@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "plan/auxiliary_counters.h"
 #include "plan/cgroup_selector.h"
+#include "plan/condition.h"
 #include "plan/event_availability.h"
 #include "plan/group_fitter.h"
 #include "plan/machine.h"
@@ -20,9 +21,10 @@ struct Plan {
   collect::CountingPlan counting;  ///< only what is available
   SelectedCgroups cgroups;
   collect::Budget budget;
-  std::vector<EventAvailability> events;  ///< all configured ones, in order
-  std::vector<GroupFit> fits;             ///< for a plan that replaces this one
-  Reference reference;                    ///< for scaling multiplexed groups
+  std::vector<EventAvailability> events;  ///< all configured ones, in order, without those of
+  std::vector<LeftOutGroup> left_out_groups;
+  std::vector<GroupFit> fits;  ///< for a plan that replaces this one
+  Reference reference;         ///< for scaling multiplexed groups
   /// Groups that were split, or lack what they requested.
   std::vector<Error> warnings;
 };

@@ -38,6 +38,9 @@ Result<TaskPlan, std::vector<yaml::Diagnostic>> plan_tasks(std::vector<config::G
   // That of a counter is not needed: the clock of a task advances only while it is busy.
   const Reference none;
   const Reference reference = select_reference(fitted.plans, machine, &none);
+  for (const LeftOutGroup& group : selected.left_out_groups) {
+    fitted.warnings.push_back(left_out(group));
+  }
   return TaskPlan{with_auxiliary_counters(fitted.plans, Scope::kCpu, reference, machine.pmus()),
                   with_columns(without_dropped(std::move(selected.events), fitted.dropped)),
                   std::move(fitted.warnings)};

@@ -47,7 +47,8 @@ _perf_event_exporter() {
       if [[ $current == -* ]]; then
         words='-h --help --version --config.file --config.check --once --web.listen-address
           --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
-          --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs --log.level --log.format'
+          --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
+          --log.level --log.format'
         case $command in
           list) words+=' --output' ;;
           stat) words+=' -e --event -p --pid --output' ;;

@@ -45,7 +45,7 @@ constexpr std::string_view kVolatile[] = {
     "perf_event_exporter_config_last_reload_success_timestamp_seconds",
 };
 
-constexpr std::string_view kOwnMetrics = "perf_event_exporter_";
+constexpr std::string_view kOwnMetrics[] = {"perf_event_exporter_", "perf_machine"};
 
 /// The case that records them; it has refusals, so that those are there as well.
 constexpr std::string_view kCaseOfOwnMetrics = "event_missing_and_open_refused";
@@ -66,9 +66,10 @@ std::string_view name_in(std::string_view line) {
   return line;
 }
 
-bool is_volatile(std::string_view line) {
-  return std::any_of(std::begin(kVolatile), std::end(kVolatile),
-                     [line](std::string_view name) { return name_in(line).starts_with(name); });
+template <typename Names>
+bool is_about(std::string_view line, const Names& names) {
+  return std::any_of(std::begin(names), std::end(names),
+                     [line](std::string_view name) { return line.starts_with(name); });
 }
 
 /// The scrape without them, and without the exporter's own metrics but where they are recorded. The
@@ -82,9 +83,9 @@ std::string recordable(const std::string& scrape, bool with_own_metrics) {
     own_series.clear();
   };
   for (std::string line; std::getline(lines, line);) {
-    const bool is_own = name_in(line).starts_with(kOwnMetrics);
-    if (is_volatile(line) || (is_own && !with_own_metrics)) continue;
-    if (line.starts_with(kOwnMetrics)) {
+    const bool is_own = is_about(name_in(line), kOwnMetrics);
+    if (is_about(name_in(line), kVolatile) || (is_own && !with_own_metrics)) continue;
+    if (is_about(line, kOwnMetrics)) {
       own_series.insert(line);
     } else {
       flush();

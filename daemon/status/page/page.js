@@ -572,6 +572,10 @@ function notCounted({ not_counted: reasons }) {
     table("", columns, reasons.map(row)));
 }
 
+const leftOutGroups = ({ left_out_groups: groups }) =>
+  groups.length > 0 && section("left-out-groups", "Groups that are left out on this machine",
+    lines(groups.map(({ group, reason }) => `${group}: ${reason}`)));
+
 const warnings = ({ warnings }) =>
   warnings.length > 0 && section("warnings", "Warnings", lines(warnings));
 
@@ -660,7 +664,7 @@ const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
 
 const body = (status) => element("main", {},
   notices(status), summary(status), busiest(status), allCpus(status), counted(status),
-  notCounted(status), warnings(status), leftOut(status),
+  notCounted(status), leftOutGroups(status), warnings(status), leftOut(status),
   element("div", { class: "pair" },
     element("div", { class: "column" }, limits(status), polls(status)),
     element("div", { class: "column" }, cgroupFacts(status), configuration(status),

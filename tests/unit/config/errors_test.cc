@@ -219,7 +219,8 @@ const std::vector<ErrorRow> kRows = {
      "write a list, for example [/system.slice/*.service]"},
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
-     "keys here are: name, events, scope, cpus, aggregate, weak, pinned, exclusive, estimator, "
+     "keys here are: name, events, scope, when, optional, cpus, aggregate, weak, pinned, "
+     "exclusive, estimator, "
      "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
      "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",
@@ -603,6 +604,43 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:1:52: groups[0].events[0].scale: the value is missing. Remedy: write a number from "
      "1e-18 to 1e+18, for example 64, 0.5 or 6.1e-5"},
     // Groups as a whole.
+    {"AWhenThatIsNoMap", with_keys("when: GenuineIntel"),
+     "c.yaml:1:51: groups[0].when: found the text 'GenuineIntel' where a map of keys is expected. "
+     "Remedy: the keys here are: vendor, cpus, virtual, pmu, kernel; write at least one as 'key: "
+     "value', or remove groups[0].when"},
+    {"AWhenWithoutConditions", with_keys("when: {}"),
+     "c.yaml:1:51: groups[0].when: no condition. Remedy: write one, for example {virtual: false}, "
+     "or remove the key"},
+    {"AnUnknownCondition", with_keys("when: {arch: x86}"),
+     "c.yaml:1:52: groups[0].when.arch: unknown key. Remedy: the "
+     "keys here are: vendor, cpus, virtual, pmu, kernel"},
+    {"AVendorTwice", with_keys("when: {vendor: [ARM, ARM]}"),
+     "c.yaml:1:66: groups[0].when.vendor[1]: 'ARM' is repeated, first on line 1 column "
+     "61. Remedy: remove one of the two"},
+    {"AnEmptyListOfVendors", with_keys("when: {vendor: []}"),
+     "c.yaml:1:60: groups[0].when.vendor: a list of 0 vendors. Remedy: list 1 to 16"},
+    {"AnEmptyVendor", with_keys("when: {vendor: ''}"),
+     "c.yaml:1:60: groups[0].when.vendor: found a text of 0 bytes where a vendor or a list of them "
+     "is expected. Remedy: write the label vendor of perf_machine_info, for example GenuineIntel "
+     "or [GenuineIntel, AuthenticAMD]"},
+    {"NoCpus", with_keys("when: {cpus: 0}"),
+     "c.yaml:1:58: groups[0].when.cpus: '0' is not a number of CPUs. Remedy: write the least "
+     "number, for example 8, or a range such as 8-64"},
+    {"ARangeOfCpusThatEndsBeforeItBegins", with_keys("when: {cpus: 8-4}"),
+     "c.yaml:1:58: groups[0].when.cpus: '8-4' is not a number of CPUs. Remedy: write the least "
+     "number, for example 8, or a range such as 8-64"},
+    {"AVirtualThatIsNoFlag", with_keys("when: {virtual: kvm}"),
+     "c.yaml:1:61: groups[0].when.virtual: 'kvm' is not true or false. Remedy: write true or "
+     "false"},
+    {"AKernelThatIsNoVersion", with_keys("when: {kernel: 5.x}"),
+     "c.yaml:1:60: groups[0].when.kernel: '5.x' is not a version of Linux. Remedy: write the "
+     "oldest "
+     "one with the group, for example 5.13"},
+    {"AKernelOfFourNumbers", with_keys("when: {kernel: 5.13.1.2}"),
+     "c.yaml:1:60: groups[0].when.kernel: '5.13.1.2' is not a version of Linux. Remedy: write the "
+     "oldest one with the group, for example 5.13"},
+    {"AnOptionalThatIsNoFlag", with_keys("optional: yes"),
+     "c.yaml:1:55: groups[0].optional: 'yes' is not true or false. Remedy: write true or false"},
     {"AMisspelledAggregate", with_keys("aggregate: packages"),
      "c.yaml:1:56: groups[0].aggregate: 'packages' is not a part of the machine. Remedy: did you "
      "mean 'package'?"},

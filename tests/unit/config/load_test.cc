@@ -78,7 +78,8 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
   const Group& group = loaded.config.groups[0];
   EXPECT_EQ(group.aggregate, std::nullopt);
   EXPECT_TRUE(group.weak);
-  EXPECT_FALSE(group.pinned || group.exclusive);
+  EXPECT_FALSE(group.pinned || group.exclusive || group.optional);
+  EXPECT_EQ(group.when, When{});
   EXPECT_EQ(group.estimator, Estimator::kAuto);
   EXPECT_FALSE(group.exclude_user || group.exclude_kernel || group.exclude_hypervisor);
   EXPECT_FALSE(group.exclude_idle || group.exclude_host || group.exclude_guest);
@@ -89,6 +90,19 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyOfAGroupThatIsLeftOut) {
   EXPECT_EQ(group.events[0].filter, std::nullopt);
 }
 
+TEST(LoadTest, ReadsTheShortFormsOfConditions) {
+  const auto when = [](const std::string& text) {
+    return load_text("groups: [{name: a, events: [x], scope: cpu, when: " + text + "}]\n", "c.yaml")
+        .config.groups[0]
+        .when;
+  };
+
+  EXPECT_THAT(when("{vendor: AuthenticAMD}").vendor, ElementsAre("AuthenticAMD"));
+  EXPECT_EQ(when("{cpus: 8}").cpus, (CpuCount{8, 65'536}));
+  EXPECT_EQ(when("{kernel: 6}").kernel, (LinuxVersion{6, 0, 0}));
+  EXPECT_EQ(when("{kernel: '5.10'}").kernel, (LinuxVersion{5, 10, 0}));
+}
+
 TEST(LoadTest, ReadsEveryKey) {
   const Loaded loaded = load_text(
       "collection: {interval: 250ms, max_age: 2s}\n"
@@ -96,6 +110,9 @@ TEST(LoadTest, ReadsEveryKey) {
       "  - name: core-2_x\n"
       "    events: [cycles, 'cpu/event=0x3c,umask=0x1/', \"power/energy-pkg/\"]\n"
       "    scope: [cgroup, cpu]\n"
+      "    when: {vendor: [GenuineIntel, ARM], cpus: 8-64, virtual: false, pmu: power,\n"
+      "           kernel: 5.13.2}\n"
+      "    optional: true\n"
       "    aggregate: package\n"
       "    weak: false\n"
       "    pinned: true\n"
@@ -130,6 +147,13 @@ TEST(LoadTest, ReadsEveryKey) {
   EXPECT_EQ(loaded.config.collection.max_age, 2s);
   ASSERT_EQ(loaded.config.groups.size(), 1u);
   const Group& group = loaded.config.groups[0];
+  const When when = {.vendor = {"GenuineIntel", "ARM"},
+                     .cpus = CpuCount{8, 64},
+                     .is_virtual = false,
+                     .pmu = "power",
+                     .kernel = LinuxVersion{5, 13, 2}};
+  EXPECT_EQ(group.when, when);
+  EXPECT_TRUE(group.optional);
   EXPECT_EQ(group.name, "core-2_x");
   EXPECT_THAT(spellings(group),
               ElementsAre("cycles", "cpu/event=0x3c,umask=0x1/", "power/energy-pkg/"));

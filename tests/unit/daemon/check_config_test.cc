@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,29 @@ TEST_F(CheckConfigTest, NotesThatAClockOfScopeCpuIsElapsedTime) {
   EXPECT_THAT(output("{name: soft, events: [task-clock], scope: cgroup}"), Not(HasSubstr("note:")));
   EXPECT_THAT(output("{name: soft, events: [{event: task-clock, help: Elapsed.}], scope: cpu}"),
               Not(HasSubstr("note:")));
+}
+
+TEST_F(CheckConfigTest, WhatAnOptionalGroupLacksIsNoFailure) {
+  kernel_.refuse("branches", ENOENT);
+
+  const std::string text = output_for(
+      "{name: core, events: [cs, branches], scope: cpu, optional: true}", options_, tree_, kernel_);
+
+  EXPECT_THAT(text, HasSubstr("no (ENOENT), optional\n"));
+  EXPECT_THAT(text, HasSubstr("\nvalid: 1 of 2 events can be counted here; 1 missing, but "
+                              "optional\n"));
+  EXPECT_THAT(text, Not(HasSubstr("not counted here")));
+}
+
+TEST_F(CheckConfigTest, NamesGroupsThatAreLeftOutWithTheReason) {
+  const std::string text = output_for(
+      "{name: soft, events: [cs], scope: cpu}, "
+      "{name: large, events: [minor-faults], scope: cpu, when: {cpus: 64}}",
+      options_, tree_, kernel_);
+
+  EXPECT_THAT(text, HasSubstr("\ngroup 'large' is left out: when.cpus: it needs at least 64 CPUs, "
+                              "and this machine has 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nvalid: 1 of 1 events can be counted here\n"));
 }
 
 TEST_F(CheckConfigTest, CgroupsThatCannotBeReadAreNotZero) {

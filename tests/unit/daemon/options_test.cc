@@ -104,6 +104,11 @@ TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
   EXPECT_THAT(complaint({"--ready"}), HasSubstr("--ready"));
 }
 
+TEST(OptionsTest, ReadinessNeedsEventsOnlyIfAskedTo) {
+  EXPECT_FALSE(options({}).ready_needs_events);
+  EXPECT_TRUE(options({"--web.ready-needs-events"}).ready_needs_events);
+}
+
 TEST(OptionsTest, StatHasEventsAndAProcess) {
   const Options stat =
       options({"stat", "-e", "cycles,instructions", "--event={page-faults}", "-p", "17"});

@@ -104,7 +104,7 @@ TEST(RunningTimesTest, CannotBeDeterminedWhereTheGroupsNeverWantedThePmu) {
 }
 
 /// A PMU on which `general` branch-misses can be counted at once.
-FreeCounters counters(std::size_t general) {
+plan::FreeCounters counters(std::size_t general) {
   return {general, 0, events::generic_counter("branch-misses")};
 }
 

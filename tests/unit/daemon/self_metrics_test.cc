@@ -54,7 +54,7 @@ void add_poll(exposition::PollMetrics& polls) {
 std::string everything() {
   const test::TempTree tree{
       {"sys/devices/system/cpu/online", "0\n"},
-      {"config.yaml", "groups: [{name: core, events: [cycles], scope: cpu}]\n"},
+      {"config.yaml", "groups: [{name: core, events: [cycles, branches], scope: cpu}]\n"},
       {"web.yaml", "http_server_config: {http2: false}\n"}};
   Options options;
   options.config_file = tree.path("config.yaml");
@@ -62,6 +62,7 @@ std::string everything() {
   options.listen_addresses = {"127.0.0.1:0"};
   options.roots = {tree.path("sys"), tree.path("proc"), tree.path("cgroup")};
   test::ScriptedKernel kernel;
+  kernel.refuse("branches", ENOENT);
   const Log log{LogLevel::kError, LogFormat::kLogfmt};
   Log web_log{LogLevel::kError, LogFormat::kLogfmt};
   boost::asio::io_context loop{1};

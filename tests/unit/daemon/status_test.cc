@@ -126,6 +126,24 @@ TEST(StatusTest, EventsThatAreNotCountedForOneReasonStandTogether) {
   EXPECT_THAT(status.not_counted[1].events, ElementsAre("instructions"));
 }
 
+TEST(StatusTest, HasGroupsThatAreLeftOutAndNoOptionalEventsThatAreMissing) {
+  test::ScriptedKernel kernel;
+  kernel.refuse("branches", ENOENT);
+  World world;
+  world.plan =
+      test::plan_on("",
+                    "  - {name: a, events: [cycles, branches], scope: cpu, optional: true}\n"
+                    "  - {name: b, events: [cycles], scope: cpu, when: {pmu: power}}",
+                    kernel);
+
+  const Status status = world.status();
+
+  EXPECT_THAT(status.not_counted, IsEmpty());
+  ASSERT_EQ(status.left_out_groups.size(), 1U);
+  EXPECT_EQ(status.left_out_groups[0].name, "b");
+  EXPECT_EQ(status.left_out_groups[0].reason, "when.pmu: this machine has no PMU 'power'");
+}
+
 TEST(StatusTest, WhatElseWasRemarkedOnIsARemark) {
   World world;
   world.warnings = {"no cgroups are counted: no mounted hierarchy has the perf_event controller"};

@@ -99,6 +99,8 @@ inline Status full_status() {
                          2,
                          "this machine has no such hardware counter (ENOENT)",
                          "remove it"}};
+  status.left_out_groups = {
+      {"bare-metal", "when.virtual: it is not for virtual machines, and this is one"}};
   status.warnings = {"group 'core' does not fit on the PMU: it is split"};
   const history::Activity::Seconds step{5};
   using history::Role;

@@ -106,5 +106,14 @@ TEST(OpenRemedyTest, EachEntryHasACauseAndARemedyAndNoneIsInTheOther) {
   }
 }
 
+TEST(CanBeRemediedTest, IsTrueOfRightsAndLimitsAndFalseOfWhatTheMachineLacks) {
+  for (const int code : {EACCES, EPERM, EMFILE, ENFILE, ENOSPC, EBUSY, ENOMEM, ENOSYS, 0}) {
+    EXPECT_TRUE(can_be_remedied(code)) << code;
+  }
+  for (const int code : {ENOENT, EOPNOTSUPP, ENODEV, EINVAL, E2BIG}) {
+    EXPECT_FALSE(can_be_remedied(code)) << code;
+  }
+}
+
 }  // namespace
 }  // namespace pex::perf

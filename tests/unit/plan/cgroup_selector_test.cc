@@ -133,7 +133,17 @@ TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
                             ": cgroups.labels[0].set." + name + ": '" + name +
                             "' is a label of the exporter. Remedy: give it another name"));
   }
-  EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, job: y}}]\n"), IsEmpty());
+  EXPECT_THAT(errors("  labels: [{match: /a, set: {cgroups: x, jobs: y}}]\n"), IsEmpty());
+}
+
+TEST(CgroupSelectorTest, LeavesTheLabelsOfTheTargetAlone) {
+  for (const std::string name : {"job", "instance", "cluster"}) {
+    EXPECT_THAT(errors("  labels: [{match: /a, set: {team: t, " + name + ": x}}]\n"),
+                ElementsAre("c.yaml:3:" + std::to_string(41 + name.size()) +
+                            ": cgroups.labels[0].set." + name + ": '" + name +
+                            "' is a label that Prometheus sets on each target. Remedy: give it "
+                            "another name"));
+  }
 }
 
 TEST(CgroupSelectorTest, SumsAreByLabelsThatACgroupCanHave) {

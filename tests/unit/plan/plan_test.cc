@@ -149,9 +149,9 @@ TEST(AvailabilityTest, IsThatOfAllGroupsOfAScopeTogether) {
   const auto available = availability(half);
 
   EXPECT_EQ(available.size(), 3U);
-  EXPECT_FALSE(available.at({"cycles", Scope::kCpu}));
-  EXPECT_FALSE(available.at({"branches", Scope::kCpu}));
-  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
+  EXPECT_FALSE(available.at({"cycles", Scope::kCpu}).everywhere);
+  EXPECT_FALSE(available.at({"branches", Scope::kCpu}).everywhere);
+  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}).everywhere);
 }
 
 TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
@@ -164,7 +164,7 @@ TEST(AvailabilityTest, IsNoneOfAnEventThatOneOfItsGroupsLacks) {
               kernel);
 
   EXPECT_THAT(errors_of(half), IsEmpty());
-  EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}));
+  EXPECT_FALSE(availability(half).at({"cycles", Scope::kCgroup}).everywhere);
 }
 
 TEST(AvailabilityTest, ReportsBothKindsOfCores) {
@@ -176,10 +176,10 @@ TEST(AvailabilityTest, ReportsBothKindsOfCores) {
   const auto available = availability(hybrid);
 
   EXPECT_EQ(available.size(), 4U);
-  EXPECT_TRUE(available.at({"cycles on cpu_atom", Scope::kCpu}));
-  EXPECT_TRUE(available.at({"cycles on cpu_core", Scope::kCpu}));
-  EXPECT_FALSE(available.at({"instructions on cpu_atom", Scope::kCpu}));
-  EXPECT_TRUE(available.at({"instructions on cpu_core", Scope::kCpu}));
+  EXPECT_TRUE(available.at({"cycles on cpu_atom", Scope::kCpu}).everywhere);
+  EXPECT_TRUE(available.at({"cycles on cpu_core", Scope::kCpu}).everywhere);
+  EXPECT_FALSE(available.at({"instructions on cpu_atom", Scope::kCpu}).everywhere);
+  EXPECT_TRUE(available.at({"instructions on cpu_core", Scope::kCpu}).everywhere);
 }
 
 TEST(LeftOutLinesTest, WhatTheKernelReportsOfManyEventsIsOneLine) {
@@ -259,10 +259,10 @@ TEST(AvailabilityTest, IsNoneInCgroupsOfAnEventThatCountsOnCpusOnly) {
   const auto available = availability(plan);
 
   EXPECT_EQ(available.size(), 4U);
-  EXPECT_TRUE(available.at({"branches", Scope::kCpu}));
-  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}));
-  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
-  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}));
+  EXPECT_TRUE(available.at({"branches", Scope::kCpu}).everywhere);
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}).everywhere);
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}).everywhere);
+  EXPECT_TRUE(available.at({"cycles", Scope::kCgroup}).everywhere);
 }
 
 TEST(AvailabilityTest, IsNotReportedInCgroupsWhereThereAreNone) {
@@ -274,8 +274,8 @@ TEST(AvailabilityTest, IsNotReportedInCgroupsWhereThereAreNone) {
 
   const auto available = availability(plan);
 
-  EXPECT_FALSE(available.at({"branches", Scope::kCgroup})) << "not even on CPUs";
-  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}));
+  EXPECT_FALSE(available.at({"branches", Scope::kCgroup}).everywhere) << "not even on CPUs";
+  EXPECT_TRUE(available.at({"cycles", Scope::kCpu}).everywhere);
   EXPECT_FALSE(available.contains({"cycles", Scope::kCgroup}));
 }
 

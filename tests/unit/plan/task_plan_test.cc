@@ -47,6 +47,22 @@ TEST(TaskPlanTest, TriesEverythingInTheCallingThread) {
   EXPECT_EQ(kernel.still_open(), 0U);
 }
 
+TEST(TaskPlanTest, WarnsOfAGroupThatIsForOtherMachines) {
+  ScriptedKernel kernel;
+
+  const Planned planned = plan_tasks_on("",
+                                        "  - {name: a, events: [cycles], scope: cgroup}\n"
+                                        "  - {name: b, events: [instructions], scope: cgroup, "
+                                        "when: {pmu: power}}",
+                                        kernel);
+
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(groups_of(planned->counting), ElementsAre("a: cycles"));
+  ASSERT_EQ(planned->warnings.size(), 1U);
+  EXPECT_EQ(describe(planned->warnings[0]),
+            "group 'b' is left out: when.pmu: this machine has no PMU 'power'");
+}
+
 TEST(TaskPlanTest, CountsAGroupWhateverItsScopes) {
   ScriptedKernel kernel;
 

@@ -1,4 +1,4 @@
-#include "daemon/doctor/free_counters.h"
+#include "plan/machine/free_counters.h"
 
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include "perf/group_trial.h"
 
-namespace pex::daemon {
+namespace pex::plan {
 namespace {
 
 /// Events that only general counters count. Some PMUs count the last one on a fixed counter too,
@@ -72,4 +72,4 @@ std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
   return free;
 }
 
-}  // namespace pex::daemon
+}  // namespace pex::plan

@@ -8,7 +8,7 @@
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
 
-namespace pex::daemon {
+namespace pex::plan {
 
 /// How many events a core PMU can count at the same time, without the counters others hold
 /// permanently.
@@ -29,4 +29,4 @@ std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
                                                 const events::EventResolver& resolver,
                                                 const events::Pmu& core, int cpu);
 
-}  // namespace pex::daemon
+}  // namespace pex::plan

@@ -1,4 +1,4 @@
-#include "daemon/doctor/free_counters.h"
+#include "plan/machine/free_counters.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "support/counting_kernel.h"
 #include "support/temp_tree.h"
 
-namespace pex::daemon {
+namespace pex::plan {
 namespace {
 
 using Config = std::uint64_t;
@@ -192,4 +192,4 @@ TEST_F(FreeCountersTest, AreThoseOfOnePmuOfAHybridMachine) {
 }
 
 }  // namespace
-}  // namespace pex::daemon
+}  // namespace pex::plan

@@ -1,0 +1,40 @@
+#include "daemon/run/readiness.h"
+
+#include <cstddef>
+
+namespace pex::daemon {
+namespace {
+
+/// The targets of published groups.
+struct Targets {
+  std::size_t groups = 0;
+  std::size_t wanted = 0;
+  std::size_t counted = 0;
+};
+
+void add(const collect::ScopePlan& plan, std::span<const collect::GroupTable> tables,
+         Targets& targets) {
+  for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+    if (!plan.groups[i].is_published) continue;
+    ++targets.groups;
+    for (const collect::GroupRow& row : tables[i].rows) {
+      targets.wanted += row.wanted_on;
+      targets.counted += row.counted_on;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view why_not_ready(const collect::Snapshot* snapshot, bool needs_events) {
+  if (snapshot == nullptr) return "the first poll is not complete";
+  if (!needs_events) return {};
+  Targets targets;
+  add(snapshot->plan->cpu, snapshot->cpu, targets);
+  add(snapshot->plan->cgroup, snapshot->cgroup, targets);
+  if (targets.groups == 0) return "this machine can count none of the configured events";
+  if (targets.wanted > 0 && targets.counted == 0) return "no configured event is counted anywhere";
+  return {};
+}
+
+}  // namespace pex::daemon

@@ -1,0 +1,194 @@
+#include "host/machine_info.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string_view>
+
+#include "base/lookup.h"
+#include "base/small_file.h"
+#include "base/text.h"
+
+namespace pex::host {
+namespace {
+
+/// Implementers of Arm cores, as MIDR_EL1 numbers them (Arm Architecture Reference Manual; "CPU
+/// implementer" in /proc/cpuinfo).
+struct ImplementerEntry {
+  std::string_view number;
+  std::string_view name;
+};
+constexpr ImplementerEntry kImplementers[] = {
+    {"0x41", "ARM"},       {"0x42", "Broadcom"}, {"0x43", "Cavium"}, {"0x46", "Fujitsu"},
+    {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},   {"0x50", "APM"},    {"0x51", "Qualcomm"},
+    {"0x53", "Samsung"},   {"0x56", "Marvell"},  {"0x61", "Apple"},  {"0x69", "Intel"},
+    {"0x6d", "Microsoft"}, {"0x70", "Phytium"},  {"0xc0", "Ampere"},
+};
+
+/// Cores of servers and of common boards, by their part numbers (technical reference manuals).
+struct PartEntry {
+  std::string_view implementer;
+  std::string_view part;
+  std::string_view name;
+};
+constexpr PartEntry kParts[] = {
+    {"0x41", "0xd03", "Cortex-A53"},  {"0x41", "0xd05", "Cortex-A55"},
+    {"0x41", "0xd07", "Cortex-A57"},  {"0x41", "0xd08", "Cortex-A72"},
+    {"0x41", "0xd09", "Cortex-A73"},  {"0x41", "0xd0a", "Cortex-A75"},
+    {"0x41", "0xd0b", "Cortex-A76"},  {"0x41", "0xd0c", "Neoverse-N1"},
+    {"0x41", "0xd40", "Neoverse-V1"}, {"0x41", "0xd41", "Cortex-A78"},
+    {"0x41", "0xd49", "Neoverse-N2"}, {"0x41", "0xd4a", "Neoverse-E1"},
+    {"0x41", "0xd4f", "Neoverse-V2"}, {"0x41", "0xd84", "Neoverse-V3"},
+    {"0x41", "0xd8e", "Neoverse-N3"}, {"0x43", "0x0af", "ThunderX2"},
+    {"0x46", "0x001", "A64FX"},       {"0x48", "0xd01", "Kunpeng-920"},
+    {"0xc0", "0xac3", "Ampere-1"},    {"0xc0", "0xac4", "Ampere-1a"},
+};
+
+/// Hypervisors by how a field of the firmware's table begins, and the words for them of
+/// systemd-detect-virt(1). Special entries precede general ones.
+struct HypervisorEntry {
+  std::string_view text;
+  std::string_view name;
+};
+constexpr HypervisorEntry kHypervisors[] = {
+    {"Amazon EC2", "amazon"},
+    {"Google Compute Engine", "google"},
+    {"KVM", "kvm"},
+    {"OpenStack", "kvm"},
+    {"KubeVirt", "kvm"},
+    {"RHEV", "kvm"},
+    {"QEMU", "qemu"},
+    {"VMware", "vmware"},
+    {"VMW", "vmware"},
+    {"innotek GmbH", "oracle"},
+    {"VirtualBox", "oracle"},
+    {"Xen", "xen"},
+    {"Parallels", "parallels"},
+    {"BHYVE", "bhyve"},
+    {"Apple Virtualization", "apple"},
+    {"Virtual Machine", "microsoft"},  // of Hyper-V; the vendor's hardware has other product names
+    {"Hyper-V", "microsoft"},
+};
+/// The product comes first: OpenStack and KubeVirt run on QEMU.
+constexpr const char* kFirmwareFields[] = {"product_name", "sys_vendor", "board_vendor",
+                                           "bios_vendor"};
+/// Products of a cloud that have the vendor of its virtual machines, and no hypervisor.
+constexpr std::string_view kBareMetal = ".metal";
+
+std::string text_of(const std::string& path) {
+  const Result<std::string> text = read_small_file(path);
+  return text ? std::string(trim(without_final_newline(*text))) : std::string();
+}
+
+/// The beginning of a file, which may be as long as there are CPUs.
+std::string beginning_of(const std::string& path) {
+  constexpr std::size_t kEnough = 16 * 1024;  // the lines of one CPU take less than 4 KiB
+  const Result<UniqueFd> file = open_regular_file(path);
+  std::string text;
+  if (!file) return text;
+  std::array<char, 4096> block;
+  while (text.size() < kEnough) {
+    const ssize_t got = ::read(file->get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+using Fields = std::map<std::string_view, std::string_view>;
+
+/// "key : value" of the first CPU. Borrows from `text`.
+Fields first_cpu(std::string_view text) {
+  Fields fields;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == line.npos && !fields.empty()) break;  // an empty line ends a CPU
+    if (colon == line.npos) continue;
+    fields.emplace(trim(line.substr(0, colon)), trim(line.substr(colon + 1)));
+  }
+  return fields;
+}
+
+std::string_view value_of(const Fields& fields, std::string_view key) {
+  const auto found = fields.find(key);
+  return found == fields.end() ? std::string_view() : found->second;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  const auto words = split(text, ' ');
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void describe_x86(const Fields& cpu, MachineInfo& info) {
+  info.vendor = value_of(cpu, "vendor_id");
+  info.family = value_of(cpu, "cpu family");
+  info.model = value_of(cpu, "model");
+  info.stepping = value_of(cpu, "stepping");
+  info.model_name = value_of(cpu, "model name");
+  info.microcode = value_of(cpu, "microcode");
+}
+
+/// "r3p1", as Arm's manuals write it, of variant 0x3 and revision 1.
+std::string arm_stepping(std::string_view variant, std::string_view revision) {
+  if (!variant.starts_with("0x") || revision.empty()) return {};
+  return "r" + std::string(variant.substr(2)) + "p" + std::string(revision);
+}
+
+void describe_arm(const Fields& cpu, MachineInfo& info) {
+  const std::string_view implementer = value_of(cpu, "CPU implementer");
+  const std::string_view part = value_of(cpu, "CPU part");
+  const auto* known = lookup(kImplementers, &ImplementerEntry::number, implementer);
+  info.vendor = known == nullptr ? implementer : known->name;
+  info.family = value_of(cpu, "CPU architecture");
+  info.model = part;
+  info.stepping = arm_stepping(value_of(cpu, "CPU variant"), value_of(cpu, "CPU revision"));
+  const auto is_core = [&](const PartEntry& each) {
+    return each.implementer == implementer && each.part == part;
+  };
+  if (const PartEntry* core = lookup(kParts, is_core, true)) info.model_name = core->name;
+}
+
+/// By the firmware's table; empty for one that belongs to no hypervisor.
+std::string hypervisor_of_firmware(const HostRoots& roots) {
+  if (text_of(roots.firmware("product_name")).ends_with(kBareMetal)) return {};
+  for (const char* field : kFirmwareFields) {
+    const std::string text = text_of(roots.firmware(field));
+    const auto begins = [&](const HypervisorEntry& each) { return text.starts_with(each.text); };
+    if (const auto* found = lookup(kHypervisors, begins, true)) return std::string(found->name);
+  }
+  return {};
+}
+
+/// A CPU of x86 reports a hypervisor by a flag, and the files only name it. Other CPUs report
+/// nothing.
+std::string hypervisor_of(const HostRoots& roots, const Fields& cpu) {
+  const bool is_x86 = cpu.contains("flags");
+  if (is_x86 && !has_word(value_of(cpu, "flags"), "hypervisor")) return {};
+  if (std::string type = text_of(roots.hypervisor_type()); !type.empty()) return type;
+  std::string named = hypervisor_of_firmware(roots);
+  return named.empty() && is_x86 ? MachineInfo::kUnknownHypervisor : named;
+}
+
+}  // namespace
+
+MachineInfo machine_info(const HostRoots& roots) {
+  MachineInfo info;
+  const std::string cpus = beginning_of(roots.cpu_info());
+  const Fields cpu = first_cpu(cpus);
+  if (cpu.contains("CPU implementer")) {
+    describe_arm(cpu, info);
+  } else {
+    describe_x86(cpu, info);
+  }
+  info.hypervisor = hypervisor_of(roots, cpu);
+  info.kernel = text_of(roots.sysctl("kernel/osrelease"));
+  return info;
+}
+
+}  // namespace pex::host

@@ -1,0 +1,166 @@
+#include "plan/condition.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "plan/availability.h"
+#include "support/planning.h"
+#include "support/temp_tree.h"
+
+namespace pex::plan {
+namespace {
+
+using test::errors_of;
+using test::groups_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// A virtual machine with four CPUs.
+class ConditionTest : public testing::Test {
+ protected:
+  test::PlanOrErrors plan(const std::string& groups) {
+    config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+    EXPECT_THAT(loaded.diagnostics.errors(), IsEmpty());
+    return test::plan_of(loaded.config,
+                         {.sysfs = tree_.path("sys"),
+                          .procfs = tree_.path("proc"),
+                          .cgroupfs = tree_.path("cgroup")},
+                         kernel_);
+  }
+
+  /// Why a group with this `when` is left out; empty: it is not.
+  std::string reason_of(const std::string& when) {
+    const auto planned =
+        plan("  - {name: a, events: [page-faults], scope: cpu, when: " + when + "}");
+    EXPECT_THAT(errors_of(planned), IsEmpty());
+    EXPECT_EQ(planned.counting.cpu.empty(), !planned.left_out_groups.empty());
+    EXPECT_EQ(planned.events.empty(), !planned.left_out_groups.empty());
+    return planned.left_out_groups.empty() ? "" : planned.left_out_groups[0].reason;
+  }
+
+  test::TempTree tree_{
+      {"sys/devices/system/cpu/online", "0-3\n"},
+      {"sys/bus/event_source/devices/uncore_imc_0/type", "20\n"},
+      {"sys/class/dmi/id/sys_vendor", "QEMU\n"},
+      {"proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor\n"},
+      {"proc/sys/kernel/osrelease", "5.10.0-28-amd64\n"},
+      {"cgroup/"},
+  };
+  test::ScriptedKernel kernel_;
+};
+
+TEST_F(ConditionTest, IsMetByAMachineThatHasWhatItAsksFor) {
+  for (const char* when :
+       {"{vendor: GenuineIntel}", "{vendor: [AuthenticAMD, genuineintel]}", "{cpus: 4}",
+        "{cpus: 2-4}", "{virtual: true}", "{pmu: uncore_imc}", "{kernel: 5.10}", "{kernel: 5}",
+        "{vendor: GenuineIntel, cpus: 4, virtual: true, pmu: imc, kernel: 4.19.2}"}) {
+    EXPECT_EQ(reason_of(when), "") << when;
+  }
+}
+
+TEST_F(ConditionTest, LeavesAGroupOutWithItsReason) {
+  struct Row {
+    const char* when;
+    const char* reason;
+  };
+  const Row rows[] = {
+      {"{vendor: [AuthenticAMD, ARM]}",
+       "when.vendor: it needs AuthenticAMD or ARM, and this machine has GenuineIntel"},
+      {"{cpus: 8}", "when.cpus: it needs at least 8 CPUs, and this machine has 4"},
+      {"{cpus: 1-2}", "when.cpus: it needs at most 2 CPUs, and this machine has 4"},
+      {"{virtual: false}",
+       "when.virtual: it is not for virtual machines, and this is one (hypervisor: qemu)"},
+      {"{pmu: power}", "when.pmu: this machine has no PMU 'power'"},
+      {"{kernel: 5.13}", "when.kernel: it needs Linux 5.13, and this machine has 5.10.0-28-amd64"},
+      {"{kernel: 5.10.2}",
+       "when.kernel: it needs Linux 5.10.2, and this machine has 5.10.0-28-amd64"},
+      {"{virtual: true, kernel: 6}",
+       "when.kernel: it needs Linux 6.0, and this machine has 5.10.0-28-amd64"},
+  };
+
+  for (const Row& row : rows) EXPECT_EQ(reason_of(row.when), row.reason) << row.when;
+}
+
+TEST_F(ConditionTest, IsNotMetByWhatIsNotKnown) {
+  tree_.remove("proc");
+
+  EXPECT_EQ(reason_of("{vendor: GenuineIntel}"),
+            "when.vendor: it needs GenuineIntel, and this machine has an unknown one");
+  EXPECT_EQ(reason_of("{kernel: 4.19}"),
+            "when.kernel: it needs Linux 4.19, and this machine has an unknown one");
+}
+
+TEST_F(ConditionTest, AllowsTheSameSeriesInGroupsForDifferentMachines) {
+  const auto planned = plan(
+      "  - {name: intel, events: [page-faults], scope: cpu, when: {vendor: GenuineIntel}}\n"
+      "  - {name: amd, events: [page-faults], scope: cpu, when: {vendor: AuthenticAMD}}");
+
+  EXPECT_THAT(errors_of(planned), IsEmpty());
+  EXPECT_THAT(groups_of(planned.counting.cpu), ElementsAre("intel: page-faults"));
+  ASSERT_EQ(planned.left_out_groups.size(), 1U);
+  EXPECT_EQ(planned.left_out_groups[0].name, "amd");
+}
+
+TEST_F(ConditionTest, DoesNotHideErrorsOfTheGroup) {
+  const auto planned =
+      plan("  - {name: a, events: [page-folts], scope: cpu, when: {virtual: false}}");
+
+  EXPECT_THAT(errors_of(planned), ElementsAre(HasSubstr("c.yaml:2:24")));
+}
+
+TEST_F(ConditionTest, CausesNoWarningWhereItIsNotMet) {
+  const auto planned = plan(
+      "  - {name: a, events: [page-faults], scope: cpu}\n"
+      "  - {name: b, events: [power/energy-pkg/], scope: cpu, when: {pmu: power}}");
+
+  EXPECT_THAT(left_out_lines(planned), IsEmpty());
+  EXPECT_EQ(availability(planned).size(), 1U);
+}
+
+TEST_F(ConditionTest, NothingLeftToCountIsAWarning) {
+  const auto planned = plan(
+      "  - {name: a, events: [page-faults], scope: cpu, when: {virtual: false}}\n"
+      "  - {name: b, events: [power/energy-pkg/], scope: cpu, optional: true}");
+
+  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("nothing is counted here")));
+}
+
+TEST_F(ConditionTest, WhatAnOptionalGroupLacksIsNoWarning) {
+  kernel_.refuse("branches", ENOENT);
+  const auto planned = plan(
+      "  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}\n"
+      "  - {name: b, events: [power/energy-pkg/], scope: cpu, optional: true}");
+
+  EXPECT_THAT(left_out_lines(planned), IsEmpty());
+  const auto available = availability(planned);
+  EXPECT_EQ(available.size(), 1U);
+  EXPECT_TRUE(available.at({"page-faults", Scope::kCpu}).everywhere);
+  EXPECT_EQ(planned.events.size(), 3U);
+}
+
+TEST_F(ConditionTest, WhatAnOptionalGroupMayNotCountIsStillReported) {
+  kernel_.refuse("branches", EACCES);
+  const auto planned =
+      plan("  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}");
+
+  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("EACCES")));
+  EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
+}
+
+TEST_F(ConditionTest, AnEventThatAnotherGroupRequiresIsReported) {
+  kernel_.refuse("branches", ENOENT);
+  const auto planned = plan(
+      "  - {name: a, events: [page-faults, branches], scope: cpu, optional: true}\n"
+      "  - {name: b, events: [{event: branches, name: more}], scope: cpu}");
+
+  EXPECT_THAT(left_out_lines(planned), ElementsAre(HasSubstr("branches")));
+  EXPECT_FALSE(availability(planned).at({"branches", Scope::kCpu}).everywhere);
+}
+
+}  // namespace
+}  // namespace pex::plan
