@@ -10,8 +10,13 @@
     clusterLabels: [],
     // Labels that distinguish exporters.
     hostLabels: $._config.clusterLabels + ['job', 'instance'],
+    // Labels that distinguish machines. Several jobs may scrape one machine, with different groups.
+    machineLabels: $._config.clusterLabels + ['instance'],
     // Window of rates, which is also part of the names of rules. At least four scrape intervals.
     window: '5m',
+    // Record ratios of each cgroup (cgroup:*). No alert and no dashboard reads them, and each rule has
+    // a series for each cgroup.
+    cgroupRules: false,
 
     // Alerts: see docs/monitoring.md.
     // Fraction of the enabled time of a group that it must be on the PMU. The shipped configuration has
@@ -38,9 +43,8 @@
       platformLabels: [],
     },
 
-    // URL of docs/monitoring.md, with %s for the anchor, for the annotation `runbook_url` of each
-    // alert. Empty: the annotation `runbook` has file and anchor.
-    runbookURLPattern: '',
+    // URL of docs/monitoring.md, with %s for the anchor: the annotation `runbook_url` of each alert.
+    runbookURLPattern: 'docs/monitoring.md#%s',
 
     dashboardTag: 'perf_event_exporter',
     dashboardRefresh: '30s',

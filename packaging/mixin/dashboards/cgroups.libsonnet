@@ -53,7 +53,7 @@ local cache = g.row('Caches', 9, [
   panel("Part of the machine's cache misses",
         'Shows which cgroups use the shared memory. Compare with the cycles per instruction of the others.',
         'percentunit',
-        '%s\n/ on (instance) group_left ()\nsum by (instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
+        '%s\n/ on (job, instance) group_left ()\nsum by (job, instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
         [sum('cache_misses'), g.selected]),
 ]);
 
@@ -66,7 +66,7 @@ local kernel = g.row('Kernel', 9, [
 
 // Of the last minutes, as a table has one value for each row.
 local last(event) = 'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[$__range]))' % [event, s];
-local withInfo(expr) = '%s\n* on (instance, cgroup) group_left (unit, runtime) perf_cgroup_info' % expr;
+local withInfo(expr) = '%s\n* on (job, instance, cgroup) group_left (unit, runtime) perf_cgroup_info' % expr;
 local list = g.row('All of them', 10, [
   g.table('Cgroups', 'Over the time that is shown. The unit is that of systemd, the runtime that of the container.', [
     { name: 'CPUs', unit: 'short', query: withInfo(last('task_clock_seconds')) },

@@ -7,18 +7,26 @@ local promql = import '../lib/promql.libsonnet';
   local c = $._config,
   local kinds = neighbours.of(c),
 
-  // Tasks that do next to nothing are left out.
-  local ratioOf(selector) = |||
-    (
-      cgroup:perf_cgroup_cycles_per_instruction:ratio_rate%(window)s{%(selector)s}
-      and
-      cgroup:perf_cgroup_task_clock_seconds:rate%(window)s{%(selector)s} >= %(cpus)g
-    )
-  ||| % { window: c.window, selector: selector, cpus: c.cpi.minCpus },
+  // Tasks that do next to nothing are left out. Their CPU time may be scraped by another job than
+  // their cycles.
+  local ratioOf(selector) =
+    local rate(event) = 'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[%s]))' % [event, selector, c.window];
+    |||
+      (
+        %(ratio)s
+        and %(on)s
+        %(time)s >= %(cpus)g
+      )
+    ||| % {
+      ratio: promql.nested(promql.ratio(rate('cycles'), rate('instructions')), 2),
+      time: rate('task_clock_seconds'),
+      on: promql.on(c.machineLabels + ['cgroup']),
+      cpus: c.cpi.minCpus,
+    },
 
   local perTask(kind, selector, join) = {
     record: neighbours.perTask(kind, c),
-    expr: 'avg %s (\n  %s\n)' % [promql.by(kind.workload + kind.task), promql.indented(ratioOf(selector) + join)],
+    expr: 'avg %s (\n  %s\n)' % [promql.by(kind.workload + kind.task), promql.nested(ratioOf(selector) + join, 2)],
   },
   local ofContainers = perTask(kinds[0], 'container_id!=""', |||
     * %s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
