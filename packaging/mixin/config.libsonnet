@@ -26,6 +26,8 @@
     minRunningRatio: 0.2,
     maxUnmeasuredRatio: 0.01,  // fraction of the enabled time that is not counted
     maxRelativeError: 0.1,  // standard error of an event, as a fraction of its count
+    maxLostRecordsRatio: 0.01,  // lost and skipped records of switches, as a fraction of all records
+    maxUnnamedRatio: 0.01,  // CPU time of cgroups without a known path, as a fraction of all CPUs
     maxOverrunRatio: 0.05,  // skipped polls, as a fraction of all polls
     maxLimitUsage: 0.9,  // used fraction of the limits of descriptors and series
     maxMissedCgroups: 100,  // in 15 minutes
