@@ -33,16 +33,22 @@
     maxMissedCgroups: 100,  // in 15 minutes
 
     // Noisy neighbours: a task is an outlier if its cycles per instruction exceed the mean of its
-    // workload by both `deviations` and `minExcess`.
+    // workload by both `deviations` and `minExcess`, and the median of its other tasks likewise.
     cpi: {
       minCpus: 0.25,  // tasks that use less are not compared
-      minTasks: 5,  // workloads with fewer tasks are not compared
+      minTasks: 5,  // workloads with fewer tasks on a kind of machine are not compared
       deviations: 2,  // standard deviations above the mean
       minExcess: 1.25,  // times the mean
       history: '1d',  // of the mean and the deviation; also part of the names of rules
-      // Labels of targets that distinguish kinds of machines, because the same work needs another
-      // number of cycles on each: for example ['cpu_model'].
-      platformLabels: [],
+      // Labels that distinguish kinds of machines, because the same work needs another number of cycles
+      // on each: `cpu_model` is made of perf_machine_info, others are labels of your targets.
+      platformLabels: ['cpu_model'],
+    },
+    // Cgroups that may be the cause.
+    suspects: {
+      minShare: 0.05,  // smaller parts of the machine's CPUs and cache misses are not looked at
+      minMoved: 0.1,  // by how much such a part must have grown, as a fraction of the machine's
+      history: '1h',  // also part of the names of rules
     },
 
     // URL of docs/monitoring.md, with %s for the anchor: the annotation `runbook_url` of each alert.

@@ -5,7 +5,9 @@
 (import 'rules/resources.libsonnet') +
 (import 'rules/evidence.libsonnet') +
 (import 'rules/kubernetes.libsonnet') +
+(import 'rules/machines.libsonnet') +
 (import 'rules/neighbours.libsonnet') +
+(import 'rules/suspects.libsonnet') +
 (import 'alerts/exporter.libsonnet') +
 (import 'alerts/counting.libsonnet') +
 (import 'alerts/neighbours.libsonnet') +

@@ -113,6 +113,12 @@ local noisy(config) =
   g.row('Noisy neighbours (needs the recording rules)', 9, [
     against(kinds[0], config, '{{instance}} {{namespace}}/{{pod}} {{container}}'),
     against(kinds[1], config, '{{instance}} {{cgroup}}'),
+    g.timeSeries('Suspects',
+                 'Cgroups that grew while others of their machine were outliers: by what part of its CPUs, cache misses or memory traffic, compared with the rest of the last %s.' % config.suspects.history,
+                 'percentunit',
+                 [g.query('topk($top, %s{instance=~"$instance"})' % neighbours.suspect(config), '{{instance}} {{signal}} {{namespace}} {{pod}} {{container}} {{cgroup}}')],
+                 width=24,
+                 many=true),
   ]);
 
 {

@@ -1,6 +1,6 @@
 // Tasks of one workload do the same work, so one that takes more cycles for each instruction than the
-// others is held up by something outside of it: who shares its caches and memory (Zhang et al., "CPI2:
-// CPU performance isolation for shared compute clusters", EuroSys 2013).
+// others on the same kind of CPU is held up by something outside of it: who shares its caches and memory
+// (Zhang et al., "CPI2: CPU performance isolation for shared compute clusters", EuroSys 2013).
 local neighbours = import '../lib/neighbours.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 {
@@ -25,8 +25,12 @@ local promql = import '../lib/promql.libsonnet';
     },
 
   local perTask(kind, selector, join) = {
+    local onPlatform = '* %s group_left (cpu_model) instance:perf_machine_cpu_model:relabel' % promql.on(c.machineLabels),
     record: neighbours.perTask(kind, c),
-    expr: 'avg %s (\n  %s\n)' % [promql.by(kind.workload + kind.task), promql.nested(ratioOf(selector) + join, 2)],
+    expr: 'avg %s (\n  %s\n)' % [
+      promql.by(kind.workload + kind.task),
+      promql.nested(ratioOf(selector) + join + onPlatform, 2),
+    ],
   },
   local ofContainers = perTask(kinds[0], 'container_id!=""', |||
     * %s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
@@ -42,38 +46,100 @@ local promql = import '../lib/promql.libsonnet';
     )
   ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]),
 
-  local meanOf(kind) = {
-    record: neighbours.mean(kind, c),
-    expr: 'avg %s (avg_over_time(%s[%s]))' %
-          [promql.by(kind.workload), neighbours.perTask(kind, c), c.cpi.history],
-  },
-  // Of all tasks at all times: that within each task, and that between their means.
-  local deviationOf(kind) = {
-    record: neighbours.deviation(kind, c),
+  // The median and the median deviation from it do not change if fewer than half of the tasks are held
+  // up. For a normal distribution, the standard deviation is 1.4826 times the median deviation.
+  local atPresent(kind) =
+    local n = { by: promql.by(kind.workload), on: promql.on(kind.workload), task: neighbours.perTask(kind, c), median: neighbours.median(kind) };
+    [
+      {
+        record: neighbours.tasks(kind),
+        expr: 'count %(by)s (%(task)s)' % n,
+      },
+      {
+        record: neighbours.median(kind),
+        expr: 'quantile %(by)s (0.5, %(task)s)' % n,
+      },
+      {
+        record: neighbours.medianDeviation(kind),
+        expr: 'quantile %(by)s (0.5, abs(%(task)s - %(on)s group_left () %(median)s))' % n,
+      },
+      {
+        // The larger of the two.
+        record: neighbours.limit(kind),
+        local wide = '%(median)s + %(factor)g * %(deviation)s' %
+                     { median: n.median, factor: 1.4826 * c.cpi.deviations, deviation: neighbours.medianDeviation(kind) },
+        expr: '%g * %s > %s\nor\n%s' % [c.cpi.minExcess, n.median, wide, wide],
+      },
+    ],
+
+  // Recorded sums make a day of all samples cheap to read, and give each sample the same weight, however
+  // long its task lived. Tasks above the limit would raise the mean that they are compared with.
+  local samplesOf(kind) =
+    local below = '%s <= %s group_left () %s' %
+                  [neighbours.perTask(kind, c), promql.on(kind.workload), neighbours.limit(kind)];
+    local by = promql.by(kind.workload);
+    [
+      { record: neighbours.samples(kind), expr: 'count %s (%s)' % [by, below] },
+      { record: neighbours.sum(kind), expr: 'sum %s (%s)' % [by, below] },
+      { record: neighbours.sumOfSquares(kind), expr: 'sum %s ((%s) ^ 2)' % [by, below] },
+    ],
+
+  local ofHistory(kind) =
+    local over(name) = 'sum_over_time(%s[%s])' % [name, c.cpi.history];
+    local samples = over(neighbours.samples(kind));
+    [
+      {
+        record: neighbours.mean(kind, c),
+        expr: '%s\n/ %s' % [over(neighbours.sum(kind)), samples],
+      },
+      {
+        record: neighbours.deviation(kind, c),
+        expr: 'sqrt(clamp_min(\n  %s\n  / %s\n  - %s ^ 2, 0))' %
+              [over(neighbours.sumOfSquares(kind)), samples, neighbours.mean(kind, c)],
+      },
+    ],
+
+  // Far above the past of the workload, and above its other tasks at present: if a new version takes
+  // more cycles, all tasks do. `group_left ()` with its parentheses: without, those of the next operand
+  // are taken for its labels.
+  local outlierOf(kind) = {
+    record: neighbours.outlier(kind),
     expr: |||
-      sqrt(clamp_min(
-        avg %(by)s (avg_over_time(%(task)s[%(history)s]) ^ 2 + stdvar_over_time(%(task)s[%(history)s]))
-        - %(mean)s ^ 2, 0))
+      %(task)s
+        > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
+        > %(on)s group_left () (%(excess)g * %(mean)s)
+        > %(on)s group_left () %(limit)s
+        and %(on)s %(tasks)s >= %(minTasks)d
     ||| % {
-      by: promql.by(kind.workload),
       task: neighbours.perTask(kind, c),
-      history: c.cpi.history,
+      on: promql.on(kind.workload),
       mean: neighbours.mean(kind, c),
+      deviation: neighbours.deviation(kind, c),
+      limit: neighbours.limit(kind),
+      tasks: neighbours.tasks(kind),
+      deviations: c.cpi.deviations,
+      excess: c.cpi.minExcess,
+      minTasks: c.cpi.minTasks,
     },
-  },
-  local tasksOf(kind) = {
-    record: neighbours.tasks(kind, c),
-    expr: 'count %s (%s)' % [promql.by(kind.workload), neighbours.perTask(kind, c)],
   },
 
   prometheusRules+:: {
     groups+: [
-      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers, ofServices] + [tasksOf(k) for k in kinds] },
+      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers, ofServices] +
+                                                        std.flattenArrays([atPresent(k) for k in kinds]) +
+                                                        [outlierOf(k) for k in kinds] },
+      // Rates over the window are independent once in each window.
+      {
+        name: 'perf_event_exporter.samples.rules',
+        interval: c.window,
+        rules: std.flattenArrays([samplesOf(k) for k in kinds]),
+      },
       // They read a day, and change slowly; their last value is looked up for five minutes.
-      { name: 'perf_event_exporter.workloads.rules', interval: '2m', rules: std.flattenArrays([
-        [meanOf(k), deviationOf(k)]
-        for k in kinds
-      ]) },
+      {
+        name: 'perf_event_exporter.workloads.rules',
+        interval: '2m',
+        rules: std.flattenArrays([ofHistory(k) for k in kinds]),
+      },
     ],
   },
 }

@@ -5,6 +5,7 @@ A Prometheus with the rules scrapes, once a second,
   emulated  what it counted on the PMU of an emulated arm64 machine (emulated.gz, made by record.py)
   scripted  what it publishes over the scripted kernel of end-to-end tests, for what neither can
             count: numbers that are made up, under names and labels that are not
+  invented  what it would publish on machines of which one has a noisy neighbour
 and a made-up kube-state-metrics, which knows the containers of the last two. docs/monitoring.md
 says of each panel with which of these its queries have data; the test holds it to that, and prints
 what it saw.
@@ -31,11 +32,14 @@ from prometheus_test import Prometheus
 EVENTS = ["task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults"]
 SCRAPES = 8
 # In their order: where one has data, those behind it are not needed.
-SOURCES = ["live", "emulated", "scripted"]
+SOURCES = ["live", "emulated", "scripted", "invented"]
 CASES = {"scripted": "every_kind_of_event_of_a_server",
          "scripted_2": "multiplexed_with_a_reference",
          "scripted_3": "event_missing_and_open_refused"}
-INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES)}
+MACHINES = [f"machine_{number}" for number in range(5)]
+INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES),
+             "invented": "|".join(MACHINES)}
+QUIET = 20  # seconds before the neighbour starts
 VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "job": ".*",
              "cgroup": ".*", "top": "10", "peak": "100"}
 
@@ -56,6 +60,39 @@ def kube_state_metrics(*recordings):
                   f'container_id="containerd://{container}"}} 1',
                   f'kube_pod_owner{{{pod},owner_kind="DaemonSet",owner_name="web"}} 1']
     return "\n".join(lines) + "\n"
+
+
+def with_neighbour(machine):
+    """Made up: an instance of a service and a container of a workload on each machine. On the first
+    one, another container starts after some seconds, and both take twice the cycles from then on."""
+    def counters(seconds, slow_seconds):
+        slow = slow_seconds if machine == MACHINES[0] else 0
+        web = f'cgroup="/web.slice/web@{machine}.service"'
+        pod = f'cgroup="/kubepods/{machine}",container_id="{machine}",pod_uid="{machine}"'
+        batch = 'cgroup="/kubepods/batch",container_id="ba7c4",pod_uid="u"'
+        return harness.Scrape(f"""\
+perf_event_exporter_build_info{{version="0.1.0",compiler="none"}} 1
+perf_machine_info{{vendor="none",model_name="Invented CPU"}} 1
+perf_event_exporter_event_available{{event="cycles",scope="cpu"}} 0
+perf_event_exporter_event_refusal_info{{event="cycles",scope="cpu",errno="EACCES",remedy="yes"}} 1
+perf_event_exporter_cpus{{state="counted"}} 4
+perf_cpu_cache_misses_total{{cpu="0"}} {1e6 * seconds + 1e6 * slow}
+perf_uncore_imc_cas_count_read_bytes_total{{package="0"}} {1e8 * seconds}
+perf_uncore_imc_cas_count_write_bytes_total{{package="0"}} {1e8 * seconds}
+perf_cgroup_info{{{web},unit="web@{machine}.service"}} 1
+perf_cgroup_cycles_total{{{web}}} {1e9 * seconds + 1e9 * slow}
+perf_cgroup_instructions_total{{{web}}} {1e9 * seconds}
+perf_cgroup_task_clock_seconds_total{{{web}}} {seconds}
+perf_cgroup_cycles_total{{{pod}}} {1e9 * seconds + 1e9 * slow}
+perf_cgroup_instructions_total{{{pod}}} {1e9 * seconds}
+perf_cgroup_task_clock_seconds_total{{{pod}}} {seconds}
+perf_cgroup_cycles_total{{{batch}}} {1e9 * slow}
+perf_cgroup_instructions_total{{{batch}}} {1e9 * slow}
+perf_cgroup_task_clock_seconds_total{{{batch}}} {2 * slow}
+perf_cgroup_cache_misses_total{{{batch}}} {1e6 * slow}
+""")
+    return replay.Recording([0.0, QUIET, 3600.0],
+                            [counters(0, 0), counters(QUIET, 0), counters(3600, 3600 - QUIET)])
 
 
 class Scraping(Prometheus):
@@ -167,7 +204,9 @@ class ModelTest(unittest.TestCase):
                     with self.subTest(dashboard=file, panel=panel["title"], query=target["expr"]):
                         used = set(re.findall(r"\$([a-z_]\w*)", target["expr"]))
                         self.assertLessEqual(used, names | {"__rate_interval", "__range"})
-                        self.assertLessEqual({"job", "instance"}, used)
+                        # Rules for machines have no job.
+                        self.assertLessEqual({"instance"} if "signal:" in target["expr"] else
+                                             {"job", "instance"}, used)
                         self.assertNotRegex(target["expr"], r"\[\d+[smhd]\]")
 
     def test_the_manual_has_each_panel_in_its_order(self):
@@ -188,7 +227,8 @@ class QueriesTest(unittest.TestCase):
         daemon = cls.enterClassContext(harness.Daemon(shipped_configuration(tree.pattern)))
         cls.enterClassContext(harness.busy_loop(tree, busy, cpu=0))
         recordings = {"emulated": replay.emulated(),
-                      **{instance: replay.scripted(case) for instance, case in CASES.items()}}
+                      **{instance: replay.scripted(case) for instance, case in CASES.items()},
+                      **{machine: with_neighbour(machine) for machine in MACHINES}}
         servers = {name: cls.enterClassContext(replay.Replay(recording))
                    for name, recording in recordings.items()}
         names = cls.enterClassContext(
@@ -222,7 +262,7 @@ class QueriesTest(unittest.TestCase):
         def found():
             return next(filter(has_data, (each for each in SOURCES if each in sources)), None)
 
-        return harness.until(f"data of {sources} for\n{expression}", found, patience=8, pause=0.5)
+        return harness.until(f"data of {sources} for\n{expression}", found, patience=QUIET + 20, pause=0.5)
 
     def test_each_variable_has_values(self):
         for dashboard in mixin.dashboards().values():
@@ -239,7 +279,7 @@ class QueriesTest(unittest.TestCase):
         for name in mixin.names_of("record"):
             with self.subTest(record=name):
                 harness.until(f"a value of {name}", lambda n=name: self.prometheus.has_data(n),
-                              patience=8)
+                              patience=QUIET + 20)
 
     def test_no_rule_fails(self):
         def evaluated():

@@ -1,0 +1,44 @@
+// Of each machine, whichever jobs scrape it: its kind, which work is only compared within, and its size.
+local promql = import '../lib/promql.libsonnet';
+{
+  local c = $._config,
+  local machine = c.machineLabels,
+
+  prometheusRules+:: {
+    groups+: [
+      { name: 'perf_event_exporter.machines.rules', rules: [
+        {
+          // topk: exactly one for a machine, as joins need it. Exporters without perf_machine_info may
+          // have a label of their target.
+          record: 'instance:perf_machine_cpu_model:relabel',
+          expr: |||
+            topk %(by)s (1,
+              max %(byModel)s (
+                label_replace(
+                  label_join(perf_machine_info, "cpu_model", " ", "vendor", "family", "model", "stepping"),
+                  "cpu_model", "$1", "model_name", "(.+)"
+                )
+              )
+              or %(on)s
+              max %(byModel)s (perf_event_exporter_build_info)
+            )
+          ||| % {
+            by: promql.by(machine),
+            byModel: promql.by(machine + ['cpu_model']),
+            on: promql.on(machine),
+          },
+        },
+        {
+          record: 'instance:perf_machine_cpus:sum',
+          expr: 'max %s (sum %s (perf_event_exporter_cpus{state!="left_out"}))' %
+                [promql.by(machine), promql.by(c.hostLabels)],
+        },
+        {
+          record: 'instance:perf_machine_cache_misses:rate' + c.window,
+          expr: 'max %s (sum %s (rate(perf_cpu_cache_misses_total[%s])))' %
+                [promql.by(machine), promql.by(c.hostLabels), c.window],
+        },
+      ] },
+    ],
+  },
+}
