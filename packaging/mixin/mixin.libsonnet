@@ -11,6 +11,7 @@
 (import 'alerts/exporter.libsonnet') +
 (import 'alerts/counting.libsonnet') +
 (import 'alerts/neighbours.libsonnet') +
+(import 'dashboards/fleet.libsonnet') +
 (import 'dashboards/node.libsonnet') +
 (import 'dashboards/cgroups.libsonnet') +
 (import 'dashboards/memory_energy.libsonnet') +

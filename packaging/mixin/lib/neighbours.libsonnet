@@ -8,7 +8,7 @@ local nameOf(what) = function(kind) '%s:%s:%s' % [kind.level, measure, what];
       noun: 'container',
       level: 'namespace_workload_container',
       workload: config.clusterLabels + ['namespace', 'workload', 'container'] + config.cpi.platformLabels,
-      task: ['job', 'instance', 'cgroup', 'pod'],
+      task: ['job', 'instance', 'pod'],
     },
     {
       kind: 'Service',
@@ -23,7 +23,7 @@ local nameOf(what) = function(kind) '%s:%s:%s' % [kind.level, measure, what];
   // Of the tasks at present.
   tasks:: nameOf('count'),
   median:: nameOf('median'),
-  medianDeviation:: nameOf('mad'),
+  lowerQuartile:: nameOf('q25'),
   limit:: nameOf('limit'),
   // Of the samples of tasks below the limit.
   samples:: nameOf('samples'),

@@ -14,6 +14,7 @@ local promql = import '../lib/promql.libsonnet';
       "owner_kind", "%(kind)s", "", ""
     )
   ||| % { kind: kind, series: series, name: name },
+  local events = ['task_clock_seconds', 'cycles', 'instructions'],
   local sum(event) = {
     record: 'namespace_pod_container:perf_cgroup_%s:rate%s' % [event, c.window],
     expr: |||
@@ -24,6 +25,20 @@ local promql = import '../lib/promql.libsonnet';
     ||| % {
       by: promql.by(c.hostLabels + ['namespace', 'pod', 'container']),
       on: promql.on(l + ['container_id']),
+      event: event,
+      window: c.window,
+    },
+  },
+  local ofWorkloads(event) = {
+    record: 'namespace_workload:perf_cgroup_%s:rate%s' % [event, c.window],
+    expr: |||
+      sum %(by)s (
+        namespace_pod_container:perf_cgroup_%(event)s:rate%(window)s
+        * %(on)s group_left (workload) namespace_pod:perf_workload:relabel
+      )
+    ||| % {
+      by: promql.by(l + ['namespace', 'workload']),
+      on: promql.on(l + ['namespace', 'pod']),
       event: event,
       window: c.window,
     },
@@ -48,11 +63,7 @@ local promql = import '../lib/promql.libsonnet';
           record: 'namespace_pod:perf_workload:relabel',
           expr: |||
             group %(by)s (
-              topk %(byPod)s (1,
-                2 * kube_pod_owner{owner_is_controller="true", owner_kind!~"<none>|"}
-                or
-                kube_pod_owner{owner_kind!~"<none>|"}
-              )
+              topk %(byPod)s (1, kube_pod_owner{owner_is_controller!="false", owner_kind!~"<none>|"})
               * %(onOwner)s group_left (workload) (
                 topk %(byOwner)s (1,
                   group %(byParent)s (
@@ -76,7 +87,7 @@ local promql = import '../lib/promql.libsonnet';
             jobs: promql.nested(parents('Job', 'kube_job_owner', 'job_name'), 8),
           },
         },
-      ] + [sum(e) for e in ['task_clock_seconds', 'cycles', 'instructions']] + [
+      ] + [sum(e) for e in events] + [ofWorkloads(e) for e in events] + [
         {
           record: 'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate%s' % c.window,
           expr: promql.ratio('namespace_pod_container:perf_cgroup_cycles:rate%s' % c.window,

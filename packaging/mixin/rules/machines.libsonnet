@@ -33,10 +33,19 @@ local promql = import '../lib/promql.libsonnet';
           expr: 'max %s (sum %s (perf_event_exporter_cpus{state!="left_out"}))' %
                 [promql.by(machine), promql.by(c.hostLabels)],
         },
+      ] + [
         {
-          record: 'instance:perf_machine_cache_misses:rate' + c.window,
-          expr: 'max %s (sum %s (rate(perf_cpu_cache_misses_total[%s])))' %
-                [promql.by(machine), promql.by(c.hostLabels), c.window],
+          record: 'instance:perf_machine_%s:rate%s' % [event, c.window],
+          expr: 'max %s (sum %s (rate(perf_cpu_%s_total[%s])))' %
+                [promql.by(machine), promql.by(c.hostLabels), event, c.window],
+        }
+        for event in ['cycles', 'instructions', 'cache_misses']
+      ] + [
+        {
+          record: 'cpu_model:perf_cpu_instructions_per_cycle:ratio_rate' + c.window,
+          local sum(event) = 'sum %s (instance:perf_machine_%s:rate%s * %s group_left (cpu_model) instance:perf_machine_cpu_model:relabel)' %
+                             [promql.by(c.clusterLabels + ['cpu_model']), event, c.window, promql.on(machine)],
+          expr: promql.ratio(sum('instructions'), sum('cycles')),
         },
       ] },
     ],

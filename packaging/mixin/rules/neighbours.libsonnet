@@ -9,66 +9,71 @@ local promql = import '../lib/promql.libsonnet';
 
   // Tasks that do next to nothing are left out. Their CPU time may be scraped by another job than
   // their cycles.
-  local ratioOf(selector) =
-    local rate(event) = 'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[%s]))' % [event, selector, c.window];
-    |||
-      (
-        %(ratio)s
-        and %(on)s
-        %(time)s >= %(cpus)g
+  local perTask(kind, ratio, time, each, workload) = {
+    record: neighbours.perTask(kind, c),
+    expr: |||
+      avg %(by)s (
+        (
+          %(ratio)s
+          and %(on)s
+          %(time)s >= %(cpus)g
+        )
+        * %(workload)s
+        * %(onMachine)s group_left (cpu_model) instance:perf_machine_cpu_model:relabel
       )
     ||| % {
-      ratio: promql.nested(promql.ratio(rate('cycles'), rate('instructions')), 2),
-      time: rate('task_clock_seconds'),
-      on: promql.on(c.machineLabels + ['cgroup']),
+      by: promql.by(kind.workload + kind.task),
+      ratio: promql.nested(ratio, 4),
+      on: promql.on(c.machineLabels + each),
+      time: time,
       cpus: c.cpi.minCpus,
+      workload: promql.nested(workload, 2),
+      onMachine: promql.on(c.machineLabels),
     },
-
-  local perTask(kind, selector, join) = {
-    local onPlatform = '* %s group_left (cpu_model) instance:perf_machine_cpu_model:relabel' % promql.on(c.machineLabels),
-    record: neighbours.perTask(kind, c),
-    expr: 'avg %s (\n  %s\n)' % [
-      promql.by(kind.workload + kind.task),
-      promql.nested(ratioOf(selector) + join + onPlatform, 2),
-    ],
   },
-  local ofContainers = perTask(kinds[0], 'container_id!=""', |||
-    * %s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
-    * %s group_left (workload) namespace_pod:perf_workload:relabel
-  ||| % [promql.on(c.clusterLabels + ['container_id']), promql.on(c.clusterLabels + ['namespace', 'pod'])]),
+  local ofContainers = perTask(
+    kinds[0],
+    'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate' + c.window,
+    'namespace_pod_container:perf_cgroup_task_clock_seconds:rate' + c.window,
+    ['namespace', 'pod', 'container'],
+    '%s group_left (workload) namespace_pod:perf_workload:relabel' % promql.on(c.clusterLabels + ['namespace', 'pod'])
+  ),
   // The instances of a template are one workload, as is a service of the same name on many machines.
-  local ofServices = perTask(kinds[1], 'container_id=""', |||
-    * %s group_left (workload) max %s (
-      label_replace(
-        label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
-        "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
+  local rateOfServices(event) =
+    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
+  local ofServices = perTask(
+    kinds[1],
+    promql.ratio(rateOfServices('cycles'), rateOfServices('instructions')),
+    rateOfServices('task_clock_seconds'),
+    ['cgroup'],
+    |||
+      %s group_left (workload) max %s (
+        label_replace(
+          label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
+          "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
+        )
       )
-    )
-  ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]),
+    ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]
+  ),
 
-  // The median and the median deviation from it do not change if fewer than half of the tasks are held
-  // up. For a normal distribution, the standard deviation is 1.4826 times the median deviation.
+  // The median and the lower quartile do not change if fewer than half of the tasks are held up. For a
+  // normal distribution, the standard deviation is 1.4826 times the distance between the two.
   local atPresent(kind) =
-    local n = { by: promql.by(kind.workload), on: promql.on(kind.workload), task: neighbours.perTask(kind, c), median: neighbours.median(kind) };
+    local by = promql.by(kind.workload);
+    local task = neighbours.perTask(kind, c);
     [
-      {
-        record: neighbours.tasks(kind),
-        expr: 'count %(by)s (%(task)s)' % n,
-      },
-      {
-        record: neighbours.median(kind),
-        expr: 'quantile %(by)s (0.5, %(task)s)' % n,
-      },
-      {
-        record: neighbours.medianDeviation(kind),
-        expr: 'quantile %(by)s (0.5, abs(%(task)s - %(on)s group_left () %(median)s))' % n,
-      },
+      { record: neighbours.tasks(kind), expr: 'count %s (%s)' % [by, task] },
+      { record: neighbours.median(kind), expr: 'quantile %s (0.5, %s)' % [by, task] },
+      { record: neighbours.lowerQuartile(kind), expr: 'quantile %s (0.25, %s)' % [by, task] },
       {
         // The larger of the two.
         record: neighbours.limit(kind),
-        local wide = '%(median)s + %(factor)g * %(deviation)s' %
-                     { median: n.median, factor: 1.4826 * c.cpi.deviations, deviation: neighbours.medianDeviation(kind) },
-        expr: '%g * %s > %s\nor\n%s' % [c.cpi.minExcess, n.median, wide, wide],
+        local wide = '%(median)s + %(factor)g * (%(median)s - %(quartile)s)' % {
+          median: neighbours.median(kind),
+          quartile: neighbours.lowerQuartile(kind),
+          factor: 1.4826 * c.cpi.deviations,
+        },
+        expr: '%g * %s > %s\nor\n%s' % [c.cpi.minExcess, neighbours.median(kind), wide, wide],
       },
     ],
 

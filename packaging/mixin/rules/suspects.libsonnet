@@ -14,7 +14,8 @@ local promql = import '../lib/promql.libsonnet';
   local outliers = 'instance:perf_cgroup_outliers:count',
   local cpus = 'instance:perf_machine_cpus:sum',
   local misses = 'instance:perf_machine_cache_misses:rate' + c.window,
-  local allOutliers = std.join(' or ', [neighbours.outlier(k) for k in kinds]),
+  local outlierContainers = neighbours.outlier(kinds[0]),
+  local outlierServices = neighbours.outlier(kinds[1]),
 
   local activityOf(signal, event, whole) = {
     record: activity,
@@ -66,7 +67,7 @@ local promql = import '../lib/promql.libsonnet';
         activityOf('cache_misses', 'cache_misses', misses),
         {
           record: outliers,
-          expr: 'count %s (%s)' % [promql.by(c.machineLabels), allOutliers],
+          expr: 'count %s (%s or %s)' % [promql.by(c.machineLabels), outlierContainers, outlierServices],
         },
         {
           // Of an outlier only if there is another one: otherwise it would be its own suspect.
@@ -77,13 +78,20 @@ local promql = import '../lib/promql.libsonnet';
             or
             %(activity)s
             and %(on)s %(outliers)s == 1
-            unless %(each)s (%(all)s)
+            unless %(onCgroup)s %(services)s
+            unless %(onContainer)s (
+              container_id:kube_pod_container_info:relabel
+              and %(onName)s %(containers)s
+            )
           ||| % {
             activity: activity,
             on: promql.on(c.machineLabels),
             outliers: outliers,
-            each: promql.on(c.machineLabels + ['cgroup']),
-            all: allOutliers,
+            onCgroup: promql.on(c.machineLabels + ['cgroup']),
+            services: outlierServices,
+            onContainer: promql.on(c.clusterLabels + ['container_id']),
+            onName: promql.on(c.clusterLabels + ['namespace', 'pod', 'container']),
+            containers: outlierContainers,
           },
         },
         {

@@ -40,8 +40,9 @@ MACHINES = [f"machine_{number}" for number in range(5)]
 INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES),
              "invented": "|".join(MACHINES)}
 QUIET = 20  # seconds before the neighbour starts
-VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "job": ".*",
-             "cgroup": ".*", "top": "10", "peak": "100"}
+FLEET = "perf-event-exporter-fleet"  # the dashboard of all machines, without the variable instance
+VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "cluster": ".*",
+             "job": ".*", "cgroup": ".*", "top": "10", "peak": "100"}
 
 
 def substituted(expression, **more):
@@ -104,7 +105,7 @@ class Scraping(Prometheus):
             "rule_files": rules,
             "scrape_configs": [
                 {"job_name": job, "static_configs": [
-                    {"targets": [address], "labels": {"instance": instance}}
+                    {"targets": [address], "labels": {"instance": instance, "cluster": "test"}}
                     for instance, address in instances.items()]}
                 for job, instances in targets.items()]}))
 
@@ -146,13 +147,22 @@ def documented():
     return found
 
 
+def is_row(panel):
+    return panel["type"] == "row"
+
+
+def used_variables(expression):
+    return set(re.findall(r"\$([a-z_]\w*)", expression))
+
+
 class ModelTest(unittest.TestCase):
     def setUp(self):
         self.dashboards = mixin.dashboards()
 
-    def test_there_are_four_that_can_be_distinguished_for_good(self):
+    def test_there_are_five_that_can_be_distinguished_for_good(self):
         titles = {each["uid"]: each["title"] for each in self.dashboards.values()}
         self.assertEqual(titles, {
+            "perf-event-exporter-fleet": "perf_event_exporter / Fleet",
             "perf-event-exporter-node": "perf_event_exporter / Node",
             "perf-event-exporter-cgroups": "perf_event_exporter / Services and containers",
             "perf-event-exporter-memory": "perf_event_exporter / Memory and energy",
@@ -166,7 +176,8 @@ class ModelTest(unittest.TestCase):
 
     def test_panels_have_ids_titles_descriptions_and_units(self):
         for file, dashboard in self.dashboards.items():
-            ids = [panel["id"] for panel in dashboard["panels"]]
+            ids = [panel["id"] for panel in [*mixin.panels(dashboard),
+                                             *filter(is_row, dashboard["panels"])]]
             self.assertEqual(len(ids), len(set(ids)), file)
             titles = [panel["title"] for panel in mixin.panels(dashboard)]
             self.assertTrue(all(titles))
@@ -178,12 +189,48 @@ class ModelTest(unittest.TestCase):
 
     def test_panels_do_not_overlap_and_fit(self):
         for file, dashboard in self.dashboards.items():
-            taken = collections.Counter(
-                (x, y) for panel in dashboard["panels"] for place in [panel["gridPos"]]
-                for x in range(place["x"], place["x"] + place["w"])
-                for y in range(place["y"], place["y"] + place["h"]))
-            self.assertEqual({place for place, times in taken.items() if times > 1}, set(), file)
-            self.assertLess(max(x for x, _ in taken), 24, file)
+            closed = [row["panels"] for row in dashboard["panels"] if is_row(row)]
+            for panels in [dashboard["panels"], *closed]:
+                taken = collections.Counter(
+                    (x, y) for panel in panels for place in [panel["gridPos"]]
+                    for x in range(place["x"], place["x"] + place["w"])
+                    for y in range(place["y"], place["y"] + place["h"]))
+                self.assertEqual({place for place, times in taken.items() if times > 1}, set(),
+                                 file)
+                self.assertLess(max((x for x, _ in taken), default=0), 24, file)
+
+    def test_a_dashboard_queries_little_when_it_is_opened(self):
+        for file, dashboard in self.dashboards.items():
+            open_panels = [panel for panel in dashboard["panels"] if not is_row(panel)]
+            self.assertGreater(len(open_panels), 0, file)
+            self.assertLessEqual(len(open_panels), 9, file)
+            instance = [each for each in dashboard["templating"]["list"]
+                        if each["name"] == "instance"]
+            self.assertEqual([(each["includeAll"], "current" in each) for each in instance],
+                             [] if dashboard["uid"] == FLEET else [(False, False)], file)
+
+    def test_series_of_machines_lead_to_the_dashboards_of_the_machine(self):
+        uids = {each["uid"] for each in self.dashboards.values()}
+        for file, dashboard in self.dashboards.items():
+            for panel in mixin.panels(dashboard):
+                legends = "".join(target["legendFormat"] for target in panel["targets"])
+                links = [link["url"] for link in panel["fieldConfig"]["defaults"].get("links", [])]
+                with self.subTest(dashboard=file, panel=panel["title"]):
+                    self.assertEqual(len(links), 2 if panel["type"] == "timeseries"
+                                     and "{{instance}}" in legends else 0)
+                    for url in links:
+                        self.assertIn(re.match(r"/d/([\w-]+)\?", url)[1], uids)
+                        self.assertIn("var-instance=${__field.labels.instance}", url)
+
+    def test_alerts_and_restarts_are_annotations(self):
+        for file, dashboard in self.dashboards.items():
+            queries = {each["name"]: each["expr"] for each in dashboard["annotations"]["list"]
+                       if "expr" in each}
+            self.assertEqual(list(queries), ["Alerts", "Exporter started", "Configuration loaded"])
+            names = {each["name"] for each in dashboard["templating"]["list"]}
+            for query in queries.values():
+                self.assertLessEqual({"cluster", "job"} | ({"instance"} & names),
+                                     used_variables(query), file)
 
     def test_the_source_of_data_is_chosen_by_the_viewer(self):
         chosen = {"type": "prometheus", "uid": "${datasource}"}
@@ -202,11 +249,13 @@ class ModelTest(unittest.TestCase):
             for panel in mixin.panels(dashboard):
                 for target in panel["targets"]:
                     with self.subTest(dashboard=file, panel=panel["title"], query=target["expr"]):
-                        used = set(re.findall(r"\$([a-z_]\w*)", target["expr"]))
+                        used = used_variables(target["expr"])
                         self.assertLessEqual(used, names | {"__rate_interval", "__range"})
-                        # Rules for machines have no job.
-                        self.assertLessEqual({"instance"} if "signal:" in target["expr"] else
-                                             {"job", "instance"}, used)
+                        # What is recorded of machines and workloads has no job.
+                        recorded = re.search(r"[a-z]:perf_(machine|cgroup|cpu)_", target["expr"])
+                        self.assertLessEqual(
+                            {"cluster"} | ({"job"} if not recorded else set())
+                            | ({"instance"} & names), used)
                         self.assertNotRegex(target["expr"], r"\[\d+[smhd]\]")
 
     def test_the_manual_has_each_panel_in_its_order(self):
@@ -274,6 +323,15 @@ class QueriesTest(unittest.TestCase):
                     series = self.prometheus.api(
                         "series", **{"match[]": substituted(asked[1], instance=".*")})
                     self.assertGreater(len({each[asked[2]] for each in series}), 0)
+
+    def test_each_annotation_has_data(self):
+        for dashboard in mixin.dashboards().values():
+            for each in dashboard["annotations"]["list"]:
+                if "expr" not in each or each["name"] == "Alerts":
+                    continue
+                with self.subTest(dashboard=dashboard["title"], annotation=each["name"]):
+                    self.assertTrue(self.prometheus.has_data(
+                        substituted(each["expr"], instance=".*")))
 
     def test_each_recording_rule_has_data(self):
         for name in mixin.names_of("record"):

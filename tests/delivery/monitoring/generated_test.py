@@ -1,6 +1,7 @@
 """The committed rules and dashboards are what their source says, byte for byte."""
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -39,7 +40,7 @@ class GeneratedTest(unittest.TestCase):
         generated = sorted(os.path.relpath(path, self.out)
                            for path in glob.glob(f"{self.out}/*/*"))
 
-        self.assertEqual(len(generated), 2 + 4)
+        self.assertEqual(len(generated), 2 + 5)
         for name in generated:
             with self.subTest(file=name):
                 self.assertEqual(mixin.read_text(f"{self.out}/{name}"),
@@ -56,6 +57,18 @@ class GeneratedTest(unittest.TestCase):
 
         self.assertGreater(len(sources), 10)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_mixin_can_be_imported_from_a_folder_of_jsonnet_bundler(self):
+        vendor = self.enterContext(tempfile.TemporaryDirectory())
+        shutil.copytree(f"{mixin.root}/packaging/mixin", f"{vendor}/mixin")
+
+        keys = mixin.run("jsonnet", "-J", vendor, "-e",
+                         "std.objectFieldsAll(import 'mixin/mixin.libsonnet')")
+
+        self.assertEqual(json.loads(keys.stdout),
+                         ["_config", "grafanaDashboards", "prometheusAlerts", "prometheusRules"])
+        file = json.loads(mixin.read_text(f"{vendor}/mixin/jsonnetfile.json"))
+        self.assertEqual((file["version"], file["dependencies"]), (1, []))
 
     def test_configuration_of_a_site_makes_rules_that_promtool_takes(self):
         out = self.site()
