@@ -8,8 +8,8 @@ local promql = import '../lib/promql.libsonnet';
     groups+: [
       { name: 'perf_event_exporter.machines.rules', rules: [
         {
-          // topk: exactly one for a machine, as joins need it. Exporters without perf_machine_info may
-          // have a label of their target.
+          // topk: exactly one for a machine, as joins need it. Where perf_machine_info is not scraped,
+          // targets may have a label.
           record: 'instance:perf_machine_cpu_model:relabel',
           expr: |||
             topk %(by)s (1,
@@ -20,7 +20,7 @@ local promql = import '../lib/promql.libsonnet';
                 )
               )
               or %(on)s
-              max %(byModel)s (perf_event_exporter_build_info)
+              group %(byModel)s (perf_event_exporter_build_info or perf_cgroup_task_clock_seconds_total)
             )
           ||| % {
             by: promql.by(machine),
