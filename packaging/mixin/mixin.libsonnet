@@ -5,10 +5,13 @@
 (import 'rules/resources.libsonnet') +
 (import 'rules/evidence.libsonnet') +
 (import 'rules/kubernetes.libsonnet') +
+(import 'rules/machines.libsonnet') +
 (import 'rules/neighbours.libsonnet') +
+(import 'rules/suspects.libsonnet') +
 (import 'alerts/exporter.libsonnet') +
 (import 'alerts/counting.libsonnet') +
 (import 'alerts/neighbours.libsonnet') +
+(import 'dashboards/fleet.libsonnet') +
 (import 'dashboards/node.libsonnet') +
 (import 'dashboards/cgroups.libsonnet') +
 (import 'dashboards/memory_energy.libsonnet') +

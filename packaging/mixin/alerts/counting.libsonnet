@@ -9,21 +9,40 @@ local promql = import '../lib/promql.libsonnet';
     'instance_group:perf_group_%s_per_enabled:ratio_rate%s %s' % [what, c.window, comparison],
   local group = 'group {{ $labels.group }} of scope {{ $labels.scope }} on {{ $labels.instance }}',
 
+  // The second part: events of CPUs could be counted when the configuration was loaded, and none is.
+  local nothingCounts = |||
+    max %(by)s (perf_event_exporter_event_available) == 0
+    or
+    max %(by)s (perf_event_exporter_open_events) == 0
+    and %(on)s perf_event_exporter_event_available{scope="cpu"} == 1
+  ||| % { by: promql.by(c.hostLabels), on: promql.on(c.hostLabels) },
+
   prometheusAlerts+:: {
     groups+: [{ name: 'perf_event_exporter.counting.alerts', rules: [
-      // One for each exporter: a machine without a PMU lacks all hardware events, in each scope.
-      a('PerfEventUnavailable',
-        'info',
+      a('PerfEventExporterCountsNothing',
+        'warning',
+        '10m',
+        nothingCounts,
+        'An exporter counts no event.',
+        '{{ $labels.instance }} runs, but counts none of its configured events. `perf_event_exporter doctor` on the machine shows why, and what to do.'),
+      // Events that the hardware or the kernel lacks are no alert: nobody can change that.
+      a('PerfEventRefused',
+        'warning',
         '15m',
-        'count %s (perf_event_exporter_event_available == 0) > 0' % promql.by(c.hostLabels),
-        'Some configured events are not counted.',
-        '{{ $labels.instance }} cannot count {{ $value }} of its configured events (an event in two scopes counts twice). Its status page and `perf_event_exporter doctor` show which events, and why.'),
+        |||
+          count %s (perf_event_exporter_event_refusal_info{remedy="yes"}) > 0
+          unless %s (
+            %s
+          )
+        ||| % [promql.by(c.hostLabels + ['errno']), promql.on(c.hostLabels), promql.nested(nothingCounts, 2)],
+        'The kernel refuses configured events that it could count.',
+        'On {{ $labels.instance }}, {{ $value }} configured events are not counted because of {{ $labels.errno }} (an event in two scopes counts twice), which can be changed. `perf_event_exporter doctor` on the machine shows how.'),
       a('PerfEventOpenErrors',
         'warning',
         '15m',
-        'increase(perf_event_exporter_event_open_errors_total[15m]) > 0',
+        'sum %s (increase(perf_event_exporter_event_open_errors_total[15m])) > 0' % promql.by(c.hostLabels + ['errno']),
         'The kernel refuses to open counters.',
-        'On {{ $labels.instance }}, opening {{ $labels.event }} failed repeatedly with {{ $labels.errno }}.'),
+        'On {{ $labels.instance }}, opening counters failed repeatedly with {{ $labels.errno }}. The log and the status page show the events.'),
       a('PerfGroupMultiplexed',
         'info',
         '30m',
@@ -39,9 +58,9 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfGroupPartlyCovered',
         'warning',
         '15m',
-        'perf_group_coverage_ratio < 1',
-        'A group of events is counted only on some CPUs.',
-        'On {{ $labels.instance }}, group {{ $labels.group }} of {{ with $labels.cgroup }}cgroup {{ . }}{{ else }}the machine{{ end }} is counted on only {{ $value | humanizePercentage }} of the CPUs. Until it is counted on all, its values are not published.'),
+        'count %s (perf_group_coverage_ratio < 1) > 0' % promql.by(c.hostLabels),
+        'Groups of events are counted only on some CPUs.',
+        'On {{ $labels.instance }}, {{ $value }} groups of cgroups, or of the machine, are counted only on some CPUs. Until they are counted on all, their values are not published.'),
       a('PerfGroupReadErrors',
         'warning',
         '15m',
@@ -60,6 +79,26 @@ local promql = import '../lib/promql.libsonnet';
         'instance_event:perf_event_relative_standard_error:ratio_increase%s > %g' % [c.window, c.maxRelativeError],
         'The estimate of an event is inaccurate.',
         'The standard error of {{ $labels.event }} in scope {{ $labels.scope }} on {{ $labels.instance }} is {{ $value | humanizePercentage }} of its count.'),
+      a('PerfSwitchRecordsLost',
+        'info',
+        '30m',
+        |||
+          sum %(by)s (rate(perf_event_exporter_switch_records_total{outcome=~"lost|skipped"}[15m]))
+          / sum %(by)s (rate(perf_event_exporter_switch_records_total[15m]))
+          > %(max)g
+        ||| % { by: promql.by(c.hostLabels), max: c.maxLostRecordsRatio },
+        'Records of switches between cgroups are lost.',
+        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. What happened in between is estimated.'),
+      a('PerfCgroupsUnnamed',
+        'warning',
+        '15m',
+        |||
+          sum %(by)s (rate(perf_event_exporter_unnamed_cgroups_cpu_seconds_total[15m]))
+          / sum %(by)s (perf_event_exporter_cpus{state!="left_out"})
+          > %(max)g
+        ||| % { by: promql.by(c.hostLabels), max: c.maxUnnamedRatio },
+        'CPU time is counted for no cgroup.',
+        '{{ $value | humanizePercentage }} of the CPU time of {{ $labels.instance }} is that of cgroups whose path was not found. It is counted for no cgroup.'),
     ] }],
   },
 }

@@ -12,7 +12,7 @@ local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(und
 local busiest = 'topk($top, sum without (cpu) (rate(perf_cgroup_task_clock_seconds_total{%s}[$__range] @ end())))' % s;
 local shortened(expr) = 'label_replace(%s, "name", "$1", "cgroup", ".*/([^/]{1,44})[^/]*")' % expr;
 local ofBusiest(expr) = g.query(
-  shortened('\n  (%s)\n  and on (instance, cgroup)\n  %s\n' % [std.strReplace(expr, '\n', '\n   '), busiest]),
+  shortened('\n  (%s)\n  and on (cluster, instance, cgroup)\n  %s\n' % [std.strReplace(expr, '\n', '\n   '), busiest]),
   '{{instance}} {{name}}'
 );
 local panel(title, description, unit, expr, max=null) =
@@ -27,7 +27,7 @@ local usage = g.row('Use of the machine', 9, [
         'Instructions retired per second.',
         'ops',
         sum('instructions')),
-]);
+], open=true);
 
 local efficiency = g.row('How well the CPUs serve them', 9, [
   panel('Instructions per cycle', 'Of each cgroup by itself.', 'short', ratio('instructions', 'cycles')),
@@ -53,7 +53,7 @@ local cache = g.row('Caches', 9, [
   panel("Part of the machine's cache misses",
         'Shows which cgroups use the shared memory. Compare with the cycles per instruction of the others.',
         'percentunit',
-        '%s\n/ on (instance) group_left ()\nsum by (instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
+        '%s\n/ on (cluster, job, instance) group_left ()\nsum by (cluster, job, instance) (rate(perf_cpu_cache_misses_total{%s}[$__rate_interval]))' %
         [sum('cache_misses'), g.selected]),
 ]);
 
@@ -66,7 +66,7 @@ local kernel = g.row('Kernel', 9, [
 
 // Of the last minutes, as a table has one value for each row.
 local last(event) = 'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[$__range]))' % [event, s];
-local withInfo(expr) = '%s\n* on (instance, cgroup) group_left (unit, runtime) perf_cgroup_info' % expr;
+local withInfo(expr) = '%s\n* on (cluster, job, instance, cgroup) group_left (unit, runtime) perf_cgroup_info' % expr;
 local list = g.row('All of them', 10, [
   g.table('Cgroups', 'Over the time that is shown. The unit is that of systemd, the runtime that of the container.', [
     { name: 'CPUs', unit: 'short', query: withInfo(last('task_clock_seconds')) },
@@ -113,6 +113,12 @@ local noisy(config) =
   g.row('Noisy neighbours (needs the recording rules)', 9, [
     against(kinds[0], config, '{{instance}} {{namespace}}/{{pod}} {{container}}'),
     against(kinds[1], config, '{{instance}} {{cgroup}}'),
+    g.timeSeries('Suspects',
+                 'Cgroups that grew while others of their machine were outliers: by what part of its CPUs, cache misses or memory traffic, compared with the rest of the last %s.' % config.suspects.history,
+                 'percentunit',
+                 [g.query('topk($top, %s{cluster=~"$cluster", instance=~"$instance"})' % neighbours.suspect(config), '{{instance}} {{signal}} {{namespace}} {{pod}} {{container}} {{cgroup}}')],
+                 width=24,
+                 many=true),
   ]);
 
 {
@@ -122,7 +128,7 @@ local noisy(config) =
       'perf-event-exporter-cgroups',
       'perf_event_exporter / Services and containers',
       'How services and containers use the CPUs.',
-      g.exporters + [
+      [
         g.labelValues('cgroup', 'Cgroup', 'perf_cgroup_info{%s}' % g.selected, 'cgroup'),
         g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),
       ],

@@ -8,7 +8,7 @@ local perInstance(expr) = g.query(expr, '{{instance}}');
 
 local scopes = [{ name: 'CPUs', selector: 'cgroup=""' }, { name: 'cgroups', selector: 'cgroup!=""' }];
 local partOfEnabled(what) = [
-  g.query('sum by (instance, group) (%s)\n/ sum by (instance, group) (%s)' % [
+  g.query('sum by (cluster, instance, group) (%s)\n/ sum by (cluster, instance, group) (%s)' % [
     rate('perf_group_%s_seconds_total{%s, %s}' % [what, s, scope.selector]),
     rate('perf_group_enabled_seconds_total{%s, %s}' % [s, scope.selector]),
   ], '{{instance}} {{group}} of ' + scope.name)
@@ -58,7 +58,7 @@ local state = g.row('State', 4, [
          'Open counters of all exporters. Each takes one file descriptor.',
          'short',
          [g.query('sum(%s)' % own('open_events'), 'counters')]),
-]);
+], open=true);
 
 local quality = g.row('How well is counted', 9, [
   g.timeSeries('Time on the PMU, by group',
@@ -85,8 +85,8 @@ local quality = g.row('How well is counted', 9, [
                'Fraction of the published counts of the CPUs that is estimated.',
                'percentunit',
                ofEvents(|||
-                 1 - sum by (instance) (rate(perf_event_observed_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval]))
-                   / sum by (instance) (rate(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
+                 1 - sum by (cluster, instance) (rate(perf_event_observed_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval]))
+                   / sum by (cluster, instance) (rate(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
                |||),
                width=12,
                max=1,
@@ -95,8 +95,8 @@ local quality = g.row('How well is counted', 9, [
                'Standard error of the counts of the CPUs, because a group was on the PMU for only a part of the time. Requires `evidence: {variance: true}`. Not meaningful for less than a minute.',
                'percentunit',
                ofEvents(|||
-                 sqrt(sum by (instance) (increase(perf_event_variance_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval])))
-                   / sum by (instance) (increase(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
+                 sqrt(sum by (cluster, instance) (increase(perf_event_variance_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval])))
+                   / sum by (cluster, instance) (increase(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
                |||),
                width=12,
                many=true),
@@ -105,11 +105,11 @@ local quality = g.row('How well is counted', 9, [
                'short',
                [g.query(|||
                  (
-                   sum by (instance, group) (rate(perf_group_reference_sampled_total{%(s)s, cgroup=""}[$__rate_interval]))
-                   / sum by (instance, group) (rate(perf_group_reference_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   sum by (cluster, instance, group) (rate(perf_group_reference_sampled_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   / sum by (cluster, instance, group) (rate(perf_group_reference_total{%(s)s, cgroup=""}[$__rate_interval]))
                  ) / (
-                   sum by (instance, group) (rate(perf_group_running_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
-                   / sum by (instance, group) (rate(perf_group_enabled_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
                  )
                ||| % { s: s }, '{{instance}} {{group}}')],
                width=12,
@@ -118,20 +118,25 @@ local quality = g.row('How well is counted', 9, [
 
 local refused = g.row('What is not counted', 8, [
   g.table('Events not counted',
-          'Configured events that the machine cannot count. The status page of the exporter shows why, and what to do.',
-          [{ name: 'Available', unit: 'bool_yes_no', query: own('event_available') + ' == 0' }],
-          ['instance', 'event', 'scope'],
+          'Configured events that the machine cannot count, why, and whether somebody can change that. The status page of the exporter shows what to do.',
+          [{ name: 'Available', unit: 'bool_yes_no', query: |||
+            (%(missing)s)
+            * %(on)s group_left (errno, remedy) perf_event_exporter_event_refusal_info
+            or %(on)s
+            (%(missing)s)
+          ||| % { missing: own('event_available') + ' == 0', on: 'on (cluster, job, instance, event, scope)' } }],
+          ['instance', 'event', 'scope', 'errno', 'remedy'],
           width=8,
           hidden=['__name__', 'job']),
   g.timeSeries('Counters refused',
                'Failed attempts to open a counter, per second.',
                'ops',
-               [g.query('sum by (instance, event, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{event}} {{errno}}')]),
+               [g.query('sum by (cluster, instance, event, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{event}} {{errno}}')]),
   g.timeSeries('Errors of groups',
                'Per second: failed reads, decreased totals, wrong running times, and pinned groups that were not on the PMU.',
                'ops',
                [
-                 g.query('sum by (instance, group) (%s)' % rate('perf_group_%s_total{%s}' % [what.metric, s]), '{{instance}} {{group}} ' + what.name)
+                 g.query('sum by (cluster, instance, group) (%s)' % rate('perf_group_%s_total{%s}' % [what.metric, s]), '{{instance}} {{group}} ' + what.name)
                  for what in [
                    { metric: 'read_errors', name: 'read errors' },
                    { metric: 'anomalies', name: 'fell' },
@@ -151,8 +156,8 @@ local cgroups = g.row('Cgroups', 8, [
                'Per second. Left out: by limit. Missed: removed before their counters were open.',
                'ops',
                [
-                 g.query('sum by (instance, reason) (%s)' % rate(own('cgroups_left_out_total')), '{{instance}} left out: {{reason}}'),
-                 g.query('sum by (instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
+                 g.query('sum by (cluster, instance, reason) (%s)' % rate(own('cgroups_left_out_total')), '{{instance}} left out: {{reason}}'),
+                 g.query('sum by (cluster, instance) (%s)' % rate(own('cgroups_missed_total')), '{{instance}} missed'),
                ]),
   g.timeSeries('Cgroups rotated by the exporter',
                '(Cgroup, CPU) pairs: kernel multiplexing starved a group there, and the exporter rotates the groups itself.',
@@ -207,13 +212,13 @@ local scrapes = g.row('Scrapes', 8, [
   g.timeSeries('Clients refused or dropped',
                'Per second, by reason. docs/serving.md explains the reasons.',
                'ops',
-               [g.query('sum by (instance, reason) (%s)' % rate(own('http_errors_total')), '{{instance}} {{reason}}')]),
+               [g.query('sum by (cluster, instance, reason) (%s)' % rate(own('http_errors_total')), '{{instance}} {{reason}}')]),
 ]);
 
 local builds = g.row('Builds', 6, [
   g.table('Versions',
           'The selected exporters.',
-          [{ name: 'Up since', unit: 'dateTimeAsIso', query: '1000 * process_start_time_seconds{%s}\n* on (job, instance) group_left (version, compiler) %s' % [s, own('build_info')] }],
+          [{ name: 'Up since', unit: 'dateTimeAsIso', query: '1000 * process_start_time_seconds{%s}\n* on (cluster, job, instance) group_left (version, compiler) %s' % [s, own('build_info')] }],
           ['instance', 'version', 'compiler'],
           hidden=['__name__', 'job']),
 ]);
@@ -225,7 +230,7 @@ local builds = g.row('Builds', 6, [
       'perf-event-exporter-health',
       'perf_event_exporter / Exporter health',
       'Whether the exporters count, the quality of the counts, and the cost.',
-      g.exporters,
+      [],
       [state, quality, refused, cgroups, polls, cost, scrapes, builds]
     ),
   },

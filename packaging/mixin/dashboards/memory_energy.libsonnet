@@ -3,7 +3,7 @@ local g = import '../lib/dashboard.libsonnet';
 local s = g.selected;
 
 local rate(metric, selector=s) = 'rate(%s{%s}[$__rate_interval])' % [metric, selector];
-local sumBy(labels, metric, selector=s) = 'sum by (%s) (%s)' % [labels, rate(metric, selector)];
+local sumBy(labels, metric, selector=s) = 'sum by (cluster, %s) (%s)' % [labels, rate(metric, selector)];
 local host(event) = sumBy('instance', 'perf_cpu_%s_total' % event);
 local perInstance(expr) = g.query(expr, '{{instance}}');
 local perPackage(expr, suffix='') = g.query(expr, '{{instance}} package {{package}}' + suffix);
@@ -31,7 +31,7 @@ local bandwidth = g.row('Memory bandwidth (needs uncore_imc events)', 8, [
                'percentunit',
                [perPackage('(\n  %s\n  + %s\n) / ($peak * 1e9)' % [sumBy('instance, package', read), sumBy('instance, package', written)])],
                limits=g.above(0.7, 0.9)),
-]);
+], open=true);
 
 local misses = g.row('What is not in the caches', 8, [
   g.timeSeries('Cache misses, in bytes',
@@ -88,14 +88,14 @@ local worth = g.row('What the energy does', 8, [
   g.stat('Energy of the time that is shown',
          'Energy of the packages.',
          'watth',
-         [perInstance('sum by (instance) (increase(%s{%s}[$__range])) / 3600' % [joules, ofPackages])],
+         [perInstance('sum by (cluster, instance) (increase(%s{%s}[$__range])) / 3600' % [joules, ofPackages])],
          width=4,
          decimals=1),
   g.timeSeries('Power by cgroup, shared out by cycles',
                'The power of the packages, divided among cgroups by their cycles. This is an estimate: it attributes idle power to the busy cgroups, and not all cycles need the same energy.',
                'watt',
                [g.query(named(
-                 '\n  topk($top,\n    %s\n    / on (instance) group_left () %s\n    * on (instance) group_left () %s\n  )\n' %
+                 '\n  topk($top,\n    %s\n    / on (cluster, instance) group_left () %s\n    * on (cluster, instance) group_left () %s\n  )\n' %
                  [cgroup('cycles'), host('cycles'), sumBy('instance', joules, ofPackages)]
                ), '{{instance}} {{name}}')],
                width=12,
@@ -109,7 +109,7 @@ local worth = g.row('What the energy does', 8, [
       'perf-event-exporter-memory',
       'perf_event_exporter / Memory and energy',
       'Memory bandwidth, cache misses and power of machines.',
-      g.exporters + [
+      [
         g.typed('peak', 'Peak of a package, GB/s', '100', 'Maximum bandwidth of the memory of one package'),
         g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),
       ],

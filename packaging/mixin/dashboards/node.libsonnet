@@ -3,10 +3,10 @@ local g = import '../lib/dashboard.libsonnet';
 local s = g.selected;
 
 local rate(event) = 'rate(perf_cpu_%s_total{%s}[$__rate_interval])' % [event, s];
-local sum(event) = 'sum by (instance) (%s)' % rate(event);
+local sum(event) = 'sum by (cluster, instance) (%s)' % rate(event);
 local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(under)];
 // A series without a label 'cpu' is a sum over several CPUs ('aggregate').
-local cyclesPerCpu = 'avg by (instance) (\n  sum without (pmu) (rate(perf_cpu_cycles_total{%s, cpu!=""}[$__rate_interval]))\n)' % s;
+local cyclesPerCpu = 'avg by (cluster, instance) (\n  sum without (pmu) (rate(perf_cpu_cycles_total{%s, cpu!=""}[$__rate_interval]))\n)' % s;
 local perInstance(expr) = g.query(expr, '{{instance}}');
 
 local atAGlance = g.row('At a glance', 4, [
@@ -30,14 +30,14 @@ local atAGlance = g.row('At a glance', 4, [
   g.stat('Power of packages',
          'All packages. Their memory is not included if it is measured separately.',
          'watt',
-         [perInstance('sum by (instance) (rate(perf_energy_joules_total{%s, domain="package"}[$__rate_interval]))' % s)]),
+         [perInstance('sum by (cluster, instance) (rate(perf_energy_joules_total{%s, domain="package"}[$__rate_interval]))' % s)]),
   g.stat('Least time on the PMU',
          'The group of events that was on the PMU for the smallest part of the time. At 100 %, all counts are exact. Below 20 %, see the dashboard Exporter health.',
          'percentunit',
-         [perInstance('min by (instance) (\n  sum by (instance, group) (rate(perf_group_running_seconds_total{%s, cgroup=""}[$__rate_interval]))\n  / sum by (instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup=""}[$__rate_interval]))\n)' % [s, s])],
+         [perInstance('min by (cluster, instance) (\n  sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%s, cgroup=""}[$__rate_interval]))\n  / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup=""}[$__rate_interval]))\n)' % [s, s])],
          limits=g.below(0.2, 0.05),
          decimals=0),
-]);
+], open=true);
 
 local work = g.row('Work', 8, [
   g.timeSeries('Instructions per cycle',
@@ -52,7 +52,7 @@ local work = g.row('Work', 8, [
                'Average over the CPUs, including halted ones.',
                'hertz',
                [perInstance(cyclesPerCpu)]),
-]);
+], open=true);
 
 local waiting = g.row('What cycles are spent on', 8, [
   g.timeSeries('Stalled cycles',
@@ -79,7 +79,7 @@ local waiting = g.row('What cycles are spent on', 8, [
   g.timeSeries('Clock frequency while not halted',
                'From msr/aperf/, msr/mperf/ and msr/tsc/ (x86). Above the nominal frequency, the CPUs boost; below it, they are throttled or save power.',
                'hertz',
-               [perInstance(ratio('msr_aperf', 'msr_mperf') + '\n* avg by (instance) (%s)' % rate('msr_tsc'))],
+               [perInstance(ratio('msr_aperf', 'msr_mperf') + '\n* avg by (cluster, instance) (%s)' % rate('msr_tsc'))],
                min=null),
 ]);
 
@@ -119,7 +119,18 @@ local kernel = g.row('Kernel', 8, [
                ]),
 ]);
 
+local perCpu(event) = 'sum by (cluster, instance, cpu) (%s)' % rate(event);
 local cpus = g.row('By CPU', 10, [
+  g.heatmap('CPUs by instructions per cycle',
+            'How many CPUs have which value. A band that leaves the others shows CPUs that do other work, or are disturbed.',
+            'short',
+            [g.query('%s\n/ %s' % [perCpu('instructions'), perCpu('cycles')], '{{instance}} CPU {{cpu}}')],
+            width=12),
+  g.heatmap('CPUs by cycles per second',
+            'How many CPUs have which value: idle ones at the bottom, busy ones at their clock frequency.',
+            'hertz',
+            [g.query(perCpu('cycles'), '{{instance}} CPU {{cpu}}')],
+            width=12),
   g.history('Instructions per cycle, by CPU',
             'One row for each CPU. With many CPUs, select one instance.',
             'short',
@@ -139,7 +150,7 @@ local cpus = g.row('By CPU', 10, [
       'perf-event-exporter-node',
       'perf_event_exporter / Node',
       'How the CPUs of a machine use their cycles.',
-      g.exporters,
+      [],
       [atAGlance, work, waiting, misses, kernel, cpus]
     ),
   },

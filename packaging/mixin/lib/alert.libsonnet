@@ -8,9 +8,6 @@ function(config, name, severity, duration, expr, summary, description) {
   annotations: {
     summary: summary,
     description: description,
-  } + if config.runbookURLPattern == '' then {
-    runbook: 'docs/monitoring.md#' + std.asciiLower(name),
-  } else {
     runbook_url: config.runbookURLPattern % std.asciiLower(name),
   },
 }

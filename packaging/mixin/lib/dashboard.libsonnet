@@ -44,6 +44,22 @@ local panel(type, title, description, unit, queries, width) = {
   gridPos: { w: width },
 };
 
+// From what is shown of a machine to its other dashboards; `instance` is what Grafana puts in its place.
+local links(instance) = [
+  {
+    title: '%s of this machine' % target.title,
+    url: '/d/%s?${datasource:queryparam}&${cluster:queryparam}&${job:queryparam}&var-instance=%s&${__url_time_range}' %
+         [target.uid, instance],
+    targetBlank: false,
+  }
+  for target in [
+    { title: 'Node', uid: 'perf-event-exporter-node' },
+    { title: 'Services and containers', uid: 'perf-event-exporter-cgroups' },
+  ]
+];
+local isOfMachines(queries) =
+  std.length([q for q in queries if std.length(std.findSubstr('{{instance}}', q.legendFormat)) > 0]) > 0;
+
 // Of the machine or of a few series: the legend below. Of many: a table at the right.
 local timeSeries(title,
                  description,
@@ -61,6 +77,7 @@ local timeSeries(title,
         [if min != null then 'min']: min,
         [if max != null then 'max']: max,
         [if limits != null then 'thresholds']: limits,
+        [if isOfMachines(queries) then 'links']: links('${__field.labels.instance}'),
         custom: {
           drawStyle: 'line',
           lineWidth: 1,
@@ -115,6 +132,24 @@ local history(title, description, unit, queries, width=24, min=0, max=null) =
     },
   };
 
+// How many series have which value, over time: for more series than lines can show.
+local heatmap(title, description, unit, queries, width=24) =
+  panel('heatmap', title, description, unit, queries, width) {
+    options: {
+      calculate: true,
+      calculation: { yBuckets: { mode: 'count', value: '20' } },
+      color: { mode: 'scheme', scheme: 'Blues', exponent: 0.5, fill: 'dark-blue', reverse: false, steps: 64 },
+      cellGap: 1,
+      exemplars: { color: 'rgba(255,0,255,0.7)' },
+      filterValues: { le: 1e-9 },
+      legend: { show: true },
+      showValue: 'never',
+      tooltip: { mode: 'single', yHistogram: true },
+      yAxis: { axisPlacement: 'left', unit: unit, min: 0 },
+      rowsFrame: { layout: 'auto' },
+    },
+  };
+
 // Columns are given by query: { query, name, unit }, where `query` has one value for each row, and the
 // rows are put together by the labels in `rows`.
 local table(title, description, columns, rows, width=24, hidden=[]) =
@@ -126,7 +161,14 @@ local table(title, description, columns, rows, width=24, hidden=[]) =
       overrides: std.mapWithIndex(function(i, c) {
         matcher: { id: 'byName', options: c.name },
         properties: [{ id: 'unit', value: c.unit }] + std.get(c, 'properties', []),
-      }, columns),
+      }, columns) + [
+        {
+          matcher: { id: 'byName', options: row },
+          properties: [{ id: 'links', value: links('${__value.text}') }],
+        }
+        for row in rows
+        if row == 'instance'
+      ],
     },
     options: {
       showHeader: true,
@@ -183,6 +225,9 @@ local labelValues(name, label, series, of) =
     skipUrlSync: false,
   };
 
+// One to begin with, the first one, and no "All": of thousands of machines, that takes minutes.
+local firstOf(variable) = variable { includeAll: false, current:: null, allValue:: null };
+
 local choice(name, label, values, description='') = {
   type: 'custom',
   name: name,
@@ -222,26 +267,80 @@ local placed(panels, height, top) = std.foldl(
   { x: 0, y: top, done: [] }
 );
 
-local row(title, height, panels) = { title: title, height: height, panels: panels };
+// Only rows that are open are queried.
+local row(title, height, panels, open=false) = { title: title, height: height, panels: panels, open: open };
 
 local laidOut(rows) = std.foldl(
   function(state, r)
+    local body = placed(r.panels, r.height, state.y + 1);
     local header = {
       type: 'row',
       title: r.title,
-      collapsed: false,
-      panels: [],
+      collapsed: !r.open,
+      panels: if r.open then [] else body.done,
       gridPos: { h: 1, w: 24, x: 0, y: state.y },
     };
-    local body = placed(r.panels, r.height, state.y + 1);
-    { y: body.y + r.height, panels: state.panels + [header] + body.done },
+    {
+      y: if r.open then body.y + r.height else state.y + 1,
+      panels: state.panels + [header] + if r.open then body.done else [],
+    },
   rows,
   { y: 0, panels: [] }
 ).panels;
 
-local numbered(panels) = std.mapWithIndex(function(i, p) p { id: i + 1 }, panels);
+// The panels of row 3 are 301, 302, ...
+local numbered(panels) = std.mapWithIndex(
+  function(i, p) p {
+    id: i + 1,
+    [if p.type == 'row' then 'panels']: std.mapWithIndex(function(k, q) q { id: 100 * (i + 1) + k + 1 }, p.panels),
+  },
+  panels
+);
 
-local dashboard(config, uid, title, description, variables, rows) = {
+// --- annotations ----------------------------------------------------------------------------------
+
+local annotation(name, color, expr, title, text, isTime=false, enable=true) = {
+  name: name,
+  datasource: datasource,
+  enable: enable,
+  iconColor: color,
+  expr: expr,
+  titleFormat: title,
+  textFormat: text,
+  step: '60s',
+  useValueForTime: isTime,
+};
+local annotations(selected) = [
+  {
+    builtIn: 1,
+    datasource: { type: 'grafana', uid: '-- Grafana --' },
+    enable: true,
+    hide: true,
+    iconColor: 'rgba(0, 211, 255, 1)',
+    name: 'Annotations & Alerts',
+    type: 'dashboard',
+  },
+  annotation('Alerts',
+             'orange',
+             'ALERTS{%s, alertname=~"Perf.+", alertstate="firing"}' % selected,
+             '{{alertname}}',
+             '{{instance}} {{namespace}} {{pod}} {{cgroup}}'),
+  annotation('Exporter started',
+             'blue',
+             '1000 * process_start_time_seconds{%s}' % selected,
+             'perf_event_exporter started',
+             '{{instance}}',
+             isTime=true),
+  annotation('Configuration loaded',
+             'purple',
+             '1000 * perf_event_exporter_config_last_reload_success_timestamp_seconds{%s}' % selected,
+             'perf_event_exporter loaded its configuration',
+             '{{instance}}',
+             isTime=true,
+             enable=false),
+];
+
+local dashboard(config, uid, title, description, variables, rows, selected) = {
   uid: uid,
   title: title,
   description: description,
@@ -268,10 +367,17 @@ local dashboard(config, uid, title, description, variables, rows) = {
     tooltip: '',
     url: '',
   }],
-  annotations: { list: [] },
+  annotations: { list: annotations(selected) },
   templating: { list: [datasourceVariable] + variables },
   panels: numbered(laidOut(rows)),
 };
+
+local ofFleet = 'cluster=~"$cluster", job=~"$job"';
+local clusterAndJob = [
+  labelValues('cluster', 'Cluster', 'perf_event_exporter_build_info', 'cluster'),
+  labelValues('job', 'Job', 'perf_event_exporter_build_info{cluster=~"$cluster"}', 'job'),
+];
+local selected = ofFleet + ', instance=~"$instance"';
 
 {
   query:: query,
@@ -280,17 +386,22 @@ local dashboard(config, uid, title, description, variables, rows) = {
   timeSeries:: timeSeries,
   stat:: stat,
   history:: history,
+  heatmap:: heatmap,
   table:: table,
   labelValues:: labelValues,
   choice:: choice,
   typed:: typed,
   row:: row,
-  dashboard:: dashboard,
 
   // Which exporters; every query has it.
-  exporters:: [
-    labelValues('job', 'Job', 'perf_event_exporter_build_info', 'job'),
-    labelValues('instance', 'Instance', 'perf_event_exporter_build_info{job=~"$job"}', 'instance'),
-  ],
-  selected:: 'job=~"$job", instance=~"$instance"',
+  selected:: selected,
+  dashboard(config, uid, title, description, variables, rows)::
+    dashboard(config, uid, title, description, clusterAndJob + [
+      firstOf(labelValues('instance', 'Instance', 'perf_event_exporter_build_info{%s}' % ofFleet, 'instance')),
+    ] + variables, rows, selected),
+
+  // The same for all machines.
+  ofFleet:: ofFleet,
+  fleetDashboard(config, uid, title, description, variables, rows)::
+    dashboard(config, uid, title, description, clusterAndJob + variables, rows, ofFleet),
 }

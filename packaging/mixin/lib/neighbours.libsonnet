@@ -1,5 +1,6 @@
 // The two kinds of workloads that noisy neighbours are looked for in, and the names of their series.
 local measure = 'perf_cgroup_cycles_per_instruction';
+local nameOf(what) = function(kind) '%s:%s:%s' % [kind.level, measure, what];
 {
   of(config):: [
     {
@@ -18,7 +19,20 @@ local measure = 'perf_cgroup_cycles_per_instruction';
     },
   ],
   perTask(kind, config):: '%s_task:%s:ratio_rate%s' % [kind.level, measure, config.window],
-  mean(kind, config):: '%s:%s:avg%s' % [kind.level, measure, config.cpi.history],
-  deviation(kind, config):: '%s:%s:stddev%s' % [kind.level, measure, config.cpi.history],
-  tasks(kind, config):: '%s:%s:count' % [kind.level, measure],
+  outlier(kind):: '%s_task:%s:outlier' % [kind.level, measure],
+  // Of the tasks at present.
+  tasks:: nameOf('count'),
+  median:: nameOf('median'),
+  lowerQuartile:: nameOf('q25'),
+  limit:: nameOf('limit'),
+  // Of the samples of tasks below the limit.
+  samples:: nameOf('samples'),
+  sum:: nameOf('sum'),
+  sumOfSquares:: nameOf('sumsq'),
+  mean(kind, config):: nameOf('avg' + config.cpi.history)(kind),
+  deviation(kind, config):: nameOf('stddev' + config.cpi.history)(kind),
+
+  // Cgroups that may be the cause.
+  activity(config):: 'cgroup_signal:perf_cgroup_activity:rate' + config.window,
+  suspect(config):: 'cgroup_signal:perf_cgroup_suspect:ratio' + config.suspects.history,
 }

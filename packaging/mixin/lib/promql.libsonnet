@@ -6,8 +6,8 @@
 
   rate(series, window):: 'rate(%s[%s])' % [series, window],
 
-  // All lines but the first, as the first stands behind something.
-  indented(text):: std.strReplace(std.rstripChars(text, '\n'), '\n', '\n  '),
+  // All lines but the first are moved to the right, because the first follows other text.
+  nested(text, spaces):: std.strReplace(std.rstripChars(text, '\n'), '\n', '\n' + std.repeat(' ', spaces)),
 
   // Where nothing was done there is no ratio, and no NaN either.
   ratio(over, under, factor=1)::

@@ -41,14 +41,14 @@ local scopes = { cpu: '=""', cgroup: '!=""' };
         part(scope, what)
         for what in ['running', 'imputed', 'unmeasured']
         for scope in std.objectFields(scopes)
-      ] + [
-        {
-          record: 'cgroup:perf_group_running_per_enabled:ratio_rate%s' % c.window,
-          local sum(what) = 'sum without (cpu, pmu) (rate(perf_group_%s_seconds_total{cgroup!=""}[%s]))' %
-                            [what, c.window],
-          expr: promql.ratio(sum('running'), sum('enabled')),
-        },
-      ] + [
+      ] + (if c.cgroupRules then [
+             {
+               record: 'cgroup:perf_group_running_per_enabled:ratio_rate%s' % c.window,
+               local sum(what) = 'sum without (cpu, pmu) (rate(perf_group_%s_seconds_total{cgroup!=""}[%s]))' %
+                                 [what, c.window],
+               expr: promql.ratio(sum('running'), sum('enabled')),
+             },
+           ] else []) + [
         relativeError(scope, e)
         for e in events
         for scope in std.objectFields(scopes)

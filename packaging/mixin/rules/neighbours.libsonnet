@@ -1,71 +1,150 @@
 // Tasks of one workload do the same work, so one that takes more cycles for each instruction than the
-// others is held up by something outside of it: who shares its caches and memory (Zhang et al., "CPI2:
-// CPU performance isolation for shared compute clusters", EuroSys 2013).
+// others on the same kind of CPU is held up by something outside of it: who shares its caches and memory
+// (Zhang et al., "CPI2: CPU performance isolation for shared compute clusters", EuroSys 2013).
 local neighbours = import '../lib/neighbours.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 {
   local c = $._config,
   local kinds = neighbours.of(c),
 
-  // Tasks that do next to nothing are left out.
-  local ratioOf(selector) = |||
-    (
-      cgroup:perf_cgroup_cycles_per_instruction:ratio_rate%(window)s{%(selector)s}
-      and
-      cgroup:perf_cgroup_task_clock_seconds:rate%(window)s{%(selector)s} >= %(cpus)g
-    )
-  ||| % { window: c.window, selector: selector, cpus: c.cpi.minCpus },
-
-  local perTask(kind, selector, join) = {
+  // Tasks that do next to nothing are left out. Their CPU time may be scraped by another job than
+  // their cycles.
+  local perTask(kind, ratio, time, each, workload) = {
     record: neighbours.perTask(kind, c),
-    expr: 'avg %s (\n  %s\n)' % [promql.by(kind.workload + kind.task), promql.indented(ratioOf(selector) + join)],
-  },
-  local ofContainers = perTask(kinds[0], 'container_id!=""', |||
-    * %s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
-    * %s group_left (workload) namespace_pod:perf_workload:relabel
-  ||| % [promql.on(c.clusterLabels + ['container_id']), promql.on(c.clusterLabels + ['namespace', 'pod'])]),
-  // The instances of a template are one workload, as is a service of the same name on many machines.
-  local ofServices = perTask(kinds[1], 'container_id=""', |||
-    * %s group_left (workload) max %s (
-      label_replace(
-        label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
-        "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
-      )
-    )
-  ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]),
-
-  local meanOf(kind) = {
-    record: neighbours.mean(kind, c),
-    expr: 'avg %s (avg_over_time(%s[%s]))' %
-          [promql.by(kind.workload), neighbours.perTask(kind, c), c.cpi.history],
-  },
-  // Of all tasks at all times: that within each task, and that between their means.
-  local deviationOf(kind) = {
-    record: neighbours.deviation(kind, c),
     expr: |||
-      sqrt(clamp_min(
-        avg %(by)s (avg_over_time(%(task)s[%(history)s]) ^ 2 + stdvar_over_time(%(task)s[%(history)s]))
-        - %(mean)s ^ 2, 0))
+      avg %(by)s (
+        (
+          %(ratio)s
+          and %(on)s
+          %(time)s >= %(cpus)g
+        )
+        * %(workload)s
+        * %(onMachine)s group_left (cpu_model) instance:perf_machine_cpu_model:relabel
+      )
     ||| % {
-      by: promql.by(kind.workload),
-      task: neighbours.perTask(kind, c),
-      history: c.cpi.history,
-      mean: neighbours.mean(kind, c),
+      by: promql.by(kind.workload + kind.task),
+      ratio: promql.nested(ratio, 4),
+      on: promql.on(c.machineLabels + each),
+      time: time,
+      cpus: c.cpi.minCpus,
+      workload: promql.nested(workload, 2),
+      onMachine: promql.on(c.machineLabels),
     },
   },
-  local tasksOf(kind) = {
-    record: neighbours.tasks(kind, c),
-    expr: 'count %s (%s)' % [promql.by(kind.workload), neighbours.perTask(kind, c)],
+  local ofContainers = perTask(
+    kinds[0],
+    'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate' + c.window,
+    'namespace_pod_container:perf_cgroup_task_clock_seconds:rate' + c.window,
+    ['namespace', 'pod', 'container'],
+    '%s group_left (workload) namespace_pod:perf_workload:relabel' % promql.on(c.clusterLabels + ['namespace', 'pod'])
+  ),
+  // The instances of a template are one workload, as is a service of the same name on many machines.
+  local rateOfServices(event) =
+    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
+  local ofServices = perTask(
+    kinds[1],
+    promql.ratio(rateOfServices('cycles'), rateOfServices('instructions')),
+    rateOfServices('task_clock_seconds'),
+    ['cgroup'],
+    |||
+      %s group_left (workload) max %s (
+        label_replace(
+          label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
+          "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
+        )
+      )
+    ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]
+  ),
+
+  // The median and the lower quartile do not change if fewer than half of the tasks are held up. For a
+  // normal distribution, the standard deviation is 1.4826 times the distance between the two.
+  local atPresent(kind) =
+    local by = promql.by(kind.workload);
+    local task = neighbours.perTask(kind, c);
+    [
+      { record: neighbours.tasks(kind), expr: 'count %s (%s)' % [by, task] },
+      { record: neighbours.median(kind), expr: 'quantile %s (0.5, %s)' % [by, task] },
+      { record: neighbours.lowerQuartile(kind), expr: 'quantile %s (0.25, %s)' % [by, task] },
+      {
+        // The larger of the two.
+        record: neighbours.limit(kind),
+        local wide = '%(median)s + %(factor)g * (%(median)s - %(quartile)s)' % {
+          median: neighbours.median(kind),
+          quartile: neighbours.lowerQuartile(kind),
+          factor: 1.4826 * c.cpi.deviations,
+        },
+        expr: '%g * %s > %s\nor\n%s' % [c.cpi.minExcess, neighbours.median(kind), wide, wide],
+      },
+    ],
+
+  // Recorded sums make a day of all samples cheap to read, and give each sample the same weight, however
+  // long its task lived. Tasks above the limit would raise the mean that they are compared with.
+  local samplesOf(kind) =
+    local below = '%s <= %s group_left () %s' %
+                  [neighbours.perTask(kind, c), promql.on(kind.workload), neighbours.limit(kind)];
+    local by = promql.by(kind.workload);
+    [
+      { record: neighbours.samples(kind), expr: 'count %s (%s)' % [by, below] },
+      { record: neighbours.sum(kind), expr: 'sum %s (%s)' % [by, below] },
+      { record: neighbours.sumOfSquares(kind), expr: 'sum %s ((%s) ^ 2)' % [by, below] },
+    ],
+
+  local ofHistory(kind) =
+    local over(name) = 'sum_over_time(%s[%s])' % [name, c.cpi.history];
+    local samples = over(neighbours.samples(kind));
+    [
+      {
+        record: neighbours.mean(kind, c),
+        expr: '%s\n/ %s' % [over(neighbours.sum(kind)), samples],
+      },
+      {
+        record: neighbours.deviation(kind, c),
+        expr: 'sqrt(clamp_min(\n  %s\n  / %s\n  - %s ^ 2, 0))' %
+              [over(neighbours.sumOfSquares(kind)), samples, neighbours.mean(kind, c)],
+      },
+    ],
+
+  // Far above the past of the workload, and above its other tasks at present: if a new version takes
+  // more cycles, all tasks do. `group_left ()` with its parentheses: without, those of the next operand
+  // are taken for its labels.
+  local outlierOf(kind) = {
+    record: neighbours.outlier(kind),
+    expr: |||
+      %(task)s
+        > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
+        > %(on)s group_left () (%(excess)g * %(mean)s)
+        > %(on)s group_left () %(limit)s
+        and %(on)s %(tasks)s >= %(minTasks)d
+    ||| % {
+      task: neighbours.perTask(kind, c),
+      on: promql.on(kind.workload),
+      mean: neighbours.mean(kind, c),
+      deviation: neighbours.deviation(kind, c),
+      limit: neighbours.limit(kind),
+      tasks: neighbours.tasks(kind),
+      deviations: c.cpi.deviations,
+      excess: c.cpi.minExcess,
+      minTasks: c.cpi.minTasks,
+    },
   },
 
   prometheusRules+:: {
     groups+: [
-      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers, ofServices] + [tasksOf(k) for k in kinds] },
+      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers, ofServices] +
+                                                        std.flattenArrays([atPresent(k) for k in kinds]) +
+                                                        [outlierOf(k) for k in kinds] },
+      // Rates over the window are independent once in each window.
+      {
+        name: 'perf_event_exporter.samples.rules',
+        interval: c.window,
+        rules: std.flattenArrays([samplesOf(k) for k in kinds]),
+      },
       // They read a day, and change slowly; their last value is looked up for five minutes.
-      { name: 'perf_event_exporter.workloads.rules', interval: '2m', rules: std.flattenArrays([
-        [meanOf(k), deviationOf(k)]
-        for k in kinds
-      ]) },
+      {
+        name: 'perf_event_exporter.workloads.rules',
+        interval: '2m',
+        rules: std.flattenArrays([ofHistory(k) for k in kinds]),
+      },
     ],
   },
 }

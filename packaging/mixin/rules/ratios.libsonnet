@@ -58,12 +58,13 @@ local ratios = [
       { name: 'perf_event_exporter.cpu.rules', rules: [rule('cpu', r) for r in ratios if std.objectHas(r, 'ofCpus')] + [
         cyclesPerSecondRule('cpu'),
       ] },
-      { name: 'perf_event_exporter.cgroup.rules', rules: [
-        {
-          record: 'cgroup:perf_cgroup_task_clock_seconds:rate%s' % c.window,
-          expr: rate('cgroup', 'task_clock_seconds'),
-        },
-      ] + [rule('cgroup', r) for r in ratios] + [cyclesPerSecondRule('cgroup')] },
-    ],
+    ] + (if c.cgroupRules then [
+           { name: 'perf_event_exporter.cgroup.rules', rules: [
+             {
+               record: 'cgroup:perf_cgroup_task_clock_seconds:rate%s' % c.window,
+               expr: rate('cgroup', 'task_clock_seconds'),
+             },
+           ] + [rule('cgroup', r) for r in ratios] + [cyclesPerSecondRule('cgroup')] },
+         ] else []),
   },
 }

@@ -5,6 +5,7 @@ A Prometheus with the rules scrapes, once a second,
   emulated  what it counted on the PMU of an emulated arm64 machine (emulated.gz, made by record.py)
   scripted  what it publishes over the scripted kernel of end-to-end tests, for what neither can
             count: numbers that are made up, under names and labels that are not
+  invented  what it would publish on machines of which one has a noisy neighbour
 and a made-up kube-state-metrics, which knows the containers of the last two. docs/monitoring.md
 says of each panel with which of these its queries have data; the test holds it to that, and prints
 what it saw.
@@ -31,13 +32,17 @@ from prometheus_test import Prometheus
 EVENTS = ["task-clock", "context-switches", "cpu-migrations", "minor-faults", "major-faults"]
 SCRAPES = 8
 # In their order: where one has data, those behind it are not needed.
-SOURCES = ["live", "emulated", "scripted"]
+SOURCES = ["live", "emulated", "scripted", "invented"]
 CASES = {"scripted": "every_kind_of_event_of_a_server",
          "scripted_2": "multiplexed_with_a_reference",
          "scripted_3": "event_missing_and_open_refused"}
-INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES)}
-VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "job": ".*",
-             "cgroup": ".*", "top": "10", "peak": "100"}
+MACHINES = [f"machine_{number}" for number in range(5)]
+INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES),
+             "invented": "|".join(MACHINES)}
+QUIET = 20  # seconds before the neighbour starts
+FLEET = "perf-event-exporter-fleet"  # the dashboard of all machines, without the variable instance
+VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "cluster": ".*",
+             "job": ".*", "cgroup": ".*", "top": "10", "peak": "100"}
 
 
 def substituted(expression, **more):
@@ -58,6 +63,39 @@ def kube_state_metrics(*recordings):
     return "\n".join(lines) + "\n"
 
 
+def with_neighbour(machine):
+    """Made up: an instance of a service and a container of a workload on each machine. On the first
+    one, another container starts after some seconds, and both take twice the cycles from then on."""
+    def counters(seconds, slow_seconds):
+        slow = slow_seconds if machine == MACHINES[0] else 0
+        web = f'cgroup="/web.slice/web@{machine}.service"'
+        pod = f'cgroup="/kubepods/{machine}",container_id="{machine}",pod_uid="{machine}"'
+        batch = 'cgroup="/kubepods/batch",container_id="ba7c4",pod_uid="u"'
+        return harness.Scrape(f"""\
+perf_event_exporter_build_info{{version="0.1.0",compiler="none"}} 1
+perf_machine_info{{vendor="none",model_name="Invented CPU"}} 1
+perf_event_exporter_event_available{{event="cycles",scope="cpu"}} 0
+perf_event_exporter_event_refusal_info{{event="cycles",scope="cpu",errno="EACCES",remedy="yes"}} 1
+perf_event_exporter_cpus{{state="counted"}} 4
+perf_cpu_cache_misses_total{{cpu="0"}} {1e6 * seconds + 1e6 * slow}
+perf_uncore_imc_cas_count_read_bytes_total{{package="0"}} {1e8 * seconds}
+perf_uncore_imc_cas_count_write_bytes_total{{package="0"}} {1e8 * seconds}
+perf_cgroup_info{{{web},unit="web@{machine}.service"}} 1
+perf_cgroup_cycles_total{{{web}}} {1e9 * seconds + 1e9 * slow}
+perf_cgroup_instructions_total{{{web}}} {1e9 * seconds}
+perf_cgroup_task_clock_seconds_total{{{web}}} {seconds}
+perf_cgroup_cycles_total{{{pod}}} {1e9 * seconds + 1e9 * slow}
+perf_cgroup_instructions_total{{{pod}}} {1e9 * seconds}
+perf_cgroup_task_clock_seconds_total{{{pod}}} {seconds}
+perf_cgroup_cycles_total{{{batch}}} {1e9 * slow}
+perf_cgroup_instructions_total{{{batch}}} {1e9 * slow}
+perf_cgroup_task_clock_seconds_total{{{batch}}} {2 * slow}
+perf_cgroup_cache_misses_total{{{batch}}} {1e6 * slow}
+""")
+    return replay.Recording([0.0, QUIET, 3600.0],
+                            [counters(0, 0), counters(QUIET, 0), counters(3600, 3600 - QUIET)])
+
+
 class Scraping(Prometheus):
     """A Prometheus that evaluates the rules of packaging/prometheus each second."""
 
@@ -67,7 +105,7 @@ class Scraping(Prometheus):
             "rule_files": rules,
             "scrape_configs": [
                 {"job_name": job, "static_configs": [
-                    {"targets": [address], "labels": {"instance": instance}}
+                    {"targets": [address], "labels": {"instance": instance, "cluster": "test"}}
                     for instance, address in instances.items()]}
                 for job, instances in targets.items()]}))
 
@@ -109,13 +147,22 @@ def documented():
     return found
 
 
+def is_row(panel):
+    return panel["type"] == "row"
+
+
+def used_variables(expression):
+    return set(re.findall(r"\$([a-z_]\w*)", expression))
+
+
 class ModelTest(unittest.TestCase):
     def setUp(self):
         self.dashboards = mixin.dashboards()
 
-    def test_there_are_four_that_can_be_distinguished_for_good(self):
+    def test_there_are_five_that_can_be_distinguished_for_good(self):
         titles = {each["uid"]: each["title"] for each in self.dashboards.values()}
         self.assertEqual(titles, {
+            "perf-event-exporter-fleet": "perf_event_exporter / Fleet",
             "perf-event-exporter-node": "perf_event_exporter / Node",
             "perf-event-exporter-cgroups": "perf_event_exporter / Services and containers",
             "perf-event-exporter-memory": "perf_event_exporter / Memory and energy",
@@ -129,7 +176,8 @@ class ModelTest(unittest.TestCase):
 
     def test_panels_have_ids_titles_descriptions_and_units(self):
         for file, dashboard in self.dashboards.items():
-            ids = [panel["id"] for panel in dashboard["panels"]]
+            ids = [panel["id"] for panel in [*mixin.panels(dashboard),
+                                             *filter(is_row, dashboard["panels"])]]
             self.assertEqual(len(ids), len(set(ids)), file)
             titles = [panel["title"] for panel in mixin.panels(dashboard)]
             self.assertTrue(all(titles))
@@ -141,12 +189,48 @@ class ModelTest(unittest.TestCase):
 
     def test_panels_do_not_overlap_and_fit(self):
         for file, dashboard in self.dashboards.items():
-            taken = collections.Counter(
-                (x, y) for panel in dashboard["panels"] for place in [panel["gridPos"]]
-                for x in range(place["x"], place["x"] + place["w"])
-                for y in range(place["y"], place["y"] + place["h"]))
-            self.assertEqual({place for place, times in taken.items() if times > 1}, set(), file)
-            self.assertLess(max(x for x, _ in taken), 24, file)
+            closed = [row["panels"] for row in dashboard["panels"] if is_row(row)]
+            for panels in [dashboard["panels"], *closed]:
+                taken = collections.Counter(
+                    (x, y) for panel in panels for place in [panel["gridPos"]]
+                    for x in range(place["x"], place["x"] + place["w"])
+                    for y in range(place["y"], place["y"] + place["h"]))
+                self.assertEqual({place for place, times in taken.items() if times > 1}, set(),
+                                 file)
+                self.assertLess(max((x for x, _ in taken), default=0), 24, file)
+
+    def test_a_dashboard_queries_little_when_it_is_opened(self):
+        for file, dashboard in self.dashboards.items():
+            open_panels = [panel for panel in dashboard["panels"] if not is_row(panel)]
+            self.assertGreater(len(open_panels), 0, file)
+            self.assertLessEqual(len(open_panels), 9, file)
+            instance = [each for each in dashboard["templating"]["list"]
+                        if each["name"] == "instance"]
+            self.assertEqual([(each["includeAll"], "current" in each) for each in instance],
+                             [] if dashboard["uid"] == FLEET else [(False, False)], file)
+
+    def test_series_of_machines_lead_to_the_dashboards_of_the_machine(self):
+        uids = {each["uid"] for each in self.dashboards.values()}
+        for file, dashboard in self.dashboards.items():
+            for panel in mixin.panels(dashboard):
+                legends = "".join(target["legendFormat"] for target in panel["targets"])
+                links = [link["url"] for link in panel["fieldConfig"]["defaults"].get("links", [])]
+                with self.subTest(dashboard=file, panel=panel["title"]):
+                    self.assertEqual(len(links), 2 if panel["type"] == "timeseries"
+                                     and "{{instance}}" in legends else 0)
+                    for url in links:
+                        self.assertIn(re.match(r"/d/([\w-]+)\?", url)[1], uids)
+                        self.assertIn("var-instance=${__field.labels.instance}", url)
+
+    def test_alerts_and_restarts_are_annotations(self):
+        for file, dashboard in self.dashboards.items():
+            queries = {each["name"]: each["expr"] for each in dashboard["annotations"]["list"]
+                       if "expr" in each}
+            self.assertEqual(list(queries), ["Alerts", "Exporter started", "Configuration loaded"])
+            names = {each["name"] for each in dashboard["templating"]["list"]}
+            for query in queries.values():
+                self.assertLessEqual({"cluster", "job"} | ({"instance"} & names),
+                                     used_variables(query), file)
 
     def test_the_source_of_data_is_chosen_by_the_viewer(self):
         chosen = {"type": "prometheus", "uid": "${datasource}"}
@@ -165,9 +249,13 @@ class ModelTest(unittest.TestCase):
             for panel in mixin.panels(dashboard):
                 for target in panel["targets"]:
                     with self.subTest(dashboard=file, panel=panel["title"], query=target["expr"]):
-                        used = set(re.findall(r"\$([a-z_]\w*)", target["expr"]))
+                        used = used_variables(target["expr"])
                         self.assertLessEqual(used, names | {"__rate_interval", "__range"})
-                        self.assertLessEqual({"job", "instance"}, used)
+                        # What is recorded of machines and workloads has no job.
+                        recorded = re.search(r"[a-z]:perf_(machine|cgroup|cpu)_", target["expr"])
+                        self.assertLessEqual(
+                            {"cluster"} | ({"job"} if not recorded else set())
+                            | ({"instance"} & names), used)
                         self.assertNotRegex(target["expr"], r"\[\d+[smhd]\]")
 
     def test_the_manual_has_each_panel_in_its_order(self):
@@ -188,7 +276,8 @@ class QueriesTest(unittest.TestCase):
         daemon = cls.enterClassContext(harness.Daemon(shipped_configuration(tree.pattern)))
         cls.enterClassContext(harness.busy_loop(tree, busy, cpu=0))
         recordings = {"emulated": replay.emulated(),
-                      **{instance: replay.scripted(case) for instance, case in CASES.items()}}
+                      **{instance: replay.scripted(case) for instance, case in CASES.items()},
+                      **{machine: with_neighbour(machine) for machine in MACHINES}}
         servers = {name: cls.enterClassContext(replay.Replay(recording))
                    for name, recording in recordings.items()}
         names = cls.enterClassContext(
@@ -222,7 +311,7 @@ class QueriesTest(unittest.TestCase):
         def found():
             return next(filter(has_data, (each for each in SOURCES if each in sources)), None)
 
-        return harness.until(f"data of {sources} for\n{expression}", found, patience=8, pause=0.5)
+        return harness.until(f"data of {sources} for\n{expression}", found, patience=QUIET + 20, pause=0.5)
 
     def test_each_variable_has_values(self):
         for dashboard in mixin.dashboards().values():
@@ -235,11 +324,20 @@ class QueriesTest(unittest.TestCase):
                         "series", **{"match[]": substituted(asked[1], instance=".*")})
                     self.assertGreater(len({each[asked[2]] for each in series}), 0)
 
+    def test_each_annotation_has_data(self):
+        for dashboard in mixin.dashboards().values():
+            for each in dashboard["annotations"]["list"]:
+                if "expr" not in each or each["name"] == "Alerts":
+                    continue
+                with self.subTest(dashboard=dashboard["title"], annotation=each["name"]):
+                    self.assertTrue(self.prometheus.has_data(
+                        substituted(each["expr"], instance=".*")))
+
     def test_each_recording_rule_has_data(self):
         for name in mixin.names_of("record"):
             with self.subTest(record=name):
                 harness.until(f"a value of {name}", lambda n=name: self.prometheus.has_data(n),
-                              patience=8)
+                              patience=QUIET + 20)
 
     def test_no_rule_fails(self):
         def evaluated():

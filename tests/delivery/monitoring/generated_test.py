@@ -1,7 +1,9 @@
 """The committed rules and dashboards are what their source says, byte for byte."""
 
 import glob
+import json
 import os
+import re
 import shutil
 import tempfile
 import unittest
@@ -13,6 +15,7 @@ ANOTHER = """(import 'mixin.libsonnet') + {
   _config+:: {
     clusterLabels: ['cluster'],
     minRunningRatio: 0.1,
+    cgroupRules: true,
     runbookURLPattern: 'https://wiki.invalid/perf#%s',
   },
 }
@@ -37,7 +40,7 @@ class GeneratedTest(unittest.TestCase):
         generated = sorted(os.path.relpath(path, self.out)
                            for path in glob.glob(f"{self.out}/*/*"))
 
-        self.assertEqual(len(generated), 2 + 4)
+        self.assertEqual(len(generated), 2 + 5)
         for name in generated:
             with self.subTest(file=name):
                 self.assertEqual(mixin.read_text(f"{self.out}/{name}"),
@@ -55,14 +58,20 @@ class GeneratedTest(unittest.TestCase):
         self.assertGreater(len(sources), 10)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    def test_configuration_of_a_site_makes_rules_that_promtool_takes(self):
-        if not shutil.which("promtool"):
-            self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
-        out = self.enterContext(tempfile.TemporaryDirectory())
-        with open(f"{out}/site.jsonnet", "w", encoding="utf-8") as file:
-            file.write(ANOTHER)
+    def test_mixin_can_be_imported_from_a_folder_of_jsonnet_bundler(self):
+        vendor = self.enterContext(tempfile.TemporaryDirectory())
+        shutil.copytree(f"{mixin.root}/packaging/mixin", f"{vendor}/mixin")
 
-        generate(out, f"{out}/site.jsonnet")
+        keys = mixin.run("jsonnet", "-J", vendor, "-e",
+                         "std.objectFieldsAll(import 'mixin/mixin.libsonnet')")
+
+        self.assertEqual(json.loads(keys.stdout),
+                         ["_config", "grafanaDashboards", "prometheusAlerts", "prometheusRules"])
+        file = json.loads(mixin.read_text(f"{vendor}/mixin/jsonnetfile.json"))
+        self.assertEqual((file["version"], file["dependencies"]), (1, []))
+
+    def test_configuration_of_a_site_makes_rules_that_promtool_takes(self):
+        out = self.site()
 
         rules = [f"{out}/prometheus/{name}.yaml" for name in ("rules", "alerts")]
         checked = mixin.run("promtool", "check", "rules", *rules)
@@ -72,6 +81,31 @@ class GeneratedTest(unittest.TestCase):
         self.assertIn('runbook_url: "https://wiki.invalid/perf#perfgroupmultiplexed"', text)
         self.assertIn("sum by (cluster, job, instance)", text)
         self.assertNotIn("sum by (job, instance)", text)
+
+    def test_ratios_of_each_cgroup_are_recorded_only_on_request(self):
+        out = self.site()
+        recorded = set(re.findall(r'- record: "(cgroup:.*ratio_.*)"',
+                                  mixin.read_text(f"{out}/prometheus/rules.yaml")))
+
+        tested = mixin.run("promtool", "test", "rules",
+                           shutil.copy(f"{mixin.root}/tests/delivery/monitoring/site/cgroups.yaml",
+                                       out))
+
+        self.assertEqual(tested.returncode, 0, tested.stdout)
+        self.assertGreater(len(recorded), 10)
+        self.assertEqual(recorded & set(mixin.names_of("record")), set())
+        asked = mixin.read_text(f"{out}/cgroups.yaml")
+        self.assertEqual([name for name in recorded if f"round({name}," not in asked], [])
+
+    def site(self):
+        """The folder with the rules of a site that has a configuration of its own."""
+        if not shutil.which("promtool"):
+            self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
+        out = self.enterContext(tempfile.TemporaryDirectory())
+        with open(f"{out}/site.jsonnet", "w", encoding="utf-8") as file:
+            file.write(ANOTHER)
+        generate(out, f"{out}/site.jsonnet")
+        return out
 
 
 if __name__ == "__main__":

@@ -47,5 +47,6 @@ def dashboards():
 
 
 def panels(dashboard):
-    """Those that show something."""
-    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+    """Those that show something, also in rows that are closed."""
+    return [panel for each in dashboard["panels"]
+            for panel in (each["panels"] if each["type"] == "row" else [each])]

@@ -19,6 +19,7 @@ TSC = ["node_modules/.bin/tsc", "--noEmit", "--strict", "--skipLibCheck", "--tar
        "--module", "esnext", "--moduleResolution", "bundler"]
 RAW = "./node_modules/@grafana/schema/dist/esm/raw/composable"  # the package exports only the whole
 PANELS = {  # type -> where its types are, and whether it has a FieldConfig of its own
+    "heatmap": (f"{RAW}/heatmap/panelcfg/x/HeatmapPanelCfg_types.gen", True),
     "timeseries": (f"{RAW}/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen", True),
     "stat": (f"{RAW}/stat/panelcfg/x/StatPanelCfg_types.gen", False),
     "status-history": (f"{RAW}/statushistory/panelcfg/x/StatusHistoryPanelCfg_types.gen", True),
@@ -56,8 +57,17 @@ def fetched():
     return True
 
 
+def without_queries_of_annotations(dashboard):
+    """They belong to the data source, whose types are not published."""
+    of_prometheus = {"expr", "titleFormat", "textFormat", "step", "useValueForTime"}
+    annotations = [{key: value for key, value in each.items() if key not in of_prometheus}
+                   for each in dashboard["annotations"]["list"]]
+    return {**dashboard, "annotations": {"list": annotations}}
+
+
 def typed(dashboard):
     """A TypeScript program that is right when the dashboard is."""
+    dashboard = without_queries_of_annotations(dashboard)
     yield 'import type { Dashboard } from "@grafana/schema";'
     yield JSON_OF
     yield f"export const dashboard: Json<Dashboard> = {json.dumps(dashboard, indent=1)};"
