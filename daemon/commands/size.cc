@@ -90,7 +90,7 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
             limit("limits.max_series", budget.max_series));
   print_row("memory, of the exporter", sizes, memory(collect::kOwnBytesOfACounter),
             "more than it takes without them");
-  print_row("memory, of the kernel", sizes, memory(collect::kKernelBytesOfACounter), "beside that");
+  print_row("memory, of the kernel", sizes, memory(collect::kKernelBytesOfACounter), "in addition");
   print_row(
       "locked memory", sizes,
       [](const Size& size) { return mebibytes(static_cast<double>(size.buffers)); },
