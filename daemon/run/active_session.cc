@@ -54,8 +54,6 @@ MetricFamily machine_info(const plan::MachineDescription& machine) {
               {"microcode", host.microcode},
               {"hypervisor", host.hypervisor},
               {"pmu", machine.pmu},
-              {"general_counters", machine.general_counters},
-              {"fixed_counters", machine.fixed_counters},
               {"kernel", host.kernel}},
              1);
   return family;
@@ -82,9 +80,7 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
-  if (!machine_) {
-    machine_ = plan::describe_machine(options_.roots, kernel_, next.plan.counting.left_out_cpus);
-  }
+  if (!machine_) machine_ = plan::describe_machine(options_.roots);
   current_ = std::move(next);
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};

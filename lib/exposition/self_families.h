@@ -13,10 +13,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Always 1. The labels identify the running build."},
     {"perf_machine_info", FamilyType::kInfo,
      "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
-     "`general_counters`, `fixed_counters`, `kernel`",
+     "`kernel`",
      "Always 1. The labels describe the machine as it was when the exporter started. A label is "
      "empty if its value is not known. hypervisor: also empty if there is none. pmu: empty if the "
-     "machine has no hardware counters. general_counters, fixed_counters: those that were free."},
+     "machine has no hardware counters."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
      "loaded, in every group of the scope that lists the event. Events that an optional group "

@@ -1,15 +1,12 @@
 #include "plan/machine/machine_description.h"
 
 #include <algorithm>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/small_file.h"
 #include "base/text.h"
 #include "events/event_resolver.h"
-#include "host/topology.h"
-#include "plan/cpu_selector.h"
-#include "plan/machine/free_counters.h"
-#include "plan/probe_cpus.h"
 
 namespace pex::plan {
 namespace {
@@ -25,34 +22,12 @@ std::string names_of(const events::PmuCatalogue& pmus, const host::HostRoots& ro
   return join(names, ",");
 }
 
-void append(std::string& list, std::size_t number) {
-  list.append(list.empty() ? "" : ",").append(std::to_string(number));
-}
-
 }  // namespace
 
-MachineDescription describe_machine(const host::HostRoots& roots, perf::PerfKernel& kernel,
-                                    const std::vector<int>& left_out_cpus) {
-  MachineDescription machine{host::machine_info(roots), {}, {}, {}};
+MachineDescription describe_machine(const host::HostRoots& roots) {
+  MachineDescription machine{host::machine_info(roots), {}};
   const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
-  if (!resolver) return machine;
-  machine.pmu = names_of(resolver->pmus(), roots);
-  const Result<std::vector<int>> online = host::online_cpus(roots);
-  if (!online) return machine;
-
-  const ProbeCpus cpus{resolver->pmus(), without(*online, left_out_cpus), left_out_cpus};
-  std::string general;
-  std::string fixed;
-  for (const events::Pmu* pmu : resolver->pmus().core_pmus()) {
-    if (cpus.leave_out(pmu->name, {})) return machine;
-    const std::optional<FreeCounters> free =
-        count_free_counters(kernel, *resolver, *pmu, cpus.of(pmu->name));
-    if (!free) return machine;
-    append(general, free->general);
-    append(fixed, free->fixed);
-  }
-  machine.general_counters = general;
-  machine.fixed_counters = fixed;
+  if (resolver) machine.pmu = names_of(resolver->pmus(), roots);
   return machine;
 }
 
