@@ -40,9 +40,11 @@ void add_poll(exposition::PollMetrics& polls) {
   collect::CountingPlan plan;
   plan.cpu = test::scope_plan({{"core", {"cycles"}}, {"(clock)", {"cpu-clock"}}});
   plan.cpu.groups[1].is_published = false;
+  plan.sums.emplace_back().name = "workload";
   auto snapshot = std::make_shared<collect::Snapshot>();
   snapshot->targets = exposition::targets({});
   snapshot->cpu = exposition::tables(plan.cpu, 0, {});
+  snapshot->sums.emplace_back();
   snapshot->plan = std::make_shared<const collect::CountingPlan>(plan);
   collect::PollReport report;
   report.refusals[{"cycles", EMFILE}] = 1;
