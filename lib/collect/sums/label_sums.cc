@@ -85,12 +85,6 @@ class LabelSums::Totals {
     }
   }
 
-  /// Of one cgroup, in the rows from `first` to before `end`.
-  Totals(const CountingPlan& plan, const Snapshot& snapshot, std::size_t first, std::size_t end)
-      : Totals(plan) {
-    for (std::size_t row = first; row < end; ++row) add_row(snapshot.cgroup, row);
-  }
-
   std::size_t groups() const { return groups_.size(); }
   std::size_t events(std::size_t group) const { return groups_[group].totals.size(); }
   GroupTimes& times(std::size_t group) { return groups_[group].times; }
@@ -105,14 +99,6 @@ class LabelSums::Totals {
       times(group).add(more.times(group));
       for (std::size_t event = 0; event < events(group); ++event) {
         total(group, event).add(more.total(group, event));
-      }
-    }
-  }
-  void add_row(const std::vector<GroupTable>& tables, std::size_t row) {
-    for (std::size_t group = 0; group < groups(); ++group) {
-      times(group).add(tables[group].rows[row].times);
-      for (std::size_t event = 0; event < events(group); ++event) {
-        total(group, event).add(tables[group].total(row, event));
       }
     }
   }
@@ -210,10 +196,7 @@ LabelSums::~LabelSums() = default;
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
   if (plan_->sums.empty()) return;
   const bool is_same = targets_ && snapshot.targets->has_layout_of(*targets_);
-  const bool has_room_again =
-      is_same && std::any_of(left_out_.begin(), left_out_.end(),
-                             [](std::size_t cgroups) { return cgroups > 0; });
-  if (!is_same || has_room_again) rearrange(snapshot, now);
+  if (!is_same || std::exchange(has_room_again_, false)) rearrange(snapshot, now);
   targets_ = snapshot.targets;
   add(snapshot);
   end_idle(now);
@@ -308,27 +291,32 @@ void LabelSums::add(const Snapshot& snapshot) {
     for (const Member::Place& place : member.places) {
       if (place.sum != nullptr && !place.is_inside) place.sum->add_states(snapshot, first, end);
     }
-    if (member.has_changed(snapshot, first, end))
-      add_increments(member, {*plan_, snapshot, first, end});
+    if (member.has_changed(snapshot, first, end)) add_increments(member, snapshot, first, end);
   }
 }
 
-void LabelSums::add_increments(Member& member, const Totals& totals) {
-  const Totals before = member.totals;
-  Totals increment{*plan_};
-  for (std::size_t group = 0; group < totals.groups(); ++group) {
-    increment.times(group) = advance(member.totals.times(group), totals.times(group));
-    for (std::size_t event = 0; event < totals.events(group); ++event) {
-      increment.total(group, event) =
-          advance(member.totals.total(group, event), totals.total(group, event));
-    }
-  }
+void LabelSums::add_increments(Member& member, const Snapshot& snapshot, std::size_t first,
+                               std::size_t end) {
+  counting_.clear();
   for (Member::Place& place : member.places) {
     if (place.sum == nullptr) continue;
     const bool was_counted = std::exchange(place.is_counted, true);
     if (place.is_inside) continue;
-    if (!was_counted) place.sum->totals.add(before);
-    place.sum->totals.add(increment);
+    if (!was_counted) place.sum->totals.add(member.totals);
+    counting_.push_back(place.sum);
+  }
+  for (std::size_t group = 0; group < member.totals.groups(); ++group) {
+    const GroupTable& table = snapshot.cgroup[group];
+    GroupTimes times;
+    for (std::size_t row = first; row < end; ++row) times.add(table.rows[row].times);
+    const GroupTimes more_time = advance(member.totals.times(group), times);
+    for (Sum* const sum : counting_) sum->totals.times(group).add(more_time);
+    for (std::size_t event = 0; event < table.events; ++event) {
+      EventTotal total;
+      for (std::size_t row = first; row < end; ++row) total.add(table.total(row, event));
+      const EventTotal more = advance(member.totals.total(group, event), total);
+      for (Sum* const sum : counting_) sum->totals.total(group, event).add(more);
+    }
   }
 }
 
@@ -345,7 +333,9 @@ void LabelSums::end_idle(Clock::time_point now) {
     const nanoseconds idle = plan_->sums[number].idle;
     const std::size_t ended = std::erase_if(
         sums_[number], [&](const auto& sum) { return now - sum.second.last_member > idle; });
-    if (ended > 0) ++layout_;
+    if (ended == 0) continue;
+    ++layout_;
+    has_room_again_ = has_room_again_ || left_out_[number] > 0;
   }
 }
 

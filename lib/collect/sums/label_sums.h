@@ -56,7 +56,7 @@ class LabelSums {
                 Clock::time_point now);
   void leave_out_inner(const TargetSet& targets);
   void add(const Snapshot& snapshot);
-  void add_increments(Member& member, const Totals& totals);
+  void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
   void end_idle(Clock::time_point now);
   void publish(Snapshot& snapshot, Clock::time_point now) const;
   void report_left_out(PollReport& report) const;
@@ -65,6 +65,8 @@ class LabelSums {
   std::vector<Sums> sums_;             ///< as plan_->sums, by their values
   std::vector<Member> members_;        ///< as the targets of the last snapshot
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
+  bool has_room_again_ = false;        ///< for some of those
+  std::vector<Sum*> counting_;         ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout
 };
