@@ -97,6 +97,13 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
       "LimitMEMLOCK= of the service");
 }
 
+Error too_many(std::size_t cgroups, std::size_t max) {
+  return Error{0,
+               "cgroups.max is " + std::to_string(max) + ": " + std::to_string(cgroups - max) +
+                   " of " + std::to_string(cgroups) + " cgroups would be left out",
+               "set cgroups.max to " + std::to_string(cgroups)};
+}
+
 /// What does not fit; empty if all of it does.
 std::vector<Error> excess_of(const Size& size, std::size_t cgroups, const collect::Budget& budget) {
   std::vector<Error> excess;
@@ -137,13 +144,17 @@ ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
   std::cout << "configuration: " << printable(name_of_config(options)) << "\nfor " << cpus
             << " CPUs, with the PMUs of this machine, and " << cgroups << " cgroups:\n\n";
   print_table(sizes, budget);
+  const bool are_allowed = cgroups <= budget.max_cgroups;
+  if (!are_allowed) {
+    std::cout << '\n' << printable(worded(too_many(cgroups, budget.max_cgroups))) << '\n';
+  }
   bool any_fits = false;
   for (const Size& size : sizes) {
     const std::vector<Error> excess = excess_of(size, cgroups, budget);
     any_fits = any_fits || excess.empty();
     for (const Error& error : excess) std::cout << '\n' << printable(worded(error)) << '\n';
   }
-  return flush_output() && any_fits ? kOk : kFailed;
+  return flush_output() && are_allowed && any_fits ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -78,9 +78,15 @@ constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
 constexpr std::string_view kAuto = "auto";
 
 void read_max_open_events(const yaml::Value& value, Limits& limits) {
-  if (value.unchecked_text() == kAuto) {
+  const std::string_view text = value.unchecked_text();
+  if (text == kAuto) {
     limits.max_open_events.reset();
     return;
+  }
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  if (!text.empty() && kLetters.find(text.front()) != text.npos) {
+    return value.refuse(yaml::in_quotes(std::string(text)) + " is neither auto nor a number",
+                        "write auto, or a whole number from 1 to 10000000");
   }
   if (const auto number = yaml::read_number(value, kLimit)) limits.max_open_events = *number;
 }

@@ -357,6 +357,10 @@ const std::vector<ErrorRow> kRows = {
     {"ANumberAboveItsRange", kOneGroup + "cgroups: {max: 100001}\n",
      "c.yaml:2:16: cgroups.max: '100001' is out of range. Remedy: write a whole number from 0 to "
      "100000"},
+    {"AWordForANumberOfCounters", kOneGroup + "limits: {max_open_events: many}\n",
+     "c.yaml:2:27: limits.max_open_events: 'many' is neither auto nor a number. Remedy: write "
+     "auto, "
+     "or a whole number from 1 to 10000000"},
     {"ANumberBelowItsRange", kOneGroup + "limits: {max_open_events: 0}\n",
      "c.yaml:2:27: limits.max_open_events: '0' is out of range. Remedy: write a whole number from "
      "1 to 10000000"},
