@@ -27,8 +27,9 @@ COPY cmake cmake
 COPY config config
 COPY lib lib
 COPY daemon daemon
+ARG REVISION=
 RUN --mount=type=cache,id=ccache,target=/root/.cache/ccache \
-    cmake --preset release \
+    cmake --preset release -DPEX_REVISION="$REVISION" \
  && cmake --build --preset release --target perf_event_exporter \
  && install -D --strip build/release/daemon/perf_event_exporter /image/usr/bin/perf_event_exporter \
  && install -D -m 644 config/perf_event_exporter.yaml \

@@ -90,7 +90,9 @@ constexpr const char* kFooter =
     "be executed.";
 
 std::string version_text() {
-  return std::string(kProgram) + ", version " + kVersion + "\n  compiler: " + kCompiler;
+  std::string text = std::string(kProgram) + ", version " + kVersion;
+  if (*kRevision != '\0') text += std::string(" (revision: ") + kRevision + ")";
+  return text + "\n  compiler: " + kCompiler;
 }
 
 void declare_web(CLI::App& app, Options& options) {

@@ -1,5 +1,6 @@
 #include "daemon/run/active_session.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,10 @@ using exposition::collected;
 using exposition::seconds_since_epoch;
 using exposition::self_family;
 using prometheus::MetricFamily;
+
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 MetricFamily available_events(const plan::Plan& plan) {
   MetricFamily family = collected(self_family("perf_event_exporter_event_available"));
@@ -100,6 +105,10 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
   return {machine_info(machine_.value_or(plan::MachineDescription{})),
           available_events(current_.plan),
           refusals(current_.plan),
+          collected(self_family("perf_event_exporter_poll_interval_seconds"),
+                    seconds_of(current_.interval())),
+          collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
+                    seconds_of(current_.config.cgroups.linger)),
           collected(self_family("perf_event_exporter_series_limit"),
                     static_cast<double>(current_.plan.budget.max_series)),
           collected(self_family("perf_event_exporter_config_last_reload_successful"),

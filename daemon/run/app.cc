@@ -4,6 +4,7 @@
 
 #include "base/duration.h"
 #include "daemon/cli/version.h"
+#include "daemon/cli/words.h"
 #include "daemon/run/readiness.h"
 #include "exposition/renderer.h"
 #include "host/cpu_list.h"
@@ -17,7 +18,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
     : options_(std::move(options)),
       log_(log),
       process_metrics_([this] { return self_process(); }),
-      self_metrics_(kVersion),
+      self_metrics_(kVersion, kRevision),
       poll_log_(log),
       poller_(loop, [this](const collect::PollReport& report) { on_poll(report); }),
       watchdog_(loop, service_manager_,
@@ -200,11 +201,15 @@ std::optional<host::SelfProcess> App::self_process() {
 
 Status App::status() {
   const exposition::PollMetrics& polls = poller_.metrics();
+  std::vector<std::string> warnings = session_.current().warnings;
+  if (const std::optional<Error> warning = web_server_.short_linger()) {
+    warnings.push_back(worded(*warning));
+  }
   return make_status({.version = kVersion,
                       .now = Moment::now(),
                       .started = started_,
                       .plan = session_.current().plan,
-                      .warnings = session_.current().warnings,
+                      .warnings = warnings,
                       .snapshot = poller_.snapshot().get(),
                       .polled_at = poller_.polled_at(),
                       .activity = activity_,

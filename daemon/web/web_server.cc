@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/duration.h"
 #include "collect/budget.h"
 #include "daemon/cli/words.h"
 #include "daemon/web/scrape_query.h"
@@ -30,6 +31,10 @@ http::Limits limits_here() {
   limits.max_refusals = std::min(limits.max_refusals, files / 2);
   limits.max_connections = std::min(limits.max_connections, files - limits.max_refusals);
   return limits;
+}
+
+bool counts_cgroups(const config::Config& config) {
+  return std::ranges::any_of(config.groups, &config::Group::cgroup_scope);
 }
 
 }  // namespace
@@ -116,7 +121,28 @@ std::vector<http::Route> WebServer::routes() {
   return make_routes(options_.telemetry_path, options_.lifecycle, handlers);
 }
 
+void WebServer::note_scrape(const http::Request& request) {
+  scrape_intervals_.add(request.peer + " " + request.query, ScrapeIntervals::Clock::now());
+  const std::optional<Error> warning = short_linger();
+  if (std::exchange(was_linger_short_, warning.has_value()) || !warning) return;
+  log_.warn(*warning);
+}
+
+/// `linger` may be 0 for scrapers that know the start times of counters.
+std::optional<Error> WebServer::short_linger() const {
+  if (!linger_ || (openmetrics_.created && *linger_ == std::chrono::nanoseconds{0})) return {};
+  const auto interval = scrape_intervals_.longest(ScrapeIntervals::Clock::now());
+  if (!interval || *interval <= *linger_) return {};
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(*interval);
+  return Error{0,
+               "cgroups.linger is " + format_duration(*linger_) + ", and a client scrapes every " +
+                   std::to_string(seconds.count()) +
+                   " s: what a cgroup counted between its last scrape and its end is lost",
+               "set cgroups.linger to " + std::to_string(2 * seconds.count()) + "s"};
+}
+
 void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
+  note_scrape(request);
   Result<exposition::Selection> selection{exposition::Selection{}};
   if (!request.query.empty()) selection = selection_of(request.query, source_.groups());
   if (!selection) {
@@ -130,6 +156,10 @@ void WebServer::answer_scrape(const http::Request& request, http::Respond respon
 void WebServer::configure(const config::Config& config) {
   scrapes_.set_max_age(config.collection.max_age);
   openmetrics_ = config.openmetrics;
+  linger_.reset();
+  if (config.cgroups.series == config::CgroupSeries::kEach && counts_cgroups(config)) {
+    linger_ = config.cgroups.linger;
+  }
 }
 
 std::vector<prometheus::MetricFamily> WebServer::Collect() const {
@@ -142,9 +172,19 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
     exposition::add_sample(errors, {{"reason", each.name}},
                            static_cast<double>(totals.*each.count));
   }
+  prometheus::MetricFamily responses =
+      exposition::collected(self_family("perf_event_exporter_http_responses_total"));
+  for (const auto& [code, count] : server_->responses()) {
+    exposition::add_sample(responses, {{"code", std::to_string(code)}}, static_cast<double>(count));
+  }
+  prometheus::MetricFamily interval =
+      exposition::collected(self_family("perf_event_exporter_scrape_interval_seconds"));
+  if (const auto longest = scrape_intervals_.longest(ScrapeIntervals::Clock::now())) {
+    exposition::add_sample(interval, {}, std::chrono::duration<double>(*longest).count());
+  }
   return {exposition::collected(self_family("perf_event_exporter_http_connections"),
                                 static_cast<double>(server_->connections())),
-          std::move(errors)};
+          std::move(responses), std::move(interval), std::move(errors)};
 }
 
 void WebServer::stop() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "daemon/web/connection_limit_log.h"
 #include "daemon/web/routes.h"
 #include "daemon/web/scrape_cache.h"
+#include "daemon/web/scrape_intervals.h"
 #include "exposition/collected_family.h"
 #include "http/server.h"
 
@@ -53,6 +55,10 @@ class WebServer final : public prometheus::Collectable {
   std::vector<std::uint16_t> ports() const { return server_->ports(); }
   const AccessStatus& access_status() const { return access_status_; }
 
+  /// Says that the series of a removed cgroup end before the next scrape; nothing while they do
+  /// not.
+  std::optional<Error> short_linger() const;
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
   /// Lets the loop run out of work.
@@ -61,6 +67,7 @@ class WebServer final : public prometheus::Collectable {
  private:
   std::vector<http::Route> routes();
   void answer_scrape(const http::Request& request, http::Respond respond);
+  void note_scrape(const http::Request& request);
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const access::Access> current_access();
   void log_listening(const std::vector<int>& inherited);
@@ -71,6 +78,9 @@ class WebServer final : public prometheus::Collectable {
   Source source_;
   Log& log_;
   config::OpenMetrics openmetrics_;
+  std::optional<std::chrono::nanoseconds> linger_;  ///< nothing: no cgroup has series
+  ScrapeIntervals scrape_intervals_;
+  bool was_linger_short_ = false;
   boost::asio::thread_pool worker_{1};        ///< renders
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   ScrapeCache scrapes_;

@@ -38,21 +38,31 @@ bool has_evidence(RowKind rows, const Evidence& evidence) {
   return true;
 }
 
+namespace {
+
+/// A counter, and its start time.
+std::size_t series_of_counter(const Evidence& evidence) { return evidence.created ? 2 : 1; }
+
+}  // namespace
+
 std::size_t series_of_group(RowKind rows, const GroupPlan& group, const Evidence& evidence) {
   constexpr std::size_t kTimes = 2;        // enabled, running
   constexpr std::size_t kTimesOffPmu = 2;  // imputed, unmeasured
   constexpr std::size_t kReferences = 2;   // all of it, and what was sampled
   if (!group.is_published || !has_evidence(rows, evidence)) return 0;
   const bool has_reference = evidence.reference && group.auxiliary.reference;
-  return kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
+  const std::size_t counters =
+      kTimes + (group.shares_pmu ? kTimesOffPmu : 0) + (has_reference ? kReferences : 0);
+  return counters * series_of_counter(evidence);
 }
 
 std::size_t series_of_column(RowKind rows, const PublishedEvent& column, const ScopePlan& plan,
                              const Evidence& evidence) {
   constexpr std::size_t kValue = 1;
   constexpr std::size_t kObserved = 1;
-  if (!is_estimated(column, plan) || !has_evidence(rows, evidence)) return kValue;
-  return kValue + kObserved + (evidence.variance ? 1 : 0);
+  const bool has_parts = is_estimated(column, plan) && has_evidence(rows, evidence);
+  const std::size_t parts = has_parts ? kObserved + (evidence.variance ? 1 : 0) : 0;
+  return (kValue + parts) * series_of_counter(evidence);
 }
 
 }  // namespace pex::collect

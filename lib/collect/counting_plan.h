@@ -89,6 +89,7 @@ struct Evidence {
   bool variance = false;   ///< of each estimated event
   bool reference = false;  ///< both totals of the reference, for each group that has one
   CgroupEvidence cgroups = CgroupEvidence::kEach;
+  bool created = false;  ///< of each counter its start time, which is a series as well
 
   bool operator==(const Evidence&) const = default;
 };

@@ -231,7 +231,7 @@ enum class EvidenceOfCgroups {
 /// Additional series about the estimates; they multiply the number of series.
 struct Evidence {
   EvidenceOfCgroups cgroups = EvidenceOfCgroups::kEach;
-  bool variance = false;   ///< perf_event_variance_total
+  bool variance = false;   ///< perf_*_variance_total
   bool reference = false;  ///< perf_group_reference_total, perf_group_reference_sampled_total
 
   bool operator==(const Evidence&) const = default;

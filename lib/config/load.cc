@@ -59,8 +59,9 @@ constexpr yaml::Key<Evidence> kEvidenceKeys[] = {
       [] { return yaml::written(kEvidence, &EvidenceEntry::cgroups, Evidence{}.cgroups); }}},
     yaml::flag_key<&Evidence::variance>(
         "variance",
-        "Whether to publish `perf_event_variance_total`, for standard errors. It adds one series "
-        "for each series of an event."),
+        "Whether to publish the variance of each estimated event, for standard errors. "
+        "`perf_cpu_cycles_total` has `perf_cpu_cycles_variance_total`. It adds one series for each "
+        "series of an event."),
     yaml::flag_key<&Evidence::reference>(
         "reference",
         "Whether to publish the activity reference of each group. `perf_group_reference_total` and "
@@ -72,7 +73,7 @@ constexpr yaml::Key<OpenMetrics> kOpenMetricsKeys[] = {
     yaml::flag_key<&OpenMetrics::created>(
         "created",
         "Whether each counter has a `_created` sample with its start time. Prometheus stores each "
-        "of them as a separate series, which `limits.max_series` does not include."),
+        "of them as a separate series, and `limits.max_series` includes them."),
 };
 
 constexpr std::string_view kAuto = "auto";

@@ -6,11 +6,28 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
+namespace {
+
+MetricType type_of(FamilyType type) {
+  switch (type) {
+    case FamilyType::kCounter:
+      return MetricType::Counter;
+    case FamilyType::kHistogram:
+      return MetricType::Histogram;
+    case FamilyType::kGauge:
+    case FamilyType::kInfo:
+      break;
+  }
+  return MetricType::Gauge;
+}
+
+}  // namespace
+
 MetricFamily collected(const FamilyEntry& family) {
   MetricFamily made;
   made.name = family.name;
   made.help = family.help;
-  made.type = family.type == FamilyType::kCounter ? MetricType::Counter : MetricType::Gauge;
+  made.type = type_of(family.type);
   return made;
 }
 

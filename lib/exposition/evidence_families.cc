@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "exposition/labels.h"
+#include "exposition/metric_names.h"
 
 namespace pex::exposition {
 namespace {
@@ -76,7 +77,6 @@ bool has_reference(const collect::GroupPlan& group, const collect::Evidence& evi
 
 constexpr std::string_view kRowLabels =
     "`group`; `pmu` where the group is bound to one; the labels of its events' rows";
-constexpr std::string_view kEventLabels = "`group`, `event`, and the labels of the event's metric";
 
 /// A family with a sample for each row of each group.
 struct GroupFamily {
@@ -134,26 +134,37 @@ constexpr GroupFamily kGroupFamilies[] = {
      true},
 };
 
-/// A family with a sample for each row of each estimated column, in addition to its value.
-struct ColumnFamily {
-  FamilyEntry family;
+/// What is published of each estimated column in addition to its value, in a family for each family
+/// of events.
+struct Part {
+  FamilyEntry family;  ///< for the documents
   std::string_view only;
   bool collect::Evidence::*asked_for;  ///< null: always
   SampleRun::Read read;
+  std::string (*name_of)(std::string_view family);
+  std::string_view help;  ///< before and after the name of the family of events
+  std::string_view rest;
 };
-constexpr ColumnFamily kColumnFamilies[] = {
-    {{"perf_event_observed_total", FamilyType::kCounter, kEventLabels,
+constexpr std::string_view kLabelsOfMetric = "those of the event's metric";
+constexpr Part kParts[] = {
+    {{"perf_<scope>_<event>_observed_total", FamilyType::kCounter, kLabelsOfMetric,
       "Events that were counted, in the unit of the event's metric. The rest of that metric is "
       "extrapolated."},
      kOffPmu,
      nullptr,
-     read_rows<observed_of>},
-    {{"perf_event_variance_total", FamilyType::kCounter, kEventLabels,
-      "Sum of the squared standard errors of the event's increments, in the unit of its metric "
+     read_rows<observed_of>,
+     observed_family_name,
+     "The part of ",
+     " that was counted. The rest is extrapolated."},
+    {{"perf_<scope>_<event>_variance_total", FamilyType::kCounter, kLabelsOfMetric,
+      "Sum of the squared standard errors of the increments of the event's metric, in its unit "
       "squared."},
      "the same, with `evidence.variance`",
      &collect::Evidence::variance,
-     read_rows<variance_of>},
+     read_rows<variance_of>,
+     variance_family_name,
+     "Sum of the squared standard errors of the increments of ",
+     "."},
 };
 
 constexpr FamilyEntry kWeights = {"perf_event_reference_weight_ratio", FamilyType::kGauge,
@@ -170,22 +181,8 @@ std::string labels_of_group(const ScopeView& view, const collect::GroupPlan& gro
   return join_labels({view.name_of_sum, label("group", group.name), pmu});
 }
 
-const collect::GroupPlan& group_of(const collect::PublishedEvent& column,
-                                   const collect::ScopePlan& plan) {
-  return plan.groups[column.parts.front().group];
-}
-
-SampleRun run_of(const ScopeView& view, const collect::PublishedEvent& column, const Rows& rows,
-                 SampleRun::Read read) {
-  const collect::GroupPlan& group = group_of(column, view.plan);
-  return {.scope = view.scope,
-          .sum = view.sum,
-          .group = collect::configured_name(group),
-          .before = join_labels({view.name_of_sum, label("group", group.name),
-                                 label("event", column.event.name), labels_of_event(column.event)}),
-          .rows = &rows,
-          .read = read,
-          .column = &column};
+std::string_view group_of(const collect::PublishedEvent& column, const collect::ScopePlan& plan) {
+  return plan.groups[column.parts.front().group].name;
 }
 
 void add_runs(const GroupFamily& family, const ScopeView& view, const collect::Evidence& evidence,
@@ -203,19 +200,42 @@ void add_runs(const GroupFamily& family, const ScopeView& view, const collect::E
   }
 }
 
-void add_runs(const ColumnFamily& family, const ScopeView& view, const RowLabels& rows,
-              std::vector<SampleRun>& runs) {
-  for (const collect::PublishedEvent& column : view.plan.columns) {
+std::vector<EventFamily> families_of(const ScopeView& view, const collect::CountingPlan& plan) {
+  return view.sum ? exposition::families_of(plan.sums[*view.sum], plan)
+                  : exposition::families_of(view.scope, plan);
+}
+
+PublishedFamily family_of(const Part& part, const EventFamily& events, const ScopeView& view,
+                          const RowLabels& rows) {
+  PublishedFamily published;
+  published.head = {part.name_of(events.name),
+                    std::string(part.help) + events.name + std::string(part.rest),
+                    FamilyType::kCounter};
+  for (const EventFamily::Member& member : events.columns) {
+    const collect::PublishedEvent& column = *member.column;
     if (!collect::is_estimated(column, view.plan)) continue;
-    runs.push_back(run_of(view, column, view.rows(rows, column.aggregation), family.read));
+    published.runs.push_back({.scope = view.scope,
+                              .sum = view.sum,
+                              .group = collect::configured_name(group_of(column, view.plan)),
+                              .behind = member.labels,
+                              .rows = &view.rows(rows, column.aggregation),
+                              .read = part.read,
+                              .column = &column});
   }
+  return published;
 }
 
 void add_weights(const ScopeView& view, const RowLabels& rows, std::vector<SampleRun>& runs) {
   for (const collect::PublishedEvent& column : view.plan.columns) {
-    SampleRun run = run_of(view, column, rows.unnamed(), read_rows<weight_of>);
-    run.before = join_labels({label("scope", name_of(view.scope)), run.before});
-    runs.push_back(std::move(run));
+    const std::string_view group = group_of(column, view.plan);
+    runs.push_back(
+        {.scope = view.scope,
+         .group = collect::configured_name(group),
+         .before = join_labels({label("scope", name_of(view.scope)), label("group", group),
+                                label("event", column.event.name), labels_of_event(column.event)}),
+         .rows = &rows.unnamed(),
+         .read = read_rows<weight_of>,
+         .column = &column});
   }
 }
 
@@ -250,13 +270,15 @@ void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
     }
     families.push_back(std::move(published));
   }
-  for (const ColumnFamily& family : kColumnFamilies) {
-    if (family.asked_for != nullptr && !(plan.evidence.*family.asked_for)) continue;
-    PublishedFamily published{head_of(family.family), {}};
+  for (const Part& part : kParts) {
+    if (part.asked_for != nullptr && !(plan.evidence.*part.asked_for)) continue;
     for (const ScopeView& view : published_rows) {
-      if (has_evidence(view, plan)) add_runs(family, view, rows, published.runs);
+      if (!has_evidence(view, plan)) continue;
+      for (const EventFamily& events : families_of(view, plan)) {
+        PublishedFamily published = family_of(part, events, view, rows);
+        if (!published.runs.empty()) families.push_back(std::move(published));
+      }
     }
-    families.push_back(std::move(published));
   }
   PublishedFamily weights{head_of(kWeights), {}};
   for (const ScopeView& view : scopes) add_weights(view, rows, weights.runs);
@@ -271,7 +293,7 @@ std::vector<EvidenceEntry> group_evidence() {
 
 std::vector<EvidenceEntry> event_evidence() {
   std::vector<EvidenceEntry> rows;
-  for (const ColumnFamily& family : kColumnFamilies) rows.push_back({family.family, family.only});
+  for (const Part& part : kParts) rows.push_back({part.family, part.only});
   rows.push_back({kWeights, "groups with a reference"});
   return rows;
 }

@@ -8,7 +8,8 @@
 
 namespace pex::exposition {
 
-/// The evidence of a snapshot: perf_group_*, perf_event_*. Without auxiliary groups, and without
+/// The evidence of a snapshot: perf_group_*, perf_*_observed_*, perf_*_variance_*,
+/// perf_event_reference_weight_ratio. Without auxiliary groups, and without
 /// what CountingPlan::evidence does not request. Appended families borrow from `plan` and `rows`.
 void add_evidence(const collect::CountingPlan& plan, const RowLabels& rows,
                   std::vector<PublishedFamily>& families);

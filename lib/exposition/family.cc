@@ -6,7 +6,7 @@ namespace pex::exposition {
 namespace {
 
 /// In the order of FamilyType.
-constexpr std::array<std::string_view, 3> kSuffixes = {"_total", "", "_info"};
+constexpr std::array<std::string_view, 4> kSuffixes = {"_total", "", "_info", ""};
 
 constexpr std::string_view kUnits[] = {"seconds", "bytes", "joules", "ratio"};
 

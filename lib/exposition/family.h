@@ -7,7 +7,7 @@
 namespace pex::exposition {
 
 /// Types of a metric family. The text format 0.0.4 does not have kInfo, and uses a gauge.
-enum class FamilyType : std::uint8_t { kCounter, kGauge, kInfo };
+enum class FamilyType : std::uint8_t { kCounter, kGauge, kInfo, kHistogram };
 
 /// The header of a family's samples.
 struct FamilyHead {

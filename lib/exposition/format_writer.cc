@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
+
+#include "exposition/labels.h"
 
 namespace pex::exposition {
 namespace {
@@ -13,8 +16,8 @@ struct TypeNames {
   std::string_view text;
   std::string_view openmetrics;
 };
-constexpr std::array<TypeNames, 3> kTypes = {
-    {{"counter", "counter"}, {"gauge", "gauge"}, {"gauge", "info"}}};
+constexpr std::array<TypeNames, 4> kTypes = {
+    {{"counter", "counter"}, {"gauge", "gauge"}, {"gauge", "info"}, {"histogram", "histogram"}}};
 
 std::string_view type_name(FamilyType type, Format format) {
   const TypeNames& names = kTypes[static_cast<std::size_t>(type)];
@@ -99,6 +102,14 @@ Number instant(std::chrono::system_clock::time_point time) {
   return nanoseconds(static_cast<std::uint64_t>(std::chrono::nanoseconds(since_epoch).count()));
 }
 
+std::string bound_text(double bound) {
+  if (std::isinf(bound)) return "+Inf";
+  char text[kNumberBytes];
+  std::string number(text, exposition::write(text, real(bound)));
+  if (number.find_first_of(".e") == number.npos) number += ".0";
+  return number;
+}
+
 }  // namespace
 
 std::string_view content_type(Format format) {
@@ -143,6 +154,24 @@ void FormatWriter::write(std::string_view labels, Number number, Clock::time_poi
   Rows row;
   row.add(labels, since);
   write("", row, "", {&number, 1});
+}
+
+/// Its bounds are written as OpenMetrics has them, in both formats: they are the same series.
+void FormatWriter::write(const prometheus::ClientMetric::Histogram& histogram,
+                         Clock::time_point since) {
+  if (!std::exchange(is_headed_, true)) write_head();
+  const auto sample = [&](std::string_view suffix, std::string_view labels, Number number) {
+    char text[kNumberBytes];
+    const char* const end = exposition::write(text, number);
+    append_line({head_->name, suffix, labels, " ", {text, static_cast<std::size_t>(end - text)}});
+  };
+  for (const auto& bucket : histogram.bucket) {
+    sample("_bucket", "{" + label("le", bound_text(bucket.upper_bound)) + "}",
+           whole(bucket.cumulative_count));
+  }
+  sample("_sum", "", real(histogram.sample_sum));
+  sample("_count", "", whole(histogram.sample_count));
+  if (created_ && format_ == Format::kOpenMetrics) sample("_created", "", instant(since));
 }
 
 void FormatWriter::finish() {

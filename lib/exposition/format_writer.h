@@ -1,5 +1,7 @@
 #pragma once
 
+#include <prometheus/client_metric.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +41,8 @@ class FormatWriter {
   void write(std::string_view before, const Rows& rows, std::string_view behind,
              std::span<const Number> numbers);
   void write(std::string_view labels, Number number, Clock::time_point since);
+  /// The samples of a histogram without labels.
+  void write(const prometheus::ClientMetric::Histogram& histogram, Clock::time_point since);
   /// Ends the text.
   void finish();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "exposition/family.h"
 #include "exposition/labels.h"
 
 namespace pex::exposition {
@@ -55,6 +56,16 @@ std::string family_name(const std::string& prefix, const events::EventIdentity& 
   return name + "_total";
 }
 
+/// Inserts `part` before the unit, which stays at the end of the name.
+std::string name_of_part(std::string_view family, std::string_view part, std::string_view power) {
+  std::string_view name = without_total(family);
+  const std::string_view unit = unit_of(name);
+  if (!unit.empty()) name.remove_suffix(unit.size() + 1);
+  std::string made = std::string(name) + std::string(part);
+  if (!unit.empty()) made += "_" + std::string(unit) + std::string(power);
+  return made + "_total";
+}
+
 /// `name_of_event` is one of the functions family_name.
 template <typename Name>
 std::vector<EventFamily> by_name(const std::vector<collect::PublishedEvent>& columns,
@@ -88,6 +99,14 @@ std::string family_name(Scope scope, const events::EventIdentity& event) {
 
 std::string family_name(const collect::SumPlan& sum, const events::EventIdentity& event) {
   return family_name("perf_" + sum.name + "_", event);
+}
+
+std::string observed_family_name(std::string_view family) {
+  return name_of_part(family, "_observed", "");
+}
+
+std::string variance_family_name(std::string_view family) {
+  return name_of_part(family, "_variance", "_squared");
 }
 
 std::string cgroups_family_name(const collect::SumPlan& sum) {

@@ -15,6 +15,12 @@ namespace pex::exposition {
 std::string family_name(Scope scope, const events::EventIdentity& event);
 /// Of a sum of cgroups: "perf_workload_task_clock_seconds_total".
 std::string family_name(const collect::SumPlan& sum, const events::EventIdentity& event);
+/// The part of a family of events that was counted, not extrapolated:
+/// "perf_cpu_instructions_observed_total", "perf_imc_read_observed_bytes_total".
+std::string observed_family_name(std::string_view family);
+/// The squared standard errors of such a family: "perf_cpu_instructions_variance_total",
+/// "perf_imc_read_variance_bytes_squared_total".
+std::string variance_family_name(std::string_view family);
 /// The number of cgroups in a sum: "perf_workload_cgroups".
 std::string cgroups_family_name(const collect::SumPlan& sum);
 

@@ -1,5 +1,6 @@
 #include "exposition/poll_metrics.h"
 
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -63,10 +64,20 @@ void add_sums(const collect::Snapshot& snapshot, std::vector<MetricFamily>& fami
   families.push_back(std::move(left_out));
 }
 
+/// Upper bounds in seconds: a poll of a small machine takes less than a millisecond, and one that
+/// takes longer than the interval is an overrun.
+const prometheus::Histogram::BucketBoundaries kDurations = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                                            0.1,   0.25,   0.5,   1,    2.5};
+
+/// Those of perf_event_open(2).
+constexpr int kOpenErrors[] = {EACCES, EBUSY,  EINVAL, EMFILE, ENFILE, ENODEV,
+                               ENOENT, ENOMEM, ENOSPC, EPERM,  ESRCH,  EOPNOTSUPP};
+
 }  // namespace
 
-/// Every limit is a series from the start, so that the first increase from 0 is visible.
-PollMetrics::PollMetrics() {
+/// Every limit and errno is a series from the start, so that the first increase from 0 is visible.
+PollMetrics::PollMetrics() : durations_(kDurations) {
+  for (const int code : kOpenErrors) open_errors_[errno_name(code)] = 0;
   for (const std::string_view bound : collect::kCgroupBounds) cgroups_left_out_[bound] = 0;
   cgroups_left_out_[collect::kFairShare] = 0;
 }
@@ -77,7 +88,9 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   switch_records_ += report.switch_records;
   record_checks_ += report.record_checks;
   unnamed_time_ += report.unnamed_time;
-  for (const auto& [refusal, times] : report.refusals) open_errors_[refusal] += times;
+  for (const auto& [refusal, times] : report.refusals)
+    open_errors_[errno_name(refusal.code)] += times;
+  durations_.Observe(std::chrono::duration<double>(report.now.duration).count());
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
   group_errors_.add(report, snapshot->plan);
@@ -95,13 +108,14 @@ std::vector<MetricFamily> PollMetrics::Collect() const {
 void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   MetricFamily& open_errors =
       families.emplace_back(collected(self_family("perf_event_exporter_event_open_errors_total")));
-  for (const auto& [refusal, times] : open_errors_) {
-    add_sample(open_errors, {{"errno", errno_name(refusal.code)}, {"event", refusal.what}},
-               number(times));
+  for (const auto& [code, times] : open_errors_) {
+    add_sample(open_errors, {{"errno", code}}, number(times));
   }
   families.push_back(collected(self_family("perf_event_exporter_polls_total"), number(polls_)));
   families.push_back(
       collected(self_family("perf_event_exporter_poll_overruns_total"), number(overruns_)));
+  families.push_back(collected(self_family("perf_event_exporter_poll_duration_seconds")));
+  families.back().metric.push_back(durations_.Collect());
   MetricFamily& late_polls =
       families.emplace_back(collected(self_family("perf_event_exporter_cpu_late_polls_total")));
   for (const auto& [cpu, polls] : late_polls_) {
@@ -135,8 +149,6 @@ void PollMetrics::collect_last_poll(std::vector<MetricFamily>& families) const {
     families.push_back(collected(family, value));
   };
   add(self_family("perf_event_exporter_open_events"), number(last_.open_events));
-  add(self_family("perf_event_exporter_poll_duration_seconds"),
-      std::chrono::duration<double>(last_.duration).count());
   add(self_family("perf_event_exporter_last_poll_timestamp_seconds"),
       seconds_since_epoch(snapshot_->taken));
   families.push_back(cpus(last_, *targets.cpus));

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <prometheus/collectable.h>
+#include <prometheus/histogram.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -41,12 +43,13 @@ class PollMetrics final : public prometheus::Collectable {
   std::uint64_t polls_ = 0;
   std::uint64_t overruns_ = 0;
   std::uint64_t cgroups_missed_ = 0;
-  collect::PollReport::SwitchRecords switch_records_;                ///< from the start
-  collect::PollReport::RecordChecks record_checks_;                  ///< the same
-  std::chrono::duration<double> unnamed_time_{};                     ///< the same
-  std::map<collect::PollReport::Cause, std::uint64_t> open_errors_;  ///< by event and errno
-  std::map<int, std::uint64_t> late_polls_;                          ///< by CPU
-  std::map<std::string_view, std::uint64_t> cgroups_left_out_;       ///< by reason, from the start
+  collect::PollReport::SwitchRecords switch_records_;           ///< from the start
+  collect::PollReport::RecordChecks record_checks_;             ///< the same
+  std::chrono::duration<double> unnamed_time_{};                ///< the same
+  prometheus::Histogram durations_;                             ///< of polls, in seconds
+  std::map<std::string, std::uint64_t> open_errors_;            ///< by errno, from the start
+  std::map<int, std::uint64_t> late_polls_;                     ///< by CPU
+  std::map<std::string_view, std::uint64_t> cgroups_left_out_;  ///< by reason, from the start
   GroupErrors group_errors_;
   collect::PollReport::State last_;
   std::shared_ptr<const collect::Snapshot> snapshot_;

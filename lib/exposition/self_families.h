@@ -9,8 +9,10 @@ namespace pex::exposition {
 /// The exporter's own metrics, and what it reports about the machine: the interface to dashboards
 /// and alerts. docs/metrics.md is made of these rows.
 inline constexpr FamilyEntry kSelfFamilies[] = {
-    {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `compiler`",
-     "Always 1. The labels identify the running build."},
+    {"perf_event_exporter_build_info", FamilyType::kInfo, "`version`, `revision`, `compiler`",
+     "Always 1. The labels identify the running build. revision: the commit it was built from; "
+     "empty "
+     "if that is not known."},
     {"perf_machine_info", FamilyType::kInfo,
      "`vendor`, `family`, `model`, `stepping`, `model_name`, `microcode`, `hypervisor`, `pmu`, "
      "`kernel`",
@@ -28,13 +30,15 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "perf_event_exporter_event_available that is 0. errno: empty if the kernel did not refuse it. "
      "remedy: yes if rights, limits, other programs or the configuration can be changed, no if the "
      "hardware or the kernel lacks the event."},
-    {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`event`, `errno`",
-     "Failed attempts to open an event, by errno."},
+    {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`errno`",
+     "Failed attempts to open an event, by errno. The log names the events."},
     {"perf_event_exporter_open_events", FamilyType::kGauge, "",
      "Open counters. Each takes one file descriptor."},
     {"perf_event_exporter_polls_total", FamilyType::kCounter, "", "Polls completed."},
-    {"perf_event_exporter_poll_duration_seconds", FamilyType::kGauge, "",
-     "Duration of the last poll, from its start to the publication of its snapshot."},
+    {"perf_event_exporter_poll_duration_seconds", FamilyType::kHistogram, "`le`",
+     "Duration of polls, from the start of a poll to the publication of its snapshot."},
+    {"perf_event_exporter_poll_interval_seconds", FamilyType::kGauge, "",
+     "Configured time between polls (collection.interval)."},
     {"perf_event_exporter_poll_overruns_total", FamilyType::kCounter, "",
      "Polls that were skipped because an earlier poll took too long."},
     {"perf_event_exporter_last_poll_timestamp_seconds", FamilyType::kGauge, "",
@@ -69,6 +73,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Directories of the cgroup tree by state. followed: changes are detected at once. unwatched: "
      "changes are detected within a minute. beyond_limit, path_too_long: neither the directory nor "
      "anything below it is read."},
+    {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
+     "Configured time for which the series of a removed cgroup are served (cgroups.linger)."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
@@ -94,11 +100,19 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "CPU time of cgroups whose path was not found within 60 polls: what they did is counted for "
      "no "
      "cgroup."},
-    {"perf_event_exporter_series", FamilyType::kGauge, "", "Series of the last snapshot."},
+    {"perf_event_exporter_series", FamilyType::kGauge, "",
+     "Series of the last snapshot, with the start times of counters if openmetrics.created is "
+     "set."},
     {"perf_event_exporter_series_limit", FamilyType::kGauge, "",
      "Configured maximum number of series (limits.max_series)."},
     {"perf_event_exporter_http_connections", FamilyType::kGauge, "",
      "Open client connections, including the one that serves this scrape."},
+    {"perf_event_exporter_http_responses_total", FamilyType::kCounter, "`code`",
+     "Responses that the server began to send, by status code."},
+    {"perf_event_exporter_scrape_interval_seconds", FamilyType::kGauge, "",
+     "Longest interval at which a client scrapes regularly: four scrapes at nearly equal "
+     "intervals, "
+     "of the same path and query, from the same address. Absent if there is no such client."},
     {"perf_event_exporter_http_errors_total", FamilyType::kCounter, "`reason`",
      "Connections and requests that the server refused or closed, by reason."},
     {"perf_event_exporter_log_messages_dropped_total", FamilyType::kCounter, "",

@@ -22,14 +22,15 @@ using Clock = std::chrono::system_clock;
 
 constexpr std::string_view kProcessStart = self_family("process_start_time_seconds").name;
 
-MetricFamily build_info(const std::string& version) {
+MetricFamily build_info(const std::string& version, const std::string& revision) {
   MetricFamily family = collected(self_family("perf_event_exporter_build_info"));
-  add_sample(family, {{"compiler", kCompiler}, {"version", version}}, 1);
+  add_sample(family, {{"compiler", kCompiler}, {"revision", revision}, {"version", version}}, 1);
   return family;
 }
 
 FamilyType type_of(const MetricFamily& family) {
   if (family.type == MetricType::Counter) return FamilyType::kCounter;
+  if (family.type == MetricType::Histogram) return FamilyType::kHistogram;
   return family.name.ends_with("_info") ? FamilyType::kInfo : FamilyType::kGauge;
 }
 
@@ -72,6 +73,10 @@ class CollectedReading final : public SelfReading {
       writer.begin(family.head);
       for (const ClientMetric& sample : family.samples) {
         if (!selection.has(group_of(sample))) continue;
+        if (family.head.type == FamilyType::kHistogram) {
+          writer.write(sample.histogram, since(family));
+          continue;
+        }
         const double value = family.counts() ? sample.counter.value : sample.gauge.value;
         writer.write(labels_of(sample), real(value), since(family));
       }
@@ -98,11 +103,12 @@ class CollectedReading final : public SelfReading {
 
 }  // namespace
 
-SelfMetrics::SelfMetrics(std::string version) : version_(std::move(version)) {}
+SelfMetrics::SelfMetrics(std::string version, std::string revision)
+    : version_(std::move(version)), revision_(std::move(revision)) {}
 
 std::shared_ptr<const SelfReading> SelfMetrics::read() const {
   std::vector<MetricFamily> families;
-  families.push_back(build_info(version_));
+  families.push_back(build_info(version_, revision_));
   for (const prometheus::Collectable* owner : owners_) {
     std::vector<MetricFamily> collected = owner->Collect();
     std::move(collected.begin(), collected.end(), std::back_inserter(families));

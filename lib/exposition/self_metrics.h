@@ -25,7 +25,8 @@ class SelfReading {
 /// reading. Not thread-safe.
 class SelfMetrics {
  public:
-  explicit SelfMetrics(std::string version);
+  /// `revision` is that of the source; empty: not known.
+  explicit SelfMetrics(std::string version, std::string revision = {});
 
   /// `owner` is collected at each read() from now on, on the reading thread. It outlives the last
   /// one.
@@ -36,6 +37,7 @@ class SelfMetrics {
 
  private:
   std::string version_;
+  std::string revision_;
   std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
   std::vector<const prometheus::Collectable*> owners_;
 };

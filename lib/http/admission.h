@@ -49,6 +49,7 @@ class Admission {
   void recover();
 
   ClientErrors& errors() { return service_->errors; }
+  const ResponseCounts& responses() const { return service_->responses; }
   std::size_t count() { return served_.count() + refused_.count(); }
   std::optional<std::pair<access::Peer, std::size_t>> busiest() { return served_.busiest(); }
   void close_all();

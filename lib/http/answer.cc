@@ -70,14 +70,15 @@ bool takes_method(const Route& route, std::string_view method) {
   return route.is_post ? method == "POST" : method == "GET" || method == "HEAD";
 }
 
-Request request_of(const RequestHead& head) {
+Request request_of(const RequestHead& head, std::string peer) {
   const std::string_view target = head.target();
   const std::string_view path = path_of(target);
   const std::string_view query = target.substr(std::min(path.size() + 1, target.size()));
   return {.path = std::string{path},
           .query = std::string{query},
           .accept = head.value("Accept"),
-          .takes_gzip = takes_gzip(head.value("Accept-Encoding"))};
+          .takes_gzip = takes_gzip(head.value("Accept-Encoding")),
+          .peer = std::move(peer)};
 }
 
 Response refusal(unsigned status) {

@@ -20,8 +20,8 @@ const Route* find_route(const std::vector<Route>& routes, std::string_view path)
 /// A HEAD is answered like a GET: the sender of the response omits the body.
 bool takes_method(const Route& route, std::string_view method);
 
-/// The request as the handler gets it, for a head with status 200.
-Request request_of(const RequestHead& head);
+/// The request of `peer` as the handler gets it, for a head with status 200.
+Request request_of(const RequestHead& head, std::string peer);
 
 /// One plain line for `status`, which must be a refusal: 400, 401, 403, 404, 408, 413, 431.
 Response refusal(unsigned status);

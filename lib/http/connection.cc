@@ -148,6 +148,7 @@ asio::awaitable<bool> Connection::send(const Response& response, Framing framing
     sending.emplace(unsent, response.body, dropping());
   }
   enter(Phase::kTaking);
+  ++service_->responses[response.status];
   const auto [error, size] = co_await transport_->write(head, body, standing_.since);
   was_answered_ = true;
   co_return !error;

@@ -62,6 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_refused() const { return kind_ == Kind::kRefused; }
   access::Socket::executor_type executor() { return socket_.get_executor(); }
 
+  const access::Peer& peer() const { return peer_; }
+
   /// The access rules as of the last request.
   const access::Access& access() const { return *access_; }
   void refresh_access() { access_ = service_->site.access(); }

@@ -97,7 +97,7 @@ Response Conversation::answer_to_refused(const RequestHead& head, unsigned statu
     return busy;
   }
   const auto answer = std::make_shared<AsyncValue<Response>>(connection_.wakeup());
-  ask(*route, request_of(head), answer);
+  ask(*route, request_of(head, connection_.peer().text()), answer);
   return answer->is_set() ? answer->take() : busy;
 }
 
@@ -135,7 +135,7 @@ asio::awaitable<Response> Conversation::answer_by_handler(const Route& route,
                                                           const RequestHead& head) {
   if (!connection_.is_open()) co_return Response{};  // closed during the login
   const auto answer = std::make_shared<AsyncValue<Response>>(connection_.wakeup());
-  ask(route, request_of(head), answer);
+  ask(route, request_of(head, connection_.peer().text()), answer);
   const std::chrono::milliseconds allowed = service_.site.limits.answer_timeout;
   const bool arrived = co_await connection_.wait_for(*answer, allowed);
   if (!arrived) co_return unavailable("the answer took too long");

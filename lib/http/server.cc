@@ -173,6 +173,8 @@ class LoopServer final : public Server {
 
   ClientErrors errors() const override { return admission_->errors(); }
 
+  const ResponseCounts& responses() const override { return admission_->responses(); }
+
   void stop() override {
     for (const auto& listener : listeners_) listener->close();
     admission_->close_all();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct Request {
   std::string query;   ///< without the '?'
   std::string accept;  ///< the value of Accept, of several fields joined with ", "; may be empty
   bool takes_gzip = false;  ///< by Accept-Encoding
+  std::string peer;         ///< where it came from, as of an address: "192.0.2.7", "unix"
 };
 
 /// Immutable bytes that many responses share. They are written to sockets without a copy per
@@ -132,6 +134,9 @@ struct ClientErrors {
   std::uint64_t rate_limit = 0;        ///< requests answered with 429
 };
 
+/// The number of responses by status code. The codes that there may be are there from the start.
+using ResponseCounts = std::map<unsigned, std::uint64_t>;
+
 struct ClientErrorEntry {
   const char* name;  ///< in snake_case, for a label
   std::uint64_t ClientErrors::*count;
@@ -192,6 +197,8 @@ class Server {
 
   /// The counts so far. On the loop, like everything here.
   virtual ClientErrors errors() const = 0;
+  /// Those whose sending began.
+  virtual const ResponseCounts& responses() const = 0;
 
   /// Stops listening and closes every connection, so that the loop can run out of work. No handler
   /// is called any more, even for a request already received. May be called from a handler, and

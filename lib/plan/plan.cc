@@ -74,7 +74,7 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
   counting.cpu = with_auxiliary_counters(groups, Scope::kCpu, reference, machine.pmus());
   counting.cgroup = with_auxiliary_counters(groups, Scope::kCgroup, reference, machine.pmus());
   counting.evidence = {config.evidence.variance, config.evidence.reference,
-                       evidence_of_cgroups(config.evidence.cgroups)};
+                       evidence_of_cgroups(config.evidence.cgroups), config.openmetrics.created};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;
   counting.publishes_cgroups = config.cgroups.series == config::CgroupSeries::kEach;
   counting.left_out_cpus = machine.left_out_cpus.everywhere;

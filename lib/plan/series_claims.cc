@@ -37,6 +37,11 @@ std::vector<std::string> confusable(const std::string& family) {
   return others;
 }
 
+bool is_part_of(const std::string& part, const std::string& family) {
+  return part == exposition::observed_family_name(family) ||
+         part == exposition::variance_family_name(family);
+}
+
 std::string place_of(const yaml::Position& at) {
   return at.key + " in line " + std::to_string(at.line);
 }
@@ -75,6 +80,16 @@ Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& ev
                  "give it another name"};
   }
   if (!is_new) return {};
+  const auto whole = std::find_if(families_.begin(), families_.end(), [&](const auto& other) {
+    return is_part_of(family, other.first) || is_part_of(other.first, family);
+  });
+  if (whole != families_.end()) {
+    return Error{0,
+                 "'" + event.name + "' would be " + family + " next to " + whole->first + ", " +
+                     place_of(whole->second.second) +
+                     "; the exporter gives evidence of one the name of the other",
+                 "give it another name"};
+  }
   const std::vector<std::string> others = confusable(family);
   const auto taken = std::find_if(others.begin(), others.end(), [&](const std::string& other) {
     return families_.contains(other);

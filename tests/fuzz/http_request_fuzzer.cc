@@ -62,7 +62,7 @@ const std::vector<pex::http::Route>& routes() {
 
 /// The steps a connection takes from a good head to its answer.
 void check_answer(const RequestHead& head) {
-  const pex::http::Request request = pex::http::request_of(head);
+  const pex::http::Request request = pex::http::request_of(head, "192.0.2.7");
   require(request.path.find('?') == std::string::npos);
   require(head.target().starts_with(request.path));
   require(request.path.size() + request.query.size() <= head.target().size());

@@ -178,7 +178,8 @@ std::set<std::string> event_families(const config::Config& config) {
     const plan::Plan plan = *plan_on(machine, config);
     for (const Scope scope : {Scope::kCpu, Scope::kCgroup}) {
       for (const auto& family : exposition::families_of(scope, plan.counting)) {
-        names.insert(family.name);
+        names.insert({family.name, exposition::observed_family_name(family.name),
+                      exposition::variance_family_name(family.name)});
       }
     }
   }

@@ -257,7 +257,7 @@ class TooManyTest(unittest.TestCase):
                                     lambda scrape: state(scrape, "counted") == self.LEFT
                                     and state(scrape, "left_out") == 0)
         self.assertEqual(len(scrape.with_name("perf_cgroup_task_clock_seconds_total")), self.LEFT)
-        self.assertEqual(scrape.with_name(EXPORTER + "event_open_errors_total"), {})
+        self.assertEqual(set(scrape.with_name(EXPORTER + "event_open_errors_total").values()), {0})
 
     def test_a_limit_that_is_lowered_while_it_runs_is_kept(self):
         daemon = self.enterContext(harness.Daemon(config_of(self.tree, linger="0s")))
@@ -273,7 +273,7 @@ class TooManyTest(unittest.TestCase):
 
         self.assertEqual(len(few.with_name("perf_cgroup_task_clock_seconds_total")),
                          state(few, "counted"))
-        self.assertEqual(few.with_name(EXPORTER + "event_open_errors_total"), {})
+        self.assertEqual(set(few.with_name(EXPORTER + "event_open_errors_total").values()), {0})
 
     def test_counters_are_opened_at_the_pace_that_is_allowed(self):
         a_second = 100 * len(EVENTS)  # on each CPU

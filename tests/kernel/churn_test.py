@@ -1,5 +1,6 @@
 """Cgroups that come and go leave nothing behind: no descriptor, no held cgroup, no wrong series."""
 
+import json
 import os
 import threading
 import time
@@ -26,6 +27,8 @@ class Scraper(threading.Thread):
         self.problems = []
         self.seen_cgroups = set()
         self.scrapes = 0
+        self.polled = None       # when the counts of the last scrape were read
+        self.longest_poll = 0.0  # seconds from one reading to the next
 
     def run(self):
         while not self.ending.wait(self.every):
@@ -36,6 +39,9 @@ class Scraper(threading.Thread):
                 continue
             self.scrapes += 1
             self.falls.look_at(scrape)
+            polled = scrape.value("perf_event_exporter_last_poll_timestamp_seconds")
+            self.longest_poll = max(self.longest_poll, polled - (self.polled or polled))
+            self.polled = polled
             for _, labels in scrape.with_name("perf_cgroup_minor_faults_total"):
                 self.seen_cgroups.add(dict(labels)["cgroup"])
 
@@ -57,6 +63,30 @@ def run_once_in(tree, cgroup):
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
+
+
+class ShortLingerTest(unittest.TestCase):
+    def test_a_client_that_scrapes_less_often_than_series_linger_is_reported(self):
+        harness.require_events(*EVENTS)
+        tree = self.enterContext(harness.CgroupTree("linger"))
+        tree.make("a")
+        config = harness.config_of(events=EVENTS, include=[tree.pattern], interval="100ms",
+                                   linger="200ms")
+        daemon = self.enterContext(harness.Daemon(config))
+
+        def seen():
+            time.sleep(0.5)
+            return daemon.scrape().get(("perf_event_exporter_scrape_interval_seconds", ()))
+
+        # Where the machine is busy, scrapes come at uneven intervals.
+        interval = harness.until("four scrapes at even intervals", seen)
+
+        self.assertGreater(interval, 0.45)
+        warned = [line for line in daemon.lines("warn") if "cgroups.linger is 200ms" in line]
+        self.assertEqual(len(warned), 1)
+        self.assertIn("Remedy: set cgroups.linger to", warned[0])
+        _, status = daemon.get("/api/v1/status")
+        self.assertIn("cgroups.linger is 200ms", " ".join(json.loads(status)["warnings"]))
 
 
 class LifeTest(unittest.TestCase):
@@ -151,7 +181,7 @@ class ChurnTest(unittest.TestCase):
         # None was too many, none was refused: one that goes while it is opened is no failure.
         self.assertEqual(set(last.with_name("perf_event_exporter_cgroups_left_out_total").values()),
                          {0})
-        self.assertEqual(last.with_name("perf_event_exporter_event_open_errors_total"), {})
+        self.assertEqual(set(last.with_name("perf_event_exporter_event_open_errors_total").values()), {0})
         self.assertEqual(set(last.with_name("perf_group_read_errors_total").values()), {0})
         lines = daemon.lines("warn") + daemon.lines("error")
         if harness.BY_RECORDS:  # of a CPU that gave them up

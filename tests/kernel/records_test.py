@@ -287,7 +287,7 @@ class ChangeOfSourceTest(unittest.TestCase):
     def test_each_change_loses_at_most_one_poll(self):
         lost = self.true - self.counted
         print(f"\n{lost:.3f} s of {self.true:.3f} s were lost in two changes of the source")
-        self.assertLess(lost, 2 * (self.INTERVAL + self.SCRAPES) + ESTIMATE * self.true)
+        self.assertLess(lost, 2 * self.scraper.longest_poll + ESTIMATE * self.true)
         self.assertGreater(lost, -ESTIMATE * self.true)
 
     def test_the_daemon_goes_on_without_an_error(self):
@@ -329,7 +329,8 @@ class AutomaticSourceTest(unittest.TestCase):
         true = (end - begin) / 1e9
         lost = true - Span(before, after).of_cgroup("task_clock_seconds", busy)
         print(f"\n{lost:.3f} s of {true:.3f} s were lost in the change to records")
-        self.assertLess(abs(lost), 2 * self.INTERVAL + ESTIMATE * true)
+        # A poll is late where the CPU is busy.
+        self.assertLess(abs(lost), 2 * scraper.longest_poll + ESTIMATE * true)
         self.assert_each_cpu_without_records_is_named(daemon, after)
 
     def assert_each_cpu_without_records_is_named(self, daemon, scrape):

@@ -65,6 +65,16 @@ local alert = import '../lib/alert.libsonnet';
         'increase(perf_event_exporter_cgroups_missed_total[15m]) > %g' % c.maxMissedCgroups,
         'Many cgroups are removed before an exporter has opened their counters.',
         '{{ $labels.instance }} missed {{ $value | humanize }} cgroups in 15 minutes: they existed for milliseconds, or waited because of limits.opens_per_second.'),
+      // 0 is for those who know the start times of counters.
+      a('PerfEventExporterLingerTooShort',
+        'info',
+        '15m',
+        |||
+          perf_event_exporter_scrape_interval_seconds
+            > (perf_event_exporter_cgroup_linger_seconds > 0)
+        |||,
+        'The series of removed cgroups end before the next scrape.',
+        '{{ $labels.instance }} is scraped every {{ $value | humanizeDuration }}, and serves the series of a removed cgroup for less than that (cgroups.linger). What a cgroup counted between its last scrape and its end is lost.'),
       a('PerfEventExporterConfigReloadFailed',
         'warning',
         '5m',

@@ -6,7 +6,11 @@ local own(metric) = 'perf_event_exporter_%s{%s}' % [metric, s];
 local rate(series) = 'rate(%s[$__rate_interval])' % series;
 local perInstance(expr) = g.query(expr, '{{instance}}');
 
-local scopes = [{ name: 'CPUs', selector: 'cgroup=""' }, { name: 'cgroups', selector: 'cgroup!=""' }];
+local scopes = [
+  { name: 'CPUs', selector: 'cgroup="", sum=""' },
+  { name: 'cgroups', selector: 'cgroup!=""' },
+  { name: 'sums', selector: 'sum!=""' },
+];
 local partOfEnabled(what) = [
   g.query('sum by (cluster, instance, group) (%s)\n/ sum by (cluster, instance, group) (%s)' % [
     rate('perf_group_%s_seconds_total{%s, %s}' % [what, s, scope.selector]),
@@ -85,7 +89,7 @@ local quality = g.row('How well is counted', 9, [
                'Fraction of the published counts of the CPUs that is estimated.',
                'percentunit',
                ofEvents(|||
-                 1 - sum by (cluster, instance) (rate(perf_event_observed_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval]))
+                 1 - sum by (cluster, instance) (rate(perf_cpu_%(metric)s_observed_total{%(s)s}[$__rate_interval]))
                    / sum by (cluster, instance) (rate(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
                |||),
                width=12,
@@ -95,7 +99,7 @@ local quality = g.row('How well is counted', 9, [
                'Standard error of the counts of the CPUs, because a group was on the PMU for only a part of the time. Requires `evidence: {variance: true}`. Not meaningful for less than a minute.',
                'percentunit',
                ofEvents(|||
-                 sqrt(sum by (cluster, instance) (increase(perf_event_variance_total{%(s)s, event="%(event)s", cgroup=""}[$__rate_interval])))
+                 sqrt(sum by (cluster, instance) (increase(perf_cpu_%(metric)s_variance_total{%(s)s}[$__rate_interval])))
                    / sum by (cluster, instance) (increase(perf_cpu_%(metric)s_total{%(s)s}[$__rate_interval]))
                |||),
                width=12,
@@ -105,11 +109,11 @@ local quality = g.row('How well is counted', 9, [
                'short',
                [g.query(|||
                  (
-                   sum by (cluster, instance, group) (rate(perf_group_reference_sampled_total{%(s)s, cgroup=""}[$__rate_interval]))
-                   / sum by (cluster, instance, group) (rate(perf_group_reference_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   sum by (cluster, instance, group) (rate(perf_group_reference_sampled_total{%(s)s, cgroup="", sum=""}[$__rate_interval]))
+                   / sum by (cluster, instance, group) (rate(perf_group_reference_total{%(s)s, cgroup="", sum=""}[$__rate_interval]))
                  ) / (
-                   sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
-                   / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%(s)s, cgroup=""}[$__rate_interval]))
+                   sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%(s)s, cgroup="", sum=""}[$__rate_interval]))
+                   / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%(s)s, cgroup="", sum=""}[$__rate_interval]))
                  )
                ||| % { s: s }, '{{instance}} {{group}}')],
                width=12,
@@ -131,7 +135,7 @@ local refused = g.row('What is not counted', 8, [
   g.timeSeries('Counters refused',
                'Failed attempts to open a counter, per second.',
                'ops',
-               [g.query('sum by (cluster, instance, event, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{event}} {{errno}}')]),
+               [g.query('sum by (cluster, instance, errno) (%s)' % rate(own('event_open_errors_total')), '{{instance}} {{errno}}')]),
   g.timeSeries('Errors of groups',
                'Per second: failed reads, decreased totals, wrong running times, and pinned groups that were not on the PMU.',
                'ops',
@@ -167,9 +171,12 @@ local cgroups = g.row('Cgroups', 8, [
 
 local polls = g.row('Polls', 8, [
   g.timeSeries('Duration of a poll',
-               'Time from the start of a poll to its snapshot.',
+               'Time from the start of a poll to its snapshot: the mean, and what 99 % of the polls do not exceed.',
                's',
-               [perInstance(own('poll_duration_seconds'))]),
+               [
+                 g.query('%s\n/ %s' % [rate(own('poll_duration_seconds_sum')), rate(own('poll_duration_seconds_count'))], '{{instance}} mean'),
+                 g.query('histogram_quantile(0.99, %s)' % rate(own('poll_duration_seconds_bucket')), '{{instance}} 99 %'),
+               ]),
   g.timeSeries('Polls per second',
                'Completed polls.',
                'ops',

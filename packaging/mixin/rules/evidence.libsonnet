@@ -1,7 +1,6 @@
 // How well was counted: of the groups of each machine in each scope, and of events.
 local promql = import '../lib/promql.libsonnet';
 
-// The label `event` of evidence has the spelling of the event, its metric another.
 local events = [
   { event: 'cycles', metric: 'cycles' },
   { event: 'instructions', metric: 'instructions' },
@@ -10,8 +9,9 @@ local events = [
   { event: 'cache-references', metric: 'cache_references' },
   { event: 'cache-misses', metric: 'cache_misses' },
 ];
-// Series of cgroups have the label `cgroup`.
-local scopes = { cpu: '=""', cgroup: '!=""' };
+// Series of cgroups have the label `cgroup`, those of sums of them `sum`. Cgroups may have none, by
+// `evidence.cgroups`.
+local scopes = { cpu: ['cgroup="", sum=""'], cgroup: ['cgroup!=""', 'sum!=""'] };
 
 {
   local c = $._config,
@@ -19,9 +19,12 @@ local scopes = { cpu: '=""', cgroup: '!=""' };
   local part(scope, what) = {
     record: 'instance_group:perf_group_%s_per_enabled:ratio_rate%s' % [what, c.window],
     labels: { scope: scope },
-    local sum(what) = 'sum %s (rate(perf_group_%s_seconds_total{cgroup%s}[%s]))' %
-                      [ofGroups, what, scopes[scope], c.window],
-    expr: promql.ratio(sum(what), sum('enabled')),
+    local sum(what, selector) = 'sum %s (rate(perf_group_%s_seconds_total{%s}[%s]))' %
+                                [ofGroups, what, selector, c.window],
+    expr: std.join('or\n', [
+      promql.ratio(sum(what, selector), sum('enabled', selector))
+      for selector in scopes[scope]
+    ]),
   },
   // Variances add up where errors do not: the root comes last.
   local relativeError(scope, e) = {
@@ -29,8 +32,8 @@ local scopes = { cpu: '=""', cgroup: '!=""' };
     labels: { scope: scope, event: e.event },
     local hosts = promql.by(c.hostLabels),
     expr: promql.ratio(
-      'sqrt(sum %s (increase(perf_event_variance_total{event="%s", cgroup%s}[%s])))' %
-      [hosts, e.event, scopes[scope], c.window],
+      'sqrt(sum %s (increase(perf_%s_%s_variance_total[%s])))' %
+      [hosts, scope, e.metric, c.window],
       'sum %s (increase(perf_%s_%s_total[%s]))' % [hosts, scope, e.metric, c.window]
     ),
   },

@@ -91,9 +91,10 @@ class MachineTest(unittest.TestCase):
     def switches(self, mark):
         return sum(map(int, re.findall(r":\s*(\d+)", self.record.texts["switches", mark])))
 
-    def standard_error(self, before, after, **labels):
+    def standard_error(self, metric, before, after, **labels):
         """Of the increment of an event; variances add up, so the root comes last."""
-        return math.sqrt(self.grown("perf_event_variance_total", before, after, **labels))
+        variance = metric.replace("_total", "_variance_total")
+        return math.sqrt(self.grown(variance, before, after, **labels))
 
     def doctor(self, name, subject):
         """(state, text) of a row of the doctor's; the text with its consequence and remedy."""
@@ -104,18 +105,14 @@ class MachineTest(unittest.TestCase):
         return state, text.removeprefix(subject).strip()
 
 
-# Numbers of the emulated PMU's events -> the letter with which guest/config names them.
-LETTERS = {"0x8": "i", "0x11": "c", "0x0": "s", "0x23": "f", "0x24": "b"}
-
-
 class EvidenceChecks:
     """What goes for the evidence of each group that shares the PMU, in each of the scrapes `SEEN`."""
 
     SCOPE = "cpu"
 
-    def metric_of(self, group, event):
-        """Of an event named by the configuration: armv8_pmuv3/event=0x8/ of group g3 is i3."""
-        return f"perf_{self.SCOPE}_{LETTERS[event[18:-1]]}{group[-1]}_total"
+    def group_of(self, metric):
+        """Of an event named by the configuration: perf_cpu_i3_total is of group g3."""
+        return f"g{metric.removesuffix('_total')[-1]}"
 
     def times(self):
         """(where, seconds by name) of each row of each group that can lose the PMU."""
@@ -130,13 +127,16 @@ class EvidenceChecks:
         """(where, observed, total, exact) of each event; exact: the group always had the PMU."""
         for mark in self.SEEN:
             scrape = self.record.scrapes[mark]
-            for (_, labels), observed in scrape.with_name("perf_event_observed_total").items():
+            for (name, labels), observed in scrape.items():
+                if not name.endswith("_observed_total"):
+                    continue
                 row = dict(labels)
-                group, event = row.pop("group"), row.pop("event")
-                total = scrape.value(self.metric_of(group, event), **row)
+                metric = name.replace("_observed", "")
+                total = scrape.value(metric, **row)
+                group = self.group_of(metric)
                 enabled, running = (scrape.value(f"perf_group_{name}_seconds_total", group=group, **row)
                                     for name in ("enabled", "running"))
-                yield f"{mark} {labels}", observed, total, running == enabled
+                yield f"{mark} {name} {labels}", observed, total, running == enabled
 
     def test_time_enabled_is_what_its_parts_are_and_more(self):
         found = list(self.times())
@@ -177,8 +177,8 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
     MARKS = ["start", "busy-1", "busy-2", "other-1", "both"]
     SEEN = MARKS
 
-    def metric_of(self, group, event):
-        return f"perf_{group}_{event.replace(':u', '_user')}_total"  # groups are called as their scope
+    def group_of(self, metric):
+        return metric.split("_")[1]  # groups are called as their scope
 
     def test_instructions_of_a_cgroup_are_those_its_process_read_itself(self):
         for cgroup, before, after in self.ROUNDS:
@@ -218,9 +218,10 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
     def test_all_was_observed_and_nothing_is_uncertain(self):
         self.assertEqual({exact for *_, exact in self.observed()}, {True})
         for mark in self.MARKS:
-            variances = self.record.scrapes[mark].with_name("perf_event_variance_total")
+            variances = [value for (name, _), value in self.record.scrapes[mark].items()
+                         if name.endswith("_variance_total")]
             self.assertGreater(len(variances), 0)
-            self.assertEqual(set(variances.values()), {0}, mark)
+            self.assertEqual(set(variances), {0}, mark)
         for where, of in self.times():
             self.assertEqual(of["imputed"], 0, where)
 
@@ -595,9 +596,9 @@ class TurnsChecks(AnyRun, EvidenceChecks):
     def test_standard_error_of_a_steady_load_is_small(self):
         for group in self.GROUPS:
             with self.subTest(group=group):
-                error = self.standard_error(*self.steady(), group=group, cpu="0",
-                                            event="armv8_pmuv3/event=0x8/")
-                exported = self.grown(f"perf_cpu_i{group[-1]}_total", *self.steady(), cpu="0")
+                metric = f"perf_cpu_i{group[-1]}_total"
+                error = self.standard_error(metric, *self.steady(), cpu="0")
+                exported = self.grown(metric, *self.steady(), cpu="0")
                 findings.append(f"{self.boot.release()}: {group} tells a standard error of "
                                 f"{error / exported:.4%} while the load is steady")
                 self.assertGreater(error, 0)

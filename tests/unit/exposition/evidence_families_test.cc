@@ -105,14 +105,14 @@ TEST(EvidenceFamiliesTest, WritesEveryFamilyWithItsTypeAndAllThatItIsGiven) {
             "the group was on the PMU.\n"
             "# TYPE perf_group_reference_sampled_total counter\n"
             "perf_group_reference_sampled_total{group=\"core\",cpu=\"2\"} 15\n"
-            "# HELP perf_event_observed_total Events that were counted, in the unit of the "
-            "event's metric. The rest of that metric is extrapolated.\n"
-            "# TYPE perf_event_observed_total counter\n"
-            "perf_event_observed_total{group=\"core\",event=\"cycles\",cpu=\"2\"} 7\n"
-            "# HELP perf_event_variance_total Sum of the squared standard errors of the event's "
-            "increments, in the unit of its metric squared.\n"
-            "# TYPE perf_event_variance_total counter\n"
-            "perf_event_variance_total{group=\"core\",event=\"cycles\",cpu=\"2\"} 2.25\n"
+            "# HELP perf_cpu_cycles_observed_total The part of perf_cpu_cycles_total that was "
+            "counted. The rest is extrapolated.\n"
+            "# TYPE perf_cpu_cycles_observed_total counter\n"
+            "perf_cpu_cycles_observed_total{cpu=\"2\"} 7\n"
+            "# HELP perf_cpu_cycles_variance_total Sum of the squared standard errors of the "
+            "increments of perf_cpu_cycles_total.\n"
+            "# TYPE perf_cpu_cycles_variance_total counter\n"
+            "perf_cpu_cycles_variance_total{cpu=\"2\"} 2.25\n"
             "# HELP perf_event_reference_weight_ratio Learned weight of the activity reference "
             "in an event's estimate: 1 scales by the reference, 0 scales by time.\n"
             "# TYPE perf_event_reference_weight_ratio gauge\n"
@@ -142,9 +142,9 @@ TEST(EvidenceFamiliesTest, ReportsWhatWasObservedOnlyOfEventsThatCanLoseThePmu) 
 
   const std::string text = written(snapshot);
 
-  for (const std::string name : {"perf_event_observed_total", "perf_event_variance_total"}) {
-    EXPECT_THAT(text, HasSubstr(name + "{group=\"core\",event=\"cycles\",cpu=\"0\"} 0\n"));
-    EXPECT_THAT(text, Not(HasSubstr(name + "{group=\"soft\"")));
+  for (const std::string part : {"observed", "variance"}) {
+    EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_" + part + "_total{cpu=\"0\"} 0\n"));
+    EXPECT_THAT(text, Not(HasSubstr("task_clock_" + part)));
   }
 }
 
@@ -170,9 +170,9 @@ TEST(EvidenceFamiliesTest, WritesWhatWasObservedAndItsVarianceInTheUnitOfTheMetr
 
     const std::string text = written(snapshot);
 
-    const std::string labels = "_total{group=\"core\",event=\"cycles\",cpu=\"0\"} ";
-    EXPECT_THAT(text, HasSubstr("perf_event_observed" + labels + row.observed + "\n"));
-    EXPECT_THAT(text, HasSubstr("perf_event_variance" + labels + row.variance + "\n"));
+    const std::string labels = "_total{cpu=\"0\"} ";
+    EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_observed" + labels + row.observed + "\n"));
+    EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_variance" + labels + row.variance + "\n"));
   }
 }
 
@@ -187,10 +187,10 @@ TEST(EvidenceFamiliesTest, WritesVarianceAndReferenceOnlyWhenAskedFor) {
       const std::string text = written(snapshot);
 
       const auto has = [&text](const char* part) { return text.find(part) != std::string::npos; };
-      EXPECT_EQ(has("perf_event_variance_total"), variance);
+      EXPECT_EQ(has("perf_cpu_cycles_variance_total"), variance);
       EXPECT_EQ(has("perf_group_reference_total{"), reference);
       EXPECT_EQ(has("perf_group_reference_sampled_total{"), reference);
-      EXPECT_TRUE(has("perf_event_observed_total{"));
+      EXPECT_TRUE(has("perf_cpu_cycles_observed_total{"));
     }
   }
 }
@@ -250,13 +250,12 @@ TEST(EvidenceFamiliesTest, LeavesOutWhatWasObservedWhereThereIsNoValueButReports
 
   const std::string text = written(snapshot);
 
-  EXPECT_THAT(text,
-              HasSubstr("perf_event_observed_total{group=\"core\",event=\"cycles\",cpu=\"0\""));
-  EXPECT_THAT(text, Not(HasSubstr("event=\"cycles\",cpu=\"1\"")));
+  EXPECT_THAT(text, HasSubstr("perf_cpu_cycles_observed_total{cpu=\"0\"}"));
+  EXPECT_THAT(text, Not(HasSubstr("perf_cpu_cycles_observed_total{cpu=\"1\"}")));
   EXPECT_THAT(text, HasSubstr("perf_group_unmeasured_seconds_total{group=\"core\",cpu=\"1\"} 2\n"));
 }
 
-TEST(EvidenceFamiliesTest, NamesTheLabelsOfTheGroupOfTheEventAndOfTheRow) {
+TEST(EvidenceFamiliesTest, GivesGroupsTheirLabelsAndPartsOfAnEventThoseOfItsMetric) {
   collect::ScopePlan plan = scope_plan({{"a\"b", {"cycles"}, {}, "big"}});
   plan.groups[0].shares_pmu = true;
   plan.columns[0].event.labels = {{"pmu", "big"}};
@@ -265,8 +264,7 @@ TEST(EvidenceFamiliesTest, NamesTheLabelsOfTheGroupOfTheEventAndOfTheRow) {
 
   EXPECT_THAT(
       text, AllOf(HasSubstr("_running_seconds_total{group=\"a\\\"b\",pmu=\"big\",cgroup=\"/x\"} "),
-                  HasSubstr("perf_event_observed_total{group=\"a\\\"b\",event=\"cycles\","
-                            "pmu=\"big\",cgroup=\"/x\"} ")));
+                  HasSubstr("perf_cgroup_cycles_observed_total{cgroup=\"/x\",pmu=\"big\"} ")));
 }
 
 }  // namespace

@@ -119,5 +119,14 @@ TEST(FamiliesTest, NameEachOfTheirEventsOnce) {
             "A sentence. Events power/energy-pkg/, power/energy-ram/, by CPU.");
 }
 
+TEST(MetricNamesTest, PutsThePartsOfACountBeforeItsUnit) {
+  EXPECT_EQ(observed_family_name("perf_cpu_cycles_total"), "perf_cpu_cycles_observed_total");
+  EXPECT_EQ(variance_family_name("perf_cpu_cycles_total"), "perf_cpu_cycles_variance_total");
+  EXPECT_EQ(observed_family_name("perf_imc_read_bytes_total"),
+            "perf_imc_read_observed_bytes_total");
+  EXPECT_EQ(variance_family_name("perf_imc_read_bytes_total"),
+            "perf_imc_read_variance_bytes_squared_total");
+}
+
 }  // namespace
 }  // namespace pex::exposition

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,11 +48,48 @@ CountingPlan plan_of(const char* group) { return {scope_plan({{group, {"cycles"}
 TEST(PollMetricsTest, SayNothingOfAPollBeforeTheFirst) {
   const std::string text = written(PollMetrics{});
 
-  for (const std::string name : {"last_poll_timestamp_seconds", "poll_duration_seconds", "series{",
-                                 "series ", "open_events", "cgroups{", "cpus{"}) {
+  for (const std::string name :
+       {"last_poll_timestamp_seconds", "series{", "series ", "open_events", "cgroups{", "cpus{"}) {
     EXPECT_THAT(text, Not(HasSubstr("\nperf_event_exporter_" + name)));
   }
   EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_polls_total 0\n"));
+}
+
+TEST(PollMetricsTest, HaveEachErrnoFromTheStartAndOneThatIsNotExpectedAfterIt) {
+  PollMetrics metrics;
+  const std::string family = "\nperf_event_exporter_event_open_errors_total";
+  EXPECT_THAT(written(metrics), HasSubstr(family + "{errno=\"EMFILE\"} 0\n"));
+  collect::PollReport report;
+  report.refusals[{"cycles", EMFILE}] = 2;
+  report.refusals[{"branches", EMFILE}] = 3;
+  report.refusals[{"branches", EIO}] = 1;
+
+  metrics.add(report, snapshot_of(plan_of("core")));
+
+  EXPECT_THAT(written(metrics), HasSubstr(family + "{errno=\"EMFILE\"} 5\n"));
+  EXPECT_THAT(written(metrics), HasSubstr(family + "{errno=\"EIO\"} 1\n"));
+  EXPECT_THAT(written(metrics), HasSubstr(family + "{errno=\"EACCES\"} 0\n"));
+}
+
+TEST(PollMetricsTest, CountPollsByTheirDurationFromTheStart) {
+  PollMetrics metrics;
+  const std::string family = "\nperf_event_exporter_poll_duration_seconds";
+  EXPECT_THAT(written(metrics), HasSubstr(family + "_count 0\n"));
+  collect::PollReport report;
+  report.now.duration = std::chrono::milliseconds{25};
+  metrics.add(report, snapshot_of(plan_of("core")));
+  report.now.duration = std::chrono::seconds{4};
+  metrics.add(report, snapshot_of(plan_of("core")));
+
+  const std::string text = written(metrics);
+
+  EXPECT_THAT(text, HasSubstr("# TYPE perf_event_exporter_poll_duration_seconds histogram\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_bucket{le=\"0.01\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_bucket{le=\"0.025\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_bucket{le=\"1.0\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_bucket{le=\"+Inf\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_sum 4.025\n"));
+  EXPECT_THAT(text, HasSubstr(family + "_count 2\n"));
 }
 
 TEST(PollMetricsTest, GoWithTheGroupThatTheyAreAbout) {

@@ -76,6 +76,12 @@ class ServerTest : public testing::Test {
     if (state != std::future_status::ready) std::abort();  // it would use what is gone
   }
 
+  ResponseCounts responses() {
+    ResponseCounts counted;
+    on_loop([&] { counted = server_->responses(); });
+    return counted;
+  }
+
   ClientErrors errors() {
     ClientErrors counted;
     on_loop([&] { counted = server_->errors(); });

@@ -73,6 +73,21 @@ TEST_F(ServerTest, KeepsTheConnectionOverRequestsThatCannotBeServed) {
   EXPECT_EQ(good.status, 200u);
 }
 
+TEST_F(ServerTest, CountsItsResponsesByTheirStatus) {
+  start();
+  EXPECT_EQ(responses().at(200), 0u);
+  RawClient client = this->client();
+  client.get("/hello");
+  client.get("/hello");
+  client.get("/nowhere");
+  client.get("/throws");
+
+  EXPECT_EQ(responses().at(200), 2u);
+  EXPECT_EQ(responses().at(404), 1u);
+  EXPECT_EQ(responses().at(500), 1u);
+  EXPECT_EQ(responses().at(503), 0u);
+}
+
 struct RefusedRow {
   const char* name;
   std::string request;

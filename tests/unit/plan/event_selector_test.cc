@@ -376,6 +376,20 @@ TEST(EventSelectorTest, NoFamilyIsCalledWhatOpenMetricsCallsASampleOfAnother) {
   EXPECT_THAT(named("a", "info"), ElementsAre(HasSubstr("is the exporter's")));
 }
 
+TEST(EventSelectorTest, NoFamilyIsCalledWhatThePartsOfAnotherAreCalled) {
+  const auto named = [](const std::string& first, const std::string& second) {
+    return errors_of(
+        plan_on("", "  - {name: core, scope: [cgroup], events: [{event: cycles, name: " + first +
+                        "}, {event: branches, name: " + second + "}]}"));
+  };
+
+  EXPECT_THAT(named("a", "b_observed"), IsEmpty());
+  EXPECT_THAT(named("a", "a_observed"),
+              ElementsAre(HasSubstr("'branches' would be perf_cgroup_a_observed_total next to "
+                                    "perf_cgroup_a_total, groups[0].events[0].event in line 2")));
+  EXPECT_THAT(named("a_variance", "a"), ElementsAre(HasSubstr("give it another name")));
+}
+
 TEST(EventSelectorTest, NoFamilyIsOfTwoScopes) {
   const auto plan =
       plan_on("intel_server",
