@@ -145,14 +145,11 @@ void read_san(const yaml::Value& value, std::vector<std::string>& sans) {
 
 void read_sans(const yaml::Value& value, ParsedTls& parsed) {
   parsed.client_allowed_sans = value;
-  const auto items = value.items({"a list of names", "write a list, for example [client.example]"});
+  const auto items = value.items("names", kMaxSans,
+                                 {"a list of names", "write a list, for example [client.example]"});
   if (!items) return;
   if (items->empty())
     return value.refuse("no name: every client would be refused", "list one, or remove the key");
-  if (items->size() > kMaxSans) {
-    return value.refuse(fmt::format("{} names", items->size()),
-                        fmt::format("list at most {}", kMaxSans));
-  }
   for (const yaml::Value& item : *items) read_san(item, parsed.tls.client_allowed_sans);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/cgroup_sums.h"
 #include "yaml/keys.h"
 #include "yaml/numbers.h"
 #include "yaml/plain_text.h"
@@ -47,15 +48,6 @@ std::optional<std::string> read_bounded(const yaml::Value& value, const BoundedT
   return {};
 }
 
-/// The items of a list; none after an error, such as more than `max` items.
-std::optional<std::vector<yaml::Value>> read_list(const yaml::Value& value, std::string_view noun,
-                                                  std::size_t max, const yaml::Expected& expected) {
-  std::optional<std::vector<yaml::Value>> items = value.items(expected);
-  if (!items || items->size() <= max) return items;
-  value.refuse(fmt::format("{} {}", items->size(), noun), fmt::format("list at most {}", max));
-  return {};
-}
-
 std::optional<PatternEntry> read_pattern(const yaml::Value& value) {
   std::optional<std::string> text = read_bounded(value, kPattern);
   if (!text) return {};
@@ -71,7 +63,7 @@ std::optional<PatternEntry> read_pattern(const yaml::Value& value) {
 void read_patterns(const yaml::Value& value, std::vector<PatternEntry>& patterns) {
   constexpr yaml::Expected kPatterns = {"a list of paths",
                                         "write a list, for example [/system.slice/*.service]"};
-  const auto items = read_list(value, "patterns", kMaxPatterns, kPatterns);
+  const auto items = value.items("patterns", kMaxPatterns, kPatterns);
   if (!items) return;
   patterns.clear();  // a list replaces the default, it does not add to it
   for (const yaml::Value& item : *items) {
@@ -151,7 +143,7 @@ constexpr yaml::Key<LabelRule> kRuleKeys[] = {
 void read_rules(const yaml::Value& value, std::vector<LabelRule>& rules) {
   constexpr yaml::Expected kRules = {
       "a list of rules", "write a list, for example [{match: /system.slice/*, set: {team: web}}]"};
-  const auto items = read_list(value, "rules", kMaxRules, kRules);
+  const auto items = value.items("rules", kMaxRules, kRules);
   if (!items) return;
   for (const yaml::Value& item : *items) read_map<LabelRule>(item, kRuleKeys, rules.emplace_back());
 }
@@ -201,93 +193,6 @@ void read_buffer(const yaml::Value& value, Cgroups& cgroups) {
   const BufferEntry* found =
       yaml::read_entry<BufferEntry>(value, kBuffers, "the size of a buffer", kBuffer);
   if (found != nullptr) cgroups.records_buffer = found->bytes;
-}
-
-// --- sums ---------------------------------------------------------------------------------------
-
-constexpr yaml::NumberRange kSumCount = {1, 100'000};
-constexpr yaml::DurationRange kIdle = {1min, 168h};
-constexpr yaml::DurationRange kZeroFor = {0s, 1h};
-constexpr std::size_t kMaxSums = 16;
-constexpr std::size_t kMaxSumLabels = 8;
-constexpr std::size_t kMaxSumName = 64;
-
-/// A part of the names of metrics.
-bool is_sum_name(std::string_view name) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
-  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
-  return !name.empty() && name.size() <= kMaxSumName && kLetters.find(name.front()) != name.npos &&
-         name.find_first_not_of(kAllowed) == name.npos;
-}
-
-void read_sum_name(const yaml::Value& value, CgroupSum& sum) {
-  const std::optional<std::string> name =
-      value.text({"the name of a sum", "write a name, for example workload"});
-  if (!name) return;
-  if (!is_sum_name(*name)) {
-    return value.refuse(yaml::in_quotes(*name) + " is not the name of a sum",
-                        "use 1 to 64 of a-z, 0-9 and '_', the first a letter");
-  }
-  sum.name = *name;
-}
-
-void read_sum_labels(const yaml::Value& value, CgroupSum& sum) {
-  constexpr yaml::Expected kLabels = {"a list of labels",
-                                      "write a list, for example [namespace, container]"};
-  const auto items = read_list(value, "labels", kMaxSumLabels, kLabels);
-  if (!items) return;
-  if (items->empty()) value.refuse("the list of labels is empty", std::string(kLabels.remedy));
-  for (const yaml::Value& item : *items) {
-    const std::optional<std::string> name =
-        item.text({"a label's name", "write a name, for example namespace"});
-    if (!name) continue;
-    const bool is_known = std::any_of(sum.by.begin(), sum.by.end(),
-                                      [&](const SumLabel& label) { return label.name == *name; });
-    if (is_known) {
-      item.refuse("label " + yaml::in_quotes(*name) + " is there twice", "remove one of them");
-      continue;
-    }
-    sum.by.push_back({*name, item.at()});
-  }
-}
-
-constexpr yaml::Key<CgroupSum> kSumKeys[] = {
-    {"name",
-     read_sum_name,
-     {"Name in the metrics of the sum: `workload` gives `perf_workload_cycles_total`.",
-      [] { return std::string("1 to 64 of `a-z`, `0-9` and `_`, the first a letter"); }},
-     "the sum has no name",
-     "add one, for example 'name: workload'"},
-    {"by",
-     read_sum_labels,
-     {"Labels of `perf_cgroup_info`, or of the rules in `cgroups.labels`. There is a sum for each "
-      "combination of their values. A cgroup that lacks one of them is in no sum.",
-      [] { return yaml::form_of_list(kMaxSumLabels, "labels"); }},
-     "the sum has no labels",
-     "add them, for example 'by: [namespace, container]'"},
-    yaml::number_key<&CgroupSum::max, kSumCount>(
-        "max",
-        "Maximum number of combinations. Cgroups with further ones are left out of the sums and "
-        "reported."),
-    yaml::duration_key<&CgroupSum::idle, kIdle>(
-        "idle", "How long a sum without a cgroup is still served. Then it ends."),
-    yaml::duration_key<&CgroupSum::zero_for, kZeroFor>(
-        "zero_for",
-        "How long a new sum is served as 0, before its counts appear all at once. Functions such "
-        "as `increase()` see only what comes after the first sample, so this should be longer than "
-        "the scrape interval. `0s` is right for scrapers that use `openmetrics.created`."),
-};
-
-void read_sums(const yaml::Value& value, std::vector<CgroupSum>& sums) {
-  constexpr yaml::Expected kSums = {
-      "a list of sums", "write a list, for example [{name: workload, by: [namespace, container]}]"};
-  const auto items = read_list(value, "sums", kMaxSums, kSums);
-  if (!items) return;
-  for (const yaml::Value& item : *items) {
-    CgroupSum& sum = sums.emplace_back();
-    sum.at = item.at();
-    read_map<CgroupSum>(item, kSumKeys, sum);
-  }
 }
 
 struct SeriesEntry {
@@ -376,10 +281,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
       "cgroup inside of another one of the same sum is not added, as the outer one contains it. "
       "`linger` must be longer than `collection.interval`, else the last counts of a cgroup are "
       "not added.",
-      [] { return yaml::form_of_list(kMaxSums, "maps"); }, [] { return yaml::written("[]"); },
-      [](const std::string& list, std::vector<yaml::KeyReference>& all) {
-        list_keys<CgroupSum>(kSumKeys, list + "[]", all);
-      }}},
+      form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
     {"series",
      read_series,
      {"Which cgroups have series of their own. With `none`, there are only `sums`.",

@@ -1,7 +1,5 @@
 #include "config/cpus.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -39,12 +37,8 @@ void read_entry(const yaml::Value& value, yaml::DuplicateKeys& duplicates,
 }
 
 void read_exclude(const yaml::Value& value, Cpus& cpus) {
-  const auto items = value.items(kList);
+  const auto items = value.items("lists of CPUs", kMaxEntries, kList);
   if (!items) return;
-  if (items->size() > kMaxEntries) {
-    return value.refuse(fmt::format("{} lists of CPUs", items->size()),
-                        fmt::format("list at most {}", kMaxEntries));
-  }
   yaml::DuplicateKeys duplicates("remove one of the two");
   for (const yaml::Value& item : *items) read_entry(item, duplicates, cpus.exclude);
 }

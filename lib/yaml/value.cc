@@ -153,6 +153,14 @@ std::optional<std::vector<Value>> Value::items(const Expected& expected) const {
   return found;
 }
 
+std::optional<std::vector<Value>> Value::items(std::string_view noun, std::size_t max,
+                                               const Expected& expected) const {
+  std::optional<std::vector<Value>> found = items(expected);
+  if (!found || found->size() <= max) return found;
+  refuse(fmt::format("{} {}", found->size(), noun), fmt::format("list at most {}", max));
+  return {};
+}
+
 bool Value::is_plain_key(const Node& key, const std::string& remedy) const {
   if (key.kind == Node::Kind::kText && key.tag.empty()) return true;
   inner(key, at_.key).refuse("a key that is not a plain word", remedy);

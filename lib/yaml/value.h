@@ -59,6 +59,9 @@ class Value {
   /// Unquoted text; quotes would make it a text that only resembles a number.
   std::optional<std::string> unquoted_text(const Expected& expected) const;
   std::optional<std::vector<Value>> items(const Expected& expected) const;
+  /// At most `max` of them; `noun` is what they are: "patterns".
+  std::optional<std::vector<Value>> items(std::string_view noun, std::size_t max,
+                                          const Expected& expected) const;
 
   struct Entries {
     std::vector<std::pair<std::string, Value>> known;
