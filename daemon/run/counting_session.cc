@@ -25,7 +25,8 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
 bool count_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.config.cgroups.linger, counting.config.cgroups.records_buffer,
+                    counting.config.cgroups.linger, counting.config.cgroups.close_after,
+                    counting.config.cgroups.open_after, counting.config.cgroups.records_buffer,
                     counting.config.kubernetes, counting.hierarchy);
   };
   const collect::CountingPlan& plan = one.plan.counting;

@@ -225,7 +225,8 @@ Status::Cgroups cgroups_of(const collect::TargetSet& targets,
                            const collect::PollReport::State& last) {
   Status::Cgroups cgroups;
   cgroups.directories = last.cgroup_directories;
-  cgroups.counted = targets.present;
+  cgroups.counted = targets.present - targets.idle;
+  cgroups.idle = targets.idle;
   cgroups.waiting = targets.waiting;
   cgroups.lingering = targets.cgroups.size() - targets.present;
   cgroups.left_out = targets.found->left_out;

@@ -156,6 +156,7 @@ struct Status {
 
   struct Cgroups {
     std::size_t counted = 0;
+    std::size_t idle = 0;  ///< their counters are closed
     std::size_t waiting = 0;
     std::size_t lingering = 0;
     std::size_t left_out = 0;

@@ -248,6 +248,7 @@ json::object cgroups(const Status& status) {
   using Cgroups = Status::Cgroups;
   const std::optional<Cgroups>& of = status.cgroups;
   return {{"counted", count(of, &Cgroups::counted)},
+          {"idle", count(of, &Cgroups::idle)},
           {"waiting", count(of, &Cgroups::waiting)},
           {"lingering", count(of, &Cgroups::lingering)},
           {"left_out", count(of, &Cgroups::left_out)},

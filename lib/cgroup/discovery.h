@@ -18,8 +18,8 @@
 #include "cgroup/fair_shares.h"
 #include "cgroup/gone_cgroups.h"
 #include "cgroup/hierarchy.h"
-#include "cgroup/left_out.h"
 #include "cgroup/tree.h"
+#include "cgroup/use/left_out.h"
 
 namespace pex::cgroup {
 

@@ -97,6 +97,12 @@ void add_totals(GroupTable& table, std::size_t row, const GroupTotals& totals, s
   }
 }
 
+/// What a cgroup did while its counters were closed is on none of the CPUs.
+void add_passed_over(GroupRow& row, const CgroupTarget& target) {
+  row.times.enabled = saturating_sum(row.times.enabled, target.passed_over);
+  row.times.unmeasured = saturating_sum(row.times.unmeasured, target.passed_over);
+}
+
 void decide(GroupRow& row, const Knowledge& known, Rule rule) {
   row.value = known.value(rule);
   const bool lacks_for_good = known.failed && row.wanted_on == 0;  // gone before all was open
@@ -146,7 +152,7 @@ class Joining::Part {
                   std::size_t target) const {
     const std::size_t place = places_.empty() ? target : places_[target];
     if (place == kUnknown) {
-      const bool is_there = targets_->cgroups[target].cgroup != nullptr;
+      const bool is_there = targets_->cgroups[target].is_counted();
       return add_state(table.rows[row], known,
                        is_there ? unopened(plan_->cgroup, group) : kNotHere);
     }
@@ -336,7 +342,9 @@ void Joining::join(std::size_t piece) {
       }
     }
     for (std::size_t at = 0; at < known.size(); ++at) {
-      decide(table.rows[row_of(at)], known[at], Rule::kAnyPart);
+      GroupRow& row = table.rows[row_of(at)];
+      if (!plan.cgroup_per_cpu) add_passed_over(row, snapshot_.targets->cgroups[due[at]]);
+      decide(row, known[at], Rule::kAnyPart);
     }
   }
 }

@@ -172,8 +172,8 @@ const std::shared_ptr<const cgroup::Cgroup>& PollCycle::place(const Scope& scope
   return is_of_cpu(scope) ? kWholeCpu : targets_->cgroups[target].cgroup;
 }
 
-bool PollCycle::is_gone(const Scope& scope, std::size_t target) const {
-  return !is_of_cpu(scope) && targets_->cgroups[target].cgroup == nullptr;
+bool PollCycle::is_uncounted(const Scope& scope, std::size_t target) const {
+  return !is_of_cpu(scope) && !targets_->cgroups[target].is_counted();
 }
 
 void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& models,
@@ -347,7 +347,7 @@ void PollCycle::find_wanted(Scope& scope) {
     const bool is_counted_here =
         online_ && targets_->cpus->counts_on(group.plan().pmu, cpu_, group.plan().left_out_cpus);
     for (std::size_t target = 0; target < scope.targets; ++target) {
-      group.set_wanted(target, is_counted_here && !is_gone(scope, target));
+      group.set_wanted(target, is_counted_here && !is_uncounted(scope, target));
     }
   }
 }
@@ -374,7 +374,7 @@ void PollCycle::close_gone(Scope& scope, std::size_t target, const EventModels& 
 }
 
 void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
-  if (is_gone(scope, target)) return;  // if a part of it failed, its sum still lacks that
+  if (is_uncounted(scope, target)) return;  // if a part of it failed, its sum still lacks that
   for (const std::size_t index : scope.opening_order) {
     TargetGroups& group = scope.groups[index];
     if (group.is_open(target)) continue;

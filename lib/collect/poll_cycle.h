@@ -120,7 +120,7 @@ class PollCycle {
 
   bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }
   const std::shared_ptr<const cgroup::Cgroup>& place(const Scope& scope, std::size_t target) const;
-  bool is_gone(const Scope& scope, std::size_t target) const;
+  bool is_uncounted(const Scope& scope, std::size_t target) const;
   void align_to(std::shared_ptr<const TargetSet> targets, PollFeedback& feedback);
   void note_unopened(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& now,
                      PollFeedback& feedback);

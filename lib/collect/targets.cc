@@ -72,16 +72,18 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
   std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
   const bool renamed = names_changed(now, report);
+  const bool idle_changed = find_idle(*found, now);
   report_left_out(*found, room, report);
   report_skipped(report);
-  if (found == current_->found && cpus == current_->cpus && !renamed && !may_admit(now) &&
-      !any_expired(now)) {
+  if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
+      !may_admit(now) && !any_expired(now)) {
     return with_names(std::move(names));
   }
   auto next = std::make_shared<TargetSet>();
   next->cgroups = merge(*found, now, report);
   if (renamed) describe(next->cgroups);
   drop_surplus(next->cgroups);
+  mark_idle(*next);
   next->cpus = std::move(cpus);
   next->waiting = waiting_.size();
   next->present = found->cgroups.size() - waiting_.size();
@@ -185,6 +187,23 @@ bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
   const Result<bool> changed = cgroups_.describer.update(now);
   if (!changed) report.add_failure("names of pods", changed.error());
   return changed && *changed;
+}
+
+/// Where cgroups take no counters of their own there is nothing to close.
+bool TargetTracker::find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now) {
+  if (!cgroups_.idle) return false;
+  return need_.cgroup_events > 0 ? cgroups_.idle->update(found.cgroups, now)
+                                 : cgroups_.idle->wake_all(found.cgroups, now);
+}
+
+void TargetTracker::mark_idle(TargetSet& targets) {
+  if (!cgroups_.idle) return;
+  for (CgroupTarget& target : targets.cgroups) {
+    if (!target.cgroup) continue;
+    target.is_idle = cgroups_.idle->is_idle(*target.cgroup);
+    target.passed_over += cgroups_.idle->take_passed_over(*target.cgroup);
+    targets.idle += target.is_idle ? 1 : 0;
+  }
 }
 
 void TargetTracker::report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,

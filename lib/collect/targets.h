@@ -14,6 +14,7 @@
 #include "cgroup/description.h"
 #include "cgroup/discovery.h"
 #include "cgroup/name_keeper.h"
+#include "cgroup/use/idle_cgroups.h"
 #include "collect/admission.h"
 #include "collect/budget.h"
 #include "collect/counter_source.h"
@@ -33,6 +34,11 @@ struct CgroupTarget {
   std::shared_ptr<const cgroup::Description> description =
       std::make_shared<const cgroup::Description>();
   std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
+  bool is_idle = false;  ///< its counters are closed until it does something
+  /// CPU time that its tasks used while its counters were closed.
+  std::chrono::nanoseconds passed_over = {};
+
+  bool is_counted() const { return cgroup != nullptr && !is_idle; }
 };
 
 /// What to count: immutable, shared by all CPUs of one poll.
@@ -40,6 +46,7 @@ struct TargetSet {
   std::shared_ptr<const MachineCpus> cpus = std::make_shared<const MachineCpus>();
   std::vector<CgroupTarget> cgroups;                      ///< by rising `series`
   std::size_t present = 0;                                ///< those that still exist
+  std::size_t idle = 0;                                   ///< those of them that are idle
   std::size_t waiting = 0;                                ///< cgroups that are still to be opened
   std::shared_ptr<const cgroup::DiscoveryResult> found =  ///< what they were chosen from; not null
       std::make_shared<const cgroup::DiscoveryResult>();
@@ -69,6 +76,7 @@ class TargetTracker {
     std::optional<cgroup::NameKeeper> names = {};
     std::shared_ptr<const RecordUse> records = {};  ///< null: never; else names are kept while
                                                     ///< records are allowed
+    std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
   };
 
   /// `cost` is that of the counter sources (CounterSources).
@@ -107,6 +115,8 @@ class TargetTracker {
                                                               Clock::time_point now,
                                                               PollReport& report);
   bool names_changed(Clock::time_point now, PollReport& report);
+  bool find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now);
+  void mark_idle(TargetSet& targets);
   bool any_expired(Clock::time_point now) const;
   void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
                        PollReport& report);

@@ -21,6 +21,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr yaml::DurationRange kLinger = {0s, 1h};
+constexpr yaml::DurationRange kCloseAfter = {0s, 168h};
+constexpr yaml::DurationRange kOpenAfter = {1ms, 10s};
 constexpr yaml::NumberRange kCgroupCount = {0, 100'000};
 constexpr std::size_t kMaxPatterns = 256;
 constexpr std::size_t kMaxRules = 64;
@@ -248,6 +250,15 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
         "linger",
         "How long the last values of a removed cgroup are still served. This should be longer than "
         "the scrape interval, so that a scrape sees the final values."),
+    yaml::duration_key<&Cgroups::close_after, kCloseAfter>(
+        "close_after",
+        "How long a cgroup without CPU time keeps its counters, if it has descriptors. Then they "
+        "are closed, and its series stand still until it runs again; from then on, it has twice "
+        "this time. `0s`: its counters are never closed. This has no effect with `per_cpu`."),
+    yaml::duration_key<&Cgroups::open_after, kOpenAfter>(
+        "open_after",
+        "CPU time that such a cgroup uses before its counters are opened again. It is not counted, "
+        "and published as unmeasured."),
     {"source",
      read_source,
      {"How cgroups are counted. `descriptors`: with a file descriptor for each event, cgroup and "

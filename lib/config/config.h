@@ -198,7 +198,9 @@ struct Cgroups {
   bool helpers = false;   ///< also those that only serve a container
   std::size_t max = 256;  ///< 0 to 100000
   bool per_cpu = false;   ///< a series for each CPU, not their sum
-  std::chrono::nanoseconds linger = std::chrono::seconds{60};  ///< 0s to 1h
+  std::chrono::nanoseconds linger = std::chrono::seconds{60};          ///< 0s to 1h
+  std::chrono::nanoseconds close_after = std::chrono::minutes{10};     ///< 0s to 168h; 0s: never
+  std::chrono::nanoseconds open_after = std::chrono::milliseconds{5};  ///< CPU time; 1ms to 10s
   CgroupSource source = CgroupSource::kAuto;
   std::size_t records_buffer = 256 * 1024;  ///< bytes on each CPU: a power of two, 64 KiB to 8 MiB
   std::vector<LabelRule> labels;            ///< at most 64

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -28,7 +29,8 @@ MetricFamily cpus(const PollReport::State& last, const collect::MachineCpus& cpu
 
 MetricFamily cgroups(const collect::TargetSet& targets) {
   MetricFamily family = collected(self_family("perf_event_exporter_cgroups"));
-  add_sample(family, {{"state", "counted"}}, number(targets.present));
+  add_sample(family, {{"state", "counted"}}, number(targets.present - targets.idle));
+  add_sample(family, {{"state", "idle"}}, number(targets.idle));
   add_sample(family, {{"state", "waiting"}}, number(targets.waiting));
   add_sample(family, {{"state", "lingering"}}, number(targets.cgroups.size() - targets.present));
   add_sample(family, {{"state", "left_out"}}, number(targets.found->left_out));
@@ -64,10 +66,29 @@ void add_sums(const collect::Snapshot& snapshot, std::vector<MetricFamily>& fami
   families.push_back(std::move(left_out));
 }
 
+using Histogram = prometheus::ClientMetric::Histogram;
+
 /// Upper bounds in seconds: a poll of a small machine takes less than a millisecond, and one that
 /// takes longer than the interval is an overrun.
-const prometheus::Histogram::BucketBoundaries kDurations = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                                            0.1,   0.25,   0.5,   1,    2.5};
+constexpr double kDurations[] = {0.001, 0.0025, 0.005, 0.01,
+                                 0.025, 0.05,   0.1,   0.25,
+                                 0.5,   1,      2.5,   std::numeric_limits<double>::infinity()};
+
+Histogram empty_histogram() {
+  Histogram histogram;
+  for (const double bound : kDurations) {
+    histogram.bucket.emplace_back().upper_bound = bound;
+  }
+  return histogram;
+}
+
+void observe(Histogram& histogram, double value) {
+  for (auto& bucket : histogram.bucket) {
+    if (value <= bucket.upper_bound) ++bucket.cumulative_count;
+  }
+  ++histogram.sample_count;
+  histogram.sample_sum += value;
+}
 
 /// Those of perf_event_open(2).
 constexpr int kOpenErrors[] = {EACCES, EBUSY,  EINVAL, EMFILE, ENFILE, ENODEV,
@@ -76,7 +97,7 @@ constexpr int kOpenErrors[] = {EACCES, EBUSY,  EINVAL, EMFILE, ENFILE, ENODEV,
 }  // namespace
 
 /// Every limit and errno is a series from the start, so that the first increase from 0 is visible.
-PollMetrics::PollMetrics() : durations_(kDurations) {
+PollMetrics::PollMetrics() : durations_(empty_histogram()) {
   for (const int code : kOpenErrors) open_errors_[errno_name(code)] = 0;
   for (const std::string_view bound : collect::kCgroupBounds) cgroups_left_out_[bound] = 0;
   cgroups_left_out_[collect::kFairShare] = 0;
@@ -90,7 +111,7 @@ void PollMetrics::add(const PollReport& report, std::shared_ptr<const collect::S
   unnamed_time_ += report.unnamed_time;
   for (const auto& [refusal, times] : report.refusals)
     open_errors_[errno_name(refusal.code)] += times;
-  durations_.Observe(std::chrono::duration<double>(report.now.duration).count());
+  observe(durations_, std::chrono::duration<double>(report.now.duration).count());
   for (const int cpu : report.now.late_cpus) ++late_polls_[cpu];
   for (const auto& [bound, dropped] : report.cgroups_left_out) cgroups_left_out_[bound] += dropped;
   group_errors_.add(report, snapshot->plan);
@@ -115,7 +136,7 @@ void PollMetrics::collect_totals(std::vector<MetricFamily>& families) const {
   families.push_back(
       collected(self_family("perf_event_exporter_poll_overruns_total"), number(overruns_)));
   families.push_back(collected(self_family("perf_event_exporter_poll_duration_seconds")));
-  families.back().metric.push_back(durations_.Collect());
+  families.back().metric.emplace_back().histogram = durations_;
   MetricFamily& late_polls =
       families.emplace_back(collected(self_family("perf_event_exporter_cpu_late_polls_total")));
   for (const auto& [cpu, polls] : late_polls_) {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <prometheus/client_metric.h>
 #include <prometheus/collectable.h>
-#include <prometheus/histogram.h>
 
 #include <cstdint>
 #include <map>
@@ -46,7 +46,7 @@ class PollMetrics final : public prometheus::Collectable {
   collect::PollReport::SwitchRecords switch_records_;           ///< from the start
   collect::PollReport::RecordChecks record_checks_;             ///< the same
   std::chrono::duration<double> unnamed_time_{};                ///< the same
-  prometheus::Histogram durations_;                             ///< of polls, in seconds
+  prometheus::ClientMetric::Histogram durations_;               ///< of polls, in seconds
   std::map<std::string, std::uint64_t> open_errors_;            ///< by errno, from the start
   std::map<int, std::uint64_t> late_polls_;                     ///< by CPU
   std::map<std::string_view, std::uint64_t> cgroups_left_out_;  ///< by reason, from the start

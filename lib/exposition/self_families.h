@@ -61,8 +61,9 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Number of (cgroup, CPU) pairs whose groups the exporter rotates itself because kernel "
      "multiplexing starved one."},
     {"perf_event_exporter_cgroups", FamilyType::kGauge,
-     "`state`: counted, waiting, lingering, left_out, unreadable",
-     "Cgroups by state. waiting: to be opened. lingering: removed, with series still served. "
+     "`state`: counted, idle, waiting, lingering, left_out, unreadable",
+     "Cgroups by state. idle: without CPU time for so long that its counters are closed until it "
+     "runs again. waiting: to be opened. lingering: removed, with series still served. "
      "left_out: excluded by a limit. unreadable: the directory cannot be read."},
     {"perf_event_exporter_cgroups_left_out_total", FamilyType::kCounter,
      "`reason`: max, max_open_events, max_series, open_files, memory, fair_share",

@@ -1,6 +1,7 @@
 #include "plan/load_plan.h"
 
 #include "cgroup/name_keeper.h"
+#include "cgroup/use/cpu_use.h"
 #include "collect/descriptor_source.h"
 #include "collect/records/record_cost.h"
 #include "collect/records/record_source.h"
@@ -80,6 +81,14 @@ namespace {
 /// recorded as well.
 constexpr std::size_t kMinCgroupsForRecords = 4;
 
+cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
+  return [hierarchy](const cgroup::Cgroup& cgroup) -> std::optional<std::chrono::nanoseconds> {
+    const std::optional<std::uint64_t> use = cgroup::cpu_use(hierarchy, cgroup.path);
+    if (!use) return {};
+    return std::chrono::microseconds{*use};
+  };
+}
+
 }  // namespace
 
 bool may_use_records(const LoadedPlan& planned) {
@@ -143,10 +152,17 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   if (hierarchy && use && !planned.plan.counting.cgroup.empty()) {
     names.emplace(*hierarchy, planned.plan.budget.max_directories);
   }
+  std::optional<cgroup::IdleCgroups> idle;
+  const config::Cgroups& configured = planned.config.cgroups;
+  // The CPUs on which a cgroup without counters ran are not known.
+  if (hierarchy && !configured.per_cpu) {
+    idle.emplace(cgroup::IdleCgroups::Rules{configured.close_after, configured.open_after},
+                 cpu_time_of(*hierarchy));
+  }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           collect::TargetTracker::Cgroups{
               std::move(discovery), describer_of(planned.plan, planned.config.kubernetes),
-              planned.config.cgroups.linger, std::move(names), std::move(use)},
+              configured.linger, std::move(names), std::move(use), std::move(idle)},
           planned.plan.budget, std::move(cost)};
 }
 

@@ -769,7 +769,7 @@ class PageTest(BrowserTest):
     def test_reports_it_where_nothing_is_counted(self):
         status = status_of("full")
         status["groups"] = status["activity"]["top_cgroups"] = []
-        status["cgroups"].update(counted=0, lingering=0)
+        status["cgroups"].update(counted=0, idle=0, lingering=0)
         self.draw(status)
         for expected in ("Nothing is counted.", "No cgroup is counted.", "(ENOENT)", "remove it"):
             self.assertIn(expected, self.text())

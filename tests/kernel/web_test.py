@@ -137,7 +137,7 @@ class FormatsTest(WebTest):
 
     def test_both_formats_have_the_same_of_the_daemon_itself(self):
         # What it uses at this moment is asked for whenever a text is made.
-        momentary = re.compile("process_|perf_event_exporter_.*connections")
+        momentary = re.compile("process_|perf_event_exporter_http_(connections|responses)")
         whole = {"path": "/metrics"}
         _, text, other = self.in_one_snapshot(self.start(), whole,
                                               {**whole, "headers": ACCEPT_OPENMETRICS})
@@ -572,7 +572,7 @@ class DowngradeTest(WebTest):
                                     lambda scrape: scrape.value(reload_successful) == 0)
         self.assertEqual(scrape.value(self.downgrades, protection="users", outcome="refused"), 1)
         self.assertEqual(web.ask_once(daemon.address).status, 401)
-        (warning,) = daemon.lines("warn")
+        (warning,) = harness.until("its line", lambda: daemon.lines("warn"))
         self.assertIn("basic_auth_users from 1 user to no user", warning)
         self.assertIn("Remedy: ", warning)
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]

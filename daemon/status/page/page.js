@@ -382,7 +382,7 @@ export function nameOf({ event, metric, unit }, rates) {
 
 function whyNoneIsBusy({ groups, cgroups, activity }) {
   if (cgroups.counted === null) return "No counts have been read yet.";
-  if (cgroups.counted + cgroups.lingering === 0) return "No cgroup is counted.";
+  if (cgroups.counted + cgroups.idle + cgroups.lingering === 0) return "No cgroup is counted.";
   if (!groups.some((group) => group.scope === "cgroup")) return "No event is counted by cgroup.";
   if (activity.point_ages_seconds.length === 0) {
     return "Rates are known from the second reading on.";
@@ -509,6 +509,7 @@ const countedBy = ({ cpus_by_records: records, cpus_by_descriptors: descriptors 
 
 const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
   ["Counted", known(cgroups.counted)],
+  ["Idle, counters closed", known(cgroups.idle)],
   ["Waiting to be opened", known(cgroups.waiting)],
   ["Ended, still served", known(cgroups.lingering)],
   ["Left out", known(cgroups.left_out)],

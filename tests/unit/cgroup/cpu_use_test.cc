@@ -1,8 +1,9 @@
-#include "cgroup/cpu_use.h"
+#include "cgroup/use/cpu_use.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "support/temp_tree.h"
 
@@ -14,7 +15,7 @@ using Version = Hierarchy::Version;
 TEST(CpuUseTest, IsReadFromCpuStat) {
   struct Row {
     const char* cpu_stat;
-    std::uint64_t microseconds;
+    std::optional<std::uint64_t> microseconds;
   };
   const Row rows[] = {
       {"usage_usec 123456\nuser_usec 100000\nsystem_usec 23456\n", 123456},
@@ -22,13 +23,13 @@ TEST(CpuUseTest, IsReadFromCpuStat) {
       {"usage_usec 18446744073709551615\n", 18446744073709551615U},
       {"usage_usec 7", 7},
       {"usage_usec 0\n", 0},
-      {"user_usec 5\ncore_sched.force_idle_usec 6\n", 0},
-      {"old_usage_usec 5\nusage_usec_old 6\n", 0},
-      {"usage_usec \n", 0},
-      {"usage_usec many\n", 0},
-      {"usage_usec -1\n", 0},
-      {"usage_usec 18446744073709551616\n", 0},
-      {"", 0},
+      {"user_usec 5\ncore_sched.force_idle_usec 6\n", {}},
+      {"old_usage_usec 5\nusage_usec_old 6\n", {}},
+      {"usage_usec \n", {}},
+      {"usage_usec many\n", {}},
+      {"usage_usec -1\n", {}},
+      {"usage_usec 18446744073709551616\n", {}},
+      {"", {}},
   };
 
   for (const Row& row : rows) {
@@ -41,10 +42,10 @@ TEST(CpuUseTest, IsReadFromCpuStat) {
 TEST(CpuUseTest, OfVersion1IsReadFromTheHierarchyThatAccounts) {
   struct Row {
     const char* usage;
-    std::uint64_t microseconds;
+    std::optional<std::uint64_t> microseconds;
   };
   const Row rows[] = {
-      {"123456789\n", 123456}, {"999\n", 0}, {"1000", 1}, {"0\n", 0}, {"many\n", 0}, {"", 0},
+      {"123456789\n", 123456}, {"999\n", 0}, {"1000", 1}, {"0\n", 0}, {"many\n", {}}, {"", {}},
   };
 
   for (const Row& row : rows) {
@@ -61,10 +62,10 @@ TEST(CpuUseTest, IsNothingWhereTheKernelDoesNotReport) {
   const test::TempTree tree{
       {"a/"}, {"v1/cpuacct.usage", "5000\n"}, {"v1/cpu.stat", "usage_usec 5\n"}};
 
-  EXPECT_EQ(cpu_use({tree.root()}, "/a"), 0U);
-  EXPECT_EQ(cpu_use({tree.root()}, "/gone"), 0U);
-  EXPECT_EQ(cpu_use({tree.root(), Version::kV1, tree.root()}, "/gone"), 0U);
-  EXPECT_EQ(cpu_use({tree.root(), Version::kV1}, "/v1"), 0U);
+  EXPECT_EQ(cpu_use({tree.root()}, "/a"), std::nullopt);
+  EXPECT_EQ(cpu_use({tree.root()}, "/gone"), std::nullopt);
+  EXPECT_EQ(cpu_use({tree.root(), Version::kV1, tree.root()}, "/gone"), std::nullopt);
+  EXPECT_EQ(cpu_use({tree.root(), Version::kV1}, "/v1"), std::nullopt);
 }
 
 }  // namespace

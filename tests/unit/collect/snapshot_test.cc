@@ -113,6 +113,24 @@ class SnapshotOfACgroupTest : public SnapshotTest {
   }
 };
 
+TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromThere) {
+  kernel_.answer("cpu0 /a context-switches", counts({5}));
+  EXPECT_EQ(published_switches(), 5U);
+
+  cgroups_[0].is_idle = true;
+  EXPECT_EQ(published_switches(), 5U);
+  for (const auto& cycle : cycles_) EXPECT_FALSE(cycle->cgroup_groups(0)[0].is_open());
+
+  kernel_.answer("cpu0 /a context-switches", counts({3}));
+  cgroups_[0].is_idle = false;
+  cgroups_[0].passed_over = 7ms;
+  const Snapshot snapshot = poll();
+  EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 8U);
+  const GroupTimes& times = snapshot.cgroup[0].rows[0].times;
+  EXPECT_EQ(times.unmeasured, 7ms);
+  EXPECT_EQ(times.enabled, times.running + 7ms);
+}
+
 TEST_F(SnapshotOfACgroupTest, IsTheSumOverTheCpus) {
   kernel_.answer("cpu0 /a context-switches", counts({5}));
   kernel_.answer("cpu1 /a context-switches", counts({7}));

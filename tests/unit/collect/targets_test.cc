@@ -32,13 +32,19 @@ class TargetTrackerTest : public testing::Test {
   }
 
   /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
-  TargetTracker tracker(Budget budget = {}) {
+  TargetTracker tracker(Budget budget = {}, cgroup::IdleCgroups::CpuTime cpu_time = {}) {
     cgroup::Selection selection;
     selection.include.push_back(*cgroup::Pattern::parse(include_));
+    TargetTracker::Cgroups cgroups{
+        cgroup::Discovery({tree_.path("cgroup")}, std::move(selection),
+                          cgroup::Tree::Limits{.directories = budget.max_directories})};
+    if (cpu_time) {
+      cgroups.idle.emplace(cgroup::IdleCgroups::Rules{.close_after = seconds{60}},
+                           std::move(cpu_time));
+    }
     return {{tree_.path("sys"), tree_.path("proc"), {}},
             plan_,
-            {cgroup::Discovery({tree_.path("cgroup")}, std::move(selection),
-                               cgroup::Tree::Limits{.directories = budget.max_directories})},
+            std::move(cgroups),
             budget,
             descriptor_cost};
   }
@@ -96,6 +102,38 @@ TEST_F(TargetTrackerTest, AGoneCgroupLingersAndThenItsSeriesEnds) {
   EXPECT_EQ(lingering->present, 0U);
   EXPECT_EQ(later->cgroups.size(), 1U);
   EXPECT_TRUE(ended->cgroups.empty());
+}
+
+TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) {
+  make_cgroup("a.service");
+  make_cgroup("b.service");
+  std::map<std::string, milliseconds> cpu_times = {{"/a.service", {}}, {"/b.service", {}}};
+  TargetTracker targets = tracker({}, [&](const cgroup::Cgroup& cgroup) {
+    return std::optional<std::chrono::nanoseconds>{cpu_times[cgroup.path]};
+  });
+  const auto update = [&](seconds at) {
+    cpu_times["/b.service"] += milliseconds{1};
+    return targets.update(start_ + at, report_);
+  };
+  const auto first = update(seconds{0});
+  const auto last_busy = update(seconds{59});
+  const auto idle = update(seconds{60});
+  cpu_times["/a.service"] = milliseconds{30};
+  const auto busy = update(seconds{61});
+
+  EXPECT_EQ(last_busy->idle, 0U);
+  ASSERT_EQ(idle->cgroups.size(), 2U);
+  EXPECT_TRUE(idle->cgroups[0].is_idle);
+  EXPECT_FALSE(idle->cgroups[0].is_counted());
+  EXPECT_TRUE(idle->cgroups[1].is_counted());
+  EXPECT_EQ(idle->cgroups[0].cgroup, first->cgroups[0].cgroup);
+  EXPECT_EQ(idle->present, 2U);
+  EXPECT_EQ(idle->idle, 1U);
+  EXPECT_FALSE(idle->has_layout_of(*last_busy));
+  EXPECT_TRUE(busy->cgroups[0].is_counted());
+  EXPECT_EQ(busy->cgroups[0].passed_over, milliseconds{30});
+  EXPECT_EQ(busy->cgroups[1].passed_over, milliseconds{0});
+  EXPECT_EQ(update(seconds{62})->cgroups[0].passed_over, milliseconds{30});
 }
 
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {

@@ -242,8 +242,8 @@ const std::vector<ErrorRow> kRows = {
                  "  # max: 5\n"
                  "limits: {max_series: 5}\n",
      "c.yaml:2:1: cgroups: the value is missing. Remedy: the keys here are: include, exclude, "
-     "nesting, helpers, max, per_cpu, linger, source, records_buffer, labels, sums, series; write "
-     "at least one "
+     "nesting, helpers, max, per_cpu, linger, close_after, open_after, source, records_buffer, "
+     "labels, sums, series; write at least one "
      "as 'key: value', or remove cgroups"},
     {"AnEmptyItem",
      kOneGroup + "cgroups:\n"

@@ -63,6 +63,8 @@ TEST(LoadTest, TakesTheDefaultOfEveryKeyThatIsLeftOut) {
   EXPECT_EQ(loaded.config.kubernetes.metadata, PodMetadata::kNone);
   EXPECT_EQ(loaded.config.kubernetes.log_links, "/var/log/containers");
   EXPECT_EQ(loaded.config.cgroups.linger, 60s);
+  EXPECT_EQ(loaded.config.cgroups.close_after, 10min);
+  EXPECT_EQ(loaded.config.cgroups.open_after, 5ms);
   EXPECT_FALSE(loaded.config.evidence.variance || loaded.config.evidence.reference);
   EXPECT_FALSE(loaded.config.openmetrics.created);
   EXPECT_EQ(loaded.config.limits.max_open_events, std::nullopt);

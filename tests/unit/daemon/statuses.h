@@ -122,6 +122,7 @@ inline Status full_status() {
   status.use.cgroups = {busy_cgroup("/system.slice/web.service")};
   status.cgroups =
       Status::Cgroups{.counted = 4,
+                      .idle = 3,
                       .waiting = 1,
                       .lingering = 1,
                       .left_out = 2,

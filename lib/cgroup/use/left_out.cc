@@ -1,9 +1,9 @@
-#include "cgroup/left_out.h"
+#include "cgroup/use/left_out.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "cgroup/cpu_use.h"
+#include "cgroup/use/cpu_use.h"
 
 namespace pex::cgroup {
 namespace {
@@ -36,7 +36,7 @@ std::vector<std::string> LeftOut::paths(std::size_t most) const {
 }
 
 LeftOut::Use LeftOut::read(const std::string& path) const {
-  return {path, cpu_use(hierarchy_, path)};
+  return {path, cpu_use(hierarchy_, path).value_or(0)};
 }
 
 std::vector<LeftOut::Use> LeftOut::refresh(Clock::time_point now) {

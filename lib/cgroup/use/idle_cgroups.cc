@@ -1,0 +1,88 @@
+#include "cgroup/use/idle_cgroups.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pex::cgroup {
+
+bool IdleCgroups::update(const Cgroups& present, Clock::time_point now) {
+  if (rules_.close_after <= std::chrono::nanoseconds{0} || now - read_at_ < kBetweenReads) {
+    return false;
+  }
+  read_at_ = now;
+  follow(present, now);
+  bool has_changed = false;
+  for (std::size_t reads = std::min(kMaxReads, present.size()); reads > 0; --reads) {
+    const Cgroup& cgroup = *present[next_++ % present.size()];
+    has_changed = update(cgroup, uses_.at(cgroup.id), now) || has_changed;
+  }
+  return has_changed;
+}
+
+void IdleCgroups::follow(const Cgroups& present, Clock::time_point now) {
+  for (auto& [id, use] : uses_) use.is_present = false;
+  for (const auto& cgroup : present) {
+    const auto [at, is_new] = uses_.try_emplace(cgroup->id);
+    at->second.is_present = true;
+    if (!is_new) continue;
+    at->second.close_after = rules_.close_after;
+    at->second.since = now;
+  }
+  std::erase_if(uses_, [this](const auto& each) {
+    if (each.second.is_present) return false;
+    idle_ -= each.second.is_idle ? 1 : 0;
+    return true;
+  });
+}
+
+/// True if it has become idle or busy.
+bool IdleCgroups::update(const Cgroup& cgroup, Use& use, Clock::time_point now) {
+  const std::optional<std::chrono::nanoseconds> read = cpu_time_(cgroup);
+  const std::chrono::nanoseconds cpu_time = read.value_or(use.cpu_time);
+  if (use.is_idle) {
+    if (read && cpu_time - use.cpu_time < rules_.open_after) return false;
+    wake(use, cpu_time, now);
+    return true;
+  }
+  if (!read || cpu_time != use.cpu_time) {
+    use.cpu_time = cpu_time;
+    use.since = now;
+    return false;
+  }
+  if (now - use.since < use.close_after) return false;
+  use.is_idle = true;
+  ++idle_;
+  return true;
+}
+
+void IdleCgroups::wake(Use& use, std::chrono::nanoseconds cpu_time, Clock::time_point now) {
+  constexpr std::chrono::nanoseconds kMaxCloseAfter = std::chrono::hours{24};
+  use.is_idle = false;
+  --idle_;
+  use.passed_over += cpu_time - use.cpu_time;
+  use.cpu_time = cpu_time;
+  use.since = now;
+  use.close_after = std::min(2 * use.close_after, kMaxCloseAfter);
+}
+
+bool IdleCgroups::wake_all(const Cgroups& present, Clock::time_point now) {
+  if (idle_ == 0) return false;
+  for (const auto& cgroup : present) {
+    const auto at = uses_.find(cgroup->id);
+    if (at == uses_.end() || !at->second.is_idle) continue;
+    wake(at->second, cpu_time_(*cgroup).value_or(at->second.cpu_time), now);
+  }
+  return true;
+}
+
+bool IdleCgroups::is_idle(const Cgroup& cgroup) const {
+  const auto at = uses_.find(cgroup.id);
+  return at != uses_.end() && at->second.is_idle;
+}
+
+std::chrono::nanoseconds IdleCgroups::take_passed_over(const Cgroup& cgroup) {
+  const auto at = uses_.find(cgroup.id);
+  return at == uses_.end() ? std::chrono::nanoseconds{} : std::exchange(at->second.passed_over, {});
+}
+
+}  // namespace pex::cgroup
