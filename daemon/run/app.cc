@@ -85,8 +85,9 @@ void App::on_poll(const collect::PollReport& report) {
   activity_.add(*poller_.snapshot(), now);
   poll_log_.add(report, now);
   web_server_.polled();
-  const bool is_first = poller_.metrics().polls() == 1;
-  if (!std::exchange(is_reload_pending_, false) && !is_first) return service_status_.refresh(now);
+  // A service manager that waits for the end of a reload takes READY=1 for it.
+  if (!is_ready_due_ || reloader_.is_running()) return service_status_.refresh(now);
+  is_ready_due_ = false;
   const bool is_embedded = options_.config_file.empty();
   log_.info(describe_counting(*poller_.snapshot()),
             {{"version", kVersion},
@@ -98,6 +99,7 @@ void App::on_poll(const collect::PollReport& report) {
 std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
   cgroup_watcher_.stop();
   std::unique_ptr<collect::Collector> old = session_.release(next);
+  are_counters_kept_ = old == nullptr;
   if (old) poller_.release();
   return old;
 }
@@ -110,17 +112,18 @@ void App::adopt(CountingSession next) {
   if (is_on_schedule_) watch_cgroups();
 }
 
-/// A valid configuration that counts something else replaces all counters; the last snapshot is
-/// served until the new counters have been read.
+/// A valid configuration that counts something else, or elsewhere, replaces all counters; the last
+/// snapshot is served until the new counters have been read. One that only publishes in another way
+/// keeps them.
 void App::end_reload(const Reloader::Outcome& outcome) {
   if (outcome) {
-    log_.info("configuration reloaded");
-    is_reload_pending_ = true;
+    log_.info("configuration reloaded", {{"counters", are_counters_kept_ ? "kept" : "replaced"}});
+    is_ready_due_ = true;
     (void)poller_.poll({});  // a running poll is enough
     return;
   }
   session_.reject(outcome.error());
-  if (poller_.snapshot()) service_status_.ready(Poller::Clock::now());  // else after the first poll
+  if (!is_ready_due_) service_status_.ready(Poller::Clock::now());  // else after the next poll
 }
 
 Reloader::Steps App::reload_steps() {
@@ -139,9 +142,7 @@ Reloader::Steps App::reload_steps() {
           .end = [this](const Reloader::Outcome& outcome) { end_reload(outcome); }};
 }
 
-bool App::is_starting() const {
-  return !poller_.snapshot() || is_reload_pending_ || reloader_.is_running();
-}
+bool App::is_starting() const { return is_ready_due_ || reloader_.is_running(); }
 
 Signals::Handlers App::signal_handlers() {
   return {.stop =

@@ -104,7 +104,8 @@ class App {
   CgroupWatcher cgroup_watcher_;    ///< after the session, as it waits for what the session owns
   Reloader reloader_;               ///< last, as its thread reads the session
   bool is_on_schedule_ = false;     ///< and cgroups are watched between the polls
-  bool is_reload_pending_ = false;  ///< the first poll of the new configuration has not ended
+  bool are_counters_kept_ = false;  ///< by the last reload
+  bool is_ready_due_ = true;        ///< the first poll of the configuration in force has not ended
 };
 
 }  // namespace pex::daemon

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "daemon/cli/words.h"
 #include "daemon/run/poll_schedule.h"
@@ -20,18 +21,25 @@ bool has_probe_in_file(const collect::ScopePlan& plan) {
   });
 }
 
+bool publish_alike(const CountingSession& one, const CountingSession& other) {
+  const auto what = [](const CountingSession& counting) {
+    return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
+                    counting.config.cgroups.linger, counting.config.cgroups.close_after,
+                    counting.config.cgroups.open_after, counting.config.kubernetes);
+  };
+  return what(one) == what(other);
+}
+
 }  // namespace
 
 bool count_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
-    return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
-                    counting.config.cgroups.linger, counting.config.cgroups.close_after,
-                    counting.config.cgroups.open_after, counting.config.cgroups.records_buffer,
-                    counting.config.kubernetes, counting.hierarchy);
+    return std::tie(counting.plan.cgroups.selection, counting.plan.budget.max_directories,
+                    counting.config.cgroups.records_buffer, counting.hierarchy);
   };
   const collect::CountingPlan& plan = one.plan.counting;
-  return what(one) == what(other) && !has_probe_in_file(plan.cpu) &&
-         !has_probe_in_file(plan.cgroup);
+  return collect::has_same_counters(plan, other.plan.counting) && what(one) == what(other) &&
+         !has_probe_in_file(plan.cpu) && !has_probe_in_file(plan.cgroup);
 }
 
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
@@ -49,7 +57,10 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   }
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
-  if (in_force != nullptr && count_alike(*in_force, counting)) return counting;
+  if (in_force != nullptr && count_alike(*in_force, counting)) {
+    if (!publish_alike(*in_force, counting)) counting.changes = plan::changes_of(planned);
+    return counting;
+  }
   counting.records =
       std::make_shared<collect::RecordUse>(plan::min_cgroups_for_records(counting.config.cgroups));
   collect::CounterSources sources =
@@ -69,6 +80,7 @@ void take_over(CountingSession& in_force, CountingSession& counting) {
   counting.records = std::move(in_force.records);
   counting.records->set_min_cgroups(plan::min_cgroups_for_records(counting.config.cgroups));
   counting.collector->set_late_after(late_after(counting.interval()));
+  if (counting.changes) counting.collector->change(*std::exchange(counting.changes, {}));
 }
 
 }  // namespace pex::daemon

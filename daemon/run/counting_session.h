@@ -24,14 +24,16 @@ struct CountingSession {
   std::vector<std::string> warnings;  ///< for the log, in addition to what the plan leaves out
   std::shared_ptr<collect::RecordUse> records;  ///< of the collector
   std::unique_ptr<collect::Collector> collector;
+  /// For the collector that is taken over; nothing if nothing has changed.
+  std::optional<collect::TargetTracker::Changes> changes;
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
-/// Whether both open the same counters and publish them as the same series, so that one may take
-/// over the other's. Another source (cgroups.source) counts the same. Never with a probe in a
-/// program's file: the probe belongs to the file that existed when it was opened, which may have
-/// been replaced since.
+/// Whether both open the same counters in the same cgroups, so that one may take over the other's,
+/// however they are published: limits, labels, sums and evidence may differ. Another source
+/// (cgroups.source) counts the same. Never with a probe in a program's file: the probe belongs to
+/// the file that existed when it was opened, which may have been replaced since.
 bool count_alike(const CountingSession& one, const CountingSession& other);
 
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails if the

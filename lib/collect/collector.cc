@@ -83,6 +83,7 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
 
 Collector::~Collector() {
   if (watching_.joinable()) (void)end();
+  delete changes_.exchange(nullptr);
 }
 
 std::vector<int> Collector::end() {
@@ -213,8 +214,21 @@ Worker* Collector::find_first_worker() const {
   return nullptr;
 }
 
+void Collector::change(TargetTracker::Changes changes) {
+  delete changes_.exchange(new TargetTracker::Changes(std::move(changes)));
+}
+
+void Collector::apply_changes() {
+  const std::unique_ptr<TargetTracker::Changes> changes{changes_.exchange(nullptr)};
+  if (!changes) return;
+  plan_ = changes->plan;
+  sums_.change(plan_);
+  tracker_.change(std::move(*changes));
+}
+
 void Collector::lead() {
   started_ = Clock::now();
+  apply_changes();
   report_.now = {};
   take_results();  // of late workers
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);

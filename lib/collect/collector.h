@@ -91,6 +91,9 @@ class Collector {
   /// progress.
   std::uint64_t steps() const;
 
+  /// From the next poll or reconciliation on. All counters stay.
+  void change(TargetTracker::Changes changes);
+
   /// Changes Timeouts::late.
   void set_late_after(std::chrono::nanoseconds time) { late_after_ = time; }
 
@@ -119,6 +122,7 @@ class Collector {
   void start();
   Worker* find_first_worker() const;
   void lead();
+  void apply_changes();
   Worker& worker_for(int cpu);
   void start_missing_threads();
   void dispatch();
@@ -153,9 +157,10 @@ class Collector {
 
   std::shared_ptr<Shared> shared_;         ///< also owned by abandoned workers
   std::atomic<Worker*> newest_ = nullptr;  ///< the first of a list of all, for any thread
-  std::atomic<Worker*> owner_ = nullptr;   ///< of the round, if a worker owns it
-  std::atomic<bool> leads_ = false;        ///< the watching thread was given it
-  std::atomic<std::uint32_t> round_ = 0;   ///< of the running poll or reconciliation
+  std::atomic<TargetTracker::Changes*> changes_ = nullptr;  ///< owned; of the next round
+  std::atomic<Worker*> owner_ = nullptr;                    ///< of the round, if a worker owns it
+  std::atomic<bool> leads_ = false;                         ///< the watching thread was given it
+  std::atomic<std::uint32_t> round_ = 0;  ///< of the running poll or reconciliation
   std::atomic<bool> none_online_ = false;
   std::atomic<int> descriptor_;           ///< of tracker_
   std::atomic<std::uint64_t> ended_ = 0;  ///< polls and reconciliations

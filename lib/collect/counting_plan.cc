@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 namespace pex::collect {
 
@@ -13,6 +14,13 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
     }
   }
   return {pmus.begin(), pmus.end()};
+}
+
+bool has_same_counters(const CountingPlan& one, const CountingPlan& other) {
+  const auto counted = [](const CountingPlan& plan) {
+    return std::tie(plan.cpu, plan.cgroup, plan.cgroup_per_cpu, plan.left_out_cpus);
+  };
+  return counted(one) == counted(other);
 }
 
 std::string_view configured_name(std::string_view group) {

@@ -120,6 +120,9 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
+/// Whether both are counted with the same counters, however they are published.
+bool has_same_counters(const CountingPlan& one, const CountingPlan& other);
+
 /// Names of the auxiliary groups; no configured group can have them.
 inline constexpr std::string_view kClockGroup = "(clock)";
 inline constexpr std::string_view kReferenceGroup = "(reference)";

@@ -38,7 +38,9 @@ void Rotation::advance(std::span<TargetGroups> groups, std::size_t target) {
   const auto participates = [&](const TargetGroups& group) { return takes_part(group, target); };
   if (!is_manual()) {
     if (!starves(groups, target)) return;
-    for (TargetGroups& group : groups) group.set_rotated(target, true);
+    for (TargetGroups& group : groups) {
+      if (takes_part(group, target)) group.set_rotated(target, true);
+    }
   } else if (steps_ >= kMaxSteps || std::none_of(groups.begin(), groups.end(), participates)) {
     return leave_to_kernel(groups, target);
   } else if (participates(groups[current_]) && !was_on_cpu(groups[current_], groups, target)) {

@@ -64,6 +64,19 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       open_rate_(budget.opens_per_second),
       current_(std::make_shared<const TargetSet>()) {}
 
+void TargetTracker::change(Changes changes) {
+  plan_ = std::move(changes.plan);
+  cgroups_.describer = std::move(changes.describer);
+  cgroups_.linger = changes.linger;
+  if (cgroups_.idle) cgroups_.idle->set_rules(changes.idle);
+  if (changes.budget.opens_per_second != budget_.opens_per_second) {
+    open_rate_ = OpenRate(changes.budget.opens_per_second);
+  }
+  budget_ = changes.budget;
+  need_ = need_of(*plan_, *current_->cpus, cost_now_);
+  is_changed_ = true;
+}
+
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
   update_need(cpus);
@@ -71,7 +84,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   make_room(room.cgroups);
   std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
   std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
-  const bool renamed = names_changed(now, report);
+  const bool renamed = names_changed(now, report) || std::exchange(is_changed_, false);
   const bool idle_changed = find_idle(*found, now);
   report_left_out(*found, room, report);
   report_skipped(report);

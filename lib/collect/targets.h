@@ -79,6 +79,15 @@ class TargetTracker {
     std::optional<cgroup::IdleCgroups> idle = {};   ///< nothing: all keep their counters
   };
 
+  /// What may change while counting goes on.
+  struct Changes {
+    std::shared_ptr<const CountingPlan> plan;  ///< has_same_counters() as the one before
+    cgroup::Describer describer;
+    std::chrono::nanoseconds linger{};
+    cgroup::IdleCgroups::Rules idle;
+    Budget budget;  ///< with the same `max_directories`
+  };
+
   /// `cost` is that of the counter sources (CounterSources).
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                 Cgroups cgroups, Budget budget, CostFunction cost);
@@ -86,6 +95,9 @@ class TargetTracker {
   /// The current targets: the same object as before if nothing has changed. If the CPUs or the
   /// cgroups cannot be read, the previous ones stay; each failure is reported separately.
   std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report);
+
+  /// From the next update() on: all targets are described again, and as many as fit are kept.
+  void change(Changes changes);
 
   /// These met an unforeseen bound while they were opened (PollFeedback::exhausted). A part of
   /// their counters is useless, so they are removed, and all are retried after a while.
@@ -144,6 +156,7 @@ class TargetTracker {
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
   WaitingLine waiting_;                                        ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
+  bool is_changed_ = false;  ///< since the last update
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();
 };
 

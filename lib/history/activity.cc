@@ -32,14 +32,23 @@ bool Activity::is_due(Clock::time_point now) {
 
 void Activity::start(const collect::Snapshot& snapshot) {
   *this = Activity{};
-  plan_ = snapshot.plan;
-  measures_ = {measures_of(plan_->cpu, Scope::kCpu, kMaxMeasuresOfHost),
-               measures_of(plan_->cgroup, Scope::kCgroup, kMaxMeasuresOfCgroup)};
+  follow(snapshot);
   host_ = new_track(Scope::kCpu);
 }
 
+void Activity::follow(const collect::Snapshot& snapshot) {
+  plan_ = snapshot.plan;
+  since_ = snapshot.targets->since;
+  measures_ = {measures_of(plan_->cpu, Scope::kCpu, kMaxMeasuresOfHost),
+               measures_of(plan_->cgroup, Scope::kCgroup, kMaxMeasuresOfCgroup)};
+}
+
 void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
-  if (snapshot.plan != plan_) start(snapshot);
+  if (snapshot.plan != plan_) {
+    const bool goes_on = plan_ && since_ == snapshot.targets->since &&
+                         collect::has_same_counters(*plan_, *snapshot.plan);
+    goes_on ? follow(snapshot) : start(snapshot);
+  }
   if (!is_due(now)) return;
   if (last_) open_point(now);
   last_ = now;

@@ -78,6 +78,7 @@ class Activity {
   static constexpr std::size_t index(Scope scope) { return static_cast<std::size_t>(scope); }
   bool is_due(Clock::time_point now);
   void start(const collect::Snapshot& snapshot);
+  void follow(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
   Track new_track(Scope scope) const;
@@ -97,6 +98,7 @@ class Activity {
   };
 
   std::shared_ptr<const collect::CountingPlan> plan_;
+  std::chrono::system_clock::time_point since_;   ///< when the totals began, at 0
   std::array<std::vector<Measure>, 2> measures_;  ///< by Scope; of that plan
   std::optional<Clock::time_point> last_;  ///< when the newest point ended, or the first one began
   Clock::time_point due_;

@@ -113,6 +113,7 @@ asio::awaitable<std::optional<Response>> Conversation::refused_at_door(const Req
   if (settings().users.empty()) co_return std::nullopt;
   const Verdict verdict = co_await login(head);
   if (verdict == Verdict::kAccepted) co_return std::nullopt;
+  if (!connection_.is_open()) co_return Response{};  // closed during the check
   const bool is_busy = verdict == Verdict::kBusy;
   ++(is_busy ? errors.login_busy : errors.login_refused);
   co_return is_busy ? unavailable("too many logins are being checked") : refusal(401);

@@ -81,6 +81,10 @@ namespace {
 /// recorded as well.
 constexpr std::size_t kMinCgroupsForRecords = 4;
 
+cgroup::IdleCgroups::Rules idle_rules(const config::Cgroups& configured) {
+  return {configured.close_after, configured.open_after};
+}
+
 cgroup::IdleCgroups::CpuTime cpu_time_of(const cgroup::Hierarchy& hierarchy) {
   return [hierarchy](const cgroup::Cgroup& cgroup) -> std::optional<std::chrono::nanoseconds> {
     const std::optional<std::uint64_t> use = cgroup::cpu_use(hierarchy, cgroup.path);
@@ -139,6 +143,14 @@ collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_re
                           counting_cost(planned, by_records)(plan, *planned.cpus));
 }
 
+collect::TargetTracker::Changes changes_of(const LoadedPlan& planned) {
+  return {.plan = std::make_shared<const collect::CountingPlan>(planned.plan.counting),
+          .describer = describer_of(planned.plan, planned.config.kubernetes),
+          .linger = planned.config.cgroups.linger,
+          .idle = idle_rules(planned.config.cgroups),
+          .budget = planned.plan.budget};
+}
+
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,
                                      const std::optional<cgroup::Hierarchy>& hierarchy,
                                      collect::CostFunction cost,
@@ -156,8 +168,7 @@ collect::TargetTracker track_targets(const LoadedPlan& planned, const host::Host
   const config::Cgroups& configured = planned.config.cgroups;
   // The CPUs on which a cgroup without counters ran are not known.
   if (hierarchy && !configured.per_cpu) {
-    idle.emplace(cgroup::IdleCgroups::Rules{configured.close_after, configured.open_after},
-                 cpu_time_of(*hierarchy));
+    idle.emplace(idle_rules(configured), cpu_time_of(*hierarchy));
   }
   return {roots, std::make_shared<const collect::CountingPlan>(planned.plan.counting),
           collect::TargetTracker::Cgroups{

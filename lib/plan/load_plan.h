@@ -58,6 +58,9 @@ bool may_use_records(const LoadedPlan& planned);
 collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records = {});
 collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records = {});
 
+/// What `planned` changes for a collector that has the same counters.
+collect::TargetTracker::Changes changes_of(const LoadedPlan& planned);
+
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`
 /// (find_cgroup_tree()). `cost` is that of its counter sources, and `use` theirs; null: never.
 collect::TargetTracker track_targets(const LoadedPlan& planned, const host::HostRoots& roots,

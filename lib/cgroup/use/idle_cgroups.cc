@@ -5,10 +5,14 @@
 
 namespace pex::cgroup {
 
+void IdleCgroups::set_rules(Rules rules) {
+  rules_ = rules;
+  for (auto& [id, use] : uses_) use.close_after = rules.close_after;
+}
+
 bool IdleCgroups::update(const Cgroups& present, Clock::time_point now) {
-  if (rules_.close_after <= std::chrono::nanoseconds{0} || now - read_at_ < kBetweenReads) {
-    return false;
-  }
+  if (rules_.close_after <= std::chrono::nanoseconds{0}) return wake_all(present, now);
+  if (now - read_at_ < kBetweenReads) return false;
   read_at_ = now;
   follow(present, now);
   bool has_changed = false;

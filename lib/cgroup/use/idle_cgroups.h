@@ -39,6 +39,9 @@ class IdleCgroups {
 
   IdleCgroups(Rules rules, CpuTime cpu_time) : rules_(rules), cpu_time_(std::move(cpu_time)) {}
 
+  /// From now on; longer times that cgroups had (close_after) end.
+  void set_rules(Rules rules);
+
   /// Follows `present`. True if some have become idle or busy.
   bool update(const Cgroups& present, Clock::time_point now);
 

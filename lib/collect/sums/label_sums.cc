@@ -1,6 +1,7 @@
 #include "collect/sums/label_sums.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -192,6 +193,31 @@ LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
     : plan_(std::move(plan)), sums_(plan_->sums.size()), left_out_(plan_->sums.size()) {}
 
 LabelSums::~LabelSums() = default;
+
+void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
+  std::vector<Sums> sums_before = std::exchange(sums_, std::vector<Sums>(plan_->sums.size()));
+  std::vector<std::optional<std::size_t>> places(plan_->sums.size());  // in those before
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    const SumPlan& now = plan_->sums[number];
+    const auto same = std::find_if(
+        before->sums.begin(), before->sums.end(),
+        [&](const SumPlan& each) { return each.name == now.name && each.labels == now.labels; });
+    if (same == before->sums.end()) continue;
+    places[number] = static_cast<std::size_t>(same - before->sums.begin());
+    sums_[number] = std::move(sums_before[*places[number]]);  // its sums stay where they are
+  }
+  for (Member& member : members_) {
+    std::vector<Member::Place> moved(sums_.size());
+    for (std::size_t number = 0; number < moved.size(); ++number) {
+      if (places[number]) moved[number] = member.places[*places[number]];
+    }
+    member.places = std::move(moved);
+  }
+  left_out_.assign(sums_.size(), 0);
+  targets_ = nullptr;  // all are looked for again
+  ++layout_;
+}
 
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
   if (plan_->sums.empty()) return;

@@ -41,6 +41,10 @@ class LabelSums {
   explicit LabelSums(std::shared_ptr<const CountingPlan> plan);
   ~LabelSums();
 
+  /// Sums of `plan` from now on, which has_same_counters() as the one before. Those of the same
+  /// name and labels go on; a new one begins with what its cgroups have counted so far.
+  void change(std::shared_ptr<const CountingPlan> plan);
+
   /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into
   /// it. Snapshots come in order, none is left out.
   void add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report);
@@ -61,7 +65,7 @@ class LabelSums {
   void publish(Snapshot& snapshot, Clock::time_point now) const;
   void report_left_out(PollReport& report) const;
 
-  const std::shared_ptr<const CountingPlan> plan_;
+  std::shared_ptr<const CountingPlan> plan_;
   std::vector<Sums> sums_;             ///< as plan_->sums, by their values
   std::vector<Member> members_;        ///< as the targets of the last snapshot
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums

@@ -37,11 +37,13 @@ struct Counted {
 class Machine {
  public:
   explicit Machine(std::vector<SumPlan> sums) {
-    CountingPlan plan;
-    plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
-    plan.sums = std::move(sums);
-    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
+    plan_ = plan_with(std::move(sums));
     label_sums_.emplace(plan_);
+  }
+
+  void change(std::vector<SumPlan> sums) {
+    plan_ = plan_with(std::move(sums));
+    label_sums_->change(plan_);
   }
 
   std::map<std::uint64_t, Counted> cgroups;  ///< by series
@@ -94,6 +96,13 @@ class Machine {
   PollReport report;
 
  private:
+  static std::shared_ptr<const CountingPlan> plan_with(std::vector<SumPlan> sums) {
+    CountingPlan plan;
+    plan.cgroup.groups.push_back({.name = "core", .pmu = {}, .events = {perf::CounterSpec{}}});
+    plan.sums = std::move(sums);
+    return std::make_shared<const CountingPlan>(std::move(plan));
+  }
+
   std::shared_ptr<const CountingPlan> plan_;
   std::optional<LabelSums> label_sums_;
   LabelSums::Clock::time_point now_{};
@@ -109,6 +118,39 @@ SumPlan by(std::vector<std::string> labels) {
 
 Counted of(const std::string& workload, const std::string& path = "/x") {
   return {.path = path, .labels = {{"workload", workload}}};
+}
+
+TEST(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {
+  SumPlan other = by({"team"});
+  other.name = "team";
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.cgroups.at(1).labels.push_back({"team", "x"});
+  machine.count(1, 10);
+  machine.poll();
+  machine.cgroups.emplace(2, of("web", "/b"));
+  machine.count(2, 5);
+  machine.poll();
+  machine.cgroups.erase(2);
+  machine.poll();
+
+  machine.change({other, by({"workload"})});
+  machine.count(1, 1);
+  machine.poll();
+
+  using Sums = std::map<std::vector<std::string>, std::uint64_t>;
+  EXPECT_EQ(machine.published(1), (Sums{{{"web"}, 16}}));
+  EXPECT_EQ(machine.published(0), (Sums{{{"x"}, 11}})) << "what it had counted before";
+
+  machine.change({by({"workload"})});
+  machine.count(1, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published(0), (Sums{{{"web"}, 17}}));
+
+  machine.change({});
+  machine.count(1, 1);
+  machine.poll();
+  EXPECT_TRUE(machine.last.sums.empty());
 }
 
 TEST(LabelSumsTest, AddsUpTheCgroupsWithTheSameValues) {

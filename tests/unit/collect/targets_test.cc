@@ -136,6 +136,34 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
   EXPECT_EQ(update(seconds{62})->cgroups[0].passed_over, milliseconds{30});
 }
 
+TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAnew) {
+  make_cgroup("a.service");
+  make_cgroup("b.service");
+  TargetTracker targets = tracker();
+  const auto before = targets.update(start_, report_);
+  auto plan = std::make_shared<CountingPlan>(*plan_);
+  plan->evidence.created = true;
+  const cgroup::LabelRules::Rule rule{*cgroup::Pattern::parse("/a.service"),
+                                      {{"team", *cgroup::Template::parse("x", 0)}}};
+
+  targets.change({.plan = plan,
+                  .describer = cgroup::Describer{cgroup::LabelRules{{rule}}},
+                  .linger = seconds{5},
+                  .idle = {},
+                  .budget = {.max_series = 2 * kSeriesOfACgroup}});
+  const auto after = targets.update(start_ + seconds{1}, report_);
+
+  EXPECT_EQ(targets.plan(), plan);
+  ASSERT_EQ(after->cgroups.size(), 1U) << "with the start times there is room for one";
+  EXPECT_EQ(after->cgroups[0].cgroup, before->cgroups[0].cgroup);
+  EXPECT_EQ(after->cgroups[0].series, before->cgroups[0].series);
+  EXPECT_EQ(after->since, before->since);
+  EXPECT_NE(after->cgroups[0].description, before->cgroups[0].description);
+  EXPECT_EQ(after->cgroups[0].description->identity.back(), (cgroup::Label{"team", "x"}));
+  EXPECT_FALSE(after->has_layout_of(*before));
+  EXPECT_EQ(targets.update(start_ + seconds{2}, report_), after);
+}
+
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {
   make_cgroup("a.service");
   TargetTracker targets = tracker();

@@ -4,16 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <condition_variable>
+#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "support/counting_kernel.h"
@@ -28,7 +33,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// Holds whoever asks it, until it is let go.
+/// Whether the caller is the thread of a CPU; a reload is planned by another one.
+bool is_worker() {
+  char name[16] = "";
+  ::pthread_getname_np(::pthread_self(), name, sizeof name);
+  return std::string_view(name).starts_with("cpu");
+}
+
+/// Holds whoever asks it, until it is let go; in reads, only workers.
 class HeldKernel final : public test::CountingKernel {
  public:
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
@@ -38,13 +50,14 @@ class HeldKernel final : public test::CountingKernel {
   Result<> enable_group(int leader_fd) override { return kernel_.enable_group(leader_fd); }
   Result<> disable_group(int leader_fd) override { return kernel_.disable_group(leader_fd); }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    pass(reads_);
+    if (is_worker()) pass(reads_);
     return kernel_.read_group(leader_fd, words);
   }
   std::chrono::nanoseconds now() override { return kernel_.now(); }
 
   void hold_opens() { hold(opens_, true); }
   void hold_reads() { hold(reads_, true); }
+  void let_reads_go() { hold(reads_, false); }
   void let_go() {
     hold(opens_, false);
     hold(reads_, false);
@@ -108,6 +121,41 @@ std::string config_of(const std::string& event) {
   return "groups: [{name: core, events: [" + event + "], scope: cpu}]\n";
 }
 
+/// In the place of systemd: sd_notify(3).
+class NotifySocket {
+ public:
+  NotifySocket() {
+    const std::string path = folder_.path("notify");
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  }
+  ~NotifySocket() { ::unsetenv("NOTIFY_SOCKET"); }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+
+  /// The states that come in up to `last`: those of a start, a reload and the end.
+  std::vector<std::string> states_until(const std::string& last) {
+    std::vector<std::string> states;
+    char text[4096];
+    while (states.empty() || states.back() != last) {
+      const ssize_t got = ::recv(socket_.get(), text, sizeof text, 0);
+      if (got <= 0) break;
+      const std::string message{text, static_cast<std::size_t>(got)};
+      for (const std::string state : {"READY=1", "RELOADING=1", "STOPPING=1"}) {
+        if (message.find(state) != message.npos) states.push_back(state);
+      }
+    }
+    return states;
+  }
+
+ private:
+  test::TempTree folder_;
+  UniqueFd socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+};
+
 /// A program that has counted cycles once, and serves.
 class ReloadTest : public testing::Test {
  protected:
@@ -151,6 +199,7 @@ class ReloadTest : public testing::Test {
   }
 
   test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"}, {"cgroup/cgroup.controllers", ""}};
+  NotifySocket systemd_;  ///< before the program, which looks for it
   HeldKernel kernel_;
   Log log_{LogLevel::kError, LogFormat::kLogfmt};
   boost::asio::io_context loop_{1};
@@ -216,6 +265,32 @@ TEST_F(ReloadTest, KeepsTheCountersWhenNothingElseIsCounted) {
   EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
 
   EXPECT_EQ(kernel_.open_groups(), before);
+}
+
+TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
+  kernel_.hold_reads();
+  tree_.write("config.yaml", config_of("branches"));
+  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+  kernel_.await_read();  // of its first poll
+  kernel_.hold_opens();
+  tree_.write("config.yaml", config_of("instructions"));
+  std::this_thread::sleep_for(Reloader::kBetweenClients);
+  std::future<std::string> second = reload();
+  kernel_.await_open();
+  kernel_.let_reads_go();
+  while (get("/metrics").find("perf_cpu_branches_total") == std::string::npos) {
+    std::this_thread::yield();
+  }
+
+  kernel_.let_go();
+  EXPECT_THAT(second.get(), HasSubstr("200 OK"));
+  while (get("/metrics").find("perf_cpu_instructions_total") == std::string::npos) {
+    std::this_thread::yield();
+  }
+  boost::asio::post(loop_, [this] { app_.stop(); });
+
+  EXPECT_THAT(systemd_.states_until("STOPPING=1"),
+              ElementsAre("READY=1", "RELOADING=1", "RELOADING=1", "READY=1", "STOPPING=1"));
 }
 
 TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {

@@ -67,7 +67,21 @@ TEST_F(CountingSessionTest, TheyDoWhereItIsPolledOrServedInAnotherWay) {
   EXPECT_EQ(counting.config.collection.max_age, std::chrono::seconds{2});
 }
 
-TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAgain) {
+TEST_F(CountingSessionTest, TheyDoWhereTheSameIsPublishedInAnotherWay) {
+  for (const std::string more :
+       {"cgroups: {linger: 1s}\n", "cgroups: {close_after: 1m}\n", "cgroups: {max: 7}\n",
+        "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "cgroups: {series: none}\n",
+        "cgroups: {sums: [{name: app, by: [unit]}]}\n", "evidence: {variance: true}\n",
+        "openmetrics: {created: true}\n", "limits: {max_series: 1000, opens_per_second: 9}\n",
+        "kubernetes: {metadata: log_links}\n"}) {
+    CountingSession in_force = start(kGroups);
+    const collect::Collector* collector = in_force.collector.get();
+    CountingSession counting = start(kGroups + more, &in_force);
+    EXPECT_EQ(counting.collector.get(), collector) << more;
+  }
+}
+
+TEST_F(CountingSessionTest, WhateverIsCountedOtherwiseStartsAgain) {
   for (const std::string after : {
            "groups:\n  - {name: core, events: [cycles], scope: [cpu, cgroup]}\n",
            "groups:\n  - {name: core, events: [cycles:u, cpu-clock], scope: [cpu, cgroup]}\n",
@@ -78,10 +92,8 @@ TEST_F(CountingSessionTest, WhateverIsCountedOrPublishedOtherwiseStartsAgain) {
   }
   for (const std::string more :
        {"cgroups: {include: [\"/a/*\"]}\n", "cgroups: {exclude: [\"/a/*\"]}\n",
-        "cgroups: {per_cpu: true}\n", "cgroups: {linger: 1s}\n", "cgroups: {nesting: all}\n",
-        "cgroups: {labels: [{match: \"/a\", set: {team: x}}]}\n", "evidence: {variance: true}\n",
-        "openmetrics: {created: true}\n", "limits: {max_series: 1000}\n",
-        "kubernetes: {metadata: log_links}\n", "cpus: {exclude: [\"7\"]}\n"}) {
+        "cgroups: {per_cpu: true}\n", "cgroups: {nesting: all}\n",
+        "limits: {max_cgroup_directories: 7}\n", "cpus: {exclude: [\"7\"]}\n"}) {
     EXPECT_FALSE(is_taken_over(kGroups, kGroups + more)) << more;
   }
 }

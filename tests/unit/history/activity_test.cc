@@ -47,16 +47,26 @@ class Fed {
   void feed(milliseconds at, Snapshot snapshot) {
     if (!plan_) plan_ = snapshot.plan;
     snapshot.plan = plan_;
+    auto set = std::make_shared<collect::TargetSet>(*snapshot.targets);
+    set->since += since_;
+    snapshot.targets = std::move(set);
     activity.add(snapshot, Activity::Clock::time_point{} + seconds{1000} + at);
   }
   const collect::ScopePlan& scope() const { return scope_; }
-  void reload() { plan_.reset(); }
+  /// With counters that begin at 0.
+  void reload() {
+    plan_.reset();
+    since_ += seconds{1};
+  }
+  /// The same counters, published in another way.
+  void publish_otherwise() { plan_.reset(); }
 
   Activity activity;
 
  private:
   collect::ScopePlan scope_;
   std::shared_ptr<const collect::CountingPlan> plan_;
+  seconds since_{};
 };
 
 collect::ScopePlan clock_alone() { return test::scope_plan({{"software", {"task-clock"}}}); }
@@ -351,6 +361,15 @@ TEST(ActivityTest, ANewPlanStartsAgain) {
 
   fed.feed_cgroups(seconds{11}, targets({"/a"}), {5 * kSecond});
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1)));
+}
+
+TEST(ActivityTest, GoesOnWhereTheSameCountersArePublishedInAnotherWay) {
+  Fed fed{clock_alone()};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {55 * kSecond});
+  fed.publish_otherwise();
+  fed.feed_cgroups(seconds{10}, targets({"/a"}), {65 * kSecond});
+  EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1), about(2)));
 }
 
 TEST(ActivityTest, KnowsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
