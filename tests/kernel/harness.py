@@ -350,6 +350,19 @@ def busy_loop(tree, cgroup, cpu):
     return Process([sys.executable, "-S", "-c", loop], preexec_fn=prepare)
 
 
+def touches_pages(tree, cgroup):
+    """A process in `cgroup` that sleeps, and touches pages that it gives back, without end."""
+    loop = """
+import mmap, time
+while True:
+    with mmap.mmap(-1, 64 * 4096) as pages:
+        for at in range(0, len(pages), 4096):
+            pages[at] = 1
+    time.sleep(0.001)
+"""
+    return Process([sys.executable, "-S", "-c", loop], preexec_fn=lambda: tree.join(cgroup))
+
+
 def switch_often(tree, cgroup, cpu, times=200):
     """The CPU goes from its idle task, which is in the root, to one in `cgroup`, and back."""
     def prepare():

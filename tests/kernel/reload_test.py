@@ -3,7 +3,6 @@ reloaded.
 """
 
 import signal
-import sys
 import unittest
 
 import harness
@@ -12,16 +11,6 @@ from churn_test import Scraper
 EVENTS = ["context-switches", "minor-faults"]
 METRICS = ["perf_cgroup_context_switches_total", "perf_cgroup_minor_faults_total"]
 RELOADS = 42
-
-# Sleeps, and touches pages that it gives back.
-WORK = """
-import mmap, time
-while True:
-    with mmap.mmap(-1, 64 * 4096) as pages:
-        for at in range(0, len(pages), 4096):
-            pages[at] = 1
-    time.sleep(0.001)
-"""
 
 LABELS = "labels: [{match: '/**', set: {team: x}}]"
 CHANGES = [  # section -> keys
@@ -53,8 +42,7 @@ class ReloadUnderLoadTest(unittest.TestCase):
         harness.require_events(*EVENTS)
         tree = cls.enterClassContext(harness.CgroupTree("reload"))
         cls.cgroup = tree.make("work")
-        work = cls.enterClassContext(harness.Process(
-            [sys.executable, "-S", "-c", WORK], preexec_fn=lambda: tree.join(cls.cgroup)))
+        work = cls.enterClassContext(harness.touches_pages(tree, cls.cgroup))
         work.stop()
         cls.daemons = [cls.enterClassContext(harness.Daemon(config_of(tree))) for _ in range(2)]
         cls.before = [daemon.scrape_after_polls() for daemon in cls.daemons]
