@@ -60,10 +60,10 @@ bool IdleCgroups::update(const Cgroup& cgroup, Use& use, Clock::time_point now) 
 }
 
 void IdleCgroups::wake(Use& use, std::chrono::nanoseconds cpu_time, Clock::time_point now) {
-  constexpr std::chrono::nanoseconds kMaxCloseAfter = std::chrono::hours{24};
+  constexpr std::chrono::nanoseconds kMaxCloseAfter = std::chrono::hours{7 * 24};
   use.is_idle = false;
   --idle_;
-  use.passed_over += cpu_time - use.cpu_time;
+  use.passed_over += std::max(cpu_time - use.cpu_time, std::chrono::nanoseconds{0});
   use.cpu_time = cpu_time;
   use.since = now;
   use.close_after = std::min(2 * use.close_after, kMaxCloseAfter);
@@ -71,10 +71,10 @@ void IdleCgroups::wake(Use& use, std::chrono::nanoseconds cpu_time, Clock::time_
 
 bool IdleCgroups::wake_all(const Cgroups& present, Clock::time_point now) {
   if (idle_ == 0) return false;
+  follow(present, now);
   for (const auto& cgroup : present) {
-    const auto at = uses_.find(cgroup->id);
-    if (at == uses_.end() || !at->second.is_idle) continue;
-    wake(at->second, cpu_time_(*cgroup).value_or(at->second.cpu_time), now);
+    Use& use = uses_.at(cgroup->id);
+    if (use.is_idle) wake(use, cpu_time_(*cgroup).value_or(use.cpu_time), now);
   }
   return true;
 }

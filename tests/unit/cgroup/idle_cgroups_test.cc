@@ -133,6 +133,33 @@ TEST_F(IdleCgroupsTest, AllAreBusyWhereNothingNeedsToBeClosed) {
   EXPECT_EQ(idle_.take_passed_over(cgroup), 2ms);
 }
 
+TEST_F(IdleCgroupsTest, OneThatIsGoneMeanwhileIsNotWaitedFor) {
+  updates_until_idle(add(1));
+  present_.clear();
+  EXPECT_TRUE(idle_.wake_all(present_, now_));
+  EXPECT_FALSE(idle_.wake_all(present_, now_));
+}
+
+TEST_F(IdleCgroupsTest, CpuTimeThatFallsIsNone) {
+  const Cgroup& cgroup = add(1);
+  cpu_times_[1] = 10s;
+  updates_until_idle(cgroup);
+  cpu_times_[1] = 1s;  // of another one at its path
+  EXPECT_FALSE(update());
+  EXPECT_TRUE(idle_.wake_all(present_, now_));
+  EXPECT_EQ(idle_.take_passed_over(cgroup), 0ns);
+}
+
+TEST_F(IdleCgroupsTest, RulesThatChangeHoldForAll) {
+  const Cgroup& cgroup = add(1);
+  updates_until_idle(cgroup);
+  idle_.set_rules({.close_after = 0s});
+  EXPECT_TRUE(update());
+  EXPECT_FALSE(idle_.is_idle(cgroup));
+  idle_.set_rules({.close_after = 7s});
+  EXPECT_EQ(updates_until_idle(cgroup), 7);
+}
+
 TEST_F(IdleCgroupsTest, NoneIsIdleWhereCountersAreNeverClosed) {
   IdleCgroups never{{.close_after = 0s}, [](const Cgroup&) { return 0ns; }};
   const Cgroup& cgroup = add(1);
