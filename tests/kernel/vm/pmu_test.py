@@ -110,9 +110,14 @@ class EvidenceChecks:
 
     SCOPE = "cpu"
 
-    def group_of(self, metric):
-        """Of an event named by the configuration: perf_cpu_i3_total is of group g3."""
-        return f"g{metric.removesuffix('_total')[-1]}"
+    def group_of(self, metric, scrape, row):
+        """Of an event named by the configuration: perf_cpu_i3_total is of the group of 3."""
+        number = metric.removesuffix("_total")[-1]
+        groups = {dict(labels)["group"]
+                  for _, labels in scrape.with_name("perf_group_enabled_seconds_total")
+                  if row.items() <= dict(labels).items()}
+        (group,) = [group for group in groups if group.endswith(number)]
+        return group
 
     def times(self):
         """(where, seconds by name) of each row of each group that can lose the PMU."""
@@ -133,7 +138,7 @@ class EvidenceChecks:
                 row = dict(labels)
                 metric = name.replace("_observed", "")
                 total = scrape.value(metric, **row)
-                group = self.group_of(metric)
+                group = self.group_of(metric, scrape, row)
                 enabled, running = (scrape.value(f"perf_group_{name}_seconds_total", group=group, **row)
                                     for name in ("enabled", "running"))
                 yield f"{mark} {name} {labels}", observed, total, running == enabled
@@ -177,7 +182,7 @@ class NothingTakesTurnsTest(AnyRun, EvidenceChecks, MachineTest):
     MARKS = ["start", "busy-1", "busy-2", "other-1", "both"]
     SEEN = MARKS
 
-    def group_of(self, metric):
+    def group_of(self, metric, _scrape, _row):
         return metric.split("_")[1]  # groups are called as their scope
 
     def test_instructions_of_a_cgroup_are_those_its_process_read_itself(self):
