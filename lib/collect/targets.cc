@@ -84,7 +84,8 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   make_room(room.cgroups);
   std::shared_ptr<const cgroup::CgroupNames> names = find_names(now, report);
   std::shared_ptr<const cgroup::DiscoveryResult> found = find_cgroups(room.cgroups, now, report);
-  const bool renamed = names_changed(now, report) || std::exchange(is_changed_, false);
+  const bool is_changed = std::exchange(is_changed_, false);
+  const bool renamed = names_changed(now, report) || is_changed;
   const bool idle_changed = find_idle(*found, now);
   report_left_out(*found, room, report);
   report_skipped(report);

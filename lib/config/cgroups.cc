@@ -252,9 +252,9 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
         "the scrape interval, so that a scrape sees the final values."),
     yaml::duration_key<&Cgroups::close_after, kCloseAfter>(
         "close_after",
-        "How long a cgroup without CPU time keeps its counters, if it has descriptors. Then they "
-        "are closed, and its series stand still until it runs again; from then on, it has twice "
-        "this time. `0s`: its counters are never closed. This has no effect with `per_cpu`."),
+        "How long a cgroup that uses no CPU time keeps its descriptors. Then its counters are "
+        "closed, and its series stand still until it runs again; from then on, it has twice this "
+        "time. `0s`: its counters are never closed. This has no effect with `per_cpu`."),
     yaml::duration_key<&Cgroups::open_after, kOpenAfter>(
         "open_after",
         "CPU time that such a cgroup uses before its counters are opened again. It is not counted, "

@@ -108,9 +108,8 @@ constexpr GroupFamily kGroupFamilies[] = {
      off_pmu,
      read_rows<time_of<&GroupTimes::imputed>>},
     {{"perf_group_unmeasured_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Enabled time that no count covers: the group was off the PMU for too long, or a pinned "
-      "group "
-      "could not be scheduled."},
+      "Enabled time that no count covers: the group was off the PMU for too long, a pinned "
+      "group could not be scheduled, or the counters of an idle cgroup were closed when it ran."},
      kOffPmu,
      off_pmu,
      read_rows<time_of<&GroupTimes::unmeasured>>},

@@ -87,7 +87,7 @@ Result<> SeriesClaims::claim_family(Scope scope, const events::EventIdentity& ev
     return Error{0,
                  "'" + event.name + "' would be " + family + " next to " + whole->first + ", " +
                      place_of(whole->second.second) +
-                     "; the exporter gives evidence of one the name of the other",
+                     "; the exporter publishes evidence of one under the name of the other",
                  "give it another name"};
   }
   const std::vector<std::string> others = confusable(family);

@@ -74,8 +74,8 @@ class Span:
 class BothSourcesTest(unittest.TestCase):
     SWITCHES, PAGES, CPU_MS = 20_000, 10_000, 200
     TRIES = 3
-    # Seconds: the way from one task to the next is booked on either of them. 60 to 210 ns were seen,
-    # more where the machine is busy.
+    # Seconds: the way from one task to the next is booked on either of them. 210 ns were seen where
+    # the machine was busy.
     OF_A_SWITCH = 3e-7
 
     @classmethod

@@ -16,11 +16,20 @@ bool IdleCgroups::update(const Cgroups& present, Clock::time_point now) {
   read_at_ = now;
   follow(present, now);
   bool has_changed = false;
-  for (std::size_t reads = std::min(kMaxReads, present.size()); reads > 0; --reads) {
+  std::size_t reads = 0;
+  for (std::size_t seen = 0; seen < present.size() && reads < kMaxReads; ++seen) {
     const Cgroup& cgroup = *present[next_++ % present.size()];
-    has_changed = update(cgroup, uses_.at(cgroup.id), now) || has_changed;
+    Use& use = uses_.at(cgroup.id);
+    if (!is_due(use, now)) continue;
+    ++reads;
+    use.read_at = now;
+    has_changed = update(cgroup, use, now) || has_changed;
   }
   return has_changed;
+}
+
+bool IdleCgroups::is_due(const Use& use, Clock::time_point now) const {
+  return use.is_idle || now - use.read_at >= rules_.close_after / kReadsOfBusy;
 }
 
 void IdleCgroups::follow(const Cgroups& present, Clock::time_point now) {

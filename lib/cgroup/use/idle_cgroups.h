@@ -32,10 +32,12 @@ class IdleCgroups {
     std::chrono::nanoseconds open_after = std::chrono::milliseconds{5};  ///< CPU time
   };
 
-  /// The CPU time of at most so many is read in an update, round-robin, and in one update each half
-  /// second: each read takes some microseconds.
+  /// Each read takes some microseconds, and more on machines with many CPUs, as the kernel adds up
+  /// what they have. So at most so many are read in an update, round-robin, and in one update each
+  /// half second: all that are idle, and those that are busy so often in `close_after`.
   static constexpr std::size_t kMaxReads = 64;
   static constexpr std::chrono::milliseconds kBetweenReads{500};
+  static constexpr int kReadsOfBusy = 16;
 
   IdleCgroups(Rules rules, CpuTime cpu_time) : rules_(rules), cpu_time_(std::move(cpu_time)) {}
 
@@ -60,10 +62,12 @@ class IdleCgroups {
     std::chrono::nanoseconds close_after{};
     std::chrono::nanoseconds passed_over{};
     Clock::time_point since;  ///< of `cpu_time`
+    Clock::time_point read_at{};
     bool is_idle = false;
     bool is_present = true;
   };
   void follow(const Cgroups& present, Clock::time_point now);
+  bool is_due(const Use& use, Clock::time_point now) const;
   bool update(const Cgroup& cgroup, Use& use, Clock::time_point now);
   void wake(Use& use, std::chrono::nanoseconds cpu_time, Clock::time_point now);
 

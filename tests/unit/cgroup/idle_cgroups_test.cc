@@ -121,6 +121,19 @@ TEST_F(IdleCgroupsTest, ManyAreReadInTurn) {
   EXPECT_EQ(idle_.idle(), 200u);
 }
 
+TEST_F(IdleCgroupsTest, BusyOnesAreReadLessOftenThanIdleOnes) {
+  for (std::uint64_t id = 0; id < 50; ++id) add(id);
+  const auto work = [&] {
+    for (std::uint64_t id = 1; id < 50; ++id) *cpu_times_[id] += 1ms;
+    update();
+  };
+  for (int i = 0; i < 100; ++i) work();
+  ASSERT_EQ(idle_.idle(), 1u);
+  reads_ = 0;
+  for (int i = 0; i < 40; ++i) work();
+  EXPECT_EQ(reads_, 40 + 49 * 10) << "a sixteenth of 60 s is reached in the fourth second";
+}
+
 TEST_F(IdleCgroupsTest, AllAreBusyWhereNothingNeedsToBeClosed) {
   const Cgroup& cgroup = add(1);
   updates_until_idle(cgroup);
