@@ -123,22 +123,32 @@ std::vector<http::Route> WebServer::routes() {
 
 void WebServer::note_scrape(const http::Request& request) {
   scrape_intervals_.add(request.peer + " " + request.query, ScrapeIntervals::Clock::now());
-  const std::optional<Error> warning = short_linger();
-  if (std::exchange(was_linger_short_, warning.has_value()) || !warning) return;
-  log_.warn(*warning);
+  const auto interval = interval_beyond_linger();
+  // A client that is late now and then is not regular for a while: not a line each time.
+  if (!interval || *interval <= linger_warned_of_) return;
+  linger_warned_of_ = *interval;
+  log_.warn(short_linger(*interval));
+}
+
+std::optional<Error> WebServer::short_linger() const {
+  const auto interval = interval_beyond_linger();
+  return interval ? std::optional{short_linger(*interval)} : std::nullopt;
 }
 
 /// `linger` may be 0 for scrapers that know the start times of counters.
-std::optional<Error> WebServer::short_linger() const {
+std::optional<std::chrono::seconds> WebServer::interval_beyond_linger() const {
   if (!linger_ || (openmetrics_.created && *linger_ == std::chrono::nanoseconds{0})) return {};
   const auto interval = scrape_intervals_.longest(ScrapeIntervals::Clock::now());
   if (!interval || *interval <= *linger_) return {};
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(*interval);
-  return Error{0,
-               "cgroups.linger is " + format_duration(*linger_) + ", and a client scrapes every " +
-                   std::to_string(seconds.count()) +
-                   " s: what a cgroup counted between its last scrape and its end is lost",
-               "set cgroups.linger to " + std::to_string(2 * seconds.count()) + "s"};
+  return std::chrono::ceil<std::chrono::seconds>(*interval);
+}
+
+Error WebServer::short_linger(std::chrono::seconds interval) const {
+  return {0,
+          "cgroups.linger is " + format_duration(*linger_) + ", and a client scrapes every " +
+              std::to_string(interval.count()) +
+              " s: what a cgroup counted between its last scrape and its end is lost",
+          "set cgroups.linger to " + std::to_string(2 * interval.count()) + "s"};
 }
 
 void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
@@ -157,6 +167,7 @@ void WebServer::configure(const config::Config& config) {
   scrapes_.set_max_age(config.collection.max_age);
   openmetrics_ = config.openmetrics;
   linger_.reset();
+  linger_warned_of_ = {};
   if (config.cgroups.series == config::CgroupSeries::kEach && counts_cgroups(config)) {
     linger_ = config.cgroups.linger;
   }

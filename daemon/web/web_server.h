@@ -68,6 +68,8 @@ class WebServer final : public prometheus::Collectable {
   std::vector<http::Route> routes();
   void answer_scrape(const http::Request& request, http::Respond respond);
   void note_scrape(const http::Request& request);
+  std::optional<std::chrono::seconds> interval_beyond_linger() const;
+  Error short_linger(std::chrono::seconds interval) const;
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const access::Access> current_access();
   void log_listening(const std::vector<int>& inherited);
@@ -80,7 +82,7 @@ class WebServer final : public prometheus::Collectable {
   config::OpenMetrics openmetrics_;
   std::optional<std::chrono::nanoseconds> linger_;  ///< nothing: no cgroup has series
   ScrapeIntervals scrape_intervals_;
-  bool was_linger_short_ = false;
+  std::chrono::seconds linger_warned_of_{};   ///< the longest interval that was logged
   boost::asio::thread_pool worker_{1};        ///< renders
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   ScrapeCache scrapes_;

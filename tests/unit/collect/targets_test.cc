@@ -116,7 +116,7 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
     return targets.update(start_ + at, report_);
   };
   const auto first = update(seconds{0});
-  const auto last_busy = update(seconds{59});
+  const auto last_busy = update(seconds{50});
   const auto idle = update(seconds{60});
   cpu_times["/a.service"] = milliseconds{30};
   const auto busy = update(seconds{61});
