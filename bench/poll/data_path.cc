@@ -48,8 +48,8 @@ DataPath::DataPath(Counted counted, const Machine& machine, const MakeSource& ma
       models_(std::make_unique<collect::EventModels>(*counted_.plan)) {
   for (int cpu = 0; cpu < machine.cpus; ++cpu) {
     cycles_.push_back(std::make_unique<collect::PollCycle>(make_source(cpu), counted_.plan, cpu));
-    totals_.emplace_back(*counted_.plan, cpu);
-    left_.emplace_back(*counted_.plan, cpu);
+    totals_.emplace_back(counted_.plan, cpu);
+    left_.emplace_back(counted_.plan, cpu);
   }
 }
 

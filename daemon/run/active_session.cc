@@ -64,6 +64,17 @@ MetricFamily machine_info(const plan::MachineDescription& machine) {
   return family;
 }
 
+MetricFamily reloaded_groups(const GroupChanges& changes) {
+  MetricFamily family = collected(self_family("perf_event_exporter_reload_groups_total"));
+  const auto add = [&](const char* outcome, std::size_t groups) {
+    add_sample(family, {{"outcome", outcome}}, static_cast<double>(groups));
+  };
+  add("kept", changes.kept);
+  add("opened", changes.opened);
+  add("closed", changes.closed);
+  return family;
+}
+
 }  // namespace
 
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
@@ -85,7 +96,9 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 }
 
 void ActiveSession::adopt(CountingSession next) {
-  if (!machine_) machine_ = plan::describe_machine(options_.roots);
+  const bool is_reload = machine_.has_value();
+  if (!is_reload) machine_ = plan::describe_machine(options_.roots);
+  if (is_reload) reloaded_.add(next.groups);
   current_ = std::move(next);
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};
@@ -114,7 +127,8 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
           collected(self_family("perf_event_exporter_config_last_reload_successful"),
                     load_.errors.empty() ? 1 : 0),
           collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
-                    seconds_since_epoch(load_.in_force_since.at))};
+                    seconds_since_epoch(load_.in_force_since.at)),
+          reloaded_groups(reloaded_)};
 }
 
 }  // namespace pex::daemon

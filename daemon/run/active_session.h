@@ -50,6 +50,7 @@ class ActiveSession final : public prometheus::Collectable {
   Log& log_;
   ConfigurationLoad load_;
   CountingSession current_;
+  GroupChanges reloaded_;                            ///< by all reloads
   std::optional<plan::MachineDescription> machine_;  ///< as of the start: nothing was open then
 };
 

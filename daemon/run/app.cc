@@ -80,13 +80,20 @@ std::string App::scrape(exposition::Format format) {
   return text;
 }
 
+/// Not while the poll was under way when the configuration changed.
+bool App::is_as_configured(const collect::Snapshot& snapshot) const {
+  return *snapshot.plan == session_.current().plan.counting;
+}
+
 void App::on_poll(const collect::PollReport& report) {
   const Poller::Clock::time_point now = poller_.polled_at();
   activity_.add(*poller_.snapshot(), now);
   poll_log_.add(report, now);
   web_server_.polled();
   // A service manager that waits for the end of a reload takes READY=1 for it.
-  if (!is_ready_due_ || reloader_.is_running()) return service_status_.refresh(now);
+  if (!is_ready_due_ || reloader_.is_running() || !is_as_configured(*poller_.snapshot())) {
+    return service_status_.refresh(now);
+  }
   is_ready_due_ = false;
   const bool is_embedded = options_.config_file.empty();
   log_.info(describe_counting(*poller_.snapshot()),
@@ -99,7 +106,6 @@ void App::on_poll(const collect::PollReport& report) {
 std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
   cgroup_watcher_.stop();
   std::unique_ptr<collect::Collector> old = session_.release(next);
-  are_counters_kept_ = old == nullptr;
   if (old) poller_.release();
   return old;
 }
@@ -112,14 +118,15 @@ void App::adopt(CountingSession next) {
   if (is_on_schedule_) watch_cgroups();
 }
 
-/// A valid configuration that counts something else, or elsewhere, replaces all counters; the last
-/// snapshot is served until the new counters have been read. One that only publishes in another way
-/// keeps them.
+/// The last snapshot is served until the counters of a valid configuration have been read.
 void App::end_reload(const Reloader::Outcome& outcome) {
   if (outcome) {
-    log_.info("configuration reloaded", {{"counters", are_counters_kept_ ? "kept" : "replaced"}});
+    const GroupChanges& groups = session_.current().groups;
+    log_.info("configuration reloaded", {{"groups_kept", std::to_string(groups.kept)},
+                                         {"groups_opened", std::to_string(groups.opened)},
+                                         {"groups_closed", std::to_string(groups.closed)}});
     is_ready_due_ = true;
-    (void)poller_.poll({});  // a running poll is enough
+    poller_.poll_after_change();
     return;
   }
   session_.reject(outcome.error());

@@ -73,6 +73,7 @@ class App {
  private:
   void register_metrics();
   void watch_cgroups();
+  bool is_as_configured(const collect::Snapshot& snapshot) const;
   void on_poll(const collect::PollReport& report);
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
@@ -101,11 +102,10 @@ class App {
   WebServer web_server_;
   ActiveSession session_;  ///< near the end: its workers end before the parts they report to
   ServiceStatus service_status_;
-  CgroupWatcher cgroup_watcher_;    ///< after the session, as it waits for what the session owns
-  Reloader reloader_;               ///< last, as its thread reads the session
-  bool is_on_schedule_ = false;     ///< and cgroups are watched between the polls
-  bool are_counters_kept_ = false;  ///< by the last reload
-  bool is_ready_due_ = true;        ///< the first poll of the configuration in force has not ended
+  CgroupWatcher cgroup_watcher_;  ///< after the session, as it waits for what the session owns
+  Reloader reloader_;             ///< last, as its thread reads the session
+  bool is_on_schedule_ = false;   ///< and cgroups are watched between the polls
+  bool is_ready_due_ = true;      ///< the first poll of the configuration in force has not ended
 };
 
 }  // namespace pex::daemon

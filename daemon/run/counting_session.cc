@@ -12,15 +12,6 @@
 namespace pex::daemon {
 namespace {
 
-bool has_probe_in_file(const collect::ScopePlan& plan) {
-  const auto is_in_file = [](const perf::CounterSpec& event) {
-    return event.attributes.probe.starts_with('/');
-  };
-  return std::any_of(plan.groups.begin(), plan.groups.end(), [&](const collect::GroupPlan& group) {
-    return std::any_of(group.events.begin(), group.events.end(), is_in_file);
-  });
-}
-
 bool publish_alike(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
     return std::tie(counting.plan.counting, counting.plan.cgroups, counting.plan.budget,
@@ -30,16 +21,47 @@ bool publish_alike(const CountingSession& one, const CountingSession& other) {
   return what(one) == what(other);
 }
 
+std::size_t count_published(const collect::ScopePlan& plan) {
+  return static_cast<std::size_t>(
+      std::count_if(plan.groups.begin(), plan.groups.end(),
+                    [](const collect::GroupPlan& group) { return group.is_published; }));
+}
+
+std::size_t count_published(const collect::CountingPlan& plan) {
+  return count_published(plan.cpu) + count_published(plan.cgroup);
+}
+
+std::size_t count_kept(const collect::ScopePlan& plan, const std::vector<std::size_t>& places) {
+  std::size_t kept = 0;
+  for (std::size_t group = 0; group < places.size(); ++group) {
+    kept += plan.groups[group].is_published && places[group] != collect::kNewPlace ? 1 : 0;
+  }
+  return kept;
+}
+
+GroupChanges count_changes(const CountingSession* in_force, const CountingSession& next) {
+  const collect::CountingPlan& plan = next.plan.counting;
+  if (in_force == nullptr) return {.opened = count_published(plan)};
+  const collect::CountingPlan& before = in_force->plan.counting;
+  GroupChanges changes{0, count_published(plan), count_published(before)};
+  if (!count_same_targets(*in_force, next)) return changes;
+  const collect::PlanChange places = collect::change_of(before, plan);
+  changes.kept = count_kept(plan.cpu, places.cpu) + count_kept(plan.cgroup, places.cgroup);
+  changes.opened -= changes.kept;
+  changes.closed -= changes.kept;
+  return changes;
+}
+
 }  // namespace
 
-bool count_alike(const CountingSession& one, const CountingSession& other) {
+bool count_same_targets(const CountingSession& one, const CountingSession& other) {
   const auto what = [](const CountingSession& counting) {
-    return std::tie(counting.plan.cgroups.selection, counting.plan.budget.max_directories,
-                    counting.config.cgroups.records_buffer, counting.hierarchy);
+    const collect::CountingPlan& plan = counting.plan.counting;
+    return std::tuple(plan.left_out_cpus, plan.cgroup_per_cpu, plan.cgroup.empty(),
+                      counting.plan.budget.max_directories, counting.config.cgroups.records_buffer,
+                      counting.hierarchy);
   };
-  const collect::CountingPlan& plan = one.plan.counting;
-  return collect::has_same_counters(plan, other.plan.counting) && what(one) == what(other) &&
-         !has_probe_in_file(plan.cpu) && !has_probe_in_file(plan.cgroup);
+  return what(one) == what(other);
 }
 
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
@@ -57,8 +79,10 @@ Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::Hos
   }
   counting.hierarchy = std::move(tree->hierarchy);
   counting.plan = planned.plan;
-  if (in_force != nullptr && count_alike(*in_force, counting)) {
-    if (!publish_alike(*in_force, counting)) counting.changes = plan::changes_of(planned);
+  counting.groups = count_changes(in_force, counting);
+  if (in_force != nullptr && count_same_targets(*in_force, counting)) {
+    const bool is_same = publish_alike(*in_force, counting) && counting.groups.opened == 0;
+    if (!is_same) counting.changes = plan::changes_of(planned);
     return counting;
   }
   counting.records =

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,20 @@
 
 namespace pex::daemon {
 
+/// What became of the groups of counters at a reload: those of all scopes, without those that only
+/// serve to estimate others.
+struct GroupChanges {
+  std::size_t kept = 0;  ///< with their counters and totals
+  std::size_t opened = 0;
+  std::size_t closed = 0;
+
+  void add(const GroupChanges& more) {
+    kept += more.kept;
+    opened += more.opened;
+    closed += more.closed;
+  }
+};
+
 /// What a configuration counts with: a reload replaces it as a whole.
 struct CountingSession {
   config::Config config;
@@ -26,20 +41,20 @@ struct CountingSession {
   std::unique_ptr<collect::Collector> collector;
   /// For the collector that is taken over; nothing if nothing has changed.
   std::optional<collect::TargetTracker::Changes> changes;
+  GroupChanges groups;  ///< compared to the session before; at the start all are opened
 
   std::chrono::nanoseconds interval() const { return config.collection.interval; }
 };
 
-/// Whether both open the same counters in the same cgroups, so that one may take over the other's,
-/// however they are published: limits, labels, sums and evidence may differ. Another source
-/// (cgroups.source) counts the same. Never with a probe in a program's file: the probe belongs to
-/// the file that existed when it was opened, which may have been replaced since.
-bool count_alike(const CountingSession& one, const CountingSession& other);
+/// Whether one may take over the collector of the other, with the counters that both have: both
+/// count the same CPUs, and cgroups of the same hierarchy in the same way. Events, groups, patterns
+/// of cgroups, and all that is only published, may differ, and the source too (cgroups.source).
+bool count_same_targets(const CountingSession& one, const CountingSession& other);
 
 /// Prepares to count what was planned; no counter is opened before the first poll. Fails if the
-/// machine cannot be read; having no cgroups is a warning. If `in_force` counts the same, the new
-/// session has no collector: it takes over that of `in_force`, with its counters and totals
-/// (take_over()).
+/// machine cannot be read; having no cgroups is a warning. If `in_force` counts the same targets,
+/// the new session has no collector: it takes over that of `in_force` (take_over()), which opens
+/// and closes what differs at the next poll.
 Result<CountingSession> start_counting(plan::LoadedPlan planned, const host::HostRoots& roots,
                                        perf::PerfKernel& kernel,
                                        const CountingSession* in_force = nullptr);

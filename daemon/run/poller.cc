@@ -20,6 +20,7 @@ void Poller::use(collect::Collector& collector, std::chrono::nanoseconds interva
 void Poller::release() {
   ++generation_;
   collector_ = nullptr;
+  is_poll_due_ = false;
 }
 
 bool Poller::poll(std::function<void()> done) {
@@ -49,7 +50,10 @@ void Poller::finish(const collect::PollReport& report,
   polled_at_ = Clock::now();
   metrics_.add(report, std::move(snapshot));
   on_poll_(report);
+  if (std::exchange(is_poll_due_, false)) poll_after_change();
 }
+
+void Poller::poll_after_change() { is_poll_due_ = !poll({}) && collector_ != nullptr; }
 
 void Poller::start() {
   is_on_schedule_ = true;

@@ -35,6 +35,10 @@ class Poller {
   /// call if a poll is running or there is no collector. On schedule it replaces the next poll.
   bool poll(std::function<void()> done);
 
+  /// Polls now, and if a poll is running, once more as soon as it is published: what was changed
+  /// before the call is in the result of that poll.
+  void poll_after_change();
+
   /// Polls at once, and then at every interval.
   void start();
   /// Lets the loop run out of work.
@@ -59,6 +63,7 @@ class Poller {
   boost::asio::steady_timer timer_;
   PollSchedule schedule_;
   bool is_on_schedule_ = false;
+  bool is_poll_due_ = false;  ///< when the running one is published
   Clock::time_point polled_at_;
   exposition::PollMetrics metrics_;
 };

@@ -87,6 +87,16 @@ void Discovery::follow_tree() {
   }
 }
 
+/// Also those whose directory has not changed: whether only leaves are selected is not a property
+/// of a directory.
+void Discovery::follow_selection() {
+  if (!std::exchange(has_new_selection_, false)) return;
+  for (const auto& [path, directory] : tree_.directories()) {
+    const bool is_known = held_.contains(path) || left_out_.contains(path);
+    if (is_known != is_selected(path)) reconsider(path);
+  }
+}
+
 /// A directory may have been created, removed or recreated at `path`.
 void Discovery::reconsider(const std::string& path) {
   refused_.erase(path);
@@ -195,6 +205,7 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   for (const auto& [path, why] : tree_.unreadable()) result.unreadable.push_back(why);
   for (const std::string& path : std::exchange(refused_, {})) reconsider(path);
   follow_tree();
+  follow_selection();
   drop_surplus(capacity);
   const bool is_first = result_ == nullptr;  // slow in any case, and finds the busiest
   const bool has_choice = capacity < held_.size() + left_out_.size();
@@ -253,6 +264,12 @@ void Discovery::add_gone(std::size_t capacity, Clock::time_point now, DiscoveryR
 void Discovery::count_missed(bool may_be_reported) {
   const std::vector<std::string> missed = tree_.take_missed_paths();
   missed_ += may_be_reported ? gone_.count_missed(missed) : gone_.miss_all() + missed.size();
+}
+
+void Discovery::select(Selection selection) {
+  if (selection == tree_.selection()) return;
+  tree_.select(std::move(selection));
+  has_new_selection_ = try_again_ = true;
 }
 
 void Discovery::release(const std::string& path) {

@@ -76,6 +76,9 @@ class Discovery {
       std::size_t capacity, Clock::time_point now,
       std::optional<std::span<const NamedCgroup>> reported = std::nullopt);
 
+  /// Another selection from the next update() on. Cgroups that both select stay the same objects.
+  void select(Selection selection);
+
   /// The cgroup is not counted for now: another one may take its room at the next update.
   void release(const std::string& path);
 
@@ -105,6 +108,7 @@ class Discovery {
   bool is_selected(const std::string& path) const;
   bool is_covered(const std::string& path) const;
   void follow_tree();
+  void follow_selection();
   void reconsider(const std::string& path);
   void leave_out(const std::string& path);
   void drop(const std::string& path);
@@ -139,7 +143,8 @@ class Discovery {
   std::uint64_t newly_left_out_ = 0;
   Displaced displaced_;
   std::size_t capacity_ = 0;
-  bool try_again_ = false;  ///< choose again even if nothing changes
+  bool try_again_ = false;          ///< choose again even if nothing changes
+  bool has_new_selection_ = false;  ///< since the last choice
 };
 
 }  // namespace pex::cgroup

@@ -97,6 +97,11 @@ Result<bool> Tree::update(Clock::time_point now) {
   return std::exchange(changed_, false);
 }
 
+void Tree::select(Selection selection) {
+  selection_ = std::move(selection);
+  is_reconciled_ = false;
+}
+
 /// Until a walk has succeeded, the next call retries.
 Result<> Tree::reconcile(Clock::time_point now) {
   watch_.start_over();

@@ -72,6 +72,9 @@ class Tree {
   /// only a readable tree shows that a cgroup is gone.
   Result<bool> update(Clock::time_point now);
 
+  /// Another selection from the next update() on, which walks the whole tree.
+  void select(Selection selection);
+
   const std::string& root() const { return root_; }
   const Selection& selection() const { return selection_; }
   const Directories& directories() const { return known_; }

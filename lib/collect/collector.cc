@@ -78,6 +78,7 @@ Collector::Collector(CounterSources sources, TargetTracker tracker, Timeouts tim
       tracker_(std::move(tracker)),
       models_(std::make_shared<const EventModels>(*plan_)),
       sums_(plan_),
+      starts_(*plan_),
       shared_(std::move(shared)),
       descriptor_(tracker_.descriptor()) {}
 
@@ -221,8 +222,14 @@ void Collector::change(TargetTracker::Changes changes) {
 void Collector::apply_changes() {
   const std::unique_ptr<TargetTracker::Changes> changes{changes_.exchange(nullptr)};
   if (!changes) return;
-  plan_ = changes->plan;
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, changes->plan);
+  const PlanChange places = change_of(*before, *plan_);
+  for (const auto& worker : workers_) worker->use(plan_);
+  auto models = std::make_shared<EventModels>(*models_);
+  models->change(*plan_, places);
+  models_ = std::move(models);
   sums_.change(plan_);
+  starts_.change(places, std::chrono::system_clock::now());
   tracker_.change(std::move(*changes));
 }
 
@@ -285,7 +292,7 @@ void Collector::dispatch() {
   }
   shared_->latch.start(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
-    worker->begin(round_, {targets_, models_, is_reconciliation()}, started_);
+    worker->begin(round_, {plan_, targets_, models_, is_reconciliation()}, started_);
   }
   for (Worker* worker : free) {
     if (!worker->has_thread()) worker->do_part();
@@ -365,6 +372,7 @@ void Collector::wake_joiners(const std::shared_ptr<Joining>& joining) {
 }
 
 void Collector::publish(Snapshot snapshot) {
+  snapshot.starts = starts_;
   sums_.add_to(snapshot, Clock::now(), report_);
   auto published = std::make_shared<const Snapshot>(std::move(snapshot));
   joined_ = published;

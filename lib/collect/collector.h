@@ -91,7 +91,8 @@ class Collector {
   /// progress.
   std::uint64_t steps() const;
 
-  /// From the next poll or reconciliation on. All counters stay.
+  /// From the next poll or reconciliation on. The counters and totals of groups that the new plan
+  /// has too stay (change_of()), and so do the cgroups that are still selected.
   void change(TargetTracker::Changes changes);
 
   /// Changes Timeouts::late.
@@ -146,8 +147,9 @@ class Collector {
   TargetTracker tracker_;
   std::shared_ptr<const EventModels> models_;
   std::shared_ptr<const TargetSet> targets_;
-  std::shared_ptr<const Snapshot> joined_;        ///< the last one
-  LabelSums sums_;                                ///< over the cgroups of all snapshots
+  std::shared_ptr<const Snapshot> joined_;  ///< the last one
+  LabelSums sums_;                          ///< over the cgroups of all snapshots
+  GroupStarts starts_;
   std::vector<std::shared_ptr<Worker>> workers_;  ///< by rising CPU
   PollReport report_;                             ///< since the last poll
   PollFeedback feedback_;                         ///< since the last poll

@@ -39,6 +39,11 @@ class CounterSource {
 
   virtual ~CounterSource() = default;
 
+  /// The plan whose groups are counted from now on. Called before all other functions, and when the
+  /// plan changes: then those groups are closed that the new one does not have (change_of()), and
+  /// the others stay open.
+  virtual void use(const std::shared_ptr<const CountingPlan>&) {}
+
   /// Called at the start of each poll and reconciliation, for example to drain a buffer. True if
   /// the source counts in another way from now on: what is open is then read for the last time,
   /// closed and opened again.

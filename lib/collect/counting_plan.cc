@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 namespace pex::collect {
 
@@ -16,11 +15,55 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
   return {pmus.begin(), pmus.end()};
 }
 
-bool has_same_counters(const CountingPlan& one, const CountingPlan& other) {
-  const auto counted = [](const CountingPlan& plan) {
-    return std::tie(plan.cpu, plan.cgroup, plan.cgroup_per_cpu, plan.left_out_cpus);
+namespace {
+
+bool has_probe_in_file(const GroupPlan& group) {
+  return std::any_of(group.events.begin(), group.events.end(), [](const perf::CounterSpec& event) {
+    return event.attributes.probe.starts_with('/');
+  });
+}
+
+/// Whether both are the same but for where in the plan the groups are that they are estimated by.
+bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
+  const auto& places = one.auxiliary;
+  if (places.always_on.has_value() != other.auxiliary.always_on.has_value() ||
+      places.reference_always.has_value() != other.auxiliary.reference_always.has_value()) {
+    return false;
+  }
+  other.auxiliary.always_on = places.always_on;
+  if (places.reference_always) {
+    other.auxiliary.reference_always->group = places.reference_always->group;
+  }
+  return one == other;
+}
+
+/// The groups that others are estimated by come before those.
+std::vector<std::size_t> change_of(const ScopePlan& before, const ScopePlan& now) {
+  std::vector<std::size_t> places;
+  const auto is_at = [&places](std::size_t group, std::size_t place) {
+    return group < places.size() && places[group] == place;
   };
-  return counted(one) == counted(other);
+  for (const GroupPlan& group : now.groups) {
+    const auto is_same = [&](const GroupPlan& old) {
+      const AuxiliaryCounters& was = old.auxiliary;
+      const AuxiliaryCounters& is = group.auxiliary;
+      return is_counted_alike(old, group) && !has_probe_in_file(old) &&
+             (!is.always_on || is_at(*is.always_on, *was.always_on)) &&
+             (!is.reference_always ||
+              is_at(is.reference_always->group, was.reference_always->group));
+    };
+    const auto same = std::find_if(before.groups.begin(), before.groups.end(), is_same);
+    places.push_back(same == before.groups.end()
+                         ? kNewPlace
+                         : static_cast<std::size_t>(same - before.groups.begin()));
+  }
+  return places;
+}
+
+}  // namespace
+
+PlanChange change_of(const CountingPlan& before, const CountingPlan& now) {
+  return {change_of(before.cpu, now.cpu), change_of(before.cgroup, now.cgroup)};
 }
 
 std::string_view configured_name(std::string_view group) {

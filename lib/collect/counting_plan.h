@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aggregation.h"
+#include "collect/flat.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
 
@@ -106,8 +107,7 @@ struct SumPlan {
   bool operator==(const SumPlan&) const = default;
 };
 
-/// What is counted, immutable for the life of a collector. Within a scope no two columns are the
-/// same series.
+/// What is counted. Within a scope no two columns are the same series.
 struct CountingPlan {
   ScopePlan cpu;     ///< on every CPU
   ScopePlan cgroup;  ///< for every selected cgroup on every CPU
@@ -120,8 +120,18 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
-/// Whether both are counted with the same counters, however they are published.
-bool has_same_counters(const CountingPlan& one, const CountingPlan& other);
+/// What becomes of the groups of a plan when another one takes its place: for each group of the new
+/// plan its place in the old one, where it is counted with the same counters, so that they and
+/// their totals stay; else kNewPlace.
+struct PlanChange {
+  std::vector<std::size_t> cpu;
+  std::vector<std::size_t> cgroup;
+};
+
+/// Groups are the same by their name, events, mode, PMU and CPUs, and if the groups that they are
+/// estimated by are. Never one with a probe in a program's file: the probe belongs to the file that
+/// existed when it was opened, which may have been replaced since.
+PlanChange change_of(const CountingPlan& before, const CountingPlan& now);
 
 /// Names of the auxiliary groups; no configured group can have them.
 inline constexpr std::string_view kClockGroup = "(clock)";

@@ -1,5 +1,7 @@
 #include "collect/cpu_totals.h"
 
+#include <utility>
+
 namespace pex::collect {
 namespace {
 
@@ -11,7 +13,16 @@ std::vector<GroupPart> parts_of(const ScopePlan& plan) {
   return parts;
 }
 
+void change_scope(const ScopePlan& plan, std::span<const std::size_t> places,
+                  std::vector<GroupPart>& parts) {
+  std::vector<GroupPart> before = std::exchange(parts, parts_of(plan));
+  for (std::size_t group = 0; group < places.size(); ++group) {
+    if (places[group] != kNewPlace) parts[group] = std::move(before[places[group]]);
+  }
+}
+
 void copy_all(const TargetGroups& group, GroupPart& part) {
+  part.is_known = true;
   part.totals = group.totals();
   part.states.resize(group.size());
   for (std::size_t target = 0; target < part.states.size(); ++target) {
@@ -44,8 +55,20 @@ void copy_changed(const TargetGroups& group, std::uint64_t polls, GroupPart& par
 
 }  // namespace
 
-CpuTotals::CpuTotals(const CountingPlan& plan, int cpu)
-    : cpu_(cpu), cpu_groups_(parts_of(plan.cpu)), cgroup_groups_(parts_of(plan.cgroup)) {}
+CpuTotals::CpuTotals(std::shared_ptr<const CountingPlan> plan, int cpu)
+    : plan_(std::move(plan)),
+      cpu_(cpu),
+      cpu_groups_(parts_of(plan_->cpu)),
+      cgroup_groups_(parts_of(plan_->cgroup)) {}
+
+void CpuTotals::use(const std::shared_ptr<const CountingPlan>& plan) {
+  if (plan == plan_) return;
+  const PlanChange places = change_of(*plan_, *plan);
+  plan_ = plan;
+  change_scope(plan_->cpu, places.cpu, cpu_groups_);
+  change_scope(plan_->cgroup, places.cgroup, cgroup_groups_);
+  stamp_ = {};
+}
 
 void CpuTotals::copy(const PollCycle& cycle, const TargetSet& targets) {
   const std::span<const TargetGroups> groups = cycle.groups_of_cgroups();
@@ -61,7 +84,6 @@ void CpuTotals::copy(const PollCycle& cycle, const TargetSet& targets) {
     series_.clear();
     for (const CgroupTarget& target : targets.cgroups) series_.push_back(target.series);
   }
-  is_known_ = true;
   stamp_ = {cycle.arrangement(), cycle.polls()};
   changed_.reset(series_.size());
   for (const TargetGroups& group : groups) {

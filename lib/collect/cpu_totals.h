@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -18,26 +19,28 @@ namespace pex::collect {
 struct GroupPart {
   GroupTotals totals;
   std::vector<GroupState> states;  ///< of each target
+  bool is_known = false;           ///< was copied since the plan has it; else there is nothing
 };
 
 /// All totals of one CPU at the end of its part of a poll. Flat and without pointers into the
 /// PollCycle, so that it can be read while the CPU's thread already changes that, or hangs.
 class CpuTotals {
  public:
-  CpuTotals(const CountingPlan& plan, int cpu);
+  CpuTotals(std::shared_ptr<const CountingPlan> plan, int cpu);
 
-  /// Copies the totals of `cycle`, after a poll with `targets`. Allocates only if there are more
-  /// targets than ever. If this is the copy of the last poll but one, or a later one, only what has
-  /// changed since is copied.
+  /// Has the groups of `plan` from now on: those of both plans keep their totals (change_of()).
+  void use(const std::shared_ptr<const CountingPlan>& plan);
+
+  /// Copies the totals of `cycle`, which has the same plan, after a poll with `targets`. Allocates
+  /// only if there are more targets than ever. If this is the copy of the last poll but one, or a
+  /// later one, only what has changed since is copied.
   void copy(const PollCycle& cycle, const TargetSet& targets);
 
   int cpu() const { return cpu_; }
-  /// False until the first copy().
-  bool is_known() const { return is_known_; }
   /// The cgroups with totals, rising.
   std::span<const std::uint64_t> series() const { return series_; }
 
-  /// Requires is_known(). `group` as in the plan's scope; its only target is the CPU.
+  /// `group` as in the plan's scope; its only target is the CPU.
   const GroupPart& of_cpu(std::size_t group) const { return cpu_groups_[group]; }
   /// The same; its targets are those of series(). The polls in the states of a cgroup are as of the
   /// last change.
@@ -49,8 +52,8 @@ class CpuTotals {
   const RowSet& changed() const { return changed_; }
 
  private:
+  std::shared_ptr<const CountingPlan> plan_;
   int cpu_;
-  bool is_known_ = false;
   TotalsStamp stamp_;
   RowSet changed_;
   std::vector<std::uint64_t> series_;

@@ -142,8 +142,8 @@ class Joining::Part {
   TotalsStamp stamp() const { return places_.empty() ? totals_->stamp() : TotalsStamp{}; }
 
   void add_cpu(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group) const {
-    if (!totals_->is_known()) return add_state(table.rows[row], known, unopened(plan_->cpu, group));
     const GroupPart& part = totals_->of_cpu(group);
+    if (!part.is_known) return add_state(table.rows[row], known, unopened(plan_->cpu, group));
     add_totals(table, row, part.totals, 0);
     add_state(table.rows[row], known, part.states[0]);
   }
@@ -151,12 +151,12 @@ class Joining::Part {
   void add_cgroup(GroupTable& table, std::size_t row, Knowledge& known, std::size_t group,
                   std::size_t target) const {
     const std::size_t place = places_.empty() ? target : places_[target];
-    if (place == kUnknown) {
+    const GroupPart& part = totals_->of_cgroups(group);
+    if (place == kUnknown || !part.is_known) {
       const bool is_there = targets_->cgroups[target].is_counted();
       return add_state(table.rows[row], known,
                        is_there ? unopened(plan_->cgroup, group) : kNotHere);
     }
-    const GroupPart& part = totals_->of_cgroups(group);
     add_totals(table, row, part.totals, place);
     add_state(table.rows[row], known, part.states[place]);
   }

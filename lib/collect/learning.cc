@@ -30,6 +30,19 @@ void ModelUpdates::clear() {
   }
 }
 
+void EventModels::change(const CountingPlan& plan, const PlanChange& places) {
+  EventModels before = std::exchange(*this, EventModels(plan));
+  kernel_mistimes = before.kernel_mistimes;
+  const auto keep = [](PerEvent<estimate::EventModel>& now, PerEvent<estimate::EventModel>& old,
+                       std::span<const std::size_t> of) {
+    for (std::size_t group = 0; group < of.size(); ++group) {
+      if (of[group] != kNewPlace) now[group] = std::move(old[of[group]]);
+    }
+  };
+  keep(cpu, before.cpu, places.cpu);
+  keep(cgroup, before.cgroup, places.cgroup);
+}
+
 void EventModels::learn(std::span<const ModelUpdates* const> updates) {
   learn_scope(cpu, updates, &ModelUpdates::cpu);
   learn_scope(cgroup, updates, &ModelUpdates::cgroup);

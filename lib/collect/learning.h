@@ -44,6 +44,9 @@ struct EventModels {
   PerEvent<estimate::EventModel> cgroup;
   bool kernel_mistimes = false;  ///< some CPU has seen it
 
+  /// Those of the groups that `plan` has too stay; `places` are those in the plan before.
+  void change(const CountingPlan& plan, const PlanChange& places);
+
   /// From all CPUs at once, so that the order of the CPUs has no effect.
   void learn(std::span<const ModelUpdates* const> updates);
 };

@@ -59,6 +59,8 @@ CpuTracker::CpuTracker(const host::HostRoots& roots, std::vector<std::string> pm
       left_out_(std::move(left_out)),
       current_(std::make_shared<const MachineCpus>()) {}
 
+void CpuTracker::follow(std::vector<std::string> pmus) { pmus_ = std::move(pmus); }
+
 /// The CPUs of a PMU are read each time: if the CPU that reads an uncore PMU goes offline, the
 /// kernel names another, and if it returns, only after it is listed as online.
 std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failures) {

@@ -40,6 +40,9 @@ class CpuTracker {
   CpuTracker(const host::HostRoots& roots, std::vector<std::string> pmus,
              std::vector<int> left_out = {});
 
+  /// From the next update() on, the CPUs of these PMUs.
+  void follow(std::vector<std::string> pmus);
+
   /// The current CPUs: the same object as before if nothing changed. What cannot be read stays
   /// unchanged, and its error is added to `failures`.
   std::shared_ptr<const MachineCpus> update(std::vector<Error>& failures);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace pex::collect {
 namespace {
@@ -74,15 +75,39 @@ std::uint64_t new_arrangement() {
 }  // namespace
 
 PollCycle::Scope::Scope(const ScopePlan& of, CounterSource& source, int cpu)
-    : plan(of), opening_order(collect::opening_order(of, cpu)) {
-  groups.reserve(plan.groups.size());
-  for (const GroupPlan& group : plan.groups) groups.emplace_back(group, source, cpu);
+    : plan(&of), opening_order(collect::opening_order(of, cpu)) {
+  groups.reserve(of.groups.size());
+  for (const GroupPlan& group : of.groups) groups.emplace_back(group, source, cpu);
 }
 
 void PollCycle::Scope::rearrange(std::span<const std::size_t> places) {
   for (TargetGroups& group : groups) group.rearrange(places);
   if (may_starve) collect::rearrange(rotations, places);
   targets = places.size();
+}
+
+/// Manual rotation begins again: it knows groups by their places. Returns how many open groups were
+/// left behind, to be closed.
+std::size_t PollCycle::Scope::change(const ScopePlan& to, std::span<const std::size_t> places,
+                                     CounterSource& source, int cpu) {
+  std::vector<TargetGroups> before = std::exchange(groups, {});
+  groups.reserve(places.size());
+  for (std::size_t group = 0; group < places.size(); ++group) {
+    if (places[group] == kNewPlace) {
+      groups.emplace_back(to.groups[group], source, cpu, targets);
+      continue;
+    }
+    groups.emplace_back(std::move(before[places[group]])).use(to.groups[group]);
+  }
+  for (std::size_t target = 0; target < rotations.size(); ++target) {
+    if (rotations[target].is_manual()) rotations[target].leave_to_kernel(groups, target);
+  }
+  rotations.assign(may_starve ? targets : 0, {});
+  plan = &to;
+  opening_order = collect::opening_order(to, cpu);
+  std::size_t closed = 0;
+  for (const TargetGroups& group : before) closed += group.count_open();
+  return closed;
 }
 
 PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
@@ -95,12 +120,27 @@ PollCycle::PollCycle(std::unique_ptr<CounterSource> source,
       arrangement_(new_arrangement()),
       update_(*plan_),
       increments_(perf::kMaxGroupMembers) {
+  source_->use(plan_);
   cpu_scope_.models = &EventModels::cpu;
   cpu_scope_.update = &ModelUpdates::cpu;
   cpu_scope_.rearrange({&kNewPlace, 1});  // the CPU itself
   cgroup_scope_.models = &EventModels::cgroup;
   cgroup_scope_.update = &ModelUpdates::cgroup;
   cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);  // a whole CPU's rotation never stops
+}
+
+std::size_t PollCycle::change(std::shared_ptr<const CountingPlan> plan) {
+  if (plan == plan_) return 0;
+  const PlanChange places = change_of(*plan_, *plan);
+  const std::shared_ptr<const CountingPlan> before = std::exchange(plan_, std::move(plan));
+  cgroup_scope_.may_starve = is_multiplexed(plan_->cgroup);
+  const std::size_t closed = cpu_scope_.change(plan_->cpu, places.cpu, *source_, cpu_) +
+                             cgroup_scope_.change(plan_->cgroup, places.cgroup, *source_, cpu_);
+  source_->use(plan_);
+  update_ = ModelUpdates(*plan_);
+  arrangement_ = new_arrangement();
+  is_reconciled_ = false;
+  return closed;
 }
 
 PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& targets,

@@ -60,6 +60,13 @@ class PollCycle {
   PollCycle(std::unique_ptr<CounterSource> source, std::shared_ptr<const CountingPlan> plan,
             int cpu);
 
+  /// Counts what `plan` has from now on: groups that both plans have go on (change_of()), the
+  /// others of the plan before are closed without a last reading, as their series end. Those that
+  /// are new are opened by the next call of reconcile() or run(), whose targets are new as well
+  /// (TargetSet::layout). Returns how many were closed, at all targets.
+  std::size_t change(std::shared_ptr<const CountingPlan> plan);
+  const std::shared_ptr<const CountingPlan>& plan() const { return plan_; }
+
   /// Opens new targets and closes ended ones, after their last reading; reads nothing else. Called
   /// between two polls, so that short-lived cgroups are counted.
   Outcome reconcile(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
@@ -105,7 +112,7 @@ class PollCycle {
   enum class Reading { kOneOfMany, kLast };
   /// One scope on this CPU: all targets of each of its groups.
   struct Scope {
-    const ScopePlan& plan;
+    const ScopePlan* plan;
     PerEvent<estimate::EventModel> EventModels::*models = nullptr;
     PerEvent<estimate::ModelUpdate> ModelUpdates::*update = nullptr;
     std::vector<std::size_t> opening_order;
@@ -116,6 +123,8 @@ class PollCycle {
 
     Scope(const ScopePlan& of, CounterSource& source, int cpu);
     void rearrange(std::span<const std::size_t> places);
+    std::size_t change(const ScopePlan& to, std::span<const std::size_t> places,
+                       CounterSource& source, int cpu);
   };
 
   bool is_of_cpu(const Scope& scope) const { return &scope == &cpu_scope_; }

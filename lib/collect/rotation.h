@@ -19,10 +19,11 @@ class Rotation {
 
   /// Called after all `groups` of this `target` have been read.
   void advance(std::span<TargetGroups> groups, std::size_t target);
+  /// Enables all groups: the kernel rotates again.
+  void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 
  private:
   void next(std::span<TargetGroups> groups, std::size_t target);
-  void leave_to_kernel(std::span<TargetGroups> groups, std::size_t target);
 
   std::uint32_t steps_ = 0;    ///< since the kernel rotated; 0: it does
   std::uint32_t current_ = 0;  ///< index of the enabled group, during manual rotation

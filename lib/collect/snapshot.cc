@@ -39,6 +39,11 @@ std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& ev
 
 }  // namespace
 
+void GroupStarts::change(const PlanChange& places, Clock::time_point now) {
+  rearrange(cpu, places.cpu, 1, now);
+  rearrange(cgroup, places.cgroup, 1, now);
+}
+
 bool lacks_coverage(const GroupRow& row) { return row.counted_on < row.wanted_on; }
 
 std::size_t count_series(const Snapshot& snapshot) {

@@ -77,6 +77,22 @@ struct SumTable {
   std::size_t left_out = 0;        ///< cgroups that are in none, because there are SumPlan::max
 };
 
+/// When the totals of each group began, at 0, if that was after those of their rows: the plan did
+/// not have it before.
+struct GroupStarts {
+  using Clock = std::chrono::system_clock;
+
+  GroupStarts() = default;
+  explicit GroupStarts(const CountingPlan& plan)
+      : cpu(plan.cpu.groups.size()), cgroup(plan.cgroup.groups.size()) {}
+
+  /// `places` are those of the groups in the plan before.
+  void change(const PlanChange& places, Clock::time_point now);
+
+  std::vector<Clock::time_point> cpu;     ///< as plan->cpu.groups
+  std::vector<Clock::time_point> cgroup;  ///< as plan->cgroup.groups; of sums too
+};
+
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
   std::chrono::system_clock::time_point taken;
@@ -87,7 +103,8 @@ struct Snapshot {
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
   std::vector<SumTable> sums;      ///< as plan->sums
-  std::uint64_t sums_layout = 0;   ///< equal numbers of one plan: equal rows of all sums
+  GroupStarts starts;
+  std::uint64_t sums_layout = 0;  ///< equal numbers of one plan: equal rows of all sums
   /// The totals of each CPU that were joined; unknown where they are not those of these targets.
   /// The next snapshot is made of this one and what has changed since.
   std::vector<TotalsStamp> joined;

@@ -92,6 +92,11 @@ void TargetGroups::rearrange(std::span<const std::size_t> places) {
   if (!inexact_.empty()) collect::rearrange(inexact_, places);
 }
 
+std::size_t TargetGroups::count_open() const {
+  return static_cast<std::size_t>(std::count_if(
+      slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.handle != kClosed; }));
+}
+
 int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
                        PollReport& report) {
   Slot& slot = slots_[target];

@@ -47,7 +47,8 @@ struct GroupState {
 };
 
 /// One group of a plan at all targets of its scope on one CPU, for the life of their series: opened
-/// and closed as CPUs and cgroups appear and disappear, while the totals are kept. At each target:
+/// and closed as CPUs and cgroups appear and disappear, while the totals are kept. Goes from plan
+/// to plan as long as they have it (change_of()). At each target:
 ///
 ///   closed --open()--> open --close()--> closed       open --stop()--> stopped --start()--> open
 ///      \--open() fails--> failed --open(), less and less often--> open
@@ -63,6 +64,8 @@ class TargetGroups {
   TargetGroups& operator=(TargetGroups&&) = delete;
 
   const GroupPlan& plan() const { return *plan_; }
+  /// Counts for an equal group of another plan from now on, which outlives it.
+  void use(const GroupPlan& plan) { plan_ = &plan; }
   const GroupTotals& totals() const { return totals_; }
   std::size_t size() const { return slots_.size(); }  ///< targets
 
@@ -70,6 +73,7 @@ class TargetGroups {
   void rearrange(std::span<const std::size_t> places);
 
   bool is_open(std::size_t target) const { return slots_[target].handle != kClosed; }
+  std::size_t count_open() const;  ///< targets at which it is open
   bool has_failed(std::size_t target) const {
     return slots_[target].failures > 0 || slots_[target].has_missed;
   }

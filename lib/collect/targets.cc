@@ -66,6 +66,8 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
 
 void TargetTracker::change(Changes changes) {
   plan_ = std::move(changes.plan);
+  cpus_.follow(pmus_of(*plan_));
+  if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
   cgroups_.describer = std::move(changes.describer);
   cgroups_.linger = changes.linger;
   if (cgroups_.idle) cgroups_.idle->set_rules(changes.idle);

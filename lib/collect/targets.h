@@ -14,6 +14,7 @@
 #include "cgroup/description.h"
 #include "cgroup/discovery.h"
 #include "cgroup/name_keeper.h"
+#include "cgroup/selection.h"
 #include "cgroup/use/idle_cgroups.h"
 #include "collect/admission.h"
 #include "collect/budget.h"
@@ -81,7 +82,9 @@ class TargetTracker {
 
   /// What may change while counting goes on.
   struct Changes {
-    std::shared_ptr<const CountingPlan> plan;  ///< has_same_counters() as the one before
+    /// With the same `cgroup_per_cpu` and `left_out_cpus`.
+    std::shared_ptr<const CountingPlan> plan;
+    cgroup::Selection selection;  ///< of cgroups; those that are no longer selected linger
     cgroup::Describer describer;
     std::chrono::nanoseconds linger{};
     cgroup::IdleCgroups::Rules idle;

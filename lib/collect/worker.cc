@@ -22,8 +22,9 @@ Worker::Worker(Duties& duties, std::shared_ptr<Shared> shared,
       duties_(duties),
       shared_(std::move(shared)),
       cycle_(std::in_place, std::move(source), plan, cpu),
-      left_(*plan, cpu),
-      taken_(*plan, cpu) {}
+      left_(plan, cpu),
+      plan_(plan),
+      taken_(plan, cpu) {}
 
 bool Worker::has_made_progress() {
   const std::uint64_t now = progress();
@@ -81,8 +82,14 @@ void Worker::take_results(PollReport& report, PollFeedback& feedback,
   if (order_.is_reconciliation) return;
   state_ = std::move(state);
   std::swap(taken_, left_);
+  taken_.use(plan_);  // it may have been late since the plan before
   const ModelUpdates& update = cycle_->model_updates();
-  if (update.has_learned) updates.push_back(&update);
+  if (update.has_learned && cycle_->plan() == plan_) updates.push_back(&update);
+}
+
+void Worker::use(std::shared_ptr<const CountingPlan> plan) {
+  plan_ = std::move(plan);
+  taken_.use(plan_);
 }
 
 void Worker::stay_off_cpu_until(Clock::time_point time) {
@@ -131,9 +138,14 @@ void Worker::do_part() {
   if (is_online_ && !stays_off_ && !is_pinned_ && has_thread_) {
     is_pinned_ = host::bind_thread_to(cpu_);
   }
+  const std::size_t closed = cycle_->change(order_.plan);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
                                       : cycle_->run(order_.targets, *order_.models);
-  if (!order_.is_reconciliation) left_.copy(*cycle_, *order_.targets);
+  outcome_.report.groups_closed += closed;
+  if (!order_.is_reconciliation) {
+    left_.use(order_.plan);
+    left_.copy(*cycle_, *order_.targets);
+  }
   has_news_ = true;
   const std::uint32_t of_round = round_;
   is_at_work_.store(false, std::memory_order_release);

@@ -50,6 +50,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   };
 
   struct Order {
+    std::shared_ptr<const CountingPlan> plan;
     std::shared_ptr<const TargetSet> targets;
     std::shared_ptr<const EventModels> models;
     bool is_reconciliation = false;
@@ -97,6 +98,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   /// is late. The updates belong to it, and change with its next part.
   void take_results(PollReport& report, PollFeedback& feedback,
                     std::vector<const ModelUpdates*>& updates);
+  /// totals() are those of `plan` from now on, as those of all later results are.
+  void use(std::shared_ptr<const CountingPlan> plan);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
   void stay_off_cpu_until(Clock::time_point time);
@@ -143,6 +146,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   std::shared_ptr<Joining> joining_;  ///< its own while it is joining
 
   // Belongs to the owner of the round.
+  std::shared_ptr<const CountingPlan> plan_;
   CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;

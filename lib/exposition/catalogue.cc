@@ -1,5 +1,6 @@
 #include "exposition/catalogue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "exposition/evidence_families.h"
@@ -74,6 +75,16 @@ PublishedFamily cgroup_info(const RowLabels& rows) {
           {{.scope = Scope::kCgroup, .rows = &rows.information(), .read = read_rows<one>}}};
 }
 
+/// When the last of its groups began.
+Rows::Clock::time_point start_of(const SampleRun& run, const collect::GroupStarts& all) {
+  const auto& starts = run.scope == Scope::kCpu ? all.cpu : all.cgroup;
+  if (run.group.empty() || starts.empty()) return {};
+  if (run.column == nullptr) return starts[run.table];
+  Rows::Clock::time_point last{};
+  for (const collect::EventAt& part : run.column->parts) last = std::max(last, starts[part.group]);
+  return last;
+}
+
 }  // namespace
 
 Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), rows_(snapshot) {
@@ -91,6 +102,9 @@ Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), 
     families_.push_back(cgroups_of_sum(plan_->sums[sum], sum, rows_));
   }
   add_evidence(*plan_, rows_, families_);
+  for (PublishedFamily& family : families_) {
+    for (SampleRun& run : family.runs) run.since = start_of(run, snapshot.starts);
+  }
 }
 
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers) {

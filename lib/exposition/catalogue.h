@@ -28,6 +28,7 @@ struct SampleRun {
   Read read = nullptr;                              ///< null: the number of cgroups in each sum
   const collect::PublishedEvent* column = nullptr;  ///< what is read; null: the group itself
   std::size_t table = 0;                            ///< of the group
+  Rows::Clock::time_point since = {};  ///< counting began then, if that was after Rows::since()
 };
 
 struct PublishedFamily {

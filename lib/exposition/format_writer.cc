@@ -130,7 +130,7 @@ bool FormatWriter::writes_created() const {
 }
 
 void FormatWriter::write(std::string_view before, const Rows& rows, std::string_view behind,
-                         std::span<const Number> numbers) {
+                         std::span<const Number> numbers, Clock::time_point since) {
   const bool has_some = std::any_of(numbers.begin(), numbers.end(),
                                     [](const Number& each) { return static_cast<bool>(each); });
   if (!has_some) return;
@@ -145,7 +145,7 @@ void FormatWriter::write(std::string_view before, const Rows& rows, std::string_
   for (std::size_t row = 0; row < numbers.size(); ++row) {
     if (!numbers[row]) continue;
     values.put(pen, row, numbers[row]);
-    if (with_created) creations.put(pen, row, instant(rows.since(row)));
+    if (with_created) creations.put(pen, row, instant(std::max(rows.since(row), since)));
   }
   used_ = static_cast<std::size_t>(pen.at() - text_.data());
 }

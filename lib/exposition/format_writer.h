@@ -37,9 +37,9 @@ class FormatWriter {
   /// `head` outlives its samples.
   void begin(const FamilyHead& head);
   /// A sample for each row that has a number; labels are `before`, those of the row and `behind`,
-  /// escaped; each may be empty.
+  /// escaped; each may be empty. Counting began at Rows::since(), or at `since` if that was later.
   void write(std::string_view before, const Rows& rows, std::string_view behind,
-             std::span<const Number> numbers);
+             std::span<const Number> numbers, Clock::time_point since = {});
   void write(std::string_view labels, Number number, Clock::time_point since);
   /// The samples of a histogram without labels.
   void write(const prometheus::ClientMetric::Histogram& histogram, Clock::time_point since);

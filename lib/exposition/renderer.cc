@@ -35,7 +35,7 @@ void Renderer::write(const collect::Snapshot& snapshot, const Selection& selecti
     for (const SampleRun& run : family.runs) {
       if (run.group.empty() ? !with_cgroups : !selection.has(run.group)) continue;
       read(run, snapshot, numbers_);
-      writer.write(run.before, *run.rows, run.behind, numbers_);
+      writer.write(run.before, *run.rows, run.behind, numbers_, run.since);
     }
   }
 }

@@ -1,7 +1,9 @@
 #include "history/activity.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace pex::history {
@@ -14,6 +16,30 @@ constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
 std::optional<double> known(double value) {
   return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+/// Of the same event among `others`; kNewPlace: there is none.
+std::size_t place_of(const Measure& measure, const std::vector<Measure>& others) {
+  const auto same = std::find_if(others.begin(), others.end(), [&](const Measure& other) {
+    return other.event() == measure.event() && other.columns.size() == measure.columns.size();
+  });
+  return same == others.end() ? collect::kNewPlace
+                              : static_cast<std::size_t>(same - others.begin());
+}
+
+/// Whether any part of it counts from zero.
+bool is_in_new_group(const Measure& measure, const std::vector<std::size_t>& places) {
+  const auto is_new = [&](const collect::EventAt& part) {
+    return places[part.group] == collect::kNewPlace;
+  };
+  return std::any_of(measure.columns.begin(), measure.columns.end(), [&](const auto* column) {
+    return std::any_of(column->parts.begin(), column->parts.end(), is_new);
+  });
+}
+
+/// Those of points that were not made yet are empty.
+void rearrange_times(PmuTimes& times, std::span<const std::size_t> places) {
+  if (!times.empty()) collect::rearrange(times, places);
 }
 
 std::optional<double> ratio(double part, double whole) {
@@ -43,11 +69,40 @@ void Activity::follow(const collect::Snapshot& snapshot) {
                measures_of(plan_->cgroup, Scope::kCgroup, kMaxMeasuresOfCgroup)};
 }
 
+void Activity::change(const collect::Snapshot& snapshot) {
+  const std::shared_ptr<const collect::CountingPlan> before = plan_;  // measures borrow from it
+  const std::array<std::vector<Measure>, 2> measures_before = std::move(measures_);
+  follow(snapshot);
+  const collect::PlanChange groups = collect::change_of(*before, *plan_);
+  const auto change_of = [&](Scope scope, const std::vector<std::size_t>& groups_of_scope) {
+    ScopeChange change{{}, {}, groups_of_scope};
+    for (const Measure& measure : measures(scope)) {
+      change.measures.push_back(place_of(measure, measures_before[index(scope)]));
+      change.begin_again.push_back(is_in_new_group(measure, groups_of_scope));
+    }
+    return change;
+  };
+  const ScopeChange of_cpu = change_of(Scope::kCpu, groups.cpu);
+  const ScopeChange of_cgroup = change_of(Scope::kCgroup, groups.cgroup);
+  change(host_, of_cpu);
+  for (auto& [path, track] : cgroups_) change(track, of_cgroup);
+  for (PmuTimes& times : pmu_times_[0]) rearrange_times(times, of_cpu.groups);
+  for (PmuTimes& times : pmu_times_[1]) rearrange_times(times, of_cgroup.groups);
+}
+
+void Activity::change(Track& track, const ScopeChange& change) {
+  collect::rearrange(track.points, change.measures, kPoints, kUnknown);
+  collect::rearrange(track.reading.totals, change.measures);
+  for (std::size_t measure = 0; measure < change.begin_again.size(); ++measure) {
+    if (change.begin_again[measure]) track.reading.totals[measure].reset();
+  }
+  rearrange_times(track.reading.pmu_times, change.groups);
+}
+
 void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
   if (snapshot.plan != plan_) {
-    const bool goes_on = plan_ && since_ == snapshot.targets->since &&
-                         collect::has_same_counters(*plan_, *snapshot.plan);
-    goes_on ? follow(snapshot) : start(snapshot);
+    const bool goes_on = plan_ && since_ == snapshot.targets->since;
+    goes_on ? change(snapshot) : start(snapshot);
   }
   if (!is_due(now)) return;
   if (last_) open_point(now);

@@ -26,7 +26,8 @@ struct Rates {
 /// The rates of cgroups and the host in the last minutes: the increments between snapshots, at most
 /// one each kSpacing, and the last kPoints of them. The counts of a cgroup before the first
 /// snapshot that contains it belong to the point of that snapshot. For display only: the totals
-/// have the exact values. A new plan counts from zero, so it starts a new history. Not thread-safe.
+/// have the exact values. Where the plan changes, the rates of events that both plans have go on;
+/// of those that count from zero again, one point is unknown. Not thread-safe.
 ///
 /// Memory is bounded by the cgroups that have series, regardless of the number of CPUs and the
 /// time: at most 2 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
@@ -79,6 +80,7 @@ class Activity {
   bool is_due(Clock::time_point now);
   void start(const collect::Snapshot& snapshot);
   void follow(const collect::Snapshot& snapshot);
+  void change(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
   Track new_track(Scope scope) const;
@@ -91,6 +93,15 @@ class Activity {
   Rates recent_of(const Track& track, Scope scope) const;
   Points points_of(const Track& track, std::size_t measure) const;
   const Track* find(const std::string& path) const;
+
+  /// What becomes of one scope where the plan changes: the old places of its measures and of its
+  /// groups, or kNewPlace. The totals of some measures begin again.
+  struct ScopeChange {
+    std::vector<std::size_t> measures;
+    std::vector<bool> begin_again;  ///< as `measures`
+    std::vector<std::size_t> groups;
+  };
+  static void change(Track& track, const ScopeChange& change);
 
   struct End {
     Clock::time_point at;

@@ -145,6 +145,7 @@ collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_re
 
 collect::TargetTracker::Changes changes_of(const LoadedPlan& planned) {
   return {.plan = std::make_shared<const collect::CountingPlan>(planned.plan.counting),
+          .selection = planned.plan.cgroups.selection,
           .describer = describer_of(planned.plan, planned.config.kubernetes),
           .linger = planned.config.cgroups.linger,
           .idle = idle_rules(planned.config.cgroups),

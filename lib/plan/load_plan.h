@@ -58,7 +58,7 @@ bool may_use_records(const LoadedPlan& planned);
 collect::CostFunction counting_cost(const LoadedPlan& planned, std::optional<bool> by_records = {});
 collect::Need counting_need(const LoadedPlan& planned, std::optional<bool> by_records = {});
 
-/// What `planned` changes for a collector that has the same counters.
+/// What `planned` changes for a collector of the same CPUs and hierarchy.
 collect::TargetTracker::Changes changes_of(const LoadedPlan& planned);
 
 /// The targets of a collector: the CPUs of the machine, and the cgroups of `hierarchy`

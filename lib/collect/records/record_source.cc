@@ -37,6 +37,21 @@ void RecordSource::expect_records(bool expected) {
   expected ? ++*by_records_ : --*by_records_;
 }
 
+/// A recorded group of scope cpu may go on where that of scope cgroup ends.
+void RecordSource::use(const std::shared_ptr<const CountingPlan>& plan) {
+  const std::shared_ptr<const CountingPlan> before =
+      std::exchange(plan_, plan);  // groups are of it
+  if (!recording_) return;
+  check_.abandon();  // it counts a group of the plan before
+  recording_->use(*plan_, [this](std::size_t group) {
+    return std::any_of(opened_.begin(), opened_.end(), [group](const Opened& opened) {
+      const bool is_recorded =
+          opened.kind == Kind::kRecordedCgroup || opened.kind == Kind::kRecordedCpu;
+      return is_recorded && opened.group == group;
+    });
+  });
+}
+
 /// A recording that stands still is opened again, as if the CPU had been offline.
 bool RecordSource::begin_poll(const TargetSet& targets) {
   if (recording_ && !is_dead_) {
@@ -151,7 +166,6 @@ void RecordSource::forget_cpu() {
 }
 
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
-/// `group` may be of a copy of the plan.
 const GroupPlan* RecordSource::recorded(const GroupPlan& group,
                                         const cgroup::Cgroup* cgroup) const {
   if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;

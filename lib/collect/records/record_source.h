@@ -58,6 +58,7 @@ class RecordSource final : public CounterSource {
                RecordOptions options, std::shared_ptr<RecordedCpus> by_records);
   ~RecordSource() override;
 
+  void use(const std::shared_ptr<const CountingPlan>& plan) override;
   bool begin_poll(const TargetSet& targets) override;
   void report(PollReport& report, PollFeedback& feedback) override;
   std::optional<std::chrono::nanoseconds> detect_cpu_offline() override;
@@ -121,7 +122,7 @@ class RecordSource final : public CounterSource {
   void read_recorded(Opened& opened, perf::GroupReading& reading);
 
   CountedKernel kernel_;
-  const std::shared_ptr<const CountingPlan> plan_;
+  std::shared_ptr<const CountingPlan> plan_;
   const int cpu_;
   const RecordOptions options_;
   const std::shared_ptr<RecordedCpus> by_records_;

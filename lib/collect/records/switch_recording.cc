@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <tuple>
 
 namespace pex::collect {
 namespace {
@@ -16,6 +17,17 @@ constexpr nanoseconds kMaxTick = std::chrono::milliseconds{20};
 
 SwitchValues values_of(const perf::SwitchRecord& record) {
   return {record.cgroup, record.enabled, record.running, record.switches, record.counts};
+}
+
+/// The group of scope cgroup that counts the same.
+const GroupPlan* find_alike(const CountingPlan& plan, const GroupPlan& group) {
+  const auto what = [](const GroupPlan& of) {
+    return std::tie(of.name, of.pmu, of.events, of.mode, of.left_out_cpus);
+  };
+  const std::vector<GroupPlan>& groups = plan.cgroup.groups;
+  const auto same = std::find_if(groups.begin(), groups.end(),
+                                 [&](const GroupPlan& one) { return what(one) == what(group); });
+  return same == groups.end() ? nullptr : &*same;
 }
 
 }  // namespace
@@ -72,7 +84,7 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
   if (!added) return added.error();
   const bool is_base = groups_.empty();
   if (*added >= groups_.size()) groups_.resize(*added + 1);
-  groups_[*added] = {plan, events.size()};
+  groups_[*added] = {.plan = plan, .events = events.size(), .is_open = true};
   attribution_.add_group(*added, events.size(), is_base);
   read_group(*added);
   return *added;
@@ -91,6 +103,32 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(
   return static_cast<std::size_t>(known - groups_.begin());
 }
 
+void SwitchRecording::use(const CountingPlan& plan,
+                          const std::function<bool(std::size_t group)>& is_used) {
+  const std::map<const GroupPlan*, perf::OpenFailure> refused = std::exchange(refused_, {});
+  for (std::size_t number = 0; number < groups_.size(); ++number) {
+    Group& group = groups_[number];
+    if (!group.is_open) continue;
+    const GroupPlan* const before = group.plan;
+    group.plan = before == nullptr ? nullptr : find_alike(plan, *before);
+    if (group.plan != nullptr) {
+      if (const auto at = refused.find(before); at != refused.end()) {
+        refused_.emplace(group.plan, at->second);
+      }
+    } else if (number == 0) {
+      if (before != nullptr) group.plan = &base_.emplace(GroupPlan{*before});
+    } else if (!is_used(number)) {
+      close(number);
+    }
+  }
+}
+
+void SwitchRecording::close(std::size_t number) {
+  ring_.remove_group(number);
+  attribution_.remove_group(number);
+  groups_[number] = {};
+}
+
 SwitchAttribution::Statistics SwitchRecording::poll(
     const std::shared_ptr<const cgroup::CgroupNames>& names) {
   set_names(names);
@@ -100,7 +138,7 @@ SwitchAttribution::Statistics SwitchRecording::poll(
   const bool is_here = own_cgroup_ && was_here && is_on_its_cpu();
   for (std::size_t number = 0; is_here && number < groups_.size(); ++number) {
     const Group& group = groups_[number];
-    if (group.error || group.is_broken_up) continue;
+    if (!group.is_open || group.error || group.is_broken_up) continue;
     const perf::GroupReading& now = group.reading;
     attribution_.reading(
         number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
@@ -139,7 +177,9 @@ bool SwitchRecording::runs_in(const cgroup::Cgroup& cgroup) const {
 
 /// Before the ring is drained: what is counted up to a switch after it is in a record.
 void SwitchRecording::read_groups() {
-  for (std::size_t number = 0; number < groups_.size(); ++number) read_group(number);
+  for (std::size_t number = 0; number < groups_.size(); ++number) {
+    if (groups_[number].is_open) read_group(number);
+  }
   const nanoseconds now = kernel_->now();
   const nanoseconds enabled = groups_.front().reading.time_enabled;
   stands_still_ = enabled == base_enabled_ && now - read_at_ > kMaxTick;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,8 +36,8 @@ class SwitchRecording {
   using Target = CgroupSums::Target;
 
   /// Opens the ring and the base, for the cgroup groups of `plan` that are counted on the CPU.
-  /// `own_cgroup`: the id of the calling thread's cgroup, if it is known. `plan` and `kernel`
-  /// outlive it.
+  /// `own_cgroup`: the id of the calling thread's cgroup, if it is known. `kernel` outlives it, and
+  /// `plan` until use().
   static Result<std::unique_ptr<SwitchRecording>> open(perf::PerfKernel& kernel, int cpu,
                                                        perf::RingSize size,
                                                        const CountingPlan& plan,
@@ -49,6 +50,10 @@ class SwitchRecording {
   /// is the first refusal.
   Result<std::size_t, perf::OpenFailure> open_group(const GroupPlan& group,
                                                     std::span<const perf::CounterSpec> events);
+
+  /// Another plan: groups that it has too go on, and the others are closed, but for those that
+  /// `is_used` by their number. The base stays, as it cannot be closed alone.
+  void use(const CountingPlan& plan, const std::function<bool(std::size_t group)>& is_used);
 
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
   /// the records of this poll were like.
@@ -65,7 +70,7 @@ class SwitchRecording {
     return reading.time_enabled - reading.time_running;
   }
 
-  /// The group of the plan that is the base; null: it has no events.
+  /// The group of a plan that is the base; null: it has no events.
   const GroupPlan* base_plan() const { return groups_.front().plan; }
   /// Whether the calling thread is in the cgroup or below it, as far as its own one is known.
   bool runs_in(const cgroup::Cgroup& cgroup) const;
@@ -88,8 +93,9 @@ class SwitchRecording {
 
  private:
   struct Group {
-    const GroupPlan* plan = nullptr;  ///< null: the base without events
+    const GroupPlan* plan = nullptr;  ///< null: the base without events, or none of the plan now
     std::size_t events = 0;
+    bool is_open = false;             ///< else its number is free
     perf::GroupReading reading = {};  ///< of the last poll
     bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
     std::uint64_t switches = 0;       ///< of the last poll
@@ -103,6 +109,7 @@ class SwitchRecording {
   void set_names(const std::shared_ptr<const cgroup::CgroupNames>& names);
   Result<std::size_t, perf::OpenFailure> add(const GroupPlan* plan,
                                              std::span<const perf::CounterSpec> events);
+  void close(std::size_t number);
   void read_group(std::size_t number);
   void read_groups();
   bool is_on_its_cpu() const;
@@ -112,7 +119,8 @@ class SwitchRecording {
   std::optional<std::uint64_t> own_cgroup_;
   CgroupSums sums_;
   SwitchAttribution attribution_;
-  std::vector<Group> groups_;  ///< by the number in the ring; the first is the base
+  std::vector<Group> groups_;      ///< by the number in the ring; the first is the base
+  std::optional<GroupPlan> base_;  ///< a copy, if the plan now does not have it
   std::map<const GroupPlan*, perf::OpenFailure> refused_;  ///< the last refusal of each
   std::vector<cgroup::NamedCgroup> named_;
   std::shared_ptr<const cgroup::CgroupNames> names_;

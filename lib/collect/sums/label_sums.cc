@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -86,6 +87,14 @@ class LabelSums::Totals {
     }
   }
 
+  /// Those of `plan`; `places` are those of its groups in the plan before.
+  void change(const CountingPlan& plan, std::span<const std::size_t> places) {
+    Totals before = std::exchange(*this, Totals(plan));
+    for (std::size_t group = 0; group < places.size(); ++group) {
+      if (places[group] != kNewPlace) groups_[group] = std::move(before.groups_[places[group]]);
+    }
+  }
+
   std::size_t groups() const { return groups_.size(); }
   std::size_t events(std::size_t group) const { return groups_[group].totals.size(); }
   GroupTimes& times(std::size_t group) { return groups_[group].times; }
@@ -133,6 +142,10 @@ struct LabelSums::Sum {
   Sum(const CountingPlan& plan, Clock::time_point now)
       : totals(plan), states(plan.cgroup.groups.size()), begun(now), last_member(now) {}
 
+  void change(const CountingPlan& plan, std::span<const std::size_t> places) {
+    totals.change(plan, places);
+    collect::rearrange(states, places);
+  }
   /// Of what is counted now.
   void forget_states() {
     for (State& state : states) state = {.is_known = state.is_known, .has_times = state.has_times};
@@ -207,7 +220,12 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     places[number] = static_cast<std::size_t>(same - before->sums.begin());
     sums_[number] = std::move(sums_before[*places[number]]);  // its sums stay where they are
   }
+  const PlanChange groups = change_of(*before, *plan_);
+  for (Sums& sums : sums_) {
+    for (auto& [values, sum] : sums) sum.change(*plan_, groups.cgroup);
+  }
   for (Member& member : members_) {
+    member.totals.change(*plan_, groups.cgroup);
     std::vector<Member::Place> moved(sums_.size());
     for (std::size_t number = 0; number < moved.size(); ++number) {
       if (places[number]) moved[number] = member.places[*places[number]];

@@ -123,6 +123,34 @@ TEST(DiscoveryTest, SeesCgroupsComeAndGo) {
   EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/late/c", "/late/c/d", "/slice/b"));
 }
 
+TEST(DiscoveryTest, ACgroupThatAnotherSelectionHasTooStaysTheSameObject) {
+  test::TempTree tree{{"a/b/c/"}, {"a/d/"}, {"e/f/"}};
+  Discovery discovery{{tree.root()}, selection({"/a/*"})};
+  const auto before = must_update(discovery);
+
+  discovery.select(selection({"/a/b", "/e/*"}));
+  const auto after = must_update(discovery);
+
+  ASSERT_THAT(paths(*after), ElementsAre("/a/b", "/e/f"));
+  EXPECT_EQ(after->cgroups[0], before->cgroups[0]);
+  tree.write("e/g/cgroup.procs", "");
+  EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/a/b", "/e/f", "/e/g"));
+}
+
+TEST(DiscoveryTest, ASelectionOfLeavesAloneLeavesOutWhatHasOthersBelowIt) {
+  const test::TempTree tree{{"a/b/"}};
+  Selection all = selection({"/**"});
+  Discovery discovery{{tree.root()}, all};
+  ASSERT_THAT(paths(*must_update(discovery)), ElementsAre("/a", "/a/b"));
+
+  Selection leaves = all;
+  leaves.leaves = true;
+  discovery.select(leaves);
+  EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/a/b"));
+  discovery.select(all);
+  EXPECT_THAT(paths(*must_update(discovery)), ElementsAre("/a", "/a/b"));
+}
+
 TEST(DiscoveryTest, KeepsTheSameObjectForTheSameCgroup) {
   test::TempTree tree{{"a/"}};
   Discovery discovery{{tree.root()}, selection({"/*"})};

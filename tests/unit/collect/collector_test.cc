@@ -443,5 +443,82 @@ TEST_F(LateCpuTest, IsLeftBehindAtTheEndAndClosesItsCountersWhenItIsBack) {
   while (kernel_.still_open() > 0) std::this_thread::yield();
 }
 
+/// Changes of what is counted while a collector runs.
+class CollectorChangeTest : public CollectorTest {
+ protected:
+  static std::shared_ptr<const CountingPlan> plan_of(const std::vector<test::GroupOf>& groups) {
+    auto plan = std::make_shared<CountingPlan>();
+    plan->cpu = test::scope_plan(groups);
+    return plan;
+  }
+  static void change(Collector& collector, const std::vector<test::GroupOf>& groups) {
+    TargetTracker::Changes changes;
+    changes.plan = plan_of(groups);
+    collector.change(std::move(changes));
+  }
+  static test::ScriptedKernel::Answer counts(std::uint64_t count) {
+    const std::chrono::milliseconds time(count);
+    return {test::ScriptedKernel::Answer::Kind::kCounts, time, time, {count}, 0};
+  }
+};
+
+TEST_F(CollectorChangeTest, TheNextPollHasTheTotalsOfGroupsThatStay) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  kernel.answer("cpu0 cycles", counts(100));
+  kernel.answer("cpu1 cycles", counts(200));
+  const auto before = std::chrono::system_clock::now();
+  change(*counting, {{"new", {"page-faults"}}, {"core", {"cycles"}}});
+
+  const Published published = poll(*counting).get();
+
+  ASSERT_EQ(published.snapshot->plan->cpu.groups.size(), 2U);
+  EXPECT_EQ(published.snapshot->cpu[1].total(0, 0).value, 100U);
+  EXPECT_EQ(published.snapshot->cpu[1].total(1, 0).value, 200U);
+  EXPECT_EQ(published.report.groups_opened, 2U);
+  EXPECT_GE(published.snapshot->starts.cpu[0], before);
+  EXPECT_LT(published.snapshot->starts.cpu[1], before);
+}
+
+TEST_F(CollectorChangeTest, AReconciliationMakesIt) {
+  test::ScriptedKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  change(*counting, {{"new", {"page-faults"}}});
+
+  reconcile(*counting).get();
+
+  EXPECT_EQ(kernel.open_groups(), (std::vector<std::string>{"cpu0 dummy", "cpu0 page-faults",
+                                                            "cpu1 dummy", "cpu1 page-faults"}));
+  EXPECT_EQ(poll(*counting).get().report.groups_closed, 2U);
+}
+
+TEST_F(CollectorChangeTest, ALateCpuGoesOnWithTheGroupsThatStayOnceItIsBack) {
+  use_short_timeouts();
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  (void)poll(*counting).get();
+  kernel.answer("cpu0 cycles", counts(100));
+  kernel.answer("cpu1 cycles", counts(200));
+  (void)poll(*counting).get();
+  kernel.hold_other_cpus(true);
+  while (poll(*counting).get().report.now.late_cpus.empty()) continue;
+  change(*counting, {{"new", {"page-faults"}}, {"core", {"cycles"}}});
+
+  const Published late = poll(*counting).get();
+  EXPECT_EQ(late.snapshot->cpu[1].total(1, 0).value, 200U);  // as of its last part
+  EXPECT_EQ(late.snapshot->cpu[0].rows[1].value, GroupRow::Value::kNone);
+
+  kernel.hold_other_cpus(false);
+  kernel.answer("cpu1 cycles", counts(250));
+  Published back = poll(*counting).get();
+  while (!back.report.now.late_cpus.empty() ||
+         back.snapshot->cpu[0].rows[1].value != GroupRow::Value::kKnown) {
+    back = poll(*counting).get();
+  }
+  EXPECT_EQ(back.snapshot->cpu[1].total(1, 0).value, 250U);
+}
+
 }  // namespace
 }  // namespace pex::collect

@@ -51,7 +51,7 @@ class Machine {
     for (int cpu = 0; cpu < cpus; ++cpu) {
       cycles_.push_back(std::make_unique<PollCycle>(
           std::make_unique<test::ScriptedSource>(all_resting), plan_, cpu));
-      parts_.push_back(&totals_.emplace_back(*plan_, cpu));
+      parts_.push_back(&totals_.emplace_back(plan_, cpu));
     }
   }
 

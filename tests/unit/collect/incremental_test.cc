@@ -127,12 +127,12 @@ class Part {
   Part(ScriptedCpu& script, bool knows_changes, const Plan& plan, int cpu)
       : plan_(plan),
         cycle_(std::make_unique<ChangesSource>(script, knows_changes), plan, cpu),
-        left_(*plan, cpu),
-        taken_(*plan, cpu) {}
+        left_(plan, cpu),
+        taken_(plan, cpu) {}
 
   void poll(const Targets& targets, bool is_copied_whole) {
     (void)cycle_.run(targets, EventModels{*plan_});
-    if (is_copied_whole) left_ = CpuTotals{*plan_, cycle_.cpu()};
+    if (is_copied_whole) left_ = CpuTotals{plan_, cycle_.cpu()};
     left_.copy(cycle_, *targets);
     std::swap(left_, taken_);
   }

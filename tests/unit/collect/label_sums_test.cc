@@ -45,6 +45,14 @@ class Machine {
     plan_ = plan_with(std::move(sums));
     label_sums_->change(plan_);
   }
+  /// One more group of one event comes first, which has counted nothing yet.
+  void add_group() {
+    CountingPlan plan = *plan_;
+    plan.cgroup.groups.insert(plan.cgroup.groups.begin(), plan.cgroup.groups.front());
+    plan.cgroup.groups.front().name = "new";
+    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
+    label_sums_->change(plan_);
+  }
 
   std::map<std::uint64_t, Counted> cgroups;  ///< by series
 
@@ -76,6 +84,12 @@ class Machine {
       last.cgroup_rows.push_back({last.cgroup_rows.size(), {}});
     }
     last.targets = std::move(targets);
+    if (plan_->cgroup.groups.size() > 1) {
+      GroupTable blank = last.cgroup.front();
+      for (GroupRow& row : blank.rows) row.times = {};
+      for (EventTotal& total : blank.totals) total = {};
+      last.cgroup.insert(last.cgroup.begin(), std::move(blank));
+    }
     report = {};
     label_sums_->add_to(last, now_, report);
   }
@@ -118,6 +132,24 @@ SumPlan by(std::vector<std::string> labels) {
 
 Counted of(const std::string& workload, const std::string& path = "/x") {
   return {.path = path, .labels = {{"workload", workload}}};
+}
+
+TEST(LabelSumsTest, GoOnWhereAnotherGroupIsCountedAsWell) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/b")}};
+  machine.count(1, 10);
+  machine.count(2, 5);
+  machine.poll();
+  machine.cgroups.erase(2);
+  machine.poll();
+
+  machine.add_group();
+  machine.count(1, 1);
+  machine.poll();
+
+  ASSERT_EQ(machine.table().groups.size(), 2U);
+  EXPECT_EQ(machine.table().groups[0].total(0, 0).value, 0U);
+  EXPECT_EQ(machine.table().groups[1].total(0, 0).value, 16U);
 }
 
 TEST(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -868,6 +869,120 @@ TEST_F(PollCycleOfAPmuTest, IsTheSameForTheGroupsOfCgroups) {
   EXPECT_EQ(opened.groups_opened, 3U);
   EXPECT_EQ(closed.groups_closed, 2U);
   EXPECT_EQ(closed.now.open_events, 2U);  // page faults, and the event that tells of the CPU
+}
+
+/// The CPU has the groups core and faults, the cgroup /a the group software.
+class PollCycleChangeTest : public PollCycleTest {
+ protected:
+  PollCycleChangeTest() {
+    plan_->cpu = test::scope_plan({{"core", {"cycles"}}, {"faults", {"page-faults"}}});
+  }
+
+  /// Counts what `plan` has from the next run() on.
+  std::size_t change(CountingPlan plan) {
+    plan_ = std::make_shared<CountingPlan>(std::move(plan));
+    return cycle_->change(plan_);
+  }
+  PollReport poll() {
+    std::shared_ptr<const TargetSet> now = targets({{1, "/a", a_}});
+    return run(*cycle_, now);
+  }
+  void start() {
+    cycle_.emplace(source(0), plan_, 0);
+    (void)poll();
+  }
+  void answer(const std::string& group, std::uint64_t count) {
+    kernel_.answer(group, counts(milliseconds(count), milliseconds(count), {count}));
+  }
+  std::uint64_t total_of_cpu(std::size_t group) {
+    return cycle_->cpu_groups()[group].totals()[0].value;
+  }
+
+  std::shared_ptr<const cgroup::Cgroup> a_ = make_cgroup("/a");
+  std::optional<PollCycle> cycle_;
+};
+
+TEST_F(PollCycleChangeTest, GroupsOfBothPlansStayOpenAndGoOn) {
+  start();
+  answer("cpu0 page-faults", 7);
+  answer("cpu0 /a context-switches", 5);
+  CountingPlan next = *plan_;
+  next.cpu = test::scope_plan({{"faults", {"page-faults"}}, {"core", {"instructions"}}});
+
+  const std::size_t closed = change(next);
+  const PollReport report = poll();
+
+  EXPECT_EQ(closed, 1U);
+  EXPECT_EQ(report.groups_opened, 1U);
+  EXPECT_EQ(report.groups_closed, 0U);
+  EXPECT_EQ(kernel_.open_groups(),
+            (std::vector<std::string>{"cpu0 /a context-switches", "cpu0 dummy", "cpu0 instructions",
+                                      "cpu0 page-faults"}));
+  EXPECT_EQ(total_of_cpu(0), 7U);
+  EXPECT_EQ(cycle_->cgroup_groups(0)[0].totals()[0].value, 5U);
+}
+
+TEST_F(PollCycleChangeTest, AGroupThatHasChangedStartsAtZero) {
+  start();
+  answer("cpu0 cycles", 100);
+  (void)poll();
+  ASSERT_EQ(total_of_cpu(0), 100U);
+  CountingPlan next = *plan_;
+  next.cpu = test::scope_plan({{"core", {"cycles", "branches"}}, {"faults", {"page-faults"}}});
+
+  (void)change(next);
+  (void)poll();
+
+  EXPECT_EQ(total_of_cpu(0), 0U);
+}
+
+TEST_F(PollCycleChangeTest, ANewGroupOfCgroupsIsOpenedInThoseThatAreCounted) {
+  start();
+  answer("cpu0 /a context-switches", 5);
+  CountingPlan next = *plan_;
+  next.cgroup = test::scope_plan({{"new", {"branches"}}, {"software", {"context-switches"}}});
+
+  (void)change(next);
+  (void)poll();
+  answer("cpu0 /a branches", 3);
+  (void)poll();
+
+  EXPECT_EQ(cycle_->cgroup_groups(0)[0].totals()[0].value, 3U);
+  EXPECT_EQ(cycle_->cgroup_groups(0)[1].totals()[0].value, 5U);
+}
+
+TEST_F(PollCycleChangeTest, TheSamePlanChangesNothing) {
+  start();
+
+  EXPECT_EQ(cycle_->change(plan_), 0U);
+
+  EXPECT_TRUE(cycle_->is_reconciled());
+}
+
+TEST_F(PollCycleChangeTest, GroupsThatTakeTurnsGoOnAfterAChangeOfOneOfThem) {
+  plan_->cgroup =
+      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
+  for (const std::size_t group : {1, 2}) {
+    plan_->cgroup.groups[group].shares_pmu = true;
+    plan_->cgroup.groups[group].auxiliary.always_on = 0;
+  }
+  start();
+  for (int poll_number = 1; poll_number <= 4; ++poll_number) {  // the kernel starves the second one
+    const milliseconds time{10 * poll_number};
+    kernel_.answer("cpu0 /a task-clock", counts(time, time, {10'000'000U * poll_number}));
+    kernel_.answer("cpu0 /a cycles", counts(time, time, {100U * poll_number}));
+    kernel_.answer("cpu0 /a instructions", counts(time, 0ms, {0}));
+    (void)poll();
+  }
+  ASSERT_FALSE(kernel_.runs("cpu0 /a cycles"));
+  CountingPlan next = *plan_;
+  next.cgroup.groups[2].events = test::scope_plan({{"two", {"branches"}}}).groups[0].events;
+
+  (void)change(next);
+
+  EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));
+  (void)poll();
+  EXPECT_TRUE(kernel_.runs("cpu0 /a branches"));
 }
 
 }  // namespace

@@ -61,10 +61,8 @@ class RecordSourceTest : public testing::Test {
     options.use = use_;
     options.is_checked = is_checked_;
     options.own_cgroup = [] { return std::nullopt; };
-    // The source has a copy of the plan, as in the daemon.
-    const auto copy = std::make_shared<const CountingPlan>(*plan_);
-    cycle_.emplace(std::make_unique<RecordSource>(kernel_, copy, kCpu, options, by_records_), plan_,
-                   kCpu);
+    cycle_.emplace(std::make_unique<RecordSource>(kernel_, plan_, kCpu, options, by_records_),
+                   plan_, kCpu);
   }
 
   std::shared_ptr<const cgroup::Cgroup> make_cgroup(const std::string& path, std::uint64_t id) {
@@ -175,6 +173,43 @@ TEST_F(RecordSourceTest, GivesEachCgroupWhatWasCountedWhileItRan) {
   EXPECT_EQ(total(1, 0), 2U);
   EXPECT_EQ(total(1, 1), 300U);
   EXPECT_EQ(times(1).enabled, 1ms);
+}
+
+TEST_F(RecordSourceTest, AnotherPlanKeepsTheRecordsOfGroupsThatItHasToo) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 1, 10);
+  const std::size_t leader_before = leader();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cgroup = test::scope_plan(
+      {{"new", {"major-faults"}}, {"software", {"context-switches", "page-faults"}}});
+
+  (void)cycle_->change(plan_);
+  turn(kA, 1, 7);
+  poll();
+
+  EXPECT_EQ(leader(), leader_before);
+  const auto kept = cycle_->cgroup_groups(0)[1];
+  EXPECT_EQ(kept.totals()[0].value, 2U);
+  EXPECT_EQ(kept.totals()[1].value, 17U);
+  EXPECT_EQ(kept.totals().times().running, 2ms);
+}
+
+TEST_F(RecordSourceTest, AGroupThatAnotherPlanDoesNotHaveWritesNoMoreRecords) {
+  plan_->cgroup = test::scope_plan(
+      {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  const std::size_t open_before = kernel_.still_open();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cgroup = test::scope_plan({{"software", {"context-switches", "page-faults"}}});
+
+  (void)cycle_->change(plan_);
+  poll();
+
+  EXPECT_EQ(kernel_.still_open(), open_before - 1);
 }
 
 TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {

@@ -72,7 +72,7 @@ class SnapshotTest : public testing::Test {
     targets->cgroups = cgroups_;
     const EventModels models{*plan_};
     for (const auto& cycle : cycles_) {
-      CpuTotals& totals = totals_.try_emplace(cycle->cpu(), *plan_, cycle->cpu()).first->second;
+      CpuTotals& totals = totals_.try_emplace(cycle->cpu(), plan_, cycle->cpu()).first->second;
       if (late_.contains(cycle->cpu())) continue;
       (void)cycle->run(targets, models);
       totals.copy(*cycle, *targets);

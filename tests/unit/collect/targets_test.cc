@@ -33,10 +33,8 @@ class TargetTrackerTest : public testing::Test {
 
   /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
   TargetTracker tracker(Budget budget = {}, cgroup::IdleCgroups::CpuTime cpu_time = {}) {
-    cgroup::Selection selection;
-    selection.include.push_back(*cgroup::Pattern::parse(include_));
     TargetTracker::Cgroups cgroups{
-        cgroup::Discovery({tree_.path("cgroup")}, std::move(selection),
+        cgroup::Discovery({tree_.path("cgroup")}, selection(),
                           cgroup::Tree::Limits{.directories = budget.max_directories})};
     if (cpu_time) {
       cgroups.idle.emplace(cgroup::IdleCgroups::Rules{.close_after = seconds{60}},
@@ -47,6 +45,11 @@ class TargetTrackerTest : public testing::Test {
             std::move(cgroups),
             budget,
             descriptor_cost};
+  }
+  cgroup::Selection selection() const {
+    cgroup::Selection selection;
+    selection.include.push_back(*cgroup::Pattern::parse(include_));
+    return selection;
   }
   static constexpr std::size_t kSeriesOfACgroup = 4;  // its event, two times, its description
 
@@ -147,6 +150,7 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
                                       {{"team", *cgroup::Template::parse("x", 0)}}};
 
   targets.change({.plan = plan,
+                  .selection = selection(),
                   .describer = cgroup::Describer{cgroup::LabelRules{{rule}}},
                   .linger = seconds{5},
                   .idle = {},
@@ -162,6 +166,27 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
   EXPECT_EQ(after->cgroups[0].description->identity.back(), (cgroup::Label{"team", "x"}));
   EXPECT_FALSE(after->has_layout_of(*before));
   EXPECT_EQ(targets.update(start_ + seconds{2}, report_), after);
+}
+
+TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthersLinger) {
+  for (const char* name : {"a.service", "b.service", "b.slice"}) make_cgroup(name);
+  TargetTracker targets = tracker();
+  const auto before = targets.update(start_, report_);
+  include_ = "/b.*";
+
+  targets.change({.plan = plan_,
+                  .selection = selection(),
+                  .describer = cgroup::Describer{},
+                  .linger = seconds{60},
+                  .idle = {},
+                  .budget = {}});
+  const auto after = targets.update(start_ + seconds{1}, report_);
+
+  ASSERT_EQ(after->cgroups.size(), 3U);
+  EXPECT_EQ(after->cgroups[0].cgroup, nullptr);
+  EXPECT_EQ(after->cgroups[1].cgroup, before->cgroups[1].cgroup);
+  EXPECT_EQ(after->cgroups[2].path, "/b.slice");
+  EXPECT_EQ(targets.update(start_ + seconds{61}, report_)->cgroups.size(), 2U);
 }
 
 TEST_F(TargetTrackerTest, ACgroupCreatedAgainUnderALingeringPathContinuesItsSeries) {

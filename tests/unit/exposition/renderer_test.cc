@@ -515,6 +515,21 @@ TEST(RendererTest, ShowsSinceWhenACounterCountsWhereThatIsWanted) {
   EXPECT_THAT(written(snapshot, {Format::kText, {}, true}), Not(HasSubstr("_created")));
 }
 
+TEST(RendererTest, AGroupThatIsNewerThanItsRowsCountsSinceItIsThere) {
+  collect::Snapshot snapshot = cgroup_snapshot(
+      scope_plan({{"core", {"cycles"}}, {"new", {"instructions"}}}), targets({"/a"}), {1, 2});
+  collect::TargetSet set = *snapshot.targets;
+  set.cgroups[0].since = std::chrono::system_clock::time_point{1'700'000'000s};
+  snapshot.targets = std::make_shared<const collect::TargetSet>(std::move(set));
+  snapshot.starts = collect::GroupStarts{*snapshot.plan};
+  snapshot.starts.cgroup[1] = std::chrono::system_clock::time_point{1'700'000'009s};
+
+  const std::string text = written(snapshot, {Format::kOpenMetrics, {}, true});
+
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_cycles_created{cgroup=\"/a\"} 1700000000\n"));
+  EXPECT_THAT(text, HasSubstr("perf_cgroup_instructions_created{cgroup=\"/a\"} 1700000009\n"));
+}
+
 TEST(RendererTest, EscapesWhatWouldEndAHelpText) {
   collect::ScopePlan plan = scope_plan({{"core", {"cycles"}}});
   plan.columns.front().event.help = "One\nof \"C:\\n\".";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,6 +58,10 @@ class Fed {
   void reload() {
     plan_.reset();
     since_ += seconds{1};
+  }
+  void change(collect::ScopePlan plan) {
+    plan_.reset();
+    scope_ = std::move(plan);
   }
   /// The same counters, published in another way.
   void publish_otherwise() { plan_.reset(); }
@@ -351,7 +356,7 @@ TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(std::nullopt, about(1)));
 }
 
-TEST(ActivityTest, ANewPlanStartsAgain) {
+TEST(ActivityTest, StartsAgainWhereAllCountersDo) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});
   fed.feed_cgroups(seconds{5}, targets({"/a"}), {55 * kSecond});
@@ -361,6 +366,29 @@ TEST(ActivityTest, ANewPlanStartsAgain) {
 
   fed.feed_cgroups(seconds{11}, targets({"/a"}), {5 * kSecond});
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1)));
+}
+
+TEST(ActivityTest, EventsOfBothPlansGoOnAndAGroupThatHasChangedHasOneUnknownPoint) {
+  const auto groups = [](const std::string& changes) {
+    return test::scope_plan(
+        {{"stays", {"context-switches"}}, {"changes", {changes, "page-faults"}}});
+  };
+  Fed fed{groups("task-clock")};
+  fed.feed_cgroups(seconds{0}, targets({"/a"}), {0, 0, 0});
+  fed.feed_cgroups(seconds{5}, targets({"/a"}), {10, kSecond, 50});
+  fed.change(groups("cpu-migrations"));
+  fed.feed_cgroups(seconds{10}, targets({"/a"}), {20, 1, 60});
+  fed.feed_cgroups(seconds{15}, targets({"/a"}), {40, 6, 75});
+
+  std::map<std::string, Activity::Points> points;
+  for (std::size_t i = 0; i < fed.activity.measures(Scope::kCgroup).size(); ++i) {
+    points[fed.activity.measures(Scope::kCgroup)[i].event().name] =
+        fed.activity.points_of_cgroup("/a", i);
+  }
+  EXPECT_THAT(points["context-switches"], ElementsAre(about(2), about(2), about(4)));
+  EXPECT_THAT(points["page-faults"], ElementsAre(about(10), std::nullopt, about(3)));
+  EXPECT_THAT(points["cpu-migrations"], ElementsAre(std::nullopt, std::nullopt, about(1)));
+  EXPECT_EQ(points.size(), 3U);
 }
 
 TEST(ActivityTest, GoesOnWhereTheSameCountersArePublishedInAnotherWay) {
