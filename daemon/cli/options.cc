@@ -122,9 +122,10 @@ void declare_web(CLI::App& app, Options& options) {
          "format are rendered once. Scrapes with collect[] or exclude[] have a second queue of the "
          "same size. 0: no limit. [40]")
       ->type_name("NUMBER");
-  app.add_flag("--web.enable-lifecycle", options.lifecycle,
-               "Let clients reload the configuration with POST /-/reload. Also configure users "
-               "(--web.config.file): see docs/serving.md.");
+  app.add_flag(
+      "--web.enable-lifecycle", options.lifecycle,
+      "Let clients reload the configuration with POST /-/reload, and pause hardware events "
+      "with POST /-/pause. Also configure users (--web.config.file): see docs/serving.md.");
   app.add_flag("--web.ready-needs-events", options.ready_needs_events,
                "Answer 503 to /-/ready while no configured event is counted anywhere, for example "
                "because a right is missing.");

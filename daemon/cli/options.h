@@ -51,7 +51,7 @@ struct Options {
   std::string web_config_file;                ///< empty: plain HTTP without login
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
-  bool lifecycle = false;                     ///< POST /-/reload
+  bool lifecycle = false;                     ///< POST /-/reload, /-/pause, /-/resume
   bool ready_needs_events = false;            ///< not ready while no configured event is counted
   host::HostRoots roots;
   LogLevel log_level = LogLevel::kInfo;

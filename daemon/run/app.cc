@@ -21,6 +21,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       self_metrics_(kVersion, kRevision),
       poll_log_(log),
       poller_(loop, [this](const collect::PollReport& report) { on_poll(report); }),
+      pause_(loop, [this](bool paused) { pause_counting(paused); }),
       watchdog_(loop, service_manager_,
                 {.collector = [this] { return session_.collector(); },
                  .is_starting = [this] { return is_starting(); }}),
@@ -42,6 +43,7 @@ void App::register_metrics() {
   self_metrics_.add(web_server_);
   self_metrics_.add(log_);
   self_metrics_.add(web_server_.access_status());
+  self_metrics_.add(pause_);
   self_metrics_.add(process_metrics_);
 }
 
@@ -113,6 +115,7 @@ std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
 void App::adopt(CountingSession next) {
   session_.adopt(std::move(next));
   const CountingSession& current = session_.current();
+  session_.collector()->set_paused(pause_.is_running());
   poller_.use(*session_.collector(), current.interval());
   web_server_.configure(current.config);
   if (is_on_schedule_) watch_cgroups();
@@ -149,6 +152,32 @@ Reloader::Steps App::reload_steps() {
           .end = [this](const Reloader::Outcome& outcome) { end_reload(outcome); }};
 }
 
+/// The next poll does it; after a reload, that of the new collector.
+void App::pause_counting(bool paused) {
+  if (session_.collector() != nullptr) session_.collector()->set_paused(paused);
+  log_.info(paused ? "groups of hardware events are paused"
+                   : "groups of hardware events are counted again");
+  poller_.poll_after_change();
+}
+
+/// Clients may pause counting only with --web.enable-lifecycle, and so may other programs.
+void App::by_signal(const std::function<void()>& act) {
+  if (options_.lifecycle) return act();
+  log_.warn(Error{0, "SIGUSR1 and SIGUSR2 are ignored: they pause counting",
+                  "start the exporter with --web.enable-lifecycle"});
+}
+
+void App::request_pause(const char* by, std::chrono::nanoseconds length) {
+  log_.info("pause requested", {{"by", by}, {"for", format_duration(length)}});
+  pause_.begin(length);
+}
+
+void App::request_resume(const char* by) {
+  if (!pause_.is_running()) return;
+  log_.info("end of the pause requested", {{"by", by}});
+  pause_.end();
+}
+
 bool App::is_starting() const { return is_ready_due_ || reloader_.is_running(); }
 
 Signals::Handlers App::signal_handlers() {
@@ -161,7 +190,9 @@ Signals::Handlers App::signal_handlers() {
               [this] {
                 // The log shows the outcome.
                 reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
-              }};
+              },
+          .pause = [this] { by_signal([this] { request_pause("SIGUSR1", Pause::kDefault); }); },
+          .resume = [this] { by_signal([this] { request_resume("SIGUSR2"); }); }};
 }
 
 WebServer::Source App::web_source() {
@@ -184,7 +215,18 @@ WebServer::Source App::web_source() {
                   [this](Reloader::Answer answer) {
                     return reloader_.request_for_client(std::move(answer), Reloader::Clock::now());
                   },
-              .between_reloads = Reloader::kBetweenClients}};
+              .between_reloads = Reloader::kBetweenClients,
+              .pause_lengths = {Pause::kDefault, Pause::kMin, Pause::kMax},
+              .pause =
+                  [this](std::chrono::nanoseconds length, std::function<void()> done) {
+                    request_pause("client", length);
+                    poller_.poll_after_change(std::move(done));
+                  },
+              .resume =
+                  [this](std::function<void()> done) {
+                    request_resume("client");
+                    poller_.poll_after_change(std::move(done));
+                  }}};
 }
 
 /// The names by which series can be selected.
@@ -213,6 +255,10 @@ Status App::status() {
   if (const std::optional<Error> warning = web_server_.short_linger()) {
     warnings.push_back(worded(*warning));
   }
+  if (const std::optional<std::chrono::seconds> left = pause_.left()) {
+    warnings.push_back("groups of hardware events are paused for another " +
+                       format_duration(*left) + ": POST /-/resume ends the pause");
+  }
   return make_status({.version = kVersion,
                       .now = Moment::now(),
                       .started = started_,
@@ -239,6 +285,7 @@ void App::stop() {
   cgroup_watcher_.stop();
   watchdog_.stop();
   signals_.stop();
+  pause_.stop();
   web_server_.stop();
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/run/active_session.h"
 #include "daemon/run/cgroup_watcher.h"
 #include "daemon/run/open_files.h"
+#include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
 #include "daemon/run/poller.h"
 #include "daemon/run/reloader.h"
@@ -79,6 +80,10 @@ class App {
   void adopt(CountingSession next);
   void end_reload(const Reloader::Outcome& outcome);
   bool is_starting() const;
+  void pause_counting(bool paused);
+  void by_signal(const std::function<void()>& act);
+  void request_pause(const char* by, std::chrono::nanoseconds length);
+  void request_resume(const char* by);
   Signals::Handlers signal_handlers();
   Reloader::Steps reload_steps();
   WebServer::Source web_source();
@@ -97,6 +102,7 @@ class App {
   PollLog poll_log_;
   history::Activity activity_;
   Poller poller_;
+  Pause pause_;
   Watchdog watchdog_;
   Signals signals_;
   WebServer web_server_;

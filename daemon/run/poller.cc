@@ -20,7 +20,7 @@ void Poller::use(collect::Collector& collector, std::chrono::nanoseconds interva
 void Poller::release() {
   ++generation_;
   collector_ = nullptr;
-  is_poll_due_ = false;
+  is_poll_due_ = false;  // use() is followed by one
 }
 
 bool Poller::poll(std::function<void()> done) {
@@ -53,7 +53,14 @@ void Poller::finish(const collect::PollReport& report,
   if (std::exchange(is_poll_due_, false)) poll_after_change();
 }
 
-void Poller::poll_after_change() { is_poll_due_ = !poll({}) && collector_ != nullptr; }
+void Poller::poll_after_change(std::function<void()> done) {
+  if (done) after_change_.push_back(std::move(done));
+  const bool has_begun = poll([all = after_change_] {
+    for (const std::function<void()>& each : all) each();
+  });
+  if (has_begun) after_change_.clear();
+  is_poll_due_ = !has_begun;
+}
 
 void Poller::start() {
   is_on_schedule_ = true;

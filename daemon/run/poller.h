@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "collect/collector.h"
 #include "collect/poll_report.h"
@@ -36,8 +37,9 @@ class Poller {
   bool poll(std::function<void()> done);
 
   /// Polls now, and if a poll is running, once more as soon as it is published: what was changed
-  /// before the call is in the result of that poll.
-  void poll_after_change();
+  /// before the call is in the result of that poll. `done` is called on the loop when it is
+  /// published.
+  void poll_after_change(std::function<void()> done = {});
 
   /// Polls at once, and then at every interval.
   void start();
@@ -63,7 +65,8 @@ class Poller {
   boost::asio::steady_timer timer_;
   PollSchedule schedule_;
   bool is_on_schedule_ = false;
-  bool is_poll_due_ = false;  ///< when the running one is published
+  bool is_poll_due_ = false;                         ///< when the running one is published
+  std::vector<std::function<void()>> after_change_;  ///< called when that one is
   Clock::time_point polled_at_;
   exposition::PollMetrics metrics_;
 };

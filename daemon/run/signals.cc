@@ -9,14 +9,14 @@ namespace pex::daemon {
 using boost::system::error_code;
 
 Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
-    : handlers_(std::move(handlers)), stop_(loop), reload_(loop) {}
+    : handlers_(std::move(handlers)), stop_(loop), others_(loop) {}
 
 void Signals::follow() {
   stop_.add(SIGINT);
   stop_.add(SIGTERM);
-  reload_.add(SIGHUP);
+  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) others_.add(signal);
   await_stop();
-  await_reload();
+  await_others();
 }
 
 void Signals::await_stop() {
@@ -25,21 +25,32 @@ void Signals::await_stop() {
   });
 }
 
-void Signals::await_reload() {
-  reload_.async_wait([this](const error_code& cancelled, int) {
+void Signals::await_others() {
+  others_.async_wait([this](const error_code& cancelled, int signal) {
     if (cancelled || is_stopped_) return;
-    handlers_.reload();
-    await_reload();
+    handle(signal);
+    await_others();
   });
+}
+
+void Signals::handle(int signal) {
+  switch (signal) {
+    case SIGHUP:
+      return handlers_.reload();
+    case SIGUSR1:
+      return handlers_.pause();
+    default:
+      return handlers_.resume();
+  }
 }
 
 void Signals::stop() {
   is_stopped_ = true;
   error_code ignored;
   stop_.clear(ignored);
-  reload_.clear(ignored);
+  others_.clear(ignored);
   stop_.cancel(ignored);
-  reload_.cancel(ignored);
+  others_.cancel(ignored);
 }
 
 }  // namespace pex::daemon

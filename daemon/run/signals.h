@@ -12,6 +12,8 @@ class Signals {
   struct Handlers {
     std::function<void(const char* signal)> stop;  ///< SIGTERM, SIGINT; called once
     std::function<void()> reload;                  ///< SIGHUP
+    std::function<void()> pause;                   ///< SIGUSR1
+    std::function<void()> resume;                  ///< SIGUSR2
   };
 
   Signals(boost::asio::io_context& loop, Handlers handlers);
@@ -24,11 +26,12 @@ class Signals {
 
  private:
   void await_stop();
-  void await_reload();
+  void await_others();
+  void handle(int signal);
 
   Handlers handlers_;
   boost::asio::signal_set stop_;
-  boost::asio::signal_set reload_;
+  boost::asio::signal_set others_;
   bool is_stopped_ = false;
 };
 

@@ -1,12 +1,15 @@
 #include "daemon/web/routes.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "base/duration.h"
 #include "daemon/cli/words.h"
 #include "daemon/status/page_files.h"
 #include "daemon/status/status_json.h"
 #include "http/answer.h"
+#include "http/negotiation.h"
 
 namespace pex::daemon {
 namespace {
@@ -71,6 +74,48 @@ http::Route reload(const RouteHandlers& handlers) {
   return route;
 }
 
+using PauseLengths = RouteHandlers::PauseLengths;
+
+Result<std::chrono::nanoseconds> pause_length(std::string_view query, const PauseLengths& lengths) {
+  const std::vector<std::string> texts = http::query_values(query, "for");
+  if (texts.empty()) return lengths.usual;
+  const std::optional<std::chrono::nanoseconds> length = parse_duration(texts.front());
+  const bool fits = length && *length >= lengths.shortest && *length <= lengths.longest;
+  if (fits && texts.size() == 1) return *length;
+  return Error{0,
+               "'for' is no duration from " + format_duration(lengths.shortest) + " to " +
+                   format_duration(lengths.longest),
+               "write for example ?for=" + format_duration(lengths.usual)};
+}
+
+http::Route pause(const RouteHandlers& handlers) {
+  http::Route route{
+      "/-/pause", [pause = handlers.pause, lengths = handlers.pause_lengths](
+                      const http::Request& request, http::Respond respond) {
+        const Result<std::chrono::nanoseconds> length = pause_length(request.query, lengths);
+        if (!length) {
+          return respond(plain_text(400, "400 Bad Request: " + worded(length.error()) + "\n"));
+        }
+        pause(*length, [respond = std::move(respond), length = *length] {
+          respond(plain_text(
+              200, "groups of hardware events are paused for " + format_duration(length) + "\n"));
+        });
+      }};
+  route.is_post = true;
+  return route;
+}
+
+http::Route resume(const RouteHandlers& handlers) {
+  http::Route route{"/-/resume",
+                    [resume = handlers.resume](const http::Request&, http::Respond respond) {
+                      resume([respond = std::move(respond)] {
+                        respond(plain_text(200, "groups of hardware events are counted\n"));
+                      });
+                    }};
+  route.is_post = true;
+  return route;
+}
+
 }  // namespace
 
 std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lifecycle,
@@ -84,7 +129,7 @@ std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lif
       health(handlers),
       readiness(handlers)};
   for (const PageFile& file : kPageFiles) routes.push_back(page_route(file));
-  if (lifecycle) routes.push_back(reload(handlers));
+  if (lifecycle) routes.insert(routes.end(), {reload(handlers), pause(handlers), resume(handlers)});
   return routes;
 }
 

@@ -24,10 +24,19 @@ struct RouteHandlers {
   /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
   std::chrono::seconds between_reloads{1};  ///< of clients
+  struct PauseLengths {
+    std::chrono::nanoseconds usual{};
+    std::chrono::nanoseconds shortest{};
+    std::chrono::nanoseconds longest{};
+  } pause_lengths;
+  /// Begins a pause of this length, and ends it. `done` is called when the counters are stopped, or
+  /// started.
+  std::function<void(std::chrono::nanoseconds length, std::function<void()> done)> pause;
+  std::function<void(std::function<void()> done)> resume;
 };
 
 /// The routes: the status page and its JSON, the metrics at `telemetry_path`, health, and with
-/// `lifecycle` the reload.
+/// `lifecycle` the reload and the pause.
 std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lifecycle,
                                      const RouteHandlers& handlers);
 

@@ -95,6 +95,10 @@ class Collector {
   /// has too stay (change_of()), and so do the cgroups that are still selected.
   void change(TargetTracker::Changes changes);
 
+  /// From the next poll on, groups that share the PMU leave it to other programs, or take it again.
+  /// Totals stay, and their time meanwhile is enabled, without the PMU.
+  void set_paused(bool paused) { is_paused_ = paused; }
+
   /// Changes Timeouts::late.
   void set_late_after(std::chrono::nanoseconds time) { late_after_ = time; }
 
@@ -164,6 +168,7 @@ class Collector {
   std::atomic<bool> leads_ = false;                         ///< the watching thread was given it
   std::atomic<std::uint32_t> round_ = 0;  ///< of the running poll or reconciliation
   std::atomic<bool> none_online_ = false;
+  std::atomic<bool> is_paused_ = false;
   std::atomic<int> descriptor_;           ///< of tracker_
   std::atomic<std::uint64_t> ended_ = 0;  ///< polls and reconciliations
   std::atomic<State> state_ = State::kIdle;

@@ -82,6 +82,10 @@ class CounterSource {
   virtual Result<> disable(Handle group) = 0;
   virtual Result<> enable(Handle group) = 0;
 
+  /// Stops and restarts the counters that several targets of `group` share, those of which
+  /// can_stop() is false. Called again and again with the same value.
+  virtual void set_paused([[maybe_unused]] const GroupPlan& group, [[maybe_unused]] bool paused) {}
+
   /// The counters of one group.
   virtual std::size_t events(Handle group) const = 0;
   /// Open ones, each a file descriptor: those that only serve this group, and all others.

@@ -152,15 +152,23 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
   Outcome outcome = reconcile(targets, models);
+  if (is_paused_) pause_groups(true);
   find_due();
   collect(cpu_scope_, 0, models, outcome.report);
   due_cgroups_.for_each(
       [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
+  if (!is_paused_) pause_groups(false);  // after the time of the pause was read
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
   ++polls_;
   return outcome;
+}
+
+void PollCycle::pause_groups(bool paused) {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) group.set_paused(paused);
+  }
 }
 
 /// The cgroups that have changed, and once more those that had changed in the last poll, as they
@@ -222,7 +230,7 @@ void PollCycle::collect(Scope& scope, std::size_t target, const EventModels& mod
     if (!scope.groups[index].is_open(target)) continue;
     collect_group(scope, target, index, Reading::kOneOfMany, models, report);
   }
-  if (!scope.may_starve) return;
+  if (!scope.may_starve || is_paused_) return;
   Rotation& rotation = scope.rotations[target];
   rotation.advance(scope.groups, target);
   report.now.targets_rotated_manually += rotation.is_manual() ? 1 : 0;
@@ -246,7 +254,8 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
                               group.subject(target, cpu_));
   }
   if (*state == State::kUnchanged) return group.stand_still(target);
-  const AlwaysOn read = always_on(group.plan(), scope.groups, target);
+  AlwaysOn read = always_on(group.plan(), scope.groups, target);
+  if (is_of_cpu && group.is_paused() && !read.clock) read.clock = begun;  // a CPU's time goes on
   if (*state == State::kOffPmu) {
     return is_last ? group.lost_its_counts(target, read)
                    : group.missed_its_place(target, read, report);

@@ -78,6 +78,10 @@ class PollCycle {
   /// totals stand still until it is back. `models` are those before this poll.
   Outcome run(const std::shared_ptr<const TargetSet>& targets, const EventModels& models);
 
+  /// From the next run() on, groups that share the PMU leave it to other programs, or take it
+  /// again. Their time meanwhile is enabled, without the PMU.
+  void set_paused(bool paused) { is_paused_ = paused; }
+
   int cpu() const { return cpu_; }
 
   /// Identifies the cycle and its arrangement of targets: no other cycle ever has the same number,
@@ -135,6 +139,7 @@ class PollCycle {
                      PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
+  void pause_groups(bool paused);
   void find_due();
   void note_handle(const TargetGroups& group, std::size_t target);
   void find_wanted(Scope& scope);
@@ -165,6 +170,7 @@ class PollCycle {
   perf::GroupReading reading_;  ///< reused, to allocate nothing, like
   std::vector<estimate::EventIncrement> increments_;
   bool is_reconciled_ = false;
+  bool is_paused_ = false;
   bool online_ = false;
   bool opens_again_ = false;  ///< the source counts in another way from this round on
   std::optional<std::chrono::nanoseconds> offline_for_;  ///< as of the last call

@@ -129,6 +129,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   slot.open_events = static_cast<std::uint8_t>(source_->events(*opened));
   slot.cgroup = cgroup;
   restart(target);
+  if (is_paused_) pause(target, true);
   ++report.groups_opened;
   return 0;
 }
@@ -318,12 +319,12 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
                             PollReport& report) {
   Slot& slot = slots_[target];
   Shared* const shared = can_lose_pmu() ? &shared_[target] : nullptr;
-  const nanoseconds enabled =
-      shared == nullptr
-          ? reading.time_enabled
-          : shared->wanted.advance(reading.time_enabled, always_on.clock, shared->is_rotated);
+  const nanoseconds enabled = shared == nullptr
+                                  ? reading.time_enabled
+                                  : shared->wanted.advance(reading.time_enabled, always_on.clock,
+                                                           shared->is_rotated || is_paused_);
   estimate::Sample sample = sample_of(reading, *plan_, enabled, always_on);
-  sample.is_stopped = shared != nullptr && shared->is_stopped;
+  sample.is_stopped = shared != nullptr && shared->is_stopped && !is_paused_;
   sample.kernel_mistimes = learning.kernel_mistimes;
   learning.has_learned = true;
   const estimate::GroupIncrement increment =
@@ -359,8 +360,8 @@ void TargetGroups::stand_still(std::size_t target) {
 /// a place again. So the poll in which it was lost is accounted only then.
 void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_on,
                                     PollReport& report) {
-  (void)source_->enable(
-      slots_[target].handle);  // back as soon as there is room; refused: no change
+  // Back as soon as there is room; refused: no change.
+  if (!is_paused_) (void)source_->enable(slots_[target].handle);
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   totals_.add_unmeasured(target, {});
   changed_.add(target);
@@ -389,7 +390,7 @@ std::optional<nanoseconds> TargetGroups::find_standstill(std::size_t target,
   constexpr nanoseconds kMax = std::chrono::milliseconds{20};  // a coarse clock has such ticks
   Standstill& seen = standstills_[target];
   const nanoseconds time = plan_->shares_pmu ? reading.time_enabled : reading.time_running;
-  if (time != seen.went_on_to) seen = {ended, time};
+  if (time != seen.went_on_to || is_paused_) seen = {ended, time};
   const nanoseconds standstill = begun - seen.went_on_until;
   return standstill > kMax ? std::optional(standstill) : std::nullopt;
 }
@@ -487,7 +488,23 @@ void TargetGroups::stop(std::size_t target) {
 void TargetGroups::start(std::size_t target) {
   if (!can_lose_pmu()) return;  // never stopped
   bool& is_stopped = shared_[target].is_stopped;
-  if (is_stopped) is_stopped = !source_->enable(slots_[target].handle);
+  if (is_stopped) is_stopped = !is_paused_ && !source_->enable(slots_[target].handle);
+}
+
+void TargetGroups::set_paused(bool paused) {
+  if (paused == is_paused_ || !plan_->shares_pmu) return;
+  is_paused_ = paused;
+  for (std::size_t target = 0; target < slots_.size(); ++target) {
+    if (is_open(target)) pause(target, paused);
+  }
+}
+
+/// What is stopped by manual rotation stays so.
+void TargetGroups::pause(std::size_t target, bool paused) {
+  const CounterSource::Handle handle = slots_[target].handle;
+  if (!source_->can_stop(handle)) return source_->set_paused(*plan_, paused);
+  if (shared_[target].is_stopped) return;
+  (void)(paused ? source_->disable(handle) : source_->enable(handle));
 }
 
 void TargetGroups::set_rotated(std::size_t target, bool rotated) {

@@ -167,6 +167,11 @@ class TargetGroups {
   void start(std::size_t target);
   void set_rotated(std::size_t target, bool rotated);
 
+  /// A pause: where the group shares the PMU, it leaves it to other programs at all targets, also
+  /// at those where it is opened meanwhile. The time of its targets on the CPU counts as enabled.
+  void set_paused(bool paused);
+  bool is_paused() const { return is_paused_; }
+
   /// The number of consecutive polls in which its target had been on the CPU, and the group hardly
   /// ever on the PMU.
   unsigned starved_polls(std::size_t target) const { return shared_[target].starved_polls; }
@@ -227,6 +232,7 @@ class TargetGroups {
 
   void prefetch_after(std::size_t target) const;
   bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
+  void pause(std::size_t target, bool paused);
   estimate::GroupEstimator* find_estimator(std::size_t target);
   const estimate::GroupEstimator* find_estimator(std::size_t target) const;
   estimate::GroupEstimator& estimator(std::size_t target);
@@ -248,6 +254,7 @@ class TargetGroups {
   const GroupPlan* plan_;
   CounterSource* source_;
   int cpu_;
+  bool is_paused_ = false;
   GroupTotals totals_;
   std::vector<Slot> slots_;
   unsigned polls_ = 0;                   ///< that have ended

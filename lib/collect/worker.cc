@@ -139,6 +139,7 @@ void Worker::do_part() {
     is_pinned_ = host::bind_thread_to(cpu_);
   }
   const std::size_t closed = cycle_->change(order_.plan);
+  cycle_->set_paused(order_.is_paused);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
                                       : cycle_->run(order_.targets, *order_.models);
   outcome_.report.groups_closed += closed;

@@ -54,6 +54,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
     std::shared_ptr<const TargetSet> targets;
     std::shared_ptr<const EventModels> models;
     bool is_reconciliation = false;
+    bool is_paused = false;  ///< PollCycle::set_paused()
   };
 
   /// `duties` outlive it, unless it is abandoned. `older` is the worker made before it.

@@ -133,6 +133,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Whether the last load of the configuration succeeded."},
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the configuration in force was loaded."},
+    {"perf_event_exporter_paused", FamilyType::kGauge, "",
+     "Whether groups of hardware events are paused, so that other programs have the counters. "
+     "Their "
+     "time meanwhile is enabled: imputed for 60 s, then unmeasured."},
     {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
      "`outcome`: kept, opened, closed",
      "Groups of events at reloads of the configuration, by outcome: kept with their counters and "

@@ -208,6 +208,14 @@ void SwitchRing::retire(Group group) {
 
 void SwitchRing::remove_group(std::size_t group) { retire(std::exchange(groups_[group], Group{})); }
 
+Result<> SwitchRing::disable(PerfKernel& kernel, std::size_t group) const {
+  return kernel.disable_group(groups_[group].events.front().get());
+}
+
+Result<> SwitchRing::enable(PerfKernel& kernel, std::size_t group) const {
+  return kernel.enable_group(groups_[group].events.front().get());
+}
+
 bool SwitchRing::is_retired(std::uint64_t id) const {
   return std::find(retired_.begin(), retired_.end(), id) != retired_.end();
 }

@@ -70,8 +70,7 @@ struct Loss {
 ///
 /// The ring belongs to an event of its own, which always runs (so that the kernel's context of the
 /// CPU is active, see CounterGroup::open) and reports new cgroups. The groups run from add_group()
-/// to remove_group(), are never pinned or exclusive, and are not to be disabled: what other cgroups
-/// did before is otherwise in the first interval after that.
+/// to remove_group(), and are never pinned or exclusive.
 ///
 /// For one thread at a time, best on its CPU. Once the CPU has been offline, the kernel writes
 /// nothing any more, and read() fails: the ring is to be closed as a whole and opened again.
@@ -106,6 +105,11 @@ class SwitchRing {
   /// CounterGroup::open does; if that did not help, the error is ENODATA.
   Result<std::size_t, OpenFailure> add_group(PerfKernel& kernel,
                                              std::span<const CounterSpec> events);
+
+  /// Stops the group and starts it again. What other cgroups did before is in the first interval
+  /// after that, which therefore is nobody's.
+  Result<> disable(PerfKernel& kernel, std::size_t group) const;
+  Result<> enable(PerfKernel& kernel, std::size_t group) const;
 
   /// Closes its events. Records of it that are still in the ring are not given to a visitor.
   void remove_group(std::size_t group);

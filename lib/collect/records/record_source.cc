@@ -352,6 +352,12 @@ Result<> RecordSource::enable(Handle group) {
   return {};
 }
 
+/// A group of scope cpu may be that of scope cgroup.
+void RecordSource::set_paused(const GroupPlan& group, bool paused) {
+  const GroupPlan* const by_records = recorded(group, nullptr);
+  if (recording_ && by_records != nullptr) recording_->set_paused(*by_records, paused);
+}
+
 std::size_t RecordSource::descriptors(Handle group) const {
   return opened_[group].kind == Kind::kDescriptors ? opened_[group].events : 0;
 }

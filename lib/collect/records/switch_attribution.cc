@@ -94,6 +94,12 @@ void SwitchAttribution::loss(std::uint64_t records) {
   }
 }
 
+void SwitchAttribution::interrupt(std::size_t group) {
+  if (group >= groups_.size() || !groups_[group]) return;
+  groups_[group]->has_loss = true;
+  ++groups_[group]->dropped;  // at once: while it is stopped there is no record
+}
+
 /// What was lost may have happened before the reading or after it, so the interval goes on then.
 void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);

@@ -72,6 +72,9 @@ class SwitchAttribution {
   /// not whole.
   void loss(std::uint64_t records);
 
+  /// The group was stopped or started: its current interval is not whole.
+  void interrupt(std::size_t group);
+
   /// The group was read by the thread that drains the ring, in this cgroup, before it was drained.
   /// If no record of the group followed, what it counted since the last one is that cgroup's.
   void reading(std::size_t group, const SwitchValues& values);

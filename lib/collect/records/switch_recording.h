@@ -55,6 +55,10 @@ class SwitchRecording {
   /// `is_used` by their number. The base stays, as it cannot be closed alone.
   void use(const CountingPlan& plan, const std::function<bool(std::size_t group)>& is_used);
 
+  /// Stops the group for this plan, so that others have the PMU, or starts it again. Does nothing
+  /// without such a group, and to the base, which needs no PMU.
+  void set_paused(const GroupPlan& plan, bool paused);
+
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
   /// the records of this poll were like.
   SwitchAttribution::Statistics poll(const std::shared_ptr<const cgroup::CgroupNames>& names);
@@ -95,7 +99,8 @@ class SwitchRecording {
   struct Group {
     const GroupPlan* plan = nullptr;  ///< null: the base without events, or none of the plan now
     std::size_t events = 0;
-    bool is_open = false;             ///< else its number is free
+    bool is_open = false;  ///< else its number is free
+    bool is_paused = false;
     perf::GroupReading reading = {};  ///< of the last poll
     bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
     std::uint64_t switches = 0;       ///< of the last poll

@@ -36,7 +36,7 @@ STEADY = 0.01    # relative standard error of an event of a load that does not c
 ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
-LONGEST_FIRST = ["churn", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "stat",
+LONGEST_FIRST = ["churn", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "pause", "stat",
                  "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
@@ -486,6 +486,91 @@ class RatesOn61Test(RatesChecks, MachineTest):
 
 class RatesOn612Test(RatesChecks, MachineTest):
     boot = Boot("rates", "6.12", source="records")
+
+
+class PauseChecks(AnyRun):
+    """Another program has all counters while the exporter pauses, and no others before."""
+
+    def perf_counted(self, name):
+        """What perf stat counted of each event, and for which part of the time."""
+        lines = [line.split(",") for line in self.record.texts["perf", name].splitlines()]
+        return [(fields[0], float(fields[4])) for fields in lines if len(fields) > 4]
+
+    def grown_times(self, before, after, **labels):
+        return {name: self.grown(f"perf_group_{name}_seconds_total", before, after, **labels)
+                for name in ("enabled", "running", "imputed", "unmeasured")}
+
+    def test_all_counters_are_free_in_the_pause_and_not_before(self):
+        self.assertEqual([count for count, _ in self.perf_counted("without")],
+                         ["<not counted>"] * 5)
+        counted = self.perf_counted("paused")
+        self.assertEqual(len(counted), 5)
+        for count, percent in counted:
+            self.assertGreater(int(count), 1_000_000)
+            self.assertEqual(percent, 100)
+
+    def test_answers_say_what_is_done(self):
+        answers = {name: self.record.texts["answer", name].strip()
+                   for name in ("pause", "resume", "long")}
+        self.assertEqual(answers, {
+            "pause": "groups of hardware events are paused for 5m",
+            "resume": "groups of hardware events are counted",
+            "long": "groups of hardware events are paused for 90s"})
+
+    def test_metric_shows_the_pause(self):
+        paused = {name: self.record.scrapes[name].value("perf_event_exporter_paused")
+                  for name in ("start", "paused", "before-end", "resumed", "long-paused", "long-end")}
+        self.assertEqual(paused, {"start": 0, "paused": 1, "before-end": 1, "resumed": 0,
+                                  "long-paused": 1, "long-end": 0})
+
+    def test_no_counter_falls(self):
+        self.assert_nothing_fell()
+
+    def test_totals_over_the_pause_are_near_the_truth(self):
+        true = self.record.true_increment("busy", "start", "end")
+        for what, metric, labels in (
+                ("a CPU", "perf_cpu_instructions_total", {"cpu": "0"}),
+                ("a CPU, pinned", "perf_cpu_held_total", {"cpu": "0"})):
+            error = self.tell(f"instructions of {what}, over a pause", true,
+                              self.grown(metric, "start", "end", **labels))
+            self.assertLess(abs(error), OF_A_CPU)
+
+    def test_time_of_the_pause_is_imputed(self):
+        length = (self.record.uptimes["scrape", "before-end"]
+                  - self.record.uptimes["scrape", "paused"])
+        for group in ("held", "shared"):
+            times = self.grown_times("paused", "before-end", group=group, cpu="0")
+            self.assertEqual(times["running"], 0)
+            self.assertEqual(times["unmeasured"], 0)
+            self.assertAlmostEqual(times["imputed"], length, delta=1.1)
+            self.assertAlmostEqual(times["enabled"], times["imputed"], delta=ROUNDING)
+        cgroup = self.grown_times("paused", "before-end", group="shared", cgroup="/busy")
+        self.assertGreater(cgroup["imputed"], 0.8 * length)
+        self.assertAlmostEqual(cgroup["enabled"], cgroup["imputed"] + cgroup["running"], delta=0.01)
+
+    def test_what_is_not_hardware_goes_on(self):
+        times = {name: self.grown(f"perf_group_{name}_seconds_total", "paused", "before-end",
+                                  group="soft", cpu="0") for name in ("enabled", "running")}
+        self.assertGreater(times["running"], 20)
+        self.assertEqual(times["running"], times["enabled"])
+
+    def test_after_a_minute_the_time_is_unmeasured(self):
+        for group in ("held", "shared"):
+            times = self.grown_times("long-begin", "long-end", group=group, cpu="0")
+            self.assertLess(times["imputed"], 62)
+            self.assertAlmostEqual(times["imputed"] + times["unmeasured"], 90, delta=3)
+            self.assertAlmostEqual(sum(times.values()), 2 * times["enabled"], delta=0.01)
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("pause")
+
+
+class PauseTest(PauseChecks, MachineTest):
+    boot = Boot("pause", "6.1", archives=("base", "perf"))
+
+
+class PauseByRecordsTest(PauseChecks, MachineTest):
+    boot = Boot("pause", "6.1", archives=("base", "perf"), source="records")
 
 
 class StatTest(MachineTest):

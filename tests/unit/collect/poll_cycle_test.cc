@@ -985,5 +985,70 @@ TEST_F(PollCycleChangeTest, GroupsThatTakeTurnsGoOnAfterAChangeOfOneOfThem) {
   EXPECT_TRUE(kernel_.runs("cpu0 /a branches"));
 }
 
+/// The CPU has a group of hardware events and one of software events.
+class PollCyclePauseTest : public PollCycleTest {
+ protected:
+  PollCyclePauseTest() {
+    plan_->cpu = test::scope_plan({{"core", {"cycles"}}, {"faults", {"page-faults"}}});
+    plan_->cpu.groups[0].shares_pmu = true;
+    plan_->cgroup = test::scope_plan({});
+    cycle_.emplace(source(0), plan_, 0);
+    (void)run(*cycle_, targets({}));
+  }
+  PollReport poll(bool paused) {
+    cycle_->set_paused(paused);
+    kernel_.pass(1s);
+    return run(*cycle_, targets({}));
+  }
+  const GroupTimes& times(std::size_t group) {
+    return cycle_->groups_of_cpu()[group].totals().times(0);
+  }
+
+  std::optional<PollCycle> cycle_;
+};
+
+TEST_F(PollCyclePauseTest, StopsHardwareEventsAndNoOthers) {
+  (void)poll(true);
+  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+  EXPECT_TRUE(kernel_.runs("cpu0 page-faults"));
+
+  (void)poll(false);
+  EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
+}
+
+TEST_F(PollCyclePauseTest, ItsTimeIsEnabledWithoutThePmu) {
+  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  (void)poll(true);
+  const GroupTimes before = times(0);
+
+  for (int second = 0; second < 70; ++second) (void)poll(true);
+
+  EXPECT_EQ(times(0).running, before.running);
+  EXPECT_NEAR(static_cast<double>((times(0).enabled - before.enabled).count()), 70e9, 0.1e9);
+  EXPECT_LE(times(0).imputed, 61s);
+  EXPECT_GE(times(0).unmeasured, 9s);
+}
+
+TEST_F(PollCyclePauseTest, AGroupThatStandsStillInItIsNotTakenForOneThatTheKernelDoesNotCount) {
+  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  PollReport report = poll(true);
+  for (int second = 0; second < 3; ++second) report.merge(poll(true));
+  report.merge(poll(false));
+
+  EXPECT_EQ(report.of_group("core").standstills, 0U);
+  EXPECT_EQ(report.groups_opened, 0U);
+}
+
+TEST_F(PollCyclePauseTest, WhatIsOpenedMeanwhileIsStoppedToo) {
+  (void)poll(true);
+  (void)run(*cycle_, targets({}, {.online = {}, .pmus = {}, .places = {}}));
+  ASSERT_TRUE(kernel_.open_groups().empty());
+
+  (void)run(*cycle_, targets({}));
+
+  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+  EXPECT_TRUE(kernel_.runs("cpu0 page-faults"));
+}
+
 }  // namespace
 }  // namespace pex::collect

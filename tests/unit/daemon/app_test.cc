@@ -67,6 +67,7 @@ class HeldKernel final : public test::CountingKernel {
   void await_read() { await(reads_); }
 
   std::vector<std::string> open_groups() { return kernel_.open_groups(); }
+  bool runs(const std::string& group) { return kernel_.runs(group); }
   void only_tried(bool trying) { kernel_.only_tried(trying); }
 
  private:
@@ -293,6 +294,19 @@ TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
               ElementsAre("READY=1", "RELOADING=1", "RELOADING=1", "READY=1", "STOPPING=1"));
 }
 
+TEST_F(ReloadTest, DoesNotEndAPause) {
+  EXPECT_THAT(ask(port_, "POST /-/pause"), HasSubstr("paused for 5m"));
+  tree_.write("config.yaml", config_of("branches"));
+  EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
+
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 1"));
+  while (kernel_.open_groups() != std::vector<std::string>{"cpu0 branches", "cpu0 dummy"}) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(ask(port_, "POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_TRUE(kernel_.runs("cpu0 branches"));
+}
+
 TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
   kernel_.hold_opens();
   tree_.write("config.yaml", config_of("branches"));
@@ -303,6 +317,45 @@ TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
   kernel_.let_go();
 
   EXPECT_THAT(reloaded.get(), testing::Not(HasSubstr("200 OK")));
+}
+
+using PauseTest = ReloadTest;
+
+TEST_F(PauseTest, StopsHardwareEventsUntilItIsEnded) {
+  EXPECT_THAT(ask(port_, "POST /-/pause?for=10m"),
+              AllOf(HasSubstr("200 OK"), HasSubstr("paused for 10m")));
+  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 1"));
+  EXPECT_THAT(get("/api/v1/status"), HasSubstr("POST /-/resume ends the pause"));
+
+  EXPECT_THAT(ask(port_, "POST /-/resume"), HasSubstr("200 OK"));
+
+  EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
+  EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 0"));
+}
+
+TEST_F(PauseTest, EndsByItself) {
+  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("200 OK"));
+  EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
+
+  while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
+}
+
+TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
+  EXPECT_THAT(ask(port_, "POST /-/pause?for=1h"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("200 OK"));
+
+  while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
+}
+
+TEST_F(PauseTest, IsAskedForWithADurationThatIsNotTooLong) {
+  for (const char* length : {"61m", "0s", "10", "-5m", "", "1m&for=2m"}) {
+    EXPECT_THAT(ask(port_, std::string("POST /-/pause?for=") + length),
+                AllOf(HasSubstr("400 Bad Request"), HasSubstr("from 1s to 1h")))
+        << length;
+  }
+  EXPECT_THAT(get("/-/pause"), HasSubstr("405"));
+  EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
 }
 
 }  // namespace
