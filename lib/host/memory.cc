@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -61,7 +62,8 @@ std::optional<std::uint64_t> total_memory(const HostRoots& roots) {
   for (const std::string_view line : split(*text, '\n')) {
     if (!line.starts_with(kTotal)) continue;
     const std::optional<std::uint64_t> kibibytes = leading_number(line.substr(kTotal.size()));
-    return kibibytes ? std::optional(*kibibytes * kKiB) : std::nullopt;
+    const bool fits = kibibytes && *kibibytes <= std::numeric_limits<std::uint64_t>::max() / kKiB;
+    return fits ? std::optional(*kibibytes * kKiB) : std::nullopt;
   }
   return {};
 }

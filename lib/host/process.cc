@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kUserTicks = 11;
 constexpr std::size_t kSystemTicks = 12;
 constexpr std::chrono::milliseconds kTick{10};  // USER_HZ is 100 on every architecture
+constexpr auto kMaxTicks = static_cast<std::uint64_t>(std::chrono::nanoseconds::max() / kTick);
 
 constexpr std::string_view kCreated = "processes ";
 constexpr std::size_t kMaxTotals =
@@ -32,7 +33,7 @@ std::optional<std::uint64_t> ticks_of(std::string_view status) {
   if (fields.size() <= kSystemTicks) return {};
   const std::optional<std::uint64_t> user = parse_unsigned(fields[kUserTicks]);
   const std::optional<std::uint64_t> system = parse_unsigned(fields[kSystemTicks]);
-  if (!user || !system) return {};
+  if (!user || !system || *user > kMaxTicks || *system > kMaxTicks - *user) return {};
   return *user + *system;
 }
 

@@ -1,19 +1,15 @@
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "cgroup/path_info.h"
+#include "fuzz/fuzzing.h"
 
 namespace {
 
 using pex::cgroup::parse_path;
 using pex::cgroup::PathInfo;
-
-/// Not assert: it must hold in an optimized build too.
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using pex::fuzz::require;
 
 constexpr std::string_view kOuter =
     "c0ffee00112233445566778899aabbccddeeff00112233445566778899aabbcc";
@@ -73,7 +69,7 @@ bool has_workload(const PathInfo& info) {
 /// Any bytes have a PathInfo whose ids are of the path; inside of a container it is the same, or
 /// that of the container.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string path = path_of({reinterpret_cast<const char*>(data), size});
+  const std::string path = path_of(pex::fuzz::text_of(data, size));
 
   const PathInfo info = parse_path(path);
 

@@ -1,27 +1,26 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "access/login.h"
+#include "daemon/web/scrape_query.h"
+#include "fuzz/fuzzing.h"
 #include "http/answer.h"
 #include "http/negotiation.h"
 #include "http/request_head.h"
+#include "http/same_origin.h"
 
 namespace {
 
+using pex::fuzz::require;
 using pex::http::RequestHead;
 
 constexpr std::size_t kLimit = 512;
-
-/// Not assert: it must hold in an optimized build too.
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 bool is_visible_ascii(std::string_view text) {
   for (const char byte : text) {
@@ -60,6 +59,17 @@ const std::vector<pex::http::Route>& routes() {
   return all;
 }
 
+/// A selection of what there is, or one line without what the client has sent.
+void check_selection(std::string_view query) {
+  static const std::set<std::string, std::less<>> known{"core", "cache", "exporter"};
+  const auto selection = pex::daemon::selection_of(query, known);
+  if (!selection) {
+    require(is_one_line(describe(selection.error())));
+    return;
+  }
+  for (const std::string& group : selection->groups) require(known.contains(group));
+}
+
 /// The steps a connection takes from a good head to its answer.
 void check_answer(const RequestHead& head) {
   const pex::http::Request request = pex::http::request_of(head, "192.0.2.7");
@@ -82,6 +92,9 @@ void check_answer(const RequestHead& head) {
   for (const std::string& value : pex::http::query_values(request.query, "collect[]")) {
     require(value.size() <= request.query.size());
   }
+  check_selection(request.query);
+  const bool says_nothing = head.count("Origin") == 0 && head.count("Sec-Fetch-Site") == 0;
+  require(!pex::http::is_of_another_site(head) || !says_nothing);
 }
 
 struct Outcome {
@@ -116,7 +129,7 @@ Outcome outcome_of(std::string_view bytes, std::size_t piece) {
 /// arrive. The first byte is how many come at a time.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string_view bytes = pex::fuzz::text_of(data + 1, size - 1);
 
   const Outcome whole = outcome_of(bytes, bytes.size() + 1);
 

@@ -1,19 +1,16 @@
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "fuzz/fuzzing.h"
 #include "perf/record/record.h"
 #include "support/record_views.h"
 
 namespace {
 
-/// Not assert: it must hold in an optimized build too.
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using pex::fuzz::require;
 
 /// Five words and a byte: the format of the event. The rest is the record. corpus/record has such
 /// files, made by RecordCorpusTest.

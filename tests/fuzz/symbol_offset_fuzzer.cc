@@ -2,20 +2,13 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "base/unique_fd.h"
 #include "elf/symbol_offset.h"
+#include "fuzz/fuzzing.h"
 
-namespace {
-
-/// Not assert: it must hold in an optimized build too.
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+using pex::fuzz::require;
 
 /// Any file gives an offset or an error that says what to do.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

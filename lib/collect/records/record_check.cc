@@ -118,7 +118,7 @@ void RecordCheck::begin(SwitchRecording& recording, Target target) {
   const GroupPlan& group = base == nullptr ? time_only_ : *base;
   const auto handle = descriptors_->open(group, group.events, cgroup);
   if (!handle) return inconclusive();
-  counting_.emplace();
+  counting_ = Counting{};  // not emplace(): clang++ 14 takes it for not constructible
   counting_->target = target;
   counting_->path = cgroup->path;
   counting_->handle = *handle;

@@ -28,6 +28,14 @@ TEST_F(MemoryTest, IsThatOfTheMachine) {
   EXPECT_EQ(total_memory(roots()), std::uint64_t{16'384'256} * 1024);
 }
 
+TEST_F(MemoryTest, IsUnknownIfItDoesNotFitIntoANumberOfBytes) {
+  tree_.write("proc/meminfo", "MemTotal: 18014398509481983 kB\n");
+  EXPECT_EQ(total_memory(roots()), std::uint64_t{18'014'398'509'481'983} * 1024);
+
+  tree_.write("proc/meminfo", "MemTotal: 18014398509481984 kB\n");
+  EXPECT_EQ(total_memory(roots()), std::nullopt);
+}
+
 TEST_F(MemoryTest, IsUnknownWithoutTheFile) {
   EXPECT_EQ(total_memory(roots()), std::nullopt);
   EXPECT_EQ(memory_limit(roots()), std::nullopt);

@@ -60,6 +60,20 @@ TEST(ProcessTest, HasTheTimeOfItsUserAndSystemModeWhateverItsName) {
   EXPECT_EQ(cpu_time(roots, 20).error().code, ENOENT);
 }
 
+TEST(ProcessTest, HasNoTimeThatDoesNotFitIntoNanoseconds) {
+  const auto with_ticks = [](std::string ticks) {
+    return "17 (a) S 1 17 17 0 -1 4194560 100 200 0 0 " + ticks + " 7 8\n";
+  };
+  const test::TempTree tree{{"proc/17/stat", with_ticks("922337203685 0")},
+                            {"proc/18/stat", with_ticks("922337203685 1")},
+                            {"proc/19/stat", with_ticks("18446744073709551615 1")}};
+  const HostRoots roots{tree.path("sys"), tree.path("proc"), {}};
+
+  EXPECT_EQ(*cpu_time(roots, 17), std::chrono::milliseconds{9'223'372'036'850});
+  EXPECT_EQ(cpu_time(roots, 18).error().code, EINVAL);
+  EXPECT_EQ(cpu_time(roots, 19).error().code, EINVAL);
+}
+
 TEST(ProcessTest, IsCountedByTheMachineOnceItIsCreated) {
   const Result<std::uint64_t> before = created_tasks({});
   ASSERT_TRUE(before);

@@ -81,28 +81,26 @@ Seeds seeds() {
   return made;
 }
 
-Seeds committed() {
+/// Those of these names: the corpus also has what fuzzing found.
+Seeds committed(const Seeds& of) {
   Seeds found;
-  for (const auto& entry : std::filesystem::directory_iterator(kCorpus)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    found[entry.path().filename()] = {std::istreambuf_iterator<char>(file), {}};
+  for (const auto& [name, ignored] : of) {
+    std::ifstream file(kCorpus / name, std::ios::binary);
+    found[name] = {std::istreambuf_iterator<char>(file), {}};
   }
   return found;
 }
 
 void update() {
-  for (const auto& entry : std::filesystem::directory_iterator(kCorpus)) {
-    std::filesystem::remove(entry.path());
-  }
   for (const auto& [name, bytes] : seeds()) {
     std::ofstream(kCorpus / name, std::ios::binary) << bytes;
   }
 }
 
-TEST(RecordCorpusTest, IsWhatTheEncoderMakes) {
+TEST(RecordCorpusTest, HasWhatTheEncoderMakes) {
   if (std::getenv("PEX_UPDATE_CORPUS") != nullptr) update();
 
-  EXPECT_EQ(committed(), seeds());
+  EXPECT_EQ(committed(seeds()), seeds());
 }
 
 }  // namespace

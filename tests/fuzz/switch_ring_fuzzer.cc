@@ -1,0 +1,131 @@
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cgroup/cgroup.h"
+#include "collect/records/cgroup_sums.h"
+#include "collect/records/switch_attribution.h"
+#include "fuzz/fuzzing.h"
+#include "perf/switch_ring.h"
+#include "support/scripted_kernel.h"
+#include "support/scripted_ring.h"
+
+namespace {
+
+using pex::collect::CgroupSums;
+using pex::collect::SwitchAttribution;
+using pex::fuzz::require;
+using pex::perf::SwitchRing;
+
+constexpr std::size_t kOwner = 0;  // the first event that a ring opens
+constexpr std::size_t kEvents = 2;
+constexpr std::size_t kDrainEach = 4;  // polls have several records
+constexpr std::uint64_t kIdOfTarget = 7;
+
+/// A ring with one group, and the sums of one cgroup that its records are added to.
+class Recording {
+ public:
+  Recording() : page_(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))) {
+    auto ring = SwitchRing::open(kernel_, 3, {page_, page_});
+    require(ring.has_value());
+    ring_.emplace(*std::move(ring));
+    const pex::perf::CounterSpec event{
+        "page-faults", {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS}};
+    const std::vector<pex::perf::CounterSpec> events(kEvents, event);
+    const auto added = ring_->add_group(kernel_, events);
+    require(added && *added == group_);
+    writer_.emplace(kernel_.opened_events.at(kOwner));
+    sums_.add_group(group_, kEvents);
+    attribution_.add_group(group_, kEvents, true);
+    sums_.set_names([](std::uint64_t) -> const std::string* { return nullptr; });
+    target_ = sums_.open(std::make_shared<const pex::cgroup::Cgroup>(
+                             pex::cgroup::Cgroup{"/a.service", kIdOfTarget, {}}),
+                         group_);
+  }
+
+  pex::test::ScriptedRing& writer() { return *writer_; }
+  std::size_t size() const { return page_; }
+
+  void operator()(const pex::perf::SwitchRecord& record) {
+    require(record.group == group_ && record.counts.size() == kEvents);
+    attribution_.record(
+        group_, {record.cgroup, record.enabled, record.running, record.switches, record.counts});
+  }
+  void operator()(const pex::perf::NewCgroup& cgroup) {
+    for (const char byte : cgroup.path) sum_of_bytes_ += static_cast<unsigned char>(byte);
+  }
+  void operator()(const pex::perf::Loss& loss) { attribution_.loss(loss.records); }
+
+  /// What a target is given never falls, and it never runs for longer than it is enabled.
+  void poll() {
+    const pex::perf::RingReport report = ring_->drain(*this);
+    require(report.bytes + report.unreadable_bytes <= 2 * size());
+    require(ring_->unread() == 0);
+    attribution_.end_poll();
+    pex::perf::GroupReading reading;
+    sums_.read(target_, group_, reading);
+    require(reading.time_running.count() >= 0);
+    require(reading.time_running <= reading.time_enabled);
+    require(reading.time_enabled >= before_.time_enabled);
+    require(reading.time_running >= before_.time_running);
+    before_ = reading;
+  }
+
+ private:
+  std::size_t page_;
+  pex::test::ScriptedKernel kernel_;
+  std::optional<SwitchRing> ring_;
+  std::optional<pex::test::ScriptedRing> writer_;
+  std::size_t group_ = 0;
+  CgroupSums sums_;
+  SwitchAttribution attribution_{sums_};
+  CgroupSums::Target target_ = 0;
+  pex::perf::GroupReading before_;
+  std::uint64_t sum_of_bytes_ = 0;
+};
+
+/// Records of a kernel that is right about their sizes: one byte is how many words follow the
+/// header's type.
+void write_records(Recording& recording, std::span<const std::byte> bytes) {
+  for (std::size_t records = 1; bytes.size() > 2; ++records) {
+    const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) % 64 * 8;
+    const auto type = std::to_integer<std::uint32_t>(bytes[1]);
+    const auto body = bytes.subspan(2, std::min(wanted, bytes.size() - 2));
+    std::vector<std::uint64_t> words((body.size() + 7) / 8);
+    if (!body.empty()) std::memcpy(words.data(), body.data(), body.size());
+    (void)recording.writer().write(pex::test::record_of(type, words));
+    bytes = bytes.subspan(2 + body.size());
+    if (records % kDrainEach == 0) recording.poll();
+  }
+}
+
+/// Memory that is not what the kernel documents.
+void write_memory(Recording& recording, std::span<const std::byte> bytes) {
+  const std::size_t size = std::min(bytes.size(), recording.size());
+  recording.writer().put(0, bytes.first(size));
+  recording.writer().set_head(size);
+}
+
+}  // namespace
+
+/// Any ring gives records that are whole, and sums that never fall. The first byte decides whether
+/// the rest are records, or the memory of the ring.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
+  Recording recording;
+
+  (data[0] % 2 == 0 ? write_records : write_memory)(recording, bytes);
+
+  recording.poll();
+  recording.poll();
+  return 0;
+}
