@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the files and tests that SECURITY.md names for each input are there.
+"""Checks that the files and tests that SECURITY.md names for each input are there, and that it names
+each fuzzer, which has a corpus.
 
     security_test.py SOURCE_DIR
 """
@@ -39,6 +40,25 @@ def names_in(paths, pattern: re.Pattern) -> set[str]:
     return {name for path in paths for name in pattern.findall(path.read_text(encoding="utf-8"))}
 
 
+MAX_CORPORA = 300 * 1024  # bytes of all of them
+
+
+def fuzzers(root: Path) -> set[str]:
+    return {path.name.removesuffix("_fuzzer.cc") for path in (root / "tests/fuzz").glob("*_fuzzer.cc")}
+
+
+def faults_of_fuzzers(root: Path, named: set[str]) -> list[str]:
+    """`named` are those of the table."""
+    files = [path for path in (root / "tests/fuzz/corpus").rglob("*") if path.is_file()]
+    with_corpus = {path.parent.name for path in files}
+    found = [f"SECURITY.md names no input for the fuzzer {name}" for name in fuzzers(root) - named]
+    found += [f"tests/fuzz/corpus/{name}: there are no inputs" for name in fuzzers(root) - with_corpus]
+    found += [f"tests/fuzz/corpus/{name}: there is no fuzzer" for name in with_corpus - fuzzers(root)]
+    size = sum(path.stat().st_size for path in files)
+    found += [f"tests/fuzz/corpus: {size} bytes, more than {MAX_CORPORA}"] if size > MAX_CORPORA else []
+    return sorted(found)
+
+
 def missing_tests(root: Path, test: str) -> list[str]:
     """'room_test: Suite, Suite', 'fuzz: target', 'folder.subject: Class', 'e2e'."""
     missing = []
@@ -46,7 +66,7 @@ def missing_tests(root: Path, test: str) -> list[str]:
         program, _, names = item.partition(": ")
         tests = root / "tests"
         if program == "fuzz":
-            there = {path.name.removesuffix("_fuzzer.cc") for path in (tests / "fuzz").glob("*_fuzzer.cc")}
+            there = fuzzers(root)
         elif program.endswith("_test"):
             there = names_in((tests / "unit" / program.removesuffix("_test")).glob("*_test.cc"), SUITE)
         else:
@@ -68,6 +88,9 @@ def main() -> int:
         return 1
     missing = [f"{source}: there is no {name}" for source, check, test in table
                for name in missing_files(root, check) + missing_tests(root, test)]
+    named = {name for _, _, test in table for item in test.split("; ") if item.startswith("fuzz: ")
+             for name in item.removeprefix("fuzz: ").split(", ")}
+    missing += faults_of_fuzzers(root, named)
     print("\n".join(missing) or f"{len(table)} inputs: their files and tests are there")
     return 1 if missing else 0
 
