@@ -27,7 +27,6 @@ using pex::perf::SwitchRing;
 
 constexpr std::size_t kOwner = 0;  // the first event that a ring opens
 constexpr std::size_t kEvents = 2;
-constexpr std::size_t kDrainEach = 4;  // polls have several records
 constexpr std::uint64_t kIdOfTarget = 7;
 
 /// A ring with one group, and the sums of one cgroup that its records are added to.
@@ -76,6 +75,9 @@ class Recording {
     require(reading.time_running <= reading.time_enabled);
     require(reading.time_enabled >= before_.time_enabled);
     require(reading.time_running >= before_.time_running);
+    for (std::size_t i = 0; i < before_.counts.size(); ++i) {
+      require(reading.counts[i] >= before_.counts[i]);
+    }
     before_ = reading;
   }
 
@@ -93,8 +95,8 @@ class Recording {
 };
 
 /// Records of a kernel that is right about their sizes: one byte is how many words follow the
-/// header's type.
-void write_records(Recording& recording, std::span<const std::byte> bytes) {
+/// header's type. So many of them are in each poll.
+void write_records(Recording& recording, std::span<const std::byte> bytes, std::size_t in_poll) {
   for (std::size_t records = 1; bytes.size() > 2; ++records) {
     const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) % 64 * 8;
     const auto type = std::to_integer<std::uint32_t>(bytes[1]);
@@ -103,7 +105,7 @@ void write_records(Recording& recording, std::span<const std::byte> bytes) {
     if (!body.empty()) std::memcpy(words.data(), body.data(), body.size());
     (void)recording.writer().write(pex::test::record_of(type, words));
     bytes = bytes.subspan(2 + body.size());
-    if (records % kDrainEach == 0) recording.poll();
+    if (records % in_poll == 0) recording.poll();
   }
 }
 
@@ -116,14 +118,19 @@ void write_memory(Recording& recording, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-/// Any ring gives records that are whole, and sums that never fall. The first byte decides whether
-/// the rest are records, or the memory of the ring.
+/// Any ring gives records that are whole, and sums that never fall. The lowest bit of the first
+/// byte decides whether the rest is the memory of the ring, or records, of which the other bits say
+/// how many there are in a poll.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
   Recording recording;
 
-  (data[0] % 2 == 0 ? write_records : write_memory)(recording, bytes);
+  if (data[0] % 2 == 0) {
+    write_records(recording, bytes, data[0] / 2 % 4 + std::size_t{1});
+  } else {
+    write_memory(recording, bytes);
+  }
 
   recording.poll();
   recording.poll();
