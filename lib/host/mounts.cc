@@ -37,6 +37,7 @@ std::optional<Mount> parse_mount(std::string_view line) {
   const std::vector<std::string_view> fields = split(line, ' ');
   const auto dash = std::find(fields.begin(), fields.end(), "-");
   if (dash - fields.begin() < 6 || fields.end() - dash < 4) return {};
+  if (fields[3].empty() || fields[4].empty()) return {};
   return Mount{without_octal_escapes(fields[3]), without_octal_escapes(fields[4]),
                std::string(dash[1]), std::string(dash[3])};
 }

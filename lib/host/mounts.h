@@ -9,7 +9,8 @@
 
 namespace pex::host {
 
-/// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)), without unused fields.
+/// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)), without unused fields. Root and mount
+/// point are not empty.
 struct Mount {
   std::string root;     ///< the part of the file system that is mounted; "/" for all of it
   std::string point;    ///< the mount point

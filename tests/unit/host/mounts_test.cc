@@ -57,7 +57,8 @@ TEST(ParseMountsTest, LeavesOutLinesOfAnotherForm) {
   for (const char* line :
        {"", "\n\n", "-", "36 35 98:0 / /point rw", "36 35 98:0 / /point rw -",
         "36 35 98:0 / /point rw - ext3", "36 35 98:0 / /point rw - ext3 /dev/root",
-        "36 35 98:0 / /point - ext3 /dev/root rw", "a b c"}) {
+        "36 35 98:0 / /point - ext3 /dev/root rw", "36 35 98:0  /point rw - ext3 /dev/root rw",
+        "36 35 98:0 /  rw - ext3 /dev/root rw", "a b c"}) {
     EXPECT_TRUE(parse_mounts(line).empty()) << "'" << line << "'";
   }
 }
