@@ -14,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-GROUPS = {"unit", "e2e"}  # of tests that are called Subject.WhatIsTrueWhen
+# Of tests that are called Subject.WhatIsTrueWhen, or that this build does not have (PEX_TESTS).
+GROUPS = {"unit", "e2e", "fuzz"}
 ALIKE = {"real", "vm"}  # subjects whose tests may skip, all for the same reasons
 
 
