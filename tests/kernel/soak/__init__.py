@@ -1,0 +1,1 @@
+"""What disturbs the daemon in soak_test.py, and what judges it."""

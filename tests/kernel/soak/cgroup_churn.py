@@ -1,0 +1,137 @@
+"""Cgroups that come, work and go, some of them nested. A program of its own: its work disturbs no thread
+of the test.
+
+    cgroup_churn.py DIRECTORY SEED
+
+A line on stdin has it stop or start making and removing cgroups ("rest", "work"), or end ("end"); what
+it made so far is printed as JSON on the next line of stdout.
+"""
+
+import contextlib
+import heapq
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+
+EVERY = (0.03, 0.25)   # seconds from one cgroup to the next
+LIVES = (0.05, 5.0)    # from being made to being removed
+WORKS = (0.001, 0.12)  # CPU time of one process
+POOL = 60              # names that are used again; others are new
+NESTED = 0.3           # of them have a cgroup inside of them
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def work_in(directory, seconds, ends):
+    """A process that joins, works, and ends or waits to be killed. By records, what it did on its CPU
+    since the last switch there belongs to the cgroup that it joins: so it sleeps before."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        time.sleep(0.001)
+        with open(f"{directory}/cgroup.procs", "wb", buffering=0) as procs:
+            procs.write(b"0")
+        burn(seconds)
+        if not ends:
+            time.sleep(3600)
+    finally:
+        os._exit(0)
+
+
+class Job:
+    def __init__(self, directory, chance):
+        self.directory = directory
+        inner = f"{directory}/inner-{chance.randrange(3)}"
+        self.directories = [directory, *([inner] if chance.random() < NESTED else [])]
+        for each in self.directories:
+            os.mkdir(each)
+        self.pids = [work_in(each, chance.uniform(*WORKS), chance.random() < 0.8)
+                     for each in self.directories if chance.random() < 0.9]
+
+    def remove(self):
+        """True once it is gone."""
+        for pid in list(self.pids):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self.pids.remove(pid)
+        while self.directories:
+            try:
+                os.rmdir(self.directories[-1])
+            except OSError:  # busy for a moment after the last process was reaped
+                return False
+            self.directories.pop()
+        return True
+
+
+class Churn:
+    def __init__(self, directory, seed):
+        self.directory = directory
+        self.chance = random.Random(seed)
+        self.agenda = []  # (when, number, what)
+        self.alive = set()  # names
+        self.made = self.processes = 0
+        self.is_resting = True
+
+    def make(self, _):
+        self.plan(self.chance.uniform(*EVERY), self.make)
+        reused = self.chance.random() < 0.7
+        name = f"job-{self.chance.randrange(POOL) if reused else POOL + self.made}"
+        if name in self.alive:
+            return
+        job = Job(f"{self.directory}/{name}", self.chance)
+        self.made += len(job.directories)
+        self.processes += len(job.pids)
+        self.alive.add(name)
+        least, most = LIVES
+        life = least * (most / least) ** self.chance.random()  # as many below 0.5 s as above
+        self.plan(life, lambda number: self.remove(name, job))
+
+    def remove(self, name, job):
+        if job.remove():
+            self.alive.discard(name)
+        else:
+            self.plan(0.01, lambda number: self.remove(name, job))
+
+    def plan(self, seconds, what):
+        heapq.heappush(self.agenda, (time.monotonic() + seconds, random.random(), what))
+
+    def run(self):
+        self.plan(0, self.make)
+        while True:
+            pause = max(0.0, self.agenda[0][0] - time.monotonic())
+            ready = select.select([sys.stdin], [], [], None if self.is_resting else pause)[0]
+            if ready and not self.obey(sys.stdin.readline().strip()):
+                return
+            while not self.is_resting and self.agenda[0][0] <= time.monotonic():
+                _, number, what = heapq.heappop(self.agenda)
+                what(number)
+                if select.select([sys.stdin], [], [], 0)[0]:
+                    break
+
+    def obey(self, command):
+        self.is_resting = command != "work"
+        if command not in ("rest", "work"):
+            self.end()
+        print(json.dumps({"cgroups": self.made, "processes": self.processes}), flush=True)
+        return command in ("rest", "work")
+
+    def end(self):
+        """Also where the other end of stdin is gone."""
+        while self.alive:
+            when, number, what = heapq.heappop(self.agenda)
+            if what != self.make:
+                what(number)
+
+
+if __name__ == "__main__":
+    Churn(sys.argv[1], int(sys.argv[2])).run()

@@ -1,0 +1,394 @@
+"""What is done to the daemons in soak_test.py, all at once: each disturbance is a thread, which counts
+what it did. Which step comes next, and when, follows from the seed."""
+
+import collections
+import contextlib
+import gzip
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+import harness
+import hotplug_test
+import openmetrics
+import perf_events
+import text_format
+import web
+
+CLIENT, CROWD = "127.0.0.3", "127.0.0.4"  # other hosts, as far as the daemon can tell
+
+
+class Disturbance(threading.Thread):
+    """One step after the other, with `pauses` of seconds between them. `quiet` holds off the next step,
+    so that what it does is whole at both ends of a comparison."""
+
+    pauses = (1.0, 4.0)
+
+    def __init__(self, seed):
+        super().__init__(name=type(self).__name__)
+        self.chance = random.Random(f"{seed} {self.name}")
+        self.quiet = threading.Lock()
+        self.ending = threading.Event()
+        self.did = collections.Counter()
+        self.problems = []
+
+    def run(self):
+        while not self.ending.wait(self.chance.uniform(*self.pauses)):
+            with self.quiet:
+                if self.ending.is_set():
+                    return
+                try:
+                    self.step()
+                except Exception:  # pylint: disable=broad-except
+                    self.problems.append(f"{self.name}: {traceback.format_exc()}")
+
+    def step(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.join()
+
+
+class Churn:
+    """cgroup_churn.py below soak/churn; quiet, it makes and removes nothing."""
+
+    name = "Churn"
+
+    def __init__(self, seed, place):
+        program = os.path.join(os.path.dirname(__file__), "cgroup_churn.py")
+        self.command = [sys.executable, program, place.directory("churn"),
+                        str(random.Random(f"{seed} Churn").randrange(10**9))]
+        self.did, self.problems = collections.Counter(), []
+        self.process = None
+
+    def __enter__(self):
+        self.process = harness.Process(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._order("work")
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(BrokenPipeError):
+            self._order("end")
+            self.process.child.wait(timeout=harness.PATIENCE)
+        self.process.__exit__()
+
+    @property
+    @contextlib.contextmanager
+    def quiet(self):
+        self._order("rest")
+        yield
+        self._order("work")
+
+    def _order(self, word):
+        self.process.child.stdin.write(word + "\n")
+        self.process.child.stdin.flush()
+        answer = self.process.child.stdout.readline()
+        if not answer:
+            self.problems.append("Churn: it has ended by itself")
+            return
+        self.did.update({key: value - self.did[key] for key, value in json.loads(answer).items()})
+
+
+class Reloads(Disturbance):
+    """Configurations that only publish in another way, and broken ones; the one of before comes back
+    at the end of each step. `replace` counts other events: between two comparisons."""
+
+    KEPT = [
+        {"evidence": {"cgroups": "none"}},
+        {"evidence": {"cgroups": "sum", "variance": "true"}},
+        {"openmetrics": {"created": "false"}},
+        {"limits": {"max_series": "40000", "opens_per_second": "500"}},
+        {"collection": {"interval": "150ms", "max_age": "1s"}},
+        {"cgroups": {"linger": "8s", "max": "300", "close_after": "1h"}},
+        {"cgroups": {"labels": "[{match: '/**', set: {team: x}}]",
+                     "sums": "[{name: teams, by: [team], zero_for: 0s}]"}},
+        {"cgroups": {"series": "none"}},
+    ]
+    BROKEN = ["groups: [{name: software, events: [task-clock", "collection: {interval: 5}\n",
+              "groups: [{name: a, events: [no-such-event-at-all], scope: cgroup}]\n", "",
+              "groups: [{name: software, events: [task-clock], scope: cgroup}]\nno_such_key: 1\n"]
+
+    def __init__(self, seed, watched):
+        super().__init__(f"{seed} {watched.source}")
+        self.watched = watched
+
+    def step(self):
+        if self.chance.random() < 0.25:
+            self.watched.configure(text=self.chance.choice(self.BROKEN))
+            self.reload("not reloaded: the previous one", 500)
+            self.did["refused"] += 1
+        else:
+            self.watched.configure(self.chance.choice(self.KEPT))
+            self.expect_kept(self.reload())
+        time.sleep(self.chance.uniform(0.0, 2.0))
+        self.watched.configure()
+        self.expect_kept(self.reload())
+
+    def expect_kept(self, line):
+        self.did["kept"] += "counters=kept" in line
+        if "counters=kept" not in line:
+            self.problems.append(f"Reloads: counters were not kept: {line}")
+
+    def replace(self):
+        """Another event in one group; returns the line of the log."""
+        self.watched.other_events ^= 1
+        self.watched.configure()
+        line = self.reload()
+        self.did["replaced" if "counters=replaced" in line else "in part"] += 1
+        return line
+
+    def reload(self, outcome="configuration reloaded", status=200):
+        """By a signal or by HTTP; returns the line of its end."""
+        before = len(self.watched.lines_with(outcome))
+        if self.chance.random() < 0.5:
+            self.watched.daemon.send(signal.SIGHUP)
+        else:
+            self._post(status)
+        lines = harness.until("the end of a reload",
+                              lambda: self.watched.lines_with(outcome)[before:])
+        return lines[-1]
+
+    def _post(self, status):
+        def answered():
+            answer = web.ask_once(self.watched.daemon.address, "/-/reload", "POST")
+            return answer if answer.status != 429 else None
+        answer = harness.until("a reload", answered, pause=0.2)
+        if answer.status != status:
+            self.problems.append(f"Reloads: {answer.status} instead of {status}: {answer.text}")
+
+
+class Pauses(Disturbance):
+    """Groups that hold hardware counters are stopped for a while: by POST, and by SIGUSR1 until SIGUSR2.
+    All that we compare is counted by software, and goes on."""
+
+    pauses = (4.0, 12.0)
+
+    def __init__(self, seed, watched):
+        super().__init__(f"{seed} {watched.source}")
+        self.watched = watched
+        self.can_pause = self._post("1s").status not in (404, 405)
+        if not self.can_pause:
+            print("SKIPPED: soak: pauses: this daemon has no /-/pause", flush=True)
+
+    def _post(self, length):
+        return web.ask_once(self.watched.daemon.address, f"/-/pause?for={length}", "POST")
+
+    def step(self):
+        if not self.can_pause:
+            return
+        if self.chance.random() < 0.5:
+            answer = self._post("1s")
+            if answer.status != 200:
+                self.problems.append(f"Pauses: {answer.status}: {answer.text}")
+            time.sleep(1.5)
+        else:
+            self.watched.daemon.send(signal.SIGUSR1)
+            time.sleep(self.chance.uniform(0.1, 2.0))
+            self.watched.daemon.send(signal.SIGUSR2)
+        self.did["pauses"] += 1
+
+
+class Exhaustion(Disturbance):
+    """Its limit of descriptors is lowered while it runs: below what is open, or nearly to that."""
+
+    pauses = (5.0, 15.0)
+    LEAST = 260  # there is room for the cgroups that are compared
+
+    def __init__(self, seed, watched):
+        super().__init__(f"{seed} {watched.source}")
+        self.watched = watched
+        self.limits = resource.prlimit(watched.daemon.pid, resource.RLIMIT_NOFILE)
+
+    def step(self):
+        files = sum(self.watched.files())
+        limit = max(self.LEAST, files + self.chance.randrange(-200, 20))
+        try:
+            self._allow((limit, limit))
+            time.sleep(self.chance.uniform(0.5, 3.0))
+        finally:
+            self._allow(self.limits)
+        self.did["below what is open" if limit < files else "nearly what is open"] += 1
+
+    def _allow(self, limits):
+        resource.prlimit(self.watched.daemon.pid, resource.RLIMIT_NOFILE, limits)
+
+
+class Hotplug(Disturbance):
+    """CPU 1 goes and comes back."""
+
+    pauses = (5.0, 20.0)
+
+    def __init__(self, seed, stack):
+        super().__init__(seed)
+        stack.enter_context(hotplug_test.guard())  # brings it back, however we end
+        stack.callback(hotplug_test.set_cpu1_online, True)
+        hotplug_test.set_cpu1_online(True)
+
+    def step(self):
+        try:
+            hotplug_test.set_cpu1_online(False)
+            time.sleep(self.chance.choice([0.0, self.chance.uniform(0.1, 2.0)]))
+        except OSError:
+            self.did["refused by the kernel"] += 1
+        finally:
+            hotplug_test.set_cpu1_online(True)
+        self.did["CPU 1 gone and back"] += 1
+
+
+class OtherPerfUsers(Disturbance):
+    """Other programs open events of CPUs, of cgroups and of tasks, and close them."""
+
+    pauses = (0.2, 2.0)
+
+    def __init__(self, seed, place):
+        super().__init__(seed)
+        self.place = place
+        self.held = []
+        self.visits = [self.count_cpus, self.count_cgroup, self.count_task, self.cadvisor]
+        if shutil.which("perf"):
+            self.visits += [self.perf_stat, self.perf_record]
+        else:
+            print("SKIPPED: soak: perf is not installed: other users are those of the test alone")
+
+    def step(self):
+        if len(self.held) > 4 or (self.held and self.chance.random() < 0.3):
+            self.held.pop(self.chance.randrange(len(self.held))).close()
+            return
+        visit = self.chance.choice(self.visits)
+        try:
+            visit()
+        except OSError:  # a CPU is away, or a cgroup has gone
+            self.did["too late"] += 1
+        else:
+            self.did[visit.__name__.replace("_", " ")] += 1
+
+    def directory(self):
+        return self.place.directory(self.chance.choice(["steady-0", "steady-1", "churn", "nest-0"]))
+
+    def count_cpus(self):
+        self.held.append(perf_events.Counters(["context-switches", "page-faults"],
+                                              harness.online_cpus()))
+
+    def count_cgroup(self):
+        self.held.append(perf_events.Counters(["task-clock", "minor-faults"],
+                                              harness.online_cpus(), self.directory()))
+
+    def count_task(self):
+        fd = perf_events.open_event("task-clock", -1, pid=os.getpid())
+        time.sleep(0.1)
+        os.close(fd)
+
+    def cadvisor(self):
+        with perf_events.Cadvisor([["task-clock", "context-switches"]],
+                                  harness.online_cpus()) as other:
+            other.add(self.directory())
+            time.sleep(0.5)
+            other.read()
+
+    def perf_stat(self):
+        subprocess.run(["perf", "stat", "-a", "-e", "context-switches,cpu-clock", "--", "sleep",
+                        "0.7"], capture_output=True, check=False)
+
+    def perf_record(self):
+        subprocess.run(["perf", "record", "-q", "-o", "/dev/null", "-a", "-e", "cpu-clock", "-F",
+                        "99", "--", "sleep", "0.5"], capture_output=True, check=False)
+
+    def __exit__(self, *args):
+        super().__exit__(*args)
+        while self.held:
+            self.held.pop().close()
+
+
+class Clients(Disturbance):
+    """Scrapes in each format, slow ones, some that are killed halfway, and a crowd now and then."""
+
+    pauses = (0.0, 0.6)
+    CROWD = 150
+
+    def __init__(self, seed, watched):
+        super().__init__(f"{seed} {watched.source}")
+        self.address = web.split(watched.daemon.address)
+        self.manners = [self.scrape_text, self.scrape_openmetrics, self.read_slowly, self.kill_halfway]
+
+    def step(self):
+        manner = self.crowd if self.chance.random() < 0.03 else self.chance.choice(self.manners)
+        try:
+            manner()
+        except (ConnectionError, TimeoutError):  # we are many, and it may have no descriptor
+            self.did["refused"] += 1
+        else:
+            self.did[manner.__name__.replace("_", " ")] += 1
+
+    def connect(self, host=CLIENT):
+        client = socket.create_connection(self.address, harness.PATIENCE, source_address=(host, 0))
+        return contextlib.closing(client)
+
+    def ask(self, client, *headers):
+        client.sendall("\r\n".join(["GET /metrics HTTP/1.1", "Host: x", "Connection: close",
+                                    *headers, "", ""]).encode())
+
+    def text_of(self, client, pause=0.0):
+        received = bytearray()
+        while chunk := client.recv(4096 if pause else 1 << 20):
+            received += chunk
+            time.sleep(pause)
+        head, _, body = bytes(received).partition(b"\r\n\r\n")
+        if not head:
+            raise ConnectionError("closed before an answer")
+        status = int(head.split(b" ", 2)[1])
+        if status != 200:
+            self.did[f"status {status}"] += 1
+            return None
+        if b"content-length: %d" % len(body) not in head.lower():
+            self.problems.append(f"Clients: the body is not whole: {len(body)} bytes, {head!r}")
+            return None
+        return (gzip.decompress(body) if b"gzip" in head.lower() else body).decode()
+
+    def scrape_text(self):
+        with self.connect() as client:
+            self.ask(client, "Accept-Encoding: gzip")
+            self.judge(text_format.check, self.text_of(client))
+
+    def scrape_openmetrics(self):
+        with self.connect() as client:
+            self.ask(client, f"Accept: {web.OPENMETRICS}")
+            self.judge(openmetrics.check, self.text_of(client))
+
+    def judge(self, check, text):
+        if text is not None and (problems := check(text)):
+            self.problems.append(f"Clients: not a scrape: {problems[:3]}")
+
+    def read_slowly(self):
+        with self.connect() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            self.ask(client)
+            self.judge(text_format.check, self.text_of(client, pause=0.01))
+
+    def kill_halfway(self):
+        with self.connect() as client:
+            self.ask(client)
+            client.recv(self.chance.choice([1, 1000]))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # RST
+
+    def crowd(self):
+        with contextlib.ExitStack() as stack:
+            for number in range(self.CROWD):
+                client = stack.enter_context(self.connect(CROWD))
+                if number % 2:
+                    self.ask(client)
+            time.sleep(self.chance.uniform(0.1, 2.0))

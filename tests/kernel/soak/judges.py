@@ -1,0 +1,238 @@
+"""What judges the daemon while everything is done to it at once (soak_test.py). A judge is given what was
+seen, knows neither the daemon nor the time, and has `problems` in the end: soak_selftest.py shows that
+each of them finds what it is there for."""
+
+import collections
+import re
+import statistics
+
+MEBIBYTE = 2**20
+
+
+def theil_sen(points, most=400):
+    """The median slope of all pairs of (time, value): a third of the values may be anything."""
+    points = points[::-(-len(points) // most) or 1]
+    slopes = [(later[1] - sooner[1]) / (later[0] - sooner[0])
+              for number, sooner in enumerate(points) for later in points[number + 1:]
+              if later[0] > sooner[0]]
+    return statistics.median(slopes) if slopes else 0.0
+
+
+class Monotone:
+    """No counter falls or starts again, unless the daemon says so: its `_created` is later than before,
+    and there is a reason. Either a reload has replaced the counters, or the series belongs to
+    something that ends by itself (`may_end`) and comes again under the same name."""
+
+    def __init__(self, may_end=lambda labels: False):
+        self.may_end = may_end
+        self.last = {}           # series -> (value, created or None, replacements until then)
+        self.replacements = 0
+        self.restarts = collections.Counter()  # by reason
+        self.problems = []
+        self.scrapes = 0
+
+    def counters_are_replaced(self):
+        """From now on, once."""
+        self.replacements += 1
+
+    def look_at(self, scrape):
+        self.scrapes += 1
+        for (name, labels), value in scrape.items():
+            if not name.endswith("_total"):
+                continue
+            created = scrape.get((name.removesuffix("_total") + "_created", labels))
+            before = self.last.get((name, labels))
+            if before:
+                created = self._compare(name, labels, before, (value, created))
+            self.last[name, labels] = (value, created, self.replacements)
+
+    def _compare(self, name, labels, before, now):
+        """Returns the instant of creation that is known from now on."""
+        fell = now[0] < before[0]
+        if now[1] is None or before[1] is None:  # this scrape, or the one before, has none
+            is_later = fell
+        else:
+            is_later = now[1] > before[1]
+        if fell or is_later:
+            self._judge(f"{name}{dict(labels)}: {before[0]} -> {now[0]}, created {before[1]} -> "
+                        f"{now[1]}", labels, before, is_later)
+        return before[1] if now[1] is None else now[1]
+
+    def _judge(self, what, labels, before, is_later):
+        if not is_later:
+            self.problems.append(f"fell without a later _created: {what}")
+        elif before[2] != self.replacements:
+            self.restarts["replaced by a reload"] += 1
+        elif self.may_end(dict(labels)):
+            self.restarts["ended and came again"] += 1
+        else:
+            self.problems.append(f"started again without a reason: {what}")
+
+
+class Truth:
+    """What was counted of CPU time is what the kernel charged (`usage_usec` of cpu.stat), within
+    `bound`. What the daemon publishes as enabled and not running was not counted, or is estimated:
+    the truth lies between the counts without and with it. `allowed` are seconds that a disturbance may
+    cost, as documented: what happens between two polls around a CPU that comes back."""
+
+    BOUND = 0.01
+    FEW = 0.2         # seconds of CPU time: less is not compared
+    UNMEASURED = 0.1  # the greatest part that may be published as not counted
+
+    def __init__(self, bound=BOUND):
+        self.bound = bound
+        self.problems = []
+        self.compared = 0
+        self.worst = (0.0, "nothing was compared")  # relative error, of what
+        self.unmeasured = (0.0, "")
+
+    def compare(self, what, *, counted, enabled, running, true, allowed=0.0):
+        """Increments in seconds."""
+        if true < self.FEW:
+            return
+        self.compared += 1
+        least, most = min(counted, running), max(counted, enabled)
+        error = max(least - true, true - most, 0.0)
+        signed = (counted - true) / true
+        text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat ({signed:+.2%}), "
+                f"{enabled:.3f} s enabled, {running:.3f} s running, {allowed:.3f} s allowed")
+        self.worst = max(self.worst, (error / true, text))
+        self.unmeasured = max(self.unmeasured, ((enabled - running) / true, text))
+        if error > self.bound * true + allowed:
+            self.problems.append(text)
+        elif enabled - running > self.UNMEASURED * true + allowed:
+            self.problems.append(f"more than {self.UNMEASURED:.0%} is not counted: {text}")
+
+
+class Flat:
+    """What the daemon holds does not grow with time: after `warm_up` seconds, the robust slope of each
+    value times the time watched is less than `noise`, plus `per_hour` for each hour."""
+
+    BOUNDS = {  # value -> (noise, per hour)
+        "descriptors of other files": (2, 1),
+        "counters without a descriptor of open_events": (0, 0),
+        "sockets": (3, 1),
+        "threads": (0.5, 0),
+        "memory": (3 * MEBIBYTE, 4 * MEBIBYTE),
+        "cgroups held by the kernel": (20, 5),
+    }
+
+    def __init__(self, warm_up):
+        self.warm_up = warm_up
+        self.points = collections.defaultdict(list)
+        self.begun = None
+
+    def add(self, now, values):
+        self.begun = now if self.begun is None else self.begun
+        for name, value in values.items():
+            self.points[name].append((now, value))
+
+    def after_warm_up(self, name):
+        return [point for point in self.points[name] if point[0] - self.begun >= self.warm_up]
+
+    def slope(self, name):
+        """In an hour."""
+        return 3600 * theil_sen(self.after_warm_up(name))
+
+    @property
+    def problems(self):
+        found = []
+        for name, (noise, per_hour) in self.BOUNDS.items():
+            points = self.after_warm_up(name)
+            if len(points) < 3:
+                continue
+            hours = (points[-1][0] - points[0][0]) / 3600
+            grown = self.slope(name) * hours
+            if grown > noise + per_hour * hours:
+                found.append(f"{name}: {points[0][1]:.0f} -> {points[-1][1]:.0f} in "
+                             f"{3600 * hours:.0f} s, by its slope {grown:+.1f}")
+        return found
+
+
+class Expected(tuple):
+    """A line of the log that is no problem: its level, its text, what it is called, and why it comes."""
+
+    def __new__(cls, level, pattern, kind, reason):
+        line = re.compile(rf'level={level} msg="(?:{pattern})')
+        return super().__new__(cls, (line, kind, reason))
+
+
+EXPECTED = [
+    Expected("info", "listening", "start", "it starts"),
+    Expected("info", "counting ", "counting", "at the start and after each reload"),
+    Expected("info", "configuration reloaded", "reloaded", "we reload it"),
+    Expected("info", "stopping", "end", "we end it"),
+    Expected("error", "configuration not reloaded: the previous one stays in force", "not reloaded",
+             "some of our configurations are broken"),
+    Expected("error", r"\S+/config.yaml[:']", "error in the configuration",
+             "some of our configurations are broken"),
+    Expected("warn", r"count more than \d+ of \d+ cgroups: all take \d+ file descriptors",
+             "cgroups left out", "we lower its limit of descriptors"),
+    Expected("warn", r"stopped counting \d+ cgroups? to make room", "fair share",
+             "places are few while its limit of descriptors is low"),
+    Expected("warn", "[^\"]*Too many open files", "no descriptor",
+             "we lower its limit of descriptors below what it has open"),
+    Expected("warn", r"accept connections: [^\"]*", "no descriptor for a client",
+             "we lower its limit of descriptors below what it has open"),
+    Expected("warn", r"[^\"]*the limit of connections", "too many clients", "crowds come"),
+    Expected("warn", r"the kernel wrote no record of \d+ of \d+ switches", "records not written",
+             "some virtual machines do not report all switches"),
+    Expected("warn", r"\d+ records of switches between cgroups were lost", "records lost",
+             "the machine is busy, and the daemon was kept off a CPU"),
+    Expected("warn", r"\d+ cgroups? that ran [^\"]*had no name", "cgroups without a name",
+             "cgroups outside of ours come and go as well"),
+    Expected("warn", r"count on CPUs? [^:\"]*: no progress for", "late CPU",
+             "the machine is busy, or a CPU goes"),
+    Expected("warn", r"CPU \d+ was offline and is back", "CPU back", "we take it offline"),
+    Expected("warn", r"read the last counts of [^\"]*, which is offline", "CPU offline",
+             "we take it offline: the kernel no longer has the last counts"),
+    Expected("warn", r"cgroups.linger is ", "short linger", "a client of ours scrapes seldom"),
+    Expected("(?:info|warn)", r"[^\"]*\b(?:paused?|resumed?)\b", "pause", "we pause it"),
+]
+
+
+class Log:
+    """Each line is one that is expected, for a reason."""
+
+    def __init__(self, expected=tuple(EXPECTED)):
+        self.expected = expected
+        self.kinds = collections.Counter()
+        self.problems = []
+
+    def read(self, line):
+        for pattern, kind, _ in self.expected:
+            if pattern.search(line):
+                self.kinds[kind] += 1
+                return
+        self.problems.append(line)
+
+
+class Answers:
+    """Each request of health and readiness is answered with 200, in time; and where polls are late, the
+    daemon says so (`poll_overruns_total`)."""
+
+    LATEST = 10.0  # seconds, on a machine that may be busy with anything
+    LATE = 3       # intervals
+
+    def __init__(self):
+        self.problems = []
+        self.took = []
+        self.polled = None  # (timestamp, overruns, replacements) of the last scrape
+        self.late = 0
+
+    def answered(self, path, status, seconds):
+        self.took.append(seconds)
+        if status != 200 or seconds > self.LATEST:
+            self.problems.append(f"{path}: {status} after {seconds:.3f} s")
+
+    def polled_at(self, timestamp, overruns, interval, replacements):
+        """Of one scrape after the other. While counters are replaced there is no poll."""
+        before, self.polled = self.polled, (timestamp, overruns, replacements)
+        if not before or before[2] != replacements or timestamp - before[0] < self.LATE * interval:
+            return
+        self.late += 1
+        if overruns == before[1]:
+            self.problems.append(f"no poll for {timestamp - before[0]:.3f} s, and no overrun")
+
+    def longest(self):
+        return max(self.took, default=0.0)

@@ -1,0 +1,106 @@
+"""What looks at the daemons in soak_test.py all the time, and hands what it saw to the judges."""
+
+import contextlib
+import http.client
+import threading
+import time
+import traceback
+
+import harness
+import web
+from soak import judges
+
+SCRAPER = "127.0.0.2"  # another host than all other clients, as far as the daemon can tell
+
+
+class Observer(threading.Thread):
+    """One look after the other, `every` so many seconds."""
+
+    every = 1.0
+
+    def __init__(self):
+        super().__init__(name=type(self).__name__)
+        self.ending = threading.Event()
+        self.problems = []
+
+    def run(self):
+        while not self.ending.wait(self.every):
+            try:
+                self.look()
+            except Exception:  # pylint: disable=broad-except
+                self.problems.append(f"{self.name}: {traceback.format_exc()}")
+
+    def look(self):
+        raise NotImplementedError
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        self.join()
+
+
+class Scrapes(Observer):
+    """Of one daemon: its counters, its polls, what it holds and what it logs."""
+
+    def __init__(self, watched, warm_up):
+        super().__init__()
+        self.watched = watched
+        self.monotone = judges.Monotone(watched.setting.may_end)
+        self.answers = judges.Answers()
+        self.flat = judges.Flat(warm_up)
+        self.log = judges.Log()
+        self.cpus_by_records = []  # as often as they change
+        self.last = None
+
+    def look(self):
+        self.last = scrape = self.scrape()
+        self.monotone.look_at(scrape)
+        self.answers.polled_at(
+            scrape.value("perf_event_exporter_last_poll_timestamp_seconds"),
+            scrape.value("perf_event_exporter_poll_overruns_total"),
+            scrape.value("perf_event_exporter_poll_interval_seconds"), self.monotone.replacements)
+        by_records = int(scrape.value("perf_event_exporter_cgroup_source_cpus", source="records"))
+        if self.cpus_by_records[-1:] != [by_records]:
+            self.cpus_by_records.append(by_records)
+        self.look_at_process()
+        self.read_log()
+
+    def scrape(self):
+        host, port = web.split(self.watched.daemon.address)
+        with contextlib.closing(http.client.HTTPConnection(
+                host, port, harness.PATIENCE, (SCRAPER, 0))) as connection:
+            answer = web.ask(connection, headers={"Accept": web.OPENMETRICS})
+        if answer.status != 200:
+            raise AssertionError(f"scrape answered with {answer.status}: {answer.text}")
+        return harness.Scrape(answer.text)
+
+    def look_at_process(self):
+        counters, sockets, others = self.watched.files()
+        self.flat.add(time.monotonic(), {
+            "counters": counters, "sockets": sockets, "descriptors of other files": others,
+            "threads": self.watched.threads(), "memory": self.watched.memory(),
+            "cgroups held by the kernel": self.watched.setting.tree.dying()})
+
+    def read_log(self):
+        for line in self.watched.new_lines():
+            self.log.read(line)
+
+
+class Probes(Observer):
+    """Health and readiness of one daemon, each on a connection of its own."""
+
+    every = 0.2
+    PATHS = ("/-/healthy", "/-/ready")
+
+    def __init__(self, watched, answers):
+        super().__init__()
+        self.watched, self.answers = watched, answers
+
+    def look(self):
+        for path in self.PATHS:
+            begin = time.monotonic()
+            status = self.watched.daemon.get(path)[0]
+            self.answers.answered(path, status, time.monotonic() - begin)

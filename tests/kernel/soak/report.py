@@ -1,0 +1,51 @@
+"""The figures of a run of soak_test.py, as a table for docs/faults.md."""
+
+import collections
+
+
+def table(soak):
+    rows = [("minutes", f"{soak.minutes:.1f}"), *disturbances(soak)]
+    rows.append(("comparisons with cpu.stat", f"{soak.truth.compared} in {soak.windows} windows, "
+                                              f"{soak.left_out} without a value"))
+    rows.append(("worst error of CPU time", f"{soak.truth.worst[0]:.3%}"))
+    rows.append(("greatest part published as not counted", f"{soak.truth.unmeasured[0]:.2%}"))
+    for scrapes in soak.scrapes:
+        rows += [(f"{name}, by {scrapes.watched.source}", value) for name, value in seen(scrapes)]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"| {name:{width}} | {value} |" for name, value in [("figure", "value"), *rows]]
+    lines.insert(1, f"| {'-' * width} | --- |")
+    return "\n".join(["", *lines, "", f"worst error: {soak.truth.worst[1]}",
+                      f"most not counted: {soak.truth.unmeasured[1]}"])
+
+
+def disturbances(soak):
+    did = collections.defaultdict(collections.Counter)
+    for each in soak.disturbances:
+        did[each.name] += each.did
+    return [(name, listed(counts)) for name, counts in did.items() if counts]
+
+
+def listed(counts):
+    return ", ".join(f"{what} {count}" for what, count in sorted(counts.items()))
+
+
+def seen(scrapes):
+    yield "scrapes judged", str(scrapes.monotone.scrapes)
+    yield "counters that started again", listed(scrapes.monotone.restarts) or "0"
+    yield "counters that fell", str(len(scrapes.monotone.problems))
+    yield "overruns, late polls", (f"{total(scrapes.last, 'poll_overruns_total'):.0f}, "
+                                   f"{scrapes.answers.late}")
+    yield "probes, longest", f"{len(scrapes.answers.took)}, {scrapes.answers.longest():.2f} s"
+    yield "CPUs by records", " -> ".join(map(str, scrapes.cpus_by_records))
+    for name, scale, unit in (("descriptors of other files", 1, ""), ("counters", 1, ""),
+                              ("threads", 1, ""), ("memory", 2**20, " MiB")):
+        points = scrapes.flat.after_warm_up(name)
+        if points:
+            yield f"{name}, first, last, slope", (
+                f"{points[0][1] / scale:.1f}, {points[-1][1] / scale:.1f}{unit}, "
+                f"{scrapes.flat.slope(name) / scale:+.2f}{unit} an hour")
+    yield "lines of the log", listed(scrapes.log.kinds)
+
+
+def total(scrape, name):
+    return sum(scrape.with_name(f"perf_event_exporter_{name}").values()) if scrape else 0
