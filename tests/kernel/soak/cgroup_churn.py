@@ -18,7 +18,8 @@ import sys
 import time
 
 EVERY = (0.03, 0.25)   # seconds from one cgroup to the next
-LIVES = (0.05, 5.0)    # from being made to being removed
+BLOCKED = 0.005        # until its processes wait
+LIVES = (0.05, 10.0)   # from then to being removed
 WORKS = (0.001, 0.12)  # CPU time of one process
 POOL = 60              # names that are used again; others are new
 NESTED = 0.3           # of them have a cgroup inside of them
@@ -30,40 +31,53 @@ def burn(seconds):
         pass
 
 
-def work_in(directory, seconds, ends):
-    """A process that joins, works, and ends or waits to be killed. By records, what it did on its CPU
-    since the last switch there belongs to the cgroup that it joins: so it sleeps before."""
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        time.sleep(0.001)
-        with open(f"{directory}/cgroup.procs", "wb", buffering=0) as procs:
-            procs.write(b"0")
-        burn(seconds)
-        if not ends:
-            time.sleep(3600)
-    finally:
-        os._exit(0)
+class Work:
+    """A process that waits, works once it is moved to its cgroup, and ends or waits to be killed. What it
+    does before is not of that cgroup, however it is counted: it is moved while it is blocked."""
+
+    def __init__(self, seconds, ends):
+        start, self.start = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(start)
+            return
+        try:
+            os.read(start, 1)
+            burn(seconds)
+            if not ends:
+                time.sleep(3600)
+        finally:
+            os._exit(0)
+
+    def begin(self, directory):
+        with open(f"{directory}/cgroup.procs", "w", encoding="ascii") as procs:
+            procs.write(str(self.pid))
+        os.write(self.start, b"x")
+        os.close(self.start)
+
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
 
 
 class Job:
     def __init__(self, directory, chance):
-        self.directory = directory
         inner = f"{directory}/inner-{chance.randrange(3)}"
         self.directories = [directory, *([inner] if chance.random() < NESTED else [])]
         for each in self.directories:
             os.mkdir(each)
-        self.pids = [work_in(each, chance.uniform(*WORKS), chance.random() < 0.8)
-                     for each in self.directories if chance.random() < 0.9]
+        self.works = [(each, Work(chance.uniform(*WORKS), chance.random() < 0.8))
+                      for each in self.directories if chance.random() < 0.9]
+
+    def begin(self):
+        for directory, work in self.works:
+            work.begin(directory)
 
     def remove(self):
         """True once it is gone."""
-        for pid in list(self.pids):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            self.pids.remove(pid)
+        while self.works:
+            self.works.pop()[1].kill()
         while self.directories:
             try:
                 os.rmdir(self.directories[-1])
@@ -90,17 +104,21 @@ class Churn:
             return
         job = Job(f"{self.directory}/{name}", self.chance)
         self.made += len(job.directories)
-        self.processes += len(job.pids)
+        self.processes += len(job.works)
         self.alive.add(name)
+        self.plan(BLOCKED, lambda _: self.begin(name, job))
+
+    def begin(self, name, job):
+        job.begin()
         least, most = LIVES
-        life = least * (most / least) ** self.chance.random()  # as many below 0.5 s as above
-        self.plan(life, lambda number: self.remove(name, job))
+        life = least * (most / least) ** self.chance.random()  # as many below 0.7 s as above
+        self.plan(life, lambda _: self.remove(name, job))
 
     def remove(self, name, job):
         if job.remove():
             self.alive.discard(name)
         else:
-            self.plan(0.01, lambda number: self.remove(name, job))
+            self.plan(0.01, lambda _: self.remove(name, job))
 
     def plan(self, seconds, what):
         heapq.heappush(self.agenda, (time.monotonic() + seconds, random.random(), what))

@@ -24,6 +24,7 @@ import openmetrics
 import perf_events
 import text_format
 import web
+from soak import setting
 
 CLIENT, CROWD = "127.0.0.3", "127.0.0.4"  # other hosts, as far as the daemon can tell
 
@@ -105,8 +106,8 @@ class Churn:
 
 
 class Reloads(Disturbance):
-    """Configurations that only publish in another way, and broken ones; the one of before comes back
-    at the end of each step. `replace` counts other events: between two comparisons."""
+    """Configurations that only publish in another way, and broken ones; the one of before comes back at
+    the end of each step. `replace` and `change_source` are for the time between two comparisons."""
 
     KEPT = [
         {"evidence": {"cgroups": "none"}},
@@ -123,6 +124,8 @@ class Reloads(Disturbance):
               "groups: [{name: a, events: [no-such-event-at-all], scope: cgroup}]\n", "",
               "groups: [{name: software, events: [task-clock], scope: cgroup}]\nno_such_key: 1\n"]
 
+    DONE, REFUSED = "configuration reloaded", "configuration not reloaded"
+
     def __init__(self, seed, watched):
         super().__init__(f"{seed} {watched.source}")
         self.watched = watched
@@ -130,46 +133,69 @@ class Reloads(Disturbance):
     def step(self):
         if self.chance.random() < 0.25:
             self.watched.configure(text=self.chance.choice(self.BROKEN))
-            self.reload("not reloaded: the previous one", 500)
-            self.did["refused"] += 1
+            self.expect("refused", self.reload())
         else:
             self.watched.configure(self.chance.choice(self.KEPT))
-            self.expect_kept(self.reload())
+            self.expect("kept", self.reload())
         time.sleep(self.chance.uniform(0.0, 2.0))
         self.watched.configure()
-        self.expect_kept(self.reload())
+        self.expect("kept", self.reload())
 
-    def expect_kept(self, line):
-        self.did["kept"] += "counters=kept" in line
-        if "counters=kept" not in line:
-            self.problems.append(f"Reloads: counters were not kept: {line}")
+    def expect(self, wanted, line):
+        outcome = ("refused" if self.REFUSED in line else
+                   "kept" if "counters=kept" in line else "replaced")
+        self.did[outcome] += 1
+        if outcome != wanted:
+            self.problems.append(f"Reloads: not {wanted}: {line}")
 
-    def replace(self):
-        """Another event in one group; returns the line of the log."""
-        self.watched.other_events ^= 1
+    def replace(self, other_events):
+        """Another event in one group."""
+        self.watched.other_events = other_events
         self.watched.configure()
-        line = self.reload()
-        self.did["replaced" if "counters=replaced" in line else "in part"] += 1
-        return line
+        self.expect("replaced", self.reload())
 
-    def reload(self, outcome="configuration reloaded", status=200):
-        """By a signal or by HTTP; returns the line of its end."""
-        before = len(self.watched.lines_with(outcome))
+    def change_source(self):
+        """Counts cgroups in the other way for a while, which keeps all totals."""
+        (other,) = set(setting.SOURCES) - {self.watched.source}
+        for changes in ({"cgroups": {"source": other}}, {}):
+            self.watched.configure(changes)
+            self.expect("kept", self.reload())
+            self.watched.daemon.scrape_after_polls(3)
+        self.did["source changed"] += 1
+
+    def reload(self):
+        """By a signal or by HTTP; returns the line of its end. For want of a descriptor the file cannot
+        be read: then once more."""
+        while True:
+            lines = self.try_reload()
+            if not any("(EMFILE)" in line for line in lines) or self.REFUSED not in lines[-1]:
+                return lines[-1]
+            self.did["without a descriptor"] += 1
+            time.sleep(0.2)
+
+    def try_reload(self):
+        log, lines, answer = self.watched.log(), [], None
         if self.chance.random() < 0.5:
             self.watched.daemon.send(signal.SIGHUP)
         else:
-            self._post(status)
-        lines = harness.until("the end of a reload",
-                              lambda: self.watched.lines_with(outcome)[before:])
-        return lines[-1]
+            answer = harness.until("an answer", self.post, pause=0.2)
 
-    def _post(self, status):
-        def answered():
+        def has_ended():
+            lines.extend(log.new_lines())
+            ends = [number for number, line in enumerate(lines)
+                    if self.REFUSED in line or self.DONE in line]
+            return ends and lines[:ends[0] + 1]
+        lines = harness.until("the end of a reload", has_ended)
+        if answer and answer.status != (500 if self.REFUSED in lines[-1] else 200):
+            self.problems.append(f"Reloads: {answer.status} {answer.text}, and {lines[-1]}")
+        return lines
+
+    def post(self):
+        """While it has no descriptor for a client, it answers nothing but health."""
+        with contextlib.suppress(ConnectionError):
             answer = web.ask_once(self.watched.daemon.address, "/-/reload", "POST")
-            return answer if answer.status != 429 else None
-        answer = harness.until("a reload", answered, pause=0.2)
-        if answer.status != status:
-            self.problems.append(f"Reloads: {answer.status} instead of {status}: {answer.text}")
+            return answer if answer.status not in (429, 503) else None
+        return None
 
 
 class Pauses(Disturbance):
@@ -204,34 +230,63 @@ class Pauses(Disturbance):
 
 
 class Exhaustion(Disturbance):
-    """Its limit of descriptors is lowered while it runs: below what is open, or nearly to that."""
+    """More cgroups than a daemon has descriptors for, for a while; and its soft limit of descriptors is
+    below what it has open, until it raises that again at its next poll. (Its hard limit could be raised
+    again only by those with another right.)"""
 
-    pauses = (5.0, 15.0)
-    LEAST = 260  # there is room for the cgroups that are compared
+    pauses = (4.0, 12.0)
+    CGROUPS = (40, 80)
 
-    def __init__(self, seed, watched):
-        super().__init__(f"{seed} {watched.source}")
-        self.watched = watched
-        self.limits = resource.prlimit(watched.daemon.pid, resource.RLIMIT_NOFILE)
+    def __init__(self, seed, place, watched):
+        super().__init__(seed)
+        self.place, self.watched = place, watched
+        self.left_out = {each.source: set() for each in watched}  # since the last comparison
+        self.is_short = False
 
     def step(self):
-        files = sum(self.watched.files())
-        limit = max(self.LEAST, files + self.chance.randrange(-200, 20))
+        names = [f"many/more-{number}" for number in range(self.chance.randrange(*self.CGROUPS))]
+        self.is_short = True
         try:
-            self._allow((limit, limit))
-            time.sleep(self.chance.uniform(0.5, 3.0))
+            for name in names:
+                self.place.tree.make(name)
+            for each in self.chance.sample(self.watched, self.chance.randrange(3)):
+                self.lower_soft_limit(each.daemon.pid, each)
+            self.watch(self.chance.uniform(0.5, 3.0))
         finally:
-            self._allow(self.limits)
-        self.did["below what is open" if limit < files else "nearly what is open"] += 1
+            for name in names:
+                self.place.tree.remove(f"{self.place.tree.path}/{name}")
+            harness.until("room for all cgroups", lambda: not self.watch(0.1))
+            self.is_short = False
+        self.did["more cgroups than descriptors"] += 1
 
-    def _allow(self, limits):
-        resource.prlimit(self.watched.daemon.pid, resource.RLIMIT_NOFILE, limits)
+    def lower_soft_limit(self, pid, watched):
+        hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+        open_now = watched.files().total()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE,
+                         (max(64, open_now - self.chance.randrange(50)), hard))
+        self.did["limit below what is open"] += 1
+
+    def watch(self, seconds):
+        """The cgroups that are left out in the end."""
+        until, last = time.monotonic() + seconds, set()
+        while time.monotonic() < until:
+            last = set()
+            for each in self.watched:
+                paths = setting.left_out_paths(each.daemon)
+                self.left_out[each.source] |= paths
+                last |= paths
+            time.sleep(0.05)
+        return last
+
+    def take_left_out(self, source):
+        taken, self.left_out[source] = self.left_out[source], set()
+        return taken
 
 
 class Hotplug(Disturbance):
-    """CPU 1 goes and comes back."""
+    """CPU 1 goes and comes back: not in each comparison, as what it costs makes that less exact."""
 
-    pauses = (5.0, 20.0)
+    pauses = (10.0, 50.0)
 
     def __init__(self, seed, stack):
         super().__init__(seed)

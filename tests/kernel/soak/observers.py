@@ -45,23 +45,34 @@ class Observer(threading.Thread):
 class Scrapes(Observer):
     """Of one daemon: its counters, its polls, what it holds and what it logs."""
 
-    def __init__(self, watched, warm_up):
+    POLLS = ("last_poll_timestamp_seconds", "polls_total", "poll_overruns_total",
+             "poll_interval_seconds")
+
+    def __init__(self, watched, warm_up, is_short):
+        """`is_short()`: it may have no descriptor for us at the moment."""
         super().__init__()
-        self.watched = watched
+        self.watched, self.is_short = watched, is_short
+        self.refused = 0
         self.monotone = judges.Monotone(watched.setting.may_end)
         self.answers = judges.Answers()
         self.flat = judges.Flat(warm_up)
         self.log = judges.Log()
+        self.lines = watched.log().from_the_beginning()
         self.cpus_by_records = []  # as often as they change
         self.last = None
 
     def look(self):
-        self.last = scrape = self.scrape()
-        self.monotone.look_at(scrape)
-        self.answers.polled_at(
-            scrape.value("perf_event_exporter_last_poll_timestamp_seconds"),
-            scrape.value("perf_event_exporter_poll_overruns_total"),
-            scrape.value("perf_event_exporter_poll_interval_seconds"), self.monotone.replacements)
+        replacements, was_short = self.monotone.replacements, self.is_short()
+        try:
+            self.last = scrape = self.scrape()
+        except (AssertionError, ConnectionError):
+            if not was_short and not self.is_short():
+                raise
+            self.refused += 1
+            return
+        self.monotone.look_at(scrape, replacements)
+        self.answers.polled(*(scrape.value(f"perf_event_exporter_{name}") for name in self.POLLS),
+                            replacements)
         by_records = int(scrape.value("perf_event_exporter_cgroup_source_cpus", source="records"))
         if self.cpus_by_records[-1:] != [by_records]:
             self.cpus_by_records.append(by_records)
@@ -78,14 +89,14 @@ class Scrapes(Observer):
         return harness.Scrape(answer.text)
 
     def look_at_process(self):
-        counters, sockets, others = self.watched.files()
+        files = self.watched.files()
         self.flat.add(time.monotonic(), {
-            "counters": counters, "sockets": sockets, "descriptors of other files": others,
+            **{kind: files[kind] for kind in ("counters", "sockets", "cgroups", "other files")},
             "threads": self.watched.threads(), "memory": self.watched.memory(),
             "cgroups held by the kernel": self.watched.setting.tree.dying()})
 
     def read_log(self):
-        for line in self.watched.new_lines():
+        for line in self.lines.new_lines():
             self.log.read(line)
 
 

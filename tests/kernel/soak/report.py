@@ -5,17 +5,19 @@ import collections
 
 def table(soak):
     rows = [("minutes", f"{soak.minutes:.1f}"), *disturbances(soak)]
-    rows.append(("comparisons with cpu.stat", f"{soak.truth.compared} in {soak.windows} windows, "
-                                              f"{soak.left_out} without a value"))
-    rows.append(("worst error of CPU time", f"{soak.truth.worst[0]:.3%}"))
-    rows.append(("greatest part published as not counted", f"{soak.truth.unmeasured[0]:.2%}"))
+    truth = soak.truth
+    rows += [("comparisons with cpu.stat", f"{len(truth.texts)} in {soak.windows} windows, "
+                                           f"{soak.left_out} without a value"),
+             ("worst error of CPU time", f"{truth.worst[0]:.2%}"),
+             ("perf's clock below cpu.stat, at most", f"{truth.clock[0]:.2%}"),
+             ("published as not counted, at most", f"{truth.unmeasured[0]:.2%}")]
     for scrapes in soak.scrapes:
         rows += [(f"{name}, by {scrapes.watched.source}", value) for name, value in seen(scrapes)]
     width = max(len(name) for name, _ in rows)
     lines = [f"| {name:{width}} | {value} |" for name, value in [("figure", "value"), *rows]]
     lines.insert(1, f"| {'-' * width} | --- |")
-    return "\n".join(["", *lines, "", f"worst error: {soak.truth.worst[1]}",
-                      f"most not counted: {soak.truth.unmeasured[1]}"])
+    return "\n".join(["", *lines, "", f"worst error: {truth.worst[1]}",
+                      f"most not counted: {truth.unmeasured[1]}"])
 
 
 def disturbances(soak):
@@ -30,15 +32,16 @@ def listed(counts):
 
 
 def seen(scrapes):
-    yield "scrapes judged", str(scrapes.monotone.scrapes)
+    yield "scrapes judged", (f"{scrapes.monotone.scrapes}, and {scrapes.refused} refused while it had "
+                             "no descriptors")
     yield "counters that started again", listed(scrapes.monotone.restarts) or "0"
     yield "counters that fell", str(len(scrapes.monotone.problems))
     yield "overruns, late polls", (f"{total(scrapes.last, 'poll_overruns_total'):.0f}, "
                                    f"{scrapes.answers.late}")
     yield "probes, longest", f"{len(scrapes.answers.took)}, {scrapes.answers.longest():.2f} s"
     yield "CPUs by records", " -> ".join(map(str, scrapes.cpus_by_records))
-    for name, scale, unit in (("descriptors of other files", 1, ""), ("counters", 1, ""),
-                              ("threads", 1, ""), ("memory", 2**20, " MiB")):
+    for name, scale, unit in (("counters", 1, ""), ("other files", 1, ""), ("threads", 1, ""),
+                              ("memory", 2**20, " MiB")):
         points = scrapes.flat.after_warm_up(name)
         if points:
             yield f"{name}, first, last, slope", (

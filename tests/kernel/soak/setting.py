@@ -1,12 +1,17 @@
 """What soak_test.py disturbs: a tree of cgroups with work in it, and two daemons that count it."""
 
+import collections
 import contextlib
+import json
 import os
 import re
+import resource
 import sys
 import time
+import urllib.error
 
 import harness
+import perf_events
 
 EVENTS = ["task-clock", "context-switches", "minor-faults"]
 OTHER_EVENTS = [["cpu-migrations"], ["cpu-migrations", "major-faults"]]  # one after the other
@@ -14,6 +19,7 @@ SOURCES = ("descriptors", "records")
 INTERVAL = 0.25  # seconds
 LINGER = 5.0
 STEADY = 3
+DESCRIPTORS = 520  # of a daemon: enough for about 40 cgroups
 CLOCK = "perf_cgroup_task_clock_seconds_total"
 ENABLED, RUNNING = (f"perf_group_{time}_seconds_total" for time in ("enabled", "running"))
 
@@ -30,8 +36,8 @@ while True:
 
 
 class Setting:
-    """soak/steady-N, soak/nest-0/inner-0: they work all the time; soak/rests-0 seldom; soak/churn: of
-    those that come and go."""
+    """soak/steady-N, soak/nest-0/inner-0: they work all the time; soak/rests-0 seldom; in soak/churn are
+    those that come and go, in soak/many more than there are descriptors for."""
 
     def __init__(self, stack):
         self.tree = stack.enter_context(harness.CgroupTree("soak"))
@@ -39,7 +45,7 @@ class Setting:
         self.works = {name: (0.004, 0.012) for name in
                       [*(f"steady-{number}" for number in range(STEADY)), "nest-0/inner-0"]}
         self.works["rests-0"] = (0.06, 6.0)
-        for name in ("nest-0", "churn", *self.works):
+        for name in ("nest-0", "churn", "many", *self.works):
             self.tree.make(name)
         self.targets = [self.tree.path, *(f"{self.tree.path}/{name}" for name in
                                           ("nest-0", "churn", *self.works))]
@@ -52,8 +58,8 @@ class Setting:
         return f"{self.tree.directory}/{name}"
 
     def may_end(self, labels):
-        """Cgroups below churn end by themselves, and so do the sums of them."""
-        return labels.get("cgroup", "").startswith(f"{self.tree.path}/churn/") or "kind" in labels
+        """Cgroups below churn end by themselves, and so do sums."""
+        return labels.get("cgroup", "").startswith(f"{self.tree.path}/churn/") or labels.keys() & {"kind", "team"}
 
     def cpu_seconds(self, target):
         return harness.number_in(f"{self.tree.mount}{target}/cpu.stat", "usage_usec") / 1e6
@@ -96,6 +102,31 @@ def config_of(tree, source, changes=None, other_events=0):
     return "\n".join([*lines, ""])
 
 
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+
+
+class Log:
+    """The lines of a file, from its end on."""
+
+    def __init__(self, path):
+        self.path = path
+        self.read_until = os.path.getsize(path)
+
+    def from_the_beginning(self):
+        self.read_until = 0
+        return self
+
+    def new_lines(self):
+        """Those that are whole, each of them once."""
+        with open(self.path, "rb") as file:
+            file.seek(self.read_until)
+            text = file.read()
+        whole = text[:text.rfind(b"\n") + 1]
+        self.read_until += len(whole)
+        return whole.decode().splitlines()
+
+
 class Watched:
     """A daemon, and what it is seen to do."""
 
@@ -104,36 +135,33 @@ class Watched:
     def __init__(self, setting, source, stack):
         self.setting, self.source = setting, source
         self.other_events = 0
+        self.kinds = [("anon_inode:[perf_event]", "counters"), ("socket:", "sockets"),
+                      (setting.tree.directory, "cgroups")]  # by what the link begins with
         self.daemon = stack.enter_context(
-            harness.Daemon(config_of(setting.tree, source), "--web.enable-lifecycle"))
-        if source == "records":
+            harness.Daemon(config_of(setting.tree, source), "--web.enable-lifecycle",
+                           preexec_fn=few_descriptors))
+        self.await_source()
+
+    def await_source(self):
+        if self.source == "records":
             self.daemon.await_source()
-        self.read_until = 0  # of its log, in bytes
 
     def configure(self, changes=None, text=None):
         self.daemon.write_config(
-            text or config_of(self.setting.tree, self.source, changes, self.other_events))
+            config_of(self.setting.tree, self.source, changes, self.other_events)
+            if text is None else text)
 
-    def new_lines(self):
-        """What it has logged since the last call, in whole lines."""
-        with open(f"{self.daemon.scratch}/stderr", "rb") as file:
-            file.seek(self.read_until)
-            text = file.read()
-        whole = text[:text.rfind(b"\n") + 1]
-        self.read_until += len(whole)
-        return whole.decode().splitlines()
-
-    def lines_with(self, text):
-        return [line for line in self.daemon.stderr().splitlines() if text in line]
+    def log(self):
+        return Log(f"{self.daemon.scratch}/stderr")
 
     def files(self):
-        """(counters, sockets, others) that it has open."""
-        directory, kinds = f"/proc/{self.daemon.pid}/fd", [0, 0, 0]
+        """What it has open, by kind."""
+        directory, kinds = f"/proc/{self.daemon.pid}/fd", collections.Counter()
         for fd in os.listdir(directory):
             with contextlib.suppress(FileNotFoundError):
                 link = os.readlink(f"{directory}/{fd}")
-                kinds[0 if link == "anon_inode:[perf_event]" else
-                      1 if link.startswith("socket:") else 2] += 1
+                kinds[next((kind for beginning, kind in self.kinds if link.startswith(beginning)),
+                           "other files")] += 1
         return kinds
 
     def memory(self):
@@ -153,24 +181,39 @@ class Watched:
 
 
 class Mark:
-    """What two daemons have counted, and the kernel has charged, while nothing runs."""
+    """What two daemons have counted, and the kernel has charged, while nothing runs. Counters of our own
+    begin at a mark, and end at the next one."""
 
-    def __init__(self, setting, watched):
+    def __init__(self, setting, watched, before=None):
         self.at = time.monotonic()
         self.true = {target: setting.cpu_seconds(target) for target in setting.targets}
         self.scrapes = {each.source: each.daemon.scrape_after_polls() for each in watched}
-        self.left_out = {each.source: left_out_paths(each.daemon) for each in watched}
+        self.others = before.end() if before else {}  # target -> seconds
+        self.readers = {target: perf_events.Counters(["task-clock"], harness.online_cpus(),
+                                                     setting.tree.mount + target)
+                        for target in setting.targets}
+
+    def end(self):
+        """Closes its counters; target -> what they counted, in seconds."""
+        counted = {target: reader.sums()["task-clock"] / 1e9
+                   for target, reader in self.readers.items()}
+        for reader in self.readers.values():
+            reader.close()
+        self.readers = {}
+        return counted
 
     def since(self, before, source, target):
-        """Increments of (counted, enabled, running, true); None where the cgroup has no value."""
+        """What Truth.compare() takes; None where the cgroup has no value."""
         first, last = before.scrapes[source], self.scrapes[source]
-        def grown(name, **labels):
-            return last.value(name, **labels) - first.value(name, **labels)
         labels = labels_of(last, target)
         if labels is None or labels_of(first, target) != labels:
             return None
-        return (grown(CLOCK, **labels), grown(ENABLED, group="software", **labels),
-                grown(RUNNING, group="software", **labels), self.true[target] - before.true[target])
+
+        def grown(name, **more):
+            return last.value(name, **labels, **more) - first.value(name, **labels, **more)
+        return {"counted": grown(CLOCK), "enabled": grown(ENABLED, group="software"),
+                "running": grown(RUNNING, group="software"),
+                "true": self.true[target] - before.true[target], "other": self.others.get(target)}
 
 
 def labels_of(scrape, target):
@@ -180,5 +223,13 @@ def labels_of(scrape, target):
 
 
 def left_out_paths(daemon):
-    import json  # pylint: disable=import-outside-toplevel
-    return json.loads(daemon.get("/api/v1/status")[1])["cgroups"]["left_out_paths"] or []
+    """While it has no descriptor for a client, it answers nothing but health."""
+    status = harness.until("the status", lambda: answer_of(daemon, "/api/v1/status"))
+    return set(json.loads(status)["cgroups"]["left_out_paths"] or [])
+
+
+def answer_of(daemon, path):
+    with contextlib.suppress(ConnectionError, urllib.error.URLError):
+        status, text = daemon.get(path)
+        return text if status == 200 else None
+    return None
