@@ -1,11 +1,12 @@
 """Everything at once, for minutes or hours: cgroups come and go, clients scrape in all manners, the
-configuration is reloaded, descriptors run out, a CPU goes and comes back, other programs use perf. Two
-daemons count the same tree, one by descriptors and one by records. No counter falls, CPU time is that of
-cpu.stat, nothing that is held grows, and nothing unexpected is logged. docs/faults.md has figures.
+configuration is reloaded, descriptors run out, a CPU goes and comes back, other programs use perf.
+Two daemons count the same tree, one by descriptors and one by records. No counter falls, CPU time
+is that of cpu.stat, nothing that is held grows, and nothing unexpected is logged. docs/faults.md
+has figures.
 
-PEX_SOAK_MINUTES: how long. PEX_SOAK_HOTPLUG: set, CPU 1 goes and comes back as well, which disturbs other
-tests. PEX_SEED: what is done, in which order; each run prints its own. `./dev soak MINUTES` sets them.
-"""
+PEX_SOAK_MINUTES: how long. PEX_SOAK_HOTPLUG: set, CPU 1 goes and comes back as well, which disturbs
+other tests. PEX_SEED: what is done, in which order; each run prints its own. `./dev soak MINUTES`
+sets the first two."""
 
 import contextlib
 import os
@@ -37,9 +38,10 @@ class Soak:
         self.exhaustion = disturbances.Exhaustion(SEED, self.setting, self.watched)
         self.scrapes = [observers.Scrapes(each, WARM_UP, lambda: self.exhaustion.is_short)
                         for each in self.watched]
-        self.probes = [observers.Probes(scrapes.watched, scrapes.answers) for scrapes in self.scrapes]
+        self.probes = [observers.Probes(each.watched, each.answers) for each in self.scrapes]
         self.reloads = [disturbances.Reloads(SEED, each) for each in self.watched]
-        self.hotplug = [disturbances.Hotplug(SEED, stack)] if HOTPLUG else []
+        self.hotplug = ([disturbances.Hotplug(SEED, stack)]
+                        if HOTPLUG and disturbances.Hotplug.is_allowed() else [])
         of_each = [kind(SEED, each) for each in self.watched
                    for kind in (disturbances.Pauses, disturbances.Clients)]
         self.churn = disturbances.Churn(SEED, self.setting)
@@ -62,7 +64,7 @@ class Soak:
             each.read_log()
 
     def window(self):
-        """One comparison. Afterwards a reload may replace counters, or change the way of counting."""
+        """One comparison, and what may happen between two of them."""
         before, lost = self.mark(), self.lost_polls()
         time.sleep(self.chance.uniform(*WINDOW))
         after = self.mark(before)
@@ -86,8 +88,8 @@ class Soak:
             return setting.Mark(self.setting, self.watched, before)
 
     def lost_polls(self):
-        """So far: around a CPU that came back, and by each daemon around one that was found not to write
-        all records."""
+        """So far: around a CPU that came back, and by each daemon around one that was found not to
+        write all records."""
         gone = sum(each.did["CPU 1 gone and back"] for each in self.hotplug)
         return [2 * gone, *(len(scrapes.cpus_by_records) for scrapes in self.scrapes)]
 
@@ -162,6 +164,8 @@ class SoakTest(unittest.TestCase):
         self.assertEqual(len(problems), 0, "\n" + "\n".join(problems[:20]))
 
     def test_each_disturbance_did_what_it_is_there_for(self):
+        can = [each for each in self.soak.disturbances if getattr(each, "can_pause", True)]
+        self.assertEqual([each.name for each in can if not each.did], [])
         self.assert_none(problem for each in self.soak.disturbances for problem in each.problems)
 
     def test_each_scrape_and_each_probe_is_answered_and_late_polls_are_reported(self):
@@ -170,7 +174,8 @@ class SoakTest(unittest.TestCase):
         self.assert_none(problem for each in self.soak.scrapes for problem in each.answers.problems)
 
     def test_no_counter_falls_unless_a_reload_has_replaced_it(self):
-        self.assert_none(problem for each in self.soak.scrapes for problem in each.monotone.problems)
+        self.assert_none(problem for each in self.soak.scrapes
+                         for problem in each.monotone.problems)
 
     def test_cpu_time_is_that_of_cpu_stat(self):
         self.assertGreater(len(self.soak.truth.texts), 0)

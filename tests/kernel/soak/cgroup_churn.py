@@ -1,11 +1,10 @@
-"""Cgroups that come, work and go, some of them nested. A program of its own: its work disturbs no thread
-of the test.
+"""Cgroups that come, work and go, some of them nested. A program of its own: its work disturbs no
+thread of the test.
 
     cgroup_churn.py DIRECTORY SEED
 
-A line on stdin has it stop or start making and removing cgroups ("rest", "work"), or end ("end"); what
-it made so far is printed as JSON on the next line of stdout.
-"""
+A line on stdin has it stop or start making and removing cgroups ("rest", "work"), or end ("end");
+what it made so far is printed as JSON on the next line of stdout. """
 
 import contextlib
 import heapq
@@ -32,8 +31,9 @@ def burn(seconds):
 
 
 class Work:
-    """A process that waits, works once it is moved to its cgroup, and ends or waits to be killed. What it
-    does before is not of that cgroup, however it is counted: it is moved while it is blocked."""
+    """A process that waits, works once it is moved to its cgroup, and ends or waits to be killed.
+    What it does before is not of that cgroup, however it is counted: it is moved while it is
+    blocked."""
 
     def __init__(self, seconds, ends):
         start, self.start = os.pipe()

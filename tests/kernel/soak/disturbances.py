@@ -1,5 +1,5 @@
-"""What is done to the daemons in soak_test.py, all at once: each disturbance is a thread, which counts
-what it did. Which step comes next, and when, follows from the seed."""
+"""What is done to the daemons in soak_test.py, all at once: each disturbance is a thread, which
+counts what it did. Which step comes next, and when, follows from the seed."""
 
 import collections
 import contextlib
@@ -30,8 +30,8 @@ CLIENT, CROWD = "127.0.0.3", "127.0.0.4"  # other hosts, as far as the daemon ca
 
 
 class Disturbance(threading.Thread):
-    """One step after the other, with `pauses` of seconds between them. `quiet` holds off the next step,
-    so that what it does is whole at both ends of a comparison."""
+    """One step after the other, with `pauses` of seconds between them. `quiet` holds off the next
+    step, so that what it does is whole at both ends of a comparison."""
 
     pauses = (1.0, 4.0)
 
@@ -106,8 +106,9 @@ class Churn:
 
 
 class Reloads(Disturbance):
-    """Configurations that only publish in another way, and broken ones; the one of before comes back at
-    the end of each step. `replace` and `change_source` are for the time between two comparisons."""
+    """Configurations that only publish in another way, and broken ones; the one of before comes
+    back at the end of each step. `replace` and `change_source` are for the time between two
+    comparisons."""
 
     KEPT = [
         {"evidence": {"cgroups": "none"}},
@@ -164,8 +165,8 @@ class Reloads(Disturbance):
         self.did["source changed"] += 1
 
     def reload(self):
-        """By a signal or by HTTP; returns the line of its end. For want of a descriptor the file cannot
-        be read: then once more."""
+        """By a signal or by HTTP; returns the line of its end. For want of a descriptor the file
+        cannot be read: then once more."""
         while True:
             lines = self.try_reload()
             if not any("(EMFILE)" in line for line in lines) or self.REFUSED not in lines[-1]:
@@ -199,8 +200,8 @@ class Reloads(Disturbance):
 
 
 class Pauses(Disturbance):
-    """Groups that hold hardware counters are stopped for a while: by POST, and by SIGUSR1 until SIGUSR2.
-    All that we compare is counted by software, and goes on."""
+    """Groups that hold hardware counters are stopped for a while: by POST, and by SIGUSR1 until
+    SIGUSR2. All that we compare is counted by software, and goes on."""
 
     pauses = (4.0, 12.0)
 
@@ -209,7 +210,8 @@ class Pauses(Disturbance):
         self.watched = watched
         self.can_pause = self._post("1s").status not in (404, 405)
         if not self.can_pause:
-            print("SKIPPED: soak: pauses: this daemon has no /-/pause", flush=True)
+            print(f"SKIPPED: soak: pauses: the daemon by {watched.source} has no /-/pause",
+                  flush=True)
 
     def _post(self, length):
         return web.ask_once(self.watched.daemon.address, f"/-/pause?for={length}", "POST")
@@ -230,9 +232,9 @@ class Pauses(Disturbance):
 
 
 class Exhaustion(Disturbance):
-    """More cgroups than a daemon has descriptors for, for a while; and its soft limit of descriptors is
-    below what it has open, until it raises that again at its next poll. (Its hard limit could be raised
-    again only by those with another right.)"""
+    """More cgroups than a daemon has descriptors for, for a while; and its soft limit of
+    descriptors is below what it has open, until it raises that again at its next poll. (Its hard
+    limit could be raised again only by those with another right.)"""
 
     pauses = (4.0, 12.0)
     CGROUPS = (40, 80)
@@ -292,17 +294,27 @@ class Hotplug(Disturbance):
         super().__init__(seed)
         stack.enter_context(hotplug_test.guard())  # brings it back, however we end
         stack.callback(hotplug_test.set_cpu1_online, True)
-        hotplug_test.set_cpu1_online(True)
+
+    @staticmethod
+    def is_allowed():
+        try:
+            hotplug_test.set_cpu1_online(True)  # is so: only finds out whether we may
+        except OSError as error:
+            print(f"SKIPPED: soak: hotplug: CPU 1 cannot be taken offline: {error}", flush=True)
+            return False
+        return True
 
     def step(self):
         try:
             hotplug_test.set_cpu1_online(False)
-            time.sleep(self.chance.choice([0.0, self.chance.uniform(0.1, 2.0)]))
         except OSError:
             self.did["refused by the kernel"] += 1
+            return
+        try:
+            time.sleep(self.chance.choice([0.0, self.chance.uniform(0.1, 2.0)]))
         finally:
             hotplug_test.set_cpu1_online(True)
-        self.did["CPU 1 gone and back"] += 1
+            self.did["CPU 1 gone and back"] += 1
 
 
 class OtherPerfUsers(Disturbance):
@@ -327,7 +339,7 @@ class OtherPerfUsers(Disturbance):
         visit = self.chance.choice(self.visits)
         try:
             visit()
-        except OSError:  # a CPU is away, or a cgroup has gone
+        except (OSError, struct.error):  # a CPU is away, or goes before its events are read
             self.did["too late"] += 1
         else:
             self.did[visit.__name__.replace("_", " ")] += 1
@@ -378,7 +390,8 @@ class Clients(Disturbance):
     def __init__(self, seed, watched):
         super().__init__(f"{seed} {watched.source}")
         self.address = web.split(watched.daemon.address)
-        self.manners = [self.scrape_text, self.scrape_openmetrics, self.read_slowly, self.kill_halfway]
+        self.manners = [self.scrape_text, self.scrape_openmetrics, self.read_slowly,
+                        self.kill_halfway]
 
     def step(self):
         manner = self.crowd if self.chance.random() < 0.03 else self.chance.choice(self.manners)

@@ -1,6 +1,6 @@
-"""What judges the daemon while everything is done to it at once (soak_test.py). A judge is given what was
-seen, knows neither the daemon nor the time, and has `problems` in the end: soak_selftest.py shows that
-each of them finds what it is there for."""
+"""What judges the daemon while everything is done to it at once (soak_test.py). A judge is given
+what was seen, knows neither the daemon nor the time, and has `problems` in the end:
+soak_selftest.py shows that each of them finds what it is there for."""
 
 import collections
 import re
@@ -19,9 +19,9 @@ def theil_sen(points, most=400):
 
 
 class Monotone:
-    """No counter falls or starts again, unless the daemon says so: its `_created` is later than before,
-    and there is a reason. Either a reload has replaced the counters, or the series belongs to
-    something that ends by itself (`may_end`) and comes again under the same name."""
+    """No counter falls or starts again, unless the daemon says so: its `_created` is later than
+    before, and there is a reason. Either a reload has replaced the counters, or the series belongs
+    to something that ends by itself (`may_end`) and comes again under the same name."""
 
     def __init__(self, may_end=lambda labels: False):
         self.may_end = may_end
@@ -71,15 +71,15 @@ class Monotone:
 
 
 class Truth:
-    """What was counted of CPU time is what the kernel charged (`usage_usec` of cpu.stat), within BOUND.
-    Three things are known to lie between them:
+    """What was counted of CPU time is what the kernel charged (`usage_usec` of cpu.stat), within
+    BOUND. Three things are known to lie between them:
 
-    - What the daemon publishes as enabled and not running was not counted, or is estimated: the truth is
-      between the counts without and with it.
-    - The clock of perf is not the scheduler's account, which has the switches to a task as well. By how
-      much it is less, another counter of the same cgroup shows (`other`), where there is one.
-    - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of the
-      time."""
+    - What the daemon publishes as enabled and not running was not counted, or is estimated: the
+      truth is between the counts without and with it.
+    - The clock of perf is not the scheduler's account, which has the switches to a task as well. By
+      how much it is less, another counter of the same cgroup shows (`other`), where there is one.
+    - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
+      the time."""
 
     BOUND = 0.01
     FEW = 0.2         # seconds of CPU time: less is not compared
@@ -91,7 +91,7 @@ class Truth:
 
     def compare(self, what, *, counted, enabled, running, true, other=None, lost=0.0,
                 unmeasured=UNMEASURED):
-        """Increments in seconds; `lost` and `unmeasured`, the greatest that may be, are relative."""
+        """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative."""
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
@@ -112,8 +112,8 @@ class Truth:
 
 
 class Flat:
-    """What the daemon holds does not grow with time: after `warm_up` seconds, the robust slope of each
-    value times the time watched is less than `noise`, plus `per_hour` for each hour."""
+    """What the daemon holds does not grow with time: after `warm_up` seconds, the robust slope of
+    each value times the time watched is less than `noise`, plus `per_hour` for each hour."""
 
     BOUNDS = {  # value -> (noise, per hour)
         "other files": (1, 1),  # than counters, sockets and directories of cgroups
@@ -156,7 +156,7 @@ class Flat:
 
 
 class Expected(tuple):
-    """A line of the log that is no problem: its level, its text, what it is called, and why it comes."""
+    """A line of the log that is no problem: level, text, what it is called, and why it comes."""
 
     def __new__(cls, level, pattern, kind, reason):
         line = re.compile(rf'level={level} msg="(?:{pattern})')
@@ -216,8 +216,8 @@ class Log:
 
 
 class Answers:
-    """Each request of health and readiness is answered with 200, in time; and where polls are late, the
-    daemon says so (`poll_overruns_total`)."""
+    """Each request of health and readiness is answered with 200, in time; and where polls are late,
+    the daemon says so (`poll_overruns_total`)."""
 
     LATEST = 10.0  # seconds, on a machine that may be busy with anything
     MISSING = 4    # polls that may be due between two scrapes, and not there yet
@@ -242,8 +242,8 @@ class Answers:
         if missing > self.MISSING:
             self.late += 1
         if missing > self.MISSING + overruns - before[2]:
-            self.problems.append(f"{missing:.1f} polls are missing in {timestamp - before[0]:.3f} s, "
-                                 f"and {overruns - before[2]:.0f} overruns are reported")
+            self.problems.append(f"{missing:.1f} polls are missing in {timestamp - before[0]:.1f} "
+                                 f"s, and {overruns - before[2]:.0f} overruns are reported")
 
     def longest(self):
         return max(self.took, default=0.0)

@@ -32,8 +32,8 @@ def listed(counts):
 
 
 def seen(scrapes):
-    yield "scrapes judged", (f"{scrapes.monotone.scrapes}, and {scrapes.refused} refused while it had "
-                             "no descriptors")
+    yield "scrapes judged, refused for want of a descriptor", (f"{scrapes.monotone.scrapes}, "
+                                                               f"{scrapes.refused}")
     yield "counters that started again", listed(scrapes.monotone.restarts) or "0"
     yield "counters that fell", str(len(scrapes.monotone.problems))
     yield "overruns, late polls", (f"{total(scrapes.last, 'poll_overruns_total'):.0f}, "

@@ -36,13 +36,13 @@ while True:
 
 
 class Setting:
-    """soak/steady-N, soak/nest-0/inner-0: they work all the time; soak/rests-0 seldom; in soak/churn are
-    those that come and go, in soak/many more than there are descriptors for."""
+    """soak/steady-N, soak/nest-0/inner-0: they work all the time; soak/rests-0 seldom; in
+    soak/churn are those that come and go, in soak/many more than there are descriptors for."""
 
     def __init__(self, stack):
         self.tree = stack.enter_context(harness.CgroupTree("soak"))
         harness.require(self.tree.is_v2, "only cgroups of version 2 have cpu.stat")
-        self.works = {name: (0.004, 0.012) for name in
+        self.works = {name: (0.003, 0.017) for name in
                       [*(f"steady-{number}" for number in range(STEADY)), "nest-0/inner-0"]}
         self.works["rests-0"] = (0.06, 6.0)
         for name in ("nest-0", "churn", "many", *self.works):
@@ -58,8 +58,10 @@ class Setting:
         return f"{self.tree.directory}/{name}"
 
     def may_end(self, labels):
-        """Cgroups below churn end by themselves, and so do sums."""
-        return labels.get("cgroup", "").startswith(f"{self.tree.path}/churn/") or labels.keys() & {"kind", "team"}
+        """Cgroups below churn and many end by themselves, and so do sums."""
+        cgroup = labels.get("cgroup", "")
+        return (cgroup.startswith((f"{self.tree.path}/churn/", f"{self.tree.path}/many/"))
+                or labels.keys() & {"kind", "team"})
 
     def cpu_seconds(self, target):
         return harness.number_in(f"{self.tree.mount}{target}/cpu.stat", "usage_usec") / 1e6
@@ -98,7 +100,8 @@ def config_of(tree, source, changes=None, other_events=0):
               f"{{name: others, events: [{', '.join(OTHER_EVENTS[other_events])}], scope: cgroup}}"]
     lines = [f"groups: [{', '.join(groups)}]"]
     for section, keys in sections.items():
-        lines.append(f"{section}: {{{', '.join(f'{key}: {value}' for key, value in keys.items())}}}")
+        values = ", ".join(f"{key}: {value}" for key, value in keys.items())
+        lines.append(f"{section}: {{{values}}}")
     return "\n".join([*lines, ""])
 
 
@@ -181,8 +184,8 @@ class Watched:
 
 
 class Mark:
-    """What two daemons have counted, and the kernel has charged, while nothing runs. Counters of our own
-    begin at a mark, and end at the next one."""
+    """What two daemons have counted, and the kernel has charged, while nothing runs. Counters of
+    our own begin at a mark, and end at the next one."""
 
     def __init__(self, setting, watched, before=None):
         self.at = time.monotonic()

@@ -149,7 +149,7 @@ class LogTest(unittest.TestCase):
         self.assertEqual((judge.kinds["reloaded"], judge.problems), (2, []))
 
     def test_finds_a_line_that_is_not_expected(self):
-        for line in ('ts=1 level=warn msg="something else"', "terminate called without an exception",
+        for line in ('ts=1 level=warn msg="something else"', "terminate called",
                      self.KNOWN.replace("info", "error")):
             judge = judges.Log()
             judge.read(line)
