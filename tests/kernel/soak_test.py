@@ -12,6 +12,7 @@ import contextlib
 import os
 import random
 import time
+import traceback
 import unittest
 
 import harness
@@ -48,6 +49,7 @@ class Soak:
         self.disturbances = [*self.reloads, *self.hotplug, self.exhaustion, *of_each,
                              disturbances.OtherPerfUsers(SEED, self.setting), self.churn]
         self.windows = self.left_out = 0
+        self.problems = []
 
     def run(self):
         begin = time.monotonic()
@@ -55,7 +57,10 @@ class Soak:
             for each in [*self.scrapes, *self.probes, *self.disturbances]:
                 stack.enter_context(each)
             while time.monotonic() - begin < 60 * MINUTES:
-                self.window()
+                try:
+                    self.window()
+                except Exception:  # pylint: disable=broad-except
+                    self.problems.append(traceback.format_exc())
             if self.watched[0].other_events:
                 self.replace(0)  # as in the beginning
         self.minutes = (time.monotonic() - begin) / 60
@@ -106,10 +111,10 @@ class Soak:
                 unmeasured=1 if target.endswith("/rests-0") else Truth.UNMEASURED)  # it may be idle
 
     @contextlib.contextmanager
-    def no_reload(self):
-        """Of a disturbance. What follows may go on CPU 1."""
+    def only_our_reload(self):
+        """Of both daemons, with descriptors for whoever asks how it ended."""
         with contextlib.ExitStack() as stack:
-            for each in [*self.reloads, *self.hotplug]:
+            for each in [*self.reloads, *self.hotplug, self.exhaustion]:
                 stack.enter_context(each.quiet)
             yield
             for each in self.watched:
@@ -117,7 +122,7 @@ class Soak:
 
     def replace(self, other_events):
         """All counters, by counting other events in a group of each daemon."""
-        with self.no_reload():
+        with self.only_our_reload():
             for reloads, scrapes in zip(self.reloads, self.scrapes):
                 scrapes.monotone.counters_are_replaced()
                 reloads.replace(other_events)
@@ -125,7 +130,7 @@ class Soak:
                 scrapes.monotone.counters_are_replaced()
 
     def change_sources(self):
-        with self.no_reload():
+        with self.only_our_reload():
             for reloads in self.reloads:
                 reloads.change_source()
 
@@ -166,6 +171,7 @@ class SoakTest(unittest.TestCase):
     def test_each_disturbance_did_what_it_is_there_for(self):
         can = [each for each in self.soak.disturbances if getattr(each, "can_pause", True)]
         self.assertEqual([each.name for each in can if not each.did], [])
+        self.assert_none(self.soak.problems)
         self.assert_none(problem for each in self.soak.disturbances for problem in each.problems)
 
     def test_each_scrape_and_each_probe_is_answered_and_late_polls_are_reported(self):
