@@ -59,8 +59,12 @@ class Soak:
             while time.monotonic() - begin < 60 * MINUTES:
                 try:
                     self.window()
+                except harness.Interrupted:
+                    raise
                 except Exception:  # pylint: disable=broad-except
                     self.problems.append(traceback.format_exc())
+                    if any(each.daemon.child.poll() is not None for each in self.watched):
+                        raise
             if self.watched[0].other_events:
                 self.replace(0)  # as in the beginning
         self.minutes = (time.monotonic() - begin) / 60
@@ -162,7 +166,7 @@ class SoakTest(unittest.TestCase):
         cls.soak.run()
         print(report.table(cls.soak), flush=True)
         if os.environ.get("PEX_SOAK_VERBOSE"):
-            print("\n".join(cls.soak.truth.texts), flush=True)
+            print("\n".join([*cls.soak.truth.texts, *report.course(cls.soak)]), flush=True)
 
     def assert_none(self, problems):
         problems = list(problems)

@@ -44,10 +44,18 @@ def seen(scrapes):
                               ("memory", 2**20, " MiB")):
         points = scrapes.flat.after_warm_up(name)
         if points:
-            yield f"{name}, first, last, slope", (
+            yield f"{name}, first, last, robust slope", (
                 f"{points[0][1] / scale:.1f}, {points[-1][1] / scale:.1f}{unit}, "
                 f"{scrapes.flat.slope(name) / scale:+.2f}{unit} an hour")
     yield "lines of the log", listed(scrapes.log.kinds)
+
+
+def course(soak):
+    """Of memory: what it was in the middle of each minute, in MiB."""
+    for scrapes in soak.scrapes:
+        points = scrapes.flat.points["memory"]
+        values = (f"{value / 2**20:.1f}" for _, value in points[30::60])
+        yield f"memory by {scrapes.watched.source}: {' '.join(values)}"
 
 
 def total(scrape, name):

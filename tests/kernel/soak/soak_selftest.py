@@ -164,8 +164,8 @@ class AnswersTest(unittest.TestCase):
     def setUp(self):
         self.judge = judges.Answers()
 
-    def polled(self, timestamp, polls, overruns=0, replacements=0):
-        self.judge.polled(timestamp, polls, overruns, 0.25, replacements)
+    def polled(self, timestamp, polls, overruns=0, replacements=0, interval=0.25):
+        self.judge.polled(timestamp, polls, overruns, interval, replacements)
 
     def test_accepts_answers_in_time_and_finds_others(self):
         self.judge.answered("/-/ready", 200, 0.1)
@@ -178,6 +178,12 @@ class AnswersTest(unittest.TestCase):
         self.polled(100, 10)
         self.polled(102, 18)
         self.polled(104, 40)
+        self.assertEqual(self.judge.problems, [])
+
+    def test_accepts_polls_of_either_interval_while_it_changes(self):
+        self.polled(100, 10)
+        self.polled(102, 18, interval=0.15)
+        self.polled(104, 26)
         self.assertEqual(self.judge.problems, [])
 
     def test_finds_polls_that_are_missing_without_an_overrun(self):
