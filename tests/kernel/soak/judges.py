@@ -172,6 +172,10 @@ EXPECTED = [
              "some of our configurations are broken"),
     Expected("error", r"\S+/config.yaml:", "error in the configuration",
              "some of our configurations are broken"),
+    Expected("warn", r"open event '[^']*' for cgroup '[^']*_soak/(?:churn|many)/[^']*' on CPU \d+: "
+                     r"the perf_event controller is not attached to this cgroup \(ENOENT\)",
+             "cgroup that is being removed",
+             "the kernel no longer opens its events, and has not removed its files yet"),
     Expected("error", r"[^\"]*\(EMFILE\)", "no descriptor for a reload",
              "we lower its limit of descriptors below what it has open"),
     Expected("warn", r"count more than \d+ of \d+ cgroups: [^\"]*file descriptors",
