@@ -112,7 +112,7 @@ class Soak:
             self.truth.compare(
                 f"{target} by {watched.source}", **grown,
                 lost=lost_polls * setting.INTERVAL / (after.at - before.at),
-                unmeasured=1 if target.endswith("/rests-0") else Truth.UNMEASURED)  # it may be idle
+                unmeasured=2 if target.endswith("/rests-0") else Truth.UNMEASURED)  # it may be idle
 
     @contextlib.contextmanager
     def only_our_reload(self):

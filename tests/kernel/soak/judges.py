@@ -26,13 +26,13 @@ class Monotone:
     def __init__(self, may_end=lambda labels: False):
         self.may_end = may_end
         self.last = {}           # series -> (value, created or None, replacements until then)
-        self.replacements = 0
+        self.replacements = 0    # begun and ended; odd: one is under way
         self.restarts = collections.Counter()  # by reason
         self.problems = []
         self.scrapes = 0
 
     def counters_are_replaced(self):
-        """Before a reload that replaces them, and once the new ones are served."""
+        """Called before a reload that replaces them, and again once the new ones are served."""
         self.replacements += 1
 
     def look_at(self, scrape, replacements):
@@ -56,7 +56,7 @@ class Monotone:
             is_later = now[1] > before[1]
         if fell or is_later:
             self._judge(f"{name}{dict(labels)}: {before[0]} -> {now[0]}, created {before[1]} -> "
-                        f"{now[1]}", labels, before[2] != now[2], is_later)
+                        f"{now[1]}", labels, before[2] != now[2] or now[2] % 2 == 1, is_later)
         return before[1] if now[1] is None else now[1]
 
     def _judge(self, what, labels, is_replaced, is_later):

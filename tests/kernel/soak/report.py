@@ -10,7 +10,7 @@ def table(soak):
                                            f"{soak.left_out} without a value"),
              ("worst error of CPU time", f"{truth.worst[0]:.2%}"),
              ("perf's clock below cpu.stat, at most", f"{truth.clock[0]:.2%}"),
-             ("published as not counted, at most", f"{truth.unmeasured[0]:.2%}")]
+             ("published as not counted, at most (of one that may be idle)", f"{truth.unmeasured[0]:.2%}")]
     for scrapes in soak.scrapes:
         rows += [(f"{name}, by {scrapes.watched.source}", value) for name, value in seen(scrapes)]
     width = max(len(name) for name, _ in rows)
@@ -39,7 +39,7 @@ def seen(scrapes):
     yield "overruns, late polls", (f"{total(scrapes.last, 'poll_overruns_total'):.0f}, "
                                    f"{scrapes.answers.late}")
     yield "probes, longest", f"{len(scrapes.answers.took)}, {scrapes.answers.longest():.2f} s"
-    yield "CPUs by records", " -> ".join(map(str, scrapes.cpus_by_records))
+    yield "changes of CPUs between records and descriptors", str(len(scrapes.cpus_by_records) - 1)
     for name, scale, unit in (("counters", 1, ""), ("other files", 1, ""), ("threads", 1, ""),
                               ("memory", 2**20, " MiB")):
         points = scrapes.flat.after_warm_up(name)

@@ -48,13 +48,23 @@ class MonotoneTest(unittest.TestCase):
         self.look(3, created=11)
         self.assertRegex(self.judge.problems[0], "started again without a reason")
 
-    def test_accepts_a_counter_that_a_reload_has_replaced_once(self):
+    def test_accepts_a_counter_that_a_reload_has_replaced(self):
         self.look(2, created=10)
+        self.judge.counters_are_replaced()
         self.judge.counters_are_replaced()
         self.look(1, created=11)
         self.assertEqual(self.judge.problems, [])
         self.look(0, created=12)
         self.assertEqual(len(self.judge.problems), 1)
+
+    def test_accepts_it_also_between_two_scrapes_while_the_reload_is_under_way(self):
+        self.look(2, created=10)
+        self.judge.counters_are_replaced()
+        self.look(3, created=10)
+        self.look(1, created=11)
+        self.judge.counters_are_replaced()
+        self.look(2, created=11)
+        self.assertEqual(self.judge.problems, [])
 
     def test_accepts_that_what_ends_by_itself_comes_again(self):
         self.look(2, created=10, labels=JOB)
