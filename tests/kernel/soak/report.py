@@ -10,7 +10,8 @@ def table(soak):
                                            f"{soak.left_out} without a value"),
              ("worst error of CPU time", f"{truth.worst[0]:.2%}"),
              ("perf's clock below cpu.stat, at most", f"{truth.clock[0]:.2%}"),
-             ("published as not counted, at most (of one that may be idle)", f"{truth.unmeasured[0]:.2%}")]
+             ("published as not counted, at most (of one that may be idle)",
+              f"{truth.unmeasured[0]:.2%}")]
     for scrapes in soak.scrapes:
         rows += [(f"{name}, by {scrapes.watched.source}", value) for name, value in seen(scrapes)]
     width = max(len(name) for name, _ in rows)
