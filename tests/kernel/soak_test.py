@@ -71,6 +71,8 @@ class Soak:
         self.left = [self.rest(each) for each in self.watched]
         for each in self.scrapes:
             each.read_log()
+        for each in self.watched:
+            each.replaced_at_end = each.daemon.stderr().count("counters=replaced")
 
     def window(self):
         """One comparison, and what may happen between two of them."""
@@ -150,7 +152,7 @@ class Soak:
         of_a_cgroup = (len(setting.EVENTS) + 1) * len(harness.online_cpus())
         by_records = scrape.value("perf_event_exporter_cgroup_source_cpus", source="records")
         return {"counters that are no open events": files["counters"] - open_events,
-                "cgroups": files["cgroups"], "other files": files["other files"],
+                "cgroups": files["cgroups"], "other files": watched.other_files(),
                 "threads": watched.threads(), "CPUs by records": by_records,
                 "open events": open_events + (0 if by_records else idle * of_a_cgroup)}
 
@@ -182,6 +184,11 @@ class SoakTest(unittest.TestCase):
         self.assert_none(problem for each in [*self.soak.scrapes, *self.soak.probes]
                          for problem in each.problems)
         self.assert_none(problem for each in self.soak.scrapes for problem in each.answers.problems)
+
+    def test_a_reload_replaces_counters_only_where_it_was_to_do_so(self):
+        for each in self.soak.reloads:
+            replaced = each.watched.replaced_at_end
+            self.assertEqual(replaced, each.did["replaced"], each.watched.source)
 
     def test_no_counter_falls_unless_a_reload_has_replaced_it(self):
         self.assert_none(problem for each in self.soak.scrapes

@@ -36,15 +36,16 @@ class Monotone:
         self.replacements += 1
 
     def look_at(self, scrape, replacements):
-        """`replacements` of before the scrape was requested."""
+        """`replacements` of before the scrape was requested: it may have begun since then."""
         self.scrapes += 1
+        since = self.replacements
         for (name, labels), value in scrape.items():
             if not name.endswith("_total"):
                 continue
             created = scrape.get((name.removesuffix("_total") + "_created", labels))
             before = self.last.get((name, labels))
             if before:
-                created = self._compare(name, labels, before, (value, created, replacements))
+                created = self._compare(name, labels, before, (value, created, since))
             self.last[name, labels] = (value, created, replacements)
 
     def _compare(self, name, labels, before, now):

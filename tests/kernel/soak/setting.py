@@ -138,6 +138,7 @@ class Watched:
     def __init__(self, setting, source, stack):
         self.setting, self.source = setting, source
         self.other_events = 0
+        self.replaced_at_end = None  # reloads that replaced counters, of its log
         self.kinds = [("anon_inode:[perf_event]", "counters"), ("socket:", "sockets"),
                       (setting.tree.directory, "cgroups")]  # by what the link begins with
         self.daemon = stack.enter_context(
@@ -166,6 +167,20 @@ class Watched:
                 kinds[next((kind for beginning, kind in self.kinds if link.startswith(beginning)),
                            "other files")] += 1
         return kinds
+
+    def other_files(self):
+        """Of files(), by what they are. Some are open for a moment only."""
+        directory, stable = f"/proc/{self.daemon.pid}/fd", None
+        for _ in range(10):
+            links = collections.Counter()
+            for fd in os.listdir(directory):
+                with contextlib.suppress(FileNotFoundError):
+                    link = os.readlink(f"{directory}/{fd}")
+                    if not any(link.startswith(beginning) for beginning, _ in self.kinds):
+                        links[re.sub(r"\d+", "N", link)] += 1
+            stable = links if stable is None else stable & links
+            time.sleep(0.05)
+        return dict(stable)
 
     def memory(self):
         """Bytes that are its own: its part of what it shares included."""

@@ -66,6 +66,14 @@ class MonotoneTest(unittest.TestCase):
         self.look(2, created=11)
         self.assertEqual(self.judge.problems, [])
 
+    def test_accepts_a_reload_that_begins_and_ends_while_a_scrape_is_requested(self):
+        self.look(2, created=10)
+        before = self.judge.replacements
+        self.judge.counters_are_replaced()
+        self.judge.counters_are_replaced()
+        self.judge.look_at({("clock_total", STEADY): 1, ("clock_created", STEADY): 11}, before)
+        self.assertEqual(self.judge.problems, [])
+
     def test_accepts_that_what_ends_by_itself_comes_again(self):
         self.look(2, created=10, labels=JOB)
         self.look(1, created=11, labels=JOB)
