@@ -65,8 +65,7 @@ class Soak:
                     self.problems.append(traceback.format_exc())
                     if any(each.daemon.child.poll() is not None for each in self.watched):
                         raise
-            if self.watched[0].other_events:
-                self.replace(0)  # as in the beginning
+            self.start_again()
         self.minutes = (time.monotonic() - begin) / 60
         self.left = [self.rest(each) for each in self.watched]
         for each in self.scrapes:
@@ -134,6 +133,13 @@ class Soak:
                 reloads.replace(other_events)
                 reloads.watched.daemon.scrape_after_polls()
                 scrapes.monotone.counters_are_replaced()
+
+    def start_again(self):
+        """As in the beginning, with new counters: what only records need is kept while they are not
+        used."""
+        if not self.watched[0].other_events:
+            self.replace(1)
+        self.replace(0)
 
     def change_sources(self):
         with self.only_our_reload():

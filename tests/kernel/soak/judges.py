@@ -231,6 +231,7 @@ class Answers:
         self.problems = []
         self.took = []
         self.last = None  # (timestamp, polls, overruns, interval, replacements)
+        self.unreported = 0  # polls that are missing: an overrun is counted once the poll has ended
         self.late = 0
 
     def answered(self, path, status, seconds):
@@ -245,11 +246,13 @@ class Answers:
             return
         longer = max(interval, before[3])  # a reload may have changed it in between
         missing = (timestamp - before[0]) / longer - (polls - before[1])
+        unreported, self.unreported = self.unreported, 0
+        if unreported > overruns - before[2]:  # nor since the scrape before
+            self.problems.append(f"{unreported:.1f} polls are missing and no overruns, until "
+                                 f"{before[0]:.3f}")
         if missing > self.MISSING:
             self.late += 1
-        if missing > self.MISSING + overruns - before[2]:
-            self.problems.append(f"{missing:.1f} polls are missing in {timestamp - before[0]:.1f} "
-                                 f"s, and {overruns - before[2]:.0f} overruns are reported")
+            self.unreported = max(0, missing - self.MISSING - (overruns - before[2]))
 
     def longest(self):
         return max(self.took, default=0.0)

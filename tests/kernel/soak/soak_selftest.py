@@ -207,12 +207,16 @@ class AnswersTest(unittest.TestCase):
     def test_finds_polls_that_are_missing_without_an_overrun(self):
         self.polled(100, 10)
         self.polled(104, 12)
+        self.polled(105, 16, overruns=1)
         self.assertEqual(len(self.judge.problems), 1)
 
     def test_accepts_polls_that_are_missing_and_reported(self):
         self.polled(100, 10)
         self.polled(104, 12, overruns=14)
-        self.assertEqual((self.judge.problems, self.judge.late), ([], 1))
+        self.polled(108, 14, overruns=14)
+        self.polled(109, 18, overruns=28)
+        self.polled(110, 22, overruns=28)
+        self.assertEqual((self.judge.problems, self.judge.late), ([], 2))
 
     def test_accepts_that_there_is_no_poll_while_counters_are_replaced(self):
         self.polled(100, 10)
