@@ -71,7 +71,7 @@ class Soak:
         for each in self.scrapes:
             each.read_log()
         for each in self.watched:
-            each.replaced_at_end = each.daemon.stderr().count("counters=replaced")
+            each.replaced_at_end = each.daemon.stderr().count("groups_opened=1")
 
     def window(self):
         """One comparison, and what may happen between two of them."""
@@ -126,7 +126,7 @@ class Soak:
                 each.await_source()
 
     def replace(self, other_events):
-        """All counters, by counting other events in a group of each daemon."""
+        """The counters of one group of each daemon, by counting other events in it."""
         with self.only_our_reload():
             for reloads, scrapes in zip(self.reloads, self.scrapes):
                 scrapes.monotone.counters_are_replaced()
@@ -191,10 +191,10 @@ class SoakTest(unittest.TestCase):
                          for problem in each.problems)
         self.assert_none(problem for each in self.soak.scrapes for problem in each.answers.problems)
 
-    def test_a_reload_replaces_counters_only_where_it_was_to_do_so(self):
+    def test_a_reload_changes_counters_only_where_it_was_to_do_so(self):
         for each in self.soak.reloads:
-            replaced = each.watched.replaced_at_end
-            self.assertEqual(replaced, each.did["replaced"], each.watched.source)
+            changed = each.watched.replaced_at_end
+            self.assertEqual(changed, each.did["changed"], each.watched.source)
 
     def test_no_counter_falls_unless_a_reload_has_replaced_it(self):
         self.assert_none(problem for each in self.soak.scrapes

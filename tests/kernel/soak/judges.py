@@ -23,8 +23,9 @@ class Monotone:
     before, and there is a reason. Either a reload has replaced the counters, or the series belongs
     to something that ends by itself (`may_end`) and comes again under the same name."""
 
-    def __init__(self, may_end=lambda labels: False):
+    def __init__(self, may_end=lambda labels: False, may_change=lambda name, labels: True):
         self.may_end = may_end
+        self.may_change = may_change  # series of the group that reloads change
         self.last = {}           # series -> (value, created or None, replacements until then)
         self.replacements = 0    # begun and ended; odd: one is under way
         self.restarts = collections.Counter()  # by reason
@@ -57,13 +58,13 @@ class Monotone:
             is_later = now[1] > before[1]
         if fell or is_later:
             self._judge(f"{name}{dict(labels)}: {before[0]} -> {now[0]}, created {before[1]} -> "
-                        f"{now[1]}", labels, before[2] != now[2] or now[2] % 2 == 1, is_later)
+                        f"{now[1]}", name, labels, before[2] != now[2] or now[2] % 2 == 1, is_later)
         return before[1] if now[1] is None else now[1]
 
-    def _judge(self, what, labels, is_replaced, is_later):
+    def _judge(self, what, name, labels, is_replaced, is_later):
         if not is_later:
             self.problems.append(f"fell without a later _created: {what}")
-        elif is_replaced:
+        elif is_replaced and self.may_change(name, dict(labels)):
             self.restarts["replaced by a reload"] += 1
         elif self.may_end(dict(labels)):
             self.restarts["ended and came again"] += 1
@@ -200,7 +201,8 @@ EXPECTED = [
     Expected("warn", r"read the last counts of [^\"]*, which is offline", "CPU offline",
              "we take it offline: the kernel no longer has the last counts"),
     Expected("warn", r"cgroups.linger is ", "short linger", "a client of ours scrapes seldom"),
-    Expected("(?:info|warn)", r"[^\"]*\b(?:paused?|resumed?)\b", "pause", "we pause it"),
+    Expected("info", r"[^\"]*\bpaused?\b", "pause", "we pause it"),
+    Expected("info", "groups of hardware events are counted again", "pause", "we end it"),
 ]
 
 

@@ -53,7 +53,7 @@ class Scrapes(Observer):
         super().__init__()
         self.watched, self.is_short = watched, is_short
         self.refused = 0
-        self.monotone = judges.Monotone(watched.setting.may_end)
+        self.monotone = judges.Monotone(watched.setting.may_end, watched.setting.may_change)
         self.answers = judges.Answers()
         self.flat = judges.Flat(warm_up)
         self.log = judges.Log()

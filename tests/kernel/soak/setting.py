@@ -63,6 +63,12 @@ class Setting:
         return (cgroup.startswith((f"{self.tree.path}/churn/", f"{self.tree.path}/many/"))
                 or labels.keys() & {"kind", "team"})
 
+    @staticmethod
+    def may_change(name, labels):
+        """The counters of OTHER_EVENTS, which a reload changes."""
+        return (labels.get("group") == "others" or "_cpu_migrations_" in name or
+                "_major_faults_" in name)
+
     def cpu_seconds(self, target):
         return harness.number_in(f"{self.tree.mount}{target}/cpu.stat", "usage_usec") / 1e6
 

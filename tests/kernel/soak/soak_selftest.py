@@ -57,6 +57,13 @@ class MonotoneTest(unittest.TestCase):
         self.look(0, created=12)
         self.assertEqual(len(self.judge.problems), 1)
 
+    def test_finds_a_counter_of_another_group_that_a_reload_has_replaced(self):
+        self.judge.may_change = lambda name, labels: name != "clock_total"
+        self.look(2, created=10)
+        self.judge.counters_are_replaced()
+        self.look(1, created=11)
+        self.assertEqual(len(self.judge.problems), 1)
+
     def test_accepts_it_also_between_two_scrapes_while_the_reload_is_under_way(self):
         self.look(2, created=10)
         self.judge.counters_are_replaced()
@@ -158,7 +165,7 @@ class FlatTest(unittest.TestCase):
 
 
 class LogTest(unittest.TestCase):
-    KNOWN = 'ts=1 level=info msg="configuration reloaded" counters=kept'
+    KNOWN = 'ts=1 level=info msg="configuration reloaded" groups_kept=3'
 
     def test_counts_lines_that_are_expected_by_kind(self):
         judge = judges.Log()
