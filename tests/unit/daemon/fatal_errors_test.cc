@@ -41,21 +41,28 @@ void fill_stderr() {
   ::dup2(ends[1], STDERR_FILENO);
 }
 
-TEST(FatalErrorsTest, AnUnhandledExceptionIsReportedAndEndsTheProgram) {
+/// The program that ends is started again for that, as a copy of a process with threads may start
+/// no thread under ThreadSanitizer, and other tests may have left some.
+class FatalErrorsTest : public ::testing::Test {
+ protected:
+  FatalErrorsTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(FatalErrorsTest, AnUnhandledExceptionIsReportedAndEndsTheProgram) {
   EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kLogfmt), throw_unhandled()),
               ExitedWithCode(kUnable),
               "^ts=....-..-..T..:..:..[.]...Z level=error msg=\"the program ends because of an "
               "unhandled exception: no [?]x[?][?].2J\"\n$");
 }
 
-TEST(FatalErrorsTest, LackOfMemoryIsReportedAndEndsTheProgram) {
+TEST_F(FatalErrorsTest, LackOfMemoryIsReportedAndEndsTheProgram) {
   EXPECT_EXIT((install_fatal_error_handlers(LogFormat::kJson), run_out_of_memory()),
               ExitedWithCode(kUnable),
               "^.\"ts\":\"[^\"]*Z\",\"level\":\"error\",\"msg\":\"out of memory, [^\"]*Remedy: "
               "[^\"]*\".\n$");
 }
 
-TEST(FatalErrorsTest, AFullStderrDoesNotKeepTheProgramFromEnding) {
+TEST_F(FatalErrorsTest, AFullStderrDoesNotKeepTheProgramFromEnding) {
   EXPECT_EXIT(
       (install_fatal_error_handlers(LogFormat::kLogfmt), fill_stderr(), run_out_of_memory()),
       ExitedWithCode(kUnable), "");

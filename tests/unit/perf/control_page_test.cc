@@ -268,7 +268,7 @@ void store(Word& field, Word value) {
 }
 
 /// What the kernel does at each change; version `n` has n in all fields.
-void write_version(perf_event_mmap_page& page, std::uint64_t n) {
+[[maybe_unused]] void write_version(perf_event_mmap_page& page, std::uint64_t n) {
   store(page.lock, page.lock + 1);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   store(page.index, static_cast<__u32>(n));
