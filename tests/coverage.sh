@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Which lines of lib and daemon tests run: of the unit tests, the golden cases, and of those tests on the
+# real kernel that take few seconds. Called by `./dev coverage`, which has built preset coverage.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+readonly root build=$root/build/coverage
+readonly real='errors|events|exhaustion|hotplug|limits|load|records|reload|rights|stat|truth|web'
+
+stage() { printf '\n=== [%3d s] %s\n' "$SECONDS" "$*"; }
+
+# As a whole: each process adds what it has counted to the file of each object.
+run_program() {  # PROGRAM
+  RC_PARAMS=seed=20260901 "$1" --gtest_brief=1 >"$1.log" 2>&1 && return
+  echo "${1##*/} failed:"
+  cat "$1.log"
+  return 1
+}
+export -f run_program
+
+failed=false
+find "$build" -name '*.gcda' -delete
+stage "unit tests and golden cases"
+# shellcheck disable=SC2016  # $0 is for that shell
+find "$build/tests" -maxdepth 2 \( -path '*/unit/*_test' -o -name golden_test \) -type f -executable \
+  -print0 | xargs -0 -P "$(nproc)" -n 1 bash -c 'run_program "$0"' || failed=true
+stage "tests on the real kernel"
+ctest --test-dir "$build" --tests-regex "^real[.]($real)\$" --parallel 3 --output-on-failure || failed=true
+stage "lines that have run"
+python3 "$root/tests/coverage_table.py" "$root" "$build" || failed=true
+stage "$($failed && echo failed || echo passed)"
+! $failed
