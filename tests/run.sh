@@ -73,7 +73,7 @@ compile_later() {  # PRESET [PID]: that process ends first
 # which containers may forbid.
 fix_addresses() {
   setarch -R true 2>/dev/null && under=(setarch -R)
-  "${under[@]}" "$root/build/tsan/tests/workload" 2>&1 | grep -q 'FATAL: ThreadSanitizer' || return 0
+  [[ $("${under[@]}" "$root/build/tsan/tests/workload" 2>&1) == *"FATAL: ThreadSanitizer"* ]] || return 0
   echo "SKIPPED: tsan: its programs do not start here; sysctl vm.mmap_rnd_bits=28 makes them run"
   return 1
 }
