@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Format, clang-tidy, shell scripts and Python. Called by `./dev lint`, which has configured preset lint.
+# Format, clang-tidy, the warnings of clang++, shell scripts and Python. Called by `./dev lint`, which has
+# configured preset lint.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,5 +22,8 @@ our_files -name '*.py' | PYTHONPYCACHEPREFIX=$root/build/pycache xargs -0 python
   failed=true
 stage "clang-tidy"
 (cd "$root" && run-clang-tidy -quiet -p build/lint -j "$(nproc)" "^$root/(lib|daemon|bench)/") || failed=true
+stage "clang++: warnings in tests"  # clang-tidy has to check something else as well
+(cd "$root" && run-clang-tidy -quiet -p build/lint -j "$(nproc)" -header-filter='/(lib|daemon|tests)/' \
+  -checks='-*,clang-diagnostic-*,misc-unused-using-decls' "^$root/(tests|docs)/") || failed=true
 stage "$($failed && echo failed || echo passed)"
 ! $failed

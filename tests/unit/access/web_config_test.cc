@@ -51,6 +51,19 @@ std::vector<std::string> warnings(const LoadedWebConfig& loaded) {
   return all;
 }
 
+TEST(WebConfigTest, MoreUsersThanCanBeServedAreRefused) {
+  std::string text = "basic_auth_users:\n";
+  for (int user = 0; user <= 1000; ++user) {
+    text += "  u" + std::to_string(user) + ": " + kHash + "\n";
+  }
+
+  const LoadedWebConfig loaded = load(text);
+
+  EXPECT_THAT(messages(loaded), ElementsAre("w.yaml:2:3: basic_auth_users: 1001 users. Remedy: "
+                                            "name at most 1000"));
+  EXPECT_THAT(loaded.config.access.users, IsEmpty());
+}
+
 class EmptyWebConfigTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EmptyWebConfigTest, IsPlainHttpForEverybody) {

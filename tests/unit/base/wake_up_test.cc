@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,6 +27,22 @@ class Readable {
 
  private:
   UniqueFd fd_{::eventfd(0, EFD_CLOEXEC)};
+};
+
+/// While it lives, this process can open nothing.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
 };
 
 TEST(WakeUpTest, APostIsNotForgottenWhereverItArrives) {
@@ -80,6 +97,21 @@ TEST(WakeUpTest, APostFromAnotherThreadEndsEachKindOfWait) {
     EXPECT_EQ(posted, round);
     posted = -round;
   }
+  poster.join();
+}
+
+TEST(WakeUpTest, WithoutADescriptorOfItsOwnPostsArriveAndTheOtherIsLookedAtEverySoOften) {
+  const Readable never;
+  WakeUp wake;
+  {
+    const NoDescriptors none;
+
+    EXPECT_EQ(wake.wait(never.fd()), WakeUp::Cause::kReadable) << "it may be, so the caller looks";
+    wake.post();
+    EXPECT_EQ(wake.wait(never.fd()), WakeUp::Cause::kPosted);
+  }
+  std::thread poster{[&] { wake.post(); }};
+  EXPECT_EQ(wake.wait(never.fd()), WakeUp::Cause::kPosted) << "with one, once there are some";
   poster.join();
 }
 

@@ -41,6 +41,22 @@ TEST_F(MemoryTest, IsUnknownWithoutTheFile) {
   EXPECT_EQ(memory_limit(roots()), std::nullopt);
 }
 
+TEST_F(MemoryTest, IsUnknownWhereTheFileHoldsGarbage) {
+  for (const char* const text : {"MemTotal:       a lot\n", "MemFree: 123 kB\n", "\n"}) {
+    tree_.write("proc/meminfo", text);
+    EXPECT_EQ(total_memory(roots()), std::nullopt) << text;
+  }
+}
+
+TEST_F(MemoryTest, LimitIsUnknownWhereTheOwnCgroupIsNotListed) {
+  mount("cgroup2", "rw");
+  tree_.write("cgroup/memory.max", "134217728\n");
+  for (const char* const text : {"no line of a hierarchy\n", "5:cpu\n", "5:cpu:/a\n", "\n"}) {
+    tree_.write("proc/thread-self/cgroup", text);
+    EXPECT_EQ(memory_limit(roots()), std::nullopt) << text;
+  }
+}
+
 TEST_F(MemoryTest, LimitIsTheLowestOfTheOwnCgroupAndThoseAboveIt) {
   mount("cgroup2", "rw");
   tree_.write("proc/thread-self/cgroup", "0::/a.slice/b.service\n");
