@@ -14,7 +14,7 @@ namespace {
 
 using State = Finding::State;
 
-constexpr const char* kSubject = "switch records";
+constexpr const char* kSwitchRecords = "switch records";
 
 constexpr const char* kByDescriptors =
     "cgroups are counted by descriptors there, one for each event, cgroup and CPU, which cost more "
@@ -38,8 +38,8 @@ std::vector<std::string> groups_in_turns(const collect::ScopePlan& scope) {
 
 Findings check_turns(const CheckInputs& here, const std::string& what) {
   const std::vector<std::string> groups = groups_in_turns(here.planned->plan.counting.cgroup);
-  if (groups.empty()) return {good(kSubject, what)};
-  return {{State::kNote, kSubject, what,
+  if (groups.empty()) return {good(kSwitchRecords, what)};
+  return {{State::kNote, kSwitchRecords, what,
            "if the groups " + join(groups, " and ") +
                " do not fit on the PMU at the same time, what happens between two switches with a "
                "rotation in between is estimated; where cgroups with very different rates share a "
@@ -53,11 +53,11 @@ Findings check_switch_records(const CheckInputs& here) {
   if (!here.records) return {};
   const RecordsTrial& trial = *here.records;
   if (trial.refused) {
-    return {{State::kNote, kSubject, without_remedy(*trial.refused), kByDescriptors,
+    return {{State::kNote, kSwitchRecords, without_remedy(*trial.refused), kByDescriptors,
              worded(trial.refused->remedy)}};
   }
   if (!trial.incomplete.empty()) {
-    return {{State::kNote, kSubject,
+    return {{State::kNote, kSwitchRecords,
              "the kernel does not write all of them on " + host::name_cpus(trial.incomplete),
              kByDescriptors,
              "none: this kernel, or the hypervisor, does not report all switches between cgroups"}};
@@ -67,7 +67,7 @@ Findings check_switch_records(const CheckInputs& here) {
                          : number_of(trial.records, "record") + " written, none missing";
   const std::size_t asked = here.planned->config.cgroups.records_buffer;
   if (trial.buffer_bytes < asked) {
-    return {{State::kNote, kSubject,
+    return {{State::kNote, kSwitchRecords,
              what + "; the buffer of a CPU is " + in_kib(trial.buffer_bytes) + " instead of " +
                  in_kib(asked),
              "more records are lost while the exporter is kept off a CPU",
