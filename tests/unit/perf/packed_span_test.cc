@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
@@ -51,7 +52,7 @@ TEST(PackedSpanTest, IsWalkedInBothDirections) {
   const PackedSpan<std::uint16_t> numbers{std::as_bytes(std::span(source))};
 
   std::vector<int> backwards;
-  for (const std::uint16_t number : numbers | std::views::reverse) backwards.push_back(number);
+  std::reverse_copy(numbers.begin(), numbers.end(), std::back_inserter(backwards));
   EXPECT_THAT(backwards, ElementsAre(30, 20, 10));
   EXPECT_EQ(numbers.end() - numbers.begin(), 3);
   EXPECT_EQ(numbers.begin()[2], 30);
