@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collect/descriptor_source.h"
+
 namespace pex::collect {
 namespace {
 

@@ -1,5 +1,7 @@
 // g++ 12 takes parts of std::regex's automaton for uninitialized where AddressSanitizer is in it.
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 // The exporter's own metrics are those of the tables, and have the labels that the tables name.
 
