@@ -25,6 +25,7 @@ HOTPLUG = bool(os.environ.get("PEX_SOAK_HOTPLUG"))
 SEED = int(os.environ.get("PEX_SEED") or random.SystemRandom().randrange(10**6))
 WINDOW = (10.0, 20.0)  # seconds from one comparison to the next
 WARM_UP = min(30 * MINUTES, 300)  # seconds until what it holds is watched
+EVENTFD = "anon_inode:[eventfd]"
 
 
 class Soak:
@@ -135,11 +136,9 @@ class Soak:
                 scrapes.monotone.counters_are_replaced()
 
     def start_again(self):
-        """As in the beginning, with new counters: what only records need is kept while they are not
-        used."""
-        if not self.watched[0].other_events:
-            self.replace(1)
-        self.replace(0)
+        """With the events of the beginning."""
+        if self.watched[0].other_events:
+            self.replace(0)
 
     def change_sources(self):
         with self.only_our_reload():
@@ -214,6 +213,9 @@ class SoakTest(unittest.TestCase):
                 if first["CPUs by records"] or last["CPUs by records"]:
                     first, last = ({**each, "CPUs by records": 0, "open events": 0}
                                    for each in (first, last))  # as the records of a CPU allow
+                # A worker keeps the eventfd that it made when it first waited for records.
+                made = (last["other files"].pop(EVENTFD, 0) - first["other files"].pop(EVENTFD, 0))
+                self.assertLessEqual(made, len(harness.online_cpus()))
                 self.assertEqual(first, last)
 
     def test_only_what_is_expected_is_logged(self):

@@ -66,7 +66,7 @@ class Setting:
     @staticmethod
     def may_change(name, labels):
         """The counters of OTHER_EVENTS, which a reload changes."""
-        return (labels.get("group") == "others" or "_cpu_migrations_" in name or
+        return (labels.get("group") == "others" or "_migrations_" in name or
                 "_major_faults_" in name)
 
     def cpu_seconds(self, target):
