@@ -167,9 +167,8 @@ void App::by_signal(const std::function<void()>& act) {
                   "start the exporter with --web.enable-lifecycle"});
 }
 
-void App::request_pause(const char* by, std::chrono::nanoseconds length) {
+void App::log_pause(const char* by, std::chrono::nanoseconds length) {
   log_.info("pause requested", {{"by", by}, {"for", format_duration(length)}});
-  pause_.begin(length);
 }
 
 void App::request_resume(const char* by) {
@@ -191,7 +190,13 @@ Signals::Handlers App::signal_handlers() {
                 // The log shows the outcome.
                 reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
               },
-          .pause = [this] { by_signal([this] { request_pause("SIGUSR1", Pause::kDefault); }); },
+          .pause =
+              [this] {
+                by_signal([this] {
+                  log_pause("SIGUSR1", Pause::kDefault);
+                  pause_.begin(Pause::kDefault);
+                });
+              },
           .resume = [this] { by_signal([this] { request_resume("SIGUSR2"); }); }};
 }
 
@@ -219,8 +224,10 @@ WebServer::Source App::web_source() {
               .pause_lengths = {Pause::kDefault, Pause::kMin, Pause::kMax},
               .pause =
                   [this](std::chrono::nanoseconds length, std::function<void()> done) {
-                    request_pause("client", length);
+                    if (!pause_.begin_for_client(length)) return false;
+                    log_pause("client", length);
                     poller_.poll_after_change(std::move(done));
+                    return true;
                   },
               .resume =
                   [this](std::function<void()> done) {

@@ -82,7 +82,7 @@ class App {
   bool is_starting() const;
   void pause_counting(bool paused);
   void by_signal(const std::function<void()>& act);
-  void request_pause(const char* by, std::chrono::nanoseconds length);
+  void log_pause(const char* by, std::chrono::nanoseconds length);
   void request_resume(const char* by);
   Signals::Handlers signal_handlers();
   Reloader::Steps reload_steps();

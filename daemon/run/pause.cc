@@ -21,6 +21,14 @@ void Pause::begin(std::chrono::nanoseconds length) {
   if (is_first) on_change_(true);
 }
 
+bool Pause::begin_for_client(std::chrono::nanoseconds length) {
+  const Clock::time_point now = Clock::now();
+  if (now < begun_for_client_ + kBetweenClients) return false;
+  begun_for_client_ = now;
+  begin(length);
+  return true;
+}
+
 void Pause::end() {
   timer_.cancel();
   if (std::exchange(until_, std::nullopt)) on_change_(false);

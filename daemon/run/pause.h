@@ -22,11 +22,15 @@ class Pause final : public prometheus::Collectable {
   static constexpr std::chrono::minutes kDefault{5};
   static constexpr std::chrono::seconds kMin{1};
   static constexpr std::chrono::hours kMax{1};
+  static constexpr std::chrono::seconds kBetweenClients{1};
 
   Pause(boost::asio::io_context& loop, OnChange on_change);
 
   /// For so long from now on, from kMin to kMax; also if one is running.
   void begin(std::chrono::nanoseconds length);
+  /// For a client, who may be unauthenticated. Returns false, and does nothing, if the last one was
+  /// too recent: each takes two polls and lines of the log.
+  bool begin_for_client(std::chrono::nanoseconds length);
   /// Does nothing if none is running.
   void end();
   /// Lets the loop run out of work.
@@ -42,6 +46,7 @@ class Pause final : public prometheus::Collectable {
   OnChange on_change_;
   boost::asio::steady_timer timer_;
   std::optional<Clock::time_point> until_;
+  Clock::time_point begun_for_client_ = Clock::time_point::min() + kBetweenClients;
 };
 
 }  // namespace pex::daemon

@@ -90,16 +90,18 @@ Result<std::chrono::nanoseconds> pause_length(std::string_view query, const Paus
 
 http::Route pause(const RouteHandlers& handlers) {
   http::Route route{
-      "/-/pause", [pause = handlers.pause, lengths = handlers.pause_lengths](
-                      const http::Request& request, http::Respond respond) {
+      "/-/pause",
+      [pause = handlers.pause, lengths = handlers.pause_lengths, apart = handlers.between_reloads](
+          const http::Request& request, const http::Respond& respond) {
         const Result<std::chrono::nanoseconds> length = pause_length(request.query, lengths);
         if (!length) {
           return respond(plain_text(400, "400 Bad Request: " + worded(length.error()) + "\n"));
         }
-        pause(*length, [respond = std::move(respond), length = *length] {
+        const bool is_taken = pause(*length, [respond, length = *length] {
           respond(plain_text(
               200, "groups of hardware events are paused for " + format_duration(length) + "\n"));
         });
+        if (!is_taken) respond(http::too_many_requests(apart));
       }};
   route.is_post = true;
   return route;

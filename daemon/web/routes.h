@@ -23,15 +23,15 @@ struct RouteHandlers {
   std::function<std::string_view()> why_not_ready;  ///< empty: it is
   /// Requests a reload. False: the last one was too recent.
   std::function<bool(ReloadAnswer answer)> reload;
-  std::chrono::seconds between_reloads{1};  ///< of clients
+  std::chrono::seconds between_reloads{1};  ///< of clients; and between pauses
   struct PauseLengths {
     std::chrono::nanoseconds usual{};
     std::chrono::nanoseconds shortest{};
     std::chrono::nanoseconds longest{};
   } pause_lengths;
   /// Begins a pause of this length, and ends it. `done` is called when the counters are stopped, or
-  /// started.
-  std::function<void(std::chrono::nanoseconds length, std::function<void()> done)> pause;
+  /// started. False: the last one was too recent.
+  std::function<bool(std::chrono::nanoseconds length, std::function<void()> done)> pause;
   std::function<void(std::function<void()> done)> resume;
 };
 

@@ -343,6 +343,8 @@ TEST_F(PauseTest, EndsByItself) {
 
 TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
   EXPECT_THAT(ask(port_, "POST /-/pause?for=1h"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("429"));
+  std::this_thread::sleep_for(Pause::kBetweenClients);
   EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("200 OK"));
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
