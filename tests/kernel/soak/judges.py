@@ -91,14 +91,15 @@ class Truth:
         self.problems, self.texts = [], []
         self.worst = self.unmeasured = self.clock = (0.0, "nothing was compared")
 
-    def compare(self, what, *, counted, enabled, running, true, other=None, lost=0.0,
+    def compare(self, what, *, counted, enabled, running, true, other=None, unnamed=0.0, lost=0.0,
                 unmeasured=UNMEASURED):
-        """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative."""
+        """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative.
+        `unnamed` is published as the time of cgroups whose names were never known."""
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
         clock = 0.0 if other is None else max(0.0, (true - other) / true)
-        error = max((least - true) / true, (true - most) / true - clock - lost, 0.0)
+        error = max((least - true) / true, (true - most - unnamed) / true - clock - lost, 0.0)
         not_counted = (enabled - running) / true
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
                 f"({(counted - true) / true:+.2%}; another counter {-clock:+.2%}), {enabled:.3f} s "

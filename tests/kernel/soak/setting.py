@@ -21,6 +21,7 @@ LINGER = 5.0
 STEADY = 3
 DESCRIPTORS = 520  # of a daemon: enough for about 40 cgroups
 CLOCK = "perf_cgroup_task_clock_seconds_total"
+UNNAMED = "perf_event_exporter_unnamed_cgroups_cpu_seconds_total"
 ENABLED, RUNNING = (f"perf_group_{time}_seconds_total" for time in ("enabled", "running"))
 
 # Works for a while, and rests, without end.
@@ -211,7 +212,7 @@ class Mark:
     def __init__(self, setting, watched, before=None):
         self.at = time.monotonic()
         self.true = {target: setting.cpu_seconds(target) for target in setting.targets}
-        self.scrapes = {each.source: each.daemon.scrape_after_polls() for each in watched}
+        self.scrapes = {each.source: scrape_with_names(each.daemon) for each in watched}
         self.others = before.end() if before else {}  # target -> seconds
         self.readers = {target: perf_events.Counters(["task-clock"], harness.online_cpus(),
                                                      setting.tree.mount + target)
@@ -237,7 +238,18 @@ class Mark:
             return last.value(name, **labels, **more) - first.value(name, **labels, **more)
         return {"counted": grown(CLOCK), "enabled": grown(ENABLED, group="software"),
                 "running": grown(RUNNING, group="software"),
+                "unnamed": last.value(UNNAMED) - first.value(UNNAMED),
                 "true": self.true[target] - before.true[target], "other": self.others.get(target)}
+
+
+def scrape_with_names(daemon):
+    """By records, what a cgroup did is added to those around it once its name is known: names are looked
+    for once a second. Some cgroups outside of ours may have none for longer."""
+    end = time.monotonic() + 3
+    while True:
+        scrape = daemon.scrape_after_polls()
+        if not scrape.value("perf_event_exporter_unnamed_cgroups") or time.monotonic() > end:
+            return scrape
 
 
 def labels_of(scrape, target):

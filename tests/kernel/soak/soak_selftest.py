@@ -103,6 +103,11 @@ class TruthTest(unittest.TestCase):
                       running=counted if running is None else running, **more)
         return judge.problems
 
+    def test_accepts_the_time_of_cgroups_without_a_name_and_no_more(self):
+        for unnamed, found in ((2.0, 0), (0.5, 1)):
+            with self.subTest(unnamed=unnamed):
+                self.assertEqual(len(self.problems(97.5, unnamed=unnamed)), found)
+
     def test_accepts_one_percent_and_finds_more_in_both_directions(self):
         for counted, found in ((99.1, 0), (100.9, 0), (98.9, 1), (101.1, 1)):
             with self.subTest(counted=counted):
