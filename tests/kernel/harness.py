@@ -286,6 +286,9 @@ class Process:
     def _stat(self):
         return read_text(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
 
+    def minor_faults(self):
+        return int(self._stat()[7])
+
     def await_state(self, state):
         until(f"state {state} of process {self.pid}", lambda: self._stat()[0] == state)
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "daemon/run/active_session.h"
+#include "daemon/run/pause.h"
 #include "daemon/web/web_server.h"
 #include "exposition/group_errors.h"
 #include "exposition/poll_metrics.h"
@@ -84,9 +85,10 @@ std::string everything() {
     self.open_fds = 3;
     return std::optional{self};
   }};
+  const Pause pause{loop, [](bool) {}};
   exposition::SelfMetrics metrics{"1.0"};
   for (const prometheus::Collectable* owner : std::initializer_list<const prometheus::Collectable*>{
-           &session, &polls, &server, &log, &server.access_status(), &process}) {
+           &session, &polls, &server, &log, &server.access_status(), &pause, &process}) {
     metrics.add(*owner);
   }
   std::string text;
