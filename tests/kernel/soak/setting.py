@@ -147,6 +147,7 @@ class Watched:
         self.other_events = 0
         self.replaced_at_end = None  # reloads that replaced counters, of its log
         self.kinds = [("anon_inode:[perf_event]", "counters"), ("socket:", "sockets"),
+                      ("anon_inode:[eventfd]", "eventfds"),
                       (setting.tree.directory, "cgroups")]  # by what the link begins with
         self.daemon = stack.enter_context(
             harness.Daemon(config_of(setting.tree, source), "--web.enable-lifecycle",
