@@ -99,17 +99,20 @@ class HeldKernel final : public test::CountingKernel {
   Door reads_;
 };
 
-std::string ask(std::uint16_t port, const std::string& request) {
-  const UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+/// A connection on which the whole request has been sent: requests are taken in this order.
+UniqueFd send_request(std::uint16_t port, const std::string& request) {
+  UniqueFd connection{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    return "cannot connect";
-  }
+  EXPECT_EQ(::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   const std::string text = request + " HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
   (void)::send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  return connection;
+}
+
+std::string answer_on(const UniqueFd& connection) {
   std::string answer;
   char block[4096];
   for (ssize_t got = 0; (got = ::recv(connection.get(), block, sizeof block, 0)) > 0;) {
@@ -185,9 +188,12 @@ class ReloadTest : public testing::Test {
     return published->get_future();
   }
 
-  std::string get(const std::string& path) { return ask(port_, "GET " + path); }
+  std::string ask(const std::string& request) { return answer_on(send_request(port_, request)); }
+  std::string get(const std::string& path) { return ask("GET " + path); }
   std::future<std::string> reload() {
-    return std::async(std::launch::async, [this] { return ask(port_, "POST /-/reload"); });
+    return std::async(std::launch::async, [connection = send_request(port_, "POST /-/reload")] {
+      return answer_on(connection);
+    });
   }
 
   static Options options(const test::TempTree& tree) {
@@ -295,7 +301,7 @@ TEST_F(ReloadTest, IsNotOverForSystemdWhileAnotherOneRuns) {
 }
 
 TEST_F(ReloadTest, DoesNotEndAPause) {
-  EXPECT_THAT(ask(port_, "POST /-/pause"), HasSubstr("paused for 5m"));
+  EXPECT_THAT(ask("POST /-/pause"), HasSubstr("paused for 5m"));
   tree_.write("config.yaml", config_of("branches"));
   EXPECT_THAT(reload().get(), HasSubstr("200 OK"));
 
@@ -303,7 +309,7 @@ TEST_F(ReloadTest, DoesNotEndAPause) {
   while (kernel_.open_groups() != std::vector<std::string>{"cpu0 branches", "cpu0 dummy"}) {
     std::this_thread::yield();
   }
-  EXPECT_THAT(ask(port_, "POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
   EXPECT_TRUE(kernel_.runs("cpu0 branches"));
 }
 
@@ -322,37 +328,37 @@ TEST_F(ReloadTest, ThatIsPlannedAtTheEndIsGivenUp) {
 using PauseTest = ReloadTest;
 
 TEST_F(PauseTest, StopsHardwareEventsUntilItIsEnded) {
-  EXPECT_THAT(ask(port_, "POST /-/pause?for=10m"),
+  EXPECT_THAT(ask("POST /-/pause?for=10m"),
               AllOf(HasSubstr("200 OK"), HasSubstr("paused for 10m")));
   EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 1"));
   EXPECT_THAT(get("/api/v1/status"), HasSubstr("POST /-/resume ends the pause"));
 
-  EXPECT_THAT(ask(port_, "POST /-/resume"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
 
   EXPECT_TRUE(kernel_.runs("cpu0 cycles"));
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 0"));
 }
 
 TEST_F(PauseTest, EndsByItself) {
-  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
   EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
 }
 
 TEST_F(PauseTest, ASecondOneDeterminesHowLongItTakes) {
-  EXPECT_THAT(ask(port_, "POST /-/pause?for=1h"), HasSubstr("200 OK"));
-  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("429"));
+  EXPECT_THAT(ask("POST /-/pause?for=1h"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("429"));
   std::this_thread::sleep_for(Pause::kBetweenClients);
-  EXPECT_THAT(ask(port_, "POST /-/pause?for=1s"), HasSubstr("200 OK"));
+  EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
 
   while (!kernel_.runs("cpu0 cycles")) std::this_thread::yield();
 }
 
 TEST_F(PauseTest, IsAskedForWithADurationThatIsNotTooLong) {
   for (const char* length : {"61m", "0s", "10", "-5m", "", "1m&for=2m"}) {
-    EXPECT_THAT(ask(port_, std::string("POST /-/pause?for=") + length),
+    EXPECT_THAT(ask(std::string{"POST /-/pause?for="} + length),
                 AllOf(HasSubstr("400 Bad Request"), HasSubstr("from 1s to 1h")))
         << length;
   }
