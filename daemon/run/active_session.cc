@@ -1,7 +1,9 @@
 #include "daemon/run/active_session.h"
 
 #include <chrono>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "daemon/cli/words.h"
@@ -61,6 +63,19 @@ MetricFamily machine_info(const plan::MachineDescription& machine) {
               {"pmu", machine.pmu},
               {"kernel", host.kernel}},
              1);
+  return family;
+}
+
+MetricFamily duty_cycles(const collect::CountingPlan& plan) {
+  std::map<std::string_view, double> ratios;  // a group of both scopes has one
+  for (const collect::ScopePlan* const scope : {&plan.cpu, &plan.cgroup}) {
+    for (const collect::GroupPlan& group : scope->groups) {
+      if (!group.duty_cycle) continue;
+      ratios[group.name] = seconds_of(group.duty_cycle->on) / seconds_of(group.duty_cycle->every);
+    }
+  }
+  MetricFamily family = collected(self_family("perf_event_exporter_group_duty_cycle_ratio"));
+  for (const auto& [group, ratio] : ratios) add_sample(family, {{"group", group}}, ratio);
   return family;
 }
 
@@ -128,6 +143,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
                     load_.errors.empty() ? 1 : 0),
           collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
                     seconds_since_epoch(load_.in_force_since.at)),
+          duty_cycles(current_.plan.counting),
           reloaded_groups(reloaded_)};
 }
 

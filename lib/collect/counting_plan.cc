@@ -23,13 +23,15 @@ bool has_probe_in_file(const GroupPlan& group) {
   });
 }
 
-/// Whether both are the same but for where in the plan the groups are that they are estimated by.
+/// Whether both are the same but for their duty cycles, and for where in the plan the groups are
+/// that they are estimated by.
 bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
   const auto& places = one.auxiliary;
   if (places.always_on.has_value() != other.auxiliary.always_on.has_value() ||
       places.reference_always.has_value() != other.auxiliary.reference_always.has_value()) {
     return false;
   }
+  other.duty_cycle = one.duty_cycle;
   other.auxiliary.always_on = places.always_on;
   if (places.reference_always) {
     other.auxiliary.reference_always->group = places.reference_always->group;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aggregation.h"
+#include "base/duty_cycle.h"
 #include "collect/flat.h"
 #include "events/event_spec.h"
 #include "perf/counter_group.h"
@@ -49,6 +50,8 @@ struct GroupPlan {
   bool shares_pmu = false;           ///< can lose the PMU, to other groups or other programs
   std::chrono::nanoseconds mux_interval =
       std::chrono::milliseconds{4};  ///< perf_event_mux_interval_ms
+  /// Of a group that shares the PMU: it leaves it to other programs for the rest of the time.
+  std::optional<DutyCycle> duty_cycle = {};
   AuxiliaryCounters auxiliary = {};
 
   /// The number of events whose counts are estimated; they come first.

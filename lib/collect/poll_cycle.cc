@@ -152,12 +152,13 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
     for (TargetGroups& group : cgroup_scope_.groups) group.begin_poll();
   }
   Outcome outcome = reconcile(targets, models);
-  if (is_paused_) pause_groups(true);
+  const std::chrono::nanoseconds begun = source_->now();
+  pause_groups(begun);
   find_due();
   collect(cpu_scope_, 0, models, outcome.report);
   due_cgroups_.for_each(
       [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
-  if (!is_paused_) pause_groups(false);  // after the time of the pause was read
+  resume_groups(begun);  // after the time of their pause was read
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
@@ -165,9 +166,23 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
   return outcome;
 }
 
-void PollCycle::pause_groups(bool paused) {
+bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const {
+  return is_paused_ || (group.duty_cycle && !is_on(*group.duty_cycle, cpu_, now));
+}
+
+void PollCycle::pause_groups(std::chrono::nanoseconds now) {
   for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
-    for (TargetGroups& group : scope->groups) group.set_paused(paused);
+    for (TargetGroups& group : scope->groups) {
+      if (is_paused(group.plan(), now)) group.set_paused(true);
+    }
+  }
+}
+
+void PollCycle::resume_groups(std::chrono::nanoseconds now) {
+  for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
+    for (TargetGroups& group : scope->groups) {
+      if (!is_paused(group.plan(), now)) group.set_paused(false);
+    }
   }
 }
 

@@ -139,7 +139,9 @@ class PollCycle {
                      PollFeedback& feedback);
   template <typename Step>
   void each_target(Step step);
-  void pause_groups(bool paused);
+  bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
+  void pause_groups(std::chrono::nanoseconds now);
+  void resume_groups(std::chrono::nanoseconds now);
   void find_due();
   void note_handle(const TargetGroups& group, std::size_t target);
   void find_wanted(Scope& scope);

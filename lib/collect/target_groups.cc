@@ -332,7 +332,9 @@ void TargetGroups::estimate(std::size_t target, const perf::GroupReading& readin
   totals_.add(target, increment, learning.increments);
   changed_.add(target);
   note_counted(target);
-  if (shared != nullptr && plan_->is_multiplexed()) detect_starving(*shared, increment);
+  if (shared != nullptr && plan_->is_multiplexed() && !is_paused_) {
+    detect_starving(*shared, increment);
+  }
   if (!sample.is_stopped) note_wanted(target, increment.enabled, increment.running.count() > 0);
   slot.was_wanted = increment.enabled.count() > 0;
   if (increment.anomaly) report_anomaly(target, report);

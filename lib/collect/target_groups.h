@@ -167,8 +167,9 @@ class TargetGroups {
   void start(std::size_t target);
   void set_rotated(std::size_t target, bool rotated);
 
-  /// A pause: where the group shares the PMU, it leaves it to other programs at all targets, also
-  /// at those where it is opened meanwhile. The time of its targets on the CPU counts as enabled.
+  /// A pause, or the rest of its duty cycle: where the group shares the PMU, it leaves it to other
+  /// programs at all targets, also at those where it is opened meanwhile. The time of its targets
+  /// on the CPU counts as enabled.
   void set_paused(bool paused);
   bool is_paused() const { return is_paused_; }
 

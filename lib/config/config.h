@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aggregation.h"
+#include "base/duty_cycle.h"
 #include "base/unit.h"
 #include "yaml/position.h"
 
@@ -94,7 +95,10 @@ struct Group {
   bool pinned = false;     ///< always on the PMU, or in error; never multiplexed
   bool exclusive = false;  ///< alone on the PMU while it counts
   Estimator estimator = Estimator::kAuto;  ///< kAuto when pinned, where nothing is scaled
-  bool exclude_user = false;               ///< these hold for every event of the group
+  /// `every` up to 1m, `on` from 1s and two collection intervals; without: counts all the time.
+  std::optional<DutyCycle> duty_cycle = {};
+  Position duty_cycle_at = {};
+  bool exclude_user = false;  ///< these hold for every event of the group
   bool exclude_kernel = false;
   bool exclude_hypervisor = false;
   bool exclude_idle = false;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "config/cpus.h"
+#include "config/duty_cycle.h"
 #include "config/event_entries.h"
 #include "config/when.h"
 #include "yaml/keys.h"
@@ -209,6 +210,12 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
       "pinned group, which is never scaled.",
       [] { return yaml::form_of_entries(kEstimators); },
       [] { return yaml::written(kEstimators, &EstimatorEntry::estimator, Group{}.estimator); }}},
+    {"duty_cycle",
+     [](const yaml::Value& value, ParsedGroup& parsed) { read_duty_cycle(value, parsed.group); },
+     {"Counts hardware events of the group for a part of the time only. For the rest, other "
+      "programs have the counters, and the counts of the group are estimated from before, which "
+      "takes its accuracy. CPUs and machines begin at different times.",
+      yaml::form_of_map, nullptr, list_duty_cycle_keys}},
     group_flag<&Group::exclude_user>(
         "exclude_user",
         "Whether events in user mode are not counted. `exclude_user`, `exclude_kernel` and "

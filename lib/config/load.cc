@@ -6,6 +6,7 @@
 #include "config/cgroups.h"
 #include "config/cpus.h"
 #include "config/default_config.h"
+#include "config/duty_cycle.h"
 #include "config/groups.h"
 #include "yaml/file.h"
 #include "yaml/keys.h"
@@ -160,6 +161,7 @@ void read_config(const yaml::Node& root, const std::string& file, Loaded& loaded
     return value.refuse(std::string(kNoGroups), std::string(kGroupExample));
   }
   yaml::read_map<Config>(value, kConfigKeys, loaded.config);
+  check_duty_cycles(loaded.config, loaded.diagnostics);
 }
 
 constexpr yaml::FileKind kFile = {"configuration", ProgramTerm::kConfigFile};

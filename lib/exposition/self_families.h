@@ -137,6 +137,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Whether groups of hardware events are paused, so that other programs have the counters. "
      "Their "
      "time meanwhile is enabled: imputed for 60 s, then unmeasured."},
+    {"perf_event_exporter_group_duty_cycle_ratio", FamilyType::kGauge, "`group`",
+     "Part of the time for which a group counts, as configured (duty_cycle). Only for groups that "
+     "do "
+     "not count all the time."},
     {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
      "`outcome`: kept, opened, closed",
      "Groups of events at reloads of the configuration, by outcome: kept with their counters and "

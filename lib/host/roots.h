@@ -35,6 +35,8 @@ struct HostRoots {
   std::string legacy_tracing() const { return sysfs + "/kernel/debug/tracing"; }
   /// A setting of the kernel: "kernel/perf_event_paranoid".
   std::string sysctl(const std::string& name) const { return procfs + "/sys/" + name; }
+  /// A random text for each start of the machine (random(4)).
+  std::string boot_id() const { return sysctl("kernel/random/boot_id"); }
   /// One folder for each thread of a process.
   std::string threads(int pid) const { return procfs + "/" + std::to_string(pid) + "/task"; }
   /// The cgroups of the calling thread (cgroups(7), "/proc/pid/cgroup").

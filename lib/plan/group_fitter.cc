@@ -158,6 +158,24 @@ void add_pieces(const Part& part, const Pieces& pieces, const events::PmuCatalog
   }
 }
 
+/// Software events take no counter from anybody, so their groups count all the time; returns a
+/// warning if that are all.
+std::optional<Error> set_duty_cycle(const config::Group& configured, double shift,
+                                    collect::ScopePlan& plan) {
+  if (!configured.duty_cycle || plan.groups.empty()) return {};
+  bool has_one = false;
+  for (collect::GroupPlan& group : plan.groups) {
+    if (!group.shares_pmu) continue;
+    group.duty_cycle = {configured.duty_cycle->on, configured.duty_cycle->every, shift};
+    has_one = true;
+  }
+  if (has_one) return {};
+  return Error{0,
+               "group '" + configured.name +
+                   "' has a duty cycle and no hardware event, so it counts all the time",
+               "remove its duty_cycle"};
+}
+
 /// Tries on the kernel how groups fit. Pinned ones stay open until the end: they take counters from
 /// the others, and from each other.
 class GroupFitter {
@@ -210,6 +228,9 @@ Result<collect::ScopePlan> GroupFitter::fit(const SelectedGroup& group) {
       return pieces.error();
     }
     add_pieces(part, *pieces, machine_.pmus(), plan);
+  }
+  if (auto warning = set_duty_cycle(group.group, machine_.duty_cycle_shift, plan)) {
+    warnings_.push_back(std::move(*warning));
   }
   std::erase_if(plan.columns, [](const auto& column) { return column.parts.empty(); });
   return plan;

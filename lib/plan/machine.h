@@ -5,6 +5,7 @@
 
 #include "collect/budget.h"
 #include "events/event_resolver.h"
+#include "host/boot_id.h"
 #include "host/machine_info.h"
 #include "perf/counter_group.h"
 #include "perf/perf_kernel.h"
@@ -27,6 +28,8 @@ struct Machine {
   /// Limit on open counters where the configuration has none (Budget::open_events_for).
   std::size_t max_open_events = collect::Budget::open_events_for({}, {});
   host::MachineInfo info = host::machine_info(resolver.roots());  ///< for conditions of groups
+  /// DutyCycle::shift: another one on each machine, and the same for all programs on one.
+  double duty_cycle_shift = host::boot_fraction(resolver.roots());
 
   /// Where events of `pmu` are tried (empty: of any). Not on the CPUs of `left_out_too`.
   perf::Place trial_place(const std::string& pmu, const std::vector<int>& left_out_too = {}) const {

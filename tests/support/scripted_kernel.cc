@@ -242,13 +242,20 @@ Result<> ScriptedKernel::enable_group(int leader_fd) {
   Counter& leader = counters_.at(leader_fd);
   ++enables_[leader.group];
   runs_[leader.group] = true;
+  if (stopped_.erase(leader.group) > 0) answers_[leader.group].read_at = now_;
   leader.is_dead = leader.whole_cpu && inactive_.contains({leader.cpu, leader.is_hardware});
   return {};
 }
 
 Result<> ScriptedKernel::disable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
-  runs_[counters_.at(leader_fd).group] = false;
+  const Counter& leader = counters_.at(leader_fd);
+  Told& told = answers_[leader.group];
+  if (!told.by_script && leader.runs_now && !stopped_.contains(leader.group)) {
+    go_on(leader, told, {});
+  }
+  stopped_.insert(leader.group);
+  runs_[leader.group] = false;
   return {};
 }
 
@@ -313,9 +320,9 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   Told& told = is_check || only_tried_ ? forgotten : to_poll;
   Answer& answer = told.answer;
   told.was_read = true;
-  if (!told.by_script && asked.runs_now) {
+  if (!told.by_script && asked.runs_now && !stopped_.contains(asked.group)) {
     if (asked.pinned && share_of(asked) < 1) return std::size_t{0};
-    go_on(asked, told);
+    go_on(asked, told, std::chrono::milliseconds{1});
   }
   if (asked.is_dead) told = {{}, true, true, now_, false};
   const bool leads = asked.id == asked.leader_id;
@@ -341,10 +348,9 @@ Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uin
   return filled;
 }
 
-/// The time of a whole CPU, with every read and with all that passes between.
-void ScriptedKernel::go_on(const Counter& asked, Told& told) const {
-  const std::chrono::nanoseconds step =
-      std::chrono::milliseconds{1} + (now_ - std::exchange(told.read_at, now_));
+/// The time of a whole CPU: what has passed since the last call, and `more`.
+void ScriptedKernel::go_on(const Counter& asked, Told& told, std::chrono::nanoseconds more) const {
+  const std::chrono::nanoseconds step = more + (now_ - std::exchange(told.read_at, now_));
   told.answer.enabled += step;
   told.answer.running +=
       std::chrono::nanoseconds{std::llround(share_of(asked) * static_cast<double>(step.count()))};

@@ -80,7 +80,8 @@ class ScriptedKernel final : public perf::PerfKernel {
   /// enabled at its opening activates the context. Hardware has one of its own, as before 6.2.
   void deactivate_contexts(int cpu);
 
-  /// So much time passes: for now(), and for groups of whole CPUs that were not told what to say.
+  /// So much time passes: for now(), and for groups of whole CPUs that were not told what to say
+  /// and are not disabled.
   void pass(std::chrono::nanoseconds time);
   /// The same, but the times of those groups stand still meanwhile, as they do while the real
   /// kernel switches between cgroups.
@@ -140,7 +141,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   };
 
   void start_anew(const std::string& group, bool is_checked);
-  void go_on(const Counter& asked, Told& told) const;
+  void go_on(const Counter& asked, Told& told, std::chrono::nanoseconds more) const;
   std::size_t taken_from(const Counter& asked) const;
   double share_of(const Counter& asked) const;
   void join_group_of(int leader_fd, Counter& member);
@@ -164,6 +165,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   std::map<std::string, std::pair<std::string, int>> behind_;  ///< what must be in front of it
   std::map<std::string, std::size_t> enables_;
   std::map<std::string, bool> runs_;
+  std::set<std::string> stopped_;  ///< groups that were disabled: their times stand still
   std::vector<std::string> opened_groups_;
   std::size_t largest_group_ = perf::kMaxGroupMembers;
   int too_large_ = 0;  ///< errno for a larger one

@@ -165,14 +165,13 @@ void RecordSource::forget_cpu() {
   is_dead_ = true;
 }
 
-/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
-const GroupPlan* RecordSource::recorded(const GroupPlan& group,
-                                        const cgroup::Cgroup* cgroup) const {
+/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has. Of
+/// the same name, as another group may have another duty cycle.
+const GroupPlan* RecordSource::recorded(const GroupPlan& group) const {
   if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;
   const auto same = std::find_if(
       plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
-        const bool is_it = cgroup == nullptr || &one == &group || one.name == group.name;
-        return is_it && one.events == group.events && one.mode == group.mode &&
+        return one.name == group.name && one.events == group.events && one.mode == group.mode &&
                one.pmu == group.pmu && one.left_out_cpus == group.left_out_cpus;
       });
   return same == plan_->cgroup.groups.end() ? nullptr : &*same;
@@ -197,7 +196,7 @@ Result<> RecordSource::start_recording() {
 Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
     const GroupPlan& group, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
-  const GroupPlan* const by_records = recorded(group, cgroup.get());
+  const GroupPlan* const by_records = recorded(group);
   if (by_records != nullptr) {
     const Result<> started = start_recording();
     if (!started && started.error().code == ENODEV) {
@@ -354,7 +353,7 @@ Result<> RecordSource::enable(Handle group) {
 
 /// A group of scope cpu may be that of scope cgroup.
 void RecordSource::set_paused(const GroupPlan& group, bool paused) {
-  const GroupPlan* const by_records = recorded(group, nullptr);
+  const GroupPlan* const by_records = recorded(group);
   if (recording_ && by_records != nullptr) recording_->set_paused(*by_records, paused);
 }
 

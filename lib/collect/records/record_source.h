@@ -110,7 +110,7 @@ class RecordSource final : public CounterSource {
   void end_recording();
   void give_up(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
-  const GroupPlan* recorded(const GroupPlan& group, const cgroup::Cgroup* cgroup) const;
+  const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
   Result<Opened, perf::OpenFailure> open_recorded(
       const GroupPlan& recorded, std::span<const perf::CounterSpec> events,

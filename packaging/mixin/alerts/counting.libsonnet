@@ -7,6 +7,18 @@ local promql = import '../lib/promql.libsonnet';
     alert(c, name, severity, duration, expr, summary, description),
   local ofGroups(what, comparison) =
     'instance_group:perf_group_%s_per_enabled:ratio_rate%s %s' % [what, c.window, comparison],
+  // A group with a duty cycle is to be on the PMU for that part of the time only.
+  local multiplexed = |||
+    (
+      %(running)s / %(on)s group_left () perf_event_exporter_group_duty_cycle_ratio
+      or
+      %(running)s
+    ) < %(min)g
+  ||| % {
+    running: std.rstripChars(ofGroups('running', ''), ' '),
+    on: promql.on(c.hostLabels + ['group']),
+    min: c.minRunningRatio,
+  },
   local group = 'group {{ $labels.group }} of scope {{ $labels.scope }} on {{ $labels.instance }}',
 
   // The second part: events of CPUs could be counted when the configuration was loaded, and none is.
@@ -46,9 +58,9 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfGroupMultiplexed',
         'info',
         '30m',
-        ofGroups('running', '< %g' % c.minRunningRatio),
+        multiplexed,
         'A group of events is on the PMU for a small part of the time.',
-        'For 30 minutes, %s was on the PMU for {{ $value | humanizePercentage }} of the time. Its counts are estimates.' % group),
+        'For 30 minutes, %s was on the PMU for {{ $value | humanizePercentage }} of the time in which it is to count. Its counts are estimates.' % group),
       a('PerfGroupUnmeasured',
         'warning',
         '15m',

@@ -527,7 +527,9 @@ class PauseChecks(AnyRun):
                                   "long-paused": 1, "long-end": 0})
 
     def test_no_counter_falls(self):
-        self.assert_nothing_fell()
+        of_duty = [name for name in self.record.scrapes if name.startswith("duty-")]
+        self.assert_nothing_fell(*(name for name in self.record.scrapes if name not in of_duty))
+        self.assert_nothing_fell(*of_duty)
 
     def test_totals_over_the_pause_are_near_the_truth(self):
         true = self.record.true_increment("busy", "start", "end")
@@ -564,8 +566,37 @@ class PauseChecks(AnyRun):
             self.assertAlmostEqual(times["imputed"] + times["unmeasured"], 90, delta=3)
             self.assertAlmostEqual(sum(times.values()), 2 * times["enabled"], delta=0.01)
 
+    def test_duty_cycle_leaves_the_counters_to_others_for_the_rest_of_the_time(self):
+        for labels in ({"cpu": "0"}, {"cgroup": "/steady"}):
+            with self.subTest(**labels):
+                times = self.grown_times("duty-start", "duty-end", group="part", **labels)
+                self.assertAlmostEqual(times["running"] / times["enabled"], 1 / 3, delta=0.1)
+                self.assertAlmostEqual(times["running"] + times["imputed"], times["enabled"],
+                                       delta=0.1)
+                self.assertEqual(times["unmeasured"], 0)
+        running, enabled = (self.grown(f"perf_group_{name}_seconds_total", "duty-start", "duty-end",
+                                       group="soft", cpu="0") for name in ("running", "enabled"))
+        self.assertEqual(running, enabled)
+
+    def test_totals_with_a_duty_cycle_are_near_the_truth(self):
+        true = self.record.true_increment("steady", "duty-start", "duty-end")
+        for what, metric, labels in (("a CPU", "perf_cpu_instructions_total", {"cpu": "0"}),
+                                     ("a cgroup", "perf_cgroup_instructions_total",
+                                      {"cgroup": "/steady"})):
+            with self.subTest(what):
+                exported = self.grown(metric, "duty-start", "duty-end", **labels)
+                error = self.tell(f"instructions of {what}, counted for a third of the time", true,
+                                  exported)
+                stated = self.standard_error(metric, "duty-start", "duty-end", **labels)
+                self.assertLess(abs(error), OF_A_CPU + 3 * stated / true)
+
+    def test_metric_shows_the_duty_cycle(self):
+        self.assertAlmostEqual(
+            self.record.scrapes["duty-end"].value("perf_event_exporter_group_duty_cycle_ratio",
+                                                  group="part"), 1 / 3)
+
     def test_daemon_ends_well(self):
-        self.assert_ended_well("pause")
+        self.assert_ended_well("pause", "duty")
 
 
 class PauseTest(PauseChecks, MachineTest):

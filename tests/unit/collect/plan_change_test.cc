@@ -76,5 +76,14 @@ TEST(PlanChangeTest, ScopesAreApart) {
   EXPECT_THAT(change_of(before, now).cgroup, ElementsAre(kNewPlace));
 }
 
+TEST(PlanChangeTest, AGroupWithAnotherDutyCycleStays) {
+  const CountingPlan before = plan_of({{"a", {"cycles"}}});
+  CountingPlan now = before;
+  now.cpu.groups[0].duty_cycle = {std::chrono::seconds{10}, std::chrono::minutes{1}};
+
+  EXPECT_THAT(places(before, now), ElementsAre(0));
+  EXPECT_THAT(places(now, before), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace pex::collect

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collect/descriptor_source.h"
@@ -1048,6 +1049,100 @@ TEST_F(PollCyclePauseTest, WhatIsOpenedMeanwhileIsStoppedToo) {
 
   EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
   EXPECT_TRUE(kernel_.runs("cpu0 page-faults"));
+}
+
+/// A group that counts at two polls of six, and one that always counts.
+class PollCycleDutyTest : public PollCycleTest {
+ protected:
+  PollCycleDutyTest() {
+    plan_->cpu = test::scope_plan({{"part", {"cycles"}}, {"all", {"branches"}}});
+    plan_->cgroup = test::scope_plan({{"part", {"instructions"}}});
+    for (ScopePlan* const scope : {&plan_->cpu, &plan_->cgroup}) {
+      for (GroupPlan& group : scope->groups) group.shares_pmu = true;
+      scope->groups[0].duty_cycle = DutyCycle{1500ms, 6s};
+    }
+    targets_ = targets({{1, "/a", cgroup_}});
+    cycle_.emplace(source(0), plan_, 0);
+    (void)poll(0s);
+  }
+  PollReport poll(std::chrono::nanoseconds passed = 1s) {
+    kernel_.pass(passed);
+    return run(*cycle_, targets_);
+  }
+  /// After how many of so many polls, a second apart, the group counts.
+  int polls_with(const std::string& group, int polls = 6) {
+    int with = 0;
+    while (polls-- > 0) {
+      (void)poll();
+      with += kernel_.runs(group) ? 1 : 0;
+    }
+    return with;
+  }
+  const GroupTimes& times(std::size_t group) {
+    return cycle_->groups_of_cpu()[group].totals().times(0);
+  }
+
+  std::shared_ptr<const cgroup::Cgroup> cgroup_ = make_cgroup("/a");
+  std::shared_ptr<const TargetSet> targets_;
+  std::optional<PollCycle> cycle_;
+};
+
+TEST_F(PollCycleDutyTest, CountsForItsPartOfTheTimeAtAllTargets) {
+  int with = 0;
+  for (int second = 0; second < 60; ++second) {
+    (void)poll();
+    with += kernel_.runs("cpu0 cycles") ? 1 : 0;
+    EXPECT_EQ(kernel_.runs("cpu0 /a instructions"), kernel_.runs("cpu0 cycles"));
+    EXPECT_TRUE(kernel_.runs("cpu0 branches"));
+  }
+  EXPECT_EQ(with, 20);
+}
+
+TEST_F(PollCycleDutyTest, TheRestOfTheTimeIsImputed) {
+  (void)polls_with("cpu0 cycles");
+  const GroupTimes before = times(0);
+
+  (void)polls_with("cpu0 cycles", 60);
+
+  const auto grown = [&](auto time) {
+    return std::chrono::duration<double>(times(0).*time - before.*time).count();
+  };
+  EXPECT_NEAR(grown(&GroupTimes::enabled), 60, 0.2);
+  EXPECT_NEAR(grown(&GroupTimes::running), 20, 1.2);
+  EXPECT_NEAR(grown(&GroupTimes::imputed), 60 - grown(&GroupTimes::running), 0.2);
+  EXPECT_EQ(grown(&GroupTimes::unmeasured), 0);
+}
+
+TEST_F(PollCycleDutyTest, ItIsNotTakenForAGroupThatTheKernelStarves) {
+  PollReport report;
+  for (int second = 0; second < 30; ++second) report.merge(poll());
+
+  EXPECT_EQ(report.now.targets_rotated_manually, 0U);
+  EXPECT_EQ(report.of_group("part").standstills, 0U);
+  EXPECT_EQ(report.groups_opened, 0U);
+}
+
+TEST_F(PollCycleDutyTest, APauseIsLongerThanItsRest) {
+  cycle_->set_paused(true);
+  EXPECT_EQ(polls_with("cpu0 cycles"), 0);
+  EXPECT_EQ(polls_with("cpu0 branches"), 0);
+
+  cycle_->set_paused(false);
+  EXPECT_EQ(polls_with("cpu0 cycles"), 2);
+  EXPECT_EQ(polls_with("cpu0 branches"), 6);
+}
+
+TEST_F(PollCycleDutyTest, APlanWithoutItLetsTheGroupGoOn) {
+  while (kernel_.runs("cpu0 cycles")) (void)poll();
+  const auto before = std::exchange(plan_, std::make_shared<CountingPlan>(*plan_));
+  for (GroupPlan& group : plan_->cpu.groups) group.duty_cycle.reset();
+
+  EXPECT_EQ(cycle_->change(plan_), 0U);
+  targets_ = targets({{1, "/a", cgroup_}});
+  const PollReport report = poll();
+
+  EXPECT_EQ(report.groups_opened, 0U);
+  EXPECT_EQ(polls_with("cpu0 cycles"), 6);
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ const std::vector<ErrorRow> kRows = {
     {"AWordForAGroup", "groups: [core]\n",
      "c.yaml:1:10: groups[0]: found the text 'core' where a map of keys is expected. Remedy: the "
      "keys here are: name, events, scope, when, optional, cpus, aggregate, weak, pinned, "
-     "exclusive, estimator, "
+     "exclusive, estimator, duty_cycle, "
      "exclude_user, exclude_kernel, exclude_hypervisor, exclude_idle, exclude_host, "
      "exclude_guest, inherit; write at least one as 'key: value', or remove groups[0]"},
     {"AMapOfGroups", "groups: {core: [cycles]}\n",
@@ -701,6 +701,26 @@ const std::vector<ErrorRow> kRows = {
      "counts all its tasks. Remedy: remove it"},
     {"InheritThatIsNotAFlag", with_keys("inherit: 1"),
      "c.yaml:1:54: groups[0].inherit: '1' is not true or false. Remedy: write true or false"},
+    {"ADutyCycleOfAWord", with_keys("duty_cycle: 10s"),
+     "c.yaml:1:57: groups[0].duty_cycle: found the text '10s' where a map of keys is expected. "
+     "Remedy: the keys here are: on, every; write at least one as 'key: value', or remove "
+     "groups[0].duty_cycle"},
+    {"ADutyCycleWithoutItsLength", with_keys("duty_cycle: {on: 10s}"),
+     "c.yaml:1:57: groups[0].duty_cycle: the duty cycle does not say how long it is. Remedy: write "
+     "for example 'duty_cycle: {on: 10s, every: 60s}'"},
+    {"ADutyCycleThatNeverCounts", with_keys("duty_cycle: {on: 0s, every: 60s}"),
+     "c.yaml:1:62: groups[0].duty_cycle.on: '0s' is out of range. Remedy: write a duration from 1s "
+     "to 59s, for example 500ms or 1m30s"},
+    {"ADutyCycleThatIsLongerThanWhatCanBeEstimated", with_keys("duty_cycle: {on: 10s, every: 5m}"),
+     "c.yaml:1:74: groups[0].duty_cycle.every: '5m' is out of range. Remedy: write a duration from "
+     "2s to 1m, for example 500ms or 1m30s"},
+    {"ADutyCycleThatAlwaysCounts", with_keys("duty_cycle: {on: 10s, every: 10s}"),
+     "c.yaml:1:57: groups[0].duty_cycle: the group would count for 10s in every 10s, which is all "
+     "the time. Remedy: shorten 'on', or remove duty_cycle"},
+    {"ADutyCycleBetweenTwoPolls",
+     with_keys("duty_cycle: {on: 9s, every: 1m}") + "collection: {interval: 5s}\n",
+     "c.yaml:1:57: groups[0].duty_cycle: the group counts for 9s at a time, and is read every 5s. "
+     "Remedy: write at least two intervals for 'on', or shorten collection.interval"},
     // Sums of cgroups.
     {"ASumWithoutAName", kOneGroup + "cgroups: {sums: [{by: [unit]}]}\n",
      "c.yaml:2:18: cgroups.sums[0]: the sum has no name. Remedy: add one, for example 'name: "

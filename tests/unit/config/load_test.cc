@@ -416,6 +416,19 @@ TEST(LoadTest, TakesAnEstimatorOfAGroupThatIsNotPinned) {
   EXPECT_EQ(loaded.config.groups[0].estimator, Estimator::kTime);
 }
 
+TEST(LoadTest, ADutyCycleSaysForHowLongAGroupCounts) {
+  const Loaded loaded = load_text(
+      "groups:\n"
+      "  - {name: a, events: [x], scope: cpu, duty_cycle: {on: 10s, every: 60s}}\n"
+      "  - {name: b, events: [y], scope: cpu}\n"
+      "collection: {interval: 5s}\n",
+      "c.yaml");
+
+  EXPECT_FALSE(loaded.diagnostics.has_errors());
+  EXPECT_EQ(loaded.config.groups[0].duty_cycle, (DutyCycle{10s, 60s}));
+  EXPECT_EQ(loaded.config.groups[1].duty_cycle, std::nullopt);
+}
+
 TEST(LoadTest, TakesOneKindOfEvidenceWithoutTheOther) {
   const Loaded loaded = load_text(kOneGroup + "evidence: {reference: true}\n", "c.yaml");
 

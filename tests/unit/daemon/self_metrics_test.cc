@@ -59,7 +59,9 @@ void add_poll(exposition::PollMetrics& polls) {
 std::string everything() {
   const test::TempTree tree{
       {"sys/devices/system/cpu/online", "0\n"},
-      {"config.yaml", "groups: [{name: core, events: [cycles, branches], scope: cpu}]\n"},
+      {"config.yaml",
+       "groups: [{name: core, events: [cycles, branches], scope: cpu, duty_cycle: {on: 10s, every: "
+       "60s}}]\n"},
       {"web.yaml", "http_server_config: {http2: false}\n"}};
   Options options;
   options.config_file = tree.path("config.yaml");

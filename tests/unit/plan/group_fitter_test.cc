@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
+using namespace std::chrono_literals;
 
 /// Whatever the layout, a column is the sum of the events of its name.
 void expect_consistent(const collect::ScopePlan& plan) {
@@ -83,6 +85,28 @@ TEST(GroupFitterTest, CountsSoftwareOnItsOwnNextToOneKindOfCores) {
 
   EXPECT_THAT(groups_of(plan.counting.cpu),
               ElementsAre("core on cpu_core: cpu_core/cycles/", "core: task-clock"));
+}
+
+TEST(GroupFitterTest, ADutyCycleIsThatOfHardwareEvents) {
+  const auto plan = plan_on("intel_hybrid",
+                            "  - {name: core, events: [cpu_core/cycles/, task-clock], scope: cpu, "
+                            "duty_cycle: {on: 10s, every: 60s}}");
+
+  EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle->on, 10s);
+  EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle->every, 60s);
+  EXPECT_EQ(plan.counting.cpu.groups[1].duty_cycle, std::nullopt);
+  EXPECT_THAT(plan.warnings, IsEmpty());
+}
+
+TEST(GroupFitterTest, ADutyCycleWithoutHardwareEventsIsReported) {
+  const auto plan = plan_on("intel_server",
+                            "  - {name: soft, events: [page-faults], scope: cpu, duty_cycle: {on: "
+                            "10s, every: 60s}}");
+
+  EXPECT_EQ(plan.counting.cpu.groups[0].duty_cycle, std::nullopt);
+  ASSERT_THAT(plan.warnings, SizeIs(1));
+  EXPECT_EQ(plan.warnings[0].attempted,
+            "group 'soft' has a duty cycle and no hardware event, so it counts all the time");
 }
 
 TEST(GroupFitterTest, SumsWhatMemoryChannelsCountByPackage) {

@@ -38,3 +38,18 @@ scrape_after_polls long-paused
 sleep 15
 scrape_after_polls long-end 5
 stop_daemon
+
+# Each group of hardware events counts for a third of the time.
+new_cgroup steady
+start_work steady steady 0 cpu/instructions spin
+start_daemon duty
+go_on steady
+sleep 12  # twice around, until rates are those of the load
+halt steady
+mark duty-start
+go_on steady
+sleep 36
+halt steady
+mark duty-end
+end_work steady
+stop_daemon
