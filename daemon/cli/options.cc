@@ -168,11 +168,15 @@ void declare_stat(CLI::App& app, Options& options) {
 }
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("--config.file", options.config_file,
-                 "Configuration file. Default: the embedded configuration, which adapts to the "
-                 "machine. --config.check, --once, cgroups, doctor and stat use " +
-                     std::string(kInstalledConfig) + " if it exists.")
-      ->type_name("FILE");
+  CLI::Option* const file =
+      app.add_option("--config.file", options.config_file,
+                     "Configuration file. Default: the embedded configuration, which adapts to the "
+                     "machine. --config.check, --once, cgroups, doctor and stat use " +
+                         std::string(kInstalledConfig) + " if it exists.")
+          ->type_name("FILE");
+  app.add_flag("--config.watch", options.watch_config,
+               "Reload the configuration when its file changes.")
+      ->needs(file);
   app.add_flag(
       "--config.check", options.check_config,
       "Read the configuration, try every event on this machine, print the result and exit.");

@@ -26,7 +26,8 @@ enum class OutputFormat { kText, kJson };
 
 /// The command line, in the spelling of exporter-toolkit and node_exporter.
 struct Options {
-  std::string config_file;  ///< empty: the embedded default
+  std::string config_file;    ///< empty: the embedded default
+  bool watch_config = false;  ///< reload it when the file changes
   bool check_config = false;
   bool once = false;  ///< poll twice, print one scrape, end
   bool doctor = false;

@@ -30,6 +30,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       session_(options_, kernel, log),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
+      config_watch_(loop, options_.config_file, [this] { reload_changed_file(); }),
       reloader_(loop, reload_steps()) {
   register_metrics();
 }
@@ -48,6 +49,7 @@ void App::register_metrics() {
 }
 
 Result<void, std::vector<Error>> App::start() {
+  config_watch_.file_is_read();
   Result<CountingSession, std::vector<Error>> session = session_.plan();
   if (!session) return session.error();
   adopt(std::move(*session));
@@ -66,6 +68,7 @@ void App::run_on_schedule() {
   poller_.start();
   watchdog_.start();
   watch_cgroups();
+  if (options_.watch_config) config_watch_.start();
 }
 
 /// Without cgroups there is nothing to watch.
@@ -121,6 +124,17 @@ void App::adopt(CountingSession next) {
   if (is_on_schedule_) watch_cgroups();
 }
 
+/// The log shows the outcome.
+void App::reload_changed_file() {
+  log_.info("the configuration file has changed", {{"file", options_.config_file}});
+  reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
+}
+
+void App::begin_reload() {
+  config_watch_.file_is_read();
+  service_manager_.reloading();
+}
+
 /// The last snapshot is served until the counters of a valid configuration have been read.
 void App::end_reload(const Reloader::Outcome& outcome) {
   if (outcome) {
@@ -137,7 +151,7 @@ void App::end_reload(const Reloader::Outcome& outcome) {
 }
 
 Reloader::Steps App::reload_steps() {
-  return {.begin = [this] { service_manager_.reloading(); },
+  return {.begin = [this] { begin_reload(); },
           .plan = [this] { return session_.plan(); },
           .release = [this](CountingSession& next) { return release(next); },
           .adopt = [this](CountingSession next) { adopt(std::move(next)); },
@@ -290,6 +304,7 @@ void App::stop() {
   service_manager_.stopping();
   poller_.stop();
   cgroup_watcher_.stop();
+  config_watch_.stop();
   watchdog_.stop();
   signals_.stop();
   pause_.stop();

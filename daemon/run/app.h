@@ -15,6 +15,7 @@
 #include "daemon/log/logging.h"
 #include "daemon/run/active_session.h"
 #include "daemon/run/cgroup_watcher.h"
+#include "daemon/run/config_watch.h"
 #include "daemon/run/open_files.h"
 #include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
@@ -78,6 +79,8 @@ class App {
   void on_poll(const collect::PollReport& report);
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
+  void reload_changed_file();
+  void begin_reload();
   void end_reload(const Reloader::Outcome& outcome);
   bool is_starting() const;
   void pause_counting(bool paused);
@@ -109,9 +112,10 @@ class App {
   ActiveSession session_;  ///< near the end: its workers end before the parts they report to
   ServiceStatus service_status_;
   CgroupWatcher cgroup_watcher_;  ///< after the session, as it waits for what the session owns
-  Reloader reloader_;             ///< last, as its thread reads the session
-  bool is_on_schedule_ = false;   ///< and cgroups are watched between the polls
-  bool is_ready_due_ = true;      ///< the first poll of the configuration in force has not ended
+  ConfigWatch config_watch_;
+  Reloader reloader_;            ///< last, as its thread reads the session
+  bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls
+  bool is_ready_due_ = true;     ///< the first poll of the configuration in force has not ended
 };
 
 }  // namespace pex::daemon

@@ -45,8 +45,8 @@ _perf_event_exporter() {
     --output) words='text json' ;;
     *)
       if [[ $current == -* ]]; then
-        words='-h --help --version --config.file --config.check --once --web.listen-address
-          --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
+        words='-h --help --version --config.file --config.watch --config.check --once
+          --web.listen-address --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
           --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'
         case $command in

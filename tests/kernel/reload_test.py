@@ -176,6 +176,32 @@ class ChangedGroupByRecordsTest(ChangedGroupTest):
         self.assertGreater(reloaded, 0.8 * other)
 
 
+class WatchTest(unittest.TestCase):
+    """--config.watch: nobody sends a signal."""
+
+    def setUp(self):
+        harness.require_events(*EVENTS)
+        self.daemon = self.enterContext(harness.Daemon(
+            harness.config_of(events=EVENTS[:1], scope="cpu"), "--config.watch"))
+        self.daemon.scrape_after_polls()
+
+    def test_a_changed_file_is_reloaded(self):
+        self.daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))
+        harness.until("the reload", lambda: reloads_of(self.daemon))
+        scrape = self.daemon.scrape_after_polls()
+        self.assertTrue(scrape.has("perf_cpu_minor_faults_total", cpu="0"))
+
+    def test_a_broken_file_changes_nothing_until_it_is_repaired(self):
+        self.daemon.write_config("groups: none\n")
+        harness.until("the error", lambda: self.daemon.lines("error"))
+        self.assertEqual(reloads_of(self.daemon), [])
+        failed = self.daemon.scrape().value("perf_event_exporter_config_last_reload_successful")
+        self.assertEqual(failed, 0)
+
+        self.daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))
+        harness.until("the reload", lambda: reloads_of(self.daemon))
+
+
 class ReplacingTest(unittest.TestCase):
     def test_other_cpus_replace_all_counters(self):
         harness.require_events(*EVENTS)

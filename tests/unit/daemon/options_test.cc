@@ -105,6 +105,8 @@ TEST(OptionsTest, HealthIsACommandThatMayAskForReadiness) {
 }
 
 TEST(OptionsTest, ReadinessNeedsEventsOnlyIfAskedTo) {
+  EXPECT_FALSE(options({"--config.file", "a.yaml"}).watch_config);
+  EXPECT_TRUE(options({"--config.file", "a.yaml", "--config.watch"}).watch_config);
   EXPECT_FALSE(options({}).ready_needs_events);
   EXPECT_TRUE(options({"--web.ready-needs-events"}).ready_needs_events);
 }

@@ -1,0 +1,34 @@
+#include "daemon/run/config_watch.h"
+
+#include <utility>
+
+namespace pex::daemon {
+
+ConfigWatch::ConfigWatch(boost::asio::io_context& loop, std::string file, OnChange on_change,
+                         std::chrono::nanoseconds every)
+    : file_(std::move(file)), on_change_(std::move(on_change)), every_(every), timer_(loop) {
+  known_.add(file_);
+  seen_ = known_;
+}
+
+void ConfigWatch::file_is_read() { known_ = seen_ = known_.again(); }
+
+void ConfigWatch::start() {
+  timer_.expires_after(every_);
+  timer_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    look();
+    start();
+  });
+}
+
+void ConfigWatch::look() {
+  FileFingerprints now = known_.again();
+  const bool is_stable = now == seen_;
+  seen_ = std::move(now);
+  if (is_stable && seen_ != known_) on_change_();
+}
+
+void ConfigWatch::stop() { timer_.cancel(); }
+
+}  // namespace pex::daemon

@@ -1,0 +1,95 @@
+#include "daemon/run/config_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ConfigWatchTest : public testing::Test {
+ protected:
+  ConfigWatchTest() { watch_.start(); }
+  /// Looks so many times.
+  void look(int times) {
+    while (times-- > 0) loop_.run_one();
+  }
+
+  test::TempTree tree_{{"config.yaml", "one"}};
+  boost::asio::io_context loop_{1};
+  int changes_ = 0;
+  ConfigWatch watch_{loop_, tree_.path("config.yaml"),
+                     [this] {
+                       ++changes_;
+                       watch_.file_is_read();
+                     },
+                     1ms};
+};
+
+TEST_F(ConfigWatchTest, NothingHappensWhileTheFileIsTheSame) {
+  look(5);
+  EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, AChangeIsReportedOnceTheFileHasStayedTheSame) {
+  tree_.write("config.yaml", "three");
+  look(1);
+  EXPECT_EQ(changes_, 0);
+
+  look(5);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ConfigWatchTest, AFileThatIsStillWrittenIsNotReadYet) {
+  for (const char* text : {"o", "on", "one more", "one more line"}) {
+    tree_.write("config.yaml", text);
+    look(1);
+  }
+  EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
+  tree_.write("old/config.yaml", "same");
+  tree_.write("new/config.yaml", "same");
+  std::filesystem::create_directory_symlink("old", tree_.path("data"));
+  ConfigWatch watch{loop_, tree_.path("data/config.yaml"),
+                    [this] {
+                      ++changes_;
+                      loop_.stop();
+                    },
+                    1ms};
+  watch.start();
+
+  std::filesystem::create_directory_symlink("new", tree_.path("data.new"));
+  std::filesystem::rename(tree_.path("data.new"), tree_.path("data"));
+  loop_.run();
+
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ConfigWatchTest, AFileThatIsGoneIsAChange) {
+  std::filesystem::remove(tree_.path("config.yaml"));
+  look(3);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(ConfigWatchTest, AChangeThatWasReadForAnotherReasonIsNone) {
+  tree_.write("config.yaml", "three");
+  watch_.file_is_read();  // by a signal
+  look(3);
+  EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, TheLoopEndsOnceItIsStopped) {
+  watch_.stop();
+  loop_.run();
+  EXPECT_EQ(changes_, 0);
+}
+
+}  // namespace
+}  // namespace pex::daemon
