@@ -180,6 +180,10 @@ class ServiceTest(unittest.TestCase):
         self.assertEqual(status["NoNewPrivs"], "1")
         self.assertEqual(status["Seccomp"], "2")
 
+    def test_it_comes_before_others_where_cpu_time_or_memory_is_short(self):
+        self.assertEqual(self.properties("CPUWeight", "OOMScoreAdjust"),
+                         {"CPUWeight": "1000", "OOMScoreAdjust": "-100"})
+
     def workers(self):
         """Name, such as cpu0 -> thread id."""
         task = f"/proc/{self.main_pid()}/task"
