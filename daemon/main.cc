@@ -10,8 +10,8 @@
 #include "daemon/doctor/doctor.h"
 #include "daemon/log/fatal_errors.h"
 #include "daemon/log/stderr_text.h"
-#include "daemon/run/capabilities.h"
-#include "daemon/run/capability_needs.h"
+#include "daemon/service/capabilities.h"
+#include "daemon/service/capability_needs.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {

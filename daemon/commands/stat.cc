@@ -19,7 +19,7 @@
 #include "daemon/commands/stat_plan.h"
 #include "daemon/commands/stat_report.h"
 #include "daemon/commands/stat_wait.h"
-#include "daemon/run/capabilities.h"
+#include "daemon/service/capabilities.h"
 #include "host/process.h"
 #include "host/self_process.h"
 #include "perf/task/command.h"

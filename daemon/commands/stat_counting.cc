@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/run/human_format.h"
+#include "daemon/service/human_format.h"
 #include "events/event_table.h"
 
 namespace pex::daemon {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "daemon/cli/words.h"
-#include "daemon/run/human_format.h"
+#include "daemon/service/human_format.h"
 #include "exposition/metric_names.h"
 #include "plan/availability.h"
 

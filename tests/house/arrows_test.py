@@ -39,9 +39,10 @@ WINGS = {
     "log": {"cli"},
     "status": {"cli", "log"},
     "web": {"cli", "log", "status"},
-    "run": {"cli", "log", "status", "web"},
+    "service": {"cli", "log", "status"},
+    "run": {"cli", "log", "status", "web", "service"},
     "doctor": {"cli", "log"},
-    "commands": {"cli", "log", "status", "web", "run", "doctor"},
+    "commands": {"cli", "log", "status", "web", "service", "run", "doctor"},
 }
 # More in one folder are more than one subject.
 MAX_SOURCES = 40

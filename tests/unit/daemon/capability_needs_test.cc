@@ -1,4 +1,4 @@
-#include "daemon/run/capability_needs.h"
+#include "daemon/service/capability_needs.h"
 
 #include <gtest/gtest.h>
 #include <linux/capability.h>

@@ -1,4 +1,4 @@
-#include "daemon/run/liveness.h"
+#include "daemon/service/liveness.h"
 
 #include <gtest/gtest.h>
 

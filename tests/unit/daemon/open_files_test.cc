@@ -1,4 +1,4 @@
-#include "daemon/run/open_files.h"
+#include "daemon/service/open_files.h"
 
 #include <gtest/gtest.h>
 

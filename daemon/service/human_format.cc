@@ -1,4 +1,4 @@
-#include "daemon/run/human_format.h"
+#include "daemon/service/human_format.h"
 
 #include <charconv>
 #include <cstdint>

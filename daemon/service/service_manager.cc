@@ -1,4 +1,4 @@
-#include "daemon/run/service_manager.h"
+#include "daemon/service/service_manager.h"
 
 #include <systemd/sd-daemon.h>
 #include <time.h>

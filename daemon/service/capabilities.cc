@@ -1,4 +1,4 @@
-#include "daemon/run/capabilities.h"
+#include "daemon/service/capabilities.h"
 
 #include <sys/capability.h>
 #include <sys/prctl.h>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "collect/snapshot.h"
-#include "daemon/run/service_manager.h"
+#include "daemon/service/service_manager.h"
 #include "daemon/status/status.h"
 #include "exposition/poll_metrics.h"
 

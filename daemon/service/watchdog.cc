@@ -1,4 +1,4 @@
-#include "daemon/run/watchdog.h"
+#include "daemon/service/watchdog.h"
 
 #include <utility>
 

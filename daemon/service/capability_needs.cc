@@ -1,4 +1,4 @@
-#include "daemon/run/capability_needs.h"
+#include "daemon/service/capability_needs.h"
 
 #include <linux/capability.h>
 #include <unistd.h>
@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/run/counting_session.h"
 #include "events/event_syntax.h"
 #include "host/kernel_version.h"
 #include "host/permissions.h"
+#include "plan/load_plan.h"
 
 namespace pex::daemon {
 namespace {

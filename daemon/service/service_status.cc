@@ -1,6 +1,6 @@
-#include "daemon/run/service_status.h"
+#include "daemon/service/service_status.h"
 
-#include "daemon/run/human_format.h"
+#include "daemon/service/human_format.h"
 
 namespace pex::daemon {
 namespace {

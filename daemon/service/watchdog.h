@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "collect/collector.h"
-#include "daemon/run/liveness.h"
-#include "daemon/run/service_manager.h"
+#include "daemon/service/liveness.h"
+#include "daemon/service/service_manager.h"
 
 namespace pex::daemon {
 

@@ -1,4 +1,4 @@
-#include "daemon/run/open_files.h"
+#include "daemon/service/open_files.h"
 
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
