@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/cli/words.h"
 #include "daemon/doctor/checks.h"
 #include "events/event_syntax.h"
 #include "host/cpu_list.h"
+#include "host/perf_users.h"
 #include "host/permissions.h"
 #include "plan/machine/free_counters.h"
 #include "plan/probe_cpus.h"
@@ -128,6 +130,33 @@ Findings check_free_counters(const CheckInputs& here) {
   std::transform(pmus.begin(), pmus.end(), std::back_inserter(findings),
                  [&](const events::Pmu* pmu) { return counters_of(here, *pmu); });
   return findings;
+}
+
+/// Programs are named by those who run them: whatever their names have is printed harmlessly.
+Findings check_other_users(const CheckInputs& here) {
+  constexpr const char* kSubject = "other programs";
+  constexpr std::size_t kMaxNamed = 5;
+  const host::PerfUsers found = host::find_perf_users(here.options.roots);
+  std::string what;
+  for (std::size_t i = 0; i < found.users.size() && i < kMaxNamed; ++i) {
+    const host::PerfUser& user = found.users[i];
+    what += (what.empty() ? "" : ", ") + printable(user.name) + " (PID " +
+            std::to_string(user.pid) + ") has " + number_of(user.events, "perf event");
+  }
+  if (found.users.size() > kMaxNamed) {
+    what += ", and " + number_of(found.users.size() - kMaxNamed, "other program");
+  }
+  if (what.empty() && found.unreadable > 0) {
+    return {unknown(kSubject, "whether they have perf events is not known: the descriptors of " +
+                                  number_of(found.unreadable, "process", "processes") +
+                                  " cannot be listed")};
+  }
+  if (what.empty()) return {good(kSubject, "none has perf events")};
+  if (!here.has_core_pmu()) return {good(kSubject, what)};
+  return {{State::kNote, kSubject, what,
+           "hardware events of several programs share the counters of the PMU; what others pin is "
+           "not available",
+           "stop what is not needed, or leave counters to it: POST /-/pause, or a duty_cycle"}};
 }
 
 Findings check_nmi_watchdog(const CheckInputs& here) {

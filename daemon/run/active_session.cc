@@ -66,6 +66,15 @@ MetricFamily machine_info(const plan::MachineDescription& machine) {
   return family;
 }
 
+MetricFamily free_counters(const std::map<std::string, plan::FreeCounters>& pmus) {
+  MetricFamily family = collected(self_family("perf_event_exporter_pmu_counters_free"));
+  for (const auto& [pmu, free] : pmus) {
+    add_sample(family, {{"kind", "general"}, {"pmu", pmu}}, static_cast<double>(free.general));
+    add_sample(family, {{"kind", "fixed"}, {"pmu", pmu}}, static_cast<double>(free.fixed));
+  }
+  return family;
+}
+
 MetricFamily duty_cycles(const collect::CountingPlan& plan) {
   std::map<std::string_view, double> ratios;  // a group of both scopes has one
   for (const collect::ScopePlan* const scope : {&plan.cpu, &plan.cgroup}) {
@@ -112,13 +121,30 @@ std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next
 
 void ActiveSession::adopt(CountingSession next) {
   const bool is_reload = machine_.has_value();
-  if (!is_reload) machine_ = plan::describe_machine(options_.roots);
+  if (!is_reload) {
+    machine_ = plan::describe_machine(options_.roots);
+    free_counters_ =
+        plan::count_free_counters(kernel_, options_.roots, next.plan.counting.left_out_cpus);
+    for (const std::string& warning : pmu_warnings()) log_.warn(warning);
+  }
   if (is_reload) reloaded_.add(next.groups);
   current_ = std::move(next);
   const Moment now = Moment::now();
   load_ = {options_.config_file, now, now, {}};
   for (const Error& reason : left_out(current_.plan)) log_.warn(reason);
   for (const std::string& warning : current_.warnings) log_.warn(warning);
+}
+
+std::vector<std::string> ActiveSession::pmu_warnings() const {
+  std::vector<std::string> warnings;
+  for (const auto& [pmu, free] : free_counters_) {
+    if (free.general > 0) continue;
+    warnings.push_back(worded(
+        Error{0, "no counter of PMU '" + pmu + "' was free at the start: other programs hold all",
+              "stop what holds them; " + Remedy(ProgramTerm::kDoctor) +
+                  " lists programs with perf events"}));
+  }
+  return warnings;
 }
 
 void ActiveSession::reject(const std::vector<Error>& errors) {
@@ -144,6 +170,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
           collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
                     seconds_since_epoch(load_.in_force_since.at)),
           duty_cycles(current_.plan.counting),
+          free_counters(free_counters_),
           reloaded_groups(reloaded_)};
 }
 

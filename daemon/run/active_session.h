@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -11,6 +13,7 @@
 #include "daemon/status/status.h"
 #include "exposition/collected_family.h"
 #include "perf/perf_kernel.h"
+#include "plan/machine/free_counters.h"
 #include "plan/machine/machine_description.h"
 
 namespace pex::daemon {
@@ -41,6 +44,8 @@ class ActiveSession final : public prometheus::Collectable {
   const CountingSession& current() const { return current_; }
   collect::Collector* collector() const { return current_.collector.get(); }
   const ConfigurationLoad& load() const { return load_; }
+  /// What an operator should know about the PMUs as they were at the start; one line each.
+  std::vector<std::string> pmu_warnings() const;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -50,8 +55,10 @@ class ActiveSession final : public prometheus::Collectable {
   Log& log_;
   ConfigurationLoad load_;
   CountingSession current_;
-  GroupChanges reloaded_;                            ///< by all reloads
-  std::optional<plan::MachineDescription> machine_;  ///< as of the start: nothing was open then
+  GroupChanges reloaded_;  ///< by all reloads
+  // As of the start: nothing was open then.
+  std::optional<plan::MachineDescription> machine_;
+  std::map<std::string, plan::FreeCounters> free_counters_;  ///< by PMU
 };
 
 }  // namespace pex::daemon

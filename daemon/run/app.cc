@@ -273,6 +273,7 @@ std::optional<host::SelfProcess> App::self_process() {
 Status App::status() {
   const exposition::PollMetrics& polls = poller_.metrics();
   std::vector<std::string> warnings = session_.current().warnings;
+  for (std::string& warning : session_.pmu_warnings()) warnings.push_back(std::move(warning));
   if (const std::optional<Error> warning = web_server_.short_linger()) {
     warnings.push_back(worded(*warning));
   }

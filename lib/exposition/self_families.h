@@ -141,6 +141,11 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Part of the time for which a group counts, as configured (duty_cycle). Only for groups that "
      "do "
      "not count all the time."},
+    {"perf_event_exporter_pmu_counters_free", FamilyType::kGauge, "`kind`: general, fixed; `pmu`",
+     "Counters of each core PMU that nobody held permanently when the exporter started, on one "
+     "CPU. "
+     "general: for any event. fixed: beyond those, each for one event. The NMI watchdog and pinned "
+     "events of other programs hold counters."},
     {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
      "`outcome`: kept, opened, closed",
      "Groups of events at reloads of the configuration, by outcome: kept with their counters and "

@@ -1,10 +1,11 @@
 #include "plan/machine/free_counters.h"
 
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "host/topology.h"
 #include "perf/group_trial.h"
+#include "plan/cpu_selector.h"
+#include "plan/probe_cpus.h"
 
 namespace pex::plan {
 namespace {
@@ -70,6 +71,24 @@ std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
     if (event && group.add(*event)) ++free.fixed;
   }
   return free;
+}
+
+std::map<std::string, FreeCounters> count_free_counters(perf::PerfKernel& kernel,
+                                                        const host::HostRoots& roots,
+                                                        const std::vector<int>& left_out_cpus) {
+  std::map<std::string, FreeCounters> all;
+  const Result<std::vector<int>> online = host::online_cpus(roots);
+  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
+  if (!online || !resolver) return all;
+  const std::vector<int> counted = without(*online, left_out_cpus);
+  if (counted.empty()) return all;
+  const ProbeCpus cpus{resolver->pmus(), counted, left_out_cpus};
+  for (const events::Pmu* const core : resolver->pmus().core_pmus()) {
+    if (cpus.leave_out(core->name, {})) continue;
+    const auto free = count_free_counters(kernel, *resolver, *core, cpus.of(core->name));
+    if (free) all.emplace(core->name, *free);
+  }
+  return all;
 }
 
 }  // namespace pex::plan

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "events/event_resolver.h"
 #include "events/pmu.h"
@@ -28,5 +31,11 @@ inline constexpr std::size_t kMaxGeneralCounters = 32;
 std::optional<FreeCounters> count_free_counters(perf::PerfKernel& kernel,
                                                 const events::EventResolver& resolver,
                                                 const events::Pmu& core, int cpu);
+
+/// Of each core PMU on which hardware events can be counted, by its name; on a CPU that is not left
+/// out.
+std::map<std::string, FreeCounters> count_free_counters(perf::PerfKernel& kernel,
+                                                        const host::HostRoots& roots,
+                                                        const std::vector<int>& left_out_cpus);
 
 }  // namespace pex::plan

@@ -512,6 +512,13 @@ class PauseChecks(AnyRun):
             self.assertGreater(int(count), 1_000_000)
             self.assertEqual(percent, 100)
 
+    def test_metric_shows_what_nobody_held_at_the_start(self):
+        free = {kind: self.record.scrapes["start"].value(
+            "perf_event_exporter_pmu_counters_free", pmu="armv8_pmuv3", kind=kind)
+                for kind in ("general", "fixed")}
+        # The truth is counted by one of 6, and by none in the other run.
+        self.assertEqual(free, {"general": 5, "fixed": 1})
+
     def test_answers_say_what_is_done(self):
         answers = {name: self.record.texts["answer", name].strip()
                    for name in ("pause", "resume", "long")}

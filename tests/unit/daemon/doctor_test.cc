@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -484,6 +485,26 @@ TEST_F(DoctorTest, NotesAPmuOnWhichNothingOpens) {
   }
 
   EXPECT_EQ(one("free counters").state, State::kNote);
+}
+
+TEST_F(DoctorTest, NamesOtherProgramsWithPerfEvents) {
+  tree_.write("proc/77/comm", "perf\x1b[31m\n");
+  std::filesystem::create_directories(tree_.path("proc/77/fd"));
+  for (const char* fd : {"3", "4"}) {
+    std::filesystem::create_symlink("anon_inode:[perf_event]",
+                                    tree_.path(std::string("proc/77/fd/") + fd));
+  }
+
+  EXPECT_EQ(one("other programs").state, State::kNote);
+  EXPECT_EQ(one("other programs").what, "perf\\u001b[31m (PID 77) has 2 perf events");
+
+  tree_.remove("sys/bus/event_source/devices/cpu");
+  EXPECT_EQ(one("other programs").state, State::kGood);
+}
+
+TEST_F(DoctorTest, FindsNoOtherProgramWithPerfEvents) {
+  EXPECT_EQ(one("other programs").state, State::kGood);
+  EXPECT_EQ(one("other programs").what, "none has perf events");
 }
 
 TEST_F(DoctorTest, NotesTheCounterThatTheWatchdogHolds) {

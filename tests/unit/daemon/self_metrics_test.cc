@@ -59,6 +59,7 @@ void add_poll(exposition::PollMetrics& polls) {
 std::string everything() {
   const test::TempTree tree{
       {"sys/devices/system/cpu/online", "0\n"},
+      {"sys/bus/event_source/devices/cpu/type", "4\n"},
       {"config.yaml",
        "groups: [{name: core, events: [cycles, branches], scope: cpu, duty_cycle: {on: 10s, every: "
        "60s}}]\n"},

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "host/self_process.h"
@@ -189,6 +190,24 @@ TEST_F(FreeCountersTest, AreThoseOfOnePmuOfAHybridMachine) {
 
   ASSERT_TRUE(free);
   EXPECT_EQ(free->general, 6U);
+}
+
+TEST_F(FreeCountersTest, AreThoseOfEachCorePmuThatIsCounted) {
+  tree_.remove("sys/bus/event_source/devices/cpu");
+  tree_.write("sys/devices/system/cpu/online", "0-3\n");
+  for (const auto& [pmu, type, cpus] :
+       {std::tuple{"cpu_core", "4\n", "0-1\n"}, {"cpu_atom", "10\n", "2-3\n"}}) {
+    const std::string folder = std::string("sys/bus/event_source/devices/") + pmu;
+    tree_.write(folder + "/type", type);
+    tree_.write(folder + "/cpus", cpus);
+  }
+  const host::HostRoots roots{.sysfs = tree_.path("sys"), .cgroupfs = {}};
+  PmuKernel kernel{{.general = 6}};
+
+  EXPECT_EQ(count_free_counters(kernel, roots, {}).size(), 2U);
+  EXPECT_EQ(count_free_counters(kernel, roots, {2, 3}).size(), 1U);
+  EXPECT_EQ(count_free_counters(kernel, roots, {0, 1}).count("cpu_atom"), 1U);
+  EXPECT_EQ(count_free_counters(kernel, roots, {0, 1, 2, 3}).size(), 0U);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "host/perf_users.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "support/temp_tree.h"
+
+namespace pex::host {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PerfUsersTest : public testing::Test {
+ protected:
+  void add(int pid, const std::string& name, int events, int others = 1) {
+    const std::string process = std::to_string(pid);
+    tree_.write(process + "/comm", name + "\n");
+    std::filesystem::create_directories(tree_.path(process + "/fd"));
+    for (int fd = 0; fd < events + others; ++fd) {
+      std::filesystem::create_symlink(
+          fd < events ? "anon_inode:[perf_event]" : "anon_inode:[eventpoll]",
+          tree_.path(process + "/fd/" + std::to_string(fd)));
+    }
+  }
+  PerfUsers find() const {
+    HostRoots roots;
+    roots.procfs = tree_.root();
+    return find_perf_users(roots);
+  }
+
+  test::TempTree tree_{{"cpuinfo", ""}, {"self/comm", "not a process\n"}};
+};
+
+TEST_F(PerfUsersTest, AreTheProgramsWithEventsThoseWithMostFirst) {
+  add(7, "perf", 4);
+  add(8, "bash", 0);
+  add(1200, "cadvisor", 300, 20);
+
+  const PerfUsers found = find();
+
+  EXPECT_THAT(found.users, ElementsAre(PerfUser{1200, "cadvisor", 300}, PerfUser{7, "perf", 4}));
+  EXPECT_EQ(found.unreadable, 0U);
+}
+
+TEST_F(PerfUsersTest, ThisProcessIsNoOther) {
+  add(::getpid(), "doctor", 5);
+  EXPECT_THAT(find().users, IsEmpty());
+}
+
+TEST_F(PerfUsersTest, AProcessThatEndsMeanwhileIsNone) {
+  tree_.write("9/comm", "gone\n");  // and has no fd
+  const PerfUsers found = find();
+  EXPECT_THAT(found.users, IsEmpty());
+  EXPECT_EQ(found.unreadable, 0U);
+}
+
+TEST_F(PerfUsersTest, ProcessesThatMayNotBeListedAreCounted) {
+  add(9, "secret", 1);
+  ::chmod(tree_.root().c_str(), 0755);
+  ::chmod(tree_.path("9/fd").c_str(), 0);
+  const uid_t user = ::geteuid();
+  constexpr uid_t kNobody = 65534;
+  if (user == 0) {  // who may list all
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
+
+  const PerfUsers found = find();
+
+  ASSERT_EQ(::seteuid(user), 0);
+  ::chmod(tree_.path("9/fd").c_str(), 0700);
+  EXPECT_EQ(found.unreadable, 1U);
+}
+
+TEST_F(PerfUsersTest, AProcfsThatCannotBeReadIsReported) {
+  HostRoots roots;
+  roots.procfs = tree_.path("none");
+  EXPECT_EQ(find_perf_users(roots).unreadable, 1U);
+}
+
+}  // namespace
+}  // namespace pex::host
