@@ -77,7 +77,7 @@ class GeneratedTest(unittest.TestCase):
         checked = mixin.run("promtool", "check", "rules", *rules)
         self.assertEqual(checked.returncode, 0, checked.stdout)
         text = "".join(map(mixin.read_text, rules))
-        self.assertIn("ratio_rate5m < 0.1\n", text)
+        self.assertIn(") < 0.1\n", text)  # minRunningRatio
         self.assertIn('runbook_url: "https://wiki.invalid/perf#perfgroupmultiplexed"', text)
         self.assertIn("sum by (cluster, job, instance)", text)
         self.assertNotIn("sum by (job, instance)", text)
