@@ -38,9 +38,15 @@ std::optional<std::string> own_path(std::string_view cgroups, std::string_view c
   return {};
 }
 
+/// Whether `path` is `directory` or below it.
+bool is_in(std::string_view path, std::string_view directory) {
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
 /// The lowest limit in `file` from the cgroup at `path` up to the mount point.
 std::optional<std::uint64_t> lowest_limit(const Mount& mount, std::string path, const char* file) {
-  if (mount.root != "/" && path.starts_with(mount.root)) path.erase(0, mount.root.size());
+  if (mount.root != "/" && is_in(path, mount.root)) path.erase(0, mount.root.size());
   std::optional<std::uint64_t> lowest;
   while (true) {
     const Result<std::string> text = read_small_file(mount.point + path + "/" + file);

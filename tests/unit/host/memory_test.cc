@@ -75,6 +75,14 @@ TEST_F(MemoryTest, LimitOfAContainerIsThatOfTheMountedRoot) {
   EXPECT_EQ(memory_limit(roots()), 134'217'728U);
 }
 
+TEST_F(MemoryTest, AMountedRootIsNotOneWhoseNameOnlyBeginsAlike) {
+  mount("cgroup2", "rw", "/kubepods/pod1");
+  tree_.write("proc/thread-self/cgroup", "0::/kubepods/pod10\n");
+  tree_.write("cgroup/memory.max", "134217728\n");
+  tree_.write("cgroup0/memory.max", "4096\n");
+  EXPECT_EQ(memory_limit(roots()), 134'217'728U);
+}
+
 TEST_F(MemoryTest, LimitOfVersion1IsThatOfItsMemoryController) {
   mount("cgroup", "rw,memory");
   tree_.write("proc/thread-self/cgroup", "5:perf_event:/x\n4:cpu,memory:/a\n0::/other\n");
