@@ -21,6 +21,8 @@ constexpr FileRemedy kFileRemedies[] = {
     {ENOTDIR, "a part of this path is a file; correct ", true},
     {EISDIR, "name a file in this directory"},
     {EACCES, "let the user of this process read the file and enter the directories above it"},
+    {EMFILE, "raise the limit of open files of this process (ulimit -n)"},
+    {ENFILE, "raise the sysctl fs.file-max"},
     {EAGAIN, "another process holds a lease on the file (fcntl(2)); end it, or copy the file"},
 };
 

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -1031,6 +1032,23 @@ TEST_F(FileErrorsTest, AMissingFileIsNamed) {
                           "': No such file or directory (ENOENT). Remedy: create the file, or set "
                           "another one with the configuration file"));
   EXPECT_EQ(loaded.error().code, ENOENT);
+}
+
+TEST_F(FileErrorsTest, WithoutAFreeDescriptorTheLimitIsToBeRaised) {
+  const std::string path = write(kOneGroup);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlimit none = limit;
+  none.rlim_cur = 0;
+
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<Loaded> loaded = load_file(path);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+  EXPECT_THAT(messages(loaded),
+              ElementsAre("read the configuration '" + path +
+                          "': Too many open files (EMFILE). Remedy: raise the limit of open files "
+                          "of this process (ulimit -n)"));
 }
 
 TEST_F(FileErrorsTest, ADirectoryIsNamed) {
