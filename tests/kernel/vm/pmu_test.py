@@ -315,6 +315,8 @@ class SourcesChecks(AnyRun):
     # each takes 8 ns.
     HARDWARE, KERNEL = 0.002, 1000
     OF_TIME, SWITCH = 0.001, 5e-6  # seconds
+    # In an interval that is estimated; none, as a rule: 105 of 11 470 785 instructions were seen once.
+    ESTIMATED = 2e-5
 
     def by_records(self, metric, cgroup):
         return self.grown(f"perf_cgroup_{metric}_total", *self.SPAN, cgroup=cgroup)
@@ -358,13 +360,14 @@ class SourcesChecks(AnyRun):
                 true = self.record.true_increment(work, *self.SPAN)
                 exported = self.by_records("instructions_user", f"/tree/{work}")
                 self.tell(f"instructions:u of /tree/{work} by records", true, exported)
-                self.assertAlmostEqual(exported, true, delta=A_FEW_INSTRUCTIONS)
+                self.assertAlmostEqual(exported, true,
+                                       delta=A_FEW_INSTRUCTIONS + self.ESTIMATED * true)
 
     def test_instructions_in_user_mode_are_equal(self):
         for cgroup in (*self.CGROUPS, "/tree"):
             with self.subTest(cgroup=cgroup):
                 error, true = self.compare("instructions_user", cgroup)
-                self.assertLess(abs(error) * true, A_FEW_INSTRUCTIONS)
+                self.assertLess(abs(error) * true, A_FEW_INSTRUCTIONS + self.ESTIMATED * true)
 
     def test_instructions_and_cycles_are_nearly_equal(self):
         for cgroup in (*self.CGROUPS, "/tree"):
@@ -383,9 +386,11 @@ class SourcesChecks(AnyRun):
         self.assertLess(abs(error) * true, self.OF_TIME * true + self.SWITCH * switches)
 
     def test_the_tree_is_the_sum_of_its_cgroups(self):
-        for metric in ("context_switches", "instructions", "instructions_user"):
+        for metric, estimated in (("context_switches", 0), ("instructions", self.ESTIMATED),
+                                  ("instructions_user", self.ESTIMATED)):
             parts = sum(self.by_records(metric, cgroup) for cgroup in self.CGROUPS)
-            self.assertEqual(self.by_records(metric, "/tree"), parts, metric)
+            self.assertAlmostEqual(self.by_records(metric, "/tree"), parts,
+                                   delta=estimated * parts, msg=metric)
 
     def lives(self):
         return self.record.texts["lives", "brief"]
