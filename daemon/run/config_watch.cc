@@ -6,8 +6,8 @@ namespace pex::daemon {
 
 ConfigWatch::ConfigWatch(boost::asio::io_context& loop, std::string file, OnChange on_change,
                          std::chrono::nanoseconds every)
-    : file_(std::move(file)), on_change_(std::move(on_change)), every_(every), timer_(loop) {
-  known_.add(file_);
+    : on_change_(std::move(on_change)), every_(every), timer_(loop) {
+  known_.add(std::move(file));
   seen_ = known_;
 }
 
@@ -26,7 +26,9 @@ void ConfigWatch::look() {
   FileFingerprints now = known_.again();
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
-  if (is_stable && seen_ != known_) on_change_();
+  if (!is_stable || seen_ == known_) return;
+  known_ = seen_;  // reported once, also if it is read only after another reload
+  on_change_();
 }
 
 void ConfigWatch::stop() { timer_.cancel(); }

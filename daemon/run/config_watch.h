@@ -31,7 +31,6 @@ class ConfigWatch {
  private:
   void look();
 
-  std::string file_;
   OnChange on_change_;
   std::chrono::nanoseconds every_;
   boost::asio::steady_timer timer_;

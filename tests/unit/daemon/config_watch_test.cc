@@ -45,6 +45,16 @@ TEST_F(ConfigWatchTest, AChangeIsReportedOnceTheFileHasStayedTheSame) {
   EXPECT_EQ(changes_, 1);
 }
 
+TEST_F(ConfigWatchTest, AChangeThatIsReadLaterIsReportedOnce) {
+  int changes = 0;
+  watch_.stop();
+  ConfigWatch watch{loop_, tree_.path("config.yaml"), [&] { ++changes; }, 1ms};
+  watch.start();
+  tree_.write("config.yaml", "three");
+  look(8);
+  EXPECT_EQ(changes, 1);
+}
+
 TEST_F(ConfigWatchTest, AFileThatIsStillWrittenIsNotReadYet) {
   for (const char* text : {"o", "on", "one more", "one more line"}) {
     tree_.write("config.yaml", text);
