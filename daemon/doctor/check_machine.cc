@@ -146,10 +146,14 @@ Findings check_other_users(const CheckInputs& here) {
   if (found.users.size() > kMaxNamed) {
     what += ", and " + number_of(found.users.size() - kMaxNamed, "other program");
   }
-  if (what.empty() && found.unreadable > 0) {
-    return {unknown(kSubject, "whether they have perf events is not known: the descriptors of " +
-                                  number_of(found.unreadable, "process", "processes") +
-                                  " cannot be listed")};
+  if (found.unreadable > 0) {
+    const std::string unseen = "the descriptors of " +
+                               number_of(found.unreadable, "process", "processes") +
+                               " cannot be listed";
+    if (what.empty()) {
+      return {unknown(kSubject, "whether they have perf events is not known: " + unseen)};
+    }
+    what += "; " + unseen;
   }
   if (what.empty()) return {good(kSubject, "none has perf events")};
   if (!here.has_core_pmu()) return {good(kSubject, what)};

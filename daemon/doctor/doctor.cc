@@ -19,15 +19,24 @@ using State = Finding::State;
 /// All checks, ordered so that a finding may explain the next one.
 using Subject = Findings (*)(const CheckInputs&);
 constexpr Subject kSubjects[] = {
-    check_kernel,          check_cpus,
-    check_perf_event_open, check_paranoid,
-    check_capabilities,    check_seccomp,
-    check_tracefs,         check_pmus,
-    check_free_counters,   check_other_users,
-    check_nmi_watchdog,    check_mux_interval,
-    check_cgroup_times,    check_activity_reference,
-    check_sampling,        check_switch_records,
-    check_cgroups,         check_open_files,
+    check_kernel,  // a comment keeps them in one column
+    check_cpus,
+    check_perf_event_open,
+    check_paranoid,
+    check_capabilities,
+    check_seccomp,
+    check_tracefs,
+    check_pmus,
+    check_free_counters,
+    check_other_users,
+    check_nmi_watchdog,
+    check_mux_interval,
+    check_cgroup_times,
+    check_activity_reference,
+    check_sampling,
+    check_switch_records,
+    check_cgroups,
+    check_open_files,
     check_configuration,
 };
 
