@@ -1114,12 +1114,24 @@ TEST_F(PollCycleDutyTest, TheRestOfTheTimeIsImputed) {
 }
 
 TEST_F(PollCycleDutyTest, ItIsNotTakenForAGroupThatTheKernelStarves) {
-  PollReport report;
-  for (int second = 0; second < 30; ++second) report.merge(poll());
-
-  EXPECT_EQ(report.now.targets_rotated_manually, 0U);
-  EXPECT_EQ(report.of_group("part").standstills, 0U);
-  EXPECT_EQ(report.groups_opened, 0U);
+  cycle_.reset();
+  plan_->cgroup =
+      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
+  for (const std::size_t group : {1, 2}) {
+    plan_->cgroup.groups[group].shares_pmu = true;
+    plan_->cgroup.groups[group].auxiliary.always_on = 0;
+  }
+  plan_->cgroup.groups[2].duty_cycle = DutyCycle{1ms, 60s, 0.5};  // off for the next half minute
+  cycle_.emplace(source(0), plan_, 0);
+  (void)poll();
+  for (int second = 1; second <= 8; ++second) {
+    const milliseconds time{1000 * second};
+    kernel_.answer("cpu0 /a task-clock", counts(time, time, {1'000'000'000U * second}));
+    kernel_.answer("cpu0 /a cycles", counts(time, time, {100U * second}));
+    (void)poll();
+    EXPECT_FALSE(kernel_.runs("cpu0 /a instructions"));
+    EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));  // else they take turns
+  }
 }
 
 TEST_F(PollCycleDutyTest, APauseIsLongerThanItsRest) {
