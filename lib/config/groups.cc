@@ -213,8 +213,8 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
     {"duty_cycle",
      [](const yaml::Value& value, ParsedGroup& parsed) { read_duty_cycle(value, parsed.group); },
      {"Counts hardware events of the group for a part of the time only. For the rest, other "
-      "programs have the counters, and the counts of the group are estimated from before, which "
-      "takes its accuracy. CPUs and machines begin at different times.",
+      "programs have the counters, and the counts of the group are estimated by its earlier rates, "
+      "which is less accurate. CPUs and machines begin at different times.",
       yaml::form_of_map, nullptr, list_duty_cycle_keys}},
     group_flag<&Group::exclude_user>(
         "exclude_user",

@@ -521,7 +521,7 @@ class PauseChecks(AnyRun):
         free = {kind: self.record.scrapes["start"].value(
             "perf_event_exporter_pmu_counters_free", pmu="armv8_pmuv3", kind=kind)
                 for kind in ("general", "fixed")}
-        # The truth is counted by one of 6, and by none in the other run.
+        # The truth takes one of 6.
         self.assertEqual(free, {"general": 5, "fixed": 1})
 
     def test_answers_say_what_is_done(self):
