@@ -11,15 +11,17 @@ namespace pex::daemon {
 ///     a late timer nor a long poll stretches the period. Points that have passed are skipped and
 ///     counted, never made up for.
 ///   - A poll that is requested in between replaces the next one, and begins a new grid. So a
-///     scrape at every period that triggers a read costs one poll, not two.
+///     scrape at every period that triggers a read costs one poll, not two. If the loop was held
+///     up, a request may be handled before the timer: the points that have passed are counted then
+///     as well.
 ///
 /// Between the beginnings of two polls there is at most one period.
 class PollSchedule {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The next poll is due one `period` after `now`.
-  void restart(Clock::time_point now, std::chrono::nanoseconds period);
+  /// The next poll is due one `period` after `now`. Returns how many were skipped until now.
+  std::uint64_t restart(Clock::time_point now, std::chrono::nanoseconds period);
   /// The next poll is due at `now`.
   void start(Clock::time_point now) { due_ = now; }
 
@@ -27,10 +29,12 @@ class PollSchedule {
 
   /// The timer fired at `now`: moves on to the next point, and returns how many were skipped.
   std::uint64_t advance(Clock::time_point now);
-  /// A requested poll begins at `now`.
-  void begin_early(Clock::time_point now) { due_ = now + period_; }
+  /// A requested poll begins at `now`; returns how many were skipped.
+  std::uint64_t begin_early(Clock::time_point now) { return restart(now, period_); }
 
  private:
+  std::uint64_t passed(Clock::time_point now) const;
+
   Clock::time_point due_;
   std::chrono::nanoseconds period_{};
 };

@@ -13,8 +13,10 @@ Poller::Poller(asio::io_context& loop, OnPoll on_poll)
 
 void Poller::use(collect::Collector& collector, std::chrono::nanoseconds interval) {
   collector_ = &collector;
-  schedule_.restart(Clock::now(), interval);
-  if (is_on_schedule_) arm();
+  const std::uint64_t skipped = schedule_.restart(Clock::now(), interval);
+  if (!is_on_schedule_) return;
+  metrics_.add_overruns(skipped);
+  arm();
 }
 
 void Poller::release() {
@@ -26,7 +28,7 @@ void Poller::release() {
 bool Poller::poll(std::function<void()> done) {
   if (!begin(std::move(done))) return false;
   if (is_on_schedule_) {
-    schedule_.begin_early(Clock::now());
+    metrics_.add_overruns(schedule_.begin_early(Clock::now()));
     arm();
   }
   return true;

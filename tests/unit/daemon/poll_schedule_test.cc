@@ -59,6 +59,26 @@ TEST(PollScheduleTest, APollThatIsAskedForTakesThePlaceOfTheNextOne) {
   EXPECT_EQ(schedule.due(), kDue - 400ms + kPeriod);
 }
 
+TEST(PollScheduleTest, PollsThatAreSkippedBeforeOneThatIsAskedForAreCounted) {
+  PollSchedule schedule = due_at(kDue);
+
+  EXPECT_EQ(schedule.begin_early(kDue + 3'400ms), 3U);
+  EXPECT_EQ(schedule.due(), kDue + 3'400ms + kPeriod);
+}
+
+TEST(PollScheduleTest, PollsThatAreSkippedBeforeAChangeOfThePeriodAreCountedByTheOldOne) {
+  PollSchedule schedule = due_at(kDue);
+
+  EXPECT_EQ(schedule.restart(kDue + 3'400ms, 10 * kPeriod), 3U);
+  EXPECT_EQ(schedule.due(), kDue + 3'400ms + 10 * kPeriod);
+}
+
+TEST(PollScheduleTest, NothingIsSkippedBeforeTheFirstUse) {
+  PollSchedule schedule;
+
+  EXPECT_EQ(schedule.restart(kDue, kPeriod), 0U);
+}
+
 /// The polls of an hour, in milliseconds, when scrapes come at `scrapes` (rising) and each has the
 /// counts read that are older than `max_age`. Polls take no time, and timers fire when they should.
 std::vector<int> polls_of(const std::vector<int>& scrapes, milliseconds max_age) {
