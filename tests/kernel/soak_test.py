@@ -8,6 +8,7 @@ PEX_SOAK_MINUTES: how long. PEX_SOAK_HOTPLUG: set, CPU 1 goes and comes back as 
 other tests. PEX_SEED: what is done, in which order; each run prints its own. `./dev soak MINUTES`
 sets the first two."""
 
+import collections
 import contextlib
 import os
 import random
@@ -25,6 +26,7 @@ HOTPLUG = bool(os.environ.get("PEX_SOAK_HOTPLUG"))
 SEED = int(os.environ.get("PEX_SEED") or random.SystemRandom().randrange(10**6))
 WINDOW = (10.0, 20.0)  # seconds from one comparison to the next
 WARM_UP = min(30 * MINUTES, 300)  # seconds until what it holds is watched
+REPORTED_EVERY = 300  # seconds
 
 
 class Soak:
@@ -50,9 +52,10 @@ class Soak:
                              disturbances.OtherPerfUsers(SEED, self.setting), self.churn]
         self.windows = self.left_out = 0
         self.problems = []
+        self.reported = collections.Counter()  # problems that were printed
 
     def run(self):
-        begin = time.monotonic()
+        begin = reported = time.monotonic()
         with contextlib.ExitStack() as stack:
             for each in [*self.scrapes, *self.probes, *self.disturbances]:
                 stack.enter_context(each)
@@ -65,6 +68,11 @@ class Soak:
                     self.problems.append(traceback.format_exc())
                     if any(each.daemon.child.poll() is not None for each in self.watched):
                         raise
+                self.report_new_problems((time.monotonic() - begin) / 60)
+                if time.monotonic() - reported > REPORTED_EVERY:
+                    reported = time.monotonic()
+                    self.minutes = (reported - begin) / 60
+                    print(report.table(self), flush=True)
             self.start_again()
         self.minutes = (time.monotonic() - begin) / 60
         self.left = [self.rest(each) for each in self.watched]
@@ -72,6 +80,17 @@ class Soak:
             each.read_log()
         for each in self.watched:
             each.replaced_at_end = each.daemon.stderr().count("groups_opened=1")
+
+    def report_new_problems(self, minutes):
+        """At once: a long run that has failed can be ended."""
+        now = collections.Counter(
+            problem for each in [self, *self.disturbances, *self.scrapes, *self.probes, self.truth,
+                                 *(judge for scrapes in self.scrapes for judge in
+                                   (scrapes.answers, scrapes.monotone, scrapes.log))]
+            for problem in list(each.problems))
+        for problem in now - self.reported:
+            print(f"after {minutes:.1f} minutes: {problem}", flush=True)
+        self.reported = now
 
     def window(self):
         """One comparison, and what may happen between two of them."""
