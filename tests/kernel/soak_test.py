@@ -123,16 +123,18 @@ class Soak:
         return [2 * gone, *(len(scrapes.cpus_by_records) for scrapes in self.scrapes)]
 
     def compare(self, watched, before, after, lost_polls):
+        if lost_polls:  # those that were skipped lie between two polls, maybe these
+            lost_polls += after.overruns(watched.source) - before.overruns(watched.source)
         out = self.exhaustion.take_left_out(watched.source)
         for target in self.setting.targets:
             grown = after.since(before, watched.source, target)
             if grown is None or target in out:
                 self.left_out += 1
                 continue
-            self.truth.compare(
-                f"{target} by {watched.source}", **grown,
-                lost=lost_polls * setting.INTERVAL / (after.at - before.at),
-                unmeasured=2 if target.endswith("/rests-0") else Truth.UNMEASURED)  # it may be idle
+            may_be_idle = ({"unmeasured": 2, "pending": setting.SELDOM[0]}
+                           if target.endswith("/rests-0") else {})
+            self.truth.compare(f"{target} by {watched.source}", **grown, **may_be_idle,
+                               lost=lost_polls * setting.INTERVAL / (after.at - before.at))
 
     @contextlib.contextmanager
     def only_our_reload(self):

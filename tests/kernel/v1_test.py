@@ -29,6 +29,7 @@ import harness
 # Program -> those of its tests that meet the other interface of the kernel; none means all.
 PROGRAMS = {"churn": (), "limits": (), "truth": (),
             "cgroups": ("ShortLifeTest", "FairnessTest", "ListTest", "NamesTest")}
+BY_RECORDS = ("churn", "truth")  # once more, with cgroups counted by records of switches
 LONGEST = 900.0  # seconds for one program
 TO_END = 60.0    # seconds for it to clean up once it is told to end
 PAGES = 500      # that are touched to see whether faults are counted
@@ -88,14 +89,15 @@ def leave_nothing_of(pid, directory):
 # The tests
 
 
-def on_v1(program):
-    """What the keeper says of a test program."""
+def on_v1(program, source):
+    """What the keeper says of a test program that counts cgroups by `source`."""
     path = f"{os.path.dirname(os.path.abspath(__file__))}/{program}_test.py"
     keeper = subprocess.Popen(
         ["setsid", "--fork", *NAMESPACE, sys.executable, os.path.abspath(__file__), "--keep",
          sys.executable, path, harness.daemon_binary, harness.workload_binary,
          *PROGRAMS[program]],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PEX_TEST_CGROUP_SOURCE": source})
     try:
         return keeper.stdout.read()
     finally:
@@ -154,20 +156,22 @@ class V1Test(unittest.TestCase):
             counted = after.value(name, cgroup=cgroup) - before.value(name, cgroup=cgroup)
             self.assertGreaterEqual(counted, PAGES, cgroup)
 
-    def assert_passes(self, program):
-        said, _, rest = on_v1(program).strip().partition(" ")
+    def assert_passes(self, program, source):
+        said, _, rest = on_v1(program, source).strip().partition(" ")
         harness.require(said != "unmountable", f"perf_event cannot be mounted as version 1: {rest}")
         self.assertEqual(said, "ended", "the keeper ended without a word")
         harness.require(int(rest) != harness.SKIPPED, f"all of {program}_test.py was skipped")
         self.assertEqual(int(rest), 0, f"status of {program}_test.py")
 
 
-def test_of(program):
-    return lambda self: self.assert_passes(program)
+def test_of(program, source):
+    return lambda self: self.assert_passes(program, source)
 
 
 for each in PROGRAMS:
-    setattr(V1Test, f"test_{each}", test_of(each))
+    setattr(V1Test, f"test_{each}", test_of(each, "descriptors"))
+for each in BY_RECORDS:
+    setattr(V1Test, f"test_{each}_by_records", test_of(each, "records"))
 
 
 if __name__ == "__main__":

@@ -74,14 +74,16 @@ class Monotone:
 
 class Truth:
     """What was counted of CPU time is what the kernel charged (`usage_usec` of cpu.stat), within
-    BOUND. Three things are known to lie between them:
+    BOUND. Four things are known to lie between them:
 
     - What the daemon publishes as enabled and not running was not counted, or is estimated: the
       truth is between the counts without and with it.
     - The clock of perf is not the scheduler's account, which has the switches to a task as well. By
       how much it is less, another counter of the same cgroup shows (`other`), where there is one.
     - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
-      the time."""
+      the time.
+    - What a cgroup uses while its counters are closed, because it was idle, is published once they
+      are open again: at either end of a comparison up to `pending` seconds are not."""
 
     BOUND = 0.01
     FEW = 0.2         # seconds of CPU time: less is not compared
@@ -92,14 +94,15 @@ class Truth:
         self.worst = self.unmeasured = self.clock = (0.0, "nothing was compared")
 
     def compare(self, what, *, counted, enabled, running, true, other=None, unnamed=0.0, lost=0.0,
-                unmeasured=UNMEASURED):
+                unmeasured=UNMEASURED, pending=0.0):
         """Increments in seconds; `lost` and `unmeasured`, the most that may be, are relative.
         `unnamed` is published as the time of cgroups whose names were never known."""
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
         clock = 0.0 if other is None else max(0.0, (true - other) / true)
-        error = max((least - true) / true, (true - most - unnamed) / true - clock - lost, 0.0)
+        error = max((least - true - pending) / true,
+                    (true - most - unnamed - pending) / true - clock - lost, 0.0)
         not_counted = (enabled - running) / true
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
                 f"({(counted - true) / true:+.2%}; another counter {-clock:+.2%}), {enabled:.3f} s "

@@ -19,6 +19,7 @@ SOURCES = ("descriptors", "records")
 INTERVAL = 0.25  # seconds
 LINGER = 5.0
 STEADY = 3
+SELDOM = (0.06, 6.0)  # seconds of work and of rest: such a cgroup becomes idle
 DESCRIPTORS = 520  # of a daemon: enough for about 40 cgroups
 CLOCK = "perf_cgroup_task_clock_seconds_total"
 UNNAMED = "perf_event_exporter_unnamed_cgroups_cpu_seconds_total"
@@ -45,7 +46,7 @@ class Setting:
         harness.require(self.tree.is_v2, "only cgroups of version 2 have cpu.stat")
         self.works = {name: (0.003, 0.017) for name in
                       [*(f"steady-{number}" for number in range(STEADY)), "nest-0/inner-0"]}
-        self.works["rests-0"] = (0.06, 6.0)
+        self.works["rests-0"] = SELDOM
         for name in ("nest-0", "churn", "many", *self.works):
             self.tree.make(name)
         self.targets = [self.tree.path, *(f"{self.tree.path}/{name}" for name in
@@ -227,6 +228,9 @@ class Mark:
             reader.close()
         self.readers = {}
         return counted
+
+    def overruns(self, source):
+        return self.scrapes[source].value("perf_event_exporter_poll_overruns_total")
 
     def since(self, before, source, target):
         """What Truth.compare() takes; None where the cgroup has no value."""

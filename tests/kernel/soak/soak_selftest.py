@@ -130,6 +130,12 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(self.problems(97.0, lost=0.03), [])
         self.assertEqual(len(self.problems(95.0, lost=0.03)), 1)
 
+    def test_accepts_what_an_idle_cgroup_has_used_that_is_not_published_yet(self):
+        self.assertEqual(self.problems(95.0, pending=5.0), [])
+        self.assertEqual(self.problems(105.0, pending=5.0), [])
+        self.assertEqual(len(self.problems(93.0, pending=5.0)), 1)
+        self.assertEqual(len(self.problems(107.0, pending=5.0)), 1)
+
     def test_a_comparison_of_next_to_nothing_is_none(self):
         judge = judges.Truth()
         judge.compare("a cgroup", counted=0, enabled=0, running=0, true=0.1)
