@@ -232,12 +232,14 @@ class Answers:
 
     LATEST = 10.0  # seconds, on a machine that may be busy with anything
     MISSING = 4    # polls that may be due between two scrapes, and not there yet
+    BACK = 4       # scrapes: an overrun is counted while a poll runs that is published later
 
     def __init__(self):
         self.problems = []
         self.took = []
-        self.last = None  # (timestamp, polls, overruns, interval, replacements)
-        self.unreported = 0  # polls that are missing: an overrun is counted once the poll has ended
+        self.seen = collections.deque(maxlen=self.BACK)  # (timestamp, polls, overruns, interval)
+        self.replacements = None
+        self.unreported = 0  # polls that are missing: an overrun may be counted after the poll too
         self.late = 0
 
     def answered(self, path, status, seconds):
@@ -247,18 +249,25 @@ class Answers:
 
     def polled(self, timestamp, polls, overruns, interval, replacements):
         """As one scrape after the other has them. While counters are replaced there is no poll."""
-        before, self.last = self.last, (timestamp, polls, overruns, interval, replacements)
-        if not before or before[4] != replacements:
-            return
-        longer = max(interval, before[3])  # a reload may have changed it in between
-        missing = (timestamp - before[0]) / longer - (polls - before[1])
-        unreported, self.unreported = self.unreported, 0
-        if unreported > overruns - before[2]:  # nor since the scrape before
-            self.problems.append(f"{unreported:.1f} polls are missing and no overruns, until "
-                                 f"{before[0]:.3f}")
-        if missing > self.MISSING:
-            self.late += 1
-            self.unreported = max(0, missing - self.MISSING - (overruns - before[2]))
+        if replacements != self.replacements:
+            self.seen.clear()
+            self.unreported = 0
+        self.replacements = replacements
+        if self.seen:
+            before = self.seen[-1]
+            if self.unreported > overruns - before[2]:
+                self.problems.append(f"{self.unreported:.1f} polls are missing and no overruns, "
+                                     f"until {before[0]:.3f}")
+            missing = [self.missing(since, timestamp, polls, interval) for since in self.seen]
+            self.late += missing[-1] > 0
+            self.unreported = max(0, min(number - (overruns - since[2])
+                                         for number, since in zip(missing, self.seen)))
+        self.seen.append((timestamp, polls, overruns, interval))
+
+    def missing(self, since, timestamp, polls, interval):
+        """More polls than may be due; a reload may have changed the interval in between."""
+        longest = max(interval, *(each[3] for each in self.seen))
+        return (timestamp - since[0]) / longest - (polls - since[1]) - self.MISSING
 
     def longest(self):
         return max(self.took, default=0.0)

@@ -236,6 +236,23 @@ class AnswersTest(unittest.TestCase):
         self.polled(110, 22, overruns=28)
         self.assertEqual((self.judge.problems, self.judge.late), ([], 2))
 
+    def test_accepts_overruns_that_are_counted_while_a_poll_runs_that_is_published_later(self):
+        self.polled(100, 10)
+        self.polled(100, 10, overruns=6)
+        self.polled(100, 10, overruns=10)
+        self.polled(104, 11, overruns=14)
+        self.polled(105, 15, overruns=14)
+        self.assertEqual(self.judge.problems, [])
+
+    def test_overruns_of_long_ago_are_no_excuse(self):
+        self.polled(100, 10)
+        self.polled(104, 12, overruns=30)
+        for second in range(5, 12):
+            self.polled(100 + second, 12 + 4 * (second - 4), overruns=30)
+        self.polled(116, 42, overruns=30)
+        self.polled(117, 46, overruns=30)
+        self.assertEqual(len(self.judge.problems), 1)
+
     def test_accepts_that_there_is_no_poll_while_counters_are_replaced(self):
         self.polled(100, 10)
         self.polled(104, 11, replacements=1)
