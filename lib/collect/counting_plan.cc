@@ -15,13 +15,13 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
   return {pmus.begin(), pmus.end()};
 }
 
-namespace {
-
 bool has_probe_in_file(const GroupPlan& group) {
   return std::any_of(group.events.begin(), group.events.end(), [](const perf::CounterSpec& event) {
     return event.attributes.probe.starts_with('/');
   });
 }
+
+namespace {
 
 /// Whether both are the same but for their duty cycles, and for where in the plan the groups are
 /// that they are estimated by.
@@ -39,33 +39,89 @@ bool is_counted_alike(const GroupPlan& one, GroupPlan other) {
   return one == other;
 }
 
-/// The groups that others are estimated by come before those.
-std::vector<std::size_t> change_of(const ScopePlan& before, const ScopePlan& now) {
-  std::vector<std::size_t> places;
-  const auto is_at = [&places](std::size_t group, std::size_t place) {
-    return group < places.size() && places[group] == place;
-  };
-  for (const GroupPlan& group : now.groups) {
-    const auto is_same = [&](const GroupPlan& old) {
-      const AuxiliaryCounters& was = old.auxiliary;
-      const AuxiliaryCounters& is = group.auxiliary;
-      return is_counted_alike(old, group) && !has_probe_in_file(old) &&
-             (!is.always_on || is_at(*is.always_on, *was.always_on)) &&
-             (!is.reference_always ||
-              is_at(is.reference_always->group, was.reference_always->group));
-    };
-    const auto same = std::find_if(before.groups.begin(), before.groups.end(), is_same);
-    places.push_back(same == before.groups.end()
-                         ? kNewPlace
-                         : static_cast<std::size_t>(same - before.groups.begin()));
-  }
-  return places;
+bool are_same_series(const PublishedEvent& one, const PublishedEvent& other) {
+  return one.event.metric == other.event.metric && one.event.unit == other.event.unit &&
+         one.event.labels == other.event.labels;
 }
+
+/// What becomes of the groups of one scope.
+class ScopeChange {
+ public:
+  ScopeChange(const ScopePlan& before, const ScopePlan& now)
+      : before_(before), now_(now), must_begin_anew_(now.groups.size()) {}
+
+  /// A group that begins anew may have others begin anew, until nothing changes.
+  std::vector<std::size_t> places() {
+    do {
+      find_places();
+    } while (separates_parts());
+    return places_;
+  }
+
+ private:
+  /// The groups that others are estimated by come before those.
+  void find_places() {
+    places_.clear();
+    for (const GroupPlan& group : now_.groups) {
+      const auto same = std::find_if(before_.groups.begin(), before_.groups.end(),
+                                     [&](const GroupPlan& old) { return is_same(old, group); });
+      const bool is_new = must_begin_anew_[places_.size()] || same == before_.groups.end();
+      places_.push_back(is_new ? kNewPlace
+                               : static_cast<std::size_t>(same - before_.groups.begin()));
+    }
+  }
+
+  bool is_same(const GroupPlan& old, const GroupPlan& group) const {
+    const AuxiliaryCounters& was = old.auxiliary;
+    const AuxiliaryCounters& is = group.auxiliary;
+    return is_counted_alike(old, group) && !has_probe_in_file(old) &&
+           (!is.always_on || is_at(*is.always_on, *was.always_on)) &&
+           (!is.reference_always || is_at(is.reference_always->group, was.reference_always->group));
+  }
+
+  bool is_at(std::size_t group, std::size_t place) const {
+    return group < places_.size() && places_[group] == place;
+  }
+
+  /// Whether more groups must begin anew: those of a series of which a part does.
+  bool separates_parts() {
+    bool any = false;
+    for (const PublishedEvent& column : now_.columns) {
+      if (goes_on(column)) continue;
+      for (const EventAt& part : column.parts) {
+        any = any || places_[part.group] != kNewPlace;
+        must_begin_anew_[part.group] = true;
+      }
+    }
+    return any;
+  }
+
+  /// The series is new, or the sum of the very same counts in the same unit.
+  bool goes_on(const PublishedEvent& column) const {
+    std::vector<EventAt> parts;
+    for (const EventAt& part : column.parts) {
+      if (places_[part.group] == kNewPlace) return false;
+      parts.push_back({places_[part.group], part.event});
+    }
+    const auto old =
+        std::find_if(before_.columns.begin(), before_.columns.end(),
+                     [&](const PublishedEvent& one) { return are_same_series(one, column); });
+    if (old == before_.columns.end()) return true;
+    return old->event.scale == column.event.scale &&
+           std::is_permutation(parts.begin(), parts.end(), old->parts.begin(), old->parts.end());
+  }
+
+  const ScopePlan& before_;
+  const ScopePlan& now_;
+  std::vector<bool> must_begin_anew_;  ///< by group of the new plan
+  std::vector<std::size_t> places_;
+};
 
 }  // namespace
 
 PlanChange change_of(const CountingPlan& before, const CountingPlan& now) {
-  return {change_of(before.cpu, now.cpu), change_of(before.cgroup, now.cgroup)};
+  return {ScopeChange(before.cpu, now.cpu).places(),
+          ScopeChange(before.cgroup, now.cgroup).places()};
 }
 
 std::string_view configured_name(std::string_view group) {

@@ -123,6 +123,10 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
+/// Whether an event of the group is a probe in a program's file. The probe belongs to the file that
+/// existed when it was opened, which may have been replaced since.
+bool has_probe_in_file(const GroupPlan& group);
+
 /// What becomes of the groups of a plan when another one takes its place: for each group of the new
 /// plan its place in the old one, where it is counted with the same counters, so that they and
 /// their totals stay; else kNewPlace.
@@ -132,8 +136,9 @@ struct PlanChange {
 };
 
 /// Groups are the same by their name, events, mode, PMU and CPUs, and if the groups that they are
-/// estimated by are. Never one with a probe in a program's file: the probe belongs to the file that
-/// existed when it was opened, which may have been replaced since.
+/// estimated by are. Never one with a probe in a program's file (has_probe_in_file()). A published
+/// event goes on as a whole or not at all: if one of its groups is new, is gone, or counts in
+/// another scale, all of its groups are new, as the sum of old and new counts would fall.
 PlanChange change_of(const CountingPlan& before, const CountingPlan& now);
 
 /// Names of the auxiliary groups; no configured group can have them.

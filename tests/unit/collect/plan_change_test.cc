@@ -66,6 +66,60 @@ TEST(PlanChangeTest, AProbeInAFileThatMayHaveBeenReplacedIsOpenedAgain) {
   EXPECT_THAT(places(plan, plan), ElementsAre(kNewPlace, 1));
 }
 
+TEST(PlanChangeTest, AnEventThatCountsInAnotherScaleBeginsAnew) {
+  const CountingPlan before = plan_of({{"a", {"cycles", "branches"}}, {"b", {"instructions"}}});
+  CountingPlan now = before;
+  now.cpu.columns[1].event.scale = 32;
+
+  EXPECT_THAT(places(before, now), ElementsAre(kNewPlace, 1));
+  EXPECT_THAT(places(now, now), ElementsAre(0, 1));
+}
+
+TEST(PlanChangeTest, AnEventWithAnotherUnitIsAnotherSeriesAndGoesOn) {
+  const CountingPlan before = plan_of({{"a", {"cycles"}}});
+  CountingPlan now = before;
+  now.cpu.columns[0].event.unit = Unit::kBytes;
+  now.cpu.columns[0].event.scale = 64;
+
+  EXPECT_THAT(places(before, now), ElementsAre(0));
+}
+
+/// "cycles" of two PMUs is one series, and "branches" is counted by the second one alone.
+CountingPlan hybrid_plan() {
+  CountingPlan plan = plan_of({{"core", {"cycles"}, {}, "cpu_core"},
+                               {"atom", {"cycles", "branches"}, {}, "cpu_atom"},
+                               {"other", {"instructions"}}});
+  std::vector<PublishedEvent>& columns = plan.cpu.columns;
+  columns[0].parts.push_back(columns[1].parts.front());
+  columns.erase(columns.begin() + 1);
+  return plan;
+}
+
+TEST(PlanChangeTest, AnEventOfSeveralGroupsGoesOnWithAllOfThemOrNone) {
+  const CountingPlan before = hybrid_plan();
+  CountingPlan other_part = before;
+  other_part.cpu.groups[0].mode.pinned = true;
+  CountingPlan less = before;
+  less.cpu.groups.erase(less.cpu.groups.begin());
+  less.cpu.columns[0].parts = {{0, 0}};
+  less.cpu.columns[1].parts = {{0, 1}};
+  less.cpu.columns[2].parts = {{1, 0}};
+
+  EXPECT_THAT(places(before, before), ElementsAre(0, 1, 2));
+  EXPECT_THAT(places(before, other_part), ElementsAre(kNewPlace, kNewPlace, 2));
+  EXPECT_THAT(places(before, less), ElementsAre(kNewPlace, 2));
+  EXPECT_THAT(places(less, before), ElementsAre(kNewPlace, kNewPlace, 1));
+}
+
+TEST(PlanChangeTest, AGroupThatBeginsAnewTakesThoseWithItThatAreEstimatedByIt) {
+  CountingPlan before = plan_of({{"(reference)", {"cycles"}}, {"core", {"instructions"}}});
+  before.cpu.groups[1].auxiliary.reference_always = EventAt{0, 0};
+  CountingPlan now = before;
+  now.cpu.columns[0].event.scale = 2;
+
+  EXPECT_THAT(places(before, now), ElementsAre(kNewPlace, kNewPlace));
+}
+
 TEST(PlanChangeTest, ScopesAreApart) {
   CountingPlan before;
   before.cpu = test::scope_plan({{"a", {"cycles"}}});
