@@ -292,7 +292,7 @@ void Collector::dispatch() {
   }
   shared_->latch.start(++round_, free.size() + (any_online ? 0 : 1));
   for (Worker* worker : free) {
-    worker->begin(round_, {plan_, targets_, models_, is_reconciliation(), is_paused_}, started_);
+    worker->begin(round_, {targets_, models_, is_reconciliation(), is_paused_}, started_);
   }
   for (Worker* worker : free) {
     if (!worker->has_thread()) worker->do_part();

@@ -56,6 +56,7 @@ void Worker::begin(std::uint32_t round, Order order, Clock::time_point now) {
   if (stays_off_until_ && now >= *stays_off_until_) stays_off_until_ = {};
   stays_off_ = stays_off_until_.has_value();
   order_ = std::move(order);
+  plans_to_use_ = std::exchange(plans_since_, {});
   round_ = round;
   seen_progress_ = progress();
   is_at_work_.store(true, std::memory_order_release);
@@ -82,13 +83,14 @@ void Worker::take_results(PollReport& report, PollFeedback& feedback,
   if (order_.is_reconciliation) return;
   state_ = std::move(state);
   std::swap(taken_, left_);
-  taken_.use(plan_);  // it may have been late since the plan before
+  for (const auto& plan : plans_since_) taken_.use(plan);  // it was late
   const ModelUpdates& update = cycle_->model_updates();
   if (update.has_learned && cycle_->plan() == plan_) updates.push_back(&update);
 }
 
 void Worker::use(std::shared_ptr<const CountingPlan> plan) {
   plan_ = std::move(plan);
+  plans_since_.push_back(plan_);
   taken_.use(plan_);
 }
 
@@ -138,15 +140,16 @@ void Worker::do_part() {
   if (is_online_ && !stays_off_ && !is_pinned_ && has_thread_) {
     is_pinned_ = host::bind_thread_to(cpu_);
   }
-  const std::size_t closed = cycle_->change(order_.plan);
+  std::size_t closed = 0;
+  for (const auto& plan : std::exchange(plans_to_use_, {})) {
+    closed += cycle_->change(plan);
+    left_.use(plan);
+  }
   cycle_->set_paused(order_.is_paused);
   outcome_ = order_.is_reconciliation ? cycle_->reconcile(order_.targets, *order_.models)
                                       : cycle_->run(order_.targets, *order_.models);
   outcome_.report.groups_closed += closed;
-  if (!order_.is_reconciliation) {
-    left_.use(order_.plan);
-    left_.copy(*cycle_, *order_.targets);
-  }
+  if (!order_.is_reconciliation) left_.copy(*cycle_, *order_.targets);
   has_news_ = true;
   const std::uint32_t of_round = round_;
   is_at_work_.store(false, std::memory_order_release);

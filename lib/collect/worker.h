@@ -50,7 +50,6 @@ class Worker : public std::enable_shared_from_this<Worker> {
   };
 
   struct Order {
-    std::shared_ptr<const CountingPlan> plan;
     std::shared_ptr<const TargetSet> targets;
     std::shared_ptr<const EventModels> models;
     bool is_reconciliation = false;
@@ -99,7 +98,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   /// is late. The updates belong to it, and change with its next part.
   void take_results(PollReport& report, PollFeedback& feedback,
                     std::vector<const ModelUpdates*>& updates);
-  /// totals() are those of `plan` from now on, as those of all later results are.
+  /// totals() are those of `plan` from now on, as those of all later results are. One that is late
+  /// follows each change once it is back: a group that began anew in between does so there too.
   void use(std::shared_ptr<const CountingPlan> plan);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
@@ -115,6 +115,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   bool release_thread();
 
  private:
+  using Plans = std::vector<std::shared_ptr<const CountingPlan>>;
+
   void serve();
   void join_pieces();
 
@@ -137,6 +139,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   // Its own while it is busy, else the round owner's.
   Order order_;
+  Plans plans_to_use_;              ///< before that
   bool stays_off_ = false;          ///< off its CPU, where it was late
   std::optional<PollCycle> cycle_;  ///< destroyed once it has ended
   PollCycle::Outcome outcome_;      ///< of its last part
@@ -148,6 +151,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
 
   // Belongs to the owner of the round.
   std::shared_ptr<const CountingPlan> plan_;
+  Plans plans_since_;  ///< since its last part began, one after the other
   CpuTotals taken_;
   PollReport::State state_;
   bool is_late_ = false;

@@ -520,5 +520,28 @@ TEST_F(CollectorChangeTest, ALateCpuGoesOnWithTheGroupsThatStayOnceItIsBack) {
   EXPECT_EQ(back.snapshot->cpu[1].total(1, 0).value, 250U);
 }
 
+TEST_F(CollectorChangeTest, ALateCpuBeginsAnewWithAGroupThatWasNotInAllPlansMeanwhile) {
+  use_short_timeouts();
+  SlowKernel kernel;
+  const auto counting = collector(kernel);
+  kernel.answer("cpu1 cycles", counts(200));
+  (void)poll(*counting).get();
+  kernel.hold_other_cpus(true);
+  while (poll(*counting).get().report.now.late_cpus.empty()) continue;
+  change(*counting, {{"new", {"page-faults"}}});
+  (void)poll(*counting).get();
+  change(*counting, {{"core", {"cycles"}}});
+  EXPECT_EQ(poll(*counting).get().cycles(1), 0U);
+
+  kernel.hold_other_cpus(false);
+  Published back = poll(*counting).get();
+  while (!back.report.now.late_cpus.empty() ||
+         back.snapshot->cpu[0].rows[1].value != GroupRow::Value::kKnown) {
+    back = poll(*counting).get();
+  }
+
+  EXPECT_EQ(back.cycles(1), 0U);  // it was opened again
+}
+
 }  // namespace
 }  // namespace pex::collect
