@@ -270,7 +270,9 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
   }
   if (*state == State::kUnchanged) return group.stand_still(target);
   AlwaysOn read = always_on(group.plan(), scope.groups, target);
-  if (is_of_cpu && group.is_paused() && !read.clock) read.clock = begun;  // a CPU's time goes on
+  if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on) {
+    read.clock = begun;  // a CPU's time goes on
+  }
   if (*state == State::kOffPmu) {
     return is_last ? group.lost_its_counts(target, read)
                    : group.missed_its_place(target, read, report);
@@ -449,11 +451,24 @@ void PollCycle::open_new(Scope& scope, std::size_t target, Outcome& outcome) {
         outcome.feedback.exhausted[cgroup->path] = refused;
       }
       is_reconciled_ = is_reconciled_ && group.is_open(target);  // else it is retried
+      if (group.is_open(target)) {
+        group.set_opened_at(target, time_on_cpu(scope, group.plan(), target));
+      }
       if (!is_of_cpu(scope)) note_handle(group, target);
     } else {
       group.forget_failures(target);
     }
   }
+}
+
+/// As always_on() has it at each reading.
+std::optional<std::chrono::nanoseconds> PollCycle::time_on_cpu(const Scope& scope,
+                                                               const GroupPlan& plan,
+                                                               std::size_t target) const {
+  if (plan.auxiliary.always_on) {
+    return scope.groups[*plan.auxiliary.always_on].totals().times(target).enabled;
+  }
+  return is_of_cpu(scope) ? std::optional(source_->now()) : std::nullopt;
 }
 
 }  // namespace pex::collect

@@ -150,6 +150,8 @@ class PollCycle {
   void account_cpu_offline(PollReport& report);
   void close_gone(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
   void open_new(Scope& scope, std::size_t target, Outcome& outcome);
+  std::optional<std::chrono::nanoseconds> time_on_cpu(const Scope& scope, const GroupPlan& plan,
+                                                      std::size_t target) const;
   void collect(Scope& scope, std::size_t target, const EventModels& models, PollReport& report);
   void collect_group(Scope& scope, std::size_t target, std::size_t index, Reading which,
                      const EventModels& models, PollReport& report);

@@ -8,8 +8,9 @@ namespace {
 constexpr unsigned kStarvedPolls = 3;     // may be chance in fewer
 constexpr std::uint32_t kMaxSteps = 300;  // in a row: 5 minutes at the default interval
 
+/// Not in the rest of its duty cycle: its turn would be nobody's.
 bool takes_part(const TargetGroups& group, std::size_t target) {
-  return group.can_stop(target) && group.plan().is_multiplexed() &&
+  return !group.is_paused() && group.can_stop(target) && group.plan().is_multiplexed() &&
          group.plan().auxiliary.always_on;
 }
 

@@ -367,6 +367,7 @@ void TargetGroups::missed_its_place(std::size_t target, const AlwaysOn& always_o
   if (can_lose_pmu()) add_unmeasured(target, shared_[target].wanted.lost(always_on.clock));
   totals_.add_unmeasured(target, {});
   changed_.add(target);
+  if (is_paused_) return;  // nobody asks for its place
   ++report.of_group(plan_->name).pinned_errors;
   if (!plan_->is_published) return;  // a reference: the others continue without it
   ++report.now.groups_off_pmu;

@@ -91,6 +91,11 @@ class TargetGroups {
   /// errno of a failure, else 0.
   int open(std::size_t target, const std::shared_ptr<const cgroup::Cgroup>& cgroup,
            PollReport& report);
+  /// After open(), where it has succeeded: for how long the target has been on the CPU by then, if
+  /// that is known. What it does from then on is enabled, also if the group is paused.
+  void set_opened_at(std::size_t target, std::optional<std::chrono::nanoseconds> on_cpu) {
+    if (can_lose_pmu()) shared_[target].wanted.open(on_cpu);
+  }
   void close(std::size_t target, PollReport& report);
 
   /// A poll begins: counts down the wait after a failure. Called before open().

@@ -18,6 +18,9 @@ class WantedTime {
   using nanoseconds = std::chrono::nanoseconds;  // NOLINT(readability-identifier-naming)
   using Time = std::optional<nanoseconds>;
 
+  /// It is opened, and counts from 0.
+  void open(Time on_cpu) { on_cpu_ = on_cpu; }
+
   /// At a reading on the PMU with the total `enabled`: that total, with the time of being stopped.
   nanoseconds advance(nanoseconds enabled, Time on_cpu, bool is_rotated) {
     if (is_rotated && on_cpu && on_cpu_) {
@@ -73,7 +76,7 @@ class WantedTime {
 
   nanoseconds enabled_{};  ///< at the last reading
   nanoseconds stopped_{};
-  Time on_cpu_;         ///< at the last reading, or when it was found without its place
+  Time on_cpu_;  ///< at the opening, at the last reading, or when it was found without its place
   Time lost_since_;     ///< in the time of on_cpu_
   nanoseconds lost_{};  ///< of the time since then, as far as it is accounted
 };

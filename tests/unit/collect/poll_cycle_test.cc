@@ -1051,6 +1051,43 @@ TEST_F(PollCyclePauseTest, WhatIsOpenedMeanwhileIsStoppedToo) {
   EXPECT_TRUE(kernel_.runs("cpu0 page-faults"));
 }
 
+TEST_F(PollCyclePauseTest, TheTimeOfACgroupThatIsOpenedMeanwhileIsUnmeasured) {
+  plan_ = std::make_shared<CountingPlan>();
+  plan_->cgroup = test::scope_plan({{"clock", {"task-clock"}}, {"core", {"instructions"}}});
+  plan_->cgroup.groups[1].shares_pmu = true;
+  plan_->cgroup.groups[1].auxiliary.always_on = 0;
+  cycle_.emplace(source(0), plan_, 0);
+  (void)poll(true);
+  const auto cgroup = make_cgroup("/a");
+  (void)cycle_->reconcile(targets({{1, "/a", cgroup}}), EventModels{*plan_});
+  kernel_.answer("cpu0 /a task-clock", counts(300ms, 300ms, {300'000'000}));
+
+  (void)run(*cycle_, targets({{1, "/a", nullptr}}));  // it was brief
+
+  const TargetGroups& core = cycle_->groups_of_cgroups()[1];
+  EXPECT_EQ(core.totals().times(0).enabled, 300ms);
+  EXPECT_EQ(core.totals().times(0).running, 0ms);
+  EXPECT_EQ(core.totals().times(0).unmeasured, 300ms);
+  EXPECT_FALSE(core.totals().counted(0));
+}
+
+TEST_F(PollCyclePauseTest, APinnedGroupWithoutItsPlaceIsNoErrorInIt) {
+  plan_ = std::make_shared<CountingPlan>();
+  plan_->cpu = test::scope_plan({{"core", {"cycles"}, {.pinned = true}}});
+  plan_->cpu.groups[0].shares_pmu = true;
+  cycle_.emplace(source(0), plan_, 0);
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kEof, {}, {}, {}, 0});
+  PollReport before = poll(false);
+
+  PollReport paused = poll(true);
+  paused.merge(poll(true));
+
+  EXPECT_EQ(before.of_group("core").pinned_errors, 1U);
+  EXPECT_EQ(paused.of_group("core").pinned_errors, 0U);
+  EXPECT_TRUE(paused.failures.empty());
+  EXPECT_GE(times(0).unmeasured, 900ms);
+}
+
 /// A group that counts at two polls of six, and one that always counts.
 class PollCycleDutyTest : public PollCycleTest {
  protected:
@@ -1132,6 +1169,33 @@ TEST_F(PollCycleDutyTest, ItIsNotTakenForAGroupThatTheKernelStarves) {
     EXPECT_FALSE(kernel_.runs("cpu0 /a instructions"));
     EXPECT_TRUE(kernel_.runs("cpu0 /a cycles"));  // else they take turns
   }
+}
+
+TEST_F(PollCycleDutyTest, ItHasNoTurnInItsRest) {
+  cycle_.reset();
+  plan_->cgroup =
+      test::scope_plan({{"clock", {"task-clock"}}, {"one", {"cycles"}}, {"two", {"instructions"}}});
+  for (const std::size_t group : {1, 2}) {
+    plan_->cgroup.groups[group].shares_pmu = true;
+    plan_->cgroup.groups[group].auxiliary.always_on = 0;
+  }
+  plan_->cgroup.groups[2].duty_cycle = DutyCycle{30s, 60s};
+  cycle_.emplace(source(0), plan_, 0);
+  (void)poll();
+  while (!kernel_.runs("cpu0 /a instructions")) (void)poll();
+  bool have_taken_turns = false;
+  for (int second = 1; second <= 60; ++second) {  // the kernel starves the first one
+    const milliseconds time{1000 * second};
+    kernel_.answer("cpu0 /a task-clock", counts(time, time, {1'000'000'000U * second}));
+    kernel_.answer("cpu0 /a cycles", counts(time, 0ms, {0}));
+    kernel_.answer("cpu0 /a instructions", counts(time, time, {100U * second}));
+    (void)poll();
+    const bool one = kernel_.runs("cpu0 /a cycles");
+    const bool two = kernel_.runs("cpu0 /a instructions");
+    EXPECT_TRUE(one || two) << "after " << second << " s";
+    have_taken_turns = have_taken_turns || !one;
+  }
+  EXPECT_TRUE(have_taken_turns);
 }
 
 TEST_F(PollCycleDutyTest, APauseIsLongerThanItsRest) {
