@@ -245,6 +245,7 @@ WebServer::Source App::web_source() {
                   },
               .resume =
                   [this](std::function<void()> done) {
+                    if (!pause_.is_running()) return done();  // a client may ask all the time
                     request_resume("client");
                     poller_.poll_after_change(std::move(done));
                   }}};

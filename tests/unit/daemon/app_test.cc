@@ -340,6 +340,22 @@ TEST_F(PauseTest, StopsHardwareEventsUntilItIsEnded) {
   EXPECT_THAT(get("/metrics"), HasSubstr("perf_event_exporter_paused 0"));
 }
 
+TEST_F(PauseTest, ARequestToEndNoneTakesNoPoll) {
+  const auto polls = [this] {
+    const std::string text = get("/metrics");
+    const std::string_view name = "\nperf_event_exporter_polls_total ";
+    return std::stoi(text.substr(text.find(name) + name.size()));
+  };
+  const int before = polls();
+
+  constexpr int kRequests = 30;
+  for (int request = 0; request < kRequests; ++request) {
+    EXPECT_THAT(ask("POST /-/resume"), HasSubstr("200 OK"));
+  }
+
+  EXPECT_LT(polls(), before + kRequests / 2);
+}
+
 TEST_F(PauseTest, EndsByItself) {
   EXPECT_THAT(ask("POST /-/pause?for=1s"), HasSubstr("200 OK"));
   EXPECT_FALSE(kernel_.runs("cpu0 cycles"));
