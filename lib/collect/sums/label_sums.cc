@@ -68,6 +68,9 @@ std::vector<std::string> values_of(const cgroup::Description& description,
   return values;
 }
 
+/// Counted now, so that it may contain others.
+bool counts(const CgroupTarget& target) { return target.cgroup != nullptr; }
+
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
   return Error{0,
                "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
@@ -198,7 +201,8 @@ struct LabelSums::Member {
   }
 
   std::uint64_t series;
-  Totals totals;  ///< that were added
+  bool was_counted = false;  ///< in the snapshot before, or in this one if it has been added
+  Totals totals;             ///< that were added
   std::vector<Place> places;
 };
 
@@ -240,7 +244,11 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
   if (plan_->sums.empty()) return;
   const bool is_same = targets_ && snapshot.targets->has_layout_of(*targets_);
-  if (!is_same || std::exchange(has_room_again_, false)) rearrange(snapshot, now);
+  if (!is_same || std::exchange(has_room_again_, false)) {
+    rearrange(snapshot, now);
+  } else if (nesting_changes_) {
+    leave_out_inner(*snapshot.targets);
+  }
   targets_ = snapshot.targets;
   add(snapshot);
   end_idle(now);
@@ -297,28 +305,40 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   if (of.cgroup) ++place.sum->cgroups;
 }
 
-/// Of nested cgroups in one sum the outermost contains the others.
+/// Of nested cgroups in one sum the outermost contains the others, up to the snapshot in which it
+/// ends: that one has its last reading. An inner one that lingers stays contained, as some CPU may be
+/// late with its last reading.
 void LabelSums::leave_out_inner(const TargetSet& targets) {
-  std::unordered_map<std::string_view, std::size_t> present;
+  std::unordered_map<std::string_view, std::size_t> outer_ones;
+  bool changes = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    if (targets.cgroups[target].cgroup) present.emplace(targets.cgroups[target].path, target);
+    const bool is_counted = counts(targets.cgroups[target]);
+    const bool was_counted = members_[target].was_counted;
+    changes = changes || is_counted != was_counted;
+    if (is_counted || was_counted) outer_ones.emplace(targets.cgroups[target].path, target);
   }
+  bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    for (std::size_t number = 0; number < sums_.size(); ++number) {
-      members_[target].places[number].is_inside = false;
-    }
+    Member& member = members_[target];
+    const bool lingers = !counts(targets.cgroups[target]) && !member.was_counted;
+    for (Member::Place& place : member.places) place.is_inside = place.is_inside && lingers;
     std::string_view path = targets.cgroups[target].path;
     while (path.size() > 1) {
       path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-      const auto outer = present.find(path);
-      if (outer == present.end()) continue;
+      const auto outer = outer_ones.find(path);
+      if (outer == outer_ones.end()) continue;
+      is_nested = true;
       for (std::size_t number = 0; number < sums_.size(); ++number) {
-        Member::Place& place = members_[target].places[number];
+        Member::Place& place = member.places[number];
         const Sum* const of_outer = members_[outer->second].places[number].sum;
         place.is_inside = place.is_inside || (place.sum != nullptr && place.sum == of_outer);
       }
     }
   }
+  for (std::size_t target = 0; target < members_.size(); ++target) {
+    members_[target].was_counted = counts(targets.cgroups[target]);
+  }
+  nesting_changes_ = changes && is_nested;
 }
 
 // --- increments ---------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class LabelSums {
   std::vector<Member> members_;        ///< as the targets of the last snapshot
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
+  bool nesting_changes_ = false;       ///< with the next snapshot, even of the same targets
   std::vector<Sum*> counting_;         ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout

@@ -279,10 +279,53 @@ TEST(LabelSumsTest, OfNestedCgroupsInOneSumTheOutermostContainsTheOthers) {
   EXPECT_EQ(machine.published("other"), 30U);
 
   machine.cgroups.at(1).is_present = false;  // it cannot be removed before the inner one in truth
+  machine.poll();
   machine.count(2, 5);
   machine.poll();
 
   EXPECT_EQ(machine.published("web"), 105U) << "not what the outer one had counted already";
+}
+
+TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+
+  for (const std::uint64_t series : {1, 2}) {
+    machine.count(series, 5);
+    machine.cgroups.at(series).is_present = false;
+  }
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U);
+
+  machine.count(2, 1);  // on a CPU that was late
+  machine.count(1, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 106U);
+}
+
+TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+
+  machine.cgroups.at(1).is_present = false;  // displaced or deselected
+  machine.count(1, 5);
+  machine.count(2, 3);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U) << "the outer one contains the inner one until then";
+
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 107U);
+  machine.cgroups.erase(1);
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 109U);
 }
 
 TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
