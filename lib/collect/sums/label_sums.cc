@@ -1,10 +1,12 @@
 #include "collect/sums/label_sums.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace pex::collect {
@@ -45,6 +47,26 @@ GroupTimes advance(GroupTimes& before, const GroupTimes& now) {
 EventTotal advance(EventTotal& before, const EventTotal& now) {
   return {advance(before.value, now.value), advance(before.observed, now.observed),
           advance(before.variance, now.variance)};
+}
+
+/// Not below 0.
+void reduce(std::uint64_t& from, std::uint64_t by) { from -= std::min(from, by); }
+void reduce(nanoseconds& from, nanoseconds by) { from = std::max(from - by, nanoseconds{0}); }
+void reduce(double& from, double by) { from = std::max(from - by, 0.0); }
+
+void reduce(GroupTimes& from, const GroupTimes& by) {
+  reduce(from.enabled, by.enabled);
+  reduce(from.running, by.running);
+  reduce(from.imputed, by.imputed);
+  reduce(from.unmeasured, by.unmeasured);
+  reduce(from.reference, by.reference);
+  reduce(from.reference_sampled, by.reference_sampled);
+}
+
+void reduce(EventTotal& from, const EventTotal& by) {
+  reduce(from.value, by.value);
+  reduce(from.observed, by.observed);
+  reduce(from.variance, by.variance);
 }
 
 std::string_view value_of(const cgroup::Description& description, std::string_view label) {
@@ -115,6 +137,15 @@ class LabelSums::Totals {
       }
     }
   }
+  /// No value falls below 0.
+  void subtract(const Totals& less) {
+    for (std::size_t group = 0; group < groups(); ++group) {
+      reduce(times(group), less.times(group));
+      for (std::size_t event = 0; event < events(group); ++event) {
+        reduce(total(group, event), less.total(group, event));
+      }
+    }
+  }
 
  private:
   struct Group {
@@ -177,6 +208,9 @@ struct LabelSums::Member {
     Sum* sum = nullptr;       ///< null: lacks a label, or left out
     bool is_counted = false;  ///< it has been added to a sum, or to a cgroup around it
     bool is_inside = false;   ///< of another cgroup of the same sum
+    /// Until it is counted: what cgroups inside of it have added to each sum. It contains that, so
+    /// that it is not added again should it come into that sum.
+    std::map<const Sum*, Totals> inside = {};
   };
 
   Member(const CountingPlan& plan, std::uint64_t of_series)
@@ -204,10 +238,14 @@ struct LabelSums::Member {
   bool was_counted = false;  ///< in the snapshot before, or in this one if it has been added
   Totals totals;             ///< that were added
   std::vector<Place> places;
+  std::vector<std::size_t> around;  ///< the targets that contain it
 };
 
 LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
-    : plan_(std::move(plan)), sums_(plan_->sums.size()), left_out_(plan_->sums.size()) {}
+    : plan_(std::move(plan)),
+      sums_(plan_->sums.size()),
+      left_out_(plan_->sums.size()),
+      more_(std::make_unique<Totals>(*plan_)) {}
 
 LabelSums::~LabelSums() = default;
 
@@ -232,10 +270,13 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     member.totals.change(*plan_, groups.cgroup);
     std::vector<Member::Place> moved(sums_.size());
     for (std::size_t number = 0; number < moved.size(); ++number) {
-      if (places[number]) moved[number] = member.places[*places[number]];
+      if (!places[number]) continue;
+      moved[number] = std::move(member.places[*places[number]]);
+      for (auto& [sum, added] : moved[number].inside) added.change(*plan_, groups.cgroup);
     }
     member.places = std::move(moved);
   }
+  *more_ = Totals(*plan_);
   left_out_.assign(sums_.size(), 0);
   targets_ = nullptr;  // all are looked for again
   ++layout_;
@@ -322,12 +363,14 @@ void LabelSums::leave_out_inner(const TargetSet& targets) {
     Member& member = members_[target];
     const bool lingers = !counts(targets.cgroups[target]) && !member.was_counted;
     for (Member::Place& place : member.places) place.is_inside = place.is_inside && lingers;
+    member.around.clear();
     std::string_view path = targets.cgroups[target].path;
     while (path.size() > 1) {
       path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
       const auto outer = outer_ones.find(path);
       if (outer == outer_ones.end()) continue;
       is_nested = true;
+      member.around.push_back(outer->second);
       for (std::size_t number = 0; number < sums_.size(); ++number) {
         Member::Place& place = member.places[number];
         const Sum* const of_outer = members_[outer->second].places[number].sum;
@@ -361,26 +404,41 @@ void LabelSums::add(const Snapshot& snapshot) {
 
 void LabelSums::add_increments(Member& member, const Snapshot& snapshot, std::size_t first,
                                std::size_t end) {
-  counting_.clear();
-  for (Member::Place& place : member.places) {
-    if (place.sum == nullptr) continue;
-    const bool was_counted = std::exchange(place.is_counted, true);
-    if (place.is_inside) continue;
-    if (!was_counted) place.sum->totals.add(member.totals);
-    counting_.push_back(place.sum);
-  }
   for (std::size_t group = 0; group < member.totals.groups(); ++group) {
     const GroupTable& table = snapshot.cgroup[group];
     GroupTimes times;
     for (std::size_t row = first; row < end; ++row) times.add(table.rows[row].times);
-    const GroupTimes more_time = advance(member.totals.times(group), times);
-    for (Sum* const sum : counting_) sum->totals.times(group).add(more_time);
+    more_->times(group) = advance(member.totals.times(group), times);
     for (std::size_t event = 0; event < table.events; ++event) {
       EventTotal total;
       for (std::size_t row = first; row < end; ++row) total.add(table.total(row, event));
-      const EventTotal more = advance(member.totals.total(group, event), total);
-      for (Sum* const sum : counting_) sum->totals.total(group, event).add(more);
+      more_->total(group, event) = advance(member.totals.total(group, event), total);
     }
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    Member::Place& place = member.places[number];
+    if (place.sum == nullptr) continue;
+    const bool was_counted = std::exchange(place.is_counted, true);
+    const auto inside = std::exchange(place.inside, {});
+    if (place.is_inside) continue;
+    const auto added = inside.find(place.sum);
+    if (was_counted && added == inside.end()) {
+      add_to_sum(member, number, *more_);
+      continue;
+    }
+    Totals own = was_counted ? *more_ : member.totals;
+    if (added != inside.end()) own.subtract(added->second);
+    add_to_sum(member, number, own);
+  }
+}
+
+void LabelSums::add_to_sum(const Member& member, std::size_t number, const Totals& more) {
+  Sum* const sum = member.places[number].sum;
+  sum->totals.add(more);
+  for (const std::size_t outer : member.around) {
+    Member::Place& of_outer = members_[outer].places[number];
+    if (of_outer.is_counted) continue;
+    of_outer.inside.try_emplace(sum, *plan_).first->second.add(more);
   }
 }
 
@@ -395,12 +453,24 @@ void LabelSums::end_idle(Clock::time_point now) {
   }
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     const nanoseconds idle = plan_->sums[number].idle;
-    const std::size_t ended = std::erase_if(
-        sums_[number], [&](const auto& sum) { return now - sum.second.last_member > idle; });
-    if (ended == 0) continue;
-    ++layout_;
+    std::unordered_set<const Sum*> idle_ones;
+    for (const auto& [values, sum] : sums_[number]) {
+      if (now - sum.last_member > idle) idle_ones.insert(&sum);
+    }
+    if (idle_ones.empty()) continue;
+    end(number, idle_ones);
     has_room_again_ = has_room_again_ || left_out_[number] > 0;
   }
+}
+
+void LabelSums::end(std::size_t number, const std::unordered_set<const Sum*>& ended) {
+  for (Member& member : members_) {
+    Member::Place& place = member.places[number];
+    if (ended.contains(place.sum)) place.sum = nullptr;
+    std::erase_if(place.inside, [&](const auto& each) { return ended.contains(each.first); });
+  }
+  std::erase_if(sums_[number], [&](const auto& sum) { return ended.contains(&sum.second); });
+  ++layout_;
 }
 
 void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "collect/counting_plan.h"
@@ -28,7 +29,8 @@ namespace pex::collect {
 ///
 /// A cgroup that lacks a label is in no sum. When it has all of them, as names of pods may be known
 /// late, all that it had counted until then is added. One inside of another one of the same sum is
-/// not added: the outer one contains it.
+/// not added: the outer one contains it. If the outer one comes into the sum later, it is added
+/// without what those inside of it have added before.
 ///
 /// Totals that are not known for a row of its own (GroupRow::value) are added too: a sum is what
 /// was counted. Where a part of a cgroup cannot be counted, the sum has a coverage below 1.
@@ -61,7 +63,9 @@ class LabelSums {
   void leave_out_inner(const TargetSet& targets);
   void add(const Snapshot& snapshot);
   void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
+  void add_to_sum(const Member& member, std::size_t number, const Totals& more);
   void end_idle(Clock::time_point now);
+  void end(std::size_t number, const std::unordered_set<const Sum*>& ended);
   void publish(Snapshot& snapshot, Clock::time_point now) const;
   void report_left_out(PollReport& report) const;
 
@@ -71,7 +75,7 @@ class LabelSums {
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
   bool nesting_changes_ = false;       ///< with the next snapshot, even of the same targets
-  std::vector<Sum*> counting_;         ///< reused, to allocate nothing
+  std::unique_ptr<Totals> more_;       ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout
 };

@@ -31,6 +31,8 @@ struct Counted {
   bool is_present = true;
   std::size_t wanted_on = 2;
   std::size_t counted_on = 2;
+  bool is_idle = false;
+  nanoseconds unmeasured{};
 };
 
 /// Cgroups with one group of one event, whose snapshots are summed up.
@@ -76,7 +78,12 @@ class Machine {
           {series, counted.path,
            counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
            std::make_shared<const cgroup::Description>(std::move(description))});
-      GroupRow row{counted.value, true, {.enabled = counted.enabled, .running = counted.enabled}};
+      targets->cgroups.back().is_idle = counted.is_idle;
+      GroupRow row{counted.value,
+                   true,
+                   {.enabled = counted.enabled,
+                    .running = counted.enabled,
+                    .unmeasured = counted.unmeasured}};
       row.wanted_on = counted.wanted_on;
       row.counted_on = counted.counted_on;
       table.rows.push_back(row);
@@ -326,6 +333,47 @@ TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
   machine.count(2, 2);
   machine.poll();
   EXPECT_EQ(machine.published("web"), 109U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOnesHaveAdded) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}, {3, of("web", "/a/c")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.count(3, 10);
+  machine.poll();
+  machine.count(1, 1);
+  machine.count(3, 1);
+  machine.cgroups.at(3).is_present = false;
+  machine.poll();
+  machine.cgroups.erase(3);
+  machine.count(1, 4);
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 73U);
+
+  machine.cgroups.at(1).labels = {{"workload", "web"}};
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U) << "the total of the outer one";
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 105ms);
+
+  machine.count(1, 7);
+  machine.count(2, 7);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 112U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+  machine.cgroups.at(1).labels = {{"workload", "all"}};
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 60U);
+  EXPECT_EQ(machine.published("all"), 100U);
 }
 
 TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
