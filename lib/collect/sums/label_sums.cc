@@ -90,9 +90,6 @@ std::vector<std::string> values_of(const cgroup::Description& description,
   return values;
 }
 
-/// Counted now, so that it may contain others.
-bool counts(const CgroupTarget& target) { return target.cgroup != nullptr; }
-
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
   return Error{0,
                "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
@@ -208,8 +205,8 @@ struct LabelSums::Member {
     Sum* sum = nullptr;       ///< null: lacks a label, or left out
     bool is_counted = false;  ///< it has been added to a sum, or to a cgroup around it
     bool is_inside = false;   ///< of another cgroup of the same sum
-    /// Until it is counted: what cgroups inside of it have added to each sum. It contains that, so
-    /// that it is not added again should it come into that sum.
+    /// Until it is counted, and in the snapshot in which it begins: what cgroups inside of it have
+    /// added to each sum. It contains that, so that it is not added again should it be in that sum.
     std::map<const Sum*, Totals> inside = {};
   };
 
@@ -235,8 +232,10 @@ struct LabelSums::Member {
   }
 
   std::uint64_t series;
-  bool was_counted = false;  ///< in the snapshot before, or in this one if it has been added
-  Totals totals;             ///< that were added
+  bool was_counted = false;     ///< in the snapshot before; in this one once nesting is known
+  bool begins = false;          ///< it is counted, and was not in the snapshot before
+  bool has_inner_ones = false;  ///< other targets
+  Totals totals;                ///< that were added
   std::vector<Place> places;
   std::vector<std::size_t> around;  ///< the targets that contain it
 };
@@ -346,40 +345,44 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   if (of.cgroup) ++place.sum->cgroups;
 }
 
-/// Of nested cgroups in one sum the outermost contains the others, up to the snapshot in which it
-/// ends: that one has its last reading. An inner one that lingers stays contained, as some CPU may be
-/// late with its last reading.
+/// Of nested cgroups in one sum the outermost contains the others: from the snapshot after the one
+/// in which its counters were opened, up to that in which they are closed, which has its last
+/// reading. An inner one that lingers stays contained, as some CPU may be late with its last
+/// reading.
 void LabelSums::leave_out_inner(const TargetSet& targets) {
   std::unordered_map<std::string_view, std::size_t> outer_ones;
   bool changes = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    const bool is_counted = counts(targets.cgroups[target]);
-    const bool was_counted = members_[target].was_counted;
-    changes = changes || is_counted != was_counted;
-    if (is_counted || was_counted) outer_ones.emplace(targets.cgroups[target].path, target);
+    Member& member = members_[target];
+    const bool is_counted = targets.cgroups[target].is_counted();
+    member.begins = is_counted && !member.was_counted;
+    member.has_inner_ones = false;
+    changes = changes || is_counted != member.was_counted;
+    if (is_counted || member.was_counted) outer_ones.emplace(targets.cgroups[target].path, target);
   }
   bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
     Member& member = members_[target];
-    const bool lingers = !counts(targets.cgroups[target]) && !member.was_counted;
+    const bool lingers = !targets.cgroups[target].is_counted() && !member.was_counted;
     for (Member::Place& place : member.places) place.is_inside = place.is_inside && lingers;
     member.around.clear();
     std::string_view path = targets.cgroups[target].path;
     while (path.size() > 1) {
       path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-      const auto outer = outer_ones.find(path);
-      if (outer == outer_ones.end()) continue;
-      is_nested = true;
-      member.around.push_back(outer->second);
-      for (std::size_t number = 0; number < sums_.size(); ++number) {
+      const auto found = outer_ones.find(path);
+      if (found == outer_ones.end()) continue;
+      Member& outer = members_[found->second];
+      is_nested = outer.has_inner_ones = true;
+      member.around.push_back(found->second);
+      for (std::size_t number = 0; outer.was_counted && number < sums_.size(); ++number) {
         Member::Place& place = member.places[number];
-        const Sum* const of_outer = members_[outer->second].places[number].sum;
-        place.is_inside = place.is_inside || (place.sum != nullptr && place.sum == of_outer);
+        const bool is_same = place.sum != nullptr && place.sum == outer.places[number].sum;
+        place.is_inside = place.is_inside || is_same;
       }
     }
   }
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    members_[target].was_counted = counts(targets.cgroups[target]);
+    members_[target].was_counted = targets.cgroups[target].is_counted();
   }
   nesting_changes_ = changes && is_nested;
 }
@@ -390,6 +393,7 @@ void LabelSums::add(const Snapshot& snapshot) {
   for (Sums& sums : sums_) {
     for (auto& [values, sum] : sums) sum.forget_states();
   }
+  std::vector<RowRange> outer_ones;
   const std::vector<CgroupRow>& rows = snapshot.cgroup_rows;
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     const std::size_t target = rows[first].target;
@@ -398,7 +402,29 @@ void LabelSums::add(const Snapshot& snapshot) {
     for (const Member::Place& place : member.places) {
       if (place.sum != nullptr && !place.is_inside) place.sum->add_states(snapshot, first, end);
     }
+    if (member.begins && member.has_inner_ones) {
+      outer_ones.push_back({first, end});
+    } else if (member.has_changed(snapshot, first, end)) {
+      add_increments(member, snapshot, first, end);
+    }
+  }
+  add_outer_ones(snapshot, std::move(outer_ones));
+}
+
+/// Those that begin, after the cgroups inside of them: whether the counters of an inner one or its
+/// own were opened first, what both have counted since is added once.
+void LabelSums::add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones) {
+  const auto depth = [&](const RowRange& rows) {  // an outer path is shorter
+    return snapshot.targets->cgroups[snapshot.cgroup_rows[rows.first].target].path.size();
+  };
+  std::sort(outer_ones.begin(), outer_ones.end(),
+            [&](const RowRange& a, const RowRange& b) { return depth(a) > depth(b); });
+  for (const auto [first, end] : outer_ones) {
+    Member& member = members_[snapshot.cgroup_rows[first].target];
     if (member.has_changed(snapshot, first, end)) add_increments(member, snapshot, first, end);
+    for (Member::Place& place : member.places) {
+      if (place.is_counted) place.inside.clear();
+    }
   }
 }
 
@@ -437,7 +463,7 @@ void LabelSums::add_to_sum(const Member& member, std::size_t number, const Total
   sum->totals.add(more);
   for (const std::size_t outer : member.around) {
     Member::Place& of_outer = members_[outer].places[number];
-    if (of_outer.is_counted) continue;
+    if (of_outer.is_counted && !members_[outer].begins) continue;
     of_outer.inside.try_emplace(sum, *plan_).first->second.add(more);
   }
 }

@@ -55,6 +55,11 @@ class LabelSums {
   class Totals;
   struct Sum;
   struct Member;
+  /// Those of one cgroup, in Snapshot::cgroup_rows.
+  struct RowRange {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
   using Sums = std::map<std::vector<std::string>, Sum>;
 
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
@@ -63,6 +68,7 @@ class LabelSums {
   void leave_out_inner(const TargetSet& targets);
   void add(const Snapshot& snapshot);
   void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
+  void add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones);
   void add_to_sum(const Member& member, std::size_t number, const Totals& more);
   void end_idle(Clock::time_point now);
   void end(std::size_t number, const std::unordered_set<const Sum*>& ended);

@@ -335,6 +335,53 @@ TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
   EXPECT_EQ(machine.published("web"), 109U);
 }
 
+TEST(LabelSumsTest, AnIdleCgroupContainsNoOthers) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.cgroups.at(1).is_idle = true;
+  machine.poll();
+  machine.count(2, 5);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 5U);
+
+  machine.cgroups.at(1).is_idle = false;
+  machine.count(1, 3);  // its counters were opened after those of the inner one were read last
+  machine.count(2, 4);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 9U);
+  machine.count(1, 10);
+  machine.count(2, 6);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 19U);
+
+  machine.cgroups.at(1).is_idle = true;
+  machine.count(1, 2);
+  machine.count(2, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 21U);
+  machine.count(2, 7);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 28U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatIsFoundLaterIsAddedWithoutTheInnerOnes) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a/b/c")}};
+  machine.count(1, 5);
+  machine.poll();
+  machine.cgroups.emplace(2, of("web", "/a/b"));  // both have it all, as with records
+  machine.cgroups.emplace(3, of("web", "/a"));
+  machine.count(1, 10);
+  machine.count(2, 11);
+  machine.count(3, 13);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 18U);
+
+  for (const std::uint64_t series : {1, 2, 3}) machine.count(series, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 19U);
+}
+
 TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOnesHaveAdded) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}, {3, of("web", "/a/c")}};
