@@ -75,8 +75,8 @@ std::size_t series_of_cgroup(const CountingPlan& plan, const MachineCpus& cpus) 
                              : series_once(RowKind::kCgroup, plan.cgroup, plan.evidence));
 }
 
-/// Of one sum, with its number of cgroups. Where a group lacks CPUs, both the values and the coverage
-/// are published.
+/// Of one sum, with its number of cgroups. Where a group lacks CPUs, both the values and the
+/// coverage are published.
 std::size_t series_of_sum(const CountingPlan& plan) {
   constexpr std::size_t kCgroups = 1;
   std::size_t series = kCgroups;
@@ -250,8 +250,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
   const Row rows[] = {
       {"open events", need.cpu_events, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
-      {"series", without_sums, budget.max_series,
-       "raise limits.max_series, or count fewer events"},
+      {"series", without_sums, budget.max_series, "raise limits.max_series, or count fewer events"},
       {"open files", need.cpu_events + reserved_files(open_files), open_files,
        "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},
   };
