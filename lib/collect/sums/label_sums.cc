@@ -270,8 +270,9 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     const SumPlan& now = plan_->sums[number];
     const auto same =
         std::find_if(before->sums.begin(), before->sums.end(), [&](const SumPlan& each) {
-          return each.name == now.name && std::is_permutation(each.labels.begin(), each.labels.end(),
-                                                              now.labels.begin(), now.labels.end());
+          return each.name == now.name &&
+                 std::is_permutation(each.labels.begin(), each.labels.end(), now.labels.begin(),
+                                     now.labels.end());
         });
     if (same == before->sums.end()) continue;
     places[number] = static_cast<std::size_t>(same - before->sums.begin());
