@@ -254,8 +254,8 @@ void TargetTracker::report_skipped(PollReport& report) const {
   if (skipped.path_too_long > 0) report.add_failure("paths of cgroups", paths_too_long(skipped));
 }
 
-/// For how many new series, if there are so many `targets`: lingering ones are dropped, but for those
-/// that no snapshot has had since they ended.
+/// For how many new series, if there are so many `targets`: lingering ones are dropped, but for
+/// those that no snapshot has had since they ended.
 std::size_t TargetTracker::free_room(std::size_t targets) const {
   const std::size_t room = series_room(budget_, need_);
   const std::size_t staying = targets - (gone_.size() - unread_.size());

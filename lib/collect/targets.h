@@ -172,7 +172,7 @@ class TargetTracker {
   std::unordered_set<std::uint64_t> unread_;  ///< those of them that ended after the last snapshot
   bool snapshot_follows_ = false;             ///< the last update
   bool has_surplus_ = false;                  ///< of the series in unread_
-  WaitingLine waiting_;                                        ///< found, and not yet targets
+  WaitingLine waiting_;                       ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();

@@ -623,8 +623,8 @@ TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoo
       } else {
         tree_.remove("cgroup/" + name);
       }
-      const auto now = targets.update(start_ + milliseconds{i}, report_,
-                                      TargetTracker::Round::kReconciliation);
+      const auto now =
+          targets.update(start_ + milliseconds{i}, report_, TargetTracker::Round::kReconciliation);
       most = std::max(most, now->cgroups.size());
     }
   }
