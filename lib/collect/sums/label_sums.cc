@@ -1,10 +1,12 @@
 #include "collect/sums/label_sums.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace pex::collect {
@@ -47,6 +49,26 @@ EventTotal advance(EventTotal& before, const EventTotal& now) {
           advance(before.variance, now.variance)};
 }
 
+/// Not below 0.
+void reduce(std::uint64_t& from, std::uint64_t by) { from -= std::min(from, by); }
+void reduce(nanoseconds& from, nanoseconds by) { from = std::max(from - by, nanoseconds{0}); }
+void reduce(double& from, double by) { from = std::max(from - by, 0.0); }
+
+void reduce(GroupTimes& from, const GroupTimes& by) {
+  reduce(from.enabled, by.enabled);
+  reduce(from.running, by.running);
+  reduce(from.imputed, by.imputed);
+  reduce(from.unmeasured, by.unmeasured);
+  reduce(from.reference, by.reference);
+  reduce(from.reference_sampled, by.reference_sampled);
+}
+
+void reduce(EventTotal& from, const EventTotal& by) {
+  reduce(from.value, by.value);
+  reduce(from.observed, by.observed);
+  reduce(from.variance, by.variance);
+}
+
 std::string_view value_of(const cgroup::Description& description, std::string_view label) {
   for (const auto* labels : {&description.identity, &description.information}) {
     for (const auto& [name, value] : *labels) {
@@ -66,6 +88,18 @@ std::vector<std::string> values_of(const cgroup::Description& description,
     values.emplace_back(value);
   }
   return values;
+}
+
+/// The values of `labels`, which `before` has in another order.
+std::vector<std::string> in_order_of(const std::vector<std::string>& labels,
+                                     const std::vector<std::string>& before,
+                                     std::vector<std::string> values) {
+  std::vector<std::string> ordered;
+  for (const std::string& label : labels) {
+    const auto at = std::find(before.begin(), before.end(), label) - before.begin();
+    ordered.push_back(values[static_cast<std::size_t>(at)]);
+  }
+  return ordered;
 }
 
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
@@ -109,6 +143,15 @@ class LabelSums::Totals {
       times(group).add(more.times(group));
       for (std::size_t event = 0; event < events(group); ++event) {
         total(group, event).add(more.total(group, event));
+      }
+    }
+  }
+  /// No value falls below 0.
+  void subtract(const Totals& less) {
+    for (std::size_t group = 0; group < groups(); ++group) {
+      reduce(times(group), less.times(group));
+      for (std::size_t event = 0; event < events(group); ++event) {
+        reduce(total(group, event), less.total(group, event));
       }
     }
   }
@@ -174,36 +217,48 @@ struct LabelSums::Member {
     Sum* sum = nullptr;       ///< null: lacks a label, or left out
     bool is_counted = false;  ///< it has been added to a sum, or to a cgroup around it
     bool is_inside = false;   ///< of another cgroup of the same sum
+    /// Until it is counted, and in the snapshot in which it begins: what cgroups inside of it have
+    /// added to each sum. It contains that, so that it is not added again should it be in that sum.
+    std::map<const Sum*, Totals> inside = {};
   };
 
   Member(const CountingPlan& plan, std::uint64_t of_series)
       : series(of_series), totals(plan), places(plan.sums.size()) {}
 
-  /// Nothing is counted without time enabled, nor estimated without time running.
+  /// Nothing is counted without time enabled, nor estimated without time running; but time that was
+  /// enabled before may turn out to be unmeasured, as when a group is closed.
   bool has_changed(const Snapshot& snapshot, std::size_t first, std::size_t end) const {
     for (const Place& place : places) {
       if (place.sum != nullptr && !place.is_counted) return true;
     }
     for (std::size_t group = 0; group < totals.groups(); ++group) {
-      nanoseconds enabled{};
-      nanoseconds running{};
+      GroupTimes times;
       for (std::size_t row = first; row < end; ++row) {
-        enabled += snapshot.cgroup[group].rows[row].times.enabled;
-        running += snapshot.cgroup[group].rows[row].times.running;
+        times.add(snapshot.cgroup[group].rows[row].times);
       }
       const GroupTimes& added = totals.times(group);
-      if (enabled != added.enabled || running != added.running) return true;
+      if (times.enabled != added.enabled || times.running != added.running ||
+          times.imputed != added.imputed || times.unmeasured != added.unmeasured) {
+        return true;
+      }
     }
     return false;
   }
 
   std::uint64_t series;
-  Totals totals;  ///< that were added
+  bool was_counted = false;     ///< in the snapshot before; in this one once nesting is known
+  bool begins = false;          ///< it is counted, and was not in the snapshot before
+  bool has_inner_ones = false;  ///< other targets
+  Totals totals;                ///< that were added
   std::vector<Place> places;
+  std::vector<std::size_t> around;  ///< the targets that contain it
 };
 
 LabelSums::LabelSums(std::shared_ptr<const CountingPlan> plan)
-    : plan_(std::move(plan)), sums_(plan_->sums.size()), left_out_(plan_->sums.size()) {}
+    : plan_(std::move(plan)),
+      sums_(plan_->sums.size()),
+      left_out_(plan_->sums.size()),
+      more_(std::make_unique<Totals>(*plan_)) {}
 
 LabelSums::~LabelSums() = default;
 
@@ -213,12 +268,20 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
   std::vector<std::optional<std::size_t>> places(plan_->sums.size());  // in those before
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     const SumPlan& now = plan_->sums[number];
-    const auto same = std::find_if(
-        before->sums.begin(), before->sums.end(),
-        [&](const SumPlan& each) { return each.name == now.name && each.labels == now.labels; });
+    const auto same =
+        std::find_if(before->sums.begin(), before->sums.end(), [&](const SumPlan& each) {
+          return each.name == now.name &&
+                 std::is_permutation(each.labels.begin(), each.labels.end(), now.labels.begin(),
+                                     now.labels.end());
+        });
     if (same == before->sums.end()) continue;
     places[number] = static_cast<std::size_t>(same - before->sums.begin());
-    sums_[number] = std::move(sums_before[*places[number]]);  // its sums stay where they are
+    Sums& sums = sums_before[*places[number]];
+    while (!sums.empty()) {  // each stays where it is
+      auto sum = sums.extract(sums.begin());
+      sum.key() = in_order_of(now.labels, same->labels, std::move(sum.key()));
+      sums_[number].insert(std::move(sum));
+    }
   }
   const PlanChange groups = change_of(*before, *plan_);
   for (Sums& sums : sums_) {
@@ -228,19 +291,39 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     member.totals.change(*plan_, groups.cgroup);
     std::vector<Member::Place> moved(sums_.size());
     for (std::size_t number = 0; number < moved.size(); ++number) {
-      if (places[number]) moved[number] = member.places[*places[number]];
+      if (!places[number]) continue;
+      moved[number] = std::move(member.places[*places[number]]);
+      for (auto& [sum, added] : moved[number].inside) added.change(*plan_, groups.cgroup);
     }
     member.places = std::move(moved);
   }
+  *more_ = Totals(*plan_);
+  for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);
   left_out_.assign(sums_.size(), 0);
   targets_ = nullptr;  // all are looked for again
   ++layout_;
 }
 
+/// Where there are more than the plan allows now, the newest end.
+void LabelSums::end_surplus(std::size_t number) {
+  std::vector<const Sum*> oldest_first;
+  for (const auto& [values, sum] : sums_[number]) oldest_first.push_back(&sum);
+  std::stable_sort(oldest_first.begin(), oldest_first.end(),
+                   [](const Sum* a, const Sum* b) { return a->begun < b->begun; });
+  const std::size_t staying = std::min(oldest_first.size(), plan_->sums[number].max);
+  const std::unordered_set<const Sum*> surplus(
+      oldest_first.begin() + static_cast<std::ptrdiff_t>(staying), oldest_first.end());
+  if (!surplus.empty()) end(number, surplus);
+}
+
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
   if (plan_->sums.empty()) return;
   const bool is_same = targets_ && snapshot.targets->has_layout_of(*targets_);
-  if (!is_same || std::exchange(has_room_again_, false)) rearrange(snapshot, now);
+  if (!is_same || std::exchange(has_room_again_, false)) {
+    rearrange(snapshot, now);
+  } else if (nesting_changes_) {
+    leave_out_inner(*snapshot.targets);
+  }
   targets_ = snapshot.targets;
   add(snapshot);
   end_idle(now);
@@ -297,28 +380,46 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   if (of.cgroup) ++place.sum->cgroups;
 }
 
-/// Of nested cgroups in one sum the outermost contains the others.
+/// Of nested cgroups in one sum the outermost contains the others: from the snapshot after the one
+/// in which its counters were opened, up to that in which they are closed, which has its last
+/// reading. An inner one that lingers stays contained, as some CPU may be late with its last
+/// reading.
 void LabelSums::leave_out_inner(const TargetSet& targets) {
-  std::unordered_map<std::string_view, std::size_t> present;
+  std::unordered_map<std::string_view, std::size_t> outer_ones;
+  bool changes = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    if (targets.cgroups[target].cgroup) present.emplace(targets.cgroups[target].path, target);
+    Member& member = members_[target];
+    const bool is_counted = targets.cgroups[target].is_counted();
+    member.begins = is_counted && !member.was_counted;
+    member.has_inner_ones = false;
+    changes = changes || is_counted != member.was_counted;
+    if (is_counted || member.was_counted) outer_ones.emplace(targets.cgroups[target].path, target);
   }
+  bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
-    for (std::size_t number = 0; number < sums_.size(); ++number) {
-      members_[target].places[number].is_inside = false;
-    }
+    Member& member = members_[target];
+    const bool lingers = !targets.cgroups[target].is_counted() && !member.was_counted;
+    for (Member::Place& place : member.places) place.is_inside = place.is_inside && lingers;
+    member.around.clear();
     std::string_view path = targets.cgroups[target].path;
     while (path.size() > 1) {
       path = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
-      const auto outer = present.find(path);
-      if (outer == present.end()) continue;
-      for (std::size_t number = 0; number < sums_.size(); ++number) {
-        Member::Place& place = members_[target].places[number];
-        const Sum* const of_outer = members_[outer->second].places[number].sum;
-        place.is_inside = place.is_inside || (place.sum != nullptr && place.sum == of_outer);
+      const auto found = outer_ones.find(path);
+      if (found == outer_ones.end()) continue;
+      Member& outer = members_[found->second];
+      is_nested = outer.has_inner_ones = true;
+      member.around.push_back(found->second);
+      for (std::size_t number = 0; outer.was_counted && number < sums_.size(); ++number) {
+        Member::Place& place = member.places[number];
+        const bool is_same = place.sum != nullptr && place.sum == outer.places[number].sum;
+        place.is_inside = place.is_inside || is_same;
       }
     }
   }
+  for (std::size_t target = 0; target < members_.size(); ++target) {
+    members_[target].was_counted = targets.cgroups[target].is_counted();
+  }
+  nesting_changes_ = changes && is_nested;
 }
 
 // --- increments ---------------------------------------------------------------------------------
@@ -327,6 +428,7 @@ void LabelSums::add(const Snapshot& snapshot) {
   for (Sums& sums : sums_) {
     for (auto& [values, sum] : sums) sum.forget_states();
   }
+  std::vector<RowRange> outer_ones;
   const std::vector<CgroupRow>& rows = snapshot.cgroup_rows;
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     const std::size_t target = rows[first].target;
@@ -335,32 +437,69 @@ void LabelSums::add(const Snapshot& snapshot) {
     for (const Member::Place& place : member.places) {
       if (place.sum != nullptr && !place.is_inside) place.sum->add_states(snapshot, first, end);
     }
+    if (member.begins && member.has_inner_ones) {
+      outer_ones.push_back({first, end});
+    } else if (member.has_changed(snapshot, first, end)) {
+      add_increments(member, snapshot, first, end);
+    }
+  }
+  add_outer_ones(snapshot, std::move(outer_ones));
+}
+
+/// Those that begin, after the cgroups inside of them: whether the counters of an inner one or its
+/// own were opened first, what both have counted since is added once.
+void LabelSums::add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones) {
+  const auto depth = [&](const RowRange& rows) {  // an outer path is shorter
+    return snapshot.targets->cgroups[snapshot.cgroup_rows[rows.first].target].path.size();
+  };
+  std::sort(outer_ones.begin(), outer_ones.end(),
+            [&](const RowRange& a, const RowRange& b) { return depth(a) > depth(b); });
+  for (const auto [first, end] : outer_ones) {
+    Member& member = members_[snapshot.cgroup_rows[first].target];
     if (member.has_changed(snapshot, first, end)) add_increments(member, snapshot, first, end);
+    for (Member::Place& place : member.places) {
+      if (place.is_counted) place.inside.clear();
+    }
   }
 }
 
 void LabelSums::add_increments(Member& member, const Snapshot& snapshot, std::size_t first,
                                std::size_t end) {
-  counting_.clear();
-  for (Member::Place& place : member.places) {
-    if (place.sum == nullptr) continue;
-    const bool was_counted = std::exchange(place.is_counted, true);
-    if (place.is_inside) continue;
-    if (!was_counted) place.sum->totals.add(member.totals);
-    counting_.push_back(place.sum);
-  }
   for (std::size_t group = 0; group < member.totals.groups(); ++group) {
     const GroupTable& table = snapshot.cgroup[group];
     GroupTimes times;
     for (std::size_t row = first; row < end; ++row) times.add(table.rows[row].times);
-    const GroupTimes more_time = advance(member.totals.times(group), times);
-    for (Sum* const sum : counting_) sum->totals.times(group).add(more_time);
+    more_->times(group) = advance(member.totals.times(group), times);
     for (std::size_t event = 0; event < table.events; ++event) {
       EventTotal total;
       for (std::size_t row = first; row < end; ++row) total.add(table.total(row, event));
-      const EventTotal more = advance(member.totals.total(group, event), total);
-      for (Sum* const sum : counting_) sum->totals.total(group, event).add(more);
+      more_->total(group, event) = advance(member.totals.total(group, event), total);
     }
+  }
+  for (std::size_t number = 0; number < sums_.size(); ++number) {
+    Member::Place& place = member.places[number];
+    if (place.sum == nullptr) continue;
+    const bool was_counted = std::exchange(place.is_counted, true);
+    const auto inside = std::exchange(place.inside, {});
+    if (place.is_inside) continue;
+    const auto added = inside.find(place.sum);
+    if (was_counted && added == inside.end()) {
+      add_to_sum(member, number, *more_);
+      continue;
+    }
+    Totals own = was_counted ? *more_ : member.totals;
+    if (added != inside.end()) own.subtract(added->second);
+    add_to_sum(member, number, own);
+  }
+}
+
+void LabelSums::add_to_sum(const Member& member, std::size_t number, const Totals& more) {
+  Sum* const sum = member.places[number].sum;
+  sum->totals.add(more);
+  for (const std::size_t outer : member.around) {
+    Member::Place& of_outer = members_[outer].places[number];
+    if (of_outer.is_counted && !members_[outer].begins) continue;
+    of_outer.inside.try_emplace(sum, *plan_).first->second.add(more);
   }
 }
 
@@ -375,12 +514,24 @@ void LabelSums::end_idle(Clock::time_point now) {
   }
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     const nanoseconds idle = plan_->sums[number].idle;
-    const std::size_t ended = std::erase_if(
-        sums_[number], [&](const auto& sum) { return now - sum.second.last_member > idle; });
-    if (ended == 0) continue;
-    ++layout_;
+    std::unordered_set<const Sum*> idle_ones;
+    for (const auto& [values, sum] : sums_[number]) {
+      if (now - sum.last_member > idle) idle_ones.insert(&sum);
+    }
+    if (idle_ones.empty()) continue;
+    end(number, idle_ones);
     has_room_again_ = has_room_again_ || left_out_[number] > 0;
   }
+}
+
+void LabelSums::end(std::size_t number, const std::unordered_set<const Sum*>& ended) {
+  for (Member& member : members_) {
+    Member::Place& place = member.places[number];
+    if (ended.contains(place.sum)) place.sum = nullptr;
+    std::erase_if(place.inside, [&](const auto& each) { return ended.contains(each.first); });
+  }
+  std::erase_if(sums_[number], [&](const auto& sum) { return ended.contains(&sum.second); });
+  ++layout_;
 }
 
 void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {

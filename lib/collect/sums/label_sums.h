@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "collect/counting_plan.h"
@@ -28,7 +29,8 @@ namespace pex::collect {
 ///
 /// A cgroup that lacks a label is in no sum. When it has all of them, as names of pods may be known
 /// late, all that it had counted until then is added. One inside of another one of the same sum is
-/// not added: the outer one contains it.
+/// not added: the outer one contains it. If the outer one comes into the sum later, it is added
+/// without what those inside of it have added before.
 ///
 /// Totals that are not known for a row of its own (GroupRow::value) are added too: a sum is what
 /// was counted. Where a part of a cgroup cannot be counted, the sum has a coverage below 1.
@@ -41,8 +43,9 @@ class LabelSums {
   explicit LabelSums(std::shared_ptr<const CountingPlan> plan);
   ~LabelSums();
 
-  /// Sums of `plan` from now on. Those of the same name and labels go on, with the groups that both
-  /// plans have (change_of()); a new one begins with what its cgroups have counted so far.
+  /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
+  /// the groups that both plans have (change_of()); a new one begins with what its cgroups have
+  /// counted so far. Of more than the plan allows, the newest end.
   void change(std::shared_ptr<const CountingPlan> plan);
 
   /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into
@@ -53,15 +56,24 @@ class LabelSums {
   class Totals;
   struct Sum;
   struct Member;
+  /// Those of one cgroup, in Snapshot::cgroup_rows.
+  struct RowRange {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
   using Sums = std::map<std::vector<std::string>, Sum>;
 
+  void end_surplus(std::size_t number);
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
   void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
                 Clock::time_point now);
   void leave_out_inner(const TargetSet& targets);
   void add(const Snapshot& snapshot);
   void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
+  void add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones);
+  void add_to_sum(const Member& member, std::size_t number, const Totals& more);
   void end_idle(Clock::time_point now);
+  void end(std::size_t number, const std::unordered_set<const Sum*>& ended);
   void publish(Snapshot& snapshot, Clock::time_point now) const;
   void report_left_out(PollReport& report) const;
 
@@ -70,7 +82,8 @@ class LabelSums {
   std::vector<Member> members_;        ///< as the targets of the last snapshot
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
-  std::vector<Sum*> counting_;         ///< reused, to allocate nothing
+  bool nesting_changes_ = false;       ///< with the next snapshot, even of the same targets
+  std::unique_ptr<Totals> more_;       ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout
 };

@@ -31,6 +31,8 @@ struct Counted {
   bool is_present = true;
   std::size_t wanted_on = 2;
   std::size_t counted_on = 2;
+  bool is_idle = false;
+  nanoseconds unmeasured{};
 };
 
 /// Cgroups with one group of one event, whose snapshots are summed up.
@@ -76,7 +78,12 @@ class Machine {
           {series, counted.path,
            counted.is_present ? std::make_shared<const cgroup::Cgroup>() : nullptr,
            std::make_shared<const cgroup::Description>(std::move(description))});
-      GroupRow row{counted.value, true, {.enabled = counted.enabled, .running = counted.enabled}};
+      targets->cgroups.back().is_idle = counted.is_idle;
+      GroupRow row{counted.value,
+                   true,
+                   {.enabled = counted.enabled,
+                    .running = counted.enabled,
+                    .unmeasured = counted.unmeasured}};
       row.wanted_on = counted.wanted_on;
       row.counted_on = counted.counted_on;
       table.rows.push_back(row);
@@ -279,10 +286,196 @@ TEST(LabelSumsTest, OfNestedCgroupsInOneSumTheOutermostContainsTheOthers) {
   EXPECT_EQ(machine.published("other"), 30U);
 
   machine.cgroups.at(1).is_present = false;  // it cannot be removed before the inner one in truth
+  machine.poll();
   machine.count(2, 5);
   machine.poll();
 
   EXPECT_EQ(machine.published("web"), 105U) << "not what the outer one had counted already";
+}
+
+TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+
+  for (const std::uint64_t series : {1, 2}) {
+    machine.count(series, 5);
+    machine.cgroups.at(series).is_present = false;
+  }
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U);
+
+  machine.count(2, 1);  // on a CPU that was late
+  machine.count(1, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 106U);
+}
+
+TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+
+  machine.cgroups.at(1).is_present = false;  // displaced or deselected
+  machine.count(1, 5);
+  machine.count(2, 3);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U) << "the outer one contains the inner one until then";
+
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 107U);
+  machine.cgroups.erase(1);
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 109U);
+}
+
+TEST(LabelSumsTest, AnIdleCgroupContainsNoOthers) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, of("web", "/a/b")}};
+  machine.cgroups.at(1).is_idle = true;
+  machine.poll();
+  machine.count(2, 5);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 5U);
+
+  machine.cgroups.at(1).is_idle = false;
+  machine.count(1, 3);  // its counters were opened after those of the inner one were read last
+  machine.count(2, 4);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 9U);
+  machine.count(1, 10);
+  machine.count(2, 6);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 19U);
+
+  machine.cgroups.at(1).is_idle = true;
+  machine.count(1, 2);
+  machine.count(2, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 21U);
+  machine.count(2, 7);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 28U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatIsFoundLaterIsAddedWithoutTheInnerOnes) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a/b/c")}};
+  machine.count(1, 5);
+  machine.poll();
+  machine.cgroups.emplace(2, of("web", "/a/b"));  // both have it all, as with records
+  machine.cgroups.emplace(3, of("web", "/a"));
+  machine.count(1, 10);
+  machine.count(2, 11);
+  machine.count(3, 13);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 18U);
+
+  for (const std::uint64_t series : {1, 2, 3}) machine.count(series, 1);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 19U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupThatGetsItsLabelsLateIsAddedWithoutWhatInnerOnesHaveAdded) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}, {3, of("web", "/a/c")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.count(3, 10);
+  machine.poll();
+  machine.count(1, 1);
+  machine.count(3, 1);
+  machine.cgroups.at(3).is_present = false;
+  machine.poll();
+  machine.cgroups.erase(3);
+  machine.count(1, 4);
+  machine.count(2, 2);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 73U);
+
+  machine.cgroups.at(1).labels = {{"workload", "web"}};
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 105U) << "the total of the outer one";
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 105ms);
+
+  machine.count(1, 7);
+  machine.count(2, 7);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 112U);
+}
+
+TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, {.path = "/a"}}, {2, of("web", "/a/b")}};
+  machine.count(1, 100);
+  machine.count(2, 60);
+  machine.poll();
+  machine.cgroups.at(1).labels = {{"workload", "all"}};
+  machine.poll();
+
+  EXPECT_EQ(machine.published("web"), 60U);
+  EXPECT_EQ(machine.published("all"), 100U);
+}
+
+TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
+  Machine machine{{by({"team", "workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.cgroups.at(1).labels.emplace_back("team", "x");
+  machine.count(1, 10);
+  machine.poll();
+  const auto since = machine.table().rows[0].since;
+
+  machine.change({by({"workload", "team"})});
+  machine.count(1, 1);
+  machine.poll();
+
+  using Sums = std::map<std::vector<std::string>, std::uint64_t>;
+  EXPECT_EQ(machine.published(), (Sums{{{"web", "x"}, 11}}));
+  EXPECT_EQ(machine.table().rows[0].since, since);
+}
+
+TEST(LabelSumsTest, ASmallerMaximumLeavesTheNewestSumsOut) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.count(1, 1);
+  machine.poll();
+  machine.cgroups.emplace(2, of("batch", "/b"));
+  machine.count(2, 10);
+  machine.poll();
+
+  SumPlan smaller = by({"workload"});
+  smaller.max = 1;
+  machine.change({smaller});
+  machine.count(1, 1);
+  machine.count(2, 1);
+  machine.poll();
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"web"}, 2U)));
+  EXPECT_EQ(machine.table().left_out, 1U);
+  EXPECT_THAT(machine.report.failures, testing::SizeIs(1));
+
+  machine.change({by({"workload"})});
+  machine.count(2, 3);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 2U);
+  EXPECT_EQ(machine.published("batch"), 3U) << "what it had in its sum before is not added again";
+}
+
+TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 10);
+  machine.poll();
+
+  machine.cgroups.at(1).unmeasured = 4ms;
+  machine.poll();
+
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
 }
 
 TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
