@@ -225,7 +225,7 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
                 .group = *group,
                 .events = events.size()};
   opened.since = now();
-  opened.dropped = recording_->attribution().dropped(*group);
+  if (!recording_->is_paused(*group)) opened.dropped = recording_->attribution().dropped(*group);
   opened.off_pmu = recording_->off_pmu(*group);
   if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
   return opened;
@@ -309,7 +309,8 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
 
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of
 /// the group. So of a group that never was off the PMU its own times running are not taken. While a
-/// group is off the PMU it writes no record: the times of the whole CPU show that.
+/// group is off the PMU it writes no record: the times of the whole CPU show that, unless it is
+/// paused, when they stand still too.
 void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   recording_->sums().read(opened.target, opened.group, reading);
   const bool all_whole = recording_->attribution().dropped(opened.group) == opened.dropped;

@@ -110,6 +110,12 @@ class RecordSourceTest : public testing::Test {
   }
 
   test::ScriptedEvents& events() { return kernel_.opened_events; }
+  /// Those that are open, in the order of opening: the base's first.
+  std::vector<std::size_t> leaders() {
+    std::vector<std::size_t> leaders = events().still_open();
+    std::erase_if(leaders, [this](std::size_t event) { return !leads(events().at(event).attr); });
+    return leaders;
+  }
   /// The leader that is open.
   std::size_t leader() {
     for (const std::size_t event : events().still_open()) {
@@ -491,6 +497,47 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   EXPECT_EQ(cycle_->cpu_groups()[0].totals()[1].value, 36U);
   EXPECT_EQ(total(0, 1), 30U);
   EXPECT_EQ(kernel_.still_open(), 3U);
+}
+
+/// Its group shares the PMU, and leaves it to other programs in a pause.
+class PausedRecordSourceTest : public RecordSourceTest {
+ protected:
+  PausedRecordSourceTest() {
+    plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
+    plan_->cgroup.groups[1].shares_pmu = true;
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    poll();
+  }
+  void set_paused(bool paused) {
+    cycle_->set_paused(paused);
+    poll();
+  }
+  bool counts_core() { return !events().at(leaders().at(1)).is_stopped; }
+};
+
+TEST_F(PausedRecordSourceTest, StopsItsGroupAndStartsItAgain) {
+  EXPECT_TRUE(counts_core());
+  set_paused(true);
+  EXPECT_FALSE(counts_core());
+  EXPECT_FALSE(events().at(leader()).is_stopped) << "the base";
+  set_paused(false);
+  EXPECT_TRUE(counts_core());
+}
+
+/// The group writes no record, and its time stands still.
+TEST_F(PausedRecordSourceTest, ACgroupThatIsOpenedInThePauseHasNoTimeRunning) {
+  set_paused(true);
+  target("/b", make_cgroup("/b", kB));
+  poll();
+
+  turn(kB, 0, 5);
+  poll();
+
+  const GroupTimes core = cycle_->cgroup_groups(1)[1].totals().times();
+  EXPECT_EQ(core.enabled, 1ms);
+  EXPECT_EQ(core.running, 0ms);
+  EXPECT_EQ(total(1, 1), 5U);
 }
 
 /// As when another program has all counters: its leader then writes no record, and no reading says
