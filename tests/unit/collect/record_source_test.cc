@@ -540,6 +540,38 @@ TEST_F(PausedRecordSourceTest, ACgroupThatIsOpenedInThePauseHasNoTimeRunning) {
   EXPECT_EQ(total(1, 1), 5U);
 }
 
+TEST_F(PausedRecordSourceTest, CountsAgainIfAllCgroupsEndInThePause) {
+  set_paused(true);
+  cgroups_.clear();
+  poll();
+  set_paused(false);
+
+  target("/b", make_cgroup("/b", kB));
+  poll();
+
+  EXPECT_TRUE(counts_core());
+}
+
+TEST_F(PausedRecordSourceTest, CountsAgainIfAReloadReplacesTheGroupInThePause) {
+  set_paused(true);
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cgroup.groups[1].aggregation = Aggregation::kPackage;
+
+  (void)cycle_->change(plan_);
+  set_paused(false);
+
+  EXPECT_TRUE(counts_core());
+}
+
+TEST_F(PausedRecordSourceTest, StopsItsGroupWithoutACgroupToo) {
+  cgroups_.clear();
+  poll();
+
+  set_paused(true);
+
+  EXPECT_FALSE(counts_core());
+}
+
 /// As when another program has all counters: its leader then writes no record, and no reading says
 /// so where the own cgroup is not known.
 TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
