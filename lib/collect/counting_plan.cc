@@ -15,13 +15,13 @@ std::vector<std::string> pmus_of(const CountingPlan& plan) {
   return {pmus.begin(), pmus.end()};
 }
 
-namespace {
-
 bool has_probe_in_file(const GroupPlan& group) {
   return std::any_of(group.events.begin(), group.events.end(), [](const perf::CounterSpec& event) {
     return event.attributes.probe.starts_with('/');
   });
 }
+
+namespace {
 
 /// Whether both are the same but for their duty cycles, and for where in the plan the groups are
 /// that they are estimated by.

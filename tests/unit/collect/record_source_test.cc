@@ -218,6 +218,26 @@ TEST_F(RecordSourceTest, AGroupThatAnotherPlanDoesNotHaveWritesNoMoreRecords) {
   EXPECT_EQ(kernel_.still_open(), open_before - 1);
 }
 
+/// The probe belongs to the file that existed when it was opened.
+TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
+  plan_->cgroup = test::scope_plan(
+      {{"probe", {"page-faults"}}, {"software", {"context-switches", "page-faults"}}});
+  plan_->cgroup.groups[0].events[0].attributes.probe = "/usr/bin/app";
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  const std::vector<std::size_t> before = leaders();
+  ASSERT_THAT(before, SizeIs(2));
+
+  (void)cycle_->change(std::make_shared<CountingPlan>(*plan_));
+  poll();
+
+  const std::vector<std::size_t> now = leaders();
+  ASSERT_THAT(now, SizeIs(2));
+  EXPECT_EQ(now[0], before[0]) << "the base, which has no such probe";
+  EXPECT_GT(now[1], before[1]);
+}
+
 TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
   make_cycle();
   poll();
