@@ -18,6 +18,25 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
 
+/// What a group had counted when it is opened for one more target, but for 1 ns of its times: no
+/// reading of an open group has none, or it stands still (TargetGroups::find_standstill()).
+perf::GroupReading reading_before(const perf::GroupReading& now) {
+  perf::GroupReading before = now;
+  for (nanoseconds* const time : {&before.time_enabled, &before.time_running}) {
+    *time = std::max(*time - nanoseconds{1}, nanoseconds{0});
+  }
+  return before;
+}
+
+void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
+  reading.time_enabled -= std::min(before.time_enabled, reading.time_enabled);
+  reading.time_running -= std::min(before.time_running, reading.time_running);
+  const std::size_t events = std::min(before.counts.size(), reading.counts.size());
+  for (std::size_t event = 0; event < events; ++event) {
+    reading.counts[event] -= std::min(before.counts[event], reading.counts[event]);
+  }
+}
+
 }  // namespace
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
@@ -227,7 +246,12 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
   opened.since = now();
   if (!recording_->is_paused(*group)) opened.dropped = recording_->attribution().dropped(*group);
   opened.off_pmu = recording_->off_pmu(*group);
-  if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
+  if (cgroup) {
+    opened.target = recording_->sums().open(cgroup, *group);
+  } else {
+    opened.before = std::make_shared<const perf::GroupReading>(
+        reading_before(recording_->last_reading_of_cpu(*group)));
+  }
   return opened;
 }
 
@@ -303,6 +327,7 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
   const Result<const perf::GroupReading*> read = recording_->reading_of_cpu(opened.group);
   if (!read) return read.error();
   reading = **read;
+  subtract(*opened.before, reading);
   reading.counts.resize(opened.events);
   return State::kCounting;
 }

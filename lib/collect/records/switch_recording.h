@@ -69,6 +69,10 @@ class SwitchRecording {
   CgroupSums& sums() { return sums_; }
   /// The counts of the whole CPU, as of the last poll; or why they could not be read.
   Result<const perf::GroupReading*> reading_of_cpu(std::size_t group) const;
+  /// The same, also if the last poll could not read them: those of the last one that could.
+  const perf::GroupReading& last_reading_of_cpu(std::size_t group) const {
+    return groups_[group].reading;
+  }
   /// For how long the group has been off the PMU, on the whole CPU, since it was opened.
   std::chrono::nanoseconds off_pmu(std::size_t group) const {
     const perf::GroupReading& reading = groups_[group].reading;

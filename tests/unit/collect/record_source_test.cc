@@ -519,6 +519,48 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   EXPECT_EQ(kernel_.still_open(), 3U);
 }
 
+TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 3, 30);
+  poll();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cpu = plan_->cgroup;
+
+  (void)cycle_->change(plan_);
+  poll();
+  const auto added = [this] { return cycle_->cpu_groups()[0].totals(); };
+  EXPECT_EQ(added()[1].value, 0U);
+  EXPECT_LT(added().times().enabled, 1us);
+  turn(kA, 1, 4);
+  poll();
+
+  EXPECT_EQ(added()[0].value, 1U);
+  EXPECT_EQ(added()[1].value, 4U);
+  EXPECT_NEAR(static_cast<double>(added().times().running.count()), 1e6, 100);
+  EXPECT_EQ(total(0, 1), 34U);
+}
+
+/// Its first reading is of the beginning of the poll, however long it takes to open the others.
+TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsDoesNotStandStill) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cpu = plan_->cgroup;
+  plan_->cgroup = test::scope_plan(
+      {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
+  events().refuse_open = [this](perf::EventAttr&, const perf::EventTarget&) {
+    kernel_.pass(100ms);
+    return 0;
+  };
+
+  (void)cycle_->change(plan_);
+
+  EXPECT_THAT(poll().failures, IsEmpty());
+}
+
 /// Its group shares the PMU, and leaves it to other programs in a pause.
 class PausedRecordSourceTest : public RecordSourceTest {
  protected:
