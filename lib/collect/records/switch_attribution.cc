@@ -10,11 +10,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// One of so many records may be missing without a report. A kernel that writes each record has
-/// none. One guest leaves out up to 1 in 400 on a busy CPU, which is estimated, and on another CPU
-/// most of them, as it writes none while that CPU is idle.
-constexpr std::uint64_t kSkippedOfRecords = 100;
-
 /// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
 std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
   const std::uint64_t increment = to - from;
@@ -139,12 +134,13 @@ void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval&
 
 /// False if the poll takes more than there is; then nothing is left.
 bool SwitchAttribution::Allowance::take(const Statistics& poll) {
-  records += static_cast<std::int64_t>(poll.records / kSkippedOfRecords) -
-             static_cast<std::int64_t>(poll.skipped);
-  time += poll.time / static_cast<int>(kSkippedOfRecords) - poll.skipped_time;
+  records +=
+      static_cast<std::int64_t>(poll.records) - kOneOf * static_cast<std::int64_t>(poll.skipped);
+  time = saturating_sum(time, poll.time) -
+         kOneOf * std::min(poll.skipped_time, nanoseconds::max() / kOneOf);
   const bool is_enough = records >= 0 && time.count() >= 0;
-  records = std::clamp<std::int64_t>(records, 0, kMaxRecords);
-  time = std::clamp(time, nanoseconds{0}, kMaxTime);
+  records = std::clamp<std::int64_t>(records, 0, kOneOf * kMaxRecords);
+  time = std::clamp(time, nanoseconds{0}, nanoseconds{kOneOf * kMaxTime});
   return is_enough;
 }
 

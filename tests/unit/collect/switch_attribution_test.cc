@@ -210,6 +210,17 @@ TEST_F(SwitchAttributionTest, ShortTimesOfSkippedRecordsAreNotSharedInEachOfMany
   EXPECT_LT(enabled_of_all() - ran, 20ms);
 }
 
+TEST_F(SwitchAttributionTest, OneOfAHundredRecordsMayBeSkippedHoweverFewAPollHas) {
+  constexpr int kRecords = 99;
+  for (int poll = 0; poll < 100; ++poll) {
+    if (poll % 10 == 0) run_without_record(1ms, 0);
+    for (int record = 0; record < kRecords; ++record) run(1, 1ms, 1);
+
+    EXPECT_TRUE(attribution.end_poll().are_complete) << poll;
+  }
+  EXPECT_EQ(attribution.statistics().skipped, 10U);
+}
+
 TEST_F(SwitchAttributionTest, TheTimeOfASkippedRecordIsNobodysIfTheCpuMayHaveBeenIdle) {
   run(1, 3ms, 1);
   run_without_record(900ms, 0);  // idle
