@@ -159,6 +159,103 @@ TEST_F(SwitchAttributionTest, AnIntervalWithALongerTimeOffThePmuCountsForNobody)
   EXPECT_EQ(attribution.statistics().lost_time, 0ns);  // that of the base is known
 }
 
+/// In the same order as the kernel has the groups, which changes when it starts one again.
+class IntervalOffThePmuTest : public SwitchAttributionTest {
+ protected:
+  void pass(nanoseconds time, bool is_on_pmu = true) {
+    base_.pass(time, 1);
+    other_.pass(time, 1, is_on_pmu);
+  }
+  void leave_base(std::uint64_t cgroup) { leave(cgroup); }
+  void leave_other(std::uint64_t cgroup) {
+    ++other_.switches;
+    attribution.record(kOther, other_.values(cgroup));
+  }
+
+  GroupTotalsOfKernel other_;
+};
+
+TEST_F(IntervalOffThePmuTest, IsWholeIfItIsShortAndTheBaseHadNoOtherSwitch) {
+  for (const bool is_base_first : {true, false}) {
+    for (const bool was_base_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+      const std::uint64_t before = count(2, kOther);
+      const auto leave_both = [this](std::uint64_t cgroup, bool base_first) {
+        if (base_first) leave_base(cgroup);
+        leave_other(cgroup);
+        if (!base_first) leave_base(cgroup);
+      };
+      pass(1ms);
+      leave_both(1, was_base_first);
+      pass(100ms);
+      pass(4ms, false);
+      pass(100ms);
+      leave_both(2, is_base_first);
+      EXPECT_EQ(count(2, kOther) - before, 2U);
+    }
+  }
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseHadASwitchMeanwhile) {
+  for (const bool is_base_first : {true, false}) {
+    for (const bool was_base_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+      pass(1ms);
+      if (was_base_first) leave_base(3);
+      leave_other(3);
+      if (!was_base_first) leave_base(3);
+      const std::uint64_t before = attribution.statistics().dropped;
+      pass(200ms);
+      pass(2ms, false);
+      leave_base(1);
+      pass(2ms, false);
+      pass(2ms);
+      if (is_base_first) leave_base(2);
+      leave_other(2);
+      if (!is_base_first) leave_base(2);
+      EXPECT_EQ(count(2, kOther), 0U);
+      EXPECT_EQ(attribution.statistics().dropped - before, 1U);
+      EXPECT_EQ(attribution.statistics().skipped, 0U);
+    }
+  }
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
+  pass(200ms);
+  pass(1ms, false);
+  leave_base(1);
+  pass(1ms, false);
+  leave_base(2);
+  pass(2ms, false);
+  pass(2ms);
+  leave_base(3);
+  leave_other(3);
+
+  EXPECT_EQ(count(3, kOther), 0U);
+  EXPECT_EQ(attribution.statistics().dropped, 1U);
+}
+
+TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwhile) {
+  pass(1ms);
+  leave_other(3);
+  leave_base(3);
+  pass(200ms);
+  pass(2ms, false);
+  leave_base(1);
+  pass(1ms, false);
+  attribution.reading(kOther, other_.values(kWorker));
+
+  EXPECT_EQ(count(kWorker, kOther), 0U);
+
+  pass(100ms);
+  leave_base(kWorker);
+  leave_other(kWorker);
+  pass(100ms);
+  pass(1ms, false);
+  attribution.reading(kOther, other_.values(2));
+  EXPECT_EQ(count(2, kOther), 1U) << "no switch";
+}
+
 // --- intervals that are not whole ---------------------------------------------------------------
 
 TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared) {
