@@ -214,7 +214,7 @@ void CgroupSums::find_place(Entry& entry) {
   // A name that is forgotten: the targets above it have it already.
   if (entry.is_at_target || (entry.is_unnamed && !was_unnamed)) release(entry);
   if (entry.is_at_target == was_at_target && entry.is_unnamed == was_unnamed) return;
-  entry.waits_since = poll_;
+  entry.waits_since = entry.is_unnamed ? waited_ms() : poll_;
   entry.is_dropped = false;
 }
 
@@ -350,18 +350,25 @@ void CgroupSums::drop(Entry& entry) {
   entry.is_dropped = true;
 }
 
+/// An id may have come just after the last poll, and just before this one.
+bool CgroupSums::has_waited(const Entry& entry) const {
+  if (!entry.is_unnamed) return poll_ - entry.waits_since >= kMaxPollsNamed;
+  return waited_ms() - entry.waits_since > kMaxTimeUnnamed / std::chrono::milliseconds{1};
+}
+
 void CgroupSums::drop_old() {
   std::erase_if(pending_ids_, [this](std::uint64_t id) {
     Entry& entry = *ids_.find(id);
-    const std::uint32_t max_polls = entry.is_unnamed ? kMaxPollsUnnamed : kMaxPollsNamed;
-    if (entry.row != kNoRow && poll_ - entry.waits_since >= max_polls) drop(entry);
+    if (entry.row != kNoRow && has_waited(entry)) drop(entry);
     entry.is_listed = entry.row != kNoRow;
     return !entry.is_listed;
   });
 }
 
-void CgroupSums::end_poll() {
+void CgroupSums::end_poll(nanoseconds now) {
   if (!is_settled_) settle();
+  const nanoseconds passed = now - std::exchange(polled_at_, now);
+  waited_ += std::clamp(passed, nanoseconds{0}, kMaxTimeUnnamed / kMinPollsUnnamed);
   drop_old();
   ran_.clear();
   ++poll_;

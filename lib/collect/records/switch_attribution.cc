@@ -165,7 +165,7 @@ bool SwitchAttribution::Allowance::take(const Statistics& poll) {
   return is_enough;
 }
 
-SwitchAttribution::Statistics SwitchAttribution::end_poll() {
+SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
   const Statistics before = std::exchange(before_, statistics_);
   Statistics poll{.records = statistics_.records - before.records,
                   .lost = statistics_.lost - before.lost,
@@ -179,7 +179,7 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll() {
   const nanoseconds skipped = std::exchange(skipped_time_, {});
   if (poll.are_complete) lost_time_ = saturating_sum(lost_time_, skipped);
   lost_time_ = sums_.share(lost_time_);
-  sums_.end_poll();
+  sums_.end_poll(now);
   return poll;
 }
 

@@ -83,8 +83,8 @@ class SwitchAttribution {
   /// The ring is drained: shares the lost time, and ends the poll of the sums. Returns the
   /// statistics of this poll. If no cgroup ran in it, the lost time is kept for the next one. If
   /// the records of the poll are not complete, the time of those that were skipped is nobody's: a
-  /// kernel that leaves them out may do so while the CPU is idle.
-  Statistics end_poll();
+  /// kernel that leaves them out may do so while the CPU is idle. `now` as in CgroupSums.
+  Statistics end_poll(std::chrono::nanoseconds now);
 
   /// Since the start.
   const Statistics& statistics() const { return statistics_; }

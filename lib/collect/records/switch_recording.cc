@@ -66,6 +66,7 @@ SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring
     : kernel_(&kernel),
       ring_(std::move(ring)),
       own_cgroup_(own_cgroup),
+      sums_(kernel.now()),
       attribution_(sums_),
       read_at_(kernel.now()) {}
 
@@ -157,7 +158,7 @@ SwitchAttribution::Statistics SwitchRecording::poll(
     attribution_.reading(
         number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
   }
-  return attribution_.end_poll();
+  return attribution_.end_poll(kernel_->now());
 }
 
 void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>& names) {

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pex::collect {
@@ -52,8 +53,8 @@ class SummedCgroups {
     sums.add_time(id, time);
     sums.add_counts(0, id, time, Counts{count, 0});
   }
-  void poll(unsigned times = 1) {
-    for (; times > 0; --times) sums.end_poll();
+  void poll(unsigned times = 1, nanoseconds each = 1s) {
+    for (; times > 0; --times) sums.end_poll(now_ += each);
   }
 
   perf::GroupReading read(Target target, std::size_t group = 0) {
@@ -80,7 +81,11 @@ class SummedCgroups {
   }
 
   std::map<std::uint64_t, std::string> names_;
+  nanoseconds now_{};
 };
+
+/// Each of a second.
+constexpr unsigned kMaxPollsUnnamed = CgroupSums::kMaxTimeUnnamed / 1s;
 
 class CgroupSumsTest : public testing::Test, protected SummedCgroups {};
 
@@ -290,10 +295,10 @@ TEST_F(CgroupSumsTest, ATargetNeedsNoNameForItsOwnId) {
   EXPECT_EQ(sums.awaiting_names(), 0U);
 }
 
-TEST_F(CgroupSumsTest, ANameIsAwaitedForSixtyPolls) {
+TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinute) {
   const Target target = open(1, "/a");
   run(2, 1ms, 5);
-  poll(CgroupSums::kMaxPollsUnnamed);
+  poll(kMaxPollsUnnamed);
 
   name(2, "/a/b");
 
@@ -301,10 +306,29 @@ TEST_F(CgroupSumsTest, ANameIsAwaitedForSixtyPolls) {
   EXPECT_EQ(sums.unnamed().cgroups, 0U);
 }
 
+/// As while cgroups are made all the time, or with a long interval.
+TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinuteHoweverManyPollsThereAre) {
+  for (const auto& [polls, each] : {std::pair{1200U, nanoseconds{50ms}},
+                                    std::pair{CgroupSums::kMinPollsUnnamed, nanoseconds{1h}}}) {
+    SummedCgroups cgroups;
+    const Target target = cgroups.open(1, "/a");
+    cgroups.run(2, 1ms, 5);
+    cgroups.run(3, 1ms, 5);
+    cgroups.poll(polls, each);
+
+    cgroups.name(2, "/a/b");
+    EXPECT_EQ(cgroups.count(target), 5U);
+    EXPECT_EQ(cgroups.sums.awaiting_names(), 1U);
+    cgroups.poll(1, each);
+    EXPECT_EQ(cgroups.sums.awaiting_names(), 0U);
+    EXPECT_EQ(cgroups.sums.unnamed().cgroups, 1U);
+  }
+}
+
 TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
   const Target target = open(1, "/a");
   run(2, 5ms, 5);
-  for (unsigned each = 0; each <= CgroupSums::kMaxPollsUnnamed; ++each) {
+  for (unsigned each = 0; each <= kMaxPollsUnnamed; ++each) {
     EXPECT_EQ(sums.awaiting_names(), 1U);
     run(2, 1ms, 5);
     poll();
@@ -316,7 +340,7 @@ TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
 
   EXPECT_EQ(count(target), 0U);
   EXPECT_EQ(sums.unnamed().cgroups, 1U);
-  EXPECT_EQ(sums.unnamed().time, 5ms + (CgroupSums::kMaxPollsUnnamed + 2) * 1ms);
+  EXPECT_EQ(sums.unnamed().time, 5ms + (kMaxPollsUnnamed + 2) * 1ms);
   run(2, 1ms, 5);
   EXPECT_EQ(count(target), 5U);
 }
@@ -656,8 +680,7 @@ class NaiveSums {
   void end_poll() {
     settle();
     for (auto& [id, cgroup] : cgroups_) {
-      const unsigned max_polls =
-          cgroup.is_unnamed ? CgroupSums::kMaxPollsUnnamed : CgroupSums::kMaxPollsNamed;
+      const unsigned max_polls = cgroup.is_unnamed ? kMaxPollsUnnamed : CgroupSums::kMaxPollsNamed;
       if (cgroup.pending.empty() || poll_ - cgroup.waits_since < max_polls) continue;
       if (cgroup.is_unnamed) {
         ++unnamed.cgroups;
@@ -913,7 +936,7 @@ RC_GTEST_PROP(CgroupSumsPropertyTest, TheRootHasAllThatWentInOnceAllIsNamed, ())
     }
     if (step.kind == SumsStep::Kind::kOpen) (void)cgroups.open(step.id, paths[step.id - 1]);
     if (step.kind == SumsStep::Kind::kName) cgroups.name(step.id, paths[step.id - 1]);
-    if (step.kind == SumsStep::Kind::kPoll && ++polls < CgroupSums::kMaxPollsUnnamed) {
+    if (step.kind == SumsStep::Kind::kPoll && ++polls < kMaxPollsUnnamed) {
       cgroups.poll();
     }
   }

@@ -266,7 +266,7 @@ TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared
   run(2, 1ms, 1000);
   run(1, 10ms, 10'000);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_EQ(count(1), 10'001U);
   EXPECT_EQ(count(2), 10U);
@@ -287,7 +287,7 @@ TEST_F(SwitchAttributionTest, TheTimeOfAFewSkippedRecordsIsSharedIfItIsShort) {
   run(2, 1ms, 1000);
   run(1, 10ms, 1);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_TRUE(poll.are_complete);
   EXPECT_EQ(poll.skipped_time, 3ms);
@@ -301,7 +301,7 @@ TEST_F(SwitchAttributionTest, ShortTimesOfSkippedRecordsAreNotSharedInEachOfMany
     run(2, 1ms, 1);
     run(1, 1ms, 1);
     ran += 2ms;
-    (void)attribution.end_poll();
+    (void)attribution.end_poll({});
   }
 
   EXPECT_LT(enabled_of_all() - ran, 20ms);
@@ -313,7 +313,7 @@ TEST_F(SwitchAttributionTest, OneOfAHundredRecordsMayBeSkippedHoweverFewAPollHas
     if (poll % 10 == 0) run_without_record(1ms, 0);
     for (int record = 0; record < kRecords; ++record) run(1, 1ms, 1);
 
-    EXPECT_TRUE(attribution.end_poll().are_complete) << poll;
+    EXPECT_TRUE(attribution.end_poll({}).are_complete) << poll;
   }
   EXPECT_EQ(attribution.statistics().skipped, 10U);
 }
@@ -324,13 +324,13 @@ TEST_F(SwitchAttributionTest, TheTimeOfASkippedRecordIsNobodysIfTheCpuMayHaveBee
   run(2, 1ms, 1);
   run(1, 3ms, 1);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_FALSE(poll.are_complete);
   EXPECT_EQ(poll.skipped, 1U);
   EXPECT_EQ(enabled_of_all(), 6ms);
   run(1, 2ms, 1);
-  EXPECT_TRUE(attribution.end_poll().are_complete);
+  EXPECT_TRUE(attribution.end_poll({}).are_complete);
   EXPECT_EQ(enabled_of_all(), 8ms) << "nor later";
 }
 
@@ -357,7 +357,7 @@ TEST_F(SwitchAttributionTest, ALeaderThatJumpsWithoutALossHasSkippedARecord) {
   run_without_record(1ms, 10);
   run(2, 1ms, 100);
   run(2, 1ms, 1000);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(count(1), 1U);
   EXPECT_EQ(count(2), 1000U);
@@ -442,7 +442,7 @@ TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
   base_.pass(2ms, 10);
   attribution.reading(kBase, base_.values(kWorker));
   run(kWorker, 1ms, 100);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(count(kWorker), 0U);
   EXPECT_EQ(enabled_of_all(), 4ms);
@@ -468,7 +468,7 @@ TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhol
   run(1, 4ms, 1);
   attribution.loss(1);
   run(2, 2ms, 1);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(enabled(1), 3ms);
   EXPECT_EQ(enabled(2), 3ms);
@@ -478,9 +478,9 @@ TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhol
 TEST_F(SwitchAttributionTest, LostTimeOfAPollIsSharedOnce) {
   attribution.loss(1);
   run(1, 4ms, 1);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
   run(2, 2ms, 1);
-  const SwitchAttribution::Statistics second = attribution.end_poll();
+  const SwitchAttribution::Statistics second = attribution.end_poll({});
 
   EXPECT_EQ(enabled(1), 4ms);
   EXPECT_EQ(enabled(2), 2ms);
@@ -504,7 +504,7 @@ TEST(SwitchAttributionLossTest, CostsTheIntervalsThatItTouchesWhereverItIs) {
         if (at != first + lost) expected[cgroup(at)] += std::uint64_t{1} << at;
         cpu.attribution.record(kBase, kernel.values(cgroup(at)));
       }
-      (void)cpu.attribution.end_poll();
+      (void)cpu.attribution.end_poll({});
 
       for (std::size_t at = 0; at < 3; ++at) {
         EXPECT_EQ(cpu.count(cgroup(at)), expected[cgroup(at)])
@@ -650,7 +650,7 @@ class SimulatedCpu {
     check_bounds();
   }
   void end_poll() {
-    const SwitchAttribution::Statistics poll = cpu.attribution.end_poll();
+    const SwitchAttribution::Statistics poll = cpu.attribution.end_poll({});
     if (!poll.are_complete) nobodys_ += poll.skipped_time;
   }
 
@@ -727,7 +727,7 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
     if (choice % 7 == 0) cpu.attribution.loss(switches);
     if (choice % 2 == 0) cpu.attribution.record(group, values);
     if (choice % 2 != 0) cpu.attribution.reading(group, values);
-    if (choice % 11 == 0) (void)cpu.attribution.end_poll();
+    if (choice % 11 == 0) (void)cpu.attribution.end_poll({});
     for (const std::uint64_t id : AttributedCpu::kIds) {
       for (const std::size_t each : {kBase, kOther}) {
         perf::GroupReading& last = before[{id, each}];
