@@ -187,7 +187,7 @@ void RecordSource::forget_cpu() {
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has. Of
 /// the same name, as another group may have another duty cycle.
 const GroupPlan* RecordSource::recorded(const GroupPlan& group) const {
-  if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;
+  if (way_ == Way::kDescriptors || !can_be_recorded(group)) return nullptr;
   const auto same = std::find_if(
       plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
         return one.name == group.name && one.events == group.events && one.mode == group.mode &&
@@ -309,10 +309,8 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
 /// Unless some are counted by descriptors.
 bool RecordSource::take_changed(std::vector<Handle>& groups) {
   const std::vector<GroupPlan>& all = plan_->cgroup.groups;
-  const bool all_recorded = recording_ && way_ == Way::kRecords &&
-                            std::none_of(all.begin(), all.end(), [](const GroupPlan& group) {
-                              return group.mode.pinned || group.mode.exclusive;
-                            });
+  const bool all_recorded =
+      recording_ && way_ == Way::kRecords && std::all_of(all.begin(), all.end(), can_be_recorded);
   if (!all_recorded) return false;
   groups.clear();
   recording_->sums().take_changed(changed_);

@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "collect/records/record_cost.h"
+
 namespace pex::collect {
 namespace {
 
@@ -74,7 +76,7 @@ SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring
 /// refused here, that is reported when the group is opened.
 Result<> SwitchRecording::open_base(const CountingPlan& plan) {
   for (const GroupPlan& group : plan.cgroup.groups) {
-    if (group.shares_pmu || has_probe_in_file(group)) continue;
+    if (group.shares_pmu || !can_be_recorded(group) || has_probe_in_file(group)) continue;
     if (add(&group, group.events)) return {};
   }
   const Result<std::size_t, perf::OpenFailure> base = add(nullptr, {});
