@@ -63,7 +63,8 @@ class CgroupSums {
   static constexpr std::uint32_t kPollsRemembered = 16;
 
   /// Cgroups of which increments were dropped because no path was known, and the time enabled of
-  /// these increments. A cgroup that was forgotten in between is counted again.
+  /// these increments; without the root of all, which includes the time that the CPU is idle. A
+  /// cgroup that was forgotten in between is counted again.
   struct Unnamed {
     std::uint64_t cgroups = 0;
     std::chrono::nanoseconds time{};
@@ -172,6 +173,7 @@ class CgroupSums {
   Entry& remember(std::uint64_t id);
   Entry& seen(std::uint64_t id);
   bool is_outdated(const Entry& entry) const;
+  static bool lacks_its_name(const Entry& entry);
   void find_place(Entry& entry);
   void look_up(Entry& entry) const;
   void settle();

@@ -84,6 +84,7 @@ class SummedCgroups {
   nanoseconds now_{};
 };
 
+constexpr std::uint64_t kRootOfAll = 1;
 /// Each of a second.
 constexpr unsigned kMaxPollsUnnamed = CgroupSums::kMaxTimeUnnamed / 1s;
 
@@ -343,6 +344,18 @@ TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
   EXPECT_EQ(sums.unnamed().time, 5ms + (kMaxPollsUnnamed + 2) * 1ms);
   run(2, 1ms, 5);
   EXPECT_EQ(count(target), 5U);
+}
+
+/// Idle time is the root's, which has no name where a part of the tree is mounted.
+TEST_F(CgroupSumsTest, TheRootWithoutANameIsNotReported) {
+  run(kRootOfAll, 1ms, 5);
+  EXPECT_EQ(sums.awaiting_names(), 0U);
+  poll(kMaxPollsUnnamed + 1);
+  run(kRootOfAll, 1ms, 5);
+  sums.add(0, kRootOfAll, 1ms, 1ms, Counts{1, 1});
+
+  EXPECT_EQ(sums.unnamed().cgroups, 0U);
+  EXPECT_EQ(sums.unnamed().time, 0ms);
 }
 
 TEST_F(CgroupSumsTest, ACgroupThatIsNamedLateStillWaitsTwoPollsForItsTarget) {
@@ -663,7 +676,7 @@ class NaiveSums {
     for (OpenTarget* const target : chain(id)) target->received.push_back(increment);
     const bool is_dropped = cgroup.is_home || cgroup.gave_up;
     if (!is_dropped) cgroup.pending.push_back(increment);
-    if (is_dropped && cgroup.is_unnamed && increment.group < 0) {
+    if (is_dropped && lacks_its_name(id, cgroup) && increment.group < 0) {
       unnamed.time += nanoseconds{increment.time};
     }
   }
@@ -682,7 +695,7 @@ class NaiveSums {
     for (auto& [id, cgroup] : cgroups_) {
       const unsigned max_polls = cgroup.is_unnamed ? kMaxPollsUnnamed : CgroupSums::kMaxPollsNamed;
       if (cgroup.pending.empty() || poll_ - cgroup.waits_since < max_polls) continue;
-      if (cgroup.is_unnamed) {
+      if (lacks_its_name(id, cgroup)) {
         ++unnamed.cgroups;
         unnamed.time += sum_of(cgroup.pending).enabled;
       }
@@ -694,9 +707,10 @@ class NaiveSums {
 
   std::size_t awaiting_names() {
     settle();
-    return static_cast<std::size_t>(std::count_if(
-        cgroups_.begin(), cgroups_.end(),
-        [](const auto& each) { return each.second.is_unnamed && !each.second.pending.empty(); }));
+    return static_cast<std::size_t>(
+        std::count_if(cgroups_.begin(), cgroups_.end(), [](const auto& each) {
+          return lacks_its_name(each.first, each.second) && !each.second.pending.empty();
+        }));
   }
 
   std::vector<OpenTarget> targets;  ///< in the order of opening
@@ -712,6 +726,9 @@ class NaiveSums {
     bool gave_up = false;
   };
 
+  static bool lacks_its_name(std::uint64_t id, const Cgroup& cgroup) {
+    return cgroup.is_unnamed && id != kRootOfAll;
+  }
   Cgroup& see(std::uint64_t id) {
     Cgroup& cgroup =
         cgroups_.try_emplace(id, Cgroup{.pending = {}, .waits_since = poll_}).first->second;
