@@ -83,7 +83,9 @@ class CounterSource {
   virtual Result<> enable(Handle group) = 0;
 
   /// Stops and restarts the counters that several targets of `group` share, those of which
-  /// can_stop() is false. Called again and again with the same value.
+  /// can_stop() is false. Called at each poll for each group that shares the PMU, again and again
+  /// with the same value and also while no target is open, as these counters may outlive a target
+  /// and a plan; and after a target is opened while the group is paused.
   virtual void set_paused([[maybe_unused]] const GroupPlan& group, [[maybe_unused]] bool paused) {}
 
   /// The counters of one group.

@@ -135,6 +135,9 @@ struct PlanChange {
   std::vector<std::size_t> cgroup;
 };
 
+/// A probe in a program's file belongs to the file that existed when it was opened.
+bool has_probe_in_file(const GroupPlan& group);
+
 /// Groups are the same by their name, events, mode, PMU and CPUs, and if the groups that they are
 /// estimated by are. Never one with a probe in a program's file (has_probe_in_file()). A published
 /// event goes on as a whole or not at all: if one of its groups is new, is gone, or counts in

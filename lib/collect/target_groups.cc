@@ -494,11 +494,14 @@ void TargetGroups::start(std::size_t target) {
   if (is_stopped) is_stopped = !is_paused_ && !source_->enable(slots_[target].handle);
 }
 
+/// The source gets the state each time: counters that targets share may be those of an earlier
+/// plan, and stay while no target is open.
 void TargetGroups::set_paused(bool paused) {
-  if (paused == is_paused_ || !plan_->shares_pmu) return;
-  is_paused_ = paused;
+  if (!plan_->shares_pmu) return;
+  source_->set_paused(*plan_, paused);
+  if (paused == std::exchange(is_paused_, paused)) return;
   for (std::size_t target = 0; target < slots_.size(); ++target) {
-    if (is_open(target)) pause(target, paused);
+    if (can_stop(target)) pause(target, paused);
   }
 }
 

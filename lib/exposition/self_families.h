@@ -96,11 +96,10 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "descriptors from then on."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
-     "for 60 polls."},
+     "for a minute."},
     {"perf_event_exporter_unnamed_cgroups_cpu_seconds_total", FamilyType::kCounter, "",
-     "CPU time of cgroups whose path was not found within 60 polls: what they did is counted for "
-     "no "
-     "cgroup."},
+     "CPU time of cgroups whose path was not found within a minute: what they did is counted for "
+     "no cgroup."},
     {"perf_event_exporter_series", FamilyType::kGauge, "",
      "Series of the last snapshot, with the start times of counters if openmetrics.created is "
      "set."},

@@ -68,7 +68,7 @@ class Recording {
     const pex::perf::RingReport report = ring_->drain(*this);
     require(report.bytes + report.unreadable_bytes <= 2 * size());
     require(ring_->unread() == 0);
-    attribution_.end_poll();
+    attribution_.end_poll({});
     pex::perf::GroupReading reading;
     sums_.read(target_, group_, reading);
     require(reading.time_running.count() >= 0);

@@ -30,7 +30,8 @@ class ScriptedEvents {
     bool is_writable = false;  ///< was mapped so
     bool is_paused = false;    ///< by kPauseOutput
     bool is_dead = false;      ///< was enabled in a context that was not active (ScriptedKernel)
-    std::uint64_t reads = 0;   ///< of the group that it leads
+    bool is_stopped = false;   ///< the group that it leads was disabled (ScriptedKernel)
+    std::uint64_t reads = 0;   ///< of that group, while it was not
     UniqueFd file;             ///< of the memory
     UniqueFd other_end;        ///< of the pipe whose read end was handed out
 

@@ -237,8 +237,19 @@ std::chrono::nanoseconds ScriptedKernel::now() {
   return now_;
 }
 
+/// The number in opened_events of the event that leads the group.
+std::optional<std::size_t> ScriptedKernel::opened_leader(int leader_fd) {
+  const auto found = counters_.find(leader_fd);
+  if (found != counters_.end() && !is_closed(found->second)) return std::nullopt;
+  return opened_events.number_of(leader_fd);
+}
+
 Result<> ScriptedKernel::enable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
+  if (const auto leader = opened_leader(leader_fd)) {
+    opened_events.at(*leader).is_stopped = false;
+    return {};
+  }
   Counter& leader = counters_.at(leader_fd);
   ++enables_[leader.group];
   runs_[leader.group] = true;
@@ -249,6 +260,10 @@ Result<> ScriptedKernel::enable_group(int leader_fd) {
 
 Result<> ScriptedKernel::disable_group(int leader_fd) {
   const std::lock_guard lock{mutex_};
+  if (const auto leader = opened_leader(leader_fd)) {
+    opened_events.at(*leader).is_stopped = true;
+    return {};
+  }
   const Counter& leader = counters_.at(leader_fd);
   Told& told = answers_[leader.group];
   if (!told.by_script && leader.runs_now && !stopped_.contains(leader.group)) {
@@ -286,7 +301,8 @@ Result<std::size_t> ScriptedKernel::read_opened(std::size_t leader,
                                                 std::span<std::uint64_t> words) {
   constexpr std::uint64_t kStep = 1'000'000;
   ScriptedEvents::Event& event = opened_events.at(leader);
-  const std::uint64_t time = event.is_dead ? 0 : kStep * ++event.reads;
+  if (!event.is_stopped) ++event.reads;
+  const std::uint64_t time = event.is_dead ? 0 : kStep * event.reads;
   const bool has_ids = (event.attr.read_format & PERF_FORMAT_ID) != 0;
   std::vector<std::uint64_t> reading = {1, time, time};
   const auto add_value = [&](std::uint64_t id) {
@@ -307,9 +323,7 @@ Result<std::size_t> ScriptedKernel::read_opened(std::size_t leader,
 
 Result<std::size_t> ScriptedKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   const std::lock_guard lock{mutex_};
-  const auto found = counters_.find(leader_fd);
-  const std::optional<std::size_t> leader = opened_events.number_of(leader_fd);
-  if (leader && (found == counters_.end() || is_closed(found->second))) {
+  if (const auto leader = opened_leader(leader_fd)) {
     forget_closed();
     return read_opened(*leader, words);
   }

@@ -146,6 +146,7 @@ class ScriptedKernel final : public perf::PerfKernel {
   double share_of(const Counter& asked) const;
   void join_group_of(int leader_fd, Counter& member);
   void join(const Counter& leader, Counter& member) const;
+  std::optional<std::size_t> opened_leader(int leader_fd);
   std::vector<const Counter*> members_of(std::uint64_t leader_id) const;
   Result<std::size_t> read_opened(std::size_t leader, std::span<std::uint64_t> words);
   std::size_t places_taken(const Counter& member) const;

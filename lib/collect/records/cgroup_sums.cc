@@ -11,6 +11,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+/// The id of the root, whose tasks include the idle one.
+constexpr std::uint64_t kRootOfAll = 1;
+
 nanoseconds to_time(std::uint64_t words) {
   constexpr auto kMax = static_cast<std::uint64_t>(nanoseconds::max().count());
   return nanoseconds{static_cast<std::int64_t>(std::min(words, kMax))};
@@ -192,6 +195,11 @@ bool CgroupSums::is_outdated(const Entry& entry) const {
   return entry.is_unnamed ? entry.nearest.epoch != names_epoch_ : tree_.is_outdated(entry.nearest);
 }
 
+/// Where only a part of the tree is mounted, the root of all has none, and is not to be looked for.
+bool CgroupSums::lacks_its_name(const Entry& entry) {
+  return entry.is_unnamed && entry.id != kRootOfAll;
+}
+
 void CgroupSums::look_up(Entry& entry) const {
   entry.is_unnamed = entry.is_at_target = false;
   if (entry.own != kNone) {
@@ -214,7 +222,7 @@ void CgroupSums::find_place(Entry& entry) {
   // A name that is forgotten: the targets above it have it already.
   if (entry.is_at_target || (entry.is_unnamed && !was_unnamed)) release(entry);
   if (entry.is_at_target == was_at_target && entry.is_unnamed == was_unnamed) return;
-  entry.waits_since = poll_;
+  entry.waits_since = entry.is_unnamed ? waited_ms() : poll_;
   entry.is_dropped = false;
 }
 
@@ -255,7 +263,7 @@ void CgroupSums::add_time(std::uint64_t id, nanoseconds enabled) {
   });
   if (keeps_pending(entry)) {
     pending_.add_time(entry.row, time);
-  } else if (entry.is_unnamed) {
+  } else if (lacks_its_name(entry)) {
     unnamed_.time = saturating_sum(unnamed_.time, enabled);
   }
 }
@@ -285,7 +293,7 @@ void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, n
   if (keeps_pending(entry)) {
     pending_.add_time(entry.row, time);
     pending_.add_counts(entry.row, group, counted_for, counts);
-  } else if (entry.is_unnamed) {
+  } else if (lacks_its_name(entry)) {
     unnamed_.time = saturating_sum(unnamed_.time, enabled);
   }
 }
@@ -340,7 +348,7 @@ void CgroupSums::release(Entry& entry) {
 }
 
 void CgroupSums::drop(Entry& entry) {
-  if (entry.is_unnamed) {
+  if (lacks_its_name(entry)) {
     ++unnamed_.cgroups;
     if (entry.row != kNoRow) {
       unnamed_.time = saturating_sum(unnamed_.time, to_time(pending_.enabled(entry.row)));
@@ -350,18 +358,25 @@ void CgroupSums::drop(Entry& entry) {
   entry.is_dropped = true;
 }
 
+/// An id may have come just after the last poll, and just before this one.
+bool CgroupSums::has_waited(const Entry& entry) const {
+  if (!entry.is_unnamed) return poll_ - entry.waits_since >= kMaxPollsNamed;
+  return waited_ms() - entry.waits_since > kMaxTimeUnnamed / std::chrono::milliseconds{1};
+}
+
 void CgroupSums::drop_old() {
   std::erase_if(pending_ids_, [this](std::uint64_t id) {
     Entry& entry = *ids_.find(id);
-    const std::uint32_t max_polls = entry.is_unnamed ? kMaxPollsUnnamed : kMaxPollsNamed;
-    if (entry.row != kNoRow && poll_ - entry.waits_since >= max_polls) drop(entry);
+    if (entry.row != kNoRow && has_waited(entry)) drop(entry);
     entry.is_listed = entry.row != kNoRow;
     return !entry.is_listed;
   });
 }
 
-void CgroupSums::end_poll() {
+void CgroupSums::end_poll(nanoseconds now) {
   if (!is_settled_) settle();
+  const nanoseconds passed = now - std::exchange(polled_at_, now);
+  waited_ += std::clamp(passed, nanoseconds{0}, kMaxTimeUnnamed / kMinPollsUnnamed);
   drop_old();
   ran_.clear();
   ++poll_;
@@ -374,7 +389,7 @@ std::size_t CgroupSums::awaiting_names() {
   return static_cast<std::size_t>(
       std::count_if(pending_ids_.begin(), pending_ids_.end(), [this](std::uint64_t id) {
         const Entry& entry = *ids_.find(id);
-        return entry.row != kNoRow && entry.is_unnamed;
+        return entry.row != kNoRow && lacks_its_name(entry);
       }));
 }
 

@@ -33,7 +33,7 @@ namespace pex::collect {
 /// is also kept *pending*, for targets to come:
 ///
 ///   no path is known --named--> no target at its path yet --opened--> at its target
-///        \--kMaxPollsUnnamed polls       \--kMaxPollsNamed polls
+///        \--kMaxTimeUnnamed              \--kMaxPollsNamed polls
 ///         \--> dropped, and reported      \--> dropped: targets have it from their opening on
 ///
 /// Once named, the increments pending are added to all its targets; later, to those that were
@@ -50,7 +50,10 @@ class CgroupSums {
   using PathOf = std::function<const std::string*(std::uint64_t id)>;
 
   static constexpr std::uint32_t kMaxPollsNamed = 2;
-  static constexpr std::uint32_t kMaxPollsUnnamed = 60;
+  /// Names are found by reading the tree, which takes time and not polls; but at least
+  /// kMinPollsUnnamed.
+  static constexpr std::chrono::nanoseconds kMaxTimeUnnamed = std::chrono::minutes{1};
+  static constexpr std::uint32_t kMinPollsUnnamed = 3;
   /// Ids with increments pending. Those of further ones are dropped at once.
   static constexpr std::size_t kMaxPending = 4096;
   /// Ids that are remembered. Those of targets are always, and further ones are looked up at each
@@ -60,11 +63,15 @@ class CgroupSums {
   static constexpr std::uint32_t kPollsRemembered = 16;
 
   /// Cgroups of which increments were dropped because no path was known, and the time enabled of
-  /// these increments. A cgroup that was forgotten in between is counted again.
+  /// these increments; without the root of all, which includes the time that the CPU is idle. A
+  /// cgroup that was forgotten in between is counted again.
   struct Unnamed {
     std::uint64_t cgroups = 0;
     std::chrono::nanoseconds time{};
   };
+
+  /// `now`: by the clock of end_poll().
+  explicit CgroupSums(std::chrono::nanoseconds now = {}) : polled_at_(now) {}
 
   /// Groups have the numbers of their owner, which are reused. A new group counts from 0. One that
   /// exists with as many counts goes on: it was opened again in the kernel.
@@ -110,8 +117,8 @@ class CgroupSums {
   /// has any. Returns what is left: all of it if none ran, else nothing.
   std::chrono::nanoseconds share(std::chrono::nanoseconds enabled);
 
-  /// Called at each poll once, after all that happened up to then was added.
-  void end_poll();
+  /// Called at each poll once, after all that happened up to then was added. `now` never falls.
+  void end_poll(std::chrono::nanoseconds now);
 
   /// Ids with increments pending whose path is not known: there is reason to look for it.
   std::size_t awaiting_names();
@@ -134,7 +141,8 @@ class CgroupSums {
     TargetTree::Nearest nearest{};   ///< the nearest target; if it is unnamed, that of the names
     Target own = kNone;              ///< the target that was opened for it
     std::uint32_t last_poll = 0;     ///< in which it ran
-    std::uint32_t waits_since = 0;   ///< poll: first seen, named, or lost its own target
+    std::uint32_t waits_since = 0;   ///< first seen, named, or lost its own target: poll, or of
+                                     ///< one that is unnamed waited_ms()
     Row row = kNoRow;                ///< of pending_
     bool is_unnamed : 1 = true;
     bool is_at_target : 1 = false;  ///< no target can come between it and the nearest one
@@ -156,12 +164,16 @@ class CgroupSums {
 
   /// Like one that is forgotten, until it is seen.
   Entry new_entry(std::uint64_t id) const {
-    return {.id = id, .last_poll = poll_ - kPollsRemembered - 1, .waits_since = poll_};
+    return {.id = id, .last_poll = poll_ - kPollsRemembered - 1, .waits_since = waited_ms()};
+  }
+  std::uint32_t waited_ms() const {
+    return static_cast<std::uint32_t>(waited_ / std::chrono::milliseconds{1});  // wraps
   }
   bool is_forgotten(const Entry& entry) const;
   Entry& remember(std::uint64_t id);
   Entry& seen(std::uint64_t id);
   bool is_outdated(const Entry& entry) const;
+  static bool lacks_its_name(const Entry& entry);
   void find_place(Entry& entry);
   void look_up(Entry& entry) const;
   void settle();
@@ -170,6 +182,7 @@ class CgroupSums {
   void add_pending(const Entry& entry, bool to_all);
   void release(Entry& entry);
   void drop(Entry& entry);
+  bool has_waited(const Entry& entry) const;
   void drop_old();
   template <typename Step>
   void each_target(const Entry& entry, Step step);
@@ -203,7 +216,9 @@ class CgroupSums {
   std::vector<std::uint64_t> pending_ids_;  ///< all those with a row, each once
 
   std::uint32_t poll_ = 1;
-  std::vector<std::uint64_t> ran_;  ///< ids seen in this poll, each once
+  std::chrono::nanoseconds polled_at_;
+  std::chrono::nanoseconds waited_{};  ///< for names, at most a part of kMaxTimeUnnamed in a poll
+  std::vector<std::uint64_t> ran_;     ///< ids seen in this poll, each once
   Unnamed unnamed_;
 };
 

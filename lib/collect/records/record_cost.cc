@@ -16,22 +16,44 @@ std::size_t events_of_check(const CountingPlan& plan) {
   return events;
 }
 
+/// The groups of scope cgroup that are recorded, or those that are not.
+CountingPlan part_of(const CountingPlan& plan, bool is_recorded) {
+  CountingPlan part;
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    if (can_be_recorded(group) == is_recorded) part.cgroup.groups.push_back(group);
+  }
+  return part;
+}
+
+/// Of all CPUs, the cost on so many of them.
+std::size_t share_of(std::size_t cost, std::size_t cpus, std::size_t online) {
+  return (cost * cpus + online - 1) / online;
+}
+
 }  // namespace
 
-/// On each CPU that counts by records, the groups of scope cgroup once, with their leaders, for the
-/// ring, and for a base without events; one group for the check. On the others, all cgroups.
+bool can_be_recorded(const GroupPlan& group) { return !group.mode.pinned && !group.mode.exclusive; }
+
+/// On each CPU that counts by records, the groups that are recorded once, with their leaders, for
+/// the ring, and for a base without events; one group for the check; the other groups for all
+/// cgroups. On the other CPUs, all groups for all cgroups.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
   if (plan.cgroup.empty()) return descriptors;
+  const CountingPlan in_records = part_of(plan, true);
+  const CounterCost once = descriptor_cost(in_records, cpus);
+  const CounterCost always = descriptor_cost(part_of(plan, false), cpus);
   constexpr std::size_t kRingAndBase = 2;
   const std::size_t online = std::max<std::size_t>(cpus.online.size(), 1);
   const std::size_t recorded = std::min(by_records, online);
   const std::size_t share = online - recorded;
   CounterCost cost = descriptors;
-  cost.cpus += (descriptors.cgroup * recorded + online - 1) / online +
-               (kRingAndBase + plan.cgroup.groups.size() + events_of_check(plan)) * recorded;
-  cost.cgroup = (descriptors.cgroup * share + online - 1) / online;
-  cost.cgroup_on_a_cpu = share == 0 ? 0 : descriptors.cgroup_on_a_cpu;
+  cost.cpus +=
+      share_of(once.cgroup, recorded, online) +
+      (kRingAndBase + in_records.cgroup.groups.size() + events_of_check(in_records)) * recorded;
+  cost.cgroup =
+      share_of(descriptors.cgroup, share, online) + share_of(always.cgroup, recorded, online);
+  cost.cgroup_on_a_cpu = share == 0 ? always.cgroup_on_a_cpu : descriptors.cgroup_on_a_cpu;
   return cost;
 }
 

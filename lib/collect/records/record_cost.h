@@ -8,6 +8,9 @@
 
 namespace pex::collect {
 
+/// Pinned and exclusive groups take a descriptor for each cgroup, also where others are recorded.
+bool can_be_recorded(const GroupPlan& group);
+
 /// The cost on a machine of which so many CPUs count cgroups by records, and the others by
 /// descriptors.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records);

@@ -39,9 +39,8 @@ Error records_lost(std::uint64_t lost, int cpu) {
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {
   return Error{0,
                std::to_string(cgroups) + (cgroups == 1 ? " cgroup that" : " cgroups that") +
-                   " ran" + on_cpu(cpu) + " for " + format_duration(time) + " had no name after " +
-                   std::to_string(CgroupSums::kMaxPollsUnnamed) +
-                   " polls: what they did is counted for no cgroup",
+                   " ran" + on_cpu(cpu) + " for " + format_duration(time) +
+                   " had no name after a minute: what they did is counted for no cgroup",
                "if they are outside of the mounted tree, none; otherwise raise "
                "limits.max_cgroup_directories"};
 }

@@ -18,6 +18,25 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kKeepsRecords = std::chrono::minutes{1};
 constexpr nanoseconds kTriesAgain = std::chrono::minutes{1};
 
+/// What a group had counted when it is opened for one more target, but for 1 ns of its times: no
+/// reading of an open group has none, or it stands still (TargetGroups::find_standstill()).
+perf::GroupReading reading_before(const perf::GroupReading& now) {
+  perf::GroupReading before = now;
+  for (nanoseconds* const time : {&before.time_enabled, &before.time_running}) {
+    *time = std::max(*time - nanoseconds{1}, nanoseconds{0});
+  }
+  return before;
+}
+
+void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
+  reading.time_enabled -= std::min(before.time_enabled, reading.time_enabled);
+  reading.time_running -= std::min(before.time_running, reading.time_running);
+  const std::size_t events = std::min(before.counts.size(), reading.counts.size());
+  for (std::size_t event = 0; event < events; ++event) {
+    reading.counts[event] -= std::min(before.counts[event], reading.counts[event]);
+  }
+}
+
 }  // namespace
 
 RecordSource::RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan,
@@ -168,7 +187,7 @@ void RecordSource::forget_cpu() {
 /// The group of scope cgroup in plan_ whose records have what is asked for; null if none has. Of
 /// the same name, as another group may have another duty cycle.
 const GroupPlan* RecordSource::recorded(const GroupPlan& group) const {
-  if (way_ == Way::kDescriptors || group.mode.pinned || group.mode.exclusive) return nullptr;
+  if (way_ == Way::kDescriptors || !can_be_recorded(group)) return nullptr;
   const auto same = std::find_if(
       plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
         return one.name == group.name && one.events == group.events && one.mode == group.mode &&
@@ -225,9 +244,14 @@ Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
                 .group = *group,
                 .events = events.size()};
   opened.since = now();
-  opened.dropped = recording_->attribution().dropped(*group);
+  if (!recording_->is_paused(*group)) opened.dropped = recording_->attribution().dropped(*group);
   opened.off_pmu = recording_->off_pmu(*group);
-  if (cgroup) opened.target = recording_->sums().open(cgroup, *group);
+  if (cgroup) {
+    opened.target = recording_->sums().open(cgroup, *group);
+  } else {
+    opened.before = std::make_shared<const perf::GroupReading>(
+        reading_before(recording_->last_reading_of_cpu(*group)));
+  }
   return opened;
 }
 
@@ -285,10 +309,8 @@ Result<CounterSource::State> RecordSource::read(Handle group, perf::GroupReading
 /// Unless some are counted by descriptors.
 bool RecordSource::take_changed(std::vector<Handle>& groups) {
   const std::vector<GroupPlan>& all = plan_->cgroup.groups;
-  const bool all_recorded = recording_ && way_ == Way::kRecords &&
-                            std::none_of(all.begin(), all.end(), [](const GroupPlan& group) {
-                              return group.mode.pinned || group.mode.exclusive;
-                            });
+  const bool all_recorded =
+      recording_ && way_ == Way::kRecords && std::all_of(all.begin(), all.end(), can_be_recorded);
   if (!all_recorded) return false;
   groups.clear();
   recording_->sums().take_changed(changed_);
@@ -303,13 +325,15 @@ Result<CounterSource::State> RecordSource::read_cpu(const Opened& opened,
   const Result<const perf::GroupReading*> read = recording_->reading_of_cpu(opened.group);
   if (!read) return read.error();
   reading = **read;
+  subtract(*opened.before, reading);
   reading.counts.resize(opened.events);
   return State::kCounting;
 }
 
 /// The times enabled are those of the base, whose records are some 100 ns before or after those of
 /// the group. So of a group that never was off the PMU its own times running are not taken. While a
-/// group is off the PMU it writes no record: the times of the whole CPU show that.
+/// group is off the PMU it writes no record: the times of the whole CPU show that, unless it is
+/// paused, when they stand still too.
 void RecordSource::read_recorded(Opened& opened, perf::GroupReading& reading) {
   recording_->sums().read(opened.target, opened.group, reading);
   const bool all_whole = recording_->attribution().dropped(opened.group) == opened.dropped;

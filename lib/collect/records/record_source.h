@@ -95,8 +95,11 @@ class RecordSource final : public CounterSource {
     std::size_t group = 0;               ///< of the recording
     SwitchRecording::Target target = 0;  ///< kRecordedCgroup
     std::size_t events = 0;
-    std::uint64_t dropped = 0;                ///< intervals of the group, before it was opened
-    std::chrono::nanoseconds off_pmu{};       ///< of the group, before it was opened
+    /// Intervals of the group, before it was opened; nothing: the group was paused then.
+    std::optional<std::uint64_t> dropped = {};
+    std::chrono::nanoseconds off_pmu{};  ///< of the group, before it was opened
+    /// kRecordedCpu: what the group had counted before it was opened.
+    std::shared_ptr<const perf::GroupReading> before = {};
     std::chrono::nanoseconds since{};         ///< when it was opened
     std::chrono::nanoseconds last_enabled{};  ///< as it was last read
     std::chrono::nanoseconds last_running{};  ///< the same

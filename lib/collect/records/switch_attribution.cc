@@ -10,11 +10,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// One of so many records may be missing without a report. A kernel that writes each record has
-/// none. One guest leaves out up to 1 in 400 on a busy CPU, which is estimated, and on another CPU
-/// most of them, as it writes none while that CPU is idle.
-constexpr std::uint64_t kSkippedOfRecords = 100;
-
 /// Totals start at 0 and have 64 bits: an increment above half their range is a fall.
 std::uint64_t increment(std::uint64_t from, std::uint64_t to, bool& any_fell) {
   const std::uint64_t increment = to - from;
@@ -31,8 +26,7 @@ nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
 }  // namespace
 
 bool SwitchAttribution::Interval::had_the_pmu() const {
-  const nanoseconds off_pmu = enabled - running;
-  return off_pmu <= kMaxOffPmu || off_pmu <= enabled / 100 * kMaxOffPmuPercent;
+  return had_it_all_the_time() || enabled - running <= enabled / 100 * kMaxOffPmuPercent;
 }
 
 void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is_base) {
@@ -40,6 +34,7 @@ void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is
   groups_[group].emplace();
   groups_[group]->counts.resize(counts);
   groups_[group]->is_base = is_base;
+  groups_[group]->switches_of_base = base_switches_;
   sums_.add_group(group, counts);
 }
 
@@ -72,15 +67,32 @@ SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const Switc
   return interval;
 }
 
+/// Up to a switch at which this cgroup leaves, by a record of another group. The record of the base
+/// of the same switch comes before that or after it, as the kernel happens to have the groups. If
+/// it has come, it has the same cgroup. The one of the switch before has another, or else that
+/// cgroup left twice in a row (SwitchLeader::kContextSwitches), and whose the interval is does not
+/// change.
+std::uint64_t SwitchAttribution::switches_of_base(std::uint64_t cgroup) const {
+  return base_switches_ + (left_base_ == cgroup ? 0 : 1);
+}
+
 void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
   if (of == nullptr) return;
   const Interval interval = advance(*of, values);
+  if (of->is_base) {
+    base_switches_ = values.switches;
+    left_base_ = values.cgroup;
+  }
+  const std::uint64_t switches = of->is_base ? 0 : switches_of_base(values.cgroup);
+  const std::uint64_t switches_before = std::exchange(of->switches_of_base, switches);
+  const bool is_one_switch =
+      of->is_base || interval.had_it_all_the_time() || switches - switches_before <= 1;
   const bool has_loss = std::exchange(of->has_loss, false);
   const bool is_skipped = !has_loss && !interval.any_fell && interval.switches != 1;
   ++statistics_.records;
   statistics_.skipped += is_skipped ? 1 : 0;
-  if (has_loss || is_skipped || interval.any_fell || !interval.had_the_pmu()) {
+  if (has_loss || is_skipped || interval.any_fell || !interval.had_the_pmu() || !is_one_switch) {
     drop(*of, values.cgroup, interval, is_skipped);
   } else {
     add(group, values.cgroup, interval);
@@ -100,12 +112,16 @@ void SwitchAttribution::interrupt(std::size_t group) {
   ++groups_[group]->dropped;  // at once: while it is stopped there is no record
 }
 
-/// What was lost may have happened before the reading or after it, so the interval goes on then.
+/// What was lost may have happened before the reading or after it, so the interval goes on then. A
+/// switch of the base since the last record may have happened after the reading, too; then the
+/// counts are dropped without need.
 void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
   if (of == nullptr || of->has_loss || values.switches != of->switches) return;
   const Interval interval = advance(*of, values);
-  if (interval.any_fell || !interval.had_the_pmu()) {
+  const bool is_no_switch =
+      of->is_base || interval.had_it_all_the_time() || base_switches_ <= of->switches_of_base;
+  if (interval.any_fell || !interval.had_the_pmu() || !is_no_switch) {
     drop(*of, values.cgroup, interval, false);
   } else {
     add(group, values.cgroup, interval);
@@ -139,16 +155,17 @@ void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval&
 
 /// False if the poll takes more than there is; then nothing is left.
 bool SwitchAttribution::Allowance::take(const Statistics& poll) {
-  records += static_cast<std::int64_t>(poll.records / kSkippedOfRecords) -
-             static_cast<std::int64_t>(poll.skipped);
-  time += poll.time / static_cast<int>(kSkippedOfRecords) - poll.skipped_time;
+  records +=
+      static_cast<std::int64_t>(poll.records) - kOneOf * static_cast<std::int64_t>(poll.skipped);
+  time = saturating_sum(time, poll.time) -
+         kOneOf * std::min(poll.skipped_time, nanoseconds::max() / kOneOf);
   const bool is_enough = records >= 0 && time.count() >= 0;
-  records = std::clamp<std::int64_t>(records, 0, kMaxRecords);
-  time = std::clamp(time, nanoseconds{0}, kMaxTime);
+  records = std::clamp<std::int64_t>(records, 0, kOneOf * kMaxRecords);
+  time = std::clamp(time, nanoseconds{0}, nanoseconds{kOneOf * kMaxTime});
   return is_enough;
 }
 
-SwitchAttribution::Statistics SwitchAttribution::end_poll() {
+SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
   const Statistics before = std::exchange(before_, statistics_);
   Statistics poll{.records = statistics_.records - before.records,
                   .lost = statistics_.lost - before.lost,
@@ -162,7 +179,7 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll() {
   const nanoseconds skipped = std::exchange(skipped_time_, {});
   if (poll.are_complete) lost_time_ = saturating_sum(lost_time_, skipped);
   lost_time_ = sums_.share(lost_time_);
-  sums_.end_poll();
+  sums_.end_poll(now);
   return poll;
 }
 

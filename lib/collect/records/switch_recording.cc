@@ -7,6 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "collect/records/record_cost.h"
+
 namespace pex::collect {
 namespace {
 
@@ -19,8 +21,9 @@ SwitchValues values_of(const perf::SwitchRecord& record) {
   return {record.cgroup, record.enabled, record.running, record.switches, record.counts};
 }
 
-/// The group of scope cgroup that counts the same.
+/// The group of scope cgroup that counts the same, with the same counters (change_of()).
 const GroupPlan* find_alike(const CountingPlan& plan, const GroupPlan& group) {
+  if (has_probe_in_file(group)) return nullptr;
   const auto what = [](const GroupPlan& of) {
     return std::tie(of.name, of.pmu, of.events, of.mode, of.left_out_cpus);
   };
@@ -65,13 +68,16 @@ SwitchRecording::SwitchRecording(perf::PerfKernel& kernel, perf::SwitchRing ring
     : kernel_(&kernel),
       ring_(std::move(ring)),
       own_cgroup_(own_cgroup),
+      sums_(kernel.now()),
       attribution_(sums_),
       read_at_(kernel.now()) {}
 
-/// If an event of the plan's group is refused here, that is reported when the group is opened.
+/// Not a group that another plan opens again, as the base stays. If an event of the plan's group is
+/// refused here, that is reported when the group is opened.
 Result<> SwitchRecording::open_base(const CountingPlan& plan) {
   for (const GroupPlan& group : plan.cgroup.groups) {
-    if (!group.shares_pmu && add(&group, group.events)) return {};
+    if (group.shares_pmu || !can_be_recorded(group) || has_probe_in_file(group)) continue;
+    if (add(&group, group.events)) return {};
   }
   const Result<std::size_t, perf::OpenFailure> base = add(nullptr, {});
   if (!base) return base.error().error;
@@ -154,7 +160,7 @@ SwitchAttribution::Statistics SwitchRecording::poll(
     attribution_.reading(
         number, {*own_cgroup_, now.time_enabled, now.time_running, group.switches, now.counts});
   }
-  return attribution_.end_poll();
+  return attribution_.end_poll(kernel_->now());
 }
 
 void SwitchRecording::set_names(const std::shared_ptr<const cgroup::CgroupNames>& names) {

@@ -58,6 +58,7 @@ class SwitchRecording {
   /// Stops the group for this plan, so that others have the PMU, or starts it again. Does nothing
   /// without such a group, and to the base, which needs no PMU.
   void set_paused(const GroupPlan& plan, bool paused);
+  bool is_paused(std::size_t group) const { return groups_[group].is_paused; }
 
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what
   /// the records of this poll were like.
@@ -68,6 +69,10 @@ class SwitchRecording {
   CgroupSums& sums() { return sums_; }
   /// The counts of the whole CPU, as of the last poll; or why they could not be read.
   Result<const perf::GroupReading*> reading_of_cpu(std::size_t group) const;
+  /// The same, also if the last poll could not read them: those of the last one that could.
+  const perf::GroupReading& last_reading_of_cpu(std::size_t group) const {
+    return groups_[group].reading;
+  }
   /// For how long the group has been off the PMU, on the whole CPU, since it was opened.
   std::chrono::nanoseconds off_pmu(std::size_t group) const {
     const perf::GroupReading& reading = groups_[group].reading;

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pex::collect {
@@ -52,8 +53,8 @@ class SummedCgroups {
     sums.add_time(id, time);
     sums.add_counts(0, id, time, Counts{count, 0});
   }
-  void poll(unsigned times = 1) {
-    for (; times > 0; --times) sums.end_poll();
+  void poll(unsigned times = 1, nanoseconds each = 1s) {
+    for (; times > 0; --times) sums.end_poll(now_ += each);
   }
 
   perf::GroupReading read(Target target, std::size_t group = 0) {
@@ -80,7 +81,12 @@ class SummedCgroups {
   }
 
   std::map<std::uint64_t, std::string> names_;
+  nanoseconds now_{};
 };
+
+constexpr std::uint64_t kRootOfAll = 1;
+/// Each of a second.
+constexpr unsigned kMaxPollsUnnamed = CgroupSums::kMaxTimeUnnamed / 1s;
 
 class CgroupSumsTest : public testing::Test, protected SummedCgroups {};
 
@@ -290,10 +296,10 @@ TEST_F(CgroupSumsTest, ATargetNeedsNoNameForItsOwnId) {
   EXPECT_EQ(sums.awaiting_names(), 0U);
 }
 
-TEST_F(CgroupSumsTest, ANameIsAwaitedForSixtyPolls) {
+TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinute) {
   const Target target = open(1, "/a");
   run(2, 1ms, 5);
-  poll(CgroupSums::kMaxPollsUnnamed);
+  poll(kMaxPollsUnnamed);
 
   name(2, "/a/b");
 
@@ -301,10 +307,29 @@ TEST_F(CgroupSumsTest, ANameIsAwaitedForSixtyPolls) {
   EXPECT_EQ(sums.unnamed().cgroups, 0U);
 }
 
+/// As while cgroups are made all the time, or with a long interval.
+TEST_F(CgroupSumsTest, ANameIsAwaitedForAMinuteHoweverManyPollsThereAre) {
+  for (const auto& [polls, each] : {std::pair{1200U, nanoseconds{50ms}},
+                                    std::pair{CgroupSums::kMinPollsUnnamed, nanoseconds{1h}}}) {
+    SummedCgroups cgroups;
+    const Target target = cgroups.open(1, "/a");
+    cgroups.run(2, 1ms, 5);
+    cgroups.run(3, 1ms, 5);
+    cgroups.poll(polls, each);
+
+    cgroups.name(2, "/a/b");
+    EXPECT_EQ(cgroups.count(target), 5U);
+    EXPECT_EQ(cgroups.sums.awaiting_names(), 1U);
+    cgroups.poll(1, each);
+    EXPECT_EQ(cgroups.sums.awaiting_names(), 0U);
+    EXPECT_EQ(cgroups.sums.unnamed().cgroups, 1U);
+  }
+}
+
 TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
   const Target target = open(1, "/a");
   run(2, 5ms, 5);
-  for (unsigned each = 0; each <= CgroupSums::kMaxPollsUnnamed; ++each) {
+  for (unsigned each = 0; each <= kMaxPollsUnnamed; ++each) {
     EXPECT_EQ(sums.awaiting_names(), 1U);
     run(2, 1ms, 5);
     poll();
@@ -316,9 +341,21 @@ TEST_F(CgroupSumsTest, WhatIsNeverNamedIsDroppedAndReported) {
 
   EXPECT_EQ(count(target), 0U);
   EXPECT_EQ(sums.unnamed().cgroups, 1U);
-  EXPECT_EQ(sums.unnamed().time, 5ms + (CgroupSums::kMaxPollsUnnamed + 2) * 1ms);
+  EXPECT_EQ(sums.unnamed().time, 5ms + (kMaxPollsUnnamed + 2) * 1ms);
   run(2, 1ms, 5);
   EXPECT_EQ(count(target), 5U);
+}
+
+/// Idle time is the root's, which has no name where a part of the tree is mounted.
+TEST_F(CgroupSumsTest, TheRootWithoutANameIsNotReported) {
+  run(kRootOfAll, 1ms, 5);
+  EXPECT_EQ(sums.awaiting_names(), 0U);
+  poll(kMaxPollsUnnamed + 1);
+  run(kRootOfAll, 1ms, 5);
+  sums.add(0, kRootOfAll, 1ms, 1ms, Counts{1, 1});
+
+  EXPECT_EQ(sums.unnamed().cgroups, 0U);
+  EXPECT_EQ(sums.unnamed().time, 0ms);
 }
 
 TEST_F(CgroupSumsTest, ACgroupThatIsNamedLateStillWaitsTwoPollsForItsTarget) {
@@ -639,7 +676,7 @@ class NaiveSums {
     for (OpenTarget* const target : chain(id)) target->received.push_back(increment);
     const bool is_dropped = cgroup.is_home || cgroup.gave_up;
     if (!is_dropped) cgroup.pending.push_back(increment);
-    if (is_dropped && cgroup.is_unnamed && increment.group < 0) {
+    if (is_dropped && lacks_its_name(id, cgroup) && increment.group < 0) {
       unnamed.time += nanoseconds{increment.time};
     }
   }
@@ -656,10 +693,9 @@ class NaiveSums {
   void end_poll() {
     settle();
     for (auto& [id, cgroup] : cgroups_) {
-      const unsigned max_polls =
-          cgroup.is_unnamed ? CgroupSums::kMaxPollsUnnamed : CgroupSums::kMaxPollsNamed;
+      const unsigned max_polls = cgroup.is_unnamed ? kMaxPollsUnnamed : CgroupSums::kMaxPollsNamed;
       if (cgroup.pending.empty() || poll_ - cgroup.waits_since < max_polls) continue;
-      if (cgroup.is_unnamed) {
+      if (lacks_its_name(id, cgroup)) {
         ++unnamed.cgroups;
         unnamed.time += sum_of(cgroup.pending).enabled;
       }
@@ -671,9 +707,10 @@ class NaiveSums {
 
   std::size_t awaiting_names() {
     settle();
-    return static_cast<std::size_t>(std::count_if(
-        cgroups_.begin(), cgroups_.end(),
-        [](const auto& each) { return each.second.is_unnamed && !each.second.pending.empty(); }));
+    return static_cast<std::size_t>(
+        std::count_if(cgroups_.begin(), cgroups_.end(), [](const auto& each) {
+          return lacks_its_name(each.first, each.second) && !each.second.pending.empty();
+        }));
   }
 
   std::vector<OpenTarget> targets;  ///< in the order of opening
@@ -689,6 +726,9 @@ class NaiveSums {
     bool gave_up = false;
   };
 
+  static bool lacks_its_name(std::uint64_t id, const Cgroup& cgroup) {
+    return cgroup.is_unnamed && id != kRootOfAll;
+  }
   Cgroup& see(std::uint64_t id) {
     Cgroup& cgroup =
         cgroups_.try_emplace(id, Cgroup{.pending = {}, .waits_since = poll_}).first->second;
@@ -913,7 +953,7 @@ RC_GTEST_PROP(CgroupSumsPropertyTest, TheRootHasAllThatWentInOnceAllIsNamed, ())
     }
     if (step.kind == SumsStep::Kind::kOpen) (void)cgroups.open(step.id, paths[step.id - 1]);
     if (step.kind == SumsStep::Kind::kName) cgroups.name(step.id, paths[step.id - 1]);
-    if (step.kind == SumsStep::Kind::kPoll && ++polls < CgroupSums::kMaxPollsUnnamed) {
+    if (step.kind == SumsStep::Kind::kPoll && ++polls < kMaxPollsUnnamed) {
       cgroups.poll();
     }
   }

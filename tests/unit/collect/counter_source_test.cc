@@ -138,6 +138,26 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   EXPECT_EQ(all, descriptors);
 }
 
+TEST(CounterSourceTest, GroupsThatRecordsCannotHaveCostDescriptorsWhereOthersAreRecorded) {
+  for (const perf::GroupMode mode :
+       {perf::GroupMode{.pinned = true}, perf::GroupMode{.exclusive = true}}) {
+    const auto plan = std::make_shared<CountingPlan>(*software_plan());
+    plan->cgroup.groups.push_back(
+        test::scope_plan({{"own", {"cycles", "instructions"}, mode}}).groups[0]);
+    const std::shared_ptr<const TargetSet> set = targets(4, 0);
+    const MachineCpus& cpus = *set->cpus;
+
+    const CounterCost all_recorded = record_cost(*plan, cpus, 4);
+    const CounterCost one_not = record_cost(*plan, cpus, 3);
+
+    EXPECT_EQ(all_recorded.cgroup, 2U * 4);
+    EXPECT_EQ(all_recorded.cgroup_on_a_cpu, 2U);
+    EXPECT_EQ(one_not.cgroup, 2U * 4 + 2);
+    EXPECT_EQ(one_not.cgroup_on_a_cpu, 4U);
+    EXPECT_EQ(all_recorded.cpus, record_cost(*software_plan(), cpus, 4).cpus);
+  }
+}
+
 void expect_equal(const GroupTable& one, const GroupTable& other) {
   ASSERT_EQ(one.rows.size(), other.rows.size());
   for (std::size_t row = 0; row < one.rows.size(); ++row) {

@@ -544,11 +544,18 @@ TEST(RecordFaultsTest, ANameThatTheKernelWritesIsPassedOnToThoseWhoLook) {
   EXPECT_THAT(cpu.feedback.named, testing::ElementsAre(cgroup::NamedCgroup{kLate, "/busy/late"}));
 }
 
+void wait_for_names(RecordedCpu& cpu) {
+  for (nanoseconds time{}; time < CgroupSums::kMaxTimeUnnamed + 3s; time += 1s) {
+    cpu.scripted.pass(1s);
+    (void)cpu.poll();
+  }
+}
+
 TEST(RecordFaultsTest, WhatNeverGetsANameIsCountedForNobody) {
   RecordedCpu cpu;
   settle(cpu);
   cpu.turn(kLate);
-  for (std::uint32_t poll = 0; poll < CgroupSums::kMaxPollsUnnamed + 3; ++poll) (void)cpu.poll();
+  wait_for_names(cpu);
   const std::uint64_t busy = cpu.total(RecordedCpu::kBusyAt);
 
   cpu.know({{kLate, "/busy/late"}});
@@ -564,7 +571,7 @@ TEST(RecordFaultsTest, WhatNeverGetsANameIsReportedWithItsTime) {
   settle(cpu);
   cpu.turn(kLate);
 
-  for (std::uint32_t poll = 0; poll < CgroupSums::kMaxPollsUnnamed + 3; ++poll) (void)cpu.poll();
+  wait_for_names(cpu);
 
   ASSERT_THAT(cpu.failures, SizeIs(1));
   EXPECT_THAT(cpu.failures[0], AllOf(HasSubstr("1 cgroup"), HasSubstr("CPU 0"), HasSubstr("name"),

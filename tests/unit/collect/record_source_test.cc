@@ -110,6 +110,12 @@ class RecordSourceTest : public testing::Test {
   }
 
   test::ScriptedEvents& events() { return kernel_.opened_events; }
+  /// Those that are open, in the order of opening: the base's first.
+  std::vector<std::size_t> leaders() {
+    std::vector<std::size_t> leaders = events().still_open();
+    std::erase_if(leaders, [this](std::size_t event) { return !leads(events().at(event).attr); });
+    return leaders;
+  }
   /// The leader that is open.
   std::size_t leader() {
     for (const std::size_t event : events().still_open()) {
@@ -210,6 +216,26 @@ TEST_F(RecordSourceTest, AGroupThatAnotherPlanDoesNotHaveWritesNoMoreRecords) {
   poll();
 
   EXPECT_EQ(kernel_.still_open(), open_before - 1);
+}
+
+/// The probe belongs to the file that existed when it was opened.
+TEST_F(RecordSourceTest, AReloadOpensAProbeInAFileAgain) {
+  plan_->cgroup = test::scope_plan(
+      {{"probe", {"page-faults"}}, {"software", {"context-switches", "page-faults"}}});
+  plan_->cgroup.groups[0].events[0].attributes.probe = "/usr/bin/app";
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  const std::vector<std::size_t> before = leaders();
+  ASSERT_THAT(before, SizeIs(2));
+
+  (void)cycle_->change(std::make_shared<CountingPlan>(*plan_));
+  poll();
+
+  const std::vector<std::size_t> now = leaders();
+  ASSERT_THAT(now, SizeIs(2));
+  EXPECT_EQ(now[0], before[0]) << "the base, which has no such probe";
+  EXPECT_GT(now[1], before[1]);
 }
 
 TEST_F(RecordSourceTest, TakesNoDescriptorForACgroup) {
@@ -491,6 +517,121 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   EXPECT_EQ(cycle_->cpu_groups()[0].totals()[1].value, 36U);
   EXPECT_EQ(total(0, 1), 30U);
   EXPECT_EQ(kernel_.still_open(), 3U);
+}
+
+TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  turn(kA, 3, 30);
+  poll();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cpu = plan_->cgroup;
+
+  (void)cycle_->change(plan_);
+  poll();
+  const auto added = [this] { return cycle_->cpu_groups()[0].totals(); };
+  EXPECT_EQ(added()[1].value, 0U);
+  EXPECT_LT(added().times().enabled, 1us);
+  turn(kA, 1, 4);
+  poll();
+
+  EXPECT_EQ(added()[0].value, 1U);
+  EXPECT_EQ(added()[1].value, 4U);
+  EXPECT_NEAR(static_cast<double>(added().times().running.count()), 1e6, 100);
+  EXPECT_EQ(total(0, 1), 34U);
+}
+
+/// Its first reading is of the beginning of the poll, however long it takes to open the others.
+TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsDoesNotStandStill) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cpu = plan_->cgroup;
+  plan_->cgroup = test::scope_plan(
+      {{"software", {"context-switches", "page-faults"}}, {"more", {"major-faults"}}});
+  events().refuse_open = [this](perf::EventAttr&, const perf::EventTarget&) {
+    kernel_.pass(100ms);
+    return 0;
+  };
+
+  (void)cycle_->change(plan_);
+
+  EXPECT_THAT(poll().failures, IsEmpty());
+}
+
+/// Its group shares the PMU, and leaves it to other programs in a pause.
+class PausedRecordSourceTest : public RecordSourceTest {
+ protected:
+  PausedRecordSourceTest() {
+    plan_->cgroup.groups.push_back(test::scope_plan({{"core", {"cycles"}}}).groups[0]);
+    plan_->cgroup.groups[1].shares_pmu = true;
+    make_cycle();
+    target("/a", make_cgroup("/a", kA));
+    poll();
+  }
+  void set_paused(bool paused) {
+    cycle_->set_paused(paused);
+    poll();
+  }
+  bool counts_core() { return !events().at(leaders().at(1)).is_stopped; }
+};
+
+TEST_F(PausedRecordSourceTest, StopsItsGroupAndStartsItAgain) {
+  EXPECT_TRUE(counts_core());
+  set_paused(true);
+  EXPECT_FALSE(counts_core());
+  EXPECT_FALSE(events().at(leader()).is_stopped) << "the base";
+  set_paused(false);
+  EXPECT_TRUE(counts_core());
+}
+
+/// The group writes no record, and its time stands still.
+TEST_F(PausedRecordSourceTest, ACgroupThatIsOpenedInThePauseHasNoTimeRunning) {
+  set_paused(true);
+  target("/b", make_cgroup("/b", kB));
+  poll();
+
+  turn(kB, 0, 5);
+  poll();
+
+  const GroupTimes core = cycle_->cgroup_groups(1)[1].totals().times();
+  EXPECT_EQ(core.enabled, 1ms);
+  EXPECT_EQ(core.running, 0ms);
+  EXPECT_EQ(total(1, 1), 5U);
+}
+
+TEST_F(PausedRecordSourceTest, CountsAgainIfAllCgroupsEndInThePause) {
+  set_paused(true);
+  cgroups_.clear();
+  poll();
+  set_paused(false);
+
+  target("/b", make_cgroup("/b", kB));
+  poll();
+
+  EXPECT_TRUE(counts_core());
+}
+
+TEST_F(PausedRecordSourceTest, CountsAgainIfAReloadReplacesTheGroupInThePause) {
+  set_paused(true);
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cgroup.groups[1].aggregation = Aggregation::kPackage;
+
+  (void)cycle_->change(plan_);
+  set_paused(false);
+
+  EXPECT_TRUE(counts_core());
+}
+
+TEST_F(PausedRecordSourceTest, StopsItsGroupWithoutACgroupToo) {
+  cgroups_.clear();
+  poll();
+
+  set_paused(true);
+
+  EXPECT_FALSE(counts_core());
 }
 
 /// As when another program has all counters: its leader then writes no record, and no reading says

@@ -159,6 +159,103 @@ TEST_F(SwitchAttributionTest, AnIntervalWithALongerTimeOffThePmuCountsForNobody)
   EXPECT_EQ(attribution.statistics().lost_time, 0ns);  // that of the base is known
 }
 
+/// In the same order as the kernel has the groups, which changes when it starts one again.
+class IntervalOffThePmuTest : public SwitchAttributionTest {
+ protected:
+  void pass(nanoseconds time, bool is_on_pmu = true) {
+    base_.pass(time, 1);
+    other_.pass(time, 1, is_on_pmu);
+  }
+  void leave_base(std::uint64_t cgroup) { leave(cgroup); }
+  void leave_other(std::uint64_t cgroup) {
+    ++other_.switches;
+    attribution.record(kOther, other_.values(cgroup));
+  }
+
+  GroupTotalsOfKernel other_;
+};
+
+TEST_F(IntervalOffThePmuTest, IsWholeIfItIsShortAndTheBaseHadNoOtherSwitch) {
+  for (const bool is_base_first : {true, false}) {
+    for (const bool was_base_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+      const std::uint64_t before = count(2, kOther);
+      const auto leave_both = [this](std::uint64_t cgroup, bool base_first) {
+        if (base_first) leave_base(cgroup);
+        leave_other(cgroup);
+        if (!base_first) leave_base(cgroup);
+      };
+      pass(1ms);
+      leave_both(1, was_base_first);
+      pass(100ms);
+      pass(4ms, false);
+      pass(100ms);
+      leave_both(2, is_base_first);
+      EXPECT_EQ(count(2, kOther) - before, 2U);
+    }
+  }
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseHadASwitchMeanwhile) {
+  for (const bool is_base_first : {true, false}) {
+    for (const bool was_base_first : {true, false}) {
+      SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
+      pass(1ms);
+      if (was_base_first) leave_base(3);
+      leave_other(3);
+      if (!was_base_first) leave_base(3);
+      const std::uint64_t before = attribution.statistics().dropped;
+      pass(200ms);
+      pass(2ms, false);
+      leave_base(1);
+      pass(2ms, false);
+      pass(2ms);
+      if (is_base_first) leave_base(2);
+      leave_other(2);
+      if (!is_base_first) leave_base(2);
+      EXPECT_EQ(count(2, kOther), 0U);
+      EXPECT_EQ(attribution.statistics().dropped - before, 1U);
+      EXPECT_EQ(attribution.statistics().skipped, 0U);
+    }
+  }
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
+  pass(200ms);
+  pass(1ms, false);
+  leave_base(1);
+  pass(1ms, false);
+  leave_base(2);
+  pass(2ms, false);
+  pass(2ms);
+  leave_base(3);
+  leave_other(3);
+
+  EXPECT_EQ(count(3, kOther), 0U);
+  EXPECT_EQ(attribution.statistics().dropped, 1U);
+}
+
+TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwhile) {
+  pass(1ms);
+  leave_other(3);
+  leave_base(3);
+  pass(200ms);
+  pass(2ms, false);
+  leave_base(1);
+  pass(1ms, false);
+  attribution.reading(kOther, other_.values(kWorker));
+
+  EXPECT_EQ(count(kWorker, kOther), 0U);
+
+  pass(100ms);
+  leave_base(kWorker);
+  leave_other(kWorker);
+  pass(100ms);
+  pass(1ms, false);
+  attribution.reading(kOther, other_.values(2));
+  EXPECT_EQ(count(2, kOther), 1U) << "no switch";
+}
+
 // --- intervals that are not whole ---------------------------------------------------------------
 
 TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared) {
@@ -169,7 +266,7 @@ TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared
   run(2, 1ms, 1000);
   run(1, 10ms, 10'000);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_EQ(count(1), 10'001U);
   EXPECT_EQ(count(2), 10U);
@@ -190,7 +287,7 @@ TEST_F(SwitchAttributionTest, TheTimeOfAFewSkippedRecordsIsSharedIfItIsShort) {
   run(2, 1ms, 1000);
   run(1, 10ms, 1);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_TRUE(poll.are_complete);
   EXPECT_EQ(poll.skipped_time, 3ms);
@@ -204,10 +301,21 @@ TEST_F(SwitchAttributionTest, ShortTimesOfSkippedRecordsAreNotSharedInEachOfMany
     run(2, 1ms, 1);
     run(1, 1ms, 1);
     ran += 2ms;
-    (void)attribution.end_poll();
+    (void)attribution.end_poll({});
   }
 
   EXPECT_LT(enabled_of_all() - ran, 20ms);
+}
+
+TEST_F(SwitchAttributionTest, OneOfAHundredRecordsMayBeSkippedHoweverFewAPollHas) {
+  constexpr int kRecords = 99;
+  for (int poll = 0; poll < 100; ++poll) {
+    if (poll % 10 == 0) run_without_record(1ms, 0);
+    for (int record = 0; record < kRecords; ++record) run(1, 1ms, 1);
+
+    EXPECT_TRUE(attribution.end_poll({}).are_complete) << poll;
+  }
+  EXPECT_EQ(attribution.statistics().skipped, 10U);
 }
 
 TEST_F(SwitchAttributionTest, TheTimeOfASkippedRecordIsNobodysIfTheCpuMayHaveBeenIdle) {
@@ -216,13 +324,13 @@ TEST_F(SwitchAttributionTest, TheTimeOfASkippedRecordIsNobodysIfTheCpuMayHaveBee
   run(2, 1ms, 1);
   run(1, 3ms, 1);
 
-  const SwitchAttribution::Statistics poll = attribution.end_poll();
+  const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_FALSE(poll.are_complete);
   EXPECT_EQ(poll.skipped, 1U);
   EXPECT_EQ(enabled_of_all(), 6ms);
   run(1, 2ms, 1);
-  EXPECT_TRUE(attribution.end_poll().are_complete);
+  EXPECT_TRUE(attribution.end_poll({}).are_complete);
   EXPECT_EQ(enabled_of_all(), 8ms) << "nor later";
 }
 
@@ -249,7 +357,7 @@ TEST_F(SwitchAttributionTest, ALeaderThatJumpsWithoutALossHasSkippedARecord) {
   run_without_record(1ms, 10);
   run(2, 1ms, 100);
   run(2, 1ms, 1000);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(count(1), 1U);
   EXPECT_EQ(count(2), 1000U);
@@ -334,7 +442,7 @@ TEST_F(SwitchAttributionTest, AReadingAfterALossWaitsForTheNextRecord) {
   base_.pass(2ms, 10);
   attribution.reading(kBase, base_.values(kWorker));
   run(kWorker, 1ms, 100);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(count(kWorker), 0U);
   EXPECT_EQ(enabled_of_all(), 4ms);
@@ -360,7 +468,7 @@ TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhol
   run(1, 4ms, 1);
   attribution.loss(1);
   run(2, 2ms, 1);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
 
   EXPECT_EQ(enabled(1), 3ms);
   EXPECT_EQ(enabled(2), 3ms);
@@ -370,9 +478,9 @@ TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhol
 TEST_F(SwitchAttributionTest, LostTimeOfAPollIsSharedOnce) {
   attribution.loss(1);
   run(1, 4ms, 1);
-  (void)attribution.end_poll();
+  (void)attribution.end_poll({});
   run(2, 2ms, 1);
-  const SwitchAttribution::Statistics second = attribution.end_poll();
+  const SwitchAttribution::Statistics second = attribution.end_poll({});
 
   EXPECT_EQ(enabled(1), 4ms);
   EXPECT_EQ(enabled(2), 2ms);
@@ -396,7 +504,7 @@ TEST(SwitchAttributionLossTest, CostsTheIntervalsThatItTouchesWhereverItIs) {
         if (at != first + lost) expected[cgroup(at)] += std::uint64_t{1} << at;
         cpu.attribution.record(kBase, kernel.values(cgroup(at)));
       }
-      (void)cpu.attribution.end_poll();
+      (void)cpu.attribution.end_poll({});
 
       for (std::size_t at = 0; at < 3; ++at) {
         EXPECT_EQ(cpu.count(cgroup(at)), expected[cgroup(at)])
@@ -542,7 +650,7 @@ class SimulatedCpu {
     check_bounds();
   }
   void end_poll() {
-    const SwitchAttribution::Statistics poll = cpu.attribution.end_poll();
+    const SwitchAttribution::Statistics poll = cpu.attribution.end_poll({});
     if (!poll.are_complete) nobodys_ += poll.skipped_time;
   }
 
@@ -619,7 +727,7 @@ RC_GTEST_PROP(SwitchAttributionPropertyTest, NothingFallsForAnyInput, ()) {
     if (choice % 7 == 0) cpu.attribution.loss(switches);
     if (choice % 2 == 0) cpu.attribution.record(group, values);
     if (choice % 2 != 0) cpu.attribution.reading(group, values);
-    if (choice % 11 == 0) (void)cpu.attribution.end_poll();
+    if (choice % 11 == 0) (void)cpu.attribution.end_poll({});
     for (const std::uint64_t id : AttributedCpu::kIds) {
       for (const std::size_t each : {kBase, kOther}) {
         perf::GroupReading& last = before[{id, each}];
