@@ -123,10 +123,6 @@ struct CountingPlan {
   bool operator==(const CountingPlan&) const = default;
 };
 
-/// Whether an event of the group is a probe in a program's file. The probe belongs to the file that
-/// existed when it was opened, which may have been replaced since.
-bool has_probe_in_file(const GroupPlan& group);
-
 /// What becomes of the groups of a plan when another one takes its place: for each group of the new
 /// plan its place in the old one, where it is counted with the same counters, so that they and
 /// their totals stay; else kNewPlace.
