@@ -83,8 +83,11 @@ class CounterSource {
   virtual Result<> enable(Handle group) = 0;
 
   /// Stops and restarts the counters that several targets of `group` share, those of which
-  /// can_stop() is false. Called again and again with the same value.
-  virtual void set_paused([[maybe_unused]] const GroupPlan& group, [[maybe_unused]] bool paused) {}
+  /// can_stop() is false. Called for each of these targets, and again after it has failed.
+  virtual Result<> set_paused([[maybe_unused]] const GroupPlan& group,
+                              [[maybe_unused]] bool paused) {
+    return {};
+  }
 
   /// The counters of one group.
   virtual std::size_t events(Handle group) const = 0;

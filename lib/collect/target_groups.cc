@@ -129,7 +129,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   slot.open_events = static_cast<std::uint8_t>(source_->events(*opened));
   slot.cgroup = cgroup;
   restart(target);
-  if (is_paused_) pause(target, true);
+  if (is_paused_) pause(target, report);
   ++report.groups_opened;
   return 0;
 }
@@ -493,20 +493,31 @@ void TargetGroups::start(std::size_t target) {
   if (is_stopped) is_stopped = !is_paused_ && !source_->enable(slots_[target].handle);
 }
 
-void TargetGroups::set_paused(bool paused) {
-  if (paused == is_paused_ || !plan_->shares_pmu) return;
+/// What failed is tried again at each poll.
+void TargetGroups::set_paused(bool paused, PollReport& report) {
+  if (!plan_->shares_pmu || (paused == is_paused_ && !pause_failed_)) return;
   is_paused_ = paused;
+  pause_failed_ = false;
   for (std::size_t target = 0; target < slots_.size(); ++target) {
-    if (is_open(target)) pause(target, paused);
+    if (is_open(target)) pause(target, report);
   }
 }
 
 /// What is stopped by manual rotation stays so.
-void TargetGroups::pause(std::size_t target, bool paused) {
+void TargetGroups::pause(std::size_t target, PollReport& report) {
   const CounterSource::Handle handle = slots_[target].handle;
-  if (!source_->can_stop(handle)) return source_->set_paused(*plan_, paused);
-  if (shared_[target].is_stopped) return;
-  (void)(paused ? source_->disable(handle) : source_->enable(handle));
+  Result<> done;
+  if (!source_->can_stop(handle)) {
+    done = source_->set_paused(*plan_, is_paused_);
+  } else if (!shared_[target].is_stopped) {
+    done = is_paused_ ? source_->disable(handle) : source_->enable(handle);
+  }
+  if (done) return;
+  pause_failed_ = true;
+  Error failure = done.error();
+  failure.attempted = (is_paused_ ? "disable group '" : "enable group '") + plan_->name + "' " +
+                      perf::describe(place_on(cpu_, cgroup(target)));
+  report.add_failure("pause of " + plan_->name, failure, subject(target, cpu_));
 }
 
 void TargetGroups::set_rotated(std::size_t target, bool rotated) {
