@@ -86,7 +86,10 @@ class CounterSource {
   /// can_stop() is false. Called at each poll for each group that shares the PMU, again and again
   /// with the same value and also while no target is open, as these counters may outlive a target
   /// and a plan; and after a target is opened while the group is paused.
-  virtual void set_paused([[maybe_unused]] const GroupPlan& group, [[maybe_unused]] bool paused) {}
+  virtual Result<> set_paused([[maybe_unused]] const GroupPlan& group,
+                              [[maybe_unused]] bool paused) {
+    return {};
+  }
 
   /// The counters of one group.
   virtual std::size_t events(Handle group) const = 0;

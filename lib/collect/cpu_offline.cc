@@ -29,8 +29,9 @@ std::optional<nanoseconds> CpuOfflineDetector::detect() {
     open();
     return {};
   }
+  if (!was_read) return {};  // a dead event can be read: something else is wrong
   const nanoseconds passed = begun - seen_;
-  const nanoseconds counted = was_read ? reading_.time_enabled - enabled_ : nanoseconds{0};
+  const nanoseconds counted = reading_.time_enabled - enabled_;
   if (passed - counted > tolerance(passed) && !goes_on_from(reading_.time_enabled)) {
     open();
     return passed - counted;

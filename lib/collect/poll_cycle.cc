@@ -153,12 +153,12 @@ PollCycle::Outcome PollCycle::run(const std::shared_ptr<const TargetSet>& target
   }
   Outcome outcome = reconcile(targets, models);
   const std::chrono::nanoseconds begun = source_->now();
-  pause_groups(begun);
+  pause_groups(begun, outcome.report);
   find_due();
   collect(cpu_scope_, 0, models, outcome.report);
   due_cgroups_.for_each(
       [&](std::size_t target) { collect(cgroup_scope_, target, models, outcome.report); });
-  resume_groups(begun);  // after the time of their pause was read
+  resume_groups(begun, outcome.report);  // after the time of their pause was read
   const std::chrono::nanoseconds now = source_->now();
   for (TargetGroups& group : cpu_scope_.groups) group.end_poll(now);
   for (TargetGroups& group : cgroup_scope_.groups) group.end_poll(now);
@@ -170,18 +170,18 @@ bool PollCycle::is_paused(const GroupPlan& group, std::chrono::nanoseconds now) 
   return is_paused_ || (group.duty_cycle && !is_on(*group.duty_cycle, cpu_, now));
 }
 
-void PollCycle::pause_groups(std::chrono::nanoseconds now) {
+void PollCycle::pause_groups(std::chrono::nanoseconds now, PollReport& report) {
   for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (TargetGroups& group : scope->groups) {
-      if (is_paused(group.plan(), now)) group.set_paused(true);
+      if (is_paused(group.plan(), now)) group.set_paused(true, report);
     }
   }
 }
 
-void PollCycle::resume_groups(std::chrono::nanoseconds now) {
+void PollCycle::resume_groups(std::chrono::nanoseconds now, PollReport& report) {
   for (Scope* scope : {&cpu_scope_, &cgroup_scope_}) {
     for (TargetGroups& group : scope->groups) {
-      if (!is_paused(group.plan(), now)) group.set_paused(false);
+      if (!is_paused(group.plan(), now)) group.set_paused(false, report);
     }
   }
 }

@@ -140,8 +140,8 @@ class PollCycle {
   template <typename Step>
   void each_target(Step step);
   bool is_paused(const GroupPlan& group, std::chrono::nanoseconds now) const;
-  void pause_groups(std::chrono::nanoseconds now);
-  void resume_groups(std::chrono::nanoseconds now);
+  void pause_groups(std::chrono::nanoseconds now, PollReport& report);
+  void resume_groups(std::chrono::nanoseconds now, PollReport& report);
   void find_due();
   void note_handle(const TargetGroups& group, std::size_t target);
   void find_wanted(Scope& scope);

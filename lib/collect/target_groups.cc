@@ -129,7 +129,7 @@ int TargetGroups::open(std::size_t target, const std::shared_ptr<const cgroup::C
   slot.open_events = static_cast<std::uint8_t>(source_->events(*opened));
   slot.cgroup = cgroup;
   restart(target);
-  if (is_paused_) pause(target, true);
+  if (is_paused_) pause(target, report);
   ++report.groups_opened;
   return 0;
 }
@@ -495,22 +495,39 @@ void TargetGroups::start(std::size_t target) {
 }
 
 /// The source gets the state each time: counters that targets share may be those of an earlier
-/// plan, and stay while no target is open.
-void TargetGroups::set_paused(bool paused) {
+/// plan, and stay while no target is open. What failed is tried again at each poll.
+void TargetGroups::set_paused(bool paused, PollReport& report) {
   if (!plan_->shares_pmu) return;
-  source_->set_paused(*plan_, paused);
-  if (paused == std::exchange(is_paused_, paused)) return;
+  const bool has_failed = std::exchange(pause_failed_, false);
+  const bool has_changed = paused != std::exchange(is_paused_, paused);
+  note_pause(source_->set_paused(*plan_, paused), nullptr, report);
+  if (!has_changed && !has_failed) return;
   for (std::size_t target = 0; target < slots_.size(); ++target) {
-    if (can_stop(target)) pause(target, paused);
+    if (can_stop(target)) pause(target, report);
   }
 }
 
 /// What is stopped by manual rotation stays so.
-void TargetGroups::pause(std::size_t target, bool paused) {
+void TargetGroups::pause(std::size_t target, PollReport& report) {
   const CounterSource::Handle handle = slots_[target].handle;
-  if (!source_->can_stop(handle)) return source_->set_paused(*plan_, paused);
+  if (!source_->can_stop(handle)) {
+    return note_pause(source_->set_paused(*plan_, is_paused_), cgroup(target), report);
+  }
   if (shared_[target].is_stopped) return;
-  (void)(paused ? source_->disable(handle) : source_->enable(handle));
+  note_pause(is_paused_ ? source_->disable(handle) : source_->enable(handle), cgroup(target),
+             report);
+}
+
+/// `cgroup` is null for a whole CPU, and for counters that all cgroups share.
+void TargetGroups::note_pause(const Result<>& done, const cgroup::Cgroup* cgroup,
+                              PollReport& report) {
+  if (done) return;
+  pause_failed_ = true;
+  Error failure = done.error();
+  failure.attempted = (is_paused_ ? "disable group '" : "enable group '") + plan_->name + "' " +
+                      perf::describe(place_on(cpu_, cgroup));
+  report.add_failure("pause of " + plan_->name, failure,
+                     {plan_->name, {}, cgroup == nullptr ? std::string{} : cgroup->path, cpu_});
 }
 
 void TargetGroups::set_rotated(std::size_t target, bool rotated) {

@@ -175,7 +175,7 @@ class TargetGroups {
   /// A pause, or the rest of its duty cycle: where the group shares the PMU, it leaves it to other
   /// programs at all targets, also at those where it is opened meanwhile. The time of its targets
   /// on the CPU counts as enabled.
-  void set_paused(bool paused);
+  void set_paused(bool paused, PollReport& report);
   bool is_paused() const { return is_paused_; }
 
   /// The number of consecutive polls in which its target had been on the CPU, and the group hardly
@@ -238,7 +238,8 @@ class TargetGroups {
 
   void prefetch_after(std::size_t target) const;
   bool can_lose_pmu() const { return plan_->shares_pmu || plan_->mode.pinned; }
-  void pause(std::size_t target, bool paused);
+  void pause(std::size_t target, PollReport& report);
+  void note_pause(const Result<>& done, const cgroup::Cgroup* cgroup, PollReport& report);
   estimate::GroupEstimator* find_estimator(std::size_t target);
   const estimate::GroupEstimator* find_estimator(std::size_t target) const;
   estimate::GroupEstimator& estimator(std::size_t target);
@@ -261,6 +262,7 @@ class TargetGroups {
   CounterSource* source_;
   int cpu_;
   bool is_paused_ = false;
+  bool pause_failed_ = false;  ///< not all groups are stopped, or enabled again
   GroupTotals totals_;
   std::vector<Slot> slots_;
   unsigned polls_ = 0;                   ///< that have ended

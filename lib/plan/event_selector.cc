@@ -122,7 +122,8 @@ std::vector<events::EventSpec> specs_of(const std::vector<Candidate>& candidates
 
 class EventSelector {
  public:
-  explicit EventSelector(const Machine& machine) : machine_(machine), trials_(machine) {}
+  explicit EventSelector(const Machine& machine, std::span<const EventAvailability> in_force = {})
+      : machine_(machine), in_force_(in_force), trials_(machine) {}
 
   /// Without opening anything.
   ResolvedGroup resolve(const config::Group& group);
@@ -144,8 +145,10 @@ class EventSelector {
   void add_group(const ResolvedGroup& group, const std::vector<Candidate>& tried,
                  const std::vector<int>& left_out_cpus);
   void refuse_doubles(const ResolvedGroup& group);
+  bool is_in_force(const EventAvailability& event) const;
 
   const Machine& machine_;
+  std::span<const EventAvailability> in_force_;
   EventTrials trials_;
   SeriesClaims claims_;
   std::vector<yaml::Diagnostic> errors_;
@@ -268,6 +271,12 @@ std::vector<Error> EventSelector::check(const config::EventEntry& entry, events:
   return errors;
 }
 
+bool EventSelector::is_in_force(const EventAvailability& event) const {
+  return std::any_of(in_force_.begin(), in_force_.end(), [&](const EventAvailability& counted) {
+    return counted.available && counted.event == event.event;
+  });
+}
+
 /// Tries each event that this machine knows.
 std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
                                               const std::vector<int>& left_out_cpus) {
@@ -282,7 +291,9 @@ std::vector<Candidate> EventSelector::try_all(const ResolvedGroup& group,
       }
       candidate.availability.tried_in_cgroup = trial.tried_in_cgroup;
       candidate.refused_in_cgroup = std::move(trial.refused_in_cgroup);
-      if (trial.refused) {
+      const bool has_lost_a_right = trial.refused && is_about_rights(trial.refused->code) &&
+                                    is_in_force(candidate.availability);
+      if (trial.refused && !has_lost_a_right) {
         candidate.availability =
             unavailable(std::move(candidate.availability), *trial.refused, configured);
       }
@@ -374,8 +385,9 @@ ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
 
 }  // namespace
 
-SelectedEvents select_events(const config::Config& config, const Machine& machine) {
-  EventSelector selector{machine};
+SelectedEvents select_events(const config::Config& config, const Machine& machine,
+                             std::span<const EventAvailability> in_force) {
+  EventSelector selector{machine, in_force};
   ResolvedGroups resolved = resolve_all(config, machine, selector);
   if (!resolved.errors.empty()) return {{}, {}, {}, std::move(resolved.errors)};
   for (const ResolvedGroup& group : resolved.groups) selector.select(group);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "config/config.h"
@@ -32,7 +33,11 @@ struct SelectedEvents {
 /// The first step of planning, from text to events: parses, resolves, checks the rules, and tries
 /// each event alone, or after the one that the kernel requires before it. A group becomes two, one
 /// for each scope, if some of its events count on CPUs and not in cgroups.
-SelectedEvents select_events(const config::Config& config, const Machine& machine);
+///
+/// `in_force`: the events of the plan that is replaced. What that counts is not left out because a
+/// right is missing now: its open counters go on, and the polls find out when more can be opened.
+SelectedEvents select_events(const config::Config& config, const Machine& machine,
+                             std::span<const EventAvailability> in_force = {});
 
 /// The errors of select_events(), of groups that are left out as well; also for a configuration
 /// that was read with errors: its faulty parts cause no further errors.

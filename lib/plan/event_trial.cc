@@ -53,6 +53,8 @@ bool is_lasting(int code) {
   return std::find(std::begin(kLasting), std::end(kLasting), code) != std::end(kLasting);
 }
 
+bool is_about_rights(int code) { return code == EACCES || code == EPERM; }
+
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader) {
   perf::CounterRequest request;

@@ -17,6 +17,10 @@ namespace pex::plan {
 /// (descriptors, memory, a busy PMU).
 bool is_lasting(int code);
 
+/// A right is missing, which may have been there before and may come back: a sysctl or a security
+/// module has changed.
+bool is_about_rights(int code);
+
 /// Opens `event` at `place`, after `leader` unless that is null, and closes it. Counts nothing.
 Result<> try_event(perf::PerfKernel& kernel, const perf::CounterSpec& event,
                    const perf::Place& place, const perf::CounterSpec* leader = nullptr);

@@ -321,14 +321,17 @@ perf::Place GroupFitter::place_of(const Part& part) const {
   return machine_.trial_place(part.pmu, part.group.left_out_cpus);
 }
 
-/// The polls handle what may differ when the group is finally opened. On a hybrid machine, a thread
-/// may not have run on the CPUs of the PMU.
+/// The polls handle what may differ when the group is finally opened. At a reload, events of a
+/// group that lacks a right are in force (select_events()). On a hybrid machine, a thread may not
+/// have run on the CPUs of the PMU.
 bool GroupFitter::passes(const Part& part, const perf::Trial& trial) const {
   switch (trial.outcome) {
     case perf::Trial::Outcome::kCounts:
       return true;
     case perf::Trial::Outcome::kRefused:
-      return trial.failure->error.code != ENOSPC && !is_lasting(trial.failure->error.code);
+      return trial.failure->error.code != ENOSPC &&
+             (!is_lasting(trial.failure->error.code) ||
+              (in_force_ != nullptr && is_about_rights(trial.failure->error.code)));
     case perf::Trial::Outcome::kNeverScheduled:
       return in_force_ != nullptr ||
              (machine_.counts_tasks && core_pmus_.size() > 1 && !part.pmu.empty());

@@ -107,7 +107,9 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
                                                       const Plan* in_force) {
   Cgroups cgroups = select_cgroups(config.cgroups);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
-  SelectedEvents selected = select_events(config, machine);
+  std::vector<EventAvailability> counted;
+  if (in_force != nullptr) counted = in_force->events;
+  SelectedEvents selected = select_events(config, machine, counted);
   if (!selected.errors.empty())
     return in_file_order(selected.errors,
                          cgroups);  // nothing will be counted, so no group need be tried

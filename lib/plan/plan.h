@@ -40,7 +40,8 @@ struct Plan {
 ///                       them (auxiliary_counters.h).
 ///
 /// `in_force` is the plan of our counters that are open meanwhile, and may disturb a trial: groups
-/// that it contains are split as there, and the polls find out whether others fit.
+/// that it contains are split as there, and the polls find out whether others fit. Its events stay
+/// if only a right is missing.
 Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config,
                                                       const Machine& machine,
                                                       const Plan* in_force = nullptr);

@@ -376,9 +376,10 @@ Result<> RecordSource::enable(Handle group) {
 }
 
 /// A group of scope cpu may be that of scope cgroup.
-void RecordSource::set_paused(const GroupPlan& group, bool paused) {
+Result<> RecordSource::set_paused(const GroupPlan& group, bool paused) {
   const GroupPlan* const by_records = recorded(group);
-  if (recording_ && by_records != nullptr) recording_->set_paused(*by_records, paused);
+  if (!recording_ || by_records == nullptr) return {};
+  return recording_->set_paused(*by_records, paused);
 }
 
 std::size_t RecordSource::descriptors(Handle group) const {

@@ -75,7 +75,7 @@ class RecordSource final : public CounterSource {
   bool can_stop(Handle group) const override;
   Result<> disable(Handle group) override;
   Result<> enable(Handle group) override;
-  void set_paused(const GroupPlan& group, bool paused) override;
+  Result<> set_paused(const GroupPlan& group, bool paused) override;
 
   std::size_t events(Handle group) const override { return opened_[group].events; }
   std::size_t descriptors(Handle group) const override;

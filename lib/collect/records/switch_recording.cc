@@ -129,15 +129,20 @@ void SwitchRecording::use(const CountingPlan& plan,
   }
 }
 
-void SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
+Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
+  Result<> all;
   for (std::size_t number = 1; number < groups_.size(); ++number) {
     Group& group = groups_[number];
     if (group.plan != &plan || group.is_paused == paused) continue;
     const Result<> done = paused ? ring_.disable(*kernel_, number) : ring_.enable(*kernel_, number);
-    if (!done) continue;  // it is tried again
+    if (!done) {
+      all = done;
+      continue;
+    }
     group.is_paused = paused;
     attribution_.interrupt(number);
   }
+  return all;
 }
 
 void SwitchRecording::close(std::size_t number) {

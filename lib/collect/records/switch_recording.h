@@ -57,7 +57,7 @@ class SwitchRecording {
 
   /// Stops the group for this plan, so that others have the PMU, or starts it again. Does nothing
   /// without such a group, and to the base, which needs no PMU.
-  void set_paused(const GroupPlan& plan, bool paused);
+  Result<> set_paused(const GroupPlan& plan, bool paused);
   bool is_paused(std::size_t group) const { return groups_[group].is_paused; }
 
   /// At each poll: reads the groups, drains the ring, and ends the poll of the sums. Returns what

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,8 @@ class KernelOfOneCpu final : public perf::PerfKernel {
 
   /// Called with the number of each call, from 1 on, before it is answered.
   std::function<void(std::size_t)> before_call = [](std::size_t) {};
+  /// errno for each call by its number, or 0 for an answer.
+  std::function<int(std::size_t)> fails = [](std::size_t) { return 0; };
   std::function<void(std::size_t event)> opened = [](std::size_t) {};
   /// What an event of a group says alone when the CPU goes: its leader, or the other one.
   std::function<Words(std::size_t leader, bool leads)> last_of = [](std::size_t, bool) {
@@ -70,11 +73,13 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   }
   bool is_online() const { return is_online_; }
   bool is_alive(std::size_t event) const { return is_online_ && lives_.at(event) == life_; }
+  /// Whether another event is in the group that an event leads.
+  bool has_member(std::size_t event) const { return has_member_.contains(event); }
   void restart_calls() { calls_ = 0; }
   std::size_t calls() const { return calls_; }
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     if (!is_online_) return Error{ENODEV, {}, {}};
     Result<perf::OpenCounter> counter = kernel_.open(request);
     if (!counter) return counter;
@@ -83,18 +88,19 @@ class KernelOfOneCpu final : public perf::PerfKernel {
         .life = life_,
         .last = {1, 0, 0, 0, counter->id},
         .leader = leader == descriptors_.end() ? std::nullopt : leader->second.leader};
+    if (const auto& led_by = descriptors_[counter->fd.get()].leader) has_member_.insert(*led_by);
     return counter;
   }
   Result<> enable_group(int leader_fd) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     return kernel_.enable_group(leader_fd);
   }
   Result<> disable_group(int leader_fd) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     return kernel_.disable_group(leader_fd);
   }
   Result<std::size_t> read_group(int leader_fd, std::span<std::uint64_t> words) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     Descriptor& descriptor = descriptors_.at(leader_fd);
     if (!is_online_ || descriptor.life != life_) return copy(descriptor.last, words);
     const Result<std::size_t> filled = kernel_.read_group(leader_fd, words);
@@ -106,7 +112,7 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   }
   Result<perf::OpenCounter> open_event(perf::EventAttr& attr,
                                        const perf::EventTarget& target) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     if (!is_online_) return Error{ENODEV, {}, {}};
     Result<perf::OpenCounter> event = kernel_.open_event(attr, target);
     if (!event) return event;
@@ -118,11 +124,11 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     return event;
   }
   Result<> control(int fd, perf::EventControl operation, std::uint64_t argument) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     return kernel_.control(fd, operation, argument);
   }
   Result<perf::Mapping> map(int fd, std::size_t bytes, std::size_t offset, bool writable) override {
-    count_call();
+    if (const int code = next_call()) return Error{code, {}, {}};
     return kernel_.map(fd, bytes, offset, writable);
   }
   nanoseconds now() override { return kernel_.now(); }
@@ -143,7 +149,10 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     ++life_;
   }
 
-  void count_call() { before_call(++calls_); }
+  int next_call() {
+    before_call(++calls_);
+    return fails(calls_);
+  }
   static Result<std::size_t> copy(const Words& from, std::span<std::uint64_t> to) {
     std::copy(from.begin(), from.end(), to.begin());
     return from.size();
@@ -154,7 +163,8 @@ class KernelOfOneCpu final : public perf::PerfKernel {
   std::size_t life_ = 0;  ///< how often the CPU has gone
   std::size_t calls_ = 0;
   std::map<int, Descriptor> descriptors_;
-  std::vector<std::size_t> lives_;  ///< of the events of open_event
+  std::vector<std::size_t> lives_;    ///< of the events of open_event
+  std::set<std::size_t> has_member_;  ///< numbers of these
 };
 
 /// A CPU on which cgroups take turns of 1 ms, and what is counted there: of /busy, which has
@@ -301,7 +311,12 @@ class RecordedCpu {
     const Values since = values(leader);
     const auto time = static_cast<std::uint64_t>(since.time.count());
     const std::uint64_t leader_id = scripted.opened_events.at(leader).id;
-    Words words = {2, time, time, since.switches, leader_id, since.faults, leader_id + 1, id};
+    Words words = {1, time, time, since.switches, leader_id};
+    if (kernel.has_member(leader)) {
+      ++words[0];
+      words.insert(words.end(), {since.faults, leader_id + 1});
+    }
+    words.push_back(id);
     (void)to->write(test::record_of(PERF_RECORD_SAMPLE, words));
   }
   /// The one that was opened last; null if there is none.
@@ -785,6 +800,46 @@ TEST(RecordFaultsTest, TheAbsenceOfACpuIsReportedWithItsLength) {
 
   EXPECT_THAT(cpu.failures, Contains(AllOf(HasSubstr("CPU 0 was offline and is back"),
                                            HasSubstr("1000 ms"), HasSubstr("Remedy: "))));
+}
+
+// --- calls that fail -----------------------------------------------------------------------------
+
+/// By records, and exactly; or by descriptors, and a line says why.
+void expect_counted_again(RecordedCpu& cpu, int code) {
+  for (int i = 0; i < 20; ++i) poll_after_a_second(cpu);
+  for (int i = 0; i < 3; ++i) cpu.turn(kTurns[i % 3]);
+  const PollReport report = cpu.poll();
+  EXPECT_EQ(report.now.cpus_by_records + report.now.cpus_by_descriptors, 1U);
+  if (report.now.cpus_by_records == 1) return expect_exact_again(cpu);
+  EXPECT_THAT(cpu.failures, Contains(AllOf(HasSubstr("counted by descriptors there"),
+                                           HasSubstr("(" + errno_name(code) + ")"))));
+  for (const char* const path : {"/", "/busy", "/quiet"}) {
+    EXPECT_THAT(cpu.scripted.open_groups(), Contains("cpu0 " + std::string(path) + " page-faults"));
+  }
+  EXPECT_THAT(cpu.falls, IsEmpty());
+}
+
+TEST(RecordFaultsTest, AnyCallOfAPollCanFailOnceWithAnyErrno) {
+  for (const bool is_first : {true, false}) {
+    const std::size_t steps = steps_of_a_poll(is_first);
+    for (std::size_t step = 1; step <= steps; ++step) {
+      for (const int code :
+           {EMFILE, ENFILE, ENOMEM, EINTR, EBUSY, ENOSPC, ESRCH, ENODEV, EPERM, EACCES, EIO}) {
+        SCOPED_TRACE("step " + std::to_string(step) + (is_first ? " of the first poll: " : ": ") +
+                     errno_name(code));
+        RecordedCpu cpu{true};
+        if (!is_first) settle(cpu);
+        for (int i = 0; i < 4; ++i) cpu.turn(kTurns[i % 3]);
+        cpu.kernel.restart_calls();
+        cpu.kernel.fails = [=](std::size_t call) { return call == step ? code : 0; };
+
+        (void)cpu.poll();
+
+        cpu.kernel.fails = [](std::size_t) { return 0; };
+        expect_counted_again(cpu, code);
+      }
+    }
+  }
 }
 
 // --- anything ------------------------------------------------------------------------------------

@@ -450,6 +450,38 @@ TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialNextToItReportsNot
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
 }
 
+void refuse_all(test::ScriptedKernel& kernel, int code) {
+  for (const char* const event : {"cycles", "branches", "instructions"}) kernel.refuse(event, code);
+}
+
+TEST(GroupFitterTest, KeepsWhatIsInForceWhileARightIsMissing) {
+  for (const auto beside : {+[](test::ScriptedKernel& kernel) { refuse_all(kernel, EACCES); },
+                            +[](test::ScriptedKernel& kernel) { refuse_all(kernel, EPERM); }}) {
+    const auto plan = reloaded(
+        "  - {name: core, events: [cycles, branches], scope: [cpu, cgroup]}\n",
+        [](test::ScriptedKernel&) {}, beside);
+
+    EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+    EXPECT_THAT(groups_of(plan.counting.cgroup), ElementsAre("core: cycles, branches"));
+    EXPECT_THAT(left_out_lines(plan), IsEmpty());
+  }
+}
+
+TEST(GroupFitterTest, LeavesOutWhatIsNewAndLacksARight) {
+  const config::Loaded before = config::load_text(
+      "groups: [{name: core, events: [cycles, branches], scope: cpu}]\n", "c.yaml");
+  test::ScriptedKernel at_start;
+  const auto in_force = test::plan_of(before.config, test::machine(""), at_start);
+  const config::Loaded after = config::load_text(
+      "groups: [{name: core, events: [cycles, branches, instructions], scope: cpu}]\n", "c.yaml");
+  test::ScriptedKernel later;
+  refuse_all(later, EACCES);
+  const auto plan = test::plan_of(after.config, test::machine(""), later, &in_force);
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+  EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("instructions")));
+}
+
 TEST(GroupFitterTest, JoinsAGroupThatWasSplitOnceItFits) {
   const auto plan = reloaded(
       "  - {name: core, events: [cycles, branches], scope: cpu}\n",
