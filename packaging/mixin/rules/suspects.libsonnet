@@ -23,8 +23,8 @@ local promql = import '../lib/promql.libsonnet';
     expr: |||
       max %(by)s (
         sum without (cpu, pmu) (rate(perf_cgroup_%(event)s_total[%(window)s]))
+        > %(of)s (%(share)g * %(whole)s)
       )
-      > %(of)s (%(share)g * %(whole)s)
     ||| % {
       by: promql.by(c.machineLabels + ['cgroup', 'container_id']),
       event: event,
