@@ -17,6 +17,7 @@ import datetime
 import functools
 import hashlib
 import os
+import queue
 import re
 import signal
 import statistics
@@ -46,7 +47,7 @@ SAMPLES = 2400         # seconds of samples
 EVALUATE = 60          # seconds between evaluations
 LONGEST_RULE = 2.0     # seconds
 BATCH = 2 << 20        # bytes of one request
-LOADED_PER_SECOND = 250   # containers; samples begin when they are expected to be written
+LOADED_PER_SECOND = 400   # containers; samples begin when they are expected to be written
 
 
 # --------------------------------------------------------------------------------------------------
@@ -85,25 +86,43 @@ class Writer:
 
     def __init__(self, prometheus):
         self.url = f"http://{prometheus.address}/api/v1/write"
-        self.parts, self.size, self.series = [], 0, 0
+        self.parts, self.size = [], 0
+        self.requests = queue.Queue(maxsize=4)
+        self.failure = None
+        threading.Thread(target=self._send, daemon=True).start()
 
     def add(self, labels, samples):
         """Encoded ones, sorted by their names."""
         part = field(1, b"".join(labels) + samples)
         self.parts.append(part)
         self.size += len(part)
-        self.series += 1
         if self.size > BATCH:
-            self.flush()
+            self._pass_on()
 
     def flush(self):
+        self._pass_on()
+        self.requests.join()
+        if self.failure:
+            raise self.failure
+
+    def _pass_on(self):
+        if self.failure:
+            raise self.failure
         body = b"".join(self.parts)
         self.parts, self.size = [], 0
         literal = b"\xfc" + struct.pack("<I", len(body) - 1) + body
-        request = urllib.request.Request(self.url, varint(len(body)) + literal, {
+        self.requests.put(urllib.request.Request(self.url, varint(len(body)) + literal, {
             "Content-Encoding": "snappy", "Content-Type": "application/x-protobuf",
-            "X-Prometheus-Remote-Write-Version": "0.1.0"})
-        urllib.request.urlopen(request, timeout=300).close()
+            "X-Prometheus-Remote-Write-Version": "0.1.0"}))
+
+    def _send(self):
+        while True:
+            request = self.requests.get()
+            try:
+                urllib.request.urlopen(request, timeout=600).close()
+            except OSError as error:
+                self.failure = error
+            self.requests.task_done()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -136,6 +155,7 @@ class Containers:
     """Which there are, and what of."""
 
     def __init__(self, containers):
+        self.number = containers
         self.machines = max(1, containers // CONTAINERS_OF_MACHINE)
         self.workloads = max(1, containers // TASKS // len(fleet.MODELS))
 
@@ -312,14 +332,14 @@ class CpuTime(threading.Thread):
         return self.seconds[index - 1] * (1 - part) + self.seconds[index] * part
 
 
-def one_group(paths, folder):
+def one_group(paths, folder, interval=EVALUATE):
     """A file with all rules in one group, so that none is evaluated while another one is."""
     text = ""
     for path in paths:
         text += re.sub(r"(?m)^(#.*|groups:|  - name: .*|    interval: .*|    rules:)\n", "",
                        mixin.read_text(path))
     with open(f"{folder}/rules.yml", "w", encoding="utf-8") as file:
-        file.write(f"groups:\n  - name: all\n    interval: {EVALUATE}s\n    rules:\n{text}")
+        file.write(f"groups:\n  - name: all\n    interval: {interval}s\n    rules:\n{text}")
     return f"{folder}/rules.yml"
 
 
@@ -361,24 +381,29 @@ def report(rules):
           f"{sum(rule.median(1) for rule in rules):6.2f}  all {len(rules)} rules")
 
 
+def fill(prometheus, containers):
+    """Returns when rates have what they need."""
+    harness.until("Prometheus to answer", lambda: prometheus.query("vector(1)"))
+    start = time.time()
+    first = start + containers.number / LOADED_PER_SECOND - WINDOW
+    writer = Writer(prometheus)
+    write_history(writer, first, containers)
+    Present(writer, first).write(containers)
+    print(f"{containers.number} containers on {containers.machines} machines, "
+          f"{containers.workloads * len(fleet.MODELS)} combinations of workload and CPU model: "
+          f"{prometheus.series()} series in {time.time() - start:.0f} s, "
+          f"{prometheus.cpu_seconds():.0f} s of CPU time", flush=True)
+    time.sleep(max(0, first + WINDOW - time.time()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("containers", nargs="?", type=int, default=200_000)
     parser.add_argument("evaluations", nargs="?", type=int, default=5)
     parser.add_argument("--rules", action="append", nargs="+", help="files of other rules, to compare")
     options = parser.parse_args()
-    containers = Containers(options.containers)
     with Evaluating("global: {}\n") as prometheus:
-        harness.until("Prometheus to answer", lambda: prometheus.query("vector(1)"))
-        writer, start = Writer(prometheus), time.time()
-        first = start + options.containers / LOADED_PER_SECOND - WINDOW
-        write_history(writer, first, containers)
-        Present(writer, first).write(containers)
-        print(f"{options.containers} containers on {containers.machines} machines, "
-              f"{containers.workloads * len(fleet.MODELS)} combinations of workload and CPU model: "
-              f"{prometheus.series()} series in {time.time() - start:.0f} s, "
-              f"{prometheus.cpu_seconds():.0f} s of CPU time", flush=True)
-        time.sleep(max(0, first + WINDOW - time.time()))
+        fill(prometheus, Containers(options.containers))
         slow = []
         for number, paths in enumerate([mixin.RULE_FILES] + (options.rules or [])):
             folder = f"{prometheus.scratch}/{number}"
