@@ -1,22 +1,14 @@
-// Matchers that split series into parts of about the same size, so that a rule with a result for each
-// container is several rules with the same name, each of which is short. Together they match all series.
+// Rules with a result for each container are split into parts of about the same size, which are short each.
+// The label `part` of what they record keeps them apart. What reads it with {part="..."} selects few series,
+// while a pattern for another label would cost Prometheus a look at all series with that label.
 {
-  // By the first digit of hexadecimal identifiers; the last part also has what is not one.
-  ofIds(label):: [
-    '%s=~"[0-3].*"' % label,
-    '%s=~"[4-7].*"' % label,
-    '%s=~"[89ab].*"' % label,
-    '%s!~"[0-9ab].*"' % label,
-  ],
+  number: 4,
+  label(part):: { part: '%d' % part },
+  recorded(part):: 'part="%d"' % part,
+  all:: std.range(0, self.number - 1),
 
-  // Names of machines have no part in common that differs for all: by whether the number of characters
-  // of two sets is even. Numbers in sequence and random names are spread by both.
-  local odd = '13579acegikmoqsuwy',
-  local pairs = '2367bcfgjknorsvwz',
-  local even(set) = '[^%(set)s]*([%(set)s][^%(set)s]*[%(set)s][^%(set)s]*)*' % { set: set },
-  ofNames(label):: [
-    '%s%s"%s", %s%s"%s"' % [label, a, even(odd), label, b, even(pairs)]
-    for a in ['=~', '!~']
-    for b in ['=~', '!~']
-  ],
+  // By the first digit of hexadecimal identifiers; the last part also has what is not one.
+  ofIds(label, part):: label + ['=~"[0-3].*"', '=~"[4-7].*"', '=~"[89ab].*"', '=~"[^0-9ab].*"'][part],
+  // The last part also has what has no identifier.
+  ofIdsAndOthers(label, part):: if part < self.number - 1 then self.ofIds(label, part) else label + '!~"[0-9ab].*"',
 }

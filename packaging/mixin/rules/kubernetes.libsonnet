@@ -19,23 +19,12 @@ local promql = import '../lib/promql.libsonnet';
   local workloads = 'namespace_pod:perf_workload:relabel',
   local names = 'container_id:kube_pod_container_info:relabel',
 
-  // It has "containerd://9f2c...", we have the id alone.
-  local named(containers) = {
-    record: names,
-    expr: |||
-      label_replace(
-        %s,
-        "container_id", "$1", "container_id", ".+://(.+)"
-      )
-    ||| % promql.nested(containers, 2),
-  },
-  local byContainer = promql.by(l + ['container_id', 'namespace', 'pod', 'container']),
-
   local events = ['task_clock_seconds', 'cycles', 'instructions'],
   // Whatever else machines are distinguished by goes on to the tasks.
   local ofTarget = [label for label in c.cpi.platformLabels if !std.member(c.hostLabels + ['cpu_model'], label)],
   local sum(event, part) = {
     record: 'namespace_pod_container:perf_cgroup_%s:rate%s' % [event, c.window],
+    labels: parts.label(part),
     expr: |||
       sum %(by)s (
         rate(perf_cgroup_%(event)s_total{%(part)s}[%(window)s])
@@ -46,7 +35,7 @@ local promql = import '../lib/promql.libsonnet';
       on: promql.on(l + ['container_id']),
       names: names,
       event: event,
-      part: part,
+      part: parts.ofIds('container_id', part),
       window: c.window,
     },
   },
@@ -86,6 +75,7 @@ local promql = import '../lib/promql.libsonnet';
         {
           // A pod has at most one controller. Where it is not known, which owner that is, topk: any.
           record: workloads,
+          labels: parts.label(part),
           expr: |||
             group %(by)s (
               (
@@ -100,30 +90,46 @@ local promql = import '../lib/promql.libsonnet';
             byPod: promql.by(l + ['namespace', 'pod']),
             onPod: promql.on(l + ['namespace', 'pod']),
             onOwner: promql.on(owner),
-            part: part,
+            part: parts.ofIdsAndOthers('uid', part),
           },
         }
-        for part in parts.ofIds('uid')
+        for part in parts.all
       ] + [
-        named(|||
-          max %s (kube_pod_container_info{container_id!="", %s})
-          * %s group_left (workload) %s
-        ||| % [byContainer, part, promql.on(l + ['namespace', 'pod']), workloads])
-        for part in parts.ofIds('uid')
-      ] + [
-        named(|||
-          max %s (
-            kube_pod_container_info{container_id!=""}
-            unless %s %s
-          )
-        ||| % [byContainer, promql.on(l + ['namespace', 'pod']), workloads]),
-      ] + [sum(e, part) for e in events for part in parts.ofIds('container_id')] + [ofWorkloads(e) for e in events] + [
+        {
+          // It has "containerd://9f2c...", we have the id alone. Containers that wait have none, as
+          // vector(1) has none.
+          record: names,
+          labels: parts.label(part),
+          expr: |||
+            label_replace(
+              max %(by)s (
+                %(info)s
+                * %(onPod)s group_left (workload) %(workloads)s{%(recorded)s}
+                or %(onContainer)s
+                %(info)s
+              )
+              unless %(onId)s vector(1),
+              "container_id", "$1", "container_id", ".+://(.+)"
+            )
+          ||| % {
+            by: promql.by(l + ['container_id', 'namespace', 'pod', 'container', 'workload']),
+            info: 'kube_pod_container_info{%s}' % parts.ofIdsAndOthers('uid', part),
+            onPod: promql.on(l + ['namespace', 'pod']),
+            onContainer: promql.on(l + ['namespace', 'pod', 'container', 'container_id']),
+            onId: promql.on(['container_id']),
+            workloads: workloads,
+            recorded: parts.recorded(part),
+          },
+        }
+        for part in parts.all
+      ] + [sum(e, part) for e in events for part in parts.all] + [ofWorkloads(e) for e in events] + [
         {
           record: 'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate%s' % c.window,
-          local rate(event) = 'namespace_pod_container:perf_cgroup_%s:rate%s{%s}' % [event, c.window, part],
+          labels: parts.label(part),
+          local rate(event) = 'namespace_pod_container:perf_cgroup_%s:rate%s{%s}' % [event, c.window, parts.recorded(part)],
           expr: promql.ratio(rate('cycles'), rate('instructions')),
         }
-        for part in parts.ofNames('instance')
+        for part in parts.all
       ] },
     ],
   },

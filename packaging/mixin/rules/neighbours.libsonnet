@@ -12,7 +12,9 @@ local promql = import '../lib/promql.libsonnet';
   // their cycles.
   local ofContainers(part) = {
     record: neighbours.perTask(kinds[0], c),
-    local recorded(what) = 'namespace_pod_container:perf_cgroup_%s%s{workload!="", %s}' % [what, c.window, part],
+    labels: parts.label(part),
+    local recorded(what) =
+      'namespace_pod_container:perf_cgroup_%s%s{workload!="", %s}' % [what, c.window, parts.recorded(part)],
     expr: |||
       (
         %(ratio)s
@@ -29,6 +31,17 @@ local promql = import '../lib/promql.libsonnet';
     },
   },
   // The instances of a template are one workload, as is a service of the same name on many machines.
+  local workloadOfServices = {
+    record: 'cgroup:perf_workload:relabel',
+    expr: |||
+      max %s (
+        label_replace(
+          label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
+          "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
+        )
+      )
+    ||| % promql.by(c.hostLabels + ['cgroup', 'workload']),
+  },
   local rateOfServices(event) =
     'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
   local ofServices = {
@@ -40,12 +53,7 @@ local promql = import '../lib/promql.libsonnet';
           and %(on)s
           %(time)s >= %(cpus)g
         )
-        * %(onInfo)s group_left (workload) max %(byInfo)s (
-          label_replace(
-            label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
-            "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
-          )
-        )
+        * %(onInfo)s group_left (workload) cgroup:perf_workload:relabel
         * %(onMachine)s group_left (cpu_model) instance:perf_machine_cpu_model:relabel
       )
     ||| % {
@@ -55,7 +63,6 @@ local promql = import '../lib/promql.libsonnet';
       time: rateOfServices('task_clock_seconds'),
       cpus: c.cpi.minCpus,
       onInfo: promql.on(c.hostLabels + ['cgroup']),
-      byInfo: promql.by(c.hostLabels + ['cgroup', 'workload']),
       onMachine: promql.on(c.machineLabels),
     },
   },
@@ -118,10 +125,12 @@ local promql = import '../lib/promql.libsonnet';
   local outlierOf(kind) = {
     record: neighbours.outlier(kind),
     expr: |||
-      %(above)s
-        > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
-        > %(on)s group_left () (%(excess)g * %(mean)s)
-        and %(on)s %(tasks)s >= %(minTasks)d
+      max without (part) (
+        %(above)s
+          > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
+          > %(on)s group_left () (%(excess)g * %(mean)s)
+          and %(on)s %(tasks)s >= %(minTasks)d
+      )
     ||| % {
       above: neighbours.aboveLimit(kind),
       on: promql.on(kind.workload),
@@ -136,8 +145,8 @@ local promql = import '../lib/promql.libsonnet';
 
   prometheusRules+:: {
     groups+: [
-      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers(part) for part in parts.ofNames('instance')] +
-                                                        [ofServices] +
+      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers(part) for part in parts.all] +
+                                                        [workloadOfServices, ofServices] +
                                                         std.flattenArrays([atPresent(k) for k in kinds]) +
                                                         [outlierOf(k) for k in kinds] },
       // Rates over the window are independent once in each window.

@@ -11,7 +11,7 @@ import rule_cost
 CONTAINERS, INTERVAL = 2000, 3  # seconds
 # What needs other events than these machines count, an hour, or a service that is slow.
 NOTHING = re.compile("instance.*(llc|stalled|hertz|energy|memory|relative_standard_error)|"
-                     ".*_(activity_moved|suspect):|workload_task:.*:(above_limit|outlier)")
+                     ".*:moved|.*_(activity_moved|suspect):|workload_task:.*:(above_limit|outlier)")
 
 
 class RuleCostTest(unittest.TestCase):
