@@ -28,6 +28,8 @@ scrape_configs:
 class Prometheus:
     """A Prometheus with a database of its own."""
 
+    ARGUMENTS = []
+
     def __init__(self, config):
         self.scratch = tempfile.mkdtemp(prefix="pex_test_")
         self.address = f"127.0.0.1:{harness.free_port()}"
@@ -39,7 +41,7 @@ class Prometheus:
             self.process = subprocess.Popen(
                 ["prometheus", f"--config.file={self.scratch}/prometheus.yml",
                  f"--storage.tsdb.path={self.scratch}/data",
-                 f"--web.listen-address={self.address}"],
+                 f"--web.listen-address={self.address}", *self.ARGUMENTS],
                 stdout=log, stderr=log)
         return self
 

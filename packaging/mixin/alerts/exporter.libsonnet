@@ -1,5 +1,6 @@
 // Of the exporter itself: that it runs, polls, has room, and took its configuration.
 local alert = import '../lib/alert.libsonnet';
+local promql = import '../lib/promql.libsonnet';
 {
   local c = $._config,
   local a(name, severity, duration, expr, summary, description) =
@@ -90,7 +91,7 @@ local alert = import '../lib/alert.libsonnet';
       a('PerfEventExporterWebConfigDowngraded',
         'warning',
         '0m',
-        'sum by (job, instance, protection) (increase(perf_event_exporter_web_config_downgrades_total{outcome="adopted"}[15m])) > 0',
+        'sum %s (increase(perf_event_exporter_web_config_downgrades_total{outcome="adopted"}[15m])) > 0' % promql.by(c.hostLabels + ['protection']),
         'A change of the web configuration reduced the protection of an exporter.',
         '{{ $labels.instance }} loaded a web configuration with less protection than before: {{ $labels.protection }}.'),
     ] }],

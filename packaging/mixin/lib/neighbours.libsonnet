@@ -19,6 +19,7 @@ local nameOf(what) = function(kind) '%s:%s:%s' % [kind.level, measure, what];
     },
   ],
   perTask(kind, config):: '%s_task:%s:ratio_rate%s' % [kind.level, measure, config.window],
+  aboveLimit(kind):: '%s_task:%s:above_limit' % [kind.level, measure],
   outlier(kind):: '%s_task:%s:outlier' % [kind.level, measure],
   // Of the tasks at present.
   tasks:: nameOf('count'),

@@ -1,5 +1,6 @@
 // Which pod a container belongs to, and which workload the pod, from kube-state-metrics; without it,
 // these yield nothing.
+local parts = import '../lib/parts.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 {
   local c = $._config,
@@ -14,85 +15,121 @@ local promql = import '../lib/promql.libsonnet';
       "owner_kind", "%(kind)s", "", ""
     )
   ||| % { kind: kind, series: series, name: name },
+  local owner = l + ['namespace', 'owner_kind', 'owner_name'],
+  local workloads = 'namespace_pod:perf_workload:relabel',
+  local names = 'container_id:kube_pod_container_info:relabel',
+
   local events = ['task_clock_seconds', 'cycles', 'instructions'],
-  local sum(event) = {
+  // Whatever else machines are distinguished by goes on to the tasks.
+  local ofTarget = [label for label in c.cpi.platformLabels if !std.member(c.hostLabels + ['cpu_model'], label)],
+  local sum(event, part) = {
     record: 'namespace_pod_container:perf_cgroup_%s:rate%s' % [event, c.window],
+    labels: parts.label(part),
     expr: |||
       sum %(by)s (
-        rate(perf_cgroup_%(event)s_total{container_id!=""}[%(window)s])
-        * %(on)s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
+        rate(perf_cgroup_%(event)s_total{%(part)s}[%(window)s])
+        * %(on)s group_left (namespace, workload, pod, container) %(names)s{%(part)s}
       )
     ||| % {
-      by: promql.by(c.hostLabels + ['namespace', 'pod', 'container']),
+      by: promql.by(c.hostLabels + ofTarget + ['namespace', 'workload', 'pod', 'container']),
       on: promql.on(l + ['container_id']),
+      names: names,
       event: event,
+      part: parts.ofIds('container_id', part),
       window: c.window,
     },
   },
   local ofWorkloads(event) = {
     record: 'namespace_workload:perf_cgroup_%s:rate%s' % [event, c.window],
-    expr: |||
-      sum %(by)s (
-        namespace_pod_container:perf_cgroup_%(event)s:rate%(window)s
-        * %(on)s group_left (workload) namespace_pod:perf_workload:relabel
-      )
-    ||| % {
-      by: promql.by(l + ['namespace', 'workload']),
-      on: promql.on(l + ['namespace', 'pod']),
-      event: event,
-      window: c.window,
-    },
+    expr: 'sum %s (namespace_pod_container:perf_cgroup_%s:rate%s{workload!=""})' %
+          [promql.by(l + ['namespace', 'workload']), event, c.window],
   },
 
   prometheusRules+:: {
     groups+: [
       { name: 'perf_event_exporter.kubernetes.rules', rules: [
         {
-          // It has "containerd://9f2c...", we have the id alone.
-          record: 'container_id:kube_pod_container_info:relabel',
+          // A Deployment owns its pods through ReplicaSets, one for each of its versions, and a CronJob
+          // through Jobs, one for each run; other ReplicaSets and Jobs have no owner themselves. topk:
+          // exactly one.
+          record: 'namespace_owner:perf_workload:relabel',
           expr: |||
-            max %s (
-              label_replace(kube_pod_container_info{container_id!=""}, "container_id", "$1", "container_id", ".+://(.+)")
-            )
-          ||| % promql.by(l + ['container_id', 'namespace', 'pod', 'container']),
-        },
-        {
-          // A pod may have several owners, of which at most one is its controller; topk: exactly one. A
-          // Deployment owns its pods through ReplicaSets, one for each of its versions, and a CronJob
-          // through Jobs, one for each run; other ReplicaSets and Jobs have no owner themselves.
-          record: 'namespace_pod:perf_workload:relabel',
-          expr: |||
-            group %(by)s (
-              topk %(byPod)s (1, kube_pod_owner{owner_is_controller!="false", owner_kind!~"<none>|"})
-              * %(onOwner)s group_left (workload) (
-                topk %(byOwner)s (1,
-                  group %(byParent)s (
-                    %(replicaSets)s
-                    or
-                    %(jobs)s
-                  )
-                )
-                or %(onOwner)s
-                label_replace(group %(byOwner)s (kube_pod_owner), "workload", "$1", "owner_name", "(.+)")
+            topk %(byOwner)s (1,
+              group %(byParent)s (
+                %(replicaSets)s
+                or
+                %(jobs)s
               )
             )
+            or %(onOwner)s
+            label_replace(group %(byOwner)s (kube_pod_owner{owner_kind!~"<none>|"}), "workload", "$1", "owner_name", "(.+)")
           ||| % {
-            local owner = l + ['namespace', 'owner_kind', 'owner_name'],
-            by: promql.by(l + ['namespace', 'pod', 'workload']),
-            byPod: promql.by(l + ['namespace', 'pod']),
             byOwner: promql.by(owner),
             onOwner: promql.on(owner),
             byParent: promql.by(owner + ['workload']),
-            replicaSets: promql.nested(parents('ReplicaSet', 'kube_replicaset_owner', 'replicaset'), 8),
-            jobs: promql.nested(parents('Job', 'kube_job_owner', 'job_name'), 8),
+            replicaSets: promql.nested(parents('ReplicaSet', 'kube_replicaset_owner', 'replicaset'), 4),
+            jobs: promql.nested(parents('Job', 'kube_job_owner', 'job_name'), 4),
           },
         },
-      ] + [sum(e) for e in events] + [ofWorkloads(e) for e in events] + [
+      ] + [
+        {
+          // A pod has at most one controller. Where it is not known, which owner that is, topk: any.
+          record: workloads,
+          labels: parts.label(part),
+          expr: |||
+            group %(by)s (
+              (
+                kube_pod_owner{owner_is_controller="true", %(part)s}
+                or %(onPod)s
+                topk %(byPod)s (1, kube_pod_owner{owner_is_controller!~"true|false", owner_kind!~"<none>|", %(part)s})
+              )
+              * %(onOwner)s group_left (workload) namespace_owner:perf_workload:relabel
+            )
+          ||| % {
+            by: promql.by(l + ['namespace', 'pod', 'workload']),
+            byPod: promql.by(l + ['namespace', 'pod']),
+            onPod: promql.on(l + ['namespace', 'pod']),
+            onOwner: promql.on(owner),
+            part: parts.ofIdsAndOthers('uid', part),
+          },
+        }
+        for part in parts.all
+      ] + [
+        {
+          // It has "containerd://9f2c...", we have the id alone. Containers that wait have none, as
+          // vector(1) has none.
+          record: names,
+          labels: parts.label(part),
+          expr: |||
+            label_replace(
+              max %(by)s (
+                %(info)s
+                * %(onPod)s group_left (workload) %(workloads)s{%(recorded)s}
+                or %(onContainer)s
+                %(info)s
+              )
+              unless %(onId)s vector(1),
+              "container_id", "$1", "container_id", ".+://(.+)"
+            )
+          ||| % {
+            by: promql.by(l + ['container_id', 'namespace', 'pod', 'container', 'workload']),
+            info: 'kube_pod_container_info{%s}' % parts.ofIdsAndOthers('uid', part),
+            onPod: promql.on(l + ['namespace', 'pod']),
+            onContainer: promql.on(l + ['namespace', 'pod', 'container', 'container_id']),
+            onId: promql.on(['container_id']),
+            workloads: workloads,
+            recorded: parts.recorded(part),
+          },
+        }
+        for part in parts.all
+      ] + [sum(e, part) for e in events for part in parts.all] + [ofWorkloads(e) for e in events] + [
         {
           record: 'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate%s' % c.window,
-          expr: promql.ratio('namespace_pod_container:perf_cgroup_cycles:rate%s' % c.window,
-                             'namespace_pod_container:perf_cgroup_instructions:rate%s' % c.window),
-        },
+          labels: parts.label(part),
+          local rate(event) = 'namespace_pod_container:perf_cgroup_%s:rate%s{%s}' % [event, c.window, parts.recorded(part)],
+          expr: promql.ratio(rate('cycles'), rate('instructions')),
+        }
+        for part in parts.all
       ] },
     ],
   },

@@ -20,7 +20,9 @@ local promql = import '../lib/promql.libsonnet';
                 )
               )
               or %(on)s
-              group %(byModel)s (perf_event_exporter_build_info or perf_cgroup_task_clock_seconds_total)
+              group %(byModel)s (perf_event_exporter_build_info)
+              or %(on)s
+              group %(byModel)s (perf_cgroup_task_clock_seconds_total)
             )
           ||| % {
             by: promql.by(machine),

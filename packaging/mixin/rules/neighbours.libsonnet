@@ -2,6 +2,7 @@
 // others on the same kind of CPU is held up by something outside of it: who shares its caches and memory
 // (Zhang et al., "CPI2: CPU performance isolation for shared compute clusters", EuroSys 2013).
 local neighbours = import '../lib/neighbours.libsonnet';
+local parts = import '../lib/parts.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 {
   local c = $._config,
@@ -9,8 +10,42 @@ local promql = import '../lib/promql.libsonnet';
 
   // Tasks that do next to nothing are left out. Their CPU time may be scraped by another job than
   // their cycles.
-  local perTask(kind, ratio, time, each, workload) = {
-    record: neighbours.perTask(kind, c),
+  local ofContainers(part) = {
+    record: neighbours.perTask(kinds[0], c),
+    labels: parts.label(part),
+    local recorded(what) =
+      'namespace_pod_container:perf_cgroup_%s%s{workload!="", %s}' % [what, c.window, parts.recorded(part)],
+    expr: |||
+      (
+        %(ratio)s
+        and %(on)s
+        %(time)s >= %(cpus)g
+      )
+      * %(onMachine)s group_left (cpu_model) instance:perf_machine_cpu_model:relabel
+    ||| % {
+      ratio: recorded('cycles_per_instruction:ratio_rate'),
+      on: promql.on(c.machineLabels + ['namespace', 'pod', 'container']),
+      time: recorded('task_clock_seconds:rate'),
+      cpus: c.cpi.minCpus,
+      onMachine: promql.on(c.machineLabels),
+    },
+  },
+  // The instances of a template are one workload, as is a service of the same name on many machines.
+  local workloadOfServices = {
+    record: 'cgroup:perf_workload:relabel',
+    expr: |||
+      max %s (
+        label_replace(
+          label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
+          "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
+        )
+      )
+    ||| % promql.by(c.hostLabels + ['cgroup', 'workload']),
+  },
+  local rateOfServices(event) =
+    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
+  local ofServices = {
+    record: neighbours.perTask(kinds[1], c),
     expr: |||
       avg %(by)s (
         (
@@ -18,43 +53,19 @@ local promql = import '../lib/promql.libsonnet';
           and %(on)s
           %(time)s >= %(cpus)g
         )
-        * %(workload)s
+        * %(onInfo)s group_left (workload) cgroup:perf_workload:relabel
         * %(onMachine)s group_left (cpu_model) instance:perf_machine_cpu_model:relabel
       )
     ||| % {
-      by: promql.by(kind.workload + kind.task),
-      ratio: promql.nested(ratio, 4),
-      on: promql.on(c.machineLabels + each),
-      time: time,
+      by: promql.by(kinds[1].workload + kinds[1].task),
+      ratio: promql.nested(promql.ratio(rateOfServices('cycles'), rateOfServices('instructions')), 4),
+      on: promql.on(c.machineLabels + ['cgroup']),
+      time: rateOfServices('task_clock_seconds'),
       cpus: c.cpi.minCpus,
-      workload: promql.nested(workload, 2),
+      onInfo: promql.on(c.hostLabels + ['cgroup']),
       onMachine: promql.on(c.machineLabels),
     },
   },
-  local ofContainers = perTask(
-    kinds[0],
-    'namespace_pod_container:perf_cgroup_cycles_per_instruction:ratio_rate' + c.window,
-    'namespace_pod_container:perf_cgroup_task_clock_seconds:rate' + c.window,
-    ['namespace', 'pod', 'container'],
-    '%s group_left (workload) namespace_pod:perf_workload:relabel' % promql.on(c.clusterLabels + ['namespace', 'pod'])
-  ),
-  // The instances of a template are one workload, as is a service of the same name on many machines.
-  local rateOfServices(event) =
-    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
-  local ofServices = perTask(
-    kinds[1],
-    promql.ratio(rateOfServices('cycles'), rateOfServices('instructions')),
-    rateOfServices('task_clock_seconds'),
-    ['cgroup'],
-    |||
-      %s group_left (workload) max %s (
-        label_replace(
-          label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
-          "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
-        )
-      )
-    ||| % [promql.on(c.hostLabels + ['cgroup']), promql.by(c.hostLabels + ['cgroup', 'workload'])]
-  ),
 
   // The median and the lower quartile do not change if fewer than half of the tasks are held up. For a
   // normal distribution, the standard deviation is 1.4826 times the distance between the two.
@@ -75,13 +86,17 @@ local promql = import '../lib/promql.libsonnet';
         },
         expr: '%g * %s > %s\nor\n%s' % [c.cpi.minExcess, neighbours.median(kind), wide, wide],
       },
+      {
+        // Few: a comparison with each task is made once, and without labels of those below.
+        record: neighbours.aboveLimit(kind),
+        expr: '%s\n> %s group_left () %s' % [task, promql.on(kind.workload), neighbours.limit(kind)],
+      },
     ],
 
   // Recorded sums make a day of all samples cheap to read, and give each sample the same weight, however
   // long its task lived. Tasks above the limit would raise the mean that they are compared with.
   local samplesOf(kind) =
-    local below = '%s <= %s group_left () %s' %
-                  [neighbours.perTask(kind, c), promql.on(kind.workload), neighbours.limit(kind)];
+    local below = '%s unless %s' % [neighbours.perTask(kind, c), neighbours.aboveLimit(kind)];
     local by = promql.by(kind.workload);
     [
       { record: neighbours.samples(kind), expr: 'count %s (%s)' % [by, below] },
@@ -110,17 +125,17 @@ local promql = import '../lib/promql.libsonnet';
   local outlierOf(kind) = {
     record: neighbours.outlier(kind),
     expr: |||
-      %(task)s
-        > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
-        > %(on)s group_left () (%(excess)g * %(mean)s)
-        > %(on)s group_left () %(limit)s
-        and %(on)s %(tasks)s >= %(minTasks)d
+      max without (part) (
+        %(above)s
+          > %(on)s group_left () (%(mean)s + %(deviations)g * %(deviation)s)
+          > %(on)s group_left () (%(excess)g * %(mean)s)
+          and %(on)s %(tasks)s >= %(minTasks)d
+      )
     ||| % {
-      task: neighbours.perTask(kind, c),
+      above: neighbours.aboveLimit(kind),
       on: promql.on(kind.workload),
       mean: neighbours.mean(kind, c),
       deviation: neighbours.deviation(kind, c),
-      limit: neighbours.limit(kind),
       tasks: neighbours.tasks(kind),
       deviations: c.cpi.deviations,
       excess: c.cpi.minExcess,
@@ -130,7 +145,8 @@ local promql = import '../lib/promql.libsonnet';
 
   prometheusRules+:: {
     groups+: [
-      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers, ofServices] +
+      { name: 'perf_event_exporter.tasks.rules', rules: [ofContainers(part) for part in parts.all] +
+                                                        [workloadOfServices, ofServices] +
                                                         std.flattenArrays([atPresent(k) for k in kinds]) +
                                                         [outlierOf(k) for k in kinds] },
       // Rates over the window are independent once in each window.

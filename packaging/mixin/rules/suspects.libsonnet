@@ -2,6 +2,7 @@
 // they did before. What a cgroup does is recorded only while it has a part of the machine that can hold up
 // others, which is true of few; no series means none. Sums over time then cost little.
 local neighbours = import '../lib/neighbours.libsonnet';
+local parts = import '../lib/parts.libsonnet';
 local promql = import '../lib/promql.libsonnet';
 {
   local c = $._config,
@@ -11,23 +12,25 @@ local promql = import '../lib/promql.libsonnet';
   local activity = neighbours.activity(c),
   local slowed = 'cgroup_signal:perf_cgroup_activity_while_others_are_outliers:rate' + c.window,
   local moved = 'cgroup_signal:perf_cgroup_activity_moved:delta' + history,
+  local movedNames = 'container_id:kube_pod_container_info:moved',
   local outliers = 'instance:perf_cgroup_outliers:count',
   local cpus = 'instance:perf_machine_cpus:sum',
   local misses = 'instance:perf_machine_cache_misses:rate' + c.window,
   local outlierContainers = neighbours.outlier(kinds[0]),
   local outlierServices = neighbours.outlier(kinds[1]),
 
-  local activityOf(signal, event, whole) = {
+  local activityOf(signal, event, whole, part, selector) = {
     record: activity,
-    labels: { signal: signal },
+    labels: { signal: signal } + parts.label(part),
     expr: |||
       max %(by)s (
-        sum without (cpu, pmu) (rate(perf_cgroup_%(event)s_total[%(window)s]))
+        sum without (cpu, pmu) (rate(perf_cgroup_%(event)s_total{%(selector)s}[%(window)s]))
+        > %(of)s (%(share)g * %(whole)s)
       )
-      > %(of)s (%(share)g * %(whole)s)
     ||| % {
       by: promql.by(c.machineLabels + ['cgroup', 'container_id']),
       event: event,
+      selector: selector,
       window: c.window,
       of: ofMachine,
       share: c.suspects.minShare,
@@ -38,9 +41,9 @@ local promql = import '../lib/promql.libsonnet';
   // By how much it moved, as a fraction of what the machine has; with the names of the container.
   local suspectBy(signal, of, factor, whole) = {
     local named = |||
-      (
+      max without (part) (
         %(moved)s
-        * %(on)s group_left (namespace, pod, container) container_id:kube_pod_container_info:relabel
+        * %(on)s group_left (namespace, pod, container) %(names)s
         or %(each)s
         %(moved)s
       )
@@ -53,6 +56,7 @@ local promql = import '../lib/promql.libsonnet';
     expr: named % {
       moved: '%s%s{signal="%s"}' % [factor, moved, of],
       on: promql.on(c.clusterLabels + ['container_id']),
+      names: movedNames,
       each: promql.on(c.machineLabels + ['cgroup']),
       machine: ofMachine,
       whole: whole,
@@ -63,8 +67,13 @@ local promql = import '../lib/promql.libsonnet';
   prometheusRules+:: {
     groups+: [
       { name: 'perf_event_exporter.suspects.rules', rules: [
-        activityOf('cpu', 'task_clock_seconds', cpus),
-        activityOf('cache_misses', 'cache_misses', misses),
+        activityOf(signal.name, signal.event, signal.whole, part, if part < parts.number then parts.ofIds('container_id', part) else 'container_id=""')
+        for signal in [
+          { name: 'cpu', event: 'task_clock_seconds', whole: cpus },
+          { name: 'cache_misses', event: 'cache_misses', whole: misses },
+        ]
+        for part in parts.all + [parts.number]
+      ] + [
         {
           record: outliers,
           expr: 'count %s (%s or %s)' % [promql.by(c.machineLabels), outlierContainers, outlierServices],
@@ -107,6 +116,11 @@ local promql = import '../lib/promql.libsonnet';
             / %(of)s
             (count_over_time(%(cpus)s[%(history)s]) - (count_over_time(%(outliers)s[%(history)s]) and %(outliers)s) > 5)
           ||| % { slowed: slowed, history: history, of: ofMachine, outliers: outliers, activity: activity, cpus: cpus },
+        },
+        {
+          // Few: the names of all containers are read once.
+          record: movedNames,
+          expr: 'container_id:kube_pod_container_info:relabel\nand %s %s' % [promql.on(c.clusterLabels + ['container_id']), moved],
         },
         suspectBy('cpu', 'cpu', '', cpus),
         suspectBy('cache_misses', 'cache_misses', '', misses),

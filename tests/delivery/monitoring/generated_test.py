@@ -15,6 +15,7 @@ ANOTHER = """(import 'mixin.libsonnet') + {
   _config+:: {
     clusterLabels: ['cluster'],
     minRunningRatio: 0.1,
+    cpi+: { platformLabels: ['cpu_model', 'rack'] },
     cgroupRules: true,
     runbookURLPattern: 'https://wiki.invalid/perf#%s',
   },
@@ -80,7 +81,10 @@ class GeneratedTest(unittest.TestCase):
         self.assertIn(") < 0.1\n", text)  # minRunningRatio
         self.assertIn('runbook_url: "https://wiki.invalid/perf#perfgroupmultiplexed"', text)
         self.assertIn("sum by (cluster, job, instance)", text)
-        self.assertNotIn("sum by (job, instance)", text)
+        lists = re.findall(r"(?:by|on) \(([^()]*)\b(?:instance|pod|namespace)\b", text)
+        self.assertGreater(len(lists), 100)
+        self.assertEqual([labels for labels in lists if "cluster" not in labels], [])
+        self.assertIn("sum by (cluster, job, instance, rack, namespace, workload, pod, container)", text)
 
     def test_ratios_of_each_cgroup_are_recorded_only_on_request(self):
         out = self.site()
