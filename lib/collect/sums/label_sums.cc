@@ -90,6 +90,18 @@ std::vector<std::string> values_of(const cgroup::Description& description,
   return values;
 }
 
+/// The values of `labels`, which `before` has in another order.
+std::vector<std::string> in_order_of(const std::vector<std::string>& labels,
+                                     const std::vector<std::string>& before,
+                                     std::vector<std::string> values) {
+  std::vector<std::string> ordered;
+  for (const std::string& label : labels) {
+    const auto at = std::find(before.begin(), before.end(), label) - before.begin();
+    ordered.push_back(values[static_cast<std::size_t>(at)]);
+  }
+  return ordered;
+}
+
 Error too_many_sums(const SumPlan& sum, std::size_t cgroups) {
   return Error{0,
                "sum '" + sum.name + "' has its maximum of " + std::to_string(sum.max) +
@@ -254,12 +266,20 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
   std::vector<std::optional<std::size_t>> places(plan_->sums.size());  // in those before
   for (std::size_t number = 0; number < sums_.size(); ++number) {
     const SumPlan& now = plan_->sums[number];
-    const auto same = std::find_if(
-        before->sums.begin(), before->sums.end(),
-        [&](const SumPlan& each) { return each.name == now.name && each.labels == now.labels; });
+    const auto same =
+        std::find_if(before->sums.begin(), before->sums.end(), [&](const SumPlan& each) {
+          return each.name == now.name &&
+                 std::is_permutation(each.labels.begin(), each.labels.end(), now.labels.begin(),
+                                     now.labels.end());
+        });
     if (same == before->sums.end()) continue;
     places[number] = static_cast<std::size_t>(same - before->sums.begin());
-    sums_[number] = std::move(sums_before[*places[number]]);  // its sums stay where they are
+    Sums& sums = sums_before[*places[number]];
+    while (!sums.empty()) {  // each stays where it is
+      auto sum = sums.extract(sums.begin());
+      sum.key() = in_order_of(now.labels, same->labels, std::move(sum.key()));
+      sums_[number].insert(std::move(sum));
+    }
   }
   const PlanChange groups = change_of(*before, *plan_);
   for (Sums& sums : sums_) {

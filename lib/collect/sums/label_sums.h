@@ -43,8 +43,9 @@ class LabelSums {
   explicit LabelSums(std::shared_ptr<const CountingPlan> plan);
   ~LabelSums();
 
-  /// Sums of `plan` from now on. Those of the same name and labels go on, with the groups that both
-  /// plans have (change_of()); a new one begins with what its cgroups have counted so far.
+  /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
+  /// the groups that both plans have (change_of()); a new one begins with what its cgroups have
+  /// counted so far.
   void change(std::shared_ptr<const CountingPlan> plan);
 
   /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into

@@ -423,6 +423,23 @@ TEST(LabelSumsTest, AnOuterCgroupIsAddedWholeToASumInWhichNoInnerOneIs) {
   EXPECT_EQ(machine.published("all"), 100U);
 }
 
+TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
+  Machine machine{{by({"team", "workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.cgroups.at(1).labels.emplace_back("team", "x");
+  machine.count(1, 10);
+  machine.poll();
+  const auto since = machine.table().rows[0].since;
+
+  machine.change({by({"workload", "team"})});
+  machine.count(1, 1);
+  machine.poll();
+
+  using Sums = std::map<std::vector<std::string>, std::uint64_t>;
+  EXPECT_EQ(machine.published(), (Sums{{{"web", "x"}, 11}}));
+  EXPECT_EQ(machine.table().rows[0].since, since);
+}
+
 TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   SumPlan sum = by({"workload"});
   sum.zero_for = 60s;
