@@ -225,20 +225,22 @@ struct LabelSums::Member {
   Member(const CountingPlan& plan, std::uint64_t of_series)
       : series(of_series), totals(plan), places(plan.sums.size()) {}
 
-  /// Nothing is counted without time enabled, nor estimated without time running.
+  /// Nothing is counted without time enabled, nor estimated without time running; but time that was
+  /// enabled before may turn out to be unmeasured, as when a group is closed.
   bool has_changed(const Snapshot& snapshot, std::size_t first, std::size_t end) const {
     for (const Place& place : places) {
       if (place.sum != nullptr && !place.is_counted) return true;
     }
     for (std::size_t group = 0; group < totals.groups(); ++group) {
-      nanoseconds enabled{};
-      nanoseconds running{};
+      GroupTimes times;
       for (std::size_t row = first; row < end; ++row) {
-        enabled += snapshot.cgroup[group].rows[row].times.enabled;
-        running += snapshot.cgroup[group].rows[row].times.running;
+        times.add(snapshot.cgroup[group].rows[row].times);
       }
       const GroupTimes& added = totals.times(group);
-      if (enabled != added.enabled || running != added.running) return true;
+      if (times.enabled != added.enabled || times.running != added.running ||
+          times.imputed != added.imputed || times.unmeasured != added.unmeasured) {
+        return true;
+      }
     }
     return false;
   }

@@ -440,6 +440,18 @@ TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
   EXPECT_EQ(machine.table().rows[0].since, since);
 }
 
+TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web")}};
+  machine.count(1, 10);
+  machine.poll();
+
+  machine.cgroups.at(1).unmeasured = 4ms;
+  machine.poll();
+
+  EXPECT_EQ(machine.table().groups[0].rows[0].times.unmeasured, 4ms);
+}
+
 TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   SumPlan sum = by({"workload"});
   sum.zero_for = 60s;
