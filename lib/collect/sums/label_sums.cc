@@ -298,9 +298,22 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     member.places = std::move(moved);
   }
   *more_ = Totals(*plan_);
+  for (std::size_t number = 0; number < sums_.size(); ++number) end_surplus(number);
   left_out_.assign(sums_.size(), 0);
   targets_ = nullptr;  // all are looked for again
   ++layout_;
+}
+
+/// Where there are more than the plan allows now, the newest end.
+void LabelSums::end_surplus(std::size_t number) {
+  std::vector<const Sum*> oldest_first;
+  for (const auto& [values, sum] : sums_[number]) oldest_first.push_back(&sum);
+  std::stable_sort(oldest_first.begin(), oldest_first.end(),
+                   [](const Sum* a, const Sum* b) { return a->begun < b->begun; });
+  const std::size_t staying = std::min(oldest_first.size(), plan_->sums[number].max);
+  const std::unordered_set<const Sum*> surplus(
+      oldest_first.begin() + static_cast<std::ptrdiff_t>(staying), oldest_first.end());
+  if (!surplus.empty()) end(number, surplus);
 }
 
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {

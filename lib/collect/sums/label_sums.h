@@ -45,7 +45,7 @@ class LabelSums {
 
   /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
   /// the groups that both plans have (change_of()); a new one begins with what its cgroups have
-  /// counted so far.
+  /// counted so far. Of more than the plan allows, the newest end.
   void change(std::shared_ptr<const CountingPlan> plan);
 
   /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into
@@ -63,6 +63,7 @@ class LabelSums {
   };
   using Sums = std::map<std::vector<std::string>, Sum>;
 
+  void end_surplus(std::size_t number);
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
   void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
                 Clock::time_point now);

@@ -440,6 +440,32 @@ TEST(LabelSumsTest, GoOnWhenTheirLabelsComeInAnotherOrder) {
   EXPECT_EQ(machine.table().rows[0].since, since);
 }
 
+TEST(LabelSumsTest, ASmallerMaximumLeavesTheNewestSumsOut) {
+  Machine machine{{by({"workload"})}};
+  machine.cgroups = {{1, of("web", "/a")}};
+  machine.count(1, 1);
+  machine.poll();
+  machine.cgroups.emplace(2, of("batch", "/b"));
+  machine.count(2, 10);
+  machine.poll();
+
+  SumPlan smaller = by({"workload"});
+  smaller.max = 1;
+  machine.change({smaller});
+  machine.count(1, 1);
+  machine.count(2, 1);
+  machine.poll();
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"web"}, 2U)));
+  EXPECT_EQ(machine.table().left_out, 1U);
+  EXPECT_THAT(machine.report.failures, testing::SizeIs(1));
+
+  machine.change({by({"workload"})});
+  machine.count(2, 3);
+  machine.poll();
+  EXPECT_EQ(machine.published("web"), 2U);
+  EXPECT_EQ(machine.published("batch"), 3U) << "what it had in its sum before is not added again";
+}
+
 TEST(LabelSumsTest, UnmeasuredTimeIsAddedWhereNothingElseHasChanged) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, of("web")}};
