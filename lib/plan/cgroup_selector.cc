@@ -19,7 +19,8 @@ namespace {
 /// the path of a cgroup (cgroup/path_info.h) and the place of a CPU (host/cpu_place.h). A name can
 /// occur only once on a series.
 constexpr std::string_view kOwnLabels[] = {
-    "cgroup", "pmu", "group", "event", "domain", "pod", "namespace", "container", "le", "quantile",
+    "cgroup", "pmu",       "group",     "event", "domain",   "sum",
+    "pod",    "namespace", "container", "le",    "quantile",
 };
 
 /// Labels of the target, which Prometheus or its users set on all its series: for queries and

@@ -123,10 +123,10 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
 
 TEST(CgroupSelectorTest, LeavesTheExportersOwnLabelsAlone) {
   for (const char* label :
-       {"cgroup",    "cpu",          "core",      "die",       "package", "numa_node",
-        "pmu",       "group",        "event",     "domain",    "pod",     "namespace",
-        "container", "container_id", "pod_uid",   "qos_class", "runtime", "unit",
-        "slice",     "machine",      "slurm_job", "le",        "quantile"}) {
+       {"cgroup",    "cpu",          "core",      "die",       "package",  "numa_node",
+        "pmu",       "group",        "event",     "domain",    "pod",      "namespace",
+        "container", "container_id", "pod_uid",   "qos_class", "runtime",  "unit",
+        "slice",     "machine",      "slurm_job", "le",        "quantile", "sum"}) {
     const std::string name = label;
     EXPECT_THAT(errors("  labels: [{match: /a, set: {" + name + ": x}}]\n"),
                 ElementsAre("c.yaml:3:" + std::to_string(32 + name.size()) +
