@@ -75,12 +75,25 @@ std::size_t series_of_cgroup(const CountingPlan& plan, const MachineCpus& cpus) 
                              : series_once(RowKind::kCgroup, plan.cgroup, plan.evidence));
 }
 
-/// Of as many sums as there may be, with the number of cgroups in each.
-std::size_t series_of_sums(const CountingPlan& plan) {
+/// Of one sum, with its number of cgroups. Where a group lacks CPUs, both the values and the
+/// coverage are published.
+std::size_t series_of_sum(const CountingPlan& plan) {
   constexpr std::size_t kCgroups = 1;
+  std::size_t series = kCgroups;
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    series += series_of_group(RowKind::kSum, group, plan.evidence) + (group.is_published ? 1 : 0);
+  }
+  for (const PublishedEvent& column : plan.cgroup.columns) {
+    series += series_of_column(RowKind::kSum, column, plan.cgroup, plan.evidence);
+  }
+  return series;
+}
+
+/// Of as many sums as there may be.
+std::size_t series_of_sums(const CountingPlan& plan) {
   std::size_t sums = 0;
   for (const SumPlan& sum : plan.sums) sums += sum.max;
-  return sums * (kCgroups + series_once(RowKind::kSum, plan.cgroup, plan.evidence));
+  return sums * series_of_sum(plan);
 }
 
 /// The weight of the reference for each column: one for all rows.
@@ -128,8 +141,9 @@ std::size_t reserved_files(std::size_t open_files) {
 Need need_of(const CountingPlan& plan, const MachineCpus& cpus, const CounterCost& cost) {
   Need need;
   need.cpu_events = cost.cpus;
+  need.sum_series = series_of_sums(plan);
   need.fixed_series = series_by_cpu(RowKind::kCpu, plan.cpu, plan.evidence, cpus) +
-                      weights_of(plan.cpu) + weights_of(plan.cgroup) + series_of_sums(plan);
+                      weights_of(plan.cpu) + weights_of(plan.cgroup) + need.sum_series;
   if (plan.cgroup.empty()) return need;
   need.counts_cgroups = true;
   need.cgroup_events = cost.cgroup;
@@ -217,6 +231,15 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
 }
 
 Result<> check_cpu_groups(const Budget& budget, const Need& need) {
+  const std::size_t without_sums = need.fixed_series - need.sum_series;
+  if (without_sums <= budget.max_series && need.fixed_series > budget.max_series) {
+    return Error{0,
+                 "the sums of cgroups need " + std::to_string(need.sum_series) +
+                     " series, as many as their 'max' allows, and the groups of scope cpu " +
+                     std::to_string(without_sums) + "; " + std::to_string(budget.max_series) +
+                     " are allowed",
+                 "raise limits.max_series, or lower 'max' in cgroups.sums"};
+  }
   struct Row {
     const char* what;
     std::size_t needed;
@@ -227,8 +250,7 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
   const Row rows[] = {
       {"open events", need.cpu_events, budget.max_open_events,
        "raise limits.max_open_events, or count fewer events"},
-      {"series", need.fixed_series, budget.max_series,
-       "raise limits.max_series, or count fewer events"},
+      {"series", without_sums, budget.max_series, "raise limits.max_series, or count fewer events"},
       {"open files", need.cpu_events + reserved_files(open_files), open_files,
        "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},
   };

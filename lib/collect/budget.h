@@ -45,6 +45,7 @@ struct Need {
   std::size_t fixed_series = 0;  ///< an upper bound: of scope cpu; of all sums of cgroups; and of
                                  ///< both scopes one weight of the reference for each column, which
                                  ///< belongs to no row
+  std::size_t sum_series = 0;    ///< the part that is of sums of cgroups
   bool counts_cgroups = false;
   std::size_t cgroup_events = 0;  ///< descriptors for one cgroup on all CPUs; 0 also by records
   std::size_t cgroup_events_on_a_cpu = 0;  ///< the part on the CPU that has most of them
@@ -100,7 +101,7 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
 /// How many cgroups, including lingering ones, can be published within `max_series`.
 std::size_t series_room(const Budget& budget, const Need& need);
 
-/// Fails if the groups of the CPUs alone, without any cgroup, exceed a bound.
+/// Fails if the groups of the CPUs and the sums alone, without any cgroup, exceed a bound.
 Result<> check_cpu_groups(const Budget& budget, const Need& need);
 
 }  // namespace pex::collect

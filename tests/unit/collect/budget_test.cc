@@ -120,6 +120,25 @@ TEST(BudgetTest, TheCpusAloneMustFit) {
             "limits.max_series, or count fewer events");
 }
 
+TEST(BudgetTest, SumsThatTakeTooManySeriesAreNamed) {
+  Budget budget = roomy();
+  budget.max_series = 100;
+  CountingPlan plan;
+  plan.cgroup = test::scope_plan({{"g", {"cycles"}}});
+  plan.sums.emplace_back().name = "workload";
+  plan.sums.back().max = 25;
+  const Need need = need_of(plan, {.online = {0, 1}, .pmus = {}, .places = {}});
+
+  const Result<> checked = check_cpu_groups(budget, need);
+
+  EXPECT_EQ(need.sum_series, 125U);  // cycles, two times, a coverage, the number of cgroups
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(describe(checked.error()),
+            "the sums of cgroups need 125 series, as many as their 'max' allows, and the groups of "
+            "scope cpu 0; 100 are allowed. Remedy: raise limits.max_series, or lower 'max' in "
+            "cgroups.sums");
+}
+
 TEST(BudgetTest, CgroupsThatNeedNoEventsAreBoundByTheirNumberAlone) {
   Budget budget = roomy();
   budget.max_cgroups = 5;
@@ -358,6 +377,25 @@ RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotHas, ()) {
 
   const Snapshot snapshot = snapshot_of(plan, cpus, cgroups, below(2) == 0 ? kAll : kSome);
   RC_ASSERT(need.fixed_series + cgroups * need.cgroup_series >= count_series(snapshot));
+}
+
+RC_GTEST_PROP(NeedTest, OfSeriesIsNeverLessThanASnapshotOfSumsHas, ()) {
+  CountingPlan plan{{}, any_scope(), {below(2) == 0, below(2) == 0}};
+  share_columns(plan.cgroup);
+  plan.sums.emplace_back().max = below(4);
+
+  const Need need = need_of(plan, hybrid_machine());
+
+  Snapshot snapshot = snapshot_of(plan, hybrid_machine(), 0, kAll);
+  SumTable& sums = snapshot.sums.emplace_back();
+  sums.rows.resize(plan.sums[0].max);
+  for (const GroupPlan& group : plan.cgroup.groups) {
+    sums.groups.push_back(
+        table_of(group, sums.rows.size(), kAll, [](std::size_t) { return true; }));
+    // What was counted is published, and that a part of the sum is not counted now.
+    for (GroupRow& row : sums.groups.back().rows) row.wanted_on = below(2);
+  }
+  RC_ASSERT(need.fixed_series >= count_series(snapshot));
 }
 
 RC_GTEST_PROP(NeedTest, OfSeriesIsJustMetWhenEveryRowHasAllItsValues, ()) {
