@@ -43,9 +43,10 @@ std::size_t WaitingLine::follow(const Cgroups& found, const Set& counted) {
 }
 
 WaitingLine::Cgroups WaitingLine::take(OpenRate& rate, std::size_t counters,
-                                       OpenRate::Clock::time_point now) {
+                                       OpenRate::Clock::time_point now, std::size_t max) {
+  const auto last = cgroups_.begin() + static_cast<std::ptrdiff_t>(std::min(max, size()));
   auto end = cgroups_.begin();
-  while (end != cgroups_.end() && rate.take(counters, now)) ++end;
+  while (end != last && rate.take(counters, now)) ++end;
   Cgroups taken(std::make_move_iterator(cgroups_.begin()), std::make_move_iterator(end));
   cgroups_.erase(cgroups_.begin(), end);
   return taken;

@@ -49,8 +49,9 @@ class WaitingLine {
   /// as opposed to displaced.
   std::size_t follow(const Cgroups& found, const Set& counted);
 
-  /// Opens as many as `rate` allows, if one takes so many `counters` on a CPU.
-  Cgroups take(OpenRate& rate, std::size_t counters, OpenRate::Clock::time_point now);
+  /// Opens as many as `rate` allows, if one takes so many `counters` on a CPU; at most `max`.
+  Cgroups take(OpenRate& rate, std::size_t counters, OpenRate::Clock::time_point now,
+               std::size_t max = std::numeric_limits<std::size_t>::max());
 
   bool empty() const { return cgroups_.empty(); }
   std::size_t size() const { return cgroups_.size(); }

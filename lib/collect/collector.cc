@@ -241,7 +241,9 @@ void Collector::lead() {
   tracker_.set_aside(std::exchange(feedback_.exhausted, {}), started_);
   tracker_.learn_names(std::exchange(feedback_.named, {}),
                        std::exchange(feedback_.lacks_names, false));
-  const auto before = std::exchange(targets_, tracker_.update(started_, report_));
+  const auto round =
+      is_reconciliation() ? TargetTracker::Round::kReconciliation : TargetTracker::Round::kPoll;
+  const auto before = std::exchange(targets_, tracker_.update(started_, report_, round));
   descriptor_ = tracker_.descriptor();
   if (is_reconciliation() && targets_ == before && all_are_reconciled()) {
     return finish_reconciliation();

@@ -79,7 +79,9 @@ void TargetTracker::change(Changes changes) {
   is_changed_ = true;
 }
 
-std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report) {
+std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
+                                                       Round round) {
+  if (std::exchange(snapshot_follows_, round == Round::kPoll)) unread_.clear();
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
   update_need(cpus);
   const Capacity room = capacity(now);
@@ -92,7 +94,7 @@ std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, Po
   report_left_out(*found, room, report);
   report_skipped(report);
   if (found == current_->found && cpus == current_->cpus && !renamed && !idle_changed &&
-      !may_admit(now) && !any_expired(now)) {
+      !may_admit(now) && !any_expired(now) && !(has_surplus_ && unread_.empty())) {
     return with_names(std::move(names));
   }
   auto next = std::make_shared<TargetSet>();
@@ -252,13 +254,28 @@ void TargetTracker::report_skipped(PollReport& report) const {
   if (skipped.path_too_long > 0) report.add_failure("paths of cgroups", paths_too_long(skipped));
 }
 
+/// For how many new series, if there are so many `targets`: lingering ones are dropped, but for
+/// those that no snapshot has had since they ended.
+std::size_t TargetTracker::free_room(std::size_t targets) const {
+  const std::size_t room = series_room(budget_, need_);
+  const std::size_t staying = targets - (gone_.size() - unread_.size());
+  return room - std::min(room, staying);
+}
+
 bool TargetTracker::may_admit(Clock::time_point now) const {
-  return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now);
+  return !waiting_.empty() && open_rate_.allows(need_.cgroup_events_on_a_cpu, now) &&
+         free_room(current_->cgroups.size()) > 0;
+}
+
+bool TargetTracker::is_expired(std::uint64_t series, Clock::time_point gone,
+                               Clock::time_point now) const {
+  return now - gone >= cgroups_.linger && !unread_.contains(series);
 }
 
 bool TargetTracker::any_expired(Clock::time_point now) const {
-  return std::any_of(gone_.begin(), gone_.end(),
-                     [&](const auto& series) { return now - series.second >= cgroups_.linger; });
+  return std::any_of(gone_.begin(), gone_.end(), [&](const auto& series) {
+    return is_expired(series.first, series.second, now);
+  });
 }
 
 /// Known series keep their places, new ones are appended, expired ones are removed.
@@ -273,7 +290,7 @@ std::vector<CgroupTarget> TargetTracker::merge(const cgroup::DiscoveryResult& fo
       counted.insert(target.cgroup.get());
     } else {
       target.cgroup = nullptr;
-      gone_.try_emplace(target.series, now);
+      if (gone_.try_emplace(target.series, now).second) unread_.insert(target.series);
     }
   }
   report.cgroups_missed += waiting_.follow(found.cgroups, counted);
@@ -289,10 +306,12 @@ void TargetTracker::admit(std::vector<CgroupTarget>& targets, Clock::time_point 
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!targets[i].cgroup) lingering.emplace(targets[i].path, i);
   }
-  for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now)) {
+  const std::size_t room = free_room(targets.size());
+  for (auto& cgroup : waiting_.take(open_rate_, need_.cgroup_events_on_a_cpu, now, room)) {
     const std::string& path = cgroup->path;
     if (const auto place = lingering.find(path); place != lingering.end()) {
       gone_.erase(targets[place->second].series);
+      unread_.erase(targets[place->second].series);
       targets[place->second].cgroup = std::move(cgroup);
     } else {
       targets.push_back({next_series_++, path, cgroup, cgroups_.describer.describe(path, nullptr),
@@ -310,20 +329,24 @@ void TargetTracker::describe(std::vector<CgroupTarget>& targets) const {
 void TargetTracker::drop_expired(std::vector<CgroupTarget>& targets, Clock::time_point now) {
   std::erase_if(targets, [&](const CgroupTarget& target) {
     const auto gone = gone_.find(target.series);
-    if (gone == gone_.end() || now - gone->second < cgroups_.linger) return false;
+    if (gone == gone_.end() || !is_expired(target.series, gone->second, now)) return false;
     gone_.erase(gone);
     return true;
   });
 }
 
 /// However many cgroups appear and disappear, the series kept for them stay within the limit: those
-/// that have been gone longest are dropped.
+/// that have been gone longest are dropped. Not those that no snapshot has had since they ended:
+/// they are beyond the limit only if that has become lower.
 void TargetTracker::drop_surplus(std::vector<CgroupTarget>& targets) {
   const std::size_t room = series_room(budget_, need_);
+  has_surplus_ = targets.size() > room && !unread_.empty();
   if (targets.size() <= room) return;
 
   std::vector<std::pair<Clock::time_point, std::uint64_t>> lingering;
-  for (const auto& [series, gone] : gone_) lingering.emplace_back(gone, series);
+  for (const auto& [series, gone] : gone_) {
+    if (!unread_.contains(series)) lingering.emplace_back(gone, series);
+  }
   std::sort(lingering.begin(), lingering.end());
   lingering.resize(std::min(lingering.size(), targets.size() - room));
   for (const auto& [gone, series] : lingering) gone_.erase(series);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "cgroup/cgroup_names.h"
@@ -95,9 +96,18 @@ class TargetTracker {
   TargetTracker(const host::HostRoots& roots, std::shared_ptr<const CountingPlan> plan,
                 Cgroups cgroups, Budget budget, CostFunction cost);
 
+  enum class Round {
+    kPoll,            ///< a snapshot of the targets follows
+    kReconciliation,  ///< counters are opened and closed between polls
+  };
+
   /// The current targets: the same object as before if nothing has changed. If the CPUs or the
   /// cgroups cannot be read, the previous ones stay; each failure is reported separately.
-  std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report);
+  ///
+  /// One that has ended is a target at least until a snapshot has followed, which has its last
+  /// reading. New ones wait if there is no room for their series as well.
+  std::shared_ptr<const TargetSet> update(Clock::time_point now, PollReport& report,
+                                          Round round = Round::kPoll);
 
   /// From the next update() on: all targets are described again, and as many as fit are kept.
   void change(Changes changes);
@@ -132,10 +142,12 @@ class TargetTracker {
   bool names_changed(Clock::time_point now, PollReport& report);
   bool find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now);
   void mark_idle(TargetSet& targets);
+  bool is_expired(std::uint64_t series, Clock::time_point gone, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
   void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,
                        PollReport& report);
   void report_skipped(PollReport& report) const;
+  std::size_t free_room(std::size_t targets) const;
   bool may_admit(Clock::time_point now) const;
   std::vector<CgroupTarget> merge(const cgroup::DiscoveryResult& found, Clock::time_point now,
                                   PollReport& report);
@@ -157,7 +169,10 @@ class TargetTracker {
   Shortage shortage_;
   std::shared_ptr<const TargetSet> current_;
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
-  WaitingLine waiting_;                                        ///< found, and not yet targets
+  std::unordered_set<std::uint64_t> unread_;  ///< those of them that ended after the last snapshot
+  bool snapshot_follows_ = false;             ///< the last update
+  bool has_surplus_ = false;                  ///< of the series in unread_
+  WaitingLine waiting_;                       ///< found, and not yet targets
   std::uint64_t next_series_ = 1;
   bool is_changed_ = false;  ///< since the last update
   const std::chrono::system_clock::time_point since_ = std::chrono::system_clock::now();

@@ -289,9 +289,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      [](const yaml::Value& value, Cgroups& cgroups) { read_sums(value, cgroups.sums); },
      {"Sums over cgroups with equal labels, such as all containers of a workload. A sum keeps what "
       "its cgroups had counted when they ended. With `nesting: all`, a "
-      "cgroup inside of another one of the same sum is not added, as the outer one contains it. "
-      "`linger` must be longer than `collection.interval`, else the last counts of a cgroup are "
-      "not added.",
+      "cgroup inside of another one of the same sum is not added, as the outer one contains it.",
       form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
     {"series",
      read_series,

@@ -32,10 +32,12 @@ class TargetTrackerTest : public testing::Test {
   }
 
   /// Each cgroup takes one event on each CPU, and kSeriesOfACgroup.
-  TargetTracker tracker(Budget budget = {}, cgroup::IdleCgroups::CpuTime cpu_time = {}) {
+  TargetTracker tracker(Budget budget = {}, cgroup::IdleCgroups::CpuTime cpu_time = {},
+                        milliseconds linger = seconds{60}) {
     TargetTracker::Cgroups cgroups{
         cgroup::Discovery({tree_.path("cgroup")}, selection(),
                           cgroup::Tree::Limits{.directories = budget.max_directories})};
+    cgroups.linger = linger;
     if (cpu_time) {
       cgroups.idle.emplace(cgroup::IdleCgroups::Rules{.close_after = seconds{60}},
                            std::move(cpu_time));
@@ -155,9 +157,11 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
                   .linger = seconds{5},
                   .idle = {},
                   .budget = {.max_series = 2 * kSeriesOfACgroup}});
-  const auto after = targets.update(start_ + seconds{1}, report_);
+  const auto last_reading = targets.update(start_ + seconds{1}, report_);
+  const auto after = targets.update(start_ + seconds{2}, report_);
 
   EXPECT_EQ(targets.plan(), plan);
+  EXPECT_EQ(last_reading->cgroups.size(), 2U);
   ASSERT_EQ(after->cgroups.size(), 1U) << "with the start times there is room for one";
   EXPECT_EQ(after->cgroups[0].cgroup, before->cgroups[0].cgroup);
   EXPECT_EQ(after->cgroups[0].series, before->cgroups[0].series);
@@ -165,7 +169,7 @@ TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAn
   EXPECT_NE(after->cgroups[0].description, before->cgroups[0].description);
   EXPECT_EQ(after->cgroups[0].description->identity.back(), (cgroup::Label{"team", "x"}));
   EXPECT_FALSE(after->has_layout_of(*before));
-  EXPECT_EQ(targets.update(start_ + seconds{2}, report_), after);
+  EXPECT_EQ(targets.update(start_ + seconds{3}, report_), after);
 }
 
 TEST_F(TargetTrackerTest, OtherPatternsKeepTheCgroupsThatBothSelectAndLetTheOthersLinger) {
@@ -569,6 +573,64 @@ TEST_F(TargetTrackerTest, KeepsABoundedNumberOfLingeringCgroups) {
   }
 
   EXPECT_LE(most, 3U);
+}
+
+TEST_F(TargetTrackerTest, OneThatEndsIsATargetUntilASnapshotHasItsLastReadingEvenWithoutRoom) {
+  TargetTracker targets = tracker({.max_series = kSeriesOfACgroup});
+  make_cgroup("a.service");
+  (void)targets.update(start_, report_);
+  tree_.remove("cgroup/a.service");
+  make_cgroup("b.service");
+
+  const auto ended = targets.update(start_ + seconds{1}, report_);
+  const auto next = targets.update(start_ + seconds{2}, report_);
+
+  ASSERT_EQ(ended->cgroups.size(), 1U);
+  EXPECT_EQ(ended->cgroups[0].path, "/a.service");
+  EXPECT_EQ(ended->cgroups[0].cgroup, nullptr);
+  EXPECT_EQ(ended->waiting, 1U);
+  ASSERT_EQ(next->cgroups.size(), 1U);
+  EXPECT_EQ(next->cgroups[0].path, "/b.service");
+  EXPECT_EQ(next->waiting, 0U);
+}
+
+TEST_F(TargetTrackerTest, OneThatEndsBetweenPollsIsATargetOfTheNextHoweverShortItLingers) {
+  make_cgroup("a.service");
+  TargetTracker targets = tracker({}, {}, milliseconds{0});
+  (void)targets.update(start_, report_);
+  tree_.remove("cgroup/a.service");
+
+  const auto between = TargetTracker::Round::kReconciliation;
+  const auto ended = targets.update(start_ + seconds{1}, report_, between);
+  const auto later = targets.update(start_ + seconds{9}, report_, between);
+  const auto polled = targets.update(start_ + seconds{10}, report_);
+  const auto after = targets.update(start_ + seconds{11}, report_, between);
+
+  EXPECT_EQ(ended->cgroups.size(), 1U);
+  EXPECT_EQ(later->cgroups.size(), 1U);
+  EXPECT_EQ(polled->cgroups.size(), 1U);
+  EXPECT_TRUE(after->cgroups.empty());
+}
+
+TEST_F(TargetTrackerTest, OthersWaitForThePollIfThoseThatEndedBeforeItTakeAllRoom) {
+  TargetTracker targets = tracker({.max_series = 3 * kSeriesOfACgroup});
+  std::size_t most = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "job" + std::to_string(i) + ".service";
+    for (const bool is_there : {true, false}) {
+      if (is_there) {
+        make_cgroup(name);
+      } else {
+        tree_.remove("cgroup/" + name);
+      }
+      const auto now =
+          targets.update(start_ + milliseconds{i}, report_, TargetTracker::Round::kReconciliation);
+      most = std::max(most, now->cgroups.size());
+    }
+  }
+
+  EXPECT_EQ(most, 3U);
+  EXPECT_EQ(report_.cgroups_missed, 17U);
 }
 
 TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout) {
