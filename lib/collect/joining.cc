@@ -98,9 +98,10 @@ void add_totals(GroupTable& table, std::size_t row, const GroupTotals& totals, s
 }
 
 /// What a cgroup did while its counters were closed is on none of the CPUs.
-void add_passed_over(GroupRow& row, const CgroupTarget& target) {
-  row.times.enabled = saturating_sum(row.times.enabled, target.passed_over);
-  row.times.unmeasured = saturating_sum(row.times.unmeasured, target.passed_over);
+void add_passed_over(GroupRow& row, const CgroupTarget& target, std::size_t group) {
+  if (target.passed_over.empty()) return;
+  row.times.enabled = saturating_sum(row.times.enabled, target.passed_over[group]);
+  row.times.unmeasured = saturating_sum(row.times.unmeasured, target.passed_over[group]);
 }
 
 void decide(GroupRow& row, const Knowledge& known, Rule rule) {
@@ -343,7 +344,7 @@ void Joining::join(std::size_t piece) {
     }
     for (std::size_t at = 0; at < known.size(); ++at) {
       GroupRow& row = table.rows[row_of(at)];
-      if (!plan.cgroup_per_cpu) add_passed_over(row, snapshot_.targets->cgroups[due[at]]);
+      if (!plan.cgroup_per_cpu) add_passed_over(row, snapshot_.targets->cgroups[due[at]], group);
       decide(row, known[at], Rule::kAnyPart);
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "collect/flat.h"
 
 namespace pex::collect {
 namespace {
@@ -65,6 +66,7 @@ TargetTracker::TargetTracker(const host::HostRoots& roots, std::shared_ptr<const
       current_(std::make_shared<const TargetSet>()) {}
 
 void TargetTracker::change(Changes changes) {
+  change_groups(change_of(*plan_, *changes.plan));
   plan_ = std::move(changes.plan);
   cpus_.follow(pmus_of(*plan_));
   if (cgroups_.discovery) cgroups_.discovery->select(std::move(changes.selection));
@@ -77,6 +79,15 @@ void TargetTracker::change(Changes changes) {
   budget_ = changes.budget;
   need_ = need_of(*plan_, *current_->cpus, cost_now_);
   is_changed_ = true;
+}
+
+/// A group that is new lacks none of the time before.
+void TargetTracker::change_groups(const PlanChange& places) {
+  auto changed = std::make_shared<TargetSet>(*current_);
+  for (CgroupTarget& target : changed->cgroups) {
+    if (!target.passed_over.empty()) rearrange(target.passed_over, places.cgroup);
+  }
+  current_ = std::move(changed);
 }
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
@@ -219,7 +230,11 @@ void TargetTracker::mark_idle(TargetSet& targets) {
   for (CgroupTarget& target : targets.cgroups) {
     if (!target.cgroup) continue;
     target.is_idle = cgroups_.idle->is_idle(*target.cgroup);
-    target.passed_over += cgroups_.idle->take_passed_over(*target.cgroup);
+    const std::chrono::nanoseconds passed_over = cgroups_.idle->take_passed_over(*target.cgroup);
+    if (passed_over.count() > 0) {
+      target.passed_over.resize(plan_->cgroup.groups.size());
+      for (std::chrono::nanoseconds& of_group : target.passed_over) of_group += passed_over;
+    }
     targets.idle += target.is_idle ? 1 : 0;
   }
 }

@@ -37,8 +37,9 @@ struct CgroupTarget {
       std::make_shared<const cgroup::Description>();
   std::chrono::system_clock::time_point since = {};  ///< when the series began, at 0
   bool is_idle = false;  ///< its counters are closed until it does something
-  /// CPU time that its tasks used while its counters were closed.
-  std::chrono::nanoseconds passed_over = {};
+  /// CPU time that its tasks used while its counters were closed, by group of the plan's scope
+  /// cgroup: since the plan has it. Empty: none.
+  std::vector<std::chrono::nanoseconds> passed_over = {};
 
   bool is_counted() const { return cgroup != nullptr && !is_idle; }
 };
@@ -142,6 +143,7 @@ class TargetTracker {
   bool names_changed(Clock::time_point now, PollReport& report);
   bool find_idle(const cgroup::DiscoveryResult& found, Clock::time_point now);
   void mark_idle(TargetSet& targets);
+  void change_groups(const PlanChange& places);
   bool is_expired(std::uint64_t series, Clock::time_point gone, Clock::time_point now) const;
   bool any_expired(Clock::time_point now) const;
   void report_left_out(const cgroup::DiscoveryResult& found, const Capacity& capacity,

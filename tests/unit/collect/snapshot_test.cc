@@ -123,7 +123,7 @@ TEST_F(SnapshotOfACgroupTest, HasTheLastTotalsWhileTheCgroupIsIdleAndGoesOnFromT
 
   kernel_.answer("cpu0 /a context-switches", counts({3}));
   cgroups_[0].is_idle = false;
-  cgroups_[0].passed_over = 7ms;
+  cgroups_[0].passed_over = {7ms};
   const Snapshot snapshot = poll();
   EXPECT_EQ(published(plan_->cgroup.columns[0], snapshot.cgroup, 0), 8U);
   const GroupTimes& times = snapshot.cgroup[0].rows[0].times;

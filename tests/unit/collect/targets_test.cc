@@ -136,9 +136,21 @@ TEST_F(TargetTrackerTest, AnIdleCgroupStaysATargetAndItsCpuTimeMeanwhileIsKept) 
   EXPECT_EQ(idle->idle, 1U);
   EXPECT_FALSE(idle->has_layout_of(*last_busy));
   EXPECT_TRUE(busy->cgroups[0].is_counted());
-  EXPECT_EQ(busy->cgroups[0].passed_over, milliseconds{30});
-  EXPECT_EQ(busy->cgroups[1].passed_over, milliseconds{0});
-  EXPECT_EQ(update(seconds{62})->cgroups[0].passed_over, milliseconds{30});
+  using Times = std::vector<std::chrono::nanoseconds>;
+  EXPECT_EQ(busy->cgroups[0].passed_over, Times{milliseconds{30}});
+  EXPECT_EQ(busy->cgroups[1].passed_over, Times{});
+  EXPECT_EQ(update(seconds{62})->cgroups[0].passed_over, Times{milliseconds{30}});
+
+  auto plan = std::make_shared<CountingPlan>(*plan_);
+  plan->cgroup =
+      test::scope_plan({{"new", {"cpu-migrations"}}, {"software", {"context-switches"}}});
+  targets.change({.plan = plan,
+                  .selection = selection(),
+                  .describer = cgroup::Describer{},
+                  .linger = seconds{60},
+                  .idle = {.close_after = seconds{60}},
+                  .budget = {}});
+  EXPECT_EQ(update(seconds{63})->cgroups[0].passed_over, (Times{{}, milliseconds{30}}));
 }
 
 TEST_F(TargetTrackerTest, AChangeKeepsTheCgroupsAndTheirSeriesAndDescribesThemAnew) {
