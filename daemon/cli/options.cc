@@ -229,7 +229,7 @@ void declare(CLI::App& app, Options& options) {
   size->add_option("--cgroups", options.size_cgroups,
                    "Cgroups that are counted at the same time. [cgroups.max]")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
   size->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
