@@ -95,6 +95,15 @@ std::string version_text() {
   return text + "\n  compiler: " + kCompiler;
 }
 
+/// Empty: it is an address.
+std::string address_error(const std::string& address) {
+  if (address.starts_with(http::kUnix) || http::parse_address(address)) return {};
+  return "'" + address +
+         "' is not an address. Remedy: write host:port, :port, [IPv6]:port or unix:/path, for "
+         "example 127.0.0.1:" +
+         std::to_string(kDefaultPort);
+}
+
 void declare_web(CLI::App& app, Options& options) {
   app.add_option(
          "--web.listen-address", options.listen_addresses,
@@ -102,14 +111,13 @@ void declare_web(CLI::App& app, Options& options) {
              std::to_string(kDefaultPort) + "]")
       ->type_name("ADDRESS")
       ->allow_extra_args(false)
-      ->check([](const std::string& address) {
-        return address.starts_with(http::kUnix) || http::parse_address(address)
-                   ? std::string{}
-                   : "'" + address +
-                         "' is not an address. Remedy: write host:port, :port, [IPv6]:port or "
-                         "unix:/path, for example 127.0.0.1:" +
-                         std::to_string(kDefaultPort);
-      });
+      ->check(address_error);
+  app.add_option(
+         "--web.health-address", options.health_address,
+         "Address to serve /-/healthy and /-/ready on as well, and nothing else, over plain "
+         "HTTP: for probes where --web.config.file requires client certificates.")
+      ->type_name("ADDRESS")
+      ->check(address_error);
   app.add_flag("--web.systemd-socket", options.systemd_socket,
                "Serve on the sockets that systemd passes, and not on the default address.");
   app.add_option("--web.config.file", options.web_config_file,
@@ -221,7 +229,7 @@ void declare(CLI::App& app, Options& options) {
   size->add_option("--cgroups", options.size_cgroups,
                    "Cgroups that are counted at the same time. [cgroups.max]")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
   size->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,8 +38,8 @@ struct Options {
   std::vector<std::string> cgroup_paths;  ///< list_cgroups: only these; empty: those selected
   bool all_cgroups = false;               ///< list_cgroups: also those that are not selected
   bool size = false;
-  std::size_t size_cpus = 0;     ///< size: of the machine; 0: as many as here
-  std::size_t size_cgroups = 0;  ///< size: counted at the same time; 0: cgroups.max
+  std::size_t size_cpus = 0;                ///< size: of the machine; 0: as many as here
+  std::optional<std::size_t> size_cgroups;  ///< size: at the same time; nothing: cgroups.max
   bool list_events = false;
   std::string list_glob = "*";
   OutputFormat output = OutputFormat::kText;  ///< list_events, stat
@@ -50,6 +51,7 @@ struct Options {
   bool serves_by_default = false;             ///< no address was given: serve on kDefaultPort
   bool systemd_socket = false;                ///< also on the sockets that systemd passes
   std::string web_config_file;                ///< empty: plain HTTP without login
+  std::string health_address;                 ///< also for probes, over plain HTTP; empty: none
   std::string telemetry_path = "/metrics";    ///< as requests have it: percent-encoded
   std::size_t max_queued_scrapes = 40;        ///< distinct ones; 0: any number
   bool lifecycle = false;                     ///< POST /-/reload, /-/pause, /-/resume

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "access/web_config.h"
@@ -21,12 +22,32 @@ constexpr std::chrono::seconds kAnswerTimeout{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
 
+/// What the server most likely speaks, by its web configuration.
+struct Transport {
+  bool tls = false;
+  bool needs_certificate = false;  ///< of a client
+};
+
 /// A web configuration file with errors does not stop a server that loaded it before. The file most
 /// likely configures TLS, as that is its main use.
-bool asks_for_tls(const std::string& web_config_file) {
-  if (web_config_file.empty()) return false;
+Transport transport_of(const std::string& web_config_file) {
+  if (web_config_file.empty()) return {};
   const Result<access::LoadedWebConfig> loaded = access::load_web_config_file(web_config_file);
-  return !loaded || loaded->diagnostics.has_errors() || loaded->config.access.tls.has_value();
+  if (!loaded || loaded->diagnostics.has_errors()) return {.tls = true};
+  const std::optional<access::TlsSettings>& tls = loaded->config.access.tls;
+  if (!tls) return {};
+  using access::ClientCertificate;
+  const ClientCertificate client = tls->client_certificate;
+  return {.tls = true,
+          .needs_certificate = client == ClientCertificate::kAny ||
+                               client == ClientCertificate::kRequiredAndVerified};
+}
+
+/// Of a server that refused TLS, and may be healthy.
+Error needs_health_address(const Error& refused) {
+  return {refused.code, refused.attempted + ", as the server requires client certificates",
+          "serve probes on an address of their own: start the server with --web.health-address, "
+          "for example 127.0.0.1:10174, and set the same for health"};
 }
 
 /// Plain HTTP in place of TLS is answered with 400.
@@ -39,15 +60,21 @@ bool may_speak_otherwise(const Result<http::Fetched>& answer) {
 /// as the restart would adopt the downgrade.
 Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
+  if (!target.health_address.empty()) {
+    return http::fetch({target.health_address, false}, path, kAnswerTimeout);
+  }
   const std::string& address = target.listen_addresses.front();
-  const bool tls = asks_for_tls(target.web_config_file);
+  const auto [tls, needs_certificate] = transport_of(target.web_config_file);
   const Clock::time_point deadline = Clock::now() + kAnswerTimeout;
   Result<http::Fetched> answer = http::fetch({address, tls}, path, kAnswerTimeout);
   if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
   const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) return answer;
   Result<http::Fetched> otherwise = http::fetch({address, !tls}, path, left);
-  return may_speak_otherwise(otherwise) ? answer : otherwise;
+  if (!may_speak_otherwise(otherwise)) return otherwise;
+  const bool is_refused = !answer && answer.error().code == 0;  // by TLS, not by the kernel
+  if (is_refused && needs_certificate) return needs_health_address(answer.error());
+  return answer;
 }
 
 bool is_this_program(std::string_view argument) {
@@ -62,7 +89,8 @@ ExitStatus fail(const Error& error) {
 }  // namespace
 
 Options health_target(const Options& options, const std::vector<std::string>& init_process) {
-  const bool is_configured = !options.serves_by_default || !options.web_config_file.empty();
+  const bool is_configured = !options.serves_by_default || !options.web_config_file.empty() ||
+                             !options.health_address.empty();
   if (is_configured || init_process.empty() || !is_this_program(init_process.front()))
     return options;
   std::vector<const char*> words;
@@ -75,7 +103,7 @@ Options health_target(const Options& options, const std::vector<std::string>& in
 
 ExitStatus check_health(const Options& options) {
   const Options target = health_target(options, host::command_line_of_init_process());
-  if (target.listen_addresses.empty()) {
+  if (target.listen_addresses.empty() && target.health_address.empty()) {
     return fail({0, "query health: only systemd knows the address of the server",
                  "set --web.listen-address to one of its addresses"});
   }

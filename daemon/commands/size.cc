@@ -10,6 +10,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/commands/sizes.h"
 #include "plan/load_plan.h"
 
 namespace pex::daemon {
@@ -19,41 +20,6 @@ constexpr double kMiB = 1024 * 1024;
 
 constexpr std::size_t kWhatColumn = 30;
 constexpr std::size_t kNumberColumn = 16;
-
-/// What one way of counting takes.
-struct Size {
-  const char* way;
-  std::size_t counters = 0;
-  std::size_t files = 0;
-  std::size_t series = 0;
-  std::size_t buffers = 0;  ///< bytes, locked
-};
-
-Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
-             std::size_t cgroups, bool by_records) {
-  const collect::CountingPlan& plan = planned.plan.counting;
-  const collect::Need need =
-      collect::need_of(plan, cpus, plan::counting_cost(planned, by_records)(plan, cpus));
-  Size size{way};
-  size.counters = need.cpu_events + cgroups * need.cgroup_events;
-  const std::size_t used = size.counters + 2 * (need.counts_cgroups ? cgroups : 0);
-  size.files = used + collect::reserved_files(used + used / 8);
-  size.series = need.fixed_series + cgroups * need.cgroup_series;
-  if (by_records) size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
-  return size;
-}
-
-std::vector<Size> sizes_of(const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
-                           std::size_t cgroups) {
-  std::vector<Size> sizes;
-  if (planned.config.cgroups.source != config::CgroupSource::kRecords) {
-    sizes.push_back(size_of("by descriptors", planned, cpus, cgroups, false));
-  }
-  if (may_use_records(planned)) {
-    sizes.push_back(size_of("by records", planned, cpus, cgroups, true));
-  }
-  return sizes;
-}
 
 template <typename Text>
 void print_row(const char* subject, const std::vector<Size>& sizes, Text text,
@@ -77,9 +43,8 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
   const auto number = [](std::size_t Size::*of) {
     return [of](const Size& size) { return std::to_string(size.*of); };
   };
-  const auto memory = [](std::size_t bytes) {
-    return
-        [bytes](const Size& size) { return mebibytes(static_cast<double>(bytes * size.counters)); };
+  const auto memory = [](std::size_t Size::*of) {
+    return [of](const Size& size) { return mebibytes(static_cast<double>(size.*of)); };
   };
   print_row(
       "", sizes, [](const Size& size) { return std::string(size.way); }, "");
@@ -88,13 +53,14 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
   print_row("open files", sizes, number(&Size::files), "LimitNOFILE= of the service");
   print_row("series, at most", sizes, number(&Size::series),
             limit("limits.max_series", budget.max_series));
-  print_row("memory, of the exporter", sizes, memory(collect::kOwnBytesOfACounter),
+  print_row("memory, of the exporter", sizes, memory(&Size::memory),
             "more than it takes without them");
-  print_row("memory, of the kernel", sizes, memory(collect::kKernelBytesOfACounter), "in addition");
   print_row(
-      "locked memory", sizes,
-      [](const Size& size) { return mebibytes(static_cast<double>(size.buffers)); },
-      "LimitMEMLOCK= of the service");
+      "memory to request", sizes,
+      [](const Size& size) { return std::to_string(size.mebibytes_to_request()) + " MiB"; },
+      "requests.memory of a pod; limits.memory is for peaks");
+  print_row("memory, of the kernel", sizes, memory(&Size::kernel_memory), "in addition");
+  print_row("locked memory", sizes, memory(&Size::buffers), "LimitMEMLOCK= of the service");
 }
 
 Error too_many(std::size_t cgroups, std::size_t max) {
@@ -135,9 +101,8 @@ ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
   const collect::Budget& budget = planned->plan.budget;
   const std::size_t cpus =
       options.size_cpus != 0 ? options.size_cpus : planned->cpus->places.size();
-  const std::size_t cgroups = plan.cgroup.empty()         ? 0
-                              : options.size_cgroups != 0 ? options.size_cgroups
-                                                          : budget.max_cgroups;
+  const std::size_t cgroups =
+      plan.cgroup.empty() ? 0 : options.size_cgroups.value_or(budget.max_cgroups);
   const collect::MachineCpus machine = collect::resized(*planned->cpus, cpus, plan.left_out_cpus);
   const std::vector<Size> sizes = sizes_of(*planned, machine, cgroups);
 

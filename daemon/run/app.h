@@ -49,6 +49,7 @@ class App {
   /// configuration, or with the first address that cannot be bound.
   Result<void, std::vector<Error>> listen();
   std::vector<std::uint16_t> ports() const { return web_server_.ports(); }
+  std::uint16_t health_port() const { return web_server_.health_port(); }
 
   /// Polls now; `done` is called on the loop once the poll is published. Returns false and makes no
   /// call if a poll is running.

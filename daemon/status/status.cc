@@ -1,9 +1,12 @@
 #include "daemon/status/status.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <utility>
 
 #include "daemon/cli/words.h"
+#include "daemon/status/ranking.h"
 #include "exposition/metric_names.h"
 #include "plan/availability.h"
 
@@ -113,79 +116,111 @@ std::vector<int> online_of(const collect::MachineCpus& cpus) {
   return online;
 }
 
-Status::Rate rate_of(const history::Measure& measure, Scope scope,
+Status::Rate rate_of(const history::Measure& measure, std::string metric,
                      std::optional<double> per_second) {
-  const events::EventIdentity& event = measure.event();
   return {
-      {event.name, exposition::family_name(scope, event)}, event.unit, measure.role, per_second};
+      {measure.event().name, std::move(metric)}, measure.event().unit, measure.role, per_second};
 }
 
-struct Ranked {
-  const collect::CgroupTarget* cgroup;
-  history::Rates recent;
-};
-
-/// The first measure that is known of a cgroup.
-std::optional<std::size_t> measure_to_rank_by(const std::vector<Ranked>& all,
-                                              std::size_t measures) {
-  for (std::size_t measure = 0; measure < measures; ++measure) {
-    const auto is_known = [&](const Ranked& each) {
-      return each.recent.per_second[measure].has_value();
-    };
-    if (std::any_of(all.begin(), all.end(), is_known)) return measure;
+/// Of each measure, first that of the event they are ranked by. `name_of_metric` names the metric
+/// of an event.
+template <typename NameOfMetric>
+std::vector<Status::Rate> rates_of(const std::vector<history::Measure>& measures,
+                                   const history::Rates& recent, std::size_t ranked_by,
+                                   NameOfMetric name_of_metric) {
+  std::vector<Status::Rate> rates;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    rates.push_back(
+        rate_of(measures[i], name_of_metric(measures[i].event()), recent.per_second[i]));
   }
-  return {};
+  const auto first = rates.begin() + static_cast<std::ptrdiff_t>(ranked_by);
+  std::rotate(rates.begin(), first, first + 1);
+  return rates;
 }
 
-/// Those that did something, in falling order; equal ones by path, so that they keep their places.
-void keep_busiest(std::size_t measure, std::vector<Ranked>& ranked) {
-  std::erase_if(
-      ranked, [&](const Ranked& each) { return each.recent.per_second[measure].value_or(0) <= 0; });
-  const std::size_t most = std::min(ranked.size(), Status::kMaxBusy);
-  const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(most);
-  std::partial_sort(ranked.begin(), end, ranked.end(), [&](const Ranked& a, const Ranked& b) {
-    const auto of_a = a.recent.per_second[measure];
-    const auto of_b = b.recent.per_second[measure];
-    return of_a != of_b ? of_a > of_b : a.cgroup->path < b.cgroup->path;
-  });
-  ranked.erase(end, ranked.end());
-}
-
-Status::BusyCgroup busy_cgroup(const Ranked& ranked, std::size_t ranked_by,
-                               const history::Activity& activity) {
-  const collect::CgroupTarget& target = *ranked.cgroup;
-  const std::vector<history::Measure>& measures = activity.measures(Scope::kCgroup);
+Status::BusyCgroup busy_cgroup(const collect::CgroupTarget& target, const history::Rates& recent,
+                               std::size_t ranked_by, const history::Activity& activity) {
   Status::BusyCgroup busy;
   busy.path = target.path;
   busy.labels = target.description->identity;
   const std::vector<cgroup::Label>& more = target.description->information;
   busy.labels.insert(busy.labels.end(), more.begin(), more.end());
   busy.is_gone = target.cgroup == nullptr;
-  for (std::size_t i = 0; i < measures.size(); ++i) {
-    busy.rates.push_back(rate_of(measures[i], Scope::kCgroup, ranked.recent.per_second[i]));
-  }
-  const auto first = busy.rates.begin() + static_cast<std::ptrdiff_t>(ranked_by);
-  std::rotate(busy.rates.begin(), first, first + 1);
-  busy.instructions_per_cycle = ranked.recent.instructions_per_cycle;
+  busy.rates = rates_of(activity.measures(Scope::kCgroup), recent, ranked_by,
+                        [](const events::EventIdentity& event) {
+                          return exposition::family_name(Scope::kCgroup, event);
+                        });
+  busy.instructions_per_cycle = recent.instructions_per_cycle;
   busy.points = activity.points_of_cgroup(target.path, ranked_by);
   return busy;
 }
 
 void add_busiest(const Snapshot& snapshot, const history::Activity& activity, Status::Use& use) {
   const std::vector<history::Measure>& measures = activity.measures(Scope::kCgroup);
-  std::vector<Ranked> ranked;
-  for (const collect::CgroupTarget& target : snapshot.targets->cgroups) {
-    ranked.push_back({&target, activity.recent_of_cgroup(target.path)});
+  const std::vector<collect::CgroupTarget>& targets = snapshot.targets->cgroups;
+  std::vector<Ranked> all;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    all.push_back({i, activity.recent_of_cgroup(targets[i].path)});
   }
-  const std::optional<std::size_t> measure = measure_to_rank_by(ranked, measures.size());
-  if (!measure) return;
-  use.ranked_by = measures[*measure].role;
-  for (const Ranked& each : ranked) {
-    const std::optional<double> rate = each.recent.per_second[*measure];
-    if (rate) ++(*rate > 0 ? use.busy_cgroups : use.idle_cgroups);
+  const Ranking ranking =
+      rank(std::move(all), measures.size(), Status::kMaxBusy,
+           [&](std::size_t a, std::size_t b) { return targets[a].path < targets[b].path; });
+  if (!ranking.measure) return;
+  use.ranked_by = measures[*ranking.measure].role;
+  use.busy_cgroups = ranking.busy;
+  use.idle_cgroups = ranking.idle;
+  for (const auto& [place, recent] : ranking.busiest) {
+    use.cgroups.push_back(busy_cgroup(targets[place], recent, *ranking.measure, activity));
   }
-  keep_busiest(*measure, ranked);
-  for (const Ranked& each : ranked) use.cgroups.push_back(busy_cgroup(each, *measure, activity));
+}
+
+Status::BusySum busy_sum(const collect::SumPlan& plan, const collect::SumRow& row,
+                         const history::Rates& recent, std::size_t ranked_by,
+                         const history::Activity& activity) {
+  Status::BusySum busy;
+  for (std::size_t i = 0; i < plan.labels.size(); ++i) {
+    busy.labels.push_back({plan.labels[i], row.values[i]});
+  }
+  busy.members = row.cgroups;
+  busy.rates = rates_of(
+      activity.measures(Scope::kCgroup), recent, ranked_by,
+      [&](const events::EventIdentity& event) { return exposition::family_name(plan, event); });
+  busy.instructions_per_cycle = recent.instructions_per_cycle;
+  busy.points = activity.points_of_sum(plan.name, row.values, ranked_by);
+  return busy;
+}
+
+void add_sums(const collect::SumPlan& plan, const collect::SumTable& table,
+              const history::Activity& activity, Status::Sum& sum) {
+  const std::vector<history::Measure>& measures = activity.measures(Scope::kCgroup);
+  sum.numbers = Status::Sum::Numbers{.sums = table.rows.size(), .members_left_out = table.left_out};
+  std::vector<Ranked> all;
+  for (const collect::SumRow& row : table.rows) {
+    sum.numbers->is_new += row.is_new ? 1 : 0;
+    sum.numbers->members += row.cgroups;
+    all.push_back({all.size(), activity.recent_of_sum(plan.name, row.values)});
+  }
+  const Ranking ranking = rank(std::move(all), measures.size(), Status::kMaxBusySums, std::less());
+  if (!ranking.measure) return;
+  sum.ranked_by = measures[*ranking.measure].role;
+  sum.busy = ranking.busy;
+  sum.idle = ranking.idle;
+  for (const auto& [place, recent] : ranking.busiest) {
+    sum.busiest.push_back(busy_sum(plan, table.rows[place], recent, *ranking.measure, activity));
+  }
+}
+
+std::vector<Status::Sum> sums_of(const StatusInputs& inputs) {
+  std::vector<Status::Sum> sums;
+  for (const collect::SumPlan& plan : plan_of(inputs).sums) {
+    Status::Sum& sum = sums.emplace_back();
+    sum.name = plan.name;
+    sum.labels = plan.labels;
+    sum.max = plan.max;
+    if (inputs.snapshot == nullptr) continue;
+    add_sums(plan, inputs.snapshot->sums[sums.size() - 1], inputs.activity, sum);
+  }
+  return sums;
 }
 
 Status::Use use_of(const StatusInputs& inputs) {
@@ -198,7 +233,9 @@ Status::Use use_of(const StatusInputs& inputs) {
   const history::Rates host = activity.recent_of_host();
   for (std::size_t i = 0; i < measures.size(); ++i) {
     use.host.push_back(
-        {rate_of(measures[i], Scope::kCpu, host.per_second[i]), activity.points_of_host(i)});
+        {rate_of(measures[i], exposition::family_name(Scope::kCpu, measures[i].event()),
+                 host.per_second[i]),
+         activity.points_of_host(i)});
   }
   use.host_instructions_per_cycle = host.instructions_per_cycle;
   if (inputs.snapshot != nullptr) add_busiest(*inputs.snapshot, activity, use);
@@ -298,6 +335,7 @@ Status make_status(const StatusInputs& inputs) {
   }
   status.warnings.assign(inputs.warnings.begin(), inputs.warnings.end());
   status.use = use_of(inputs);
+  status.sums = sums_of(inputs);
   if (inputs.snapshot != nullptr) add_snapshot(inputs, status);
   status.cgroups_missed = inputs.counters.cgroups_missed;
   status.limits = limits_of(inputs);

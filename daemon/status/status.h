@@ -141,6 +141,33 @@ struct Status {
     history::Activity::Points points;  ///< as Use::ages
   };
 
+  struct BusySum {
+    std::vector<cgroup::Label> labels;  ///< that its cgroups have in common
+    std::size_t members = 0;            ///< cgroups
+    std::vector<Rate> rates;            ///< first that of the event they are ranked by
+    std::optional<double> instructions_per_cycle;
+    history::Activity::Points points;  ///< of the event they are ranked by, as Use::ages
+  };
+
+  /// One configured sum over cgroups (collect::SumPlan): a sum for each combination of values.
+  struct Sum {
+    struct Numbers {
+      std::size_t sums = 0;
+      std::size_t is_new = 0;   ///< of those: still published as 0, so that no rate is known
+      std::size_t members = 0;  ///< cgroups
+      std::size_t members_left_out = 0;
+    };
+
+    std::string name;
+    std::vector<std::string> labels;
+    std::size_t max = 0;
+    std::optional<Numbers> numbers;          ///< nothing before the first poll
+    std::optional<history::Role> ranked_by;  ///< nothing when no sum can be compared
+    std::size_t busy = 0;                    ///< those with a rate above 0
+    std::size_t idle = 0;                    ///< those whose rate is 0
+    std::vector<BusySum> busiest;            ///< at most kMaxBusySums; none is idle
+  };
+
   /// "recent" as in Activity.
   struct Use {
     history::Activity::Seconds recent{};
@@ -191,6 +218,7 @@ struct Status {
   };
 
   static constexpr std::size_t kMaxBusy = 20;
+  static constexpr std::size_t kMaxBusySums = 10;  ///< of each configured one
 
   std::string version;
   Moment now;
@@ -206,6 +234,7 @@ struct Status {
   std::vector<LeftOutGroup> left_out_groups;
   std::vector<std::string> warnings;
   Use use;
+  std::vector<Sum> sums;
   std::optional<Cgroups> cgroups;    ///< nothing before the first poll
   std::uint64_t cgroups_missed = 0;  ///< since the start
   Limits limits;

@@ -190,18 +190,33 @@ json::value ranked_by(std::optional<history::Role> role) {
                                               : json::value();
 }
 
+/// The rates of a busy cgroup or sum, behind the keys that it has already.
+template <typename Busy>
+json::object with_rates(json::object object, const Busy& busy) {
+  object["cpu_seconds_per_second"] = rate_with(history::Role::kCpuTime, busy.rates);
+  add_use(busy.rates, busy.instructions_per_cycle, object);
+  json::array rates;
+  for (const Status::Rate& each : busy.rates) rates.push_back(rate(each));
+  object["rates"] = std::move(rates);
+  object["points"] = numbers(busy.points);
+  return object;
+}
+
 json::array busiest(const std::vector<Status::BusyCgroup>& list) {
   json::array array;
   for (const Status::BusyCgroup& busy : list) {
-    json::object object{
+    const json::object object{
         {"cgroup", text(busy.path)}, {"labels", labels(busy.labels)}, {"gone", busy.is_gone}};
-    object["cpu_seconds_per_second"] = rate_with(history::Role::kCpuTime, busy.rates);
-    add_use(busy.rates, busy.instructions_per_cycle, object);
-    json::array rates;
-    for (const Status::Rate& each : busy.rates) rates.push_back(rate(each));
-    object["rates"] = std::move(rates);
-    object["points"] = numbers(busy.points);
-    array.push_back(std::move(object));
+    array.push_back(with_rates(object, busy));
+  }
+  return array;
+}
+
+json::array busiest(const std::vector<Status::BusySum>& list) {
+  json::array array;
+  for (const Status::BusySum& busy : list) {
+    const json::object object{{"labels", labels(busy.labels)}, {"members", busy.members}};
+    array.push_back(with_rates(object, busy));
   }
   return array;
 }
@@ -235,6 +250,29 @@ json::object activity(const Status::Use& use) {
       {"point_ages_seconds", std::move(ages)},       {"host", host_activity(use)},
       {"ranked_by", ranked_by(use.ranked_by)},       {"busy_cgroups", if_ranked(use.busy_cgroups)},
       {"idle_cgroups", if_ranked(use.idle_cgroups)}, {"top_cgroups", busiest(use.cgroups)}};
+}
+
+json::array sums(const std::vector<Status::Sum>& list) {
+  using Numbers = Status::Sum::Numbers;
+  json::array array;
+  for (const Status::Sum& sum : list) {
+    const auto if_ranked = [&](std::size_t number) {
+      return sum.ranked_by ? json::value(number) : json::value();
+    };
+    array.push_back(
+        json::object{{"sum", text(sum.name)},
+                     {"by", texts(sum.labels)},
+                     {"sums_now", count(sum.numbers, &Numbers::sums)},
+                     {"sums_limit", sum.max},
+                     {"new_sums", count(sum.numbers, &Numbers::is_new)},
+                     {"members", count(sum.numbers, &Numbers::members)},
+                     {"members_left_out", count(sum.numbers, &Numbers::members_left_out)},
+                     {"ranked_by", ranked_by(sum.ranked_by)},
+                     {"busy_sums", if_ranked(sum.busy)},
+                     {"idle_sums", if_ranked(sum.idle)},
+                     {"top_sums", busiest(sum.busiest)}});
+  }
+  return array;
 }
 
 json::object directories(const collect::PollReport::CgroupDirectories& of) {
@@ -333,6 +371,7 @@ std::string status_json(const Status& status) {
                             {"warnings", texts(status.warnings)},
                             {"activity", activity(status.use)},
                             {"cgroups", cgroups(status)},
+                            {"sums", sums(status.sums)},
                             {"limits", limits(status.limits)},
                             {"polls", polls(status)},
                             {"configuration", configuration(status.configuration)},

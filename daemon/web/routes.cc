@@ -120,6 +120,10 @@ http::Route resume(const RouteHandlers& handlers) {
 
 }  // namespace
 
+std::vector<http::Route> make_probe_routes(const RouteHandlers& handlers) {
+  return {health(handlers), readiness(handlers)};
+}
+
 std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lifecycle,
                                      const RouteHandlers& handlers) {
   std::vector<http::Route> routes = {

@@ -35,6 +35,9 @@ struct RouteHandlers {
   std::function<void(std::function<void()> done)> resume;
 };
 
+/// Health and readiness alone.
+std::vector<http::Route> make_probe_routes(const RouteHandlers& handlers);
+
 /// The routes: the status page and its JSON, the metrics at `telemetry_path`, health, and with
 /// `lifecycle` the reload and the pause.
 std::vector<http::Route> make_routes(const std::string& telemetry_path, bool lifecycle,

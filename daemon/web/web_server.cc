@@ -33,6 +33,14 @@ http::Limits limits_here() {
   return limits;
 }
 
+/// For one kubelet, an operator, and a client that should not be there. Their descriptors are a
+/// part of those for files of our own.
+http::Limits limits_of_probes() {
+  http::Limits limits;
+  limits.max_connections = limits.max_refusals = 8;
+  return limits;
+}
+
 bool counts_cgroups(const config::Config& config) {
   return std::ranges::any_of(config.groups, &config::Group::cgroup_scope);
 }
@@ -63,8 +71,23 @@ Result<void, std::vector<Error>> WebServer::listen(const std::vector<int>& inher
                                       [this] { limit_log_.add(*server_); }});
   if (!server) return std::vector{server.error()};
   server_ = std::move(*server);
+  if (const Result<> listening = listen_for_probes(); !listening) {
+    return std::vector{listening.error()};
+  }
   log_listening(inherited);
   warn_of_open_lifecycle();
+  return {};
+}
+
+Result<> WebServer::listen_for_probes() {
+  if (options_.health_address.empty()) return {};
+  auto probes = http::Server::listen(loop_, login_worker_, {{options_.health_address}, {}},
+                                     {make_probe_routes(source_.routes), limits_of_probes()});
+  if (!probes) {
+    return Error{probes.error().code, probes.error().attempted,
+                 "set --web.health-address to another address"};
+  }
+  probes_ = std::move(*probes);
   return {};
 }
 
@@ -79,6 +102,10 @@ void WebServer::log_listening(const std::vector<int>& inherited) {
         {{"address", options_.listen_addresses[i]}, {"port", std::to_string(server_->ports()[i])}});
   }
   for (const int socket : inherited) log_socket({{"systemd_socket", std::to_string(socket)}});
+  if (probes_) {
+    log_.info("listening for probes",
+              {{"address", options_.health_address}, {"port", std::to_string(health_port())}});
+  }
 }
 
 /// Any client may then reload the configuration as often as the limit allows.
@@ -176,7 +203,15 @@ void WebServer::configure(const config::Config& config) {
 std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   using exposition::self_family;
   if (!server_) return {};
-  const http::ClientErrors totals = server_->errors();
+  http::ClientErrors totals = server_->errors();
+  http::ResponseCounts counts = server_->responses();
+  std::size_t connections = server_->connections();
+  if (probes_) {
+    for (const auto& each : http::kClientErrors)
+      totals.*each.count += probes_->errors().*each.count;
+    for (const auto& [code, count] : probes_->responses()) counts[code] += count;
+    connections += probes_->connections();
+  }
   prometheus::MetricFamily errors =
       exposition::collected(self_family("perf_event_exporter_http_errors_total"));
   for (const auto& each : http::kClientErrors) {
@@ -185,7 +220,7 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
   }
   prometheus::MetricFamily responses =
       exposition::collected(self_family("perf_event_exporter_http_responses_total"));
-  for (const auto& [code, count] : server_->responses()) {
+  for (const auto& [code, count] : counts) {
     exposition::add_sample(responses, {{"code", std::to_string(code)}}, static_cast<double>(count));
   }
   prometheus::MetricFamily interval =
@@ -194,7 +229,7 @@ std::vector<prometheus::MetricFamily> WebServer::Collect() const {
     exposition::add_sample(interval, {}, std::chrono::duration<double>(*longest).count());
   }
   return {exposition::collected(self_family("perf_event_exporter_http_connections"),
-                                static_cast<double>(server_->connections())),
+                                static_cast<double>(connections)),
           std::move(responses), std::move(interval), std::move(errors)};
 }
 
@@ -202,6 +237,7 @@ void WebServer::stop() {
   limit_log_.stop();
   scrapes_.stop();
   if (server_) server_->stop();
+  if (probes_) probes_->stop();
 }
 
 }  // namespace pex::daemon

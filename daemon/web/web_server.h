@@ -44,6 +44,8 @@ class WebServer final : public prometheus::Collectable {
 
   /// Serves on the addresses of the options and on `inherited` sockets, which it then owns. Fails
   /// with all errors of the web configuration, or with the first address that cannot be bound.
+  /// Probes have a server of their own: neither its clients nor its access rules are those of the
+  /// other one.
   Result<void, std::vector<Error>> listen(const std::vector<int>& inherited);
 
   /// Uses the scrape settings of `config` from now on.
@@ -53,6 +55,8 @@ class WebServer final : public prometheus::Collectable {
   void polled() { scrapes_.polled(); }
 
   std::vector<std::uint16_t> ports() const { return server_->ports(); }
+  /// Of --web.health-address; 0 for a unix socket, and without it.
+  std::uint16_t health_port() const { return probes_ ? probes_->ports().front() : 0; }
   const AccessStatus& access_status() const { return access_status_; }
 
   /// Says that the series of a removed cgroup end before the next scrape; nothing while they do
@@ -72,6 +76,7 @@ class WebServer final : public prometheus::Collectable {
   Error short_linger(std::chrono::seconds interval) const;
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const access::Access> current_access();
+  Result<> listen_for_probes();
   void log_listening(const std::vector<int>& inherited);
   void warn_of_open_lifecycle();
 
@@ -90,6 +95,7 @@ class WebServer final : public prometheus::Collectable {
   AccessStatus access_status_;
   ConnectionLimitLog limit_log_;
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> probes_;  ///< null without --web.health-address
 };
 
 }  // namespace pex::daemon

@@ -68,6 +68,7 @@ struct SumRow {
   std::vector<std::string> values;              ///< of the labels of the SumPlan
   std::chrono::system_clock::time_point since;  ///< it began at 0
   std::size_t cgroups = 0;                      ///< that are added to it now
+  bool is_new = false;  ///< still published as 0 (SumPlan::zero_for), whatever was counted
 };
 
 /// The sums of one SumPlan, in the order of their values.

@@ -86,6 +86,7 @@ void Activity::change(const collect::Snapshot& snapshot) {
   const ScopeChange of_cgroup = change_of(Scope::kCgroup, groups.cgroup);
   change(host_, of_cpu);
   for (auto& [path, track] : cgroups_) change(track, of_cgroup);
+  for (auto& [key, track] : sums_) change(track, of_cgroup);
   for (PmuTimes& times : pmu_times_[0]) rearrange_times(times, of_cpu.groups);
   for (PmuTimes& times : pmu_times_[1]) rearrange_times(times, of_cgroup.groups);
 }
@@ -109,6 +110,7 @@ void Activity::add(const collect::Snapshot& snapshot, Clock::time_point now) {
   last_ = now;
   advance(host_, read_host(snapshot, measures(Scope::kCpu)), Scope::kCpu);
   advance_cgroups(snapshot);
+  advance_sums(snapshot);
 }
 
 void Activity::open_point(Clock::time_point now) {
@@ -129,6 +131,27 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
     track.is_current = true;
   }
   std::erase_if(cgroups_, [](const auto& cgroup) { return !cgroup.second.is_current; });
+}
+
+/// A sum that is new may have any total: a changed plan begins it with what its cgroups have
+/// counted before. So its points begin with its second reading.
+void Activity::advance_sums(const collect::Snapshot& snapshot) {
+  std::map<SumKey, Track> before = std::exchange(sums_, {});
+  for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {
+    const collect::SumTable& table = snapshot.sums[number];
+    std::vector<Reading> readings = read_sums(table, measures(Scope::kCgroup));
+    for (std::size_t row = 0; row < readings.size(); ++row) {
+      const SumKey key{plan_->sums[number].name, table.rows[row].values};
+      const auto known = before.find(key);
+      const bool goes_on =
+          known != before.end() && known->second.reading.series == readings[row].series;
+      Track track = goes_on ? std::move(known->second) : new_track(Scope::kCgroup);
+      if (!goes_on) track.reading.totals.resize(readings[row].totals.size());
+      if (!ends_.empty()) fill_point(track, readings[row]);
+      track.reading = std::move(readings[row]);
+      sums_.emplace(key, std::move(track));
+    }
+  }
 }
 
 Activity::Track Activity::new_track(Scope scope) const {
@@ -256,10 +279,23 @@ const Activity::Track* Activity::find(const std::string& path) const {
   return found == cgroups_.end() ? nullptr : &found->second;
 }
 
+const Activity::Track* Activity::find_sum(const SumKey& key) const {
+  const auto found = sums_.find(key);
+  return found == sums_.end() ? nullptr : &found->second;
+}
+
 Rates Activity::recent_of_host() const { return recent_of(host_, Scope::kCpu); }
 
 Rates Activity::recent_of_cgroup(const std::string& path) const {
-  const Track* track = find(path);
+  return recent_of_cgroups(find(path));
+}
+
+Rates Activity::recent_of_sum(const std::string& name,
+                              const std::vector<std::string>& values) const {
+  return recent_of_cgroups(find_sum({name, values}));
+}
+
+Rates Activity::recent_of_cgroups(const Track* track) const {
   if (track != nullptr) return recent_of(*track, Scope::kCgroup);
   return {std::vector<std::optional<double>>(measures(Scope::kCgroup).size()), {}};
 }
@@ -270,6 +306,13 @@ Activity::Points Activity::points_of_host(std::size_t measure) const {
 
 Activity::Points Activity::points_of_cgroup(const std::string& path, std::size_t measure) const {
   const Track* track = find(path);
+  return track == nullptr ? Points(ends_.size()) : points_of(*track, measure);
+}
+
+Activity::Points Activity::points_of_sum(const std::string& name,
+                                         const std::vector<std::string>& values,
+                                         std::size_t measure) const {
+  const Track* track = find_sum({name, values});
   return track == nullptr ? Points(ends_.size()) : points_of(*track, measure);
 }
 

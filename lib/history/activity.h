@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/scope.h"
@@ -17,21 +19,24 @@
 
 namespace pex::history {
 
-/// Rates of one cgroup, or of the whole host. Nothing: unknown, which is not 0.
+/// Rates of one cgroup, of one sum of cgroups, or of the whole host. Nothing: unknown, which is not
+/// 0.
 struct Rates {
   std::vector<std::optional<double>> per_second;  ///< of each measure, in its unit
   std::optional<double> instructions_per_cycle;   ///< over the same time; nothing without cycles
 };
 
-/// The rates of cgroups and the host in the last minutes: the increments between snapshots, at most
-/// one each kSpacing, and the last kPoints of them. The counts of a cgroup before the first
-/// snapshot that contains it belong to the point of that snapshot. For display only: the totals
-/// have the exact values. Where the plan changes, the rates of events that both plans have go on;
-/// of those that count from zero again, one point is unknown. Not thread-safe.
+/// The rates of cgroups, of their sums and of the host in the last minutes: the increments between
+/// snapshots, at most one each kSpacing, and the last kPoints of them. The counts of a cgroup
+/// before the first snapshot that contains it belong to the point of that snapshot. For display
+/// only: the totals have the exact values. Where the plan changes, the rates of events that both
+/// plans have go on; of those that count from zero again, one point is unknown. The points of a sum
+/// begin when it is no longer published as 0. Not thread-safe.
 ///
-/// Memory is bounded by the cgroups that have series, regardless of the number of CPUs and the
-/// time: at most 2 kB, the path and 16 bytes for each group. So 2000 cgroups with 8 groups and
-/// paths of 100 bytes take at most 4 MB, and a megabyte more while a snapshot is read.
+/// Memory is bounded by the cgroups and sums that have series, regardless of the number of CPUs and
+/// the time: at most 2 kB, the path or the labels, and 16 bytes for each group. So 2000 cgroups
+/// with 8 groups and paths of 100 bytes take at most 4 MB, and a megabyte more while a snapshot is
+/// read.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
@@ -58,23 +63,29 @@ class Activity {
 
   Rates recent_of_host() const;
   Rates recent_of_cgroup(const std::string& path) const;
+  /// `name` and `values` of a SumPlan and of one of its sums.
+  Rates recent_of_sum(const std::string& name, const std::vector<std::string>& values) const;
 
   /// Each point per second, in the order of ages(); nothing where it is unknown.
   using Points = std::vector<std::optional<double>>;
   Points points_of_host(std::size_t measure) const;
   Points points_of_cgroup(const std::string& path, std::size_t measure) const;
+  Points points_of_sum(const std::string& name, const std::vector<std::string>& values,
+                       std::size_t measure) const;
 
   /// The part of the recent enabled time of a group during which it had the PMU. Nothing if it is
   /// unknown, and for groups that cannot lose the PMU.
   std::optional<double> recent_running_ratio(Scope scope, std::size_t group) const;
 
  private:
-  /// The whole host, or one cgroup.
+  /// The whole host, one cgroup, or one sum.
   struct Track {
     Reading reading;            ///< when the newest point ended
     std::vector<float> points;  ///< per second: a ring of kPoints for each measure
     bool is_current = false;
   };
+
+  using SumKey = std::pair<std::string, std::vector<std::string>>;  ///< its name and values
 
   static constexpr std::size_t index(Scope scope) { return static_cast<std::size_t>(scope); }
   bool is_due(Clock::time_point now);
@@ -83,6 +94,7 @@ class Activity {
   void change(const collect::Snapshot& snapshot);
   void open_point(Clock::time_point now);
   void advance_cgroups(const collect::Snapshot& snapshot);
+  void advance_sums(const collect::Snapshot& snapshot);
   Track new_track(Scope scope) const;
   Track track_from_zero(const Reading& reading) const;
   void advance(Track& track, Reading reading, Scope scope);
@@ -91,8 +103,10 @@ class Activity {
   std::size_t slot(std::size_t age) const;  ///< of a ring; the newest has age 0
   std::size_t recent_points() const;
   Rates recent_of(const Track& track, Scope scope) const;
+  Rates recent_of_cgroups(const Track* track) const;  ///< of one, or of a sum of them
   Points points_of(const Track& track, std::size_t measure) const;
   const Track* find(const std::string& path) const;
+  const Track* find_sum(const SumKey& key) const;
 
   /// What becomes of one scope where the plan changes: the old places of its measures and of its
   /// groups, or kNewPlace. The totals of some measures begin again.
@@ -117,6 +131,7 @@ class Activity {
   std::size_t points_made_ = 0;  ///< points ever made of this plan
   Track host_;
   std::unordered_map<std::string, Track> cgroups_;  ///< by path
+  std::map<SumKey, Track> sums_;
   /// By Scope a ring: in that point.
   std::array<std::vector<PmuTimes>, 2> pmu_times_ = {std::vector<PmuTimes>(kPoints),
                                                      std::vector<PmuTimes>(kPoints)};

@@ -170,4 +170,19 @@ std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot,
   return readings;
 }
 
+std::vector<Reading> read_sums(const collect::SumTable& table,
+                               const std::vector<Measure>& measures) {
+  std::vector<Reading> readings(table.rows.size());
+  for (std::size_t row = 0; row < readings.size(); ++row) {
+    readings[row].series =
+        static_cast<std::uint64_t>(table.rows[row].since.time_since_epoch().count());
+    for (const Measure& measure : measures) {
+      Sum sum;
+      for (const PublishedEvent* column : measure.columns) sum.add(*column, table.groups, row);
+      readings[row].totals.push_back(table.rows[row].is_new ? std::nullopt : sum.total());
+    }
+  }
+  return readings;
+}
+
 }  // namespace pex::history

@@ -35,9 +35,9 @@ struct PmuTime {
 /// Of all groups of a scope. Groups that cannot lose the PMU have none.
 using PmuTimes = std::vector<PmuTime>;
 
-/// Totals of the host or of one cgroup at an instant, summed over its rows.
+/// Totals of the host, of one cgroup or of one sum of cgroups at an instant, summed over its rows.
 struct Reading {
-  std::uint64_t series = 0;                   ///< identity of a cgroup's series
+  std::uint64_t series = 0;                   ///< identity of a cgroup's or a sum's series
   std::vector<std::optional<double>> totals;  ///< of each measure, in its unit; nothing: not known
   PmuTimes pmu_times;
 };
@@ -47,5 +47,10 @@ Reading read_host(const collect::Snapshot& snapshot, const std::vector<Measure>&
 /// In the order of the targets. A cgroup may have several rows, one for each CPU.
 std::vector<Reading> read_cgroups(const collect::Snapshot& snapshot,
                                   const std::vector<Measure>& measures);
+
+/// Of the sums of `table`, in its order, without times. Nothing is known of a sum while it is
+/// published as 0.
+std::vector<Reading> read_sums(const collect::SumTable& table,
+                               const std::vector<Measure>& measures);
 
 }  // namespace pex::history

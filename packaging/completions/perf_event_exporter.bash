@@ -35,7 +35,7 @@ _perf_event_exporter() {
       mapfile -t COMPREPLY < <(compgen -d -- "$current")
       return
       ;;
-    --web.listen-address | --web.max-queued-scrapes | --web.telemetry-path | -e | --event | \
+    --web.listen-address | --web.health-address | --web.max-queued-scrapes | --web.telemetry-path | -e | --event | \
       --cpus | --cgroups) return ;;
     -p | --pid)
       words=$(cd /proc && printf '%s ' [0-9]*)
@@ -46,7 +46,7 @@ _perf_event_exporter() {
     *)
       if [[ $current == -* ]]; then
         words='-h --help --version --config.file --config.watch --config.check --once
-          --web.listen-address --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
+          --web.listen-address --web.health-address --web.systemd-socket --web.config.file --web.max-queued-scrapes --web.enable-lifecycle
           --web.ready-needs-events --web.telemetry-path --path.sysfs --path.procfs --path.cgroupfs
           --log.level --log.format'
         case $command in

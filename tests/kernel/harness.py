@@ -123,6 +123,7 @@ def require_perfmon_to_matter():
 
 
 @functools.cache
+@functools.cache
 def is_instrumented():
     """Whether the daemon was built with a sanitizer of addresses or threads."""
     with open(daemon_binary, "rb") as binary:
@@ -464,6 +465,45 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def why_sizes_differ(status):
+    """Why a daemon with this status may have other counters open than `size` prints; None: it has
+    those."""
+    cgroups, machine = status["cgroups"], status["machine"]
+    if cgroups["counted"] is None:
+        return "no poll has ended"
+    for state in ("waiting", "lingering", "left_out", "idle"):
+        if cgroups[state]:
+            return f"{cgroups[state]} cgroups: {state}"
+    if any(group["coverage_ratio"] not in (1, None) for group in status["groups"]):
+        return "counters are refused"
+    if machine["late_cpus"] or (cgroups["cpus_by_records"] and cgroups["cpus_by_descriptors"]):
+        return "CPUs differ"
+    return None
+
+
+def printed_sizes(config_path, cgroups, *args):
+    """What `size` prints with so many cgroups: way of counting -> what -> text. It ends with 1 where
+    that does not fit into the limits."""
+    ended = subprocess.run([daemon_binary, "size", f"--config.file={config_path}",
+                            f"--cgroups={cgroups}", *args], capture_output=True, text=True,
+                           stdin=subprocess.DEVNULL, check=False)
+    rows = [re.split(r"  +", line.rstrip()) for line in ended.stdout.splitlines() if "  " in line]
+    if not rows or rows[0][0]:
+        raise AssertionError(f"size ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
+    ways = rows[0][1:]
+    return {way: {row[0]: row[1 + place] for row in rows[1:]} for place, way in enumerate(ways)}
+
+
+@functools.cache
+def counters_of(config, cgroups, by_records):
+    """As `size` prints it for the text of a configuration."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(config)
+        file.flush()
+        sizes = printed_sizes(file.name, cgroups)
+    return int(sizes["by records" if by_records else "by descriptors"]["counters"])
+
+
 class Daemon:
     """The daemon over `config` on a loopback port, from ready to a clean end.
 
@@ -486,6 +526,8 @@ class Daemon:
         self.headers = headers or {}
         self.options = options
         self.child = None
+        self.is_plain = not (wrapper or command or tls or headers or options) and all(
+            each.startswith("--log.") for each in args)
 
     def __enter__(self):
         try:
@@ -495,6 +537,8 @@ class Daemon:
             until("readiness", self._is_ready)
             if BY_RECORDS:
                 self.await_source()
+            if self.is_plain and not is_instrumented():
+                self.check_size()
         except BaseException:
             self.__exit__(*sys.exc_info())
             raise
@@ -538,6 +582,28 @@ class Daemon:
             for cpu in online_cpus():
                 switch_often(tree, tree.make(str(cpu)), cpu)
         self.scrape_after_polls()
+
+    def check_size(self):
+        """`size` prints what is open, in whatever test a daemon is started. Returns why this cannot
+        be compared; None: it was, and is so. It is not where something is refused, waits or ends.
+        Other programs may create cgroups between two looks."""
+        deadline = time.monotonic() + 5
+        while True:
+            status = json.loads(self.get("/api/v1/status")[1])
+            reason = why_sizes_differ(status)
+            if reason:
+                return reason
+            cgroups, by_records = status["cgroups"], status["cgroups"]["cpus_by_records"] > 0
+            counters = counters_of(read_text(self.config_path), cgroups["counted"], by_records)
+            opened = status["limits"]["open_events"]
+            # By records, less a comparison with descriptors, which takes some ms a minute, and a group
+            # of the CPUs that is the same as that of the cgroups.
+            if opened == counters or (by_records and counters / 4 < opened < counters):
+                return None
+            if time.monotonic() > deadline:
+                raise AssertionError(f"size prints {counters} counters with {cgroups['counted']} "
+                                     f"cgroups, and {opened} are open")
+            time.sleep(0.1)
 
     def get(self, path):
         """Status and text of one GET on a connection of its own."""
@@ -590,6 +656,9 @@ class Daemon:
         """What it has used so far, of user and system."""
         fields = read_text(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident_bytes(self):
+        return int(read_text(f"/proc/{self.pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def stderr(self):
         return read_text(f"{self.scratch}/stderr")

@@ -1,11 +1,10 @@
 """A limit of the process bounds what is counted; it breaks nothing."""
 
 import functools
-import re
+import os
 import resource
 import socket
-import subprocess
-import tempfile
+import sys
 import unittest
 
 import harness
@@ -105,22 +104,10 @@ class SizeTest(unittest.TestCase):
 
     CGROUPS = 12
 
-    def sizes(self, config, cgroups):
-        """Way of counting -> counters."""
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            file.write(config)
-            file.flush()
-            printed = subprocess.run([harness.daemon_binary, "size", f"--config.file={file.name}",
-                                      f"--cgroups={cgroups}"], capture_output=True, text=True,
-                                     check=True).stdout
-        ways, counters = (re.split(r"  +", line.strip())
-                          for line in printed.splitlines() if re.match(r" +by|counters", line))
-        return dict(zip(ways, map(int, counters[1:])))
-
-    def open_events(self, config, source):
-        daemon = self.enterContext(harness.Daemon(config.replace("SOURCE", source)))
-        scrape = daemon.scrape_when("all cgroups", lambda scrape: counted(scrape) == self.CGROUPS)
-        return scrape.value("perf_event_exporter_open_events"), scrape
+    def start(self, config):
+        daemon = self.enterContext(harness.Daemon(config))
+        daemon.scrape_when("all cgroups", lambda scrape: counted(scrape) == self.CGROUPS)
+        return daemon
 
     def test_counters_are_those_that_are_open(self):
         harness.require_events(*EVENTS)
@@ -129,16 +116,57 @@ class SizeTest(unittest.TestCase):
             tree.make(f"{number:03}")
         config = (f"groups: [{{name: a, events: [{', '.join(EVENTS)}], scope: [cpu, cgroup]}}]\n"
                   f"cgroups: {{source: SOURCE, include: ['{tree.pattern}']}}\n")
-        sizes = self.sizes(config.replace("SOURCE", "auto"), self.CGROUPS)
+        self.assertIsNone(self.start(config.replace("SOURCE", "descriptors")).check_size())
+        self.assertIn(self.start(config.replace("SOURCE", "records")).check_size(),
+                      (None, "CPUs differ"))
 
-        by_descriptors, _ = self.open_events(config, "descriptors")
-        self.assertEqual(by_descriptors, sizes["by descriptors"])
-        by_records, scrape = self.open_events(config, "records")
-        if scrape.value("perf_event_exporter_cgroup_source_cpus", source="descriptors") == 0:
-            # Less those of a comparison, for some ms a minute, and a group of the CPUs that is the same
-            # as that of the cgroups.
-            self.assertLessEqual(by_records, sizes["by records"])
-            self.assertGreater(by_records, sizes["by records"] / 4)
+    def test_other_numbers_of_counters_are_noticed(self):
+        harness.require_events(*EVENTS)
+        daemon = self.enterContext(harness.Daemon(harness.config_of(events=EVENTS[:1], scope="cpu")))
+        daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))  # which it has not read
+        with self.assertRaisesRegex(AssertionError, "size prints"):
+            daemon.check_size()
+
+
+class MemoryTest(unittest.TestCase):
+    """What `size` says to request is enough, and prints both: docs/cost.md has them for more cgroups."""
+
+    CGROUPS = int(os.environ.get("PEX_MEMORY_CGROUPS", "100"))
+
+    def let_run(self, cgroups):
+        """Each of them on each CPU, so that all that it may have is there."""
+        for cpu in harness.online_cpus():
+            for cgroup in cgroups:
+                pid = os.fork()
+                if pid == 0:
+                    try:
+                        self.tree.join(cgroup)
+                        os.sched_setaffinity(0, {cpu})
+                    finally:
+                        os._exit(0)
+                os.waitpid(pid, 0)
+
+    def test_the_memory_to_request_is_enough(self):
+        harness.require_events(*EVENTS)
+        harness.require(not harness.is_instrumented(), "a sanitizer takes memory of its own")
+        self.tree = self.enterContext(harness.CgroupTree("memory"))
+        cgroups = [self.tree.make(f"{number:05}") for number in range(self.CGROUPS)]
+        for source in "descriptors", "records":
+            config = "\n".join([
+                f"groups: [{{name: a, events: [{', '.join(EVENTS)}], scope: [cpu, cgroup]}}]",
+                "limits: {max_open_events: 1000000, max_series: 1000000, opens_per_second: 1000000}",
+                f"cgroups: {{source: {source}, max: {self.CGROUPS}, include: ['{self.tree.pattern}']}}",
+                ""])
+            with self.subTest(source), harness.Daemon(config) as daemon:
+                self.let_run(cgroups)
+                for _ in range(3):
+                    daemon.scrape_after_polls()
+                sizes = harness.printed_sizes(daemon.config_path, self.CGROUPS)
+                request = int(sizes[f"by {source}"]["memory to request"].split()[0])
+                resident = daemon.resident_bytes() / 2**20
+                print(f"{self.CGROUPS} cgroups by {source}: {resident:.1f} MiB are resident, "
+                      f"{request} MiB to request", file=sys.stderr, flush=True)
+                self.assertLessEqual(resident, request)
 
 
 class RestartTest(unittest.TestCase):

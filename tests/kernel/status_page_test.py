@@ -484,10 +484,11 @@ class StatusPageTest(BrowserTest):
         tree = self.enterContext(harness.CgroupTree("whatever"))
         busy, _ = tree.make("busy.service"), tree.make("idle.service")
         self.enterContext(harness.busy_loop(tree, busy, max(os.sched_getaffinity(0))))
-        daemon = self.start("\n".join(["collection: {interval: 200ms}", "groups:", *groups,
-                                       f'cgroups: {{include: ["{tree.pattern}"]{more}}}', ""]))
-        harness.until("rates", lambda: self.status(daemon)["activity"]["top_cgroups"])
-        self.open(daemon)
+        self.daemon = self.start("\n".join([
+            "collection: {interval: 200ms}", "groups:", *groups,
+            f'cgroups: {{include: ["{tree.pattern}"]{more}}}', ""]))
+        harness.until("rates", lambda: self.status(self.daemon)["activity"]["top_cgroups"])
+        self.open(self.daemon)
         return busy
 
     def test_shows_software_events_where_cpu_time_is_not_counted(self):
@@ -523,6 +524,19 @@ class StatusPageTest(BrowserTest):
         self.assertEqual(self.browser.run(NAMES, "busiest"),
                          [f'{busy} team="shop" tier="<b>{busy}"'])
         self.check("labels")
+
+    def test_shows_sums_by_labels_of_the_configuration(self):
+        rule = "{match: 're:.*/(?P<app>[a-z]+)[.]service', set: {app: $1}}"
+        self.start_with(group("software", SOFTWARE, "cgroup"), more=(
+            f", labels: [{rule}], sums: [{{name: app, by: [app], zero_for: 0s}}]"))
+        daemon = self.daemon
+        harness.until("the rate of a sum", lambda: self.status(daemon)["sums"][0]["top_sums"])
+        self.open(daemon)
+        self.assertEqual(self.browser.run(NAMES, "sums"), ["app"])
+        self.assertEqual(self.browser.run(CELLS, "sums")["Sums"], "2")
+        self.assertEqual(self.browser.run(NAMES, "sum-0"), ["busy"])
+        self.assertRegex(self.browser.run(CELLS, "sum-0")["context_switches"], RATE)
+        self.check("sums")
 
     def test_shows_why_no_cgroup_is_busy(self):
         tree = self.enterContext(harness.CgroupTree("idle"))
@@ -705,6 +719,34 @@ class PageTest(BrowserTest):
                          ["35", "1\u202f024", "3.4\u00a0%"])
         self.check("full")
 
+    def test_shows_the_sums_of_cgroups_and_the_busiest_of_each(self):
+        self.draw(status_of("full"))
+        self.assertEqual(self.browser.run(NAMES, "sums"), ["workload", "team"])
+        cells = self.browser.run(CELLS, "sums")
+        self.assertEqual([cells[key] for key in ("By", "Sums", "At most", "New", "Idle", "Cgroups",
+                                                 "Left out")],
+                         ["namespace, container", "8", "8", "1", "2", "21", "4"])
+        self.assertIn("Left out of sums: 4 cgroups", self.text())
+        self.assertEqual(self.browser.run(NAMES, "sum-0"), ["shop / web", "shop / database"])
+        self.assertEqual(self.browser.run(
+            "return document.querySelector('#sum-0 thead th').innerText"), "namespace / container")
+        cells = self.browser.run(CELLS, "sum-0")
+        self.assertEqual([cells[key] for key in ("Cgroups", "CPUs", "Peak", "IPC", "cycles",
+                                                 "written")],
+                         ["3", "1.25", "1.50", "0.500", "4.80\u00a0G/s", "3.00\u00a0MB/s"])
+        self.assertNotIn("instructions", cells)
+        caption = self.browser.run("return document.querySelector('#sum-0 caption').innerText")
+        self.assertIn("2 of 5 are shown. Not shown: 2 idle sums.", caption)
+        self.assertFalse(self.browser.run("return document.getElementById('sum-1')"),
+                         "no rate of it is known")
+
+    def test_shows_no_sums_where_none_are_configured(self):
+        status = status_of("full")
+        status["sums"] = []
+        self.draw(status)
+        self.assertFalse(self.browser.run("return document.getElementById('sums')"))
+        self.assertNotIn("Left out of sums", self.text())
+
     def test_before_the_first_poll_shows_that_there_are_no_numbers_yet(self):
         self.draw(status_of("starting"))
         text = self.text()
@@ -719,6 +761,9 @@ class PageTest(BrowserTest):
             "return [...document.querySelectorAll('#limits td[data-label=Now]')]"
             ".map(e => e.innerText)"), ["unknown"] * 4)
         self.assertEqual(self.browser.run(CELLS, "groups")["Targets"], "unknown")
+        sums = self.browser.run(CELLS, "sums")
+        self.assertEqual([sums[key] for key in ("Sums", "At most", "Cgroups", "Left out")],
+                         ["unknown", "8", "unknown", "unknown"])
         self.assertFalse(self.browser.run("return document.getElementById('web-configuration')"))
         self.check("starting")
 
@@ -728,6 +773,8 @@ class PageTest(BrowserTest):
             return {"event": event, "metric": metric, "unit": unit}
         energy = [of("perf_energy_joules_total", "joules", f"power/energy-{part}/")
                   for part in ("pkg", "ram")]
+        self.assertEqual(self.call(["nameOf", of("perf_cpu_hog_cycles_total"), [], "cpu_hog"]),
+                         ["cycles"])
         for expected, rate, rates in [
                 ("cache_misses", of("perf_cpu_cache_misses_total"), []),
                 ("written", of("perf_cgroup_written_bytes_total", "bytes"), []),
@@ -797,7 +844,7 @@ class PageTest(BrowserTest):
         self.assertEqual({end for _, end in axes if end}, {"118.0"})  # now
         self.assertEqual(self.browser.run("return [...document.querySelectorAll('.axis')]"
                                           ".map(e => e.innerText.split('\\n').join(' '))"),
-                         ["5\u00a0min ago now"] * 2)
+                         ["5\u00a0min ago now"] * 3)  # of cgroups, of a sum, of all CPUs
         status["activity"]["span_seconds"] = 3600  # polls are a minute apart
         self.draw(status)
         axes = self.browser.run(AXES)

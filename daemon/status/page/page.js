@@ -152,7 +152,7 @@ const lines = (list) => list.length > 0 &&
  * cell of a row is its title. All parts state their roles (WAI-ARIA 1.2): a browser forgets what is
  * a row or a cell where a style displays it as something else, and the one for narrow screens does.
  */
-function table(caption, columns, rows) {
+function table(caption, columns, rows, style = "") {
   const row = (cells) => element("tr", { role: "row" }, cells);
   const title = ({ title, style }) =>
     element("th", { scope: "col", role: "columnheader", class: style }, title);
@@ -162,7 +162,8 @@ function table(caption, columns, rows) {
     return element("td", { role: "cell", class: style, "data-label": label },
       element("div", {}, content));
   };
-  return element("table", { role: "table" }, caption && element("caption", {}, caption),
+  return element("table", { role: "table", class: style },
+    caption && element("caption", {}, caption),
     element("thead", { role: "rowgroup" }, row(columns.map(title))),
     element("tbody", { role: "rowgroup" }, rows.map((cells) => row(cells.map(cell)))));
 }
@@ -264,11 +265,11 @@ const notice = (style, word, ...text) =>
 
 const link = (id, text) => element("a", { id: `to-${id}`, href: `#${id}` }, text);
 
-const sum = (list) => list.reduce((total, each) => total + each.events.length, 0);
+const eventsOf = (list) => list.reduce((total, each) => total + each.events.length, 0);
 
 function countingNotice({ groups, machine, cgroups }) {
-  const onCpus = sum(groups.filter((group) => group.scope === "cpu"));
-  const inCgroups = sum(groups.filter((group) => group.scope === "cgroup"));
+  const onCpus = eventsOf(groups.filter((group) => group.scope === "cpu"));
+  const inCgroups = eventsOf(groups.filter((group) => group.scope === "cgroup"));
   if (onCpus + inCgroups === 0) {
     return notice("bad", "Nothing is counted.",
       "No configured event can be counted on this machine.");
@@ -290,9 +291,10 @@ const directoriesNotFollowed = ({ directories }) =>
 
 function notices(status) {
   const { configuration, web_configuration: web, cgroups, machine, polls, warnings } = status;
-  const notCounted = sum(status.not_counted);
+  const notCounted = eventsOf(status.not_counted);
   const notFollowed = directoriesNotFollowed(cgroups);
   const offPmu = polls.last?.groups_off_pmu;
+  const outOfSums = status.sums.reduce((total, each) => total + each.members_left_out, 0);
   return element("ul", { class: "notices" },
     countingNotice(status),
     !configuration.last_load_successful && notice("bad", "Not reloaded:", "the last ",
@@ -308,6 +310,8 @@ function notices(status) {
       link("not-counted", plural(notCounted, "event")), " of the configuration."),
     cgroups.left_out > 0 && notice("warn", "Left out:",
       link("left-out", plural(cgroups.left_out, "cgroup")), " because of a limit."),
+    outOfSums > 0 && notice("warn", "Left out of sums:", link("sums", plural(outOfSums, "cgroup")),
+      ", because there are as many sums as the configuration allows."),
     notFollowed > 0 && notice("warn", "Not followed:",
       plural(notFollowed, "cgroup directory", "cgroup directories"),
       ", because of the limit or because the path is too long."),
@@ -372,12 +376,14 @@ const summary = (status) => element("dl", { class: "summary" },
 
 /**
  * The name of an event in its metric, which the configuration may set: "cache_misses" of
- * perf_cpu_cache_misses_total. If several of `rates` share a metric, its spelling.
+ * perf_cpu_cache_misses_total, and of perf_workload_cache_misses_total, which is one of the sum
+ * "workload". If several of `rates` share a metric, its spelling.
  */
-export function nameOf({ event, metric, unit }, rates) {
+export function nameOf({ event, metric, unit }, rates, sum = "") {
   if (rates.filter((other) => other.metric === metric).length > 1) return event;
   const ending = unit === "events" ? "_total" : `_${unit}_total`;
-  return metric.replace(/^perf_(cpu_|cgroup_)?/, "").slice(0, -ending.length);
+  const name = metric.slice(0, -ending.length);
+  return sum ? name.slice(`perf_${sum}_`.length) : name.replace(/^perf_(cpu_|cgroup_)?/, "");
 }
 
 function whyNoneIsBusy({ groups, cgroups, activity }) {
@@ -423,52 +429,93 @@ function cgroupTitle({ cgroup, labels, gone }) {
   gone && [" ", unknown("ended")], ownLabels(labels)];
 }
 
-/** What the table is sorted by, and how many cgroups it leaves out. */
-function busiestCaption({ activity }, byTime, name) {
-  const { top_cgroups: top, busy_cgroups: busy, idle_cgroups: idle } = activity;
-  const by = byTime ? "CPU time, in CPU seconds per second" : `the rate of ${name}`;
+/** What a table is sorted by, and how many `things` ("cgroup", "sum") it leaves out. */
+function busiestCaption(activity, { rows, busy, idle, thing }, by) {
   return `By ${by}, over the last ${age(Math.round(activity.recent_seconds))}.` +
-    (busy > top.length ? ` ${count(top.length)} of ${count(busy)} are shown.` : "") +
-    (idle ? ` Not shown: ${plural(idle, "idle cgroup")}.` : "") + aboutCharts(activity);
+    (busy > rows.length ? ` ${count(rows.length)} of ${count(busy)} are shown.` : "") +
+    (idle ? ` Not shown: ${plural(idle, `idle ${thing}`)}.` : "") + aboutCharts(activity);
 }
 
-/** Without columns that have no known value. All cgroups have rates of the same events. */
-function busiestColumns({ activity, byTime, first, others, name }) {
-  const cgroups = activity.top_cgroups;
+/** Without columns that have no known value. All rows have rates of the same events. */
+function busiestColumns(activity, { rows, leading, sum }, byTime) {
+  const [first, ...others] = rows[0].rates;
+  const name = (of) => nameOf(of, rows[0].rates, sum);
   const format = (value) => (byTime ? compact(value) : rate(value, first.unit));
-  const hasRatio = cgroups.some((cgroup) => cgroup.instructions_per_cycle !== null);
+  const hasRatio = rows.some((row) => row.instructions_per_cycle !== null);
   const isShown = ({ event }, i) => !(hasRatio && event === "instructions") &&
-    cgroups.some(({ rates }) => rates[i].per_second !== null);
+    rows.some(({ rates }) => rates[i].per_second !== null);
   const column = (title, of, hint) => ({ style: "n", label: title, of,
     title: hint ? element("abbr", { title: hint }, word(title)) : title });
   const rateColumn = (of, i) => column(name(of), ({ rates }) =>
     known(rates[i].per_second, (value) => rate(value, of.unit)), `${of.event}: ${of.metric}`);
   return [
-    { title: "Cgroup", style: "cgroup", of: cgroupTitle },
+    ...leading,
     byTime ? column("CPUs", ({ rates }) => known(rates[0].per_second, format))
       : rateColumn(first, 0),
     chartColumn(activity, ({ points }) =>
       sparkline(byTime ? "CPUs used" : first.event, points, activity, format)),
     column("Peak", ({ points }) => known(peak(points), format)),
-    hasRatio && column("IPC", (cgroup) => known(cgroup.instructions_per_cycle, compact),
+    hasRatio && column("IPC", (row) => known(row.instructions_per_cycle, compact),
       "instructions per cycle"),
     ...others.map((of, i) => isShown(of, i + 1) && rateColumn(of, i + 1)),
   ].filter(Boolean);
 }
 
+/** Of cgroups or of sums; there is at least one row. `sum` is the name of the sum. */
+function busiestTable(activity, list) {
+  const byTime = list.rankedBy === "cpu_seconds_per_second";
+  const { rows, sum } = list;
+  const by = byTime ? "CPU time, in CPU seconds per second"
+    : `the rate of ${nameOf(rows[0].rates[0], rows[0].rates, sum)}`;
+  const columns = busiestColumns(activity, list, byTime);
+  return table(busiestCaption(activity, list, by), columns,
+    rows.map((row) => columns.map((column) => column.of(row))), "ranked");
+}
+
 function busiest(status) {
   const { activity } = status;
-  const cgroups = activity.top_cgroups;
   const title = "Busiest cgroups";
-  if (cgroups.length === 0) {
+  if (activity.top_cgroups.length === 0) {
     return section("busiest", title, element("p", {}, whyNoneIsBusy(status)));
   }
-  const [first, ...others] = cgroups[0].rates;
-  const byTime = activity.ranked_by === "cpu_seconds_per_second";
-  const name = (of) => nameOf(of, cgroups[0].rates);
-  const columns = busiestColumns({ activity, byTime, first, others, name });
-  return section("busiest", title, table(busiestCaption(status, byTime, name(first)), columns,
-    cgroups.map((cgroup) => columns.map((column) => column.of(cgroup)))));
+  return section("busiest", title, busiestTable(activity, { rows: activity.top_cgroups,
+    rankedBy: activity.ranked_by, busy: activity.busy_cgroups, idle: activity.idle_cgroups,
+    thing: "cgroup", leading: [{ title: "Cgroup", style: "cgroup", of: cgroupTitle }] }));
+}
+
+/** Names or values of labels, in the order of the configuration. */
+const labelled = (style, texts) => element("span", { class: style }, word(texts.join(" / ")));
+
+/** The busiest of one configured sum. */
+function busiestSums(activity, sum, i) {
+  if (sum.top_sums.length === 0) return null;
+  const leading = [
+    { title: labelled("of-sum", sum.by), style: "cgroup",
+      of: ({ labels }) => labelled("of-sum name", Object.values(labels)) },
+    { title: "Cgroups", style: "n", of: ({ members }) => count(members) }];
+  return section(`sum-${i}`, `Busiest sums: ${sum.sum}`, busiestTable(activity, {
+    rows: sum.top_sums, rankedBy: sum.ranked_by, busy: sum.busy_sums, idle: sum.idle_sums,
+    thing: "sum", leading, sum: sum.sum }));
+}
+
+/** All configured ones, then the busiest of each. */
+function sums({ sums: all, activity }) {
+  if (all.length === 0) return null;
+  const number = (title, of) => ({ title, style: "n", of });
+  const columns = [
+    { title: "Name", style: "whole", of: ({ sum }) => sum },
+    { title: "By", of: ({ by }) => codes(by) },
+    number("Sums", ({ sums_now: now }) => known(now)),
+    number("At most", ({ sums_limit: limit }) => count(limit)),
+    number("New", ({ new_sums: isNew }) => known(isNew)),
+    number("Idle", ({ idle_sums: idle }) => known(idle)),
+    number("Cgroups", ({ members }) => known(members)),
+    number("Left out", ({ members_left_out: out }) =>
+      (out > 0 ? element("span", { class: "warn" }, count(out)) : known(out)))];
+  return [section("sums", "Sums of cgroups", table("A sum keeps what its cgroups have counted " +
+    "when they end. A new one is served as 0 at first, and its rates are known after that.",
+  columns, all.map((each) => columns.map((column) => column.of(each))))),
+  all.map((each, i) => busiestSums(activity, each, i))];
 }
 
 /** The events of scope cpu, summed over the CPUs. */
@@ -664,8 +711,8 @@ const links = (status) => Object.entries(titlesOfLinks).map(([key, title]) =>
   element("li", {}, element("a", { id: `link-${key}`, href: `.${status.links[key]}` }, title)));
 
 const body = (status) => element("main", {},
-  notices(status), summary(status), busiest(status), allCpus(status), counted(status),
-  notCounted(status), leftOutGroups(status), warnings(status), leftOut(status),
+  notices(status), summary(status), busiest(status), sums(status), allCpus(status),
+  counted(status), notCounted(status), leftOutGroups(status), warnings(status), leftOut(status),
   element("div", { class: "pair" },
     element("div", { class: "column" }, limits(status), polls(status)),
     element("div", { class: "column" }, cgroupFacts(status), configuration(status),

@@ -548,8 +548,8 @@ void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
     }
     for (const auto& [values, sum] : sums_[number]) {
       const std::size_t row = table.rows.size();
-      table.rows.push_back({values, sum.since, sum.cgroups});
-      const bool is_zero = now - sum.begun < plan_->sums[number].zero_for;
+      const bool is_new = now - sum.begun < plan_->sums[number].zero_for;
+      table.rows.push_back({values, sum.since, sum.cgroups, is_new});
       for (std::size_t group = 0; group < table.groups.size(); ++group) {
         const Sum::State& state = sum.states[group];
         GroupRow& of = table.groups[group].rows[row];
@@ -559,7 +559,7 @@ void LabelSums::publish(Snapshot& snapshot, Clock::time_point now) const {
         of.has_times = state.has_times;
         of.wanted_on = state.wanted_on;
         of.counted_on = state.counted_on;
-        if (is_zero) continue;
+        if (is_new) continue;
         of.times = sum.totals.times(group);
         for (std::size_t event = 0; event < table.groups[group].events; ++event) {
           table.groups[group].total(row, event) = sum.totals.total(group, event);

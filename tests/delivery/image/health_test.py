@@ -15,6 +15,10 @@ WEB_CONFIG = """\
 tls_server_config: {cert_file: server.pem, key_file: server.key}
 basic_auth_users: {somebody: $2b$04$abcdefghijklmnopqrstuu1yHHzeesYlaDAogf8rz2bpLgGRIp.lG}
 """
+REQUIRED = """\
+tls_server_config: {cert_file: server.pem, key_file: server.key,
+  client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem}
+"""
 
 
 def health(*args, **options):
@@ -53,6 +57,48 @@ class HealthTest(unittest.TestCase):
             self.assertEqual(daemon.get("/metrics")[0], 401)
             where = f"--web.listen-address={daemon.address}"
             self.assert_well(health(where, file), "healthy\n")
+
+    def daemon_that_requires_certificates(self, *options, config=REQUIRED):
+        """And the options for its address and its web configuration."""
+        harness.require(shutil.which("openssl"), "openssl is not installed")
+        folder = self.folder()
+        authority = web.Authority(folder)
+        authority.issue("server")
+        containers.write(f"{folder}/web.yaml", config)
+        file = f"--web.config.file={folder}/web.yaml"
+        daemon = self.enterContext(harness.Daemon(
+            CONFIG, file, *options, tls=authority.context(authority.issue("client"))))
+        return daemon, [f"--web.listen-address={daemon.address}", file]
+
+    def test_a_server_that_requires_client_certificates_is_asked_on_the_address_for_probes(self):
+        folder = self.folder()
+        for address in f"127.0.0.1:{harness.free_port()}", f"unix:{folder}/socket":
+            with self.subTest(address):
+                option = f"--web.health-address={address}"
+                _, where = self.daemon_that_requires_certificates(option)
+                self.assert_well(health(*where, option), "healthy\n")
+                self.assert_well(health(option, "--ready"), "ready\n")
+
+    def test_without_that_address_it_is_not_well_and_this_is_explained(self):
+        for version in "TLS12", "TLS13":
+            with self.subTest(version):
+                _, where = self.daemon_that_requires_certificates(
+                    config=REQUIRED.replace("}", f", max_version: {version}}}"))
+                ended = health(*where)
+                self.assertEqual((ended.returncode, ended.stdout), (1, ""))
+                self.assertIn("the server requires client certificates. Remedy: ", ended.stderr)
+                self.assertIn("--web.health-address", ended.stderr)
+
+    def test_the_address_for_probes_has_nothing_else(self):
+        port = harness.free_port()
+        daemon, _ = self.daemon_that_requires_certificates(f"--web.health-address=127.0.0.1:{port}")
+        address = f"127.0.0.1:{port}"
+        self.assertEqual({path: web.ask_once(address, path).status for path in (
+            "/-/healthy", "/-/ready", "/metrics", "/", "/api/v1/status", "/page.js")},
+            {"/-/healthy": 200, "/-/ready": 200, "/metrics": 404, "/": 404, "/api/v1/status": 404,
+             "/page.js": 404})
+        answered = daemon.scrape().value("perf_event_exporter_http_responses_total", code="404")
+        self.assertEqual(answered, 4, "they are counted as well")
 
     def test_a_daemon_that_hangs_is_not_well(self):
         with harness.Daemon(CONFIG) as daemon:

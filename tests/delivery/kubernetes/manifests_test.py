@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-import socket
+import signal
 import ssl
 import subprocess
 import sys
@@ -262,7 +262,8 @@ class Configurations(unittest.TestCase):
                                 re.S)[1])
         for name, (_, objects) in rendered.items():
             with self.subTest(name):
-                self.assertEqual(rules.named_ports(objects), {"metrics": default})
+                ports = {"health": default + 1} if "client-certificates" in name else {}
+                self.assertEqual(rules.named_ports(objects), {"metrics": default, **ports})
 
     def test_they_have_no_errors(self):
         for name, config in configurations().items():
@@ -292,14 +293,24 @@ class Configurations(unittest.TestCase):
         require_components()
         required = ("  client_auth_type: RequireAndVerifyClientCert", "  client_ca_file: authority.pem")
 
-        with self.secured(*required) as daemon:
-            for components, failed in (("web-config", list(rules.PROBES)),
-                                       ("web-config + client-certificates", [])):
-                with self.subTest(components):
-                    _, objects = rendered[f"overlays/default + {components}"]
-                    self.assertEqual(failed_probes(objects, daemon), failed)
+        _, without = rendered["overlays/default + web-config"]
+        _, objects = rendered["overlays/default + web-config + client-certificates"]
+        option = next(each for each in rules.exporter(objects)["args"] if "health" in each)
+        self.assertEqual(option, f"--web.health-address=:{rules.named_ports(objects)['health']}")
+        ports = {"health": harness.free_port()}
+        option = f"--web.health-address=127.0.0.1:{ports['health']}"
 
-    def secured(self, *lines):
+        with self.secured(*required, options=[option]) as daemon:
+            self.assertEqual(failed_probes(without, daemon), list(rules.PROBES))
+            self.assertEqual(failed_probes(objects, daemon, ports), [])
+            daemon.send(signal.SIGSTOP)
+            try:  # the kernel still accepts connections
+                failed = failed_probes(objects, daemon, ports, patience=0.5)
+            finally:
+                daemon.send(signal.SIGCONT)
+            self.assertEqual(failed, list(rules.PROBES))
+
+    def secured(self, *lines, options=()):
         """A daemon with TLS and `lines` in its web configuration."""
         harness.require(shutil.which("openssl"), "openssl is not installed")
         folder = self.enterContext(tempfile.TemporaryDirectory(prefix="pex_test_"))
@@ -309,7 +320,8 @@ class Configurations(unittest.TestCase):
             "tls_server_config:", f"  cert_file: {server.certificate}", f"  key_file: {server.key}",
             *lines, ""]), encoding="utf-8")
         return harness.Daemon("groups: [{name: s, events: [context-switches], scope: cpu}]\n",
-                              f"--web.config.file={folder}/web.yaml", tls=authority.context(client))
+                              f"--web.config.file={folder}/web.yaml", *options,
+                              tls=authority.context(client))
 
     def test_names_of_pods_are_read_where_they_are_mounted(self):
         require_components()
@@ -351,21 +363,21 @@ class Configurations(unittest.TestCase):
                                    limits.get("max_series", default) * 1.1)
 
 
-def failed_probes(objects, daemon):
-    """As a kubelet asks: without a certificate, a password or a look at the server's certificate."""
-    return [name for name in rules.PROBES if not passes(rules.exporter(objects)[name], daemon)]
+def failed_probes(objects, daemon, ports=None, patience=10):
+    """As a kubelet asks: without a certificate, a password or a look at the server's certificate.
+    `ports` are those by name, but for that of the metrics."""
+    ports = {"metrics": daemon.address.split(":")[1], **(ports or {})}
+    return [name for name in rules.PROBES
+            if not passes(rules.exporter(objects)[name]["httpGet"], ports, patience)]
 
 
-def passes(probe, daemon):
-    host, port = daemon.address.split(":")
+def passes(probe, ports, patience):
     try:
-        if "tcpSocket" in probe:
-            socket.create_connection((host, int(port)), timeout=10).close()
-            return True
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        url = f"{probe['httpGet']['scheme'].lower()}://{daemon.address}{probe['httpGet']['path']}"
-        with urllib.request.urlopen(url, context=context, timeout=10) as answer:
+        scheme = probe.get("scheme", "HTTP").lower()
+        url = f"{scheme}://127.0.0.1:{ports[probe['port']]}{probe['path']}"
+        with urllib.request.urlopen(url, context=context, timeout=patience) as answer:
             return answer.status == 200
     except OSError:
         return False

@@ -59,7 +59,7 @@ def endpoints(objects):
 
 
 def port_of(probe):
-    return probe.get("httpGet", probe.get("tcpSocket", {})).get("port")
+    return probe.get("httpGet", {}).get("port")
 
 
 def named_ports(objects):

@@ -487,6 +487,7 @@ TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   machine.poll();
   EXPECT_EQ(machine.published("web"), 0U);
   EXPECT_EQ(machine.table().groups[0].rows[0].times.enabled, 0s);
+  EXPECT_TRUE(machine.table().rows[0].is_new);
   machine.cgroups.clear();
   machine.poll(59s);
   EXPECT_EQ(machine.published("web"), 0U);
@@ -494,6 +495,7 @@ TEST(LabelSumsTest, ANewSumIsPublishedAsZeroFirst) {
   machine.poll(1s);
 
   EXPECT_EQ(machine.published("web"), 10U);
+  EXPECT_FALSE(machine.table().rows[0].is_new);
 }
 
 TEST(LabelSumsTest, ASumWithoutACgroupEndsAfterItsTimeAndBeginsAgainAtZero) {

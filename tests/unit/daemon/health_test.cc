@@ -36,6 +36,14 @@ TEST(HealthTest, WhatTheCommandLineSetsComesFirst) {
   EXPECT_EQ(by_file.web_config_file, "/other.yaml");
 }
 
+TEST(HealthTest, TheAddressForProbesIsThatOfTheFirstProcessUnlessItIsSet) {
+  const Words first = {"/usr/bin/perf_event_exporter", "--web.config.file=/web.yaml",
+                       "--web.health-address=127.0.0.1:8"};
+
+  EXPECT_EQ(health_target(asked_with({}), first).health_address, "127.0.0.1:8");
+  EXPECT_EQ(health_target(asked_with({"--web.health-address=:7"}), first).health_address, ":7");
+}
+
 TEST(HealthTest, AnotherProgramAsFirstProcessReportsNothing) {
   for (const Words& first : {Words{}, Words{"/sbin/init", "--web.listen-address=:1"},
                              Words{"not_perf_event_exporter", "--web.listen-address=:1"}}) {

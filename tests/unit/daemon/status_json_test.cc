@@ -102,6 +102,7 @@ TEST(StatusJsonTest, HasTheSameKeysWhetherAnythingIsKnownOrNot) {
   expect_same_keys(empty, full, "");
   expect_same_keys(empty.at("groups").as_array()[0].as_object(),
                    full.at("groups").as_array()[0].as_object(), "groups");
+  expect_same_keys(empty.at("sums").at(0).as_object(), full.at("sums").at(0).as_object(), "sums");
 }
 
 TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
@@ -119,6 +120,12 @@ TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
   for (const auto& [key, value] : empty.at("cgroups").as_object()) {
     EXPECT_EQ(value.is_null(), key != "missed_total") << key;
   }
+  const json::value& sum = empty.at("sums").at(0);
+  for (const char* key :
+       {"sums_now", "new_sums", "members", "members_left_out", "ranked_by", "busy_sums"}) {
+    EXPECT_TRUE(sum.at(key).is_null()) << key;
+  }
+  EXPECT_EQ(sum.at("sums_limit"), 8) << "it is configured";
   EXPECT_TRUE(empty.at("limits").at("open_events").is_null());
   EXPECT_TRUE(empty.at("limits").at("series").is_null());
   EXPECT_TRUE(empty.at("polls").at("last").is_null());
@@ -241,6 +248,20 @@ TEST(StatusJsonTest, NamesTheSettingThatLeavesCgroupsOut) {
   Status status = full_status();
   status.cgroups->left_out_setting = {};
   EXPECT_TRUE(parsed(status).at("cgroups").at("left_out_setting").is_null());
+}
+
+TEST(StatusJsonTest, ASumHasItsLabelsInTheirOrderAndItsRates) {
+  const json::value sum = parsed(full_status()).at("sums").at(0);
+
+  EXPECT_EQ(sum.at("by"), (json::array{"namespace", "container"}));
+  EXPECT_EQ(sum.at("ranked_by"), "cpu_seconds_per_second");
+  const json::object& busy = sum.at("top_sums").at(1).as_object();
+  EXPECT_EQ(json::serialize(busy.at("labels")), R"({"namespace":"shop","container":"database"})");
+  EXPECT_EQ(busy.at("members"), 3);
+  EXPECT_EQ(busy.at("cpu_seconds_per_second"), 1.25);
+  EXPECT_EQ(busy.at("instructions_per_cycle"), 0.5);
+  EXPECT_EQ(busy.at("rates").at(3).at("metric"), "perf_workload_written_bytes_total");
+  EXPECT_EQ(busy.at("points"), (json::array{nullptr, 1.0, 1.5}));
 }
 
 TEST(StatusJsonTest, CpusThatAreLeftOutAreNotCounted) {

@@ -335,6 +335,90 @@ TEST(StatusTest, ACgroupThatIsGoneLingersAndLeavesTheTimesOfItsGroups) {
   EXPECT_TRUE(status.use.cgroups[1].is_gone);
 }
 
+/// Sums of one event by one label. `totals` are those of each value, in nanoseconds.
+Snapshot sum_snapshot(const std::vector<std::string>& values,
+                      const std::vector<std::uint64_t>& totals) {
+  const collect::ScopePlan plan = test::scope_plan({{"g", {"task-clock"}}});
+  Snapshot snapshot = exposition::cgroup_snapshot(plan, present({}), {});
+  collect::CountingPlan with_sums = *snapshot.plan;
+  with_sums.sums = {{.name = "app", .labels = {"app"}, .max = 40}};
+  snapshot.plan = std::make_shared<const collect::CountingPlan>(with_sums);
+  collect::SumTable& table = snapshot.sums.emplace_back();
+  table.groups = exposition::tables(plan, values.size(), totals);
+  for (const std::string& value : values) table.rows.push_back({{value}, {}, 2, false});
+  return snapshot;
+}
+
+std::vector<std::string> values_of(const Status::Sum& sum) {
+  std::vector<std::string> values;
+  for (const Status::BusySum& busy : sum.busiest) values.push_back(busy.labels[0].second);
+  return values;
+}
+
+TEST(StatusTest, BeforeTheFirstPollTheConfiguredSumsAreThere) {
+  World world;
+  world.plan.counting.sums = {{.name = "app", .labels = {"namespace", "pod"}, .max = 40}};
+
+  const Status status = world.status();
+
+  ASSERT_EQ(status.sums.size(), 1U);
+  EXPECT_EQ(status.sums[0].name, "app");
+  EXPECT_THAT(status.sums[0].labels, ElementsAre("namespace", "pod"));
+  EXPECT_EQ(status.sums[0].max, 40U);
+  EXPECT_FALSE(status.sums[0].numbers);
+  EXPECT_EQ(status.sums[0].ranked_by, std::nullopt);
+}
+
+TEST(StatusTest, TheBusiestSumsComeFirstAndEqualOnesByTheirValues) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  World world;
+  world.read(
+      sum_snapshot({"a", "b", "c", "d"}, {0, 0, 0, 7 * kSecond}),
+      sum_snapshot({"a", "b", "c", "d"}, {5 * kSecond, 5 * kSecond, 10 * kSecond, 7 * kSecond}));
+
+  const Status::Sum sum = world.status().sums.at(0);
+
+  EXPECT_THAT(values_of(sum), ElementsAre("c", "a", "b"));
+  EXPECT_EQ(sum.ranked_by, history::Role::kCpuTime);
+  EXPECT_EQ(sum.busy, 3U);
+  EXPECT_EQ(sum.idle, 1U);
+  EXPECT_EQ(sum.busiest[0].rates[0].event.metric, "perf_app_task_clock_seconds_total");
+  EXPECT_THAT(sum.busiest[0].rates[0].per_second, Optional(2.0));
+  EXPECT_THAT(sum.busiest[0].points, ElementsAre(Optional(2.0)));
+  EXPECT_EQ(sum.busiest[0].members, 2U);
+}
+
+TEST(StatusTest, NoMoreThanTheTenBusiestOfASumAreShownAndAllAreCounted) {
+  std::vector<std::uint64_t> totals;
+  for (std::uint64_t i = 0; i < 30; ++i) totals.push_back(i * 1000);
+  Snapshot after = sum_snapshot(numbered_paths(30), totals);
+  after.sums[0].left_out = 4;
+  World world;
+  world.read(sum_snapshot(numbered_paths(30), std::vector<std::uint64_t>(30)), after);
+
+  const Status::Sum sum = world.status().sums.at(0);
+
+  ASSERT_EQ(sum.busiest.size(), 10U);
+  EXPECT_EQ(values_of(sum).front(), "/1029");
+  EXPECT_EQ(values_of(sum).back(), "/1020");
+  EXPECT_EQ(sum.numbers->sums, 30U);
+  EXPECT_EQ(sum.numbers->members, 60U);
+  EXPECT_EQ(sum.numbers->members_left_out, 4U);
+}
+
+TEST(StatusTest, OfASumThatIsStillServedAsZeroTheRateIsUnknown) {
+  Snapshot after = sum_snapshot({"new", "old"}, {0, 10});
+  after.sums[0].rows[0].is_new = true;
+  World world;
+  world.read(sum_snapshot({"old"}, {0}), after);
+
+  const Status::Sum sum = world.status().sums.at(0);
+
+  EXPECT_THAT(values_of(sum), ElementsAre("old"));
+  EXPECT_EQ(sum.numbers->is_new, 1U);
+  EXPECT_EQ(sum.idle, 0U);
+}
+
 TEST(StatusTest, OfCgroupsLeftOutThereIsTheNumberOfAllAndAListOfSome) {
   collect::TargetSet set;
   cgroup::DiscoveryResult found;

@@ -74,10 +74,41 @@ inline Status::BusyCgroup busy_cgroup(std::string path) {
   return cgroup;
 }
 
+inline Status::BusySum busy_sum(std::string space, std::string container) {
+  Status::BusySum sum;
+  sum.labels = {{"namespace", std::move(space)}, {"container", std::move(container)}};
+  sum.members = 3;
+  using history::Role;
+  sum.rates = {
+      {{"task-clock", "perf_workload_task_clock_seconds_total"},
+       Unit::kSeconds,
+       Role::kCpuTime,
+       1.25},
+      {{"cycles", "perf_workload_cycles_total"}, Unit::kEvents, Role::kCycles, 4.8e9},
+      {{"instructions", "perf_workload_instructions_total"},
+       Unit::kEvents,
+       Role::kInstructions,
+       2.4e9},
+      {{"block:block_rq_issue", "perf_workload_written_bytes_total"}, Unit::kBytes, {}, 3e6}};
+  sum.instructions_per_cycle = 0.5;
+  sum.points = {std::nullopt, 1.0, 1.5};
+  return sum;
+}
+
+/// A sum of which only the configuration is known.
+inline Status::Sum configured_sum() {
+  Status::Sum sum;
+  sum.name = "workload";
+  sum.labels = {"namespace", "container"};
+  sum.max = 8;
+  return sum;
+}
+
 /// A start whose first poll has not ended: only the plan is known.
 inline Status starting_status() {
   Status status = empty_status();
   status.groups = {group_before_the_first_poll()};
+  status.sums = {configured_sum()};
   return status;
 }
 
@@ -120,6 +151,16 @@ inline Status full_status() {
   status.use.busy_cgroups = 2;
   status.use.idle_cgroups = 3;
   status.use.cgroups = {busy_cgroup("/system.slice/web.service")};
+  status.sums = {configured_sum(), configured_sum()};
+  status.sums[0].numbers =
+      Status::Sum::Numbers{.sums = 8, .is_new = 1, .members = 21, .members_left_out = 4};
+  status.sums[0].ranked_by = Role::kCpuTime;
+  status.sums[0].busy = 5;
+  status.sums[0].idle = 2;
+  status.sums[0].busiest = {busy_sum("shop", "web"), busy_sum("shop", "database")};
+  status.sums[1].name = "team";
+  status.sums[1].labels = {"team"};
+  status.sums[1].numbers = Status::Sum::Numbers{};
   status.cgroups =
       Status::Cgroups{.counted = 4,
                       .idle = 3,

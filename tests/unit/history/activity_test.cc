@@ -356,6 +356,50 @@ TEST(ActivityTest, ASumThatHasLostAPartIsUnknown) {
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(std::nullopt, about(1)));
 }
 
+/// One configured sum with one value, "web". `since` tells one sum from the next of its values.
+Snapshot sum_snapshot(std::uint64_t total, seconds since, bool is_new = false) {
+  Snapshot snapshot = cgroup_snapshot(clock_alone(), targets({}), {});
+  collect::CountingPlan plan = *snapshot.plan;
+  plan.sums = {{.name = "app", .labels = {"app"}}};
+  snapshot.plan = std::make_shared<const collect::CountingPlan>(plan);
+  collect::SumTable& table = snapshot.sums.emplace_back();
+  table.groups = exposition::tables(clock_alone(), 1, {total});
+  table.rows.push_back({{"web"}, std::chrono::system_clock::time_point{since}, 1, is_new});
+  return snapshot;
+}
+
+TEST(ActivityTest, ASumHasTheRatesOfWhatIsAddedToIt) {
+  Fed fed{clock_alone()};
+  fed.feed(seconds{0}, sum_snapshot(7 * kSecond, seconds{1}));
+  fed.feed(seconds{5}, sum_snapshot(12 * kSecond, seconds{1}));
+  fed.feed(seconds{10}, sum_snapshot(12 * kSecond, seconds{1}));
+
+  EXPECT_THAT(fed.activity.points_of_sum("app", {"web"}, 0), ElementsAre(about(1), about(0)));
+  EXPECT_THAT(fed.activity.recent_of_sum("app", {"web"}).per_second[0], about(0.5));
+  EXPECT_EQ(fed.activity.recent_of_sum("app", {"other"}).per_second[0], std::nullopt);
+}
+
+TEST(ActivityTest, ThePointsOfASumBeginWhenItIsNoLongerPublishedAsZero) {
+  Fed fed{clock_alone()};
+  fed.feed(seconds{0}, sum_snapshot(0, seconds{1}, true));
+  fed.feed(seconds{5}, sum_snapshot(0, seconds{1}, true));
+  fed.feed(seconds{10}, sum_snapshot(60 * kSecond, seconds{1}));
+  fed.feed(seconds{15}, sum_snapshot(65 * kSecond, seconds{1}));
+
+  EXPECT_THAT(fed.activity.points_of_sum("app", {"web"}, 0),
+              ElementsAre(std::nullopt, std::nullopt, about(1)));
+}
+
+TEST(ActivityTest, ASumThatBeginsAgainDoesNotContinueTheOneBefore) {
+  Fed fed{clock_alone()};
+  fed.feed(seconds{0}, sum_snapshot(2 * kSecond, seconds{1}));
+  fed.feed(seconds{5}, sum_snapshot(3 * kSecond, seconds{1}));
+  fed.feed(seconds{10}, sum_snapshot(50 * kSecond, seconds{9}));
+
+  EXPECT_THAT(fed.activity.points_of_sum("app", {"web"}, 0),
+              ElementsAre(std::nullopt, std::nullopt));
+}
+
 TEST(ActivityTest, StartsAgainWhereAllCountersDo) {
   Fed fed{clock_alone()};
   fed.feed_cgroups(seconds{0}, targets({"/a"}), {50 * kSecond});

@@ -60,8 +60,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $root := index . 0 }}
 {{- $web := $root.Values.webConfig }}
 {{- if and $web.existingSecret $web.clientCertificates }}
-tcpSocket:
-  port: metrics
+httpGet:
+  path: {{ index . 1 }}
+  port: health
 {{- else }}
 httpGet:
   path: {{ index . 1 }}

@@ -1,0 +1,65 @@
+#include "daemon/commands/sizes.h"
+
+#include "collect/budget.h"
+
+namespace pex::daemon {
+namespace {
+
+constexpr std::size_t kMebibyte = 1024 * 1024;
+
+/// Memory of the process, measured (docs/cost.md): without cgroups; for each cgroup in addition to
+/// its counters; and by records, where an event of a cgroup on a CPU is no counter, for each such
+/// event. It is more in groups that share the PMU, as these are estimated.
+constexpr std::size_t kBytesWithoutCgroups = 20 * kMebibyte;
+constexpr std::size_t kBytesOfACgroup = 6 * 1024;
+constexpr std::size_t kBytesOfARecordedEvent = 150;
+constexpr std::size_t kBytesOfAnEstimatedEvent = 280;
+
+/// Of a cgroup on a CPU that is counted by records.
+std::size_t bytes_of_totals(const collect::ScopePlan& plan) {
+  std::size_t bytes = 0;
+  for (const collect::GroupPlan& group : plan.groups) {
+    bytes += group.events.size() *
+             (group.shares_pmu ? kBytesOfAnEstimatedEvent : kBytesOfARecordedEvent);
+  }
+  return bytes;
+}
+
+Size size_of(const char* way, const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
+             std::size_t cgroups, bool by_records) {
+  const collect::CountingPlan& plan = planned.plan.counting;
+  const collect::Need need =
+      collect::need_of(plan, cpus, plan::counting_cost(planned, by_records)(plan, cpus));
+  Size size{way};
+  size.counters = need.cpu_events + cgroups * need.cgroup_events;
+  const std::size_t used = size.counters + 2 * (need.counts_cgroups ? cgroups : 0);
+  size.files = used + collect::reserved_files(used + used / 8);
+  size.series = need.fixed_series + cgroups * need.cgroup_series;
+  size.memory = cgroups * kBytesOfACgroup + size.counters * collect::kOwnBytesOfACounter;
+  if (by_records) {
+    size.memory += cgroups * cpus.online.size() * bytes_of_totals(plan.cgroup);
+    size.buffers = cpus.online.size() * planned.config.cgroups.records_buffer;
+  }
+  size.kernel_memory = size.counters * collect::kKernelBytesOfACounter;
+  return size;
+}
+
+}  // namespace
+
+std::size_t Size::mebibytes_to_request() const {
+  return (kBytesWithoutCgroups + memory + kMebibyte - 1) / kMebibyte;
+}
+
+std::vector<Size> sizes_of(const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
+                           std::size_t cgroups) {
+  std::vector<Size> sizes;
+  if (planned.config.cgroups.source != config::CgroupSource::kRecords) {
+    sizes.push_back(size_of("by descriptors", planned, cpus, cgroups, false));
+  }
+  if (may_use_records(planned)) {
+    sizes.push_back(size_of("by records", planned, cpus, cgroups, true));
+  }
+  return sizes;
+}
+
+}  // namespace pex::daemon
