@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 import harness
+import perf_events
 
 TIMES = 2_000
 TRACEFS = "/sys/kernel/tracing"
@@ -114,6 +115,8 @@ class ProbesTest(unittest.TestCase):
 
     def test_breakpoint_counts_every_write(self):
         require_pmu("breakpoint")
+        perf_events.require()
+        harness.require(perf_events.breakpoints_fire(), "breakpoints do not fire on this machine")
         self.assert_counted_once_and_here(
             self.counted(f"mem:{self.probed.address}/8:w", "writes"), "writes")
 
