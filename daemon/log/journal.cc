@@ -64,7 +64,8 @@ bool send_to_journal(const std::vector<std::string>& fields) {
     parts.push_back({const_cast<char*>(field.data()), field.size()});  // it is only read
   }
   // Where there is no socket, sd_journal_sendv(3) does nothing and reports no error.
-  return ::access(kSocket, W_OK) == 0 && ::sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
+  return ::access(kSocket, W_OK) == 0 &&
+         ::sd_journal_sendv(parts.data(), static_cast<int>(parts.size())) == 0;
 }
 
 }  // namespace pex::daemon

@@ -48,9 +48,9 @@ bool are_same_series(const PublishedEvent& one, const PublishedEvent& other) {
 class ScopeChange {
  public:
   ScopeChange(const ScopePlan& before, const ScopePlan& now)
-      : before_(before), now_(now), must_begin_anew_(now.groups.size()) {}
+      : before_(before), now_(now), must_restart_(now.groups.size()) {}
 
-  /// A group that begins anew may have others begin anew, until nothing changes.
+  /// A group that restarts may have others restart, until nothing changes.
   std::vector<std::size_t> places() {
     do {
       find_places();
@@ -65,7 +65,7 @@ class ScopeChange {
     for (const GroupPlan& group : now_.groups) {
       const auto same = std::find_if(before_.groups.begin(), before_.groups.end(),
                                      [&](const GroupPlan& old) { return is_same(old, group); });
-      const bool is_new = must_begin_anew_[places_.size()] || same == before_.groups.end();
+      const bool is_new = must_restart_[places_.size()] || same == before_.groups.end();
       places_.push_back(is_new ? kNewPlace
                                : static_cast<std::size_t>(same - before_.groups.begin()));
     }
@@ -83,14 +83,14 @@ class ScopeChange {
     return group < places_.size() && places_[group] == place;
   }
 
-  /// Whether more groups must begin anew: those of a series of which a part does.
+  /// Whether more groups must restart: those of a series, if a part of it does.
   bool separates_parts() {
     bool any = false;
     for (const PublishedEvent& column : now_.columns) {
       if (goes_on(column)) continue;
       for (const EventAt& part : column.parts) {
         any = any || places_[part.group] != kNewPlace;
-        must_begin_anew_[part.group] = true;
+        must_restart_[part.group] = true;
       }
     }
     return any;
@@ -113,7 +113,7 @@ class ScopeChange {
 
   const ScopePlan& before_;
   const ScopePlan& now_;
-  std::vector<bool> must_begin_anew_;  ///< by group of the new plan
+  std::vector<bool> must_restart_;  ///< by group of the new plan
   std::vector<std::size_t> places_;
 };
 

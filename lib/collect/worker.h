@@ -99,7 +99,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void take_results(PollReport& report, PollFeedback& feedback,
                     std::vector<const ModelUpdates*>& updates);
   /// totals() are those of `plan` from now on, as those of all later results are. One that is late
-  /// follows each change once it is back: a group that began anew in between does so there too.
+  /// follows each change once it is back: a group that restarted in between restarts there too.
   void use(std::shared_ptr<const CountingPlan> plan);
   bool is_late() const { return is_late_; }  ///< at the last call of take_results()
   /// Runs elsewhere until then.
