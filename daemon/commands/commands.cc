@@ -30,9 +30,10 @@ Result<std::unique_ptr<App>> make_app(boost::asio::io_context& loop, const Optio
       return Error{code, "start the threads that render, check passwords and reload",
                    "raise TasksMax= in the unit, or the container's limit on processes (pids.max)"};
     }
-    const bool lacks_descriptor = code == EMFILE || code == ENFILE;
-    return Error{code, std::string("start: ") + refused.what(),
-                 lacks_descriptor ? "raise LimitNOFILE= in the unit, or ulimit -n" : ""};
+    const char* const remedy = code == EMFILE   ? "raise LimitNOFILE= in the unit, or ulimit -n"
+                               : code == ENFILE ? "raise fs.file-max"
+                                                : "";
+    return Error{code, std::string("start: ") + refused.what(), remedy};
   }
 }
 

@@ -139,7 +139,7 @@ Result<std::shared_ptr<const Cgroup>> Discovery::hold(const std::string& path) c
     const int code = errno;
     return Error{code, "open cgroup directory '" + directory + "'",
                  lacks_descriptors(code)
-                     ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
+                     ? remedy_for_descriptors(code)
                      : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
   }
   cgroup->id = status.st_ino;

@@ -63,8 +63,7 @@ bool is_gone(int code) { return code == ENOENT || code == ENODEV; }
 
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "', to name cgroups",
-               lacks_descriptors(code) ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
-                                       : Remedy()};
+               lacks_descriptors(code) ? remedy_for_descriptors(code) : Remedy()};
 }
 
 }  // namespace

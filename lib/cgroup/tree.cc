@@ -31,13 +31,18 @@ std::string parent_of(const std::string& path) { return path.substr(0, path.rfin
 Error cannot_read(int code, const std::string& directory) {
   return Error{code, "read cgroup directory '" + directory + "'",
                lacks_descriptors(code)
-                   ? "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n"
+                   ? remedy_for_descriptors(code)
                    : "let " + ProgramTerm::kProgram + "'s user read it, or exclude it"};
 }
 
 }  // namespace
 
 bool lacks_descriptors(int code) { return code == EMFILE || code == ENFILE; }
+
+Remedy remedy_for_descriptors(int code) {
+  if (code == ENFILE) return "raise fs.file-max";
+  return "raise " + ProgramTerm::kOpenFileLimit + ", or ulimit -n";
+}
 
 bool may_be_left_out(int code) { return code == EACCES || code == EPERM || code == ENAMETOOLONG; }
 

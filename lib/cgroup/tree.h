@@ -166,6 +166,9 @@ class Tree {
 /// Whether opening a file failed for lack of descriptors, which is temporary.
 bool lacks_descriptors(int code);
 
+/// What to raise then: the limit of the process, or that of the machine.
+Remedy remedy_for_descriptors(int code);
+
 /// Whether opening a directory failed because of its rights or its path: what is below it is not
 /// known, and everything else is.
 bool may_be_left_out(int code);

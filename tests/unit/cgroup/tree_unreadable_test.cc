@@ -142,6 +142,11 @@ TEST_F(TreeTest, MakesUpLaterForWhatItCouldNotReadForWantOfDescriptors) {
   EXPECT_THAT(tree.directories(), ElementsAre(Key("/a"), Key("/b"), Key("/b/x")));
 }
 
+TEST(RemedyForDescriptorsTest, IsTheLimitOfTheProcessOrThatOfTheMachine) {
+  EXPECT_EQ(remedy_for_descriptors(EMFILE).text(), "raise RLIMIT_NOFILE, or ulimit -n");
+  EXPECT_EQ(remedy_for_descriptors(ENFILE).text(), "raise fs.file-max");
+}
+
 /// Makes directories inside of each other until their path is too long for any system call.
 void make_too_deep(const std::string& top) {
   const std::string name(250, 'd');
