@@ -40,7 +40,7 @@ ROUNDING = 1e-6  # seconds, of sums of times
 
 # As many machines run at a time as there are CPUs; the short ones fill up.
 LONGEST_FIRST = ["churn", "rates", "switches", "sources", "exact", "rotation", "hotplug", "neighbours", "pause", "stat",
-                 "records", "control_page", "no_pmu"]
+                 "changes", "records", "control_page", "no_pmu"]
 
 table = []   # rows: kernel, what, true, exported, relative error
 findings = []  # lines
@@ -1111,6 +1111,128 @@ class HotplugByRecordsTest(ByRecordsChecks, HotplugTest):
 
 class HotplugByRecordsOn612Test(HotplugByRecordsTest):
     boot = Boot("hotplug", "6.12", cpus=2, source="records")
+
+
+class ChangesChecks(AnyRun):
+    """The machine changes while the exporter runs."""
+
+    ROUND = 20_000_000
+    ORDER = ("start", "level-3", "level-3-later", "reloaded", "level-2", "files", "ahead", "ahead-later",
+             "back", "back-later", "resumed", "end")
+    CLOCK = ("files", "ahead", "ahead-later", "back", "back-later")
+
+    def lines(self, *words):
+        return [line for line in self.record.texts["stderr", "changes"].splitlines()
+                if all(word in line for word in words)]
+
+    def has(self, mark, cgroup):
+        return self.record.scrapes[mark].has("perf_cgroup_task_clock_seconds_total", cgroup=cgroup)
+
+    def date(self, mark):
+        return int(self.record.texts["date", mark])
+
+    def created(self, mark):
+        return harness.Scrape(self.record.texts["created", mark])
+
+    def test_no_counter_falls(self):
+        self.assert_nothing_fell()
+
+    def test_what_is_counted_misses_nothing_in_any_of_the_changes(self):
+        for before, after in zip(self.ORDER, self.ORDER[1:]):
+            with self.subTest(until=after):
+                true = self.record.true_increment("first", before, after)
+                exported = self.grown("perf_cgroup_instructions_user_total", before, after,
+                                      cgroup="/first")
+                self.assertAlmostEqual(true, self.ROUND, delta=1000)
+                self.assertAlmostEqual(exported, true, delta=A_FEW_INSTRUCTIONS)
+
+    def test_whole_cpus_are_counted_in_all_of_the_changes(self):
+        for before, after in zip(self.ORDER, self.ORDER[1:]):
+            for group in ("hardware", "software"):
+                with self.subTest(until=after, group=group):
+                    self.assertGreater(self.grown("perf_group_running_seconds_total", before, after,
+                                                  group=group, cpu="0"), 0)
+
+    def test_nothing_is_unmeasured(self):
+        for name in self.ORDER:
+            unmeasured = self.record.scrapes[name].with_name("perf_group_unmeasured_seconds")
+            self.assertEqual(set(unmeasured.values()), {0}, name)
+
+    def test_what_lacks_the_right_is_left_out_and_reported_once_with_the_remedy(self):
+        self.assertEqual([self.has(mark, "/second") for mark in self.ORDER[:5]],
+                         [False, False, False, False, True])
+        for event in ("instructions:u", "task-clock"):
+            lines = self.lines("level=warn", "/second", f"event={event} ", "(EACCES)", "errno=13")
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn("Remedy: ", lines[0])
+            self.assertIn("kernel.perf_event_paranoid", lines[0])
+
+    def test_a_cgroup_that_lacked_files_is_counted_once_there_are_some(self):
+        self.assertFalse(self.has("level-2", "/third"))
+        self.assertGreater(self.grown("perf_cgroup_task_clock_seconds_total", "files", "ahead",
+                                      cgroup="/third"), 0)
+        lines = self.lines("level=warn", "(ENFILE)")
+        self.assertGreater(len(lines), 0)
+        for line in lines:
+            self.assertIn("fs.file-max", line)
+
+    def test_the_clock_jumps(self):
+        # So that there is something to be seen here.
+        self.assertAlmostEqual(self.date("ahead") - self.date("files"), 3600, delta=60)
+        self.assertAlmostEqual(self.date("back") - self.date("ahead-later"), -7200, delta=60)
+
+    def test_polls_keep_their_interval_whatever_the_clock_says(self):
+        for before, after in zip(self.CLOCK, self.CLOCK[1:]):
+            elapsed = self.record.uptimes["scrape", after] - self.record.uptimes["scrape", before]
+            polls = self.grown("perf_event_exporter_polls_total", before, after)
+            self.assertAlmostEqual(polls, elapsed, delta=1.5, msg=after)
+
+    def test_the_time_of_the_last_poll_follows_the_clock(self):
+        for mark in (*self.CLOCK, "resumed", "end"):
+            polled = self.record.scrapes[mark].value("perf_event_exporter_last_poll_timestamp_seconds")
+            self.assertGreater(polled, self.date(mark) - 3, mark)
+            self.assertLess(polled, self.date(mark) + 1, mark)
+
+    def test_series_began_when_they_did_whatever_the_clock_says_now(self):
+        first = self.created("files")
+        self.assertGreater(len(first), 0)
+        for mark in (*self.CLOCK[1:], "resumed", "end"):
+            now = self.created(mark)
+            self.assertEqual({series: now[series] for series in first}, dict(first), mark)
+
+    def test_a_series_began_at_the_time_of_day_that_it_was_then(self):
+        began = self.created("back-later").value("perf_cgroup_task_clock_seconds_created",
+                                                 cgroup="/fourth")
+        self.assertGreaterEqual(began, self.date("ahead"))
+        self.assertLessEqual(began, self.date("ahead-later"))
+
+    def test_it_polls_on_after_a_suspend(self):
+        way = self.record.texts["power", "way"].strip()
+        findings.append(f"{self.boot.release()}: while the exporter ran, the machine was {way}")
+        self.assertEqual(way, "suspended")
+        self.assertAlmostEqual(self.date("resumed") - self.date("back-later"), 60, delta=10)
+        self.assertAlmostEqual(self.grown("perf_event_exporter_polls_total", "resumed", "end"), 12, delta=2)
+
+    def test_daemon_ends_well(self):
+        self.assert_ended_well("changes")
+
+
+class ChangesTest(ChangesChecks, MachineTest):
+    boot = Boot("changes", "6.1", source="descriptors")
+
+
+class ChangesByRecordsTest(ByRecordsChecks, ChangesChecks, MachineTest):
+    boot = Boot("changes", "6.12", source="records")
+
+    def test_what_lacks_the_right_is_left_out_and_reported_once_with_the_remedy(self):
+        """Records take nothing that has to be opened for a new cgroup."""
+        self.assertEqual([self.has(mark, "/second") for mark in self.ORDER[:5]],
+                         [False, True, True, True, True])
+        self.assertEqual(self.lines("(EACCES)"), [])
+
+    def test_a_cgroup_that_lacked_files_is_counted_once_there_are_some(self):
+        self.assertGreater(self.grown("perf_cgroup_task_clock_seconds_total", "files", "ahead",
+                                      cgroup="/third"), 0)
 
 
 class NeighboursChecks(AnyRun):

@@ -49,7 +49,13 @@ start_daemon() {  # CONFIG [ARGS]; "default": the one that is compiled in
   await "the daemon to be ready" is_ready
 }
 
-answer_to() { wget -q -O - "$server$1"; }  # PATH
+answer_to() {  # PATH [ARGS_OF_WGET]
+  local path=$1
+  shift
+  wget -q -O - "$@" "$server$path"
+}
+
+reload_daemon() { kill -HUP "$daemon"; }
 
 is_ready() {
   [ -d "/proc/$daemon" ] || give_up "the daemon ended at its start"
