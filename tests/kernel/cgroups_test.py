@@ -244,7 +244,7 @@ class TooManyTest(unittest.TestCase):
                          self.CGROUPS - fitting)
         self.assertEqual(len(scrape.with_name("perf_cgroup_task_clock_seconds_total")), fitting)
         self.assertEqual(scrape.with_name("perf_group_coverage_ratio"), {})
-        told = [line for line in daemon.lines("warn") if f" of {self.CGROUPS} cgroups" in line]
+        told = daemon.logged(" level=warn ", f" of {self.CGROUPS} cgroups")
         self.assertEqual(len(told), 1)
         self.assertIn(f"and {self.LIMIT} are allowed", told[0])
         self.assertIn("LimitNOFILE", told[0])
@@ -497,7 +497,7 @@ class TenantsTest(unittest.TestCase):
 
         self.assertEqual(self.counted_below(scrape, "tenant"), self.LIMIT - 1)
         self.assertEqual(scrape.value(EXPORTER + "cgroups_left_out_total", reason="fair_share"), 1)
-        self.assertIn("had more than its fair share", daemon.stderr())
+        daemon.logged("had more than its fair share")
 
     def test_directories_without_end_do_not_hide_another_tenant(self):
         followed = 1000
@@ -513,8 +513,8 @@ class TenantsTest(unittest.TestCase):
             EXPORTER + "cgroup_directories", state="beyond_limit") > followed)
         self.assertLessEqual(scrape.value(EXPORTER + "cgroup_directories", state="followed"),
                              followed)
-        self.assertIn(f"the limit is {followed}, and most of the others", daemon.stderr())
-        self.assertIn(f"in '{self.tree.path}/tenant'", daemon.stderr())
+        daemon.logged(f"the limit is {followed}, and most of the others",
+                      f"in '{self.tree.path}/tenant'")
         self.assertGreater(status(daemon)["cgroups"]["directories"]["beyond_limit"], 0)
 
     def test_a_path_that_is_too_long_is_no_series_and_is_reported(self):
@@ -531,7 +531,7 @@ class TenantsTest(unittest.TestCase):
         longest = max(len(dict(labels)["cgroup"]) for _, labels in
                       scrape.with_name("perf_cgroup_context_switches_total"))
         self.assertLessEqual(longest, 1024)
-        self.assertIn("is longer than 1024 bytes", daemon.stderr())
+        daemon.logged("is longer than 1024 bytes")
 
 
 class WrongTreeTest(unittest.TestCase):

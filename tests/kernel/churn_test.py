@@ -82,9 +82,7 @@ class ShortLingerTest(unittest.TestCase):
         interval = harness.until("four scrapes at even intervals", seen)
 
         self.assertGreater(interval, 0.45)
-        # The log is written by a thread of its own.
-        warned = harness.until("the warning", lambda: [
-            line for line in daemon.lines("warn") if "cgroups.linger is 200ms" in line])
+        warned = daemon.logged(" level=warn ", "cgroups.linger is 200ms")
         self.assertEqual(len(warned), 1)
         self.assertIn("Remedy: set cgroups.linger to", warned[0])
         _, status = daemon.get("/api/v1/status")

@@ -142,6 +142,7 @@ class LittleToCountTest(FileTest):
             self.assertEqual([is_available(scrape, event) for event in EVENTS], [0, 0, 0])
             self.assertEqual(scrape.with_name("perf_cpu_"), {})
             self.assertEqual(set(scrape.with_name("perf_event_exporter_event_open_errors_total").values()), {0})
+            daemon.logged(" level=warn ")
             warnings = daemon.lines("warn")
             self.assertEqual(len(warnings), 1, warnings)
             for fragment in (*EVENTS, "EACCES", "CAP_PERFMON"):
@@ -162,6 +163,7 @@ class LittleToCountTest(FileTest):
             scrape = daemon.scrape_after_polls(3)
             self.assertTrue(scrape.has("perf_cpu_task_clock_seconds_total", cpu="0"))
             self.assertEqual(scrape.with_name("perf_cgroup_"), {})
+            daemon.logged("no cgroups are counted")
             warnings = daemon.lines("warn")
             self.assertEqual(len(warnings), 1, warnings)
             for fragment in ("no cgroups are counted", "cgroup2", "--path.cgroupfs"):
@@ -177,7 +179,7 @@ class LittleToCountTest(FileTest):
             self.assertEqual(is_available(scrape, "task-clock"), 1)
             self.assertEqual(scrape.with_name("perf_cpu_cycles"), {})
             self.assertTrue(scrape.has("perf_cpu_task_clock_seconds_total", cpu="0"))
-            about = [line for line in daemon.stderr().splitlines() if "cycles" in line]
+            about = daemon.logged("cycles")
             self.assertEqual(about, daemon.lines("warn"))
             self.assertEqual(len(about), 1)
             self.assertIn("instructions", about[0])
@@ -262,7 +264,7 @@ class SignalTest(unittest.TestCase):
             after = daemon.scrape_after_polls()
             series = {"name": "perf_cpu_task_clock_seconds_total", "cpu": "0"}
             self.assertGreater(after.value(**series), before.value(**series))
-            self.assertTrue(any("config.yaml:1:" in line for line in daemon.lines("error")))
+            daemon.logged(" level=error ", "config.yaml:1:")
 
             daemon.write_config(CPU_ONLY)  # and it recovers
             daemon.send(signal.SIGHUP)
@@ -275,7 +277,7 @@ class SignalTest(unittest.TestCase):
             falls.look_at(daemon.scrape_after_polls(5))
             daemon.write_config(CPU_ONLY.replace("100ms", "150ms"))
             daemon.send(signal.SIGHUP)
-            harness.until("the reload", lambda: "configuration reloaded" in daemon.stderr())
+            daemon.logged("configuration reloaded")
             falls.look_at(daemon.scrape_after_polls())
             self.assertEqual(falls.found, [])
 

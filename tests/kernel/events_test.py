@@ -221,7 +221,7 @@ class ImpossibleEventTest(unittest.TestCase):
         self.assertEqual(len(served), len(self.POSSIBLE))
 
     def test_the_tenth_is_named_on_stderr_with_its_remedy_once(self):
-        lines = [line for line in self.daemon.lines("warn") if self.IMPOSSIBLE in line]
+        lines = self.daemon.logged(" level=warn ", self.IMPOSSIBLE)
         self.assertEqual(len(lines), 1)
         self.assertIn("Remedy: ", lines[0])
 

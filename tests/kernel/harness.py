@@ -661,7 +661,15 @@ class Daemon:
         return int(read_text(f"/proc/{self.pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def stderr(self):
+        """What it has logged so far. The log is written by a thread of its own: a line may come later
+        than what a scrape or the status shows of its cause."""
         return read_text(f"{self.scratch}/stderr")
+
+    def logged(self, *fragments):
+        """The lines with all of these, once there is one."""
+        return until(f"a line of the log with {fragments}", lambda: [
+            line for line in self.stderr().splitlines()
+            if all(fragment in line for fragment in fragments)])
 
     def lines(self, level):
         """What the daemon logged, but for CPUs that gave it no time: that is the machine's load, and

@@ -197,7 +197,7 @@ class HotplugTest(unittest.TestCase):
         lost = self.unmeasured_on_cpu_1(after) - self.unmeasured_on_cpu_1(before)
         self.assertGreater(lost, 0.1)
         self.assertLess(lost, 15.1)  # as many as five tries, each within a poll
-        self.assertIn("CPU 1 was offline and is back", "\n".join(daemon.lines("warn")))
+        daemon.logged(" level=warn ", "CPU 1 was offline and is back")
 
     def test_cpu_that_was_away_at_the_start_is_counted_once_it_is_there(self):
         cgroup = self.tree.make("moved")

@@ -133,7 +133,7 @@ class ChangedGroupTest(unittest.TestCase):
                      before.value(metric, cgroup=self.cgroup)
                      for before, after in zip(self.before, self.after)]
             print(f"\n{metric}: {grown[0]:.0f} after {self.RELOADS} reloads, {grown[1]:.0f} without")
-            self.assertGreater(grown[1], 500)
+            self.assertGreater(grown[1], 100)
             self.compare(metric, *grown)
 
     def compare(self, _metric, reloaded, other):

@@ -91,8 +91,7 @@ class RightsTest(unittest.TestCase):
             "the reload", lambda scrape: scrape.has(available, event=event, scope="cpu"))
         self.assertEqual(scrape.value(available, event=event, scope="cpu"), 0)
         self.assertEqual(scrape.value(available, event=EVENTS[0], scope="cpu"), 1)
-        self.assertTrue([line for line in daemon.lines("warn")
-                         if "CAP_SYS_ADMIN" in line and "restart the exporter" in line])
+        daemon.logged(" level=warn ", "CAP_SYS_ADMIN", "restart the exporter")
 
 
 if __name__ == "__main__":

@@ -286,7 +286,7 @@ class LoginTest(WebTest):
             self.assertEqual(self.status(daemon, {}, path), 401, path)
 
     def test_the_log_reports_at_the_start_that_a_login_is_required(self):
-        listening = [line for line in self.start_with(self.USERS).lines("info") if "listening" in line]
+        listening = self.start_with(self.USERS).logged(" level=info ", "listening")
         self.assertEqual(len(listening), 1)
         self.assertTrue(listening[0].endswith(" scheme=http login=required"), listening[0])
 
@@ -308,7 +308,7 @@ class LoginTest(WebTest):
         replace(self.web_config, self.USERS + "no_such_key: 1\n")
         daemon.scrape_when("the failed reload", lambda scrape: scrape.value(reload_successful) == 0)
         self.assertEqual(self.status(daemon, OTHER_LOGIN), 401)
-        told = [line for line in daemon.lines("error") if "web.yml:2:1" in line]
+        told = daemon.logged(" level=error ", "web.yml:2:1")
         self.assertEqual(len(told), 1, daemon.stderr())
         self.assertIn("unknown key", told[0])  # which may be a password in the wrong place
 
@@ -338,6 +338,8 @@ class LoginTest(WebTest):
             self.assertEqual(checked.returncode, 0, checked.stderr)
             self.assertEqual(checked.stderr.count(f"chmod o-r {web_config}"), warnings)
             daemon = self.start(f"--web.config.file={web_config}")
+            if warnings:
+                daemon.logged(" level=warn ")
             self.assertEqual(len(daemon.lines("warn")), warnings)
 
     def test_more_requests_than_the_rate_allows_are_refused(self):
@@ -407,7 +409,7 @@ class TlsTest(CertificateTest):
                       self.assert_refused(daemon, ssl.create_default_context()))
 
     def test_the_log_reports_at_the_start_that_tls_is_in_force(self):
-        listening = [line for line in self.start_tls().lines("info") if "listening" in line]
+        listening = self.start_tls().logged(" level=info ", "listening")
         self.assertEqual(len(listening), 1)
         self.assertTrue(
             listening[0].endswith(" scheme=https client_auth_type=NoClientCert login=none"),
@@ -500,7 +502,7 @@ class TlsTest(CertificateTest):
         replace(self.server.certificate, "nothing\n")
         daemon.scrape_when("the failed reload", lambda scrape: scrape.value(reload_successful) == 0)
         self.assertEqual(self.serial(daemon), before)
-        self.assertTrue(any("server.pem" in line for line in daemon.lines("error")))
+        daemon.logged(" level=error ", "server.pem")
 
 
 class StrangerTest(CertificateTest):
@@ -582,7 +584,7 @@ class DowngradeTest(WebTest):
 
         with harness.Daemon(CONFIG, f"--web.config.file={self.web_config}") as restarted:
             self.assertEqual(web.ask_once(restarted.address).status, 200)
-            self.assertIn("anyone who can connect to this server", restarted.lines("warn")[0])
+            restarted.logged(" level=warn ", "anyone who can connect to this server")
 
     def test_a_file_that_allows_it_opens_at_once_and_is_reported(self):
         daemon = self.start_with(self.USERS)
@@ -592,7 +594,7 @@ class DowngradeTest(WebTest):
 
         self.assertEqual(
             daemon.scrape().value(self.downgrades, protection="users", outcome="adopted"), 1)
-        harness.until("its line", lambda: len(daemon.lines("warn")) == 1)
+        self.assertEqual(len(daemon.logged(" level=warn ")), 1)
         status = json.loads(daemon.get("/api/v1/status")[1])["web_configuration"]
         self.assertIn("protects less", status["downgrades"][0])
 

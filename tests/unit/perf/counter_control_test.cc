@@ -494,12 +494,25 @@ EventAttr writes_to(const volatile std::uint64_t& variable) {
   return attr;
 }
 
+/// Some virtual machines let debug registers be set and do not heed them.
+bool breakpoints_fire(PerfKernel& kernel) {
+  static volatile std::uint64_t variable = 0;
+  EventAttr attr = writes_to(variable);
+  auto opened = kernel.open_event(attr, {.pid = 0});
+  variable = 1;
+  return opened && count_of(*opened) > 0;
+}
+
 TEST_F(CounterControlTest, MovesABreakpoint) {
   static volatile std::uint64_t first = 0;
   static volatile std::uint64_t second = 0;
   EventAttr attr = writes_to(first);
   auto opened = kernel_.open_event(attr, {.pid = 0});
   if (!opened) GTEST_SKIP() << "no breakpoint: " << errno_name(opened.error().code);
+
+  if (!breakpoints_fire(kernel_)) {
+    GTEST_SKIP() << "this machine does not stop at the debug registers it lets us set: NOT tested";
+  }
 
   first = 1;
   second = 1;
