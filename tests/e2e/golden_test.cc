@@ -44,6 +44,7 @@ constexpr std::string_view kVolatile[] = {
     "perf_event_exporter_poll_duration_seconds",
     "perf_event_exporter_last_poll_timestamp_seconds",
     "perf_event_exporter_config_last_reload_success_timestamp_seconds",
+    "perf_event_exporter_scrape_interval_seconds",
 };
 
 constexpr std::string_view kOwnMetrics[] = {"perf_event_exporter_", "perf_machine"};
@@ -215,7 +216,15 @@ class GoldenTest : public testing::TestWithParam<fs::path> {};
 struct Recording {
   std::string text;
   std::string openmetrics;
+  bool is_late = false;  ///< a poll was published without a CPU: the machine gave its worker no time
 };
+
+bool has_late_cpus(const std::string& scrape) {
+  const std::map<std::string, double> samples = samples_of(scrape);
+  return std::any_of(samples.begin(), samples.end(), [](const auto& sample) {
+    return sample.first.starts_with("perf_event_exporter_cpu_late_polls_total{") && sample.second > 0;
+  });
+}
 
 Recording play(const fs::path& directory) {
   const HostCopy host{directory / "host"};
@@ -249,7 +258,9 @@ Recording play(const fs::path& directory) {
       std::promise<void> published;
       thread.call([&] { EXPECT_TRUE(app.poll([&] { published.set_value(); })); });
       published.get_future().wait();
-      const std::string scrape = recordable(get(app.ports().front(), "/metrics"), with_own_metrics);
+      const std::string all = get(app.ports().front(), "/metrics");
+      recording.is_late = recording.is_late || has_late_cpus(all);
+      const std::string scrape = recordable(all, with_own_metrics);
       expect_no_fall(previous, scrape);
       previous = scrape;
       recording.text += "# poll " + std::to_string(poll) + "\n" + scrape;
@@ -272,7 +283,10 @@ void compare(const std::string& recorded, const fs::path& golden) {
 }
 
 TEST_P(GoldenTest, ScrapesAreAsRecorded) {
-  const Recording recording = play(GetParam());
+  constexpr int kTries = 20;
+  Recording recording = play(GetParam());
+  for (int tried = 1; recording.is_late && tried < kTries; ++tried) recording = play(GetParam());
+  ASSERT_FALSE(recording.is_late) << "a CPU gave the daemon no time, " << kTries << " times";
 
   compare(recording.text, GetParam() / "metrics.prom");
   compare(recording.openmetrics, GetParam() / "metrics.om");
