@@ -333,21 +333,28 @@ class AutomaticSourceTest(unittest.TestCase):
         true = (end - begin) / 1e9
         lost = true - Span(before, after).of_cgroup("task_clock_seconds", busy)
         print(f"\n{lost:.3f} s of {true:.3f} s were lost in the change to records")
-        # A poll is late where the CPU is busy.
-        self.assertLess(abs(lost), 2 * scraper.longest_poll + ESTIMATE * true)
+        # A poll is late where the CPU is busy; and a CPU that turns out not to write all records
+        # changes back.
+        changes = 1 if after.value(SOURCE, source="descriptors") == 0 else 2
+        self.assertLess(abs(lost), 2 * changes * scraper.longest_poll + ESTIMATE * true)
         self.assert_each_cpu_without_records_is_named(daemon)
 
     def assert_each_cpu_without_records_is_named(self, daemon):
         def is_named(scrape):  # a CPU may be found not to write all records even now
-            named = daemon.stderr().count("counted by descriptors there")
-            return named == scrape.value(SOURCE, source="descriptors")
+            named = daemon.stderr().count("counted by descriptors there")  # again, if tried again
+            return named >= scrape.value(SOURCE, source="descriptors")
 
-        scrape = daemon.scrape_when("a line for each CPU that is counted by descriptors", is_named)
+        def agrees(scrape):
+            cgroups = json.loads(daemon.get("/api/v1/status")[1])["cgroups"]
+            all_have_records = scrape.value(SOURCE, source="descriptors") == 0
+            return (is_named(scrape)
+                    and (cgroups["cpus_without_records"] is None) == all_have_records
+                    and (cgroups["why_no_records"] is None) == all_have_records)
+
+        scrape = daemon.scrape_when(
+            "a line, and a place in the status, for each CPU that is counted by descriptors", agrees)
         cpus = {source: scrape.value(SOURCE, source=source) for source in ("records", "descriptors")}
         self.assertEqual(sum(cpus.values()), len(harness.online_cpus()))
-        cgroups = json.loads(daemon.get("/api/v1/status")[1])["cgroups"]
-        self.assertEqual(cgroups["cpus_without_records"] is None, not cpus["descriptors"])
-        self.assertEqual(cgroups["why_no_records"] is None, not cpus["descriptors"])
         harness.require(cpus["records"] > 0, "this machine writes all records on none of its CPUs")
 
 
