@@ -55,9 +55,9 @@ void measure_rendering(const Shape& shape, const collect::Snapshot& snapshot,
                        exposition::Format format, const Options& options) {
   exposition::Renderer renderer;
   const exposition::RenderOptions wanted{format, {}, false};
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   renderer.render(&snapshot, NoMetrics{}, wanted, text);
-  CopyFloor floor{text};
+  CopyFloor floor{*text};
   std::vector<double> bare, ours, ratios;
   std::uint64_t allocated = 0;
   for (std::size_t round = 0; round < options.rounds; ++round) {
@@ -116,13 +116,13 @@ void measure_prometheus_cpp(const Shape& shape, const collect::Snapshot& snapsho
 }
 
 void measure_compression(const Shape& shape, const collect::Snapshot& snapshot) {
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   exposition::Renderer{}.render(&snapshot, NoMetrics{}, {}, text);
   http::Gzip gzip;
   std::string compressed;
   std::vector<double> times;
   for (int round = 0; round < 5; ++round) {
-    times.push_back(milliseconds_of([&] { gzip.compress(text, compressed); }));
+    times.push_back(milliseconds_of([&] { gzip.compress(*text, compressed); }));
   }
   std::printf("%-34s %8.1f %10.2f\n", shape.name, median(times),
               static_cast<double>(compressed.size()) / 1e6);

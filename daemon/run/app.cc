@@ -78,11 +78,11 @@ void App::watch_cgroups() {
 }
 
 std::string App::scrape(exposition::Format format) {
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   exposition::Renderer{}.render(
       poller_.snapshot().get(), *self_metrics_.read(),
       {format, exposition::Selection{}, session_.current().config.openmetrics.created}, text);
-  return text;
+  return *std::move(text);
 }
 
 /// Not while the poll was under way when the configuration changed.

@@ -168,7 +168,7 @@ ScrapeCache::Work ScrapeCache::prepare(std::shared_ptr<RenderJob> job) {
 }
 
 void ScrapeCache::render(const Work& work) {
-  renderer_.render(work.snapshot.get(), *work.self, work.job->options, *work.text);
+  renderer_.render(work.snapshot.get(), *work.self, work.job->options, work.text);
   if (work.compressed) gzip_.compress(*work.text, *work.compressed);
 }
 

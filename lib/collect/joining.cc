@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -108,6 +109,11 @@ void decide(GroupRow& row, const Knowledge& known, Rule rule) {
   row.value = known.value(rule);
   const bool lacks_for_good = known.failed && row.wanted_on == 0;  // gone before all was open
   row.has_times = (known.measured || known.wanted) && !lacks_for_good;
+}
+
+std::uint64_t new_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
 }
 
 /// The number of targets and CPUs that are joined in about a millisecond.
@@ -249,6 +255,7 @@ bool is_continued(const Snapshot& before, const Snapshot& now,
 Joining::Joining(std::shared_ptr<const CountingPlan> plan, std::shared_ptr<const TargetSet> targets,
                  const EventModels& models, std::span<const CpuTotals* const> parts,
                  const std::shared_ptr<const Snapshot>& before) {
+  snapshot_.number = new_number();
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.plan = std::move(plan);
   snapshot_.targets = std::move(targets);
@@ -290,6 +297,7 @@ void Joining::add_cgroup_rows(const EventModels& models, std::span<const CpuTota
   if (before_) {
     snapshot_.cgroup_rows = before_->cgroup_rows;
     snapshot_.cgroup = before_->cgroup;
+    snapshot_.same_since = before_->same_since;
   } else {
     snapshot_.cgroup_rows = cgroup_rows(plan, snapshot_.targets->cgroups.size(), parts);
     snapshot_.cgroup.reserve(plan.cgroup.groups.size());
@@ -315,7 +323,11 @@ void Joining::find_due(std::span<const CpuTotals* const> parts) {
     }
   }
   if (!before_) due.add_all();
-  due.for_each([&](std::size_t target) { due_.push_back(static_cast<std::uint32_t>(target)); });
+  snapshot_.same_since.resize(due.rows());
+  due.for_each([&](std::size_t target) {
+    due_.push_back(static_cast<std::uint32_t>(target));
+    snapshot_.same_since[target] = snapshot_.number;
+  });
 }
 
 /// A range of the targets that are due. The totals of each CPU are read in the order of memory; so

@@ -10,6 +10,15 @@ std::size_t count_rows(const GroupTable& table, bool (*is_counted)(const GroupRo
 }
 
 bool has_times(const GroupRow& row) { return row.has_times; }
+bool is_known(const GroupRow& row) { return row.value == GroupRow::Value::kKnown; }
+
+/// Rows at which a column has a value.
+std::size_t count_values(const PublishedEvent& column, std::span<const GroupTable> tables) {
+  std::size_t values = 0;
+  const std::size_t rows = tables[column.parts.front().group].rows.size();
+  for (std::size_t row = 0; row < rows; ++row) values += value_of(column, tables, row) ? 1 : 0;
+  return values;
+}
 
 /// One for each column that has one, whatever its rows.
 std::size_t count_weights(const ScopePlan& plan, std::span<const GroupTable> tables) {
@@ -23,16 +32,17 @@ std::size_t count_weights(const ScopePlan& plan, std::span<const GroupTable> tab
 std::size_t count_series(RowKind kind, const ScopePlan& plan, const Evidence& evidence,
                          std::span<const GroupTable> tables) {
   std::size_t series = 0;
+  std::vector<std::size_t> known;  // rows of each group: nearly all columns have one part
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const GroupPlan& of = plan.groups[group];
+    known.push_back(count_rows(tables[group], is_known));
     series += count_rows(tables[group], has_times) * series_of_group(kind, of, evidence);
     series += of.is_published ? count_rows(tables[group], lacks_coverage) : 0;
   }
   for (const PublishedEvent& column : plan.columns) {
-    const EventAt& part = column.parts.front();
-    const std::size_t each = series_of_column(kind, column, plan, evidence);
-    const std::size_t rows = tables[part.group].rows.size();
-    for (std::size_t row = 0; row < rows; ++row) series += value_of(column, tables, row) ? each : 0;
+    const std::size_t values =
+        column.parts.size() == 1 ? known[column.parts.front().group] : count_values(column, tables);
+    series += values * series_of_column(kind, column, plan, evidence);
   }
   return series;
 }

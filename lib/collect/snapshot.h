@@ -96,6 +96,7 @@ struct GroupStarts {
 
 /// All totals of one poll. Immutable once published.
 struct Snapshot {
+  std::uint64_t number = 0;  ///< greater than those of all made before; 0: it has none
   std::chrono::system_clock::time_point taken;
   std::shared_ptr<const CountingPlan> plan;
   std::shared_ptr<const TargetSet> targets;
@@ -103,7 +104,10 @@ struct Snapshot {
   std::vector<CgroupRow> cgroup_rows;
   std::vector<GroupTable> cpu;     ///< as plan->cpu.groups
   std::vector<GroupTable> cgroup;  ///< as plan->cgroup.groups
-  std::vector<SumTable> sums;      ///< as plan->sums
+  /// For each target the number of the snapshot since which its rows are the same, if the plan and
+  /// the layout of the targets are; empty without a number.
+  std::vector<std::uint64_t> same_since;
+  std::vector<SumTable> sums;  ///< as plan->sums
   GroupStarts starts;
   std::uint64_t sums_layout = 0;  ///< equal numbers of one plan: equal rows of all sums
   /// The totals of each CPU that were joined; unknown where they are not those of these targets.

@@ -18,14 +18,15 @@ Number total_of(const SampleRun& run, std::span<const collect::GroupTable> table
 
 /// Nearly all columns have one part, and up to a hundred thousand numbers are read.
 void read_totals(const SampleRun& run, std::span<const collect::GroupTable> tables,
-                 std::span<Number> numbers) {
-  if (run.column->parts.size() > 1) return read_rows<total_of>(run, tables, numbers);
+                 std::size_t first, std::span<Number> numbers) {
+  if (run.column->parts.size() > 1) return read_rows<total_of>(run, tables, first, numbers);
   const collect::EventAt& part = run.column->parts.front();
   const collect::GroupTable& table = tables[part.group];
   const double scale = run.column->event.scale;
-  for (std::size_t row = 0; row < numbers.size(); ++row) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t row = first + i;
     const bool is_known = table.rows[row].value == collect::GroupRow::Value::kKnown;
-    numbers[row] = is_known ? scaled(table.total(row, part.event).value, scale) : Number{};
+    numbers[i] = is_known ? scaled(table.total(row, part.event).value, scale) : Number{};
   }
 }
 
@@ -107,14 +108,32 @@ Catalogue::Catalogue(const collect::Snapshot& snapshot) : plan_(snapshot.plan), 
   }
 }
 
+Catalogue::Changes Catalogue::changes(const SampleRun& run) const {
+  if (run.rows == &rows_.information()) return Changes::kNone;
+  const bool is_of_cgroups = run.rows == &rows_.of(Scope::kCgroup, Aggregation::kHost);
+  return is_of_cgroups ? Changes::kOfCgroups : Changes::kAny;
+}
+
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers) {
+  const Stretch all{0, run.rows->size()};
+  read(run, snapshot, {&all, 1}, numbers);
+}
+
+void read(const SampleRun& run, const collect::Snapshot& snapshot, std::span<const Stretch> rows,
+          std::vector<Number>& numbers) {
   numbers.resize(run.rows->size());
-  if (!run.sum)
-    return run.read(run, run.scope == Scope::kCpu ? snapshot.cpu : snapshot.cgroup, numbers);
-  const collect::SumTable& sums = snapshot.sums[*run.sum];
-  if (run.read != nullptr) return run.read(run, sums.groups, numbers);
-  for (std::size_t row = 0; row < numbers.size(); ++row)
-    numbers[row] = whole(sums.rows[row].cgroups);
+  for (const auto& [first, end] : rows) {
+    const std::span<Number> of_rows = std::span(numbers).subspan(first, end - first);
+    if (!run.sum) {
+      run.read(run, run.scope == Scope::kCpu ? snapshot.cpu : snapshot.cgroup, first, of_rows);
+    } else if (run.read != nullptr) {
+      run.read(run, snapshot.sums[*run.sum].groups, first, of_rows);
+    } else {
+      for (std::size_t row = first; row < end; ++row) {
+        numbers[row] = whole(snapshot.sums[*run.sum].rows[row].cgroups);
+      }
+    }
+  }
 }
 
 }  // namespace pex::exposition

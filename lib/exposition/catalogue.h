@@ -8,6 +8,7 @@
 
 #include "collect/snapshot.h"
 #include "exposition/family.h"
+#include "exposition/format_writer.h"
 #include "exposition/number.h"
 #include "exposition/row_labels.h"
 
@@ -15,9 +16,9 @@ namespace pex::exposition {
 
 /// Consecutive samples of one family: one for each row that has a number.
 struct SampleRun {
-  /// Fills in the number of each row. `tables` are those of the run's rows.
+  /// Fills in the numbers of rows from `first` on. `tables` are those of the run's rows.
   using Read = void (*)(const SampleRun& run, std::span<const collect::GroupTable> tables,
-                        std::span<Number> numbers);
+                        std::size_t first, std::span<Number> numbers);
 
   Scope scope = Scope::kCpu;
   std::optional<std::size_t> sum = {};  ///< of scope cgroup: the rows are those of this SumPlan
@@ -46,21 +47,32 @@ class Catalogue {
 
   const std::vector<PublishedFamily>& families() const { return families_; }
 
+  /// Which rows of the run differ from those of an earlier snapshot.
+  enum class Changes {
+    kAny,
+    kOfCgroups,  ///< those of cgroups that have changed
+    kNone,
+  };
+  Changes changes(const SampleRun& run) const;
+
  private:
   std::shared_ptr<const collect::CountingPlan> plan_;
   RowLabels rows_;
   std::vector<PublishedFamily> families_;
 };
 
-/// Reads a run row by row; `at` is inlined, as there are many rows.
+/// Reads row by row; `at` is inlined, as there are many rows.
 template <Number (*at)(const SampleRun&, std::span<const collect::GroupTable>, std::size_t row)>
-void read_rows(const SampleRun& run, std::span<const collect::GroupTable> tables,
+void read_rows(const SampleRun& run, std::span<const collect::GroupTable> tables, std::size_t first,
                std::span<Number> numbers) {
-  for (std::size_t row = 0; row < numbers.size(); ++row) numbers[row] = at(run, tables, row);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = at(run, tables, first + i);
 }
 
 /// Reads the numbers of `run` in `snapshot`, one for each row, into `numbers`, whose memory is
 /// reused.
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers);
+/// Only those of some rows; the others are any.
+void read(const SampleRun& run, const collect::Snapshot& snapshot, std::span<const Stretch> rows,
+          std::vector<Number>& numbers);
 
 }  // namespace pex::exposition

@@ -49,11 +49,11 @@ class Pen {
   char* at_;
 };
 
-/// The samples of one run: the text before and after the labels of its rows is the same for all of
-/// them.
-class Samples {
+/// What is written of each row with one name: the text before and after the labels of the rows is
+/// the same for all of them.
+class Lines {
  public:
-  Samples(std::string_view name, std::string_view before, const Rows& rows, std::string_view behind)
+  Lines(std::string_view name, std::string_view before, const Rows& rows, std::string_view behind)
       : rows_(rows) {
     const bool has_labels = rows.are_named() || !before.empty() || !behind.empty();
     (front_ += name) += has_labels ? "{" : " ";
@@ -102,6 +102,35 @@ Number instant(std::chrono::system_clock::time_point time) {
   return nanoseconds(static_cast<std::uint64_t>(std::chrono::nanoseconds(since_epoch).count()));
 }
 
+/// The samples of a run of rows.
+class Samples {
+ public:
+  using Clock = FormatWriter::Clock;
+
+  Samples(const FamilyHead& head, bool with_created, std::string_view before, const Rows& rows,
+          std::string_view behind, Clock::time_point since)
+      : rows_(rows),
+        since_(since),
+        with_created_(with_created),
+        values_(head.name, before, rows, behind),
+        creations_(created_name(head), before, rows, behind) {}
+
+  std::size_t bytes() const { return values_.bytes() + (with_created_ ? creations_.bytes() : 0); }
+
+  void put(Pen& pen, std::size_t row, Number number) const {
+    if (!number) return;
+    values_.put(pen, row, number);
+    if (with_created_) creations_.put(pen, row, instant(std::max(rows_.since(row), since_)));
+  }
+
+ private:
+  const Rows& rows_;
+  Clock::time_point since_;
+  bool with_created_;
+  Lines values_;
+  Lines creations_;
+};
+
 std::string bound_text(double bound) {
   if (std::isinf(bound)) return "+Inf";
   char text[kNumberBytes];
@@ -129,25 +158,69 @@ bool FormatWriter::writes_created() const {
   return created_ && format_ == Format::kOpenMetrics && head_->type == FamilyType::kCounter;
 }
 
+void FormatWriter::begin_samples(std::size_t bytes) {
+  if (!std::exchange(is_headed_, true)) write_head();
+  reserve(bytes);
+}
+
 void FormatWriter::write(std::string_view before, const Rows& rows, std::string_view behind,
                          std::span<const Number> numbers, Clock::time_point since) {
   const bool has_some = std::any_of(numbers.begin(), numbers.end(),
                                     [](const Number& each) { return static_cast<bool>(each); });
   if (!has_some) return;
-  if (!std::exchange(is_headed_, true)) write_head();
-
-  const Samples values{head_->name, before, rows, behind};
-  const Samples creations{created_name(*head_), before, rows, behind};
-  const bool with_created = writes_created();
-  reserve(values.bytes() + (with_created ? creations.bytes() : 0));
-
+  const Samples samples{*head_, writes_created(), before, rows, behind, since};
+  begin_samples(samples.bytes());
   Pen pen{text_.data() + used_};
-  for (std::size_t row = 0; row < numbers.size(); ++row) {
-    if (!numbers[row]) continue;
-    values.put(pen, row, numbers[row]);
-    if (with_created) creations.put(pen, row, instant(std::max(rows.since(row), since)));
-  }
+  for (std::size_t row = 0; row < numbers.size(); ++row) samples.put(pen, row, numbers[row]);
   used_ = static_cast<std::size_t>(pen.at() - text_.data());
+}
+
+void FormatWriter::write(std::string_view before, const Rows& rows, std::string_view behind,
+                         std::span<const Number> numbers, Clock::time_point since,
+                         SamplePlaces& places) {
+  places.ends.assign(rows.size(), 0);
+  places.at = 0;
+  const Stretch all{0, numbers.size()};
+  rewrite(before, rows, behind, numbers, since, {}, {&all, all.end > 0 ? 1U : 0U}, places);
+}
+
+void FormatWriter::rewrite(std::string_view before, const Rows& rows, std::string_view behind,
+                           std::span<const Number> numbers, Clock::time_point since,
+                           std::string_view earlier, std::span<const Stretch> changed,
+                           SamplePlaces& places) {
+  const Samples samples{*head_, writes_created(), before, rows, behind, since};
+  const std::size_t used_before = used_;
+  const bool was_headed = is_headed_;
+  begin_samples(samples.bytes());
+  Pen pen{text_.data() + used_};
+  const char* const start = pen.at();
+  const auto written = [&] { return static_cast<std::uint32_t>(pen.at() - start); };
+  const std::string_view from = earlier.substr(std::exchange(places.at, used_));
+  std::vector<std::uint32_t>& ends = places.ends;
+  std::size_t row = 0;         // the next one
+  std::uint32_t row_from = 0;  // where it is in `from`
+  const auto keep_until = [&](std::size_t end) {
+    if (row == end) return;
+    const std::uint32_t moved = written() - row_from;  // may wrap
+    const std::uint32_t end_from = ends[end - 1];
+    pen.put(from.substr(row_from, end_from - row_from));
+    for (; row < end; ++row) ends[row] += moved;
+    row_from = end_from;
+  };
+  for (const Stretch& stretch : changed) {
+    keep_until(stretch.first);
+    row_from = ends[stretch.end - 1];
+    for (; row < stretch.end; ++row) {
+      samples.put(pen, row, numbers[row]);
+      ends[row] = written();
+    }
+  }
+  keep_until(ends.size());
+  used_ += written();
+  if (written() > 0) return;
+  used_ = used_before;  // without the head
+  is_headed_ = was_headed;
+  places.at = 0;
 }
 
 void FormatWriter::write(std::string_view labels, Number number, Clock::time_point since) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exposition/family.h"
 #include "exposition/number.h"
@@ -23,6 +24,19 @@ enum class Format : std::uint8_t {
 
 /// The media type.
 std::string_view content_type(Format format);
+
+/// Rows from `first` up to `end`.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+/// Where the samples of consecutive rows are in a text, from `at` on. The one of a row, if there is
+/// one, is in front of ends[row], counted from there.
+struct SamplePlaces {
+  std::size_t at = 0;
+  std::vector<std::uint32_t> ends;
+};
 
 /// Writes families one after the other. A head is written with its first sample: a family without
 /// samples is not written.
@@ -40,6 +54,14 @@ class FormatWriter {
   /// escaped; each may be empty. Counting began at Rows::since(), or at `since` if that was later.
   void write(std::string_view before, const Rows& rows, std::string_view behind,
              std::span<const Number> numbers, Clock::time_point since = {});
+  /// The same, and notes in `places` where the samples are.
+  void write(std::string_view before, const Rows& rows, std::string_view behind,
+             std::span<const Number> numbers, Clock::time_point since, SamplePlaces& places);
+  /// The same if only the `changed` rows, which are rising, are other than in `earlier`, a text of
+  /// this format. `places` are those there, and become those here. All other numbers are not read.
+  void rewrite(std::string_view before, const Rows& rows, std::string_view behind,
+               std::span<const Number> numbers, Clock::time_point since, std::string_view earlier,
+               std::span<const Stretch> changed, SamplePlaces& places);
   void write(std::string_view labels, Number number, Clock::time_point since);
   /// The samples of a histogram without labels.
   void write(const prometheus::ClientMetric::Histogram& histogram, Clock::time_point since);
@@ -47,11 +69,12 @@ class FormatWriter {
   void finish();
 
  private:
+  bool writes_created() const;
+  void begin_samples(std::size_t bytes);
   void write_head();
   void reserve(std::size_t bytes);
   void write_help(std::string_view family);
   void append_line(std::initializer_list<std::string_view> pieces);
-  bool writes_created() const;
 
   std::string& text_;
   std::size_t used_ = 0;  ///< of text_; the rest is overwritten later

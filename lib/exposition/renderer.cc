@@ -25,6 +25,8 @@ void Renderer::remember(const collect::Snapshot& snapshot) {
   targets_ = snapshot.targets;
   layout_ = layout;
   sums_layout_ = snapshot.sums_layout;
+  kept_ = {};
+  is_too_large_ = false;
 }
 
 void Renderer::write(const collect::Snapshot& snapshot, const Selection& selection,
@@ -40,15 +42,74 @@ void Renderer::write(const collect::Snapshot& snapshot, const Selection& selecti
   }
 }
 
+bool Renderer::is_to_be_kept(const collect::Snapshot& snapshot,
+                             const RenderOptions& options) const {
+  return options.selection == Selection{} && snapshot.number > 0 && !is_too_large_;
+}
+
+/// Without a selection. Reads and writes what has changed since the kept text, and copies the rest
+/// from that.
+void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
+                          FormatWriter& writer) {
+  if (kept_.options != options || kept_.number > snapshot.number) kept_ = {};
+  find_changed(snapshot);
+  kept_.options = options;
+  kept_.number = snapshot.number;
+  std::size_t number = 0;
+  for (const PublishedFamily& family : catalogue_->families()) {
+    writer.begin(family.head);
+    for (const SampleRun& run : family.runs) {
+      if (number == kept_.places.size()) kept_.places.emplace_back();
+      SamplePlaces& places = kept_.places[number++];
+      const Catalogue::Changes changes = catalogue_->changes(run);
+      if (changes == Catalogue::Changes::kAny) {
+        read(run, snapshot, numbers_);
+        writer.write(run.before, *run.rows, run.behind, numbers_, run.since);
+        continue;
+      }
+      if (!kept_.text) {
+        read(run, snapshot, numbers_);
+        writer.write(run.before, *run.rows, run.behind, numbers_, run.since, places);
+        continue;
+      }
+      std::span<const Stretch> changed = changed_;
+      if (changes == Catalogue::Changes::kNone) changed = {};
+      read(run, snapshot, changed, numbers_);
+      writer.rewrite(run.before, *run.rows, run.behind, numbers_, run.since, *kept_.text, changed,
+                     places);
+    }
+  }
+}
+
+/// Rows of cgroups.
+void Renderer::find_changed(const collect::Snapshot& snapshot) {
+  changed_.clear();
+  for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
+    if (snapshot.same_since[snapshot.cgroup_rows[row].target] <= kept_.number) continue;
+    if (changed_.empty() || changed_.back().end != row) changed_.push_back({row, row});
+    changed_.back().end = row + 1;
+  }
+}
+
+void Renderer::keep(const std::shared_ptr<std::string>& text) {
+  kept_.text = text;
+  is_too_large_ = text->size() > kMaxKept;
+  if (is_too_large_) kept_ = {};
+}
+
 void Renderer::render(const collect::Snapshot* snapshot, const SelfReading& self,
-                      const RenderOptions& options, std::string& text) {
-  FormatWriter writer{options.format, options.created, text};
-  if (snapshot != nullptr) {
-    remember(*snapshot);
+                      const RenderOptions& options, const std::shared_ptr<std::string>& text) {
+  FormatWriter writer{options.format, options.created, *text};
+  if (snapshot != nullptr) remember(*snapshot);
+  const bool is_kept = snapshot != nullptr && is_to_be_kept(*snapshot, options);
+  if (is_kept) {
+    write_news(*snapshot, options, writer);
+  } else if (snapshot != nullptr) {
     write(*snapshot, options.selection, writer);
   }
   self.write(options.selection, writer);
   writer.finish();
+  if (is_kept) keep(text);
 }
 
 }  // namespace pex::exposition

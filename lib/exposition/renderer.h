@@ -26,16 +26,34 @@ struct RenderOptions {
 /// integers, clocks as seconds with up to nine decimals. A row without a value is left out; the
 /// times of its groups show the reason. Caches the escaped labels of the last plan and targets, so
 /// that rendering is copying; not thread-safe.
+///
+/// Of the last text without a selection, if it is not larger than kMaxKept, the samples of all
+/// cgroups that have not changed since are copied in one piece for all that follow one another.
 class Renderer {
  public:
-  /// Replaces the content of `text`; its memory is reused. `snapshot` is null before the first
-  /// poll.
+  static constexpr std::size_t kMaxKept = std::size_t{8} << 20;  ///< bytes
+
+  /// Replaces the content of `text`; its memory is reused. It must not be changed while anybody
+  /// else holds it, such as this. `snapshot` is null before the first poll.
   void render(const collect::Snapshot* snapshot, const SelfReading& self,
-              const RenderOptions& options, std::string& text);
+              const RenderOptions& options, const std::shared_ptr<std::string>& text);
 
  private:
+  /// The last text without a selection, of this catalogue.
+  struct Kept {
+    std::shared_ptr<const std::string> text;  ///< null: there is none
+    RenderOptions options = {};
+    std::uint64_t number = 0;               ///< of the snapshot
+    std::vector<SamplePlaces> places = {};  ///< of each run, in order
+  };
+
   void remember(const collect::Snapshot& snapshot);
   void write(const collect::Snapshot& snapshot, const Selection& selection, FormatWriter& writer);
+  bool is_to_be_kept(const collect::Snapshot& snapshot, const RenderOptions& options) const;
+  void write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
+                  FormatWriter& writer);
+  void find_changed(const collect::Snapshot& snapshot);
+  void keep(const std::shared_ptr<std::string>& text);
 
   // Not owned: the targets keep cgroups from being freed.
   std::weak_ptr<const collect::TargetSet> targets_;
@@ -44,6 +62,9 @@ class Renderer {
   std::weak_ptr<const collect::CountingPlan> plan_;
   std::unique_ptr<const Catalogue> catalogue_;
   std::vector<Number> numbers_;  ///< of the run that is being written
+  Kept kept_;
+  bool is_too_large_ = false;     ///< the last text without a selection of this catalogue
+  std::vector<Stretch> changed_;  ///< rows of cgroups, since the kept text
 };
 
 }  // namespace pex::exposition

@@ -94,10 +94,10 @@ std::string everything() {
            &session, &polls, &server, &log, &server.access_status(), &pause, &process}) {
     metrics.add(*owner);
   }
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   exposition::Renderer{}.render(nullptr, *metrics.read(), {}, text);
   server.stop();
-  return text;
+  return *text;
 }
 
 /// "# TYPE name type", as the text format has it, which knows no info.

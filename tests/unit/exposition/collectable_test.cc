@@ -31,9 +31,9 @@ std::string serialized(collect::Snapshot snapshot) {
 }
 
 std::string rendered(const collect::Snapshot& snapshot) {
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   Renderer{}.render(&snapshot, NoMetrics{}, {}, text);
-  return text;
+  return *text;
 }
 
 /// Lines, of which samples are told apart from their values.

@@ -25,9 +25,9 @@ using ::testing::Not;
 std::string written(const PollMetrics& polls, const Selection& selection = {}) {
   SelfMetrics metrics{"1.0"};
   metrics.add(polls);
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   Renderer{}.render(nullptr, *metrics.read(), {Format::kText, selection, false}, text);
-  return text;
+  return *text;
 }
 
 std::shared_ptr<const collect::Snapshot> snapshot_of(std::shared_ptr<const CountingPlan> plan) {

@@ -32,13 +32,15 @@ constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 std::string written(const collect::Snapshot& snapshot, const RenderOptions& wanted = {}) {
   Renderer renderer;
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   renderer.render(&snapshot, NoMetrics{}, wanted, text);
-  return text;
+  return *text;
 }
 
 void render(Renderer& renderer, const collect::Snapshot& snapshot, std::string& text) {
-  renderer.render(&snapshot, NoMetrics{}, {}, text);
+  const auto rendered = std::make_shared<std::string>(text);
+  renderer.render(&snapshot, NoMetrics{}, {}, rendered);
+  text = *rendered;
 }
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
@@ -322,6 +324,113 @@ TEST(RendererTest, FollowsCpusThatComeAndGo) {
   EXPECT_THAT(second, Not(HasSubstr("cpu=\"1\"")));
 }
 
+// --- what was rendered before -------------------------------------------------------------------
+
+/// Two cgroups, as of the first poll.
+collect::Snapshot numbered_snapshot(const std::vector<std::uint64_t>& totals) {
+  collect::Snapshot snapshot =
+      cgroup_snapshot(scope_plan({{"core", {"cycles"}}}), targets({"/a", "/b"}), totals);
+  snapshot.number = 1;
+  snapshot.same_since = {1, 1};
+  return snapshot;
+}
+
+TEST(RendererTest, ReadsOnlyCgroupsThatHaveChanged) {
+  collect::Snapshot snapshot = numbered_snapshot({7, 8});
+  Renderer renderer;
+  std::string text;
+  render(renderer, snapshot, text);
+  snapshot.number = 2;
+  snapshot.same_since = {2, 1};
+  snapshot.cgroup[0].total(0, 0).value = 1000;
+  snapshot.cgroup[0].total(1, 0).value = 9;  // although it is the same
+
+  render(renderer, snapshot, text);
+
+  EXPECT_THAT(text, HasSubstr("\nperf_cgroup_cycles_total{cgroup=\"/a\"} 1000\n"
+                              "perf_cgroup_cycles_total{cgroup=\"/b\"} 8\n"));
+}
+
+TEST(RendererTest, DoesNotChangeATextThatOthersMayHold) {
+  collect::Snapshot snapshot = numbered_snapshot({7, 8});
+  Renderer renderer;
+  const auto first = std::make_shared<std::string>();
+  renderer.render(&snapshot, NoMetrics{}, {}, first);
+  EXPECT_GT(first.use_count(), 1);
+  const std::string before = *first;
+  snapshot.number = 2;
+  snapshot.same_since = {2, 2};
+  snapshot.cgroup[0].total(0, 0).value = 1000;
+
+  const auto second = std::make_shared<std::string>();
+  renderer.render(&snapshot, NoMetrics{}, {}, second);
+
+  EXPECT_EQ(*first, before);
+  EXPECT_EQ(first.use_count(), 1);
+  EXPECT_EQ(*second, written(snapshot));
+}
+
+TEST(RendererTest, DoesNotKeepTheTextOfASelectionNorALargeOne) {
+  collect::Snapshot snapshot = numbered_snapshot({7, 8});
+  Renderer renderer;
+  const auto text = std::make_shared<std::string>();
+
+  renderer.render(&snapshot, NoMetrics{}, {.selection = {Selection::Rule::kOnly, {"core"}}}, text);
+  EXPECT_EQ(text.use_count(), 1);
+
+  collect::TargetSet large = *snapshot.targets;
+  large.cgroups[0].path += std::string(Renderer::kMaxKept / 3, 'x');
+  snapshot.targets = std::make_shared<const collect::TargetSet>(large);
+  renderer.render(&snapshot, NoMetrics{}, {}, text);
+  EXPECT_GT(text->size(), Renderer::kMaxKept);
+  EXPECT_EQ(text.use_count(), 1);
+}
+
+/// What happens from one poll to the next: rows of some cgroups change, and those of CPUs.
+void change(collect::Snapshot& snapshot) {
+  const collect::CountingPlan& plan = *snapshot.plan;
+  ++snapshot.number;
+  for (std::size_t i = 0; i < snapshot.cpu.size(); ++i) {
+    snapshot.cpu[i] = any_table(plan.cpu.groups[i], snapshot.cpu[i].rows.size());
+  }
+  for (std::size_t target = 0; target < snapshot.same_since.size(); ++target) {
+    if (below(2) == 0) snapshot.same_since[target] = snapshot.number;
+  }
+  for (std::size_t i = 0; i < snapshot.cgroup.size(); ++i) {
+    collect::GroupTable& table = snapshot.cgroup[i];
+    const collect::GroupTable next = any_table(plan.cgroup.groups[i], table.rows.size());
+    table.reference_weights = next.reference_weights;
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const std::size_t target = snapshot.cgroup_rows[row].target;
+      if (snapshot.same_since[target] != snapshot.number) continue;
+      table.rows[row] = next.rows[row];
+      for (std::size_t event = 0; event < table.events; ++event) {
+        table.total(row, event) = next.total(row, event);
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(RendererTest, WritesTheSameAsIfItHadRenderedNothingBefore, ()) {
+  const std::vector<RenderOptions> options = {{},
+                                              {Format::kOpenMetrics},
+                                              {.format = Format::kOpenMetrics, .created = true},
+                                              {.selection = {Selection::Rule::kOnly, {"g0"}}}};
+  collect::Snapshot snapshot = any_snapshot();
+  snapshot.number = 1;
+  snapshot.same_since.assign(snapshot.targets->cgroups.size(), 1);
+  Renderer renderer;
+  for (std::size_t polls = below(8) + 1; polls > 0; --polls) {
+    const RenderOptions& wanted = options[below(3) == 0 ? below(options.size()) : 0];
+    const auto text = std::make_shared<std::string>();
+    renderer.render(&snapshot, NoMetrics{}, wanted, text);
+    RC_ASSERT(*text == written(snapshot, wanted));
+    for (std::size_t steps = below(3); steps > 0; --steps) change(snapshot);
+  }
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
 TEST(RendererTest, NamesARowByThePartOfTheMachineThatItIs) {
   struct Row {
     Aggregation aggregation;
@@ -577,15 +686,15 @@ TEST(RendererTest, WritesItsOwnMetricsWithoutASnapshot) {
   const PollMetrics polls;
   SelfMetrics metrics{"1.0"};
   metrics.add(polls);
-  std::string text;
+  const auto text = std::make_shared<std::string>();
 
   Renderer{}.render(nullptr, *metrics.read(), {Format::kOpenMetrics, {}, true}, text);
 
-  EXPECT_THAT(text, HasSubstr("# TYPE perf_event_exporter_build info\n"));
-  EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_build_info{"));
-  EXPECT_THAT(text, HasSubstr("\nperf_event_exporter_polls_total 0\n"
-                              "perf_event_exporter_polls_created 1"));
-  EXPECT_THAT(text, EndsWith("\n# EOF\n"));
+  EXPECT_THAT(*text, HasSubstr("# TYPE perf_event_exporter_build info\n"));
+  EXPECT_THAT(*text, HasSubstr("\nperf_event_exporter_build_info{"));
+  EXPECT_THAT(*text, HasSubstr("\nperf_event_exporter_polls_total 0\n"
+                               "perf_event_exporter_polls_created 1"));
+  EXPECT_THAT(*text, EndsWith("\n# EOF\n"));
 }
 
 RC_GTEST_PROP(RendererTest, WritesAsManySamplesAsTheSnapshotHas, ()) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string written(const SelfMetrics& metrics, Format format = Format::kText) {
-  std::string text;
+  const auto text = std::make_shared<std::string>();
   Renderer{}.render(nullptr, *metrics.read(), {format, {}, true}, text);
-  return text;
+  return *text;
 }
 
 /// An owner of a gauge and of a counter.
