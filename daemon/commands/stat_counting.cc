@@ -38,8 +38,8 @@ StatValue::Coverage worse(StatValue::Coverage a, StatValue::Coverage b) { return
 
 constexpr const char* kWhyUncounted =
     "the kernel stops counting a program that takes the rights of another user (set-user-ID), or "
-    "whose file the user may not read, and counts nothing of a program while it frees its memory at "
-    "the end";
+    "whose file the user may not read, and counts nothing of a program while it frees its memory "
+    "at the end";
 /// Root has all rights, and yet such a program takes those of another user.
 const char* count_another() {
   return ::geteuid() == 0 ? "count another program, or the cgroup in which it runs"
@@ -53,9 +53,9 @@ bool is_next_to_nothing(nanoseconds counted, nanoseconds cpu_time) {
 }
 
 /// Beyond what creates and ends tasks, and is in no counter: since Linux 6.16 the kernel frees the
-/// memory of a task after it has closed the task's events (do_exit()). Measured for each of 300 small
-/// programs are 90 us, and up to 0.7 ms where all CPUs are busy and their caches cold; more for the
-/// command, whose first pages are read.
+/// memory of a task after it has closed the task's events (do_exit()). Measured for each of 300
+/// small programs are 90 us, and up to 0.7 ms where all CPUs are busy and their caches cold; more
+/// for the command, whose first pages are read.
 bool is_much(nanoseconds uncounted, const StatUse& use) {
   constexpr nanoseconds kOfTheCommand = std::chrono::milliseconds{2};
   constexpr nanoseconds kOfATask = std::chrono::milliseconds{1};

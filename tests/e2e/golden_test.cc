@@ -216,13 +216,15 @@ class GoldenTest : public testing::TestWithParam<fs::path> {};
 struct Recording {
   std::string text;
   std::string openmetrics;
-  bool is_late = false;  ///< a poll was published without a CPU: the machine gave its worker no time
+  bool is_late =
+      false;  ///< a poll was published without a CPU: the machine gave its worker no time
 };
 
 bool has_late_cpus(const std::string& scrape) {
   const std::map<std::string, double> samples = samples_of(scrape);
   return std::any_of(samples.begin(), samples.end(), [](const auto& sample) {
-    return sample.first.starts_with("perf_event_exporter_cpu_late_polls_total{") && sample.second > 0;
+    return sample.first.starts_with("perf_event_exporter_cpu_late_polls_total{") &&
+           sample.second > 0;
   });
 }
 

@@ -197,7 +197,7 @@ TEST_F(StatCountingTest, IsIncompleteIfMoreThanTheCreationOfProcessesWasNotCount
   StatCounting counting = count({"page-faults"});
   answer("page-faults", milliseconds{150}, milliseconds{150}, {12});
   counting.read();
-  counting.finish(StatUse{milliseconds{250}, 300});
+  counting.finish(StatUse{milliseconds{250}, 50});
 
   EXPECT_EQ(counting.values().front().coverage, Coverage::kIncomplete);
 }
