@@ -1,8 +1,10 @@
 #include "daemon/run/app.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/duration.h"
+#include "collect/budget.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/readiness.h"
@@ -13,6 +15,16 @@
 namespace pex::daemon {
 
 namespace asio = boost::asio;
+
+namespace {
+
+/// Whether another try may succeed, though the file is the same: the machine was out of something.
+bool passes(const std::vector<Error>& errors) {
+  return std::any_of(errors.begin(), errors.end(),
+                     [](const Error& error) { return !collect::bound_met_by(error.code).empty(); });
+}
+
+}  // namespace
 
 App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log& log)
     : options_(std::move(options)),
@@ -30,7 +42,8 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       session_(options_, kernel, log),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
-      config_watch_(loop, options_.config_file, [this] { reload_changed_file(); }),
+      config_watch_(loop, options_.config_file,
+                    [this](ConfigWatch::Reason why) { reload_file(why); }),
       reloader_(loop, reload_steps()) {
   register_metrics();
 }
@@ -125,8 +138,10 @@ void App::adopt(CountingSession next) {
 }
 
 /// The log shows the outcome.
-void App::reload_changed_file() {
-  log_.info("the configuration file has changed", {{"file", options_.config_file}});
+void App::reload_file(ConfigWatch::Reason why) {
+  const bool has_changed = why == ConfigWatch::Reason::kChanged;
+  log_.info(has_changed ? "the configuration file has changed" : "the configuration is tried again",
+            {{"file", options_.config_file}});
   reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
 }
 
@@ -147,6 +162,7 @@ void App::end_reload(const Reloader::Outcome& outcome) {
     return;
   }
   session_.reject(outcome.error());
+  if (passes(outcome.error())) config_watch_.try_again();
   if (!is_ready_due_) service_status_.ready(Poller::Clock::now());  // else after the next poll
 }
 

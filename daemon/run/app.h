@@ -80,7 +80,7 @@ class App {
   void on_poll(const collect::PollReport& report);
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
-  void reload_changed_file();
+  void reload_file(ConfigWatch::Reason why);
   void begin_reload();
   void end_reload(const Reloader::Outcome& outcome);
   bool is_starting() const;

@@ -4,14 +4,17 @@
 
 namespace pex::daemon {
 
-ConfigWatch::ConfigWatch(boost::asio::io_context& loop, std::string file, OnChange on_change,
+ConfigWatch::ConfigWatch(boost::asio::io_context& loop, std::string file, OnDue on_due,
                          std::chrono::nanoseconds every)
-    : on_change_(std::move(on_change)), every_(every), timer_(loop) {
+    : on_due_(std::move(on_due)), every_(every), timer_(loop) {
   known_.add(std::move(file));
   seen_ = known_;
 }
 
-void ConfigWatch::file_is_read() { known_ = seen_ = known_.again(); }
+void ConfigWatch::file_is_read() {
+  known_ = seen_ = known_.again();
+  looks_until_next_try_ = 0;
+}
 
 void ConfigWatch::start() {
   timer_.expires_after(every_);
@@ -26,9 +29,11 @@ void ConfigWatch::look() {
   FileFingerprints now = known_.again();
   const bool is_stable = now == seen_;
   seen_ = std::move(now);
-  if (!is_stable || seen_ == known_) return;
-  known_ = seen_;  // reported once, also if it is read only after another reload
-  on_change_();
+  if (is_stable && seen_ != known_) {
+    known_ = seen_;  // reported once, also if it is read only after another reload
+    return on_due_(Reason::kChanged);
+  }
+  if (looks_until_next_try_ > 0 && --looks_until_next_try_ == 0) on_due_(Reason::kNotAdopted);
 }
 
 void ConfigWatch::stop() { timer_.cancel(); }

@@ -16,14 +16,22 @@ namespace pex::daemon {
 /// those that another host changes. On the loop's thread.
 class ConfigWatch {
  public:
-  using OnChange = std::function<void()>;
+  enum class Reason {
+    kChanged,
+    kNotAdopted,  ///< it is the same that was not adopted before
+  };
+  using OnDue = std::function<void(Reason)>;
   static constexpr std::chrono::seconds kEvery{1};
+  static constexpr int kLooksUntilNextTry = 60;
 
-  ConfigWatch(boost::asio::io_context& loop, std::string file, OnChange on_change,
+  /// `on_due` is to read the file.
+  ConfigWatch(boost::asio::io_context& loop, std::string file, OnDue on_due,
               std::chrono::nanoseconds every = kEvery);
 
   /// The file is read now: what was changed before is known.
   void file_is_read();
+  /// What was read could not be adopted for a reason that passes. It is due again after a minute.
+  void try_again() { looks_until_next_try_ = kLooksUntilNextTry; }
   void start();
   /// Lets the loop run out of work.
   void stop();
@@ -31,11 +39,12 @@ class ConfigWatch {
  private:
   void look();
 
-  OnChange on_change_;
+  OnDue on_due_;
   std::chrono::nanoseconds every_;
   boost::asio::steady_timer timer_;
   FileFingerprints known_;
-  FileFingerprints seen_;  ///< at the last look
+  FileFingerprints seen_;         ///< at the last look
+  int looks_until_next_try_ = 0;  ///< 0: none is needed
 };
 
 }  // namespace pex::daemon

@@ -2,6 +2,7 @@
 reloaded.
 """
 
+import resource
 import signal
 import unittest
 
@@ -179,6 +180,8 @@ class ChangedGroupByRecordsTest(ChangedGroupTest):
 class WatchTest(unittest.TestCase):
     """--config.watch: nobody sends a signal."""
 
+    NEXT_TRY = 60  # seconds
+
     def setUp(self):
         harness.require_events(*EVENTS)
         self.daemon = self.enterContext(harness.Daemon(
@@ -200,6 +203,20 @@ class WatchTest(unittest.TestCase):
 
         self.daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))
         harness.until("the reload", lambda: reloads_of(self.daemon))
+
+
+    def test_a_file_that_could_not_be_read_for_lack_of_descriptors_is_read_a_minute_later(self):
+        limits = resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, (3, limits[1]))
+        self.daemon.write_config(harness.config_of(events=EVENTS, scope="cpu"))
+        self.daemon.logged(" level=error ")
+        resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, limits)
+
+        harness.until("the reload", lambda: reloads_of(self.daemon),
+                      patience=self.NEXT_TRY + harness.PATIENCE)
+        self.daemon.logged("the configuration is tried again")
+        scrape = self.daemon.scrape_after_polls()
+        self.assertTrue(scrape.has("perf_cpu_minor_faults_total", cpu="0"))
 
 
 class ReplacingTest(unittest.TestCase):

@@ -23,9 +23,10 @@ class ConfigWatchTest : public testing::Test {
   test::TempTree tree_{{"config.yaml", "one"}};
   boost::asio::io_context loop_{1};
   int changes_ = 0;
+  int tries_ = 0;  ///< of what was not adopted
   ConfigWatch watch_{loop_, tree_.path("config.yaml"),
-                     [this] {
-                       ++changes_;
+                     [this](ConfigWatch::Reason why) {
+                       ++(why == ConfigWatch::Reason::kChanged ? changes_ : tries_);
                        watch_.file_is_read();
                      },
                      1ms};
@@ -48,7 +49,7 @@ TEST_F(ConfigWatchTest, AChangeIsReportedOnceTheFileHasStayedTheSame) {
 TEST_F(ConfigWatchTest, AChangeThatIsReadLaterIsReportedOnce) {
   int changes = 0;
   watch_.stop();
-  ConfigWatch watch{loop_, tree_.path("config.yaml"), [&] { ++changes; }, 1ms};
+  ConfigWatch watch{loop_, tree_.path("config.yaml"), [&](auto) { ++changes; }, 1ms};
   watch.start();
   tree_.write("config.yaml", "three");
   look(8);
@@ -68,7 +69,7 @@ TEST_F(ConfigWatchTest, AFileThatIsReplacedThroughALinkInItsPathIsAChange) {
   tree_.write("new/config.yaml", "same");
   std::filesystem::create_directory_symlink("old", tree_.path("data"));
   ConfigWatch watch{loop_, tree_.path("data/config.yaml"),
-                    [this] {
+                    [this](auto) {
                       ++changes_;
                       loop_.stop();
                     },
@@ -93,6 +94,24 @@ TEST_F(ConfigWatchTest, AChangeThatWasReadForAnotherReasonIsNone) {
   watch_.file_is_read();  // by a signal
   look(3);
   EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsDueOnceMoreAfterAMinute) {
+  watch_.try_again();
+  look(ConfigWatch::kLooksUntilNextTry - 1);
+  EXPECT_EQ(tries_, 0);
+
+  look(2 * ConfigWatch::kLooksUntilNextTry);
+  EXPECT_EQ(tries_, 1);
+  EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, WhatWasNotAdoptedIsNotDueOnceTheFileHasChanged) {
+  watch_.try_again();
+  tree_.write("config.yaml", "three");
+  look(2 * ConfigWatch::kLooksUntilNextTry);
+  EXPECT_EQ(changes_, 1);
+  EXPECT_EQ(tries_, 0);
 }
 
 TEST_F(ConfigWatchTest, TheLoopEndsOnceItIsStopped) {
