@@ -166,11 +166,14 @@ class CrowdTest(unittest.TestCase):
 
     def assert_answered_over_tls(self, daemon, request, **options):
         """Never two in a row without an answer: on a machine with no time to spare, a handshake may
-        take longer than a client waits. The kubelet takes three failures in a row for one.
+        take longer than a client waits. The kubelet takes three failures in a row for one: that many
+        are too many with sanitizers, where a handshake takes ten times as long.
         """
         statuses = self.statuses(daemon, request, **options)
         self.assertLessEqual(set(statuses), {200, 0})
-        self.assertNotIn((0, 0), list(itertools.pairwise(statuses)))
+        too_many = 3 if harness.is_instrumented() else 2
+        in_a_row = [len(list(each)) for status, each in itertools.groupby(statuses) if status == 0]
+        self.assertLess(max(in_a_row, default=0), too_many, statuses)
 
     def test_health_is_answered_while_all_connections_have_begun_a_request(self):
         with self.flooded() as daemon:
