@@ -95,7 +95,7 @@ std::string App::scrape(exposition::Format format) {
   exposition::Renderer{}.render(
       poller_.snapshot().get(), *self_metrics_.read(),
       {format, exposition::Selection{}, session_.current().config.openmetrics.created}, text);
-  return *std::move(text);
+  return std::move(*text);
 }
 
 /// Not while the poll was under way when the configuration changed.

@@ -51,7 +51,7 @@ bool Renderer::is_to_be_kept(const collect::Snapshot& snapshot,
 /// from that.
 void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions& options,
                           FormatWriter& writer) {
-  if (kept_.options != options || kept_.number > snapshot.number) kept_ = {};
+  if (kept_.options != options || kept_.number > snapshot.number) kept_.text = nullptr;
   find_changed(snapshot);
   kept_.options = options;
   kept_.number = snapshot.number;
