@@ -63,6 +63,12 @@ struct CgroupRow {
   std::optional<int> cpu;  ///< nothing: the sum over all CPUs
 };
 
+/// Consecutive rows, from `first` up to `end`.
+struct RowRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 /// A sum over cgroups.
 struct SumRow {
   std::vector<std::string> values;              ///< of the labels of the SumPlan

@@ -115,12 +115,12 @@ Catalogue::Changes Catalogue::changes(const SampleRun& run) const {
 }
 
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers) {
-  const Stretch all{0, run.rows->size()};
+  const collect::RowRange all{0, run.rows->size()};
   read(run, snapshot, {&all, 1}, numbers);
 }
 
-void read(const SampleRun& run, const collect::Snapshot& snapshot, std::span<const Stretch> rows,
-          std::vector<Number>& numbers) {
+void read(const SampleRun& run, const collect::Snapshot& snapshot,
+          std::span<const collect::RowRange> rows, std::vector<Number>& numbers) {
   numbers.resize(run.rows->size());
   for (const auto& [first, end] : rows) {
     const std::span<Number> of_rows = std::span(numbers).subspan(first, end - first);

@@ -8,7 +8,6 @@
 
 #include "collect/snapshot.h"
 #include "exposition/family.h"
-#include "exposition/format_writer.h"
 #include "exposition/number.h"
 #include "exposition/row_labels.h"
 
@@ -72,7 +71,7 @@ void read_rows(const SampleRun& run, std::span<const collect::GroupTable> tables
 /// reused.
 void read(const SampleRun& run, const collect::Snapshot& snapshot, std::vector<Number>& numbers);
 /// Only those of some rows; the others are any.
-void read(const SampleRun& run, const collect::Snapshot& snapshot, std::span<const Stretch> rows,
-          std::vector<Number>& numbers);
+void read(const SampleRun& run, const collect::Snapshot& snapshot,
+          std::span<const collect::RowRange> rows, std::vector<Number>& numbers);
 
 }  // namespace pex::exposition

@@ -180,13 +180,13 @@ void FormatWriter::write(std::string_view before, const Rows& rows, std::string_
                          SamplePlaces& places) {
   places.ends.assign(rows.size(), 0);
   places.at = 0;
-  const Stretch all{0, numbers.size()};
+  const collect::RowRange all{0, numbers.size()};
   rewrite(before, rows, behind, numbers, since, {}, {&all, all.end > 0 ? 1U : 0U}, places);
 }
 
 void FormatWriter::rewrite(std::string_view before, const Rows& rows, std::string_view behind,
                            std::span<const Number> numbers, Clock::time_point since,
-                           std::string_view earlier, std::span<const Stretch> changed,
+                           std::string_view earlier, std::span<const collect::RowRange> changed,
                            SamplePlaces& places) {
   const Samples samples{*head_, writes_created(), before, rows, behind, since};
   const std::size_t used_before = used_;
@@ -207,10 +207,10 @@ void FormatWriter::rewrite(std::string_view before, const Rows& rows, std::strin
     for (; row < end; ++row) ends[row] += moved;
     row_from = end_from;
   };
-  for (const Stretch& stretch : changed) {
-    keep_until(stretch.first);
-    row_from = ends[stretch.end - 1];
-    for (; row < stretch.end; ++row) {
+  for (const collect::RowRange& range : changed) {
+    keep_until(range.first);
+    row_from = ends[range.end - 1];
+    for (; row < range.end; ++row) {
       samples.put(pen, row, numbers[row]);
       ends[row] = written();
     }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "collect/snapshot.h"
 #include "exposition/family.h"
 #include "exposition/number.h"
 #include "exposition/row_labels.h"
@@ -24,12 +25,6 @@ enum class Format : std::uint8_t {
 
 /// The media type.
 std::string_view content_type(Format format);
-
-/// Rows from `first` up to `end`.
-struct Stretch {
-  std::size_t first = 0;
-  std::size_t end = 0;
-};
 
 /// Where the samples of consecutive rows are in a text, from `at` on. The one of a row, if there is
 /// one, is in front of ends[row], counted from there.
@@ -61,7 +56,7 @@ class FormatWriter {
   /// this format. `places` are those there, and become those here. All other numbers are not read.
   void rewrite(std::string_view before, const Rows& rows, std::string_view behind,
                std::span<const Number> numbers, Clock::time_point since, std::string_view earlier,
-               std::span<const Stretch> changed, SamplePlaces& places);
+               std::span<const collect::RowRange> changed, SamplePlaces& places);
   void write(std::string_view labels, Number number, Clock::time_point since);
   /// The samples of a histogram without labels.
   void write(const prometheus::ClientMetric::Histogram& histogram, Clock::time_point since);

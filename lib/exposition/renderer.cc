@@ -72,7 +72,7 @@ void Renderer::write_news(const collect::Snapshot& snapshot, const RenderOptions
         writer.write(run.before, *run.rows, run.behind, numbers_, run.since, places);
         continue;
       }
-      std::span<const Stretch> changed = changed_;
+      std::span<const collect::RowRange> changed = changed_;
       if (changes == Catalogue::Changes::kNone) changed = {};
       read(run, snapshot, changed, numbers_);
       writer.rewrite(run.before, *run.rows, run.behind, numbers_, run.since, *kept_.text, changed,

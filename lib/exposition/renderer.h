@@ -63,8 +63,8 @@ class Renderer {
   std::unique_ptr<const Catalogue> catalogue_;
   std::vector<Number> numbers_;  ///< of the run that is being written
   Kept kept_;
-  bool is_too_large_ = false;     ///< the last text without a selection of this catalogue
-  std::vector<Stretch> changed_;  ///< rows of cgroups, since the kept text
+  bool is_too_large_ = false;               ///< the last text without a selection of this catalogue
+  std::vector<collect::RowRange> changed_;  ///< rows of cgroups, since the kept text
 };
 
 }  // namespace pex::exposition

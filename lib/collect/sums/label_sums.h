@@ -56,11 +56,6 @@ class LabelSums {
   class Totals;
   struct Sum;
   struct Member;
-  /// Those of one cgroup, in Snapshot::cgroup_rows.
-  struct RowRange {
-    std::size_t first = 0;
-    std::size_t end = 0;
-  };
   using Sums = std::map<std::vector<std::string>, Sum>;
 
   void end_surplus(std::size_t number);
