@@ -140,7 +140,8 @@ void App::adopt(CountingSession next) {
 /// The log shows the outcome.
 void App::reload_file(ConfigWatch::Reason why) {
   const bool has_changed = why == ConfigWatch::Reason::kChanged;
-  log_.info(has_changed ? "the configuration file has changed" : "the configuration is tried again",
+  log_.info(has_changed ? "the configuration file has changed"
+                        : "the configuration is tried again: files or memory were lacking",
             {{"file", options_.config_file}});
   reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
 }
