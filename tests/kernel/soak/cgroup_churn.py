@@ -17,7 +17,7 @@ import sys
 import time
 
 EVERY = (0.03, 0.25)   # seconds from one cgroup to the next
-BLOCKED = 0.005        # until its processes wait
+BLOCKED = 0.005        # until its processes wait, as a rule
 LIVES = (0.05, 10.0)   # from then to being removed
 WORKS = (0.001, 0.12)  # CPU time of one process
 POOL = 60              # names that are used again; others are new
@@ -33,7 +33,8 @@ def burn(seconds):
 class Work:
     """A process that waits, works once it is moved to its cgroup, and ends or waits to be killed.
     What it does before is not of that cgroup, however it is counted: it is moved while it is
-    blocked."""
+    blocked (by records, a task that is moved while it runs is counted there since its last
+    switch)."""
 
     def __init__(self, seconds, ends):
         start, self.start = os.pipe()
@@ -48,6 +49,10 @@ class Work:
                 time.sleep(3600)
         finally:
             os._exit(0)
+
+    def is_blocked(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
+            return stat.read().rpartition(")")[2].split()[0] == "S"
 
     def begin(self, directory):
         with open(f"{directory}/cgroup.procs", "w", encoding="ascii") as procs:
@@ -69,6 +74,9 @@ class Job:
             os.mkdir(each)
         self.works = [(each, Work(chance.uniform(*WORKS), chance.random() < 0.8))
                       for each in self.directories if chance.random() < 0.9]
+
+    def is_blocked(self):
+        return all(work.is_blocked() for _, work in self.works)
 
     def begin(self):
         for directory, work in self.works:
@@ -93,7 +101,7 @@ class Churn:
         self.chance = random.Random(seed)
         self.agenda = []  # (when, number, what)
         self.alive = set()  # names
-        self.made = self.processes = 0
+        self.made = self.processes = self.awaited = 0
         self.is_resting = True
 
     def make(self, _):
@@ -109,6 +117,10 @@ class Churn:
         self.plan(BLOCKED, lambda _: self.begin(name, job))
 
     def begin(self, name, job):
+        if not job.is_blocked():  # on a busy machine
+            self.awaited += 1
+            self.plan(BLOCKED, lambda _: self.begin(name, job))
+            return
         job.begin()
         least, most = LIVES
         life = least * (most / least) ** self.chance.random()  # as many below 0.7 s as above
@@ -140,7 +152,8 @@ class Churn:
         self.is_resting = command != "work"
         if command not in ("rest", "work"):
             self.end()
-        print(json.dumps({"cgroups": self.made, "processes": self.processes}), flush=True)
+        print(json.dumps({"cgroups": self.made, "processes": self.processes,
+                          "processes awaited": self.awaited}), flush=True)
         return command in ("rest", "work")
 
     def end(self):
