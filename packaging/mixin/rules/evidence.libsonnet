@@ -26,7 +26,8 @@ local scopes = { cpu: ['cgroup="", sum=""'], cgroup: ['cgroup!=""', 'sum!=""'] }
       for selector in scopes[scope]
     ]),
   },
-  // Variances add up where errors do not: the root comes last.
+  // Variances add up where errors do not: the root comes last. Cgroups have none by default. As
+  // Prometheus would add up their counts nevertheless, the count is that of the CPUs.
   local relativeError(scope, e) = {
     record: 'instance_event:perf_event_relative_standard_error:ratio_increase%s' % c.window,
     labels: { scope: scope, event: e.event },
@@ -34,7 +35,7 @@ local scopes = { cpu: ['cgroup="", sum=""'], cgroup: ['cgroup!=""', 'sum!=""'] }
     expr: promql.ratio(
       'sqrt(sum %s (increase(perf_%s_%s_variance_total[%s])))' %
       [hosts, scope, e.metric, c.window],
-      'sum %s (increase(perf_%s_%s_total[%s]))' % [hosts, scope, e.metric, c.window]
+      'sum %s (increase(perf_cpu_%s_total[%s]))' % [hosts, e.metric, c.window]
     ),
   },
 

@@ -9,7 +9,7 @@ local promql = import '../lib/promql.libsonnet';
       { name: 'perf_event_exporter.machines.rules', rules: [
         {
           // topk: exactly one for a machine, as joins need it. Where perf_machine_info is not scraped,
-          // targets may have a label.
+          // targets may have a label, which `up` has whatever is scraped.
           record: 'instance:perf_machine_cpu_model:relabel',
           expr: |||
             topk %(by)s (1,
@@ -22,10 +22,11 @@ local promql = import '../lib/promql.libsonnet';
               or %(on)s
               group %(byModel)s (perf_event_exporter_build_info)
               or %(on)s
-              group %(byModel)s (perf_cgroup_task_clock_seconds_total)
+              group %(byModel)s (up{%(exporters)s})
             )
           ||| % {
             by: promql.by(machine),
+            exporters: c.exporterSelector,
             byModel: promql.by(machine + ['cpu_model']),
             on: promql.on(machine),
           },
