@@ -102,7 +102,8 @@ struct Evidence {
 /// in its sum when the cgroup ends. See LabelSums.
 struct SumPlan {
   std::string name;                 ///< in metrics: "workload" in perf_workload_cycles_total
-  std::vector<std::string> labels;  ///< of cgroups; one that lacks any of them is in no sum
+  std::vector<std::string> labels;  ///< of cgroups; one that lacks any of them is in no sum;
+                                    ///< none: all cgroups are in the one sum
   std::size_t max = 256;            ///< number of sums
   std::chrono::nanoseconds idle = std::chrono::hours{1};  ///< without a cgroup, until a sum ends
   std::chrono::nanoseconds zero_for = std::chrono::minutes{1};  ///< a new sum is published as 0

@@ -46,7 +46,6 @@ void read_sum_labels(const yaml::Value& value, CgroupSum& sum) {
                                       "write a list, for example [namespace, container]"};
   const auto items = value.items("labels", kMaxSumLabels, kLabels);
   if (!items) return;
-  if (items->empty()) value.refuse("the list of labels is empty", std::string(kLabels.remedy));
   for (const yaml::Value& item : *items) {
     const std::optional<std::string> name =
         item.text({"a label's name", "write a name, for example namespace"});
@@ -71,10 +70,11 @@ constexpr yaml::Key<CgroupSum> kSumKeys[] = {
     {"by",
      read_sum_labels,
      {"Labels of `perf_cgroup_info`, or of the rules in `cgroups.labels`. There is a sum for each "
-      "combination of their values. A cgroup that lacks one of them is in no sum.",
+      "combination of their values. A cgroup that lacks one of them is in no sum. `[]`: one sum of "
+      "all selected cgroups.",
       [] { return yaml::form_of_list(kMaxSumLabels, "labels"); }},
      "the sum has no labels",
-     "add them, for example 'by: [namespace, container]'"},
+     "add them, for example 'by: [namespace, container]', or 'by: []' for one sum of all cgroups"},
     yaml::number_key<&CgroupSum::max, kSumCount>(
         "max",
         "Maximum number of combinations. Cgroups with further ones are left out of the sums and "

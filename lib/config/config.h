@@ -159,7 +159,7 @@ struct SumLabel {
 /// Sums over the cgroups that have the same values of labels.
 struct CgroupSum {
   std::string name;          ///< [a-z][a-z0-9_]*, at most 64 characters; empty after an error
-  std::vector<SumLabel> by;  ///< 1 to 8
+  std::vector<SumLabel> by;  ///< at most 8; none: one sum of all cgroups
   std::size_t max = 256;     ///< 1 to 100000
   std::chrono::nanoseconds idle = std::chrono::hours{1};        ///< 1m to 7 days
   std::chrono::nanoseconds zero_for = std::chrono::minutes{1};  ///< 0s to 1h

@@ -65,9 +65,10 @@ void add_events(std::vector<EventFamily> events, const RowsOf& rows,
 
 PublishedFamily cgroups_of_sum(const collect::SumPlan& sum, std::size_t number,
                                const RowLabels& rows) {
+  const std::string by = sum.labels.empty() ? "" : ", " + row_text(sum);
   return {
-      {cgroups_family_name(sum),
-       "Cgroups that are counted and in the sum now, " + row_text(sum) + ".", FamilyType::kGauge},
+      {cgroups_family_name(sum), "Cgroups that are counted and in the sum now" + by + ".",
+       FamilyType::kGauge},
       {{.scope = Scope::kCgroup, .sum = number, .rows = &rows.of_sum(number)}}};
 }
 

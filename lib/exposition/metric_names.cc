@@ -131,7 +131,9 @@ std::vector<EventFamily> families_of(const collect::SumPlan& sum,
       by_name(plan.cgroup.columns,
               [&](const events::EventIdentity& event) { return family_name(sum, event); });
   for (EventFamily& family : families) {
-    family.help = help_of(family, false, "summed over cgroups " + row_text(sum));
+    family.help =
+        help_of(family, false,
+                "summed over " + (sum.labels.empty() ? "all cgroups" : "cgroups " + row_text(sum)));
   }
   return families;
 }

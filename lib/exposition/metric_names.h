@@ -40,7 +40,7 @@ std::vector<EventFamily> families_of(Scope scope, const collect::CountingPlan& p
 /// Those of a sum, with the columns of scope cgroup.
 std::vector<EventFamily> families_of(const collect::SumPlan& sum,
                                      const collect::CountingPlan& plan);
-/// "by namespace and container".
+/// "by namespace and container"; empty for a sum of all cgroups.
 std::string row_text(const collect::SumPlan& sum);
 
 }  // namespace pex::exposition

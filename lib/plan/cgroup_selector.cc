@@ -160,7 +160,7 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups,
       }
       sum.labels.push_back(label.name);
     }
-    sum.max = each.max;
+    sum.max = each.by.empty() ? 1 : each.max;
     sum.idle = each.idle;
     sum.zero_for = each.zero_for;
   }

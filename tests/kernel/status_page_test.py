@@ -528,14 +528,17 @@ class StatusPageTest(BrowserTest):
     def test_shows_sums_by_labels_of_the_configuration(self):
         rule = "{match: 're:.*/(?P<app>[a-z]+)[.]service', set: {app: $1}}"
         self.start_with(group("software", SOFTWARE, "cgroup"), more=(
-            f", labels: [{rule}], sums: [{{name: app, by: [app], zero_for: 0s}}]"))
+            f", labels: [{rule}], sums: [{{name: app, by: [app], zero_for: 0s}}, "
+            "{name: all, by: [], zero_for: 0s}]"))
         daemon = self.daemon
-        harness.until("the rate of a sum", lambda: self.status(daemon)["sums"][0]["top_sums"])
+        harness.until("the rates of sums", lambda: all(
+            each["top_sums"] for each in self.status(daemon)["sums"]))
         self.open(daemon)
-        self.assertEqual(self.browser.run(NAMES, "sums"), ["app"])
+        self.assertEqual(self.browser.run(NAMES, "sums"), ["app", "all"])
         self.assertEqual(self.browser.run(CELLS, "sums")["Sums"], "2")
         self.assertEqual(self.browser.run(NAMES, "sum-0"), ["busy"])
         self.assertRegex(self.browser.run(CELLS, "sum-0")["context_switches"], RATE)
+        self.assertEqual(self.browser.run(NAMES, "sum-1"), ["all cgroups"])
         self.check("sums")
 
     def test_shows_why_no_cgroup_is_busy(self):

@@ -483,8 +483,9 @@ function busiest(status) {
     thing: "cgroup", leading: [{ title: "Cgroup", style: "cgroup", of: cgroupTitle }] }));
 }
 
-/** Names or values of labels, in the order of the configuration. */
-const labelled = (style, texts) => element("span", { class: style }, word(texts.join(" / ")));
+/** Names or values of labels, in the order of the configuration; none are of a sum of all cgroups. */
+const labelled = (style, texts) =>
+  element("span", { class: style }, word(texts.join(" / ") || "all cgroups"));
 
 /** The busiest of one configured sum. */
 function busiestSums(activity, sum, i) {
@@ -504,7 +505,7 @@ function sums({ sums: all, activity }) {
   const number = (title, of) => ({ title, style: "n", of });
   const columns = [
     { title: "Name", style: "whole", of: ({ sum }) => sum },
-    { title: "By", of: ({ by }) => codes(by) },
+    { title: "By", of: ({ by }) => (by.length > 0 ? codes(by) : "all cgroups") },
     number("Sums", ({ sums_now: now }) => known(now)),
     number("At most", ({ sums_limit: limit }) => count(limit)),
     number("New", ({ new_sums: isNew }) => known(isNew)),

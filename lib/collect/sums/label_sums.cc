@@ -78,9 +78,9 @@ std::string_view value_of(const cgroup::Description& description, std::string_vi
   return {};
 }
 
-/// Empty if the cgroup lacks one of the labels.
-std::vector<std::string> values_of(const cgroup::Description& description,
-                                   const std::vector<std::string>& labels) {
+/// Nothing if the cgroup lacks one of the labels.
+std::optional<std::vector<std::string>> values_of(const cgroup::Description& description,
+                                                  const std::vector<std::string>& labels) {
   std::vector<std::string> values;
   for (const std::string& label : labels) {
     const std::string_view value = value_of(description, label);
@@ -364,16 +364,16 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   Member::Place& place = member.places[number];
   place.sum = nullptr;
   const CgroupTarget& of = snapshot.targets->cgroups[target];
-  std::vector<std::string> values = values_of(*of.description, plan.labels);
-  if (values.empty()) return;
+  std::optional<std::vector<std::string>> values = values_of(*of.description, plan.labels);
+  if (!values) return;
   Sums& sums = sums_[number];
-  auto found = sums.find(values);
+  auto found = sums.find(*values);
   if (found == sums.end() && sums.size() >= plan.max) {
     ++left_out_[number];
     return;
   }
   if (found == sums.end()) {
-    found = sums.emplace(std::move(values), Sum{*plan_, now}).first;
+    found = sums.emplace(*std::move(values), Sum{*plan_, now}).first;
     ++layout_;
   }
   place.sum = &found->second;

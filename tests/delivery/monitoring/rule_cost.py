@@ -3,7 +3,8 @@
     rule_cost.py [CONTAINERS [EVALUATIONS]]     200000 and 5 by default
 
 Machines of six CPU models with 40 containers each, ten of each workload on each CPU model, as exporters
-and kube-state-metrics describe them, and a day of what the rules recorded before. All samples are written
+with {evidence: {cgroups: sum}, cgroups: {sums: [{name: all, by: []}]}} and kube-state-metrics describe
+them, and a day of what the rules recorded before. All samples are written
 before the rules are loaded, those of the next minutes too, so that nothing else runs meanwhile. All rules
 are in one group, one after the other. A rule fails if the median of its evaluations takes more than
 LONGEST_RULE seconds; the time includes what Prometheus does to store the result.
@@ -35,6 +36,7 @@ import fleet
 from prometheus_test import Prometheus
 
 CONTAINERS_OF_MACHINE = 40
+CPUS_IN_USE = 15       # of a machine, by its containers
 PARTS = 2              # of a machine that are counted, such as its packages (`aggregate: package`)
 TASKS = 10             # containers of a workload on a CPU model
 SERVICES = ["kubelet", "containerd", "sshd", "cron", "dbus"]  # the first two use a CPU
@@ -136,6 +138,8 @@ class Node(fleet.Machine):
         self.series = []
         super().__init__(number, None)
         self.may_count = True
+        for group, shares_pmu in (("core", True), ("software", False)):
+            self._add_times(group, CPUS_IN_USE, shares_pmu, {"sum": "all"})
 
     def _constant(self, name, value, **labels):
         self.series.append((name, labels, float(value), 0.0))

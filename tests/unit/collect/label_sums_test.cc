@@ -246,6 +246,23 @@ TEST(LabelSumsTest, ACgroupThatLacksALabelIsInNoSum) {
   EXPECT_THAT(machine.table().rows, testing::IsEmpty());
 }
 
+TEST(LabelSumsTest, WithoutLabelsAllCgroupsAreInOneSum) {
+  Machine machine{{by({})}};
+  machine.cgroups = {{1, of("web", "/a")}, {2, {.path = "/b"}}, {3, {.path = "/b/inner"}}};
+  machine.poll();
+  machine.count(1, 10);
+  machine.count(2, 5);
+  machine.count(3, 4);
+
+  machine.poll();
+  EXPECT_EQ(machine.published(), (std::map<std::vector<std::string>, std::uint64_t>{{{}, 15}}));
+  EXPECT_EQ(machine.table().rows.front().cgroups, 3U);
+
+  machine.cgroups.clear();
+  machine.poll();
+  EXPECT_EQ(machine.published(), (std::map<std::vector<std::string>, std::uint64_t>{{{}, 15}}));
+}
+
 TEST(LabelSumsTest, AllThatWasCountedBeforeTheLabelsWereKnownIsAdded) {
   Machine machine{{by({"workload"})}};
   machine.cgroups = {{1, {.path = "/a"}}};

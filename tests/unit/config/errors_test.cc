@@ -728,10 +728,10 @@ const std::vector<ErrorRow> kRows = {
      "workload'"},
     {"ASumWithoutLabels", kOneGroup + "cgroups: {sums: [{name: w}]}\n",
      "c.yaml:2:18: cgroups.sums[0]: the sum has no labels. Remedy: add them, for example 'by: "
-     "[namespace, container]'"},
-    {"ASumByNothing", kOneGroup + "cgroups: {sums: [{name: w, by: []}]}\n",
-     "c.yaml:2:32: cgroups.sums[0].by: the list of labels is empty. Remedy: write a list, for "
-     "example [namespace, container]"},
+     "[namespace, container]', or 'by: []' for one sum of all cgroups"},
+    {"ASumByOneLabelThatIsNoList", kOneGroup + "cgroups: {sums: [{name: w, by: unit}]}\n",
+     "c.yaml:2:32: cgroups.sums[0].by: found the text 'unit' where a list of labels is "
+     "expected. Remedy: write a list, for example [namespace, container]"},
     {"ANameThatIsNoPartOfAMetric", kOneGroup + "cgroups: {sums: [{name: my-sum, by: [unit]}]}\n",
      "c.yaml:2:25: cgroups.sums[0].name: 'my-sum' is not the name of a sum. Remedy: use 1 to 64 of "
      "a-z, 0-9 and '_', the first a letter"},

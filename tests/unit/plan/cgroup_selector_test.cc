@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::SizeIs;
 
 /// What an operator has written behind "cgroups:", which starts on line 3.
 config::Cgroups cgroups(const std::string& yaml) {
@@ -160,6 +161,14 @@ TEST(CgroupSelectorTest, SumsAreByLabelsThatACgroupCanHave) {
   expected.idle = std::chrono::minutes{5};
   expected.zero_for = std::chrono::seconds{30};
   EXPECT_THAT(sums, ElementsAre(expected));
+}
+
+TEST(CgroupSelectorTest, ThereIsOneSumWithoutLabels) {
+  const std::vector<collect::SumPlan> sums = choice("  sums: [{name: all, by: [], max: 7}]\n").sums;
+
+  ASSERT_THAT(sums, SizeIs(1));
+  EXPECT_THAT(sums[0].labels, IsEmpty());
+  EXPECT_EQ(sums[0].max, 1U);
 }
 
 TEST(CgroupSelectorTest, ReportsSumsThatCannotBe) {
