@@ -61,11 +61,8 @@ local promql = import '../lib/promql.libsonnet';
                 %(jobs)s
               )
             )
-            or %(onOwner)s
-            label_replace(group %(byOwner)s (kube_pod_owner{owner_kind!~"<none>|"}), "workload", "$1", "owner_name", "(.+)")
           ||| % {
             byOwner: promql.by(owner),
-            onOwner: promql.on(owner),
             byParent: promql.by(owner + ['workload']),
             replicaSets: promql.nested(parents('ReplicaSet', 'kube_replicaset_owner', 'replicaset'), 4),
             jobs: promql.nested(parents('Job', 'kube_job_owner', 'job_name'), 4),
@@ -76,21 +73,33 @@ local promql = import '../lib/promql.libsonnet';
           // A pod has at most one controller. Where it is not known, which owner that is, topk: any.
           record: workloads,
           labels: parts.label(part),
+          local controllers = |||
+            (
+              kube_pod_owner{owner_is_controller="true", %(part)s}
+              or %(onPod)s
+              topk %(byPod)s (1, kube_pod_owner{owner_is_controller!~"true|false", owner_kind!~"<none>|", %(part)s})
+            )
+          ||| % {
+            byPod: promql.by(l + ['namespace', 'pod']),
+            onPod: promql.on(l + ['namespace', 'pod']),
+            part: parts.ofIdsAndOthers('uid', part),
+          },
           expr: |||
             group %(by)s (
-              (
-                kube_pod_owner{owner_is_controller="true", %(part)s}
-                or %(onPod)s
-                topk %(byPod)s (1, kube_pod_owner{owner_is_controller!~"true|false", owner_kind!~"<none>|", %(part)s})
-              )
+              %(controllers)s
               * %(onOwner)s group_left (workload) namespace_owner:perf_workload:relabel
+              or %(onPod)s
+              label_replace(
+                %(sameControllers)s,
+                "workload", "$1", "owner_name", "(.+)"
+              )
             )
           ||| % {
             by: promql.by(l + ['namespace', 'pod', 'workload']),
-            byPod: promql.by(l + ['namespace', 'pod']),
             onPod: promql.on(l + ['namespace', 'pod']),
             onOwner: promql.on(owner),
-            part: parts.ofIdsAndOthers('uid', part),
+            controllers: promql.nested(controllers, 2),
+            sameControllers: promql.nested(controllers, 4),
           },
         }
         for part in parts.all

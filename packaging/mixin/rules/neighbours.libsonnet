@@ -42,8 +42,9 @@ local promql = import '../lib/promql.libsonnet';
       )
     ||| % promql.by(c.hostLabels + ['cgroup', 'workload']),
   },
+  // By the path: Prometheus selects series without a label by looking at all that have it.
   local rateOfServices(event) =
-    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{container_id=""}[%s]))' % [event, c.window],
+    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{cgroup=~".+[.]service"}[%s]))' % [event, c.window],
   local ofServices = {
     record: neighbours.perTask(kinds[1], c),
     expr: |||
