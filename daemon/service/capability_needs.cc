@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -79,7 +80,8 @@ bool needs_admin(const config::Config& config) {
 }
 
 CapabilityNeeds capability_needs(const Options& options) {
-  const std::vector<std::string>& addresses = options.listen_addresses;
+  std::vector<std::string> addresses = options.listen_addresses;
+  if (!options.health_address.empty()) addresses.push_back(options.health_address);
   const auto files = std::count_if(addresses.begin(), addresses.end(), is_socket_file);
   const Result<config::Loaded> loaded = plan::load_config(options.config_file);
   CapabilityNeeds needs;

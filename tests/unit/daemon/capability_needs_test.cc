@@ -60,7 +60,15 @@ TEST(CapabilityNeeds, ListeningKeepsWhatItsKindOfAddressTakes) {
   options.listen_addresses = {"unix:/run/exporter.sock"};
   EXPECT_FALSE(capability_needs(options).listens_on_ports);
   EXPECT_TRUE(capability_needs(options).makes_socket_files);
+  options.health_address = ":80";
+  EXPECT_TRUE(capability_needs(options).listens_on_ports);
+  EXPECT_TRUE(capability_needs(options).makes_socket_files);
+  options.listen_addresses = {":80"};
+  options.health_address = "unix:/run/health.sock";
+  EXPECT_TRUE(capability_needs(options).listens_on_ports);
+  EXPECT_TRUE(capability_needs(options).makes_socket_files);
   options.listen_addresses = {};
+  options.health_address = {};
   EXPECT_FALSE(capability_needs(options).listens_on_ports);
   EXPECT_EQ(capabilities_kept(
                 {.is_root = true, .listens_on_ports = true, .permitted = kAllCapabilities}) &
