@@ -17,7 +17,7 @@ local promql = import '../lib/promql.libsonnet';
       a('PerfEventExporterNotPolling',
         'warning',
         '5m',
-        'increase(perf_event_exporter_polls_total[10m]) == 0',
+        'increase(perf_event_exporter_polls_total[10m]) == 0\nunless perf_event_exporter_poll_interval_seconds >= 600',
         'An exporter responds to scrapes, but does not count.',
         '{{ $labels.instance }} has not completed a poll in 10 minutes. The counts that it serves are old or missing.'),
       a('PerfEventExporterPollOverruns',
