@@ -83,9 +83,11 @@ constexpr const char* kFooter =
     "'stat -e EVENTS -- COMMAND' counts events in a command, or with -p PID in a process.\n"
     "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration.\n"
     "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or doctor\n"
-    "found a configured event that cannot be counted here, or the exporter that health asked\n"
-    "is not healthy, or stat can count nothing; 2 wrong command line; 3 out of memory, or an\n"
-    "unhandled error. 'stat -- COMMAND' ends with the status of the command, or with 128 plus\n"
+    "found a configured event that cannot be counted here, or cgroups was given a path where\n"
+    "there is none, or the exporter that health asked is not healthy, or stat can count\n"
+    "nothing, or what size prints does not fit into the limits; 2 wrong command line; 3 out of\n"
+    "memory, or an unhandled error. 'stat -- COMMAND' ends with the status of the command, or with "
+    "128 plus\n"
     "the number of the signal that ended it, 127 if there is no such program, 126 if it cannot\n"
     "be executed.";
 

@@ -65,8 +65,8 @@ struct Options {
 /// another prefix, or whose CONFIG names another file, has its configuration elsewhere.
 inline constexpr const char* kInstalledConfig = "/etc/perf_event_exporter/perf_event_exporter.yaml";
 
-/// Without --config.file all commands except serving look at `file` if it exists: most probably it
-/// is what the operator asks about.
+/// Without --config.file, --config.check, --once, cgroups, doctor and stat look at `file` if it
+/// exists: most probably it is what the operator asks about.
 void take_installed_config(Options& options, const std::string& file = kInstalledConfig);
 
 /// The configuration that is looked at: "the embedded default" or "'FILE'".

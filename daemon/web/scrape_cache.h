@@ -28,7 +28,7 @@ namespace pex::daemon {
 ///
 /// Rendered scrapes are kept while they are current, and shared by all responses. Scrapes of
 /// selected groups are as many as clients can invent, so they have a separate queue and cache: they
-/// are rendered when no whole scrape waits, and never replace one.
+/// alternate with whole scrapes in the queue, and never replace one.
 ///
 /// Everything is on the loop's thread except rendering, which the worker does. Only a small scrape
 /// is rendered on the loop, once for each poll: waking the worker, and then the loop, would cost a

@@ -263,10 +263,10 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
      read_source,
      {"How cgroups are counted. `descriptors`: with a file descriptor for each event, cgroup and "
       "CPU. `records`: with one group of events on each CPU, of which the kernel writes a record "
-      "at each switch between cgroups. This takes no descriptor for a cgroup, costs less at each "
-      "switch, and counts cgroups that live for less than a millisecond. It needs Linux 5.7. "
-      "`auto`: `records` where the kernel has them, they are complete and correct, and enough "
-      "cgroups are counted; else `descriptors`.",
+      "at each switch between cgroups. This takes no descriptor for an event of a cgroup, costs "
+      "less at each switch, and counts cgroups that live for less than a millisecond. It needs "
+      "Linux 5.7. `auto`: `records` where the kernel has them, they are complete and correct, and "
+      "enough cgroups are counted; else `descriptors`.",
       [] { return yaml::form_of_entries(kSources); },
       [] { return yaml::written(kSources, &SourceEntry::source, Cgroups{}.source); }}},
     {"records_buffer",
