@@ -64,13 +64,14 @@ class Boot:
     directory = None  # where run.sh put kernels and archives
 
     def __init__(self, scenario, kernel, *, cpus=1, pmu=True, cgroups="v2", source="",
-                 archives=("base",), patience=PATIENCE):
+                 rounds=1, archives=("base",), patience=PATIENCE):
         self.scenario = scenario
         self.kernel = kernel
         self.cpus = cpus
         self.cpu = "neoverse-n1" + ("" if pmu else ",pmu=off")
         self.cgroups = cgroups
         self.source = source  # of the counts of cgroups: "" as the scenario says
+        self.rounds = rounds  # of a scenario that repeats itself
         self.name = "-".join(filter(None, (scenario, kernel, cgroups, source)))  # of its files
         self.archives = archives
         self.patience = patience
@@ -116,7 +117,7 @@ class Boot:
         command = [*COMMON, "-cpu", self.cpu, "-smp", str(self.cpus), "-kernel", image,
                    "-initrd", initrd, "-append",
                    f"console=ttyAMA0 panic=-1 loglevel=3 SCENARIO={self.scenario} "
-                   f"CGROUPS={self.cgroups} SOURCE={self.source}"]
+                   f"CGROUPS={self.cgroups} SOURCE={self.source} ROUNDS={self.rounds}"]
         try:
             ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, timeout=self.patience, check=False)

@@ -1476,8 +1476,8 @@ class NoPmuTest(MachineTest):
         self.assert_ended_well("default")
 
 
-class TenMinutesTest(AnyRun, MachineTest):
-    boot = Boot("churn", "6.1", cpus=2)
+class ComingAndGoingChecks(AnyRun):
+    """Cgroups, a CPU and other users of the PMU come and go, in rounds of two minutes."""
 
     def counters(self):
         """Name -> series -> [(seconds, value)]."""
@@ -1489,12 +1489,12 @@ class TenMinutesTest(AnyRun, MachineTest):
                     found.setdefault(series[0], {}).setdefault(series, []).append((at, value))
         return found
 
-    def test_ten_minutes_of_coming_and_going_were_seen(self):
+    def test_all_rounds_were_seen(self):
         times = [self.record.uptimes["scrape", name] for name in self.record.scrapes]
-        self.assertGreater(max(times) - min(times), 590)
+        self.assertGreater(max(times) - min(times), 120 * self.boot.rounds - 10)
         counters = self.counters()
         cgroups = counters["perf_cgroup_instructions_total"]
-        self.assertGreater(len(cgroups), 25)
+        self.assertGreater(len(cgroups), 5 * self.boot.rounds)
         points = sum(len(points) for by_series in counters.values() for points in by_series.values())
         findings.append(f"{self.boot.release()}, cgroups of {self.boot.cgroups}: "
                         f"{len(self.record.scrapes)} scrapes in "
@@ -1507,15 +1507,17 @@ class TenMinutesTest(AnyRun, MachineTest):
     def held(self, what):
         """At the end of each round of 24 steps: all is as at the beginning then."""
         return [int(re.search(rf"^{what} (\d+)$", self.record.texts["held", f"churn-{step}"],
-                              re.MULTILINE)[1]) for step in range(23, 120, 24)]
+                              re.MULTILINE)[1])
+                for step in range(23, 24 * self.boot.rounds, 24)]
 
     def test_what_the_daemon_holds_does_not_grow(self):
         held = {what: self.held(what) for what in ("memory", "descriptors", "rings")}
         findings.append(f"{self.boot.release()}, cgroups of {self.boot.cgroups}, "
                         f"{self.boot.source or 'descriptors'}: held every two minutes: {held}")
-        # A comparison with descriptors has a few for a second.
-        self.assertEqual(min(held["descriptors"][1:]), held["descriptors"][0], held)
-        self.assertLess(max(held["descriptors"]), held["descriptors"][0] + 10, held)
+        # A comparison with descriptors has a few for a second, maybe at the end of a round.
+        self.assertLess(max(held["descriptors"]), min(held["descriptors"]) + 10, held)
+        if self.boot.rounds > 2:
+            self.assertEqual(min(held["descriptors"][1:]), held["descriptors"][0], held)
         self.assertEqual(len(set(held["rings"])), 1, held)
         self.assertLess(held["memory"][-1], 1.05 * held["memory"][1])
 
@@ -1536,26 +1538,30 @@ class TenMinutesTest(AnyRun, MachineTest):
         self.assert_ended_well("churn")
 
 
-class TenMinutesOnVersion1Test(TenMinutesTest):
+class ComingAndGoingTest(ComingAndGoingChecks, MachineTest):
+    boot = Boot("churn", "6.1", cpus=2, rounds=5)
+
+
+class ComingAndGoingByRecordsTest(ByRecordsChecks, ComingAndGoingChecks, MachineTest):
+    boot = Boot("churn", "6.1", cpus=2, source="records", rounds=2)
+
+
+class ComingAndGoingByRecordsOn612Test(ByRecordsChecks, ComingAndGoingChecks, MachineTest):
+    boot = Boot("churn", "6.12", cpus=2, source="records", rounds=5)
+
+
+class ComingAndGoingOnVersion1Test(ComingAndGoingChecks, MachineTest):
     """The same, with perf_event on a hierarchy of version 1, and no other."""
 
-    boot = Boot("churn", "6.1", cpus=2, cgroups="v1")
+    boot = Boot("churn", "6.1", cpus=2, cgroups="v1", rounds=2)
 
     def test_perf_event_was_on_version_1(self):
         self.assertRegex(self.record.texts["mounts", "start"], r"(?m)^cgroup \S+ cgroup \S*perf_event")
         self.assertNotIn("cgroup2", self.record.texts["mounts", "start"])
 
 
-class TenMinutesByRecordsTest(ByRecordsChecks, TenMinutesTest):
-    boot = Boot("churn", "6.1", cpus=2, source="records")
-
-
-class TenMinutesByRecordsOn612Test(TenMinutesByRecordsTest):
-    boot = Boot("churn", "6.12", cpus=2, source="records")
-
-
-class TenMinutesByRecordsOnVersion1Test(ByRecordsChecks, TenMinutesOnVersion1Test):
-    boot = Boot("churn", "6.1", cpus=2, cgroups="v1", source="records")
+class ComingAndGoingByRecordsOnVersion1Test(ByRecordsChecks, ComingAndGoingOnVersion1Test):
+    boot = Boot("churn", "6.1", cpus=2, cgroups="v1", source="records", rounds=2)
 
 
 class HistoryTest(unittest.TestCase):

@@ -2,7 +2,7 @@
 # shellcheck source=/dev/null
 . /guest/lib.sh
 
-# Ten minutes in which cgroups, a CPU and other users of the PMU come and go.
+# ROUNDS of two minutes in which cgroups, a CPU and other users of the PMU come and go.
 
 readonly online=/sys/devices/system/cpu/cpu1/online
 
@@ -21,7 +21,7 @@ write_down mounts start </proc/mounts
 begin steady steady 0 pulse 3000
 start_daemon churn
 step=0
-while [ $step -lt 120 ]; do
+while [ $step -lt $((24 * ROUNDS)) ]; do
   case $((step % 4)) in
     0) begin "app-$step" "app-$step" $((step / 4 % 2)) pulse 1000 ;;  # runs for 15 s
     1) begin service service 0 wake 200 ;;                # the same path again and again
