@@ -179,7 +179,7 @@ class Reloads(Disturbance):
         if self.chance.random() < 0.5:
             self.watched.daemon.send(signal.SIGHUP)
         else:
-            answer = harness.until("an answer", self.post, pause=0.2)
+            answer = post(self.watched.daemon, "/-/reload")
 
         def has_ended():
             lines.extend(log.new_lines())
@@ -191,12 +191,16 @@ class Reloads(Disturbance):
             self.problems.append(f"Reloads: {answer.status} {answer.text}, and {lines[-1]}")
         return lines
 
-    def post(self):
-        """While it has no descriptor for a client, it answers nothing but health."""
+
+def post(daemon, path):
+    """While it has no descriptor for a client, or a crowd has all connections, it answers nothing but
+    health."""
+    def ask():
         with contextlib.suppress(ConnectionError):
-            answer = web.ask_once(self.watched.daemon.address, "/-/reload", "POST")
+            answer = web.ask_once(daemon.address, path, "POST")
             return answer if answer.status not in (429, 503) else None
         return None
+    return harness.until(f"an answer to POST {path}", ask, pause=0.2)
 
 
 class Pauses(Disturbance):
@@ -214,7 +218,7 @@ class Pauses(Disturbance):
                   flush=True)
 
     def _post(self, length):
-        return web.ask_once(self.watched.daemon.address, f"/-/pause?for={length}", "POST")
+        return post(self.watched.daemon, f"/-/pause?for={length}")
 
     def step(self):
         if not self.can_pause:
