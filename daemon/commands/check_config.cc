@@ -12,6 +12,7 @@
 #include "daemon/cli/standard_output.h"
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
+#include "daemon/doctor/records_trial.h"
 #include "daemon/web/access_reload.h"
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
@@ -130,10 +131,10 @@ std::vector<Error> faults_of(const cgroup::DiscoveryResult& found,
 
 /// How many cgroups would be counted now, and what keeps others from it.
 void print_cgroups(const plan::LoadedPlan& planned, const plan::CgroupTree& tree,
-                   const collect::Need& need, const Options& options) {
+                   const collect::Need& need, collect::CostFunction cost, const Options& options) {
   if (!tree.hierarchy) return;
   collect::TargetTracker tracker =
-      track_targets(planned, options.roots, tree.hierarchy, plan::counting_cost(planned));
+      track_targets(planned, options.roots, tree.hierarchy, std::move(cost));
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   const collect::Capacity room = collect::cgroup_capacity(planned.plan.budget, need);
@@ -189,7 +190,8 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
     print_errors({tree.error()});
     return kFailed;
   }
-  const collect::Need need = plan::counting_need(*planned);
+  const std::optional<bool> by_records = would_use_records(*planned, kernel);
+  const collect::Need need = plan::counting_need(*planned, by_records);
   const collect::Budget& budget = planned->plan.budget;
   const std::vector<plan::EventAvailability>& events = planned->plan.events;
   const auto count = [&events](auto is_so) {
@@ -203,7 +205,7 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   std::cout << '\n';
   print_warnings(*planned, *tree);
   print_cost(need, budget);
-  print_cgroups(*planned, *tree, need, options);
+  print_cgroups(*planned, *tree, need, plan::counting_cost(*planned, by_records), options);
   std::cout << "\nvalid: " << available << " of " << events.size() << " events can be counted here"
             << (expected == 0 ? "" : "; " + number(expected) + " missing, but optional") << '\n';
   const Result<> fits = collect::check_cpu_groups(budget, need);

@@ -11,6 +11,7 @@
 #include "daemon/cli/table_text.h"
 #include "daemon/cli/words.h"
 #include "daemon/commands/cgroup_explanation.h"
+#include "daemon/doctor/records_trial.h"
 #include "daemon/run/counting_session.h"
 #include "exposition/labels.h"
 #include "plan/cgroup_tree.h"
@@ -95,7 +96,8 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
     if (!is_one) warnings.push_back(is_one.error());
   }
   collect::TargetTracker tracker =
-      track_targets(*planned, options.roots, tree->hierarchy, plan::counting_cost(*planned));
+      track_targets(*planned, options.roots, tree->hierarchy,
+                    plan::counting_cost(*planned, would_use_records(*planned, kernel)));
 
   collect::PollReport report;
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);

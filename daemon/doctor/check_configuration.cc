@@ -25,9 +25,7 @@ constexpr const char* kMoreFiles =
     "LimitNOFILE=1048576 in the unit, or --ulimit nofile=1048576 for a container";
 
 collect::Need need_of(const CheckInputs& here) {
-  const bool has_records =
-      here.records && !here.records->refused && here.records->incomplete.empty();
-  return plan::counting_need(*here.planned, has_records);
+  return plan::counting_need(*here.planned, here.records && here.records->has_succeeded());
 }
 
 /// The limit of open files after the exporter has raised it at start.

@@ -39,4 +39,13 @@ RecordsTrial try_records(perf::PerfKernel& kernel, const Self& self, const std::
   return trial;
 }
 
+std::optional<bool> would_use_records(const plan::LoadedPlan& planned, perf::PerfKernel& kernel,
+                                      const Self& self) {
+  const config::Cgroups& cgroups = planned.config.cgroups;
+  if (cgroups.source != config::CgroupSource::kAuto || !plan::may_use_records(planned)) return {};
+  return try_records(kernel, self, planned.cpus->online, planned.plan.counting,
+                     cgroups.records_buffer)
+      .has_succeeded();
+}
+
 }  // namespace pex::daemon

@@ -10,6 +10,7 @@
 #include "collect/counting_plan.h"
 #include "daemon/doctor/doctor.h"
 #include "perf/perf_kernel.h"
+#include "plan/load_plan.h"
 
 namespace pex::daemon {
 
@@ -19,10 +20,17 @@ struct RecordsTrial {
   std::size_t buffer_bytes = 0;  ///< of the smallest ring; may be less than what was asked for
   std::uint64_t records = 0;     ///< that were written during the trial
   std::vector<int> incomplete;   ///< CPUs on which records are missing
+
+  bool has_succeeded() const { return !refused && incomplete.empty(); }
 };
 
 /// Counts cgroups by records on each of the first CPUs, for some time (Self::trial).
 RecordsTrial try_records(perf::PerfKernel& kernel, const Self& self, const std::vector<int>& cpus,
                          const collect::CountingPlan& plan, std::size_t buffer_bytes);
+
+/// Whether cgroups would be counted by records here, where `source: auto` leaves that open: as far
+/// as a trial shows. Else nothing, as the configuration says it.
+std::optional<bool> would_use_records(const plan::LoadedPlan& planned, perf::PerfKernel& kernel,
+                                      const Self& self = {});
 
 }  // namespace pex::daemon

@@ -63,8 +63,8 @@ TEST_F(CheckConfigTest, PrintsErrorsOfFormAndOfNamesInOneRun) {
 
 /// What is printed with `group` as the only one.
 std::string output_for(const std::string& group, Options& options, test::TempTree& tree,
-                       test::ScriptedKernel& kernel) {
-  tree.write("c.yaml", "groups: [" + group + "]\n");
+                       test::ScriptedKernel& kernel, const std::string& other_keys = {}) {
+  tree.write("c.yaml", "groups: [" + group + "]\n" + other_keys);
   testing::internal::CaptureStdout();
   const ExitStatus status = check_config(options, kernel);
   const std::string text = testing::internal::GetCapturedStdout();
@@ -127,6 +127,22 @@ TEST_F(CheckConfigTest, CgroupsThatCannotBeReadAreNotZero) {
 
   EXPECT_THAT(output(), AllOf(HasSubstr("cgroups       at least 0 cgroups match now; room for"),
                               HasSubstr("\nread cgroup directory '")));
+}
+
+TEST_F(CheckConfigTest, ComputesTheRoomByRecordsWhereTheyCanBeHad) {
+  tree_.make_directory("cgroup");
+  const auto output = [&](const std::string& source) {
+    return output_for("{name: soft, events: [cs, faults], scope: cgroup}", options_, tree_, kernel_,
+                      "cgroups: {source: " + source + "}\n");
+  };
+
+  EXPECT_THAT(output("auto"), HasSubstr(", and 2 for each cgroup\nseries"));
+  EXPECT_THAT(output("descriptors"), HasSubstr(", and 4 for each cgroup\nseries"));
+
+  kernel_.opened_events.refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    return attr.sample_period == 1 ? EINVAL : 0;
+  };
+  EXPECT_THAT(output("auto"), HasSubstr(", and 4 for each cgroup\nseries"));
 }
 
 TEST_F(CheckConfigTest, NamesTheLimitThatHidesCgroups) {
