@@ -147,6 +147,7 @@ void Tree::replace_known(Directories now) {
   const auto disappeared = [this](const std::string& path) {
     changed_paths_.push_back(path);
     places_.remove(path);
+    watch_.disappeared(path);
   };
   auto old = known_.cbegin();
   for (const auto& [path, directory] : now) {

@@ -36,7 +36,10 @@ void TreeWatch::add(const std::string& directory, const std::string& path) {
   // A recreated one has another descriptor; the end of the old one may not be reported yet.
   Watch& watch = watches_[path];
   if (watch.descriptor < 0) places_.hold(path);
-  if (watch.descriptor >= 0 && watch.descriptor != descriptor) paths_.erase(watch.descriptor);
+  if (watch.descriptor >= 0 && watch.descriptor != descriptor) {
+    end_watch(watch.descriptor);
+    paths_.erase(watch.descriptor);
+  }
   watch = {descriptor, round_};
   paths_[descriptor] = path;
 }
@@ -54,9 +57,17 @@ void TreeWatch::remove(const std::string& path) {
   unwatched_.erase(path);
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return;
-  (void)::inotify_rm_watch(inotify_.get(), watch->second.descriptor);  // it may be gone already
+  end_watch(watch->second.descriptor);
   forget(path);
 }
+
+void TreeWatch::disappeared(const std::string& path) {
+  unwatched_.erase(path);
+  if (const std::optional<int> watch = watch_of(path)) end_watch(*watch);
+}
+
+/// The end is reported after all that the watch has reported before. It may have ended already.
+void TreeWatch::end_watch(int watch) const { (void)::inotify_rm_watch(inotify_.get(), watch); }
 
 std::optional<int> TreeWatch::watch_of(const std::string& path) const {
   const auto watch = watches_.find(path);

@@ -45,14 +45,15 @@ class TreeWatch {
   explicit TreeWatch(std::size_t max_watches = std::numeric_limits<std::size_t>::max());
 
   /// Reports on the children of `directory` as on those of `path`; watching it again is harmless.
-  /// To miss nothing, watch first and list afterwards. A removed directory is unwatched
-  /// automatically.
+  /// To miss nothing, watch first and list afterwards.
   void add(const std::string& directory, const std::string& path);
 
   /// Stops watching the path.
   void remove(const std::string& path);
-  /// The directory is gone. Its watch ends automatically; an unwatched one is no longer counted.
-  void disappeared(const std::string& path) { unwatched_.erase(path); }
+  /// The directory is gone: its watch ends, once what it has reported is taken. The kernel does not
+  /// end that of a cgroup: d_delete() in fs/dcache.c asks whether the inode has links left, and
+  /// those of kernfs always have. An unwatched one is no longer counted.
+  void disappeared(const std::string& path);
 
   /// All directories will be added again, until finish(). The ends of the others are still to be
   /// reported; but after an overflow of the queue they may never be, so they are dropped.
@@ -82,6 +83,7 @@ class TreeWatch {
   };
 
   bool has_room_for(const std::string& path);
+  void end_watch(int watch) const;
   void forget(const std::string& path);
   bool read_some(Clock::time_point now, Changes& changes);
 

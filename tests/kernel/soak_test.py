@@ -182,7 +182,8 @@ class Soak:
         by_records = scrape.value("perf_event_exporter_cgroup_source_cpus", source="records")
         return {"cgroups": files["cgroups"], "other files": watched.other_files(),
                 "eventfds": files["eventfds"],
-                "threads": watched.threads(), "CPUs by records": by_records,
+                "threads": watched.threads(), "watches": watched.watches(),
+                "CPUs by records": by_records,
                 "open events": open_events + (0 if by_records else idle * of_a_cgroup)}
 
 

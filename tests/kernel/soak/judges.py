@@ -125,7 +125,8 @@ class Flat:
         "other files": (1, 1),  # than counters, sockets and directories of cgroups
         "sockets": (3, 1),
         "threads": (0.5, 0),
-        "memory": (3 * MEBIBYTE, 4 * MEBIBYTE),
+        "watches": (40, 10),  # as many directories as there happen to be
+        "memory": (3 * MEBIBYTE, 2 * MEBIBYTE),
         "cgroups held by the kernel": (20, 5),
     }
 

@@ -93,6 +93,7 @@ class Scrapes(Observer):
         self.flat.add(time.monotonic(), {
             **{kind: files[kind] for kind in ("counters", "sockets", "cgroups", "other files")},
             "threads": self.watched.threads(), "memory": self.watched.memory(),
+            "watches": self.watched.watches(),
             "cgroups held by the kernel": self.watched.setting.tree.dying()})
 
     def read_log(self):

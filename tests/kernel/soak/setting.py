@@ -196,6 +196,16 @@ class Watched:
         rollup = harness.read_text(f"/proc/{self.daemon.pid}/smaps_rollup")
         return 1024 * int(self.MEMORY.search(rollup)[1])
 
+    def watches(self):
+        """Of directories, that the kernel has for its inotify instances."""
+        directory, watches = f"/proc/{self.daemon.pid}/fd", 0
+        for fd in os.listdir(directory):
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(f"{directory}/{fd}") == "anon_inode:inotify":
+                    info = harness.read_text(f"/proc/{self.daemon.pid}/fdinfo/{fd}")
+                    watches += info.count("inotify wd:")
+        return watches
+
     def threads(self):
         return len(os.listdir(f"/proc/{self.daemon.pid}/task"))
 
