@@ -53,6 +53,7 @@ bool IdleCgroups::update(const Cgroup& cgroup, Use& use, Clock::time_point now) 
   const std::optional<std::chrono::nanoseconds> read = cpu_time_(cgroup);
   const std::chrono::nanoseconds cpu_time = read.value_or(use.cpu_time);
   if (use.is_idle) {
+    use.cpu_time = std::min(use.cpu_time, cpu_time);  // cpuacct.usage of version 1 can be reset
     if (read && cpu_time - use.cpu_time < rules_.open_after) return false;
     wake(use, cpu_time, now);
     return true;

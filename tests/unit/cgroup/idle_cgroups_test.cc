@@ -61,6 +61,20 @@ TEST_F(IdleCgroupsTest, ACgroupWithoutCpuTimeIsIdleAfterAWhile) {
   EXPECT_EQ(idle_.idle(), 1u);
 }
 
+TEST_F(IdleCgroupsTest, WhatItHasUsedSinceItsCpuTimeWasResetMakesItBusyAgain) {
+  const Cgroup& cgroup = add(1);
+  cpu_times_[1] = 1h;
+  updates_until_idle(cgroup);
+  cpu_times_[1] = 0ms;
+  EXPECT_FALSE(update());
+  cpu_times_[1] = 7ms;
+
+  EXPECT_TRUE(update());
+
+  EXPECT_FALSE(idle_.is_idle(cgroup));
+  EXPECT_EQ(idle_.take_passed_over(cgroup), 7ms);
+}
+
 TEST_F(IdleCgroupsTest, ItIsBusyAgainOnceItHasUsedEnoughCpuTimeAndSaysHowMuchOnce) {
   const Cgroup& cgroup = add(1);
   cpu_times_[1] = 1h;
