@@ -41,6 +41,9 @@ constexpr KeptEntry kKept[] = {
        return needs.makes_socket_files || !has(needs, CAP_DAC_READ_SEARCH);
      }},
     {CAP_NET_BIND_SERVICE, [](const Needs& needs) { return needs.listens_on_ports; }},
+    // Buffers of records that are larger than what all may lock.
+    {CAP_IPC_LOCK, [](const Needs& needs) { return !needs.is_root; }},
+    {CAP_SYS_PTRACE, [](const Needs& needs) { return needs.looks_at_processes; }},
 };
 
 /// The first that has CAP_PERFMON.
@@ -88,6 +91,7 @@ CapabilityNeeds capability_needs(const Options& options) {
   needs.is_root = ::geteuid() == 0;
   needs.permitted = host::own_permissions().permitted.value_or(host::CapabilitySet{}).bits;
   needs.makes_socket_files = files > 0;
+  needs.looks_at_processes = options.doctor;
   needs.listens_on_ports = static_cast<std::size_t>(files) < addresses.size();
   needs.counts_as_admin = machine_asks_for_admin(options.roots) ||
                           needs_admin(loaded ? loaded->config : config::Config{});

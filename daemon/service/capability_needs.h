@@ -13,7 +13,8 @@ struct CapabilityNeeds {
   bool counts_as_admin = false;  ///< the kernel requires CAP_SYS_ADMIN to count
   bool listens_on_ports = false;
   bool makes_socket_files = false;
-  std::uint64_t permitted = 0;  ///< the capabilities that it has
+  bool looks_at_processes = false;  ///< of other users
+  std::uint64_t permitted = 0;      ///< the capabilities that it has
 };
 
 /// Whether the kernel requires CAP_SYS_ADMIN to count one of the events: probes in programs, and

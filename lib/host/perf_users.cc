@@ -17,11 +17,17 @@ namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-bool is_perf_event(const std::string& link) {
+bool is_refusal(int code) { return code == EACCES || code == EPERM; }
+
+enum class Link { kPerfEvent, kOther, kRefused };
+
+Link kind_of(const std::string& link) {
   constexpr std::string_view kTarget = "anon_inode:[perf_event]";
   char target[64];
   const ssize_t bytes = ::readlink(link.c_str(), target, sizeof target);
-  return bytes > 0 && std::string_view(target, static_cast<std::size_t>(bytes)) == kTarget;
+  if (bytes < 0) return is_refusal(errno) ? Link::kRefused : Link::kOther;  // it may be closed
+  const bool is_event = std::string_view(target, static_cast<std::size_t>(bytes)) == kTarget;
+  return is_event ? Link::kPerfEvent : Link::kOther;
 }
 
 }  // namespace
@@ -36,16 +42,21 @@ PerfUsers find_perf_users(const HostRoots& roots) {
     const std::string process = roots.procfs + "/" + name;
     const Result<std::vector<std::string>> fds = list_directory(process + "/fd", kAll);
     if (!fds) {  // it may have ended meanwhile
-      found.unreadable += fds.error().code == EACCES || fds.error().code == EPERM ? 1 : 0;
+      found.unreadable += is_refusal(fds.error().code) ? 1 : 0;
       continue;
     }
-    const auto events = std::count_if(fds->begin(), fds->end(), [&](const std::string& fd) {
-      return is_perf_event(process + "/fd/" + fd);
-    });
+    std::size_t events = 0;
+    bool is_refused = false;  // the list may be read by more users than the links are
+    for (const std::string& fd : *fds) {
+      const Link link = kind_of(process + "/fd/" + fd);
+      events += link == Link::kPerfEvent ? 1 : 0;
+      is_refused = is_refused || link == Link::kRefused;
+    }
+    found.unreadable += is_refused ? 1 : 0;
     if (events == 0) continue;
     const Result<std::string> comm = read_small_file(process + "/comm");
-    found.users.push_back({static_cast<int>(*pid), comm ? without_final_newline(*comm) : "",
-                           static_cast<std::size_t>(events)});
+    found.users.push_back(
+        {static_cast<int>(*pid), comm ? without_final_newline(*comm) : "", events});
   }
   std::stable_sort(found.users.begin(), found.users.end(),
                    [](const PerfUser& a, const PerfUser& b) { return a.events > b.events; });

@@ -21,10 +21,11 @@ struct PerfUser {
 /// and are not seen.
 struct PerfUsers {
   std::vector<PerfUser> users;  ///< but this process; those with most events first
-  std::size_t unreadable = 0;   ///< processes whose descriptors may not be listed
+  std::size_t unreadable = 0;   ///< processes whose descriptors may not be listed, or looked at
 };
 
-/// By the links in /proc/PID/fd: takes some milliseconds for each thousand descriptors of the
+/// By the links in /proc/PID/fd, which the kernel shows to those who may trace the process
+/// (CAP_SYS_PTRACE): takes some milliseconds for each thousand descriptors of the
 /// machine.
 PerfUsers find_perf_users(const HostRoots& roots);
 

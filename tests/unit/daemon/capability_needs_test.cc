@@ -48,7 +48,17 @@ TEST(CapabilityNeeds, RootKeepsSysAdminWhereTheKernelAsksForIt) {
 
 TEST(CapabilityNeeds, WhatAnotherUserWasGrantedToCountIsKept) {
   const std::uint64_t kept = capabilities_kept({.is_root = false, .permitted = kAllCapabilities});
-  EXPECT_EQ(kept, bit(CAP_PERFMON) | bit(CAP_SYS_ADMIN) | bit(CAP_DAC_READ_SEARCH));
+  EXPECT_EQ(kept,
+            bit(CAP_PERFMON) | bit(CAP_SYS_ADMIN) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_IPC_LOCK));
+}
+
+TEST(CapabilityNeeds, DoctorLooksAtTheProcessesOfOthers) {
+  TempTree tree;
+  Options options = on_machine(tree, "2");
+  EXPECT_FALSE(capability_needs(options).looks_at_processes);
+  options.doctor = true;
+  const CapabilityNeeds needs = capability_needs(options);
+  EXPECT_EQ(capabilities_kept(needs) & bit(CAP_SYS_PTRACE), bit(CAP_SYS_PTRACE));
 }
 
 TEST(CapabilityNeeds, ListeningKeepsWhatItsKindOfAddressTakes) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "support/temp_tree.h"
@@ -60,21 +61,32 @@ TEST_F(PerfUsersTest, AProcessThatEndsMeanwhileIsNone) {
   EXPECT_EQ(found.unreadable, 0U);
 }
 
-TEST_F(PerfUsersTest, ProcessesThatMayNotBeListedAreCounted) {
-  add(9, "secret", 1);
-  ::chmod(tree_.root().c_str(), 0755);
-  ::chmod(tree_.path("9/fd").c_str(), 0);
+/// Of another user than root, who may do all.
+PerfUsers find_as_nobody(const std::function<PerfUsers()>& find) {
   const uid_t user = ::geteuid();
   constexpr uid_t kNobody = 65534;
-  if (user == 0) {  // who may list all
-    ASSERT_EQ(::seteuid(kNobody), 0);
+  if (user == 0) EXPECT_EQ(::seteuid(kNobody), 0);
+  PerfUsers found = find();
+  EXPECT_EQ(::seteuid(user), 0);
+  return found;
+}
+
+TEST_F(PerfUsersTest, ProcessesThatMayNotBeListedAreCounted) {
+  constexpr mode_t kNothing = 0;
+  constexpr mode_t kListAlone = 0444;  // its links may not be read
+  for (const mode_t mode : {kNothing, kListAlone}) {
+    SCOPED_TRACE(mode);
+    add(9, "secret", mode == kNothing ? 1 : 0);
+    ::chmod(tree_.root().c_str(), 0755);
+    ::chmod(tree_.path("9/fd").c_str(), mode);
+
+    const PerfUsers found = find_as_nobody([this] { return find(); });
+
+    ::chmod(tree_.path("9/fd").c_str(), 0700);
+    EXPECT_EQ(found.unreadable, 1U);
+    EXPECT_THAT(found.users, IsEmpty());
+    tree_.remove("9");
   }
-
-  const PerfUsers found = find();
-
-  ASSERT_EQ(::seteuid(user), 0);
-  ::chmod(tree_.path("9/fd").c_str(), 0700);
-  EXPECT_EQ(found.unreadable, 1U);
 }
 
 TEST_F(PerfUsersTest, AProcfsThatCannotBeReadIsReported) {
