@@ -164,7 +164,11 @@ void App::end_reload(const Reloader::Outcome& outcome) {
   }
   session_.reject(outcome.error());
   if (passes(outcome.error())) config_watch_.try_again();
-  if (!is_ready_due_) service_status_.ready(Poller::Clock::now());  // else after the next poll
+  if (is_ready_due_) {
+    poller_.poll_after_change();  // of the reload before, which was not published yet
+  } else {
+    service_status_.ready(Poller::Clock::now());
+  }
 }
 
 Reloader::Steps App::reload_steps() {
