@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "access/web_config.h"
+#include "collect/budget.h"
 #include "daemon/web/exposed_file.h"
 
 namespace pex::daemon {
@@ -13,10 +14,11 @@ namespace {
 /// Much longer than a shortage of descriptors usually lasts, and often enough to report it.
 constexpr std::chrono::seconds kRetryAfter{10};
 
-/// Whether a system call failed for a reason that no change of a file removes: no free descriptor.
+/// Whether a system call failed for a reason that no change of a file removes: no free descriptor,
+/// or no memory.
 bool may_pass(const std::vector<Error>& errors) {
   return std::any_of(errors.begin(), errors.end(), [](const Error& error) {
-    return error.code != 0 && error.code != ENOENT && error.code != EINVAL;
+    return error.code == EINTR || !collect::bound_met_by(error.code).empty();
   });
 }
 
