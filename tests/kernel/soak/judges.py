@@ -78,8 +78,9 @@ class Truth:
 
     - What the daemon publishes as enabled and not running was not counted, or is estimated: the
       truth is between the counts without and with it.
-    - The clock of perf is not the scheduler's account, which has the switches to a task as well. By
-      how much it is less, another counter of the same cgroup shows (`other`), where there is one.
+    - The clock of perf is not the scheduler's account, which has the switches to a task as well, and
+      lacks the time that interrupts and the hypervisor take. By how much it is less, or more, another
+      counter of the same cgroup shows (`other`), where there is one.
     - What happens between two polls around a CPU that comes back is lost, as documented: `lost` of
       the time.
     - What a cgroup uses while its counters are closed, because it was idle, is published once they
@@ -100,9 +101,9 @@ class Truth:
         if true < self.FEW:
             return
         least, most = min(counted, running), max(counted, enabled)
-        clock = 0.0 if other is None else max(0.0, (true - other) / true)
-        error = max((least - true - pending) / true,
-                    (true - most - unnamed - pending) / true - clock - lost, 0.0)
+        clock = 0.0 if other is None else (true - other) / true
+        error = max((least - true - pending) / true - max(-clock, 0.0),
+                    (true - most - unnamed - pending) / true - max(clock, 0.0) - lost, 0.0)
         not_counted = (enabled - running) / true
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
                 f"({(counted - true) / true:+.2%}; another counter {-clock:+.2%}), {enabled:.3f} s "
@@ -110,7 +111,7 @@ class Truth:
         self.texts.append(text)
         self.worst = max(self.worst, (error, text))
         self.unmeasured = max(self.unmeasured, (not_counted, text))
-        self.clock = max(self.clock, (clock, text))
+        self.clock = max(self.clock, (abs(clock), text))
         if error > self.BOUND:
             self.problems.append(text)
         elif not_counted > unmeasured + lost:

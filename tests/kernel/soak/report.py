@@ -9,7 +9,7 @@ def table(soak):
     rows += [("comparisons with cpu.stat", f"{len(truth.texts)} in {soak.windows} windows, "
                                            f"{soak.left_out} without a value"),
              ("worst error of CPU time", f"{truth.worst[0]:.2%}"),
-             ("perf's clock below cpu.stat, at most", f"{truth.clock[0]:.2%}"),
+             ("perf's clock from cpu.stat, at most", f"{truth.clock[0]:.2%}"),
              ("published as not counted, at most (of one that may be idle)",
               f"{truth.unmeasured[0]:.2%}")]
     for scrapes in soak.scrapes:

@@ -126,6 +126,11 @@ class TruthTest(unittest.TestCase):
         self.assertEqual(len(self.problems(97.0, other=99.0)), 1)
         self.assertEqual(len(self.problems(103.0, other=97.5)), 1)
 
+    def test_accepts_by_how_much_another_counter_has_more_as_well(self):
+        self.assertEqual(self.problems(103.0, other=102.5), [])
+        self.assertEqual(len(self.problems(103.0, other=101.0)), 1)
+        self.assertEqual(len(self.problems(97.0, other=102.5)), 1)
+
     def test_accepts_what_is_lost_around_a_cpu_that_comes_back(self):
         self.assertEqual(self.problems(97.0, lost=0.03), [])
         self.assertEqual(len(self.problems(95.0, lost=0.03)), 1)
