@@ -51,15 +51,16 @@ def substituted(expression, **more):
 
 
 def kube_state_metrics(*recordings):
-    """Made up: each container of the recordings is in a pod of its own, of one DaemonSet."""
+    """Made up: each container of the recordings is in a pod of its own, of one Deployment."""
     ids = sorted({dict(labels)["container_id"] for recording in recordings
                   for _, labels in recording.scrapes[0] if "container_id" in dict(labels)})
-    lines = []
+    lines = ['kube_replicaset_owner{namespace="shop",replicaset="web-5d",owner_kind="Deployment",'
+             'owner_name="web",owner_is_controller="true"} 1']
     for number, container in enumerate(ids):
         pod = f'namespace="shop",pod="web-{number}"'
         lines += [f'kube_pod_container_info{{{pod},container="app",'
                   f'container_id="containerd://{container}"}} 1',
-                  f'kube_pod_owner{{{pod},owner_kind="DaemonSet",owner_name="web"}} 1']
+                  f'kube_pod_owner{{{pod},owner_kind="ReplicaSet",owner_name="web-5d"}} 1']
     return "\n".join(lines) + "\n"
 
 
