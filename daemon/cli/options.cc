@@ -86,10 +86,9 @@ constexpr const char* kFooter =
     "found a configured event that cannot be counted here, or cgroups was given a path where\n"
     "there is none, or the exporter that health asked is not healthy, or stat can count\n"
     "nothing, or what size prints does not fit into the limits; 2 wrong command line; 3 out of\n"
-    "memory, or an unhandled error. 'stat -- COMMAND' ends with the status of the command, or with "
-    "128 plus\n"
-    "the number of the signal that ended it, 127 if there is no such program, 126 if it cannot\n"
-    "be executed.";
+    "memory, or an unhandled error. 'stat -- COMMAND' ends with the status of the command, or\n"
+    "with 128 plus the number of the signal that ended it, 127 if there is no such program, 126\n"
+    "if it cannot be executed.";
 
 std::string version_text() {
   std::string text = std::string(kProgram) + ", version " + kVersion;

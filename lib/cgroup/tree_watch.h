@@ -51,8 +51,9 @@ class TreeWatch {
   /// Stops watching the path.
   void remove(const std::string& path);
   /// The directory is gone: its watch ends, once what it has reported is taken. The kernel does not
-  /// end that of a cgroup: d_delete() in fs/dcache.c asks whether the inode has links left, and
-  /// those of kernfs always have. An unwatched one is no longer counted.
+  /// end that of a cgroup: dentry_unlink_inode() in fs/dcache.c asks whether the inode has links
+  /// left, and those of kernfs have (until "kernfs: Send IN_DELETE_SELF and IN_IGNORED", 2026). An
+  /// unwatched one is no longer counted.
   void disappeared(const std::string& path);
 
   /// All directories will be added again, until finish(). The ends of the others are still to be

@@ -65,7 +65,9 @@ TEST_F(PerfUsersTest, AProcessThatEndsMeanwhileIsNone) {
 PerfUsers find_as_nobody(const std::function<PerfUsers()>& find) {
   const uid_t user = ::geteuid();
   constexpr uid_t kNobody = 65534;
-  if (user == 0) EXPECT_EQ(::seteuid(kNobody), 0);
+  if (user == 0) {
+    EXPECT_EQ(::seteuid(kNobody), 0);
+  }
   PerfUsers found = find();
   EXPECT_EQ(::seteuid(user), 0);
   return found;
