@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -154,18 +155,35 @@ TEST_F(WebAccessTest, NoticesWhenAFileThatItsFileNamesAppears) {
   EXPECT_EQ(outcomes().back(), "adopted");
 }
 
-TEST_F(WebAccessTest, TriesAgainAfterAWhileWhatASystemCallHasRefused) {
+TEST_F(WebAccessTest, TriesAgainAfterAWhileWhatFailedForLackOfDescriptors) {
   AccessReload access = load(users("a"));
-  tree_.remove("web.yaml");
-  tree_.make_directory("web.yaml");  // EISDIR, as good as a lack of descriptors
+  write(users("b") + "# longer\n");
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit none{0, files.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   (void)current(access);
   (void)current(access);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
   EXPECT_THAT(reloads_, SizeIs(1));
 
   now_.steady += 1min;
   (void)current(access);
 
   EXPECT_THAT(reloads_, SizeIs(2));
+}
+
+TEST_F(WebAccessTest, DoesNotTryAgainWhatOnlyAChangeOfTheFileMends) {
+  AccessReload access = load(users("a"));
+  tree_.remove("web.yaml");
+  tree_.make_directory("web.yaml");  // EISDIR
+  (void)current(access);
+  EXPECT_THAT(reloads_, SizeIs(1));
+
+  now_.steady += 1min;
+  (void)current(access);
+
+  EXPECT_THAT(reloads_, SizeIs(1));
 }
 
 TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
