@@ -63,7 +63,11 @@ void TreeWatch::remove(const std::string& path) {
 
 void TreeWatch::disappeared(const std::string& path) {
   unwatched_.erase(path);
-  if (const std::optional<int> watch = watch_of(path)) end_watch(*watch);
+  const auto watch = watches_.find(path);
+  if (watch == watches_.end()) return;
+  end_watch(watch->second.descriptor);
+  watches_.erase(watch);  // but not from paths_: what it has reported is still to be taken
+  places_.remove(path);
 }
 
 /// The end is reported after all that the watch has reported before. It may have ended already.
@@ -73,6 +77,15 @@ std::optional<int> TreeWatch::watch_of(const std::string& path) const {
   const auto watch = watches_.find(path);
   if (watch == watches_.end()) return {};
   return watch->second.descriptor;
+}
+
+/// The path may have another watch by now.
+void TreeWatch::ended(std::unordered_map<int, std::string>::iterator watched) {
+  if (watch_of(watched->second) == watched->first) {
+    forget(std::string(watched->second));
+  } else {
+    paths_.erase(watched);
+  }
 }
 
 void TreeWatch::forget(const std::string& path) {
@@ -97,6 +110,7 @@ bool TreeWatch::finish() {
     if (watch.round != round_) old.push_back(path);
   }
   for (const std::string& path : old) remove(path);
+  std::erase_if(paths_, [this](const auto& each) { return watch_of(each.second) != each.first; });
   return true;
 }
 
@@ -125,7 +139,7 @@ bool TreeWatch::read_some(Clock::time_point now, Changes& changes) {
     const auto watched = paths_.find(event.wd);
     if (watched == paths_.end()) continue;
     if ((event.mask & IN_IGNORED) != 0) {
-      forget(std::string(watched->second));
+      ended(watched);
     } else if ((event.mask & IN_ISDIR) != 0 && event.len > 0) {
       const bool came = (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;
       changes.each.push_back({came ? Change::Kind::kAppeared : Change::Kind::kDisappeared,

@@ -85,12 +85,13 @@ class TreeWatch {
 
   bool has_room_for(const std::string& path);
   void end_watch(int watch) const;
+  void ended(std::unordered_map<int, std::string>::iterator watched);
   void forget(const std::string& path);
   bool read_some(Clock::time_point now, Changes& changes);
 
   std::size_t max_watches_;
   UniqueFd inotify_;
-  std::unordered_map<int, std::string> paths_;  ///< by watch descriptor
+  std::unordered_map<int, std::string> paths_;  ///< by watch descriptor, until its end is taken
   std::unordered_map<std::string, Watch> watches_;
   FairShares places_;  ///< of the watched directories
   TokenBucket events_{{kEventsPerSecond, kEventsAtOnce}};

@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 using Change = TreeWatch::Change;
 
@@ -137,6 +138,22 @@ TEST_F(TreeWatchTest, CountsEachDirectoryWithoutRoomOnceAndAsLongAsItIsThere) {
 
   watch_.disappeared("/a/3");
   EXPECT_EQ(watch_.unwatched(), 1U);
+}
+
+TEST_F(TreeWatchTest, ADirectoryThatHasGoneMakesRoomAtOnceAndReportsWhatItHadSeen) {
+  for (const char* path : {"a/1", "a/2"}) tree_.make_directory(path);
+  watch_ = TreeWatch{2};
+  for (const char* path : {"/a", "/a/1"}) watch(path);
+  tree_.make_directory("a/1/inner");
+  tree_.remove("a/1");
+
+  watch_.disappeared("/a/1");
+  EXPECT_EQ(watch_.watched(), 1U);
+  watch("/a/2");
+  EXPECT_EQ(watch_.unwatched(), 0U);
+
+  EXPECT_THAT(changes(), IsSupersetOf({came("/a/1/inner"), went("/a/1")}));
+  EXPECT_EQ(watch_.watched(), 2U);
 }
 
 TEST_F(TreeWatchTest, HasADescriptorToWaitFor) { EXPECT_GE(watch_.descriptor(), 0); }
