@@ -38,8 +38,9 @@ CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const
                    events::EventResolver::create(options.roots),
                    plan::load_and_plan(options.config_file, options.roots, kernel)};
   if (here.may_open() && here.counts_cgroups() && plan::may_use_records(*here.planned)) {
-    here.records = try_records(kernel, self, *here.online, here.planned->plan.counting,
-                               here.planned->config.cgroups.records_buffer);
+    here.records =
+        try_records(kernel, self, here.planned->cpus->online, here.planned->plan.counting,
+                    here.planned->config.cgroups.records_buffer);
   }
   return here;
 }

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxCpus = 4;
 
 void try_on(perf::PerfKernel& kernel, const Self& self, int cpu, const collect::CountingPlan& plan,
             std::size_t buffer_bytes, RecordsTrial& trial) {
+  ++trial.cpus;
   const auto recording = collect::SwitchRecording::open(
       kernel, cpu, {buffer_bytes, collect::kMinRecordsBuffer}, plan, {});
   if (!recording) {

@@ -16,12 +16,13 @@ namespace pex::daemon {
 
 /// Whether this machine writes records of switches between cgroups (collect::SwitchRecording).
 struct RecordsTrial {
+  std::size_t cpus = 0;          ///< on which it was made; the process may not run on others
   std::optional<Error> refused;  ///< the first refusal
   std::size_t buffer_bytes = 0;  ///< of the smallest ring; may be less than what was asked for
   std::uint64_t records = 0;     ///< that were written during the trial
   std::vector<int> incomplete;   ///< CPUs on which records are missing
 
-  bool has_succeeded() const { return !refused && incomplete.empty(); }
+  bool has_succeeded() const { return cpus > 0 && !refused && incomplete.empty(); }
 };
 
 /// Counts cgroups by records on each of the first CPUs, for some time (Self::trial).
