@@ -42,7 +42,7 @@ constexpr KeptEntry kKept[] = {
      }},
     {CAP_NET_BIND_SERVICE, [](const Needs& needs) { return needs.listens_on_ports; }},
     // Buffers of records that are larger than what all may lock.
-    {CAP_IPC_LOCK, [](const Needs& needs) { return !needs.is_root; }},
+    {CAP_IPC_LOCK, [](const Needs&) { return true; }},
     {CAP_SYS_PTRACE, [](const Needs& needs) { return needs.looks_at_processes; }},
 };
 

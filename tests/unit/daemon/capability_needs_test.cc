@@ -31,7 +31,7 @@ constexpr std::uint64_t kAllCapabilities = ~std::uint64_t{0};
 
 TEST(CapabilityNeeds, RootKeepsWhatCountsAndReadsAndNothingElse) {
   EXPECT_EQ(capabilities_kept({.is_root = true, .permitted = kAllCapabilities}),
-            bit(CAP_PERFMON) | bit(CAP_DAC_READ_SEARCH));
+            bit(CAP_PERFMON) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_IPC_LOCK));
 }
 
 TEST(CapabilityNeeds, RootOfAContainerKeepsWhatStandsInForWhatItWasNotGranted) {
