@@ -31,6 +31,8 @@ local promql = import '../lib/promql.libsonnet';
     },
   },
   // The instances of a template are one workload, as is a service of the same name on many machines.
+  // Those in containers are left out by `and`, because a selector of series without a label looks at all
+  // that have the label.
   local workloadOfServices = {
     record: 'cgroup:perf_workload:relabel',
     expr: |||
@@ -39,12 +41,12 @@ local promql = import '../lib/promql.libsonnet';
           label_replace(perf_cgroup_info{unit=~".+[.]service"}, "workload", "$1", "unit", "(.+)"),
           "workload", "$1@.service", "unit", "([^@]+)@.+[.]service"
         )
+        and on (container_id) vector(1)
       )
     ||| % promql.by(c.hostLabels + ['cgroup', 'workload']),
   },
-  // By the path: Prometheus selects series without a label by looking at all that have it.
   local rateOfServices(event) =
-    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{cgroup=~".+[.]service"}[%s]))' % [event, c.window],
+    'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{cgroup=~".+[.]service(/.*)?"}[%s]))' % [event, c.window],
   local ofServices = {
     record: neighbours.perTask(kinds[1], c),
     expr: |||
