@@ -52,7 +52,7 @@ class Work:
 
     def is_blocked(self):
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
-            return stat.read().rpartition(")")[2].split()[0] == "S"
+            return stat.read().rpartition(")")[2].split()[0] not in "RD"
 
     def begin(self, directory):
         with open(f"{directory}/cgroup.procs", "w", encoding="ascii") as procs:

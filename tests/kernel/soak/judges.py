@@ -105,8 +105,9 @@ class Truth:
         error = max((least - true - pending) / true - max(-clock, 0.0),
                     (true - most - unnamed - pending) / true - max(clock, 0.0) - lost, 0.0)
         not_counted = (enabled - running) / true
+        another = "no other counter" if other is None else f"another counter {-clock:+.2%}"
         text = (f"{what}: {counted:.3f} s counted, {true:.3f} s in cpu.stat "
-                f"({(counted - true) / true:+.2%}; another counter {-clock:+.2%}), {enabled:.3f} s "
+                f"({(counted - true) / true:+.2%}; {another}), {enabled:.3f} s "
                 f"enabled, {running:.3f} s running, {lost:.2%} lost around CPUs that came back")
         self.texts.append(text)
         self.worst = max(self.worst, (error, text))
