@@ -483,7 +483,7 @@ function busiest(status) {
     thing: "cgroup", leading: [{ title: "Cgroup", style: "cgroup", of: cgroupTitle }] }));
 }
 
-/** Names or values of labels, in the order of the configuration; none are of a sum of all cgroups. */
+/** Names or values of labels, in the order of the configuration. A sum of all cgroups has none. */
 const labelled = (style, texts) =>
   element("span", { class: style }, word(texts.join(" / ") || "all cgroups"));
 
