@@ -8,8 +8,9 @@ import harness
 from events_test import probed_binary, require_pmu
 
 EVENTS = ["task-clock", "context-switches"]
-NUMBER_OF = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "sys_admin": 21,
-             "perfmon": 38}  # capability.h
+NUMBER_OF = {"dac_override": 1, "dac_read_search": 2, "net_bind_service": 10, "ipc_lock": 14,
+             "sys_admin": 21, "perfmon": 38}  # capability.h
+ALWAYS = ("perfmon", "dac_read_search", "net_bind_service")
 SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 available = "perf_event_exporter_event_available"
@@ -17,6 +18,12 @@ available = "perf_event_exporter_event_available"
 
 def bits(*names):
     return sum(1 << NUMBER_OF[name] for name in names)
+
+
+def granted(name):
+    """Whether the tests have the capability, and so the program they start; containers lack some."""
+    permitted = int(next(statuses(os.getpid()))["CapPrm"], 16)
+    return permitted & bits(name) != 0
 
 
 def statuses(pid):
@@ -40,7 +47,12 @@ class RightsTest(unittest.TestCase):
         return harness.config_of(events=[f"'{event}'" for event in events],
                                  include=[self.tree.pattern])
 
-    def assert_kept(self, daemon, *names):
+    def assert_kept(self, daemon, *more):
+        """Beyond what it always keeps, and CAP_IPC_LOCK where that is granted."""
+        lock = ["ipc_lock"] if granted("ipc_lock") else []
+        self.assert_keeps_only(daemon, *ALWAYS, *lock, *more)
+
+    def assert_keeps_only(self, daemon, *names):
         for status in statuses(daemon.pid):
             left = {each: int(status[each], 16) for each in SETS}
             self.assertEqual((left["CapPrm"], left["CapEff"]), (bits(*names),) * 2, status["Name"])
@@ -55,8 +67,15 @@ class RightsTest(unittest.TestCase):
             for event in EVENTS:
                 self.assertEqual(scrape.value(available, event=event, scope=scope), 1)
         self.assertTrue(scrape.has("perf_cgroup_context_switches_total", cgroup=self.cgroup))
-        self.assert_kept(daemon, "perfmon", "dac_read_search", "net_bind_service")
+        self.assert_kept(daemon)
         self.assertEqual(daemon.lines("warn"), [])
+
+    def test_root_that_was_not_granted_the_right_to_lock_memory_counts_without_it(self):
+        withheld = ("setpriv", "--inh-caps=-all", "--bounding-set=-ipc_lock")
+        with harness.Daemon(self.counting(*EVENTS), wrapper=withheld) as daemon:
+            scrape = daemon.scrape_after_polls()
+            self.assertEqual(scrape.value(available, event=EVENTS[0], scope="cgroup"), 1)
+            self.assert_keeps_only(daemon, *ALWAYS)
 
     def test_a_socket_file_takes_the_right_to_make_it_in_a_directory_of_another_user(self):
         daemon = self.daemon(self.counting(*EVENTS))
@@ -65,7 +84,7 @@ class RightsTest(unittest.TestCase):
         os.chown(path, 65534, 65534)
         other = self.daemon(self.counting(*EVENTS), f"--web.listen-address=unix:{path}/socket")
         self.assertTrue(os.path.exists(f"{path}/socket"))
-        self.assert_kept(other, "perfmon", "dac_read_search", "net_bind_service", "dac_override")
+        self.assert_kept(other, "dac_override")
         other.terminate()
         self.assertFalse(os.path.exists(f"{path}/socket"))
 
@@ -74,7 +93,7 @@ class RightsTest(unittest.TestCase):
         event = f"uprobe:{probed_binary()}:pex_probed_call"
         daemon = self.daemon(self.counting(event))
         self.assertEqual(daemon.scrape_after_polls().value(available, event=event, scope="cpu"), 1)
-        self.assert_kept(daemon, "perfmon", "dac_read_search", "net_bind_service", "sys_admin")
+        self.assert_kept(daemon, "sys_admin")
 
     def test_a_uprobe_that_comes_with_a_reload_reports_what_to_do(self):
         require_pmu("uprobe")
