@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/duration.h"
-#include "collect/budget.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
 #include "daemon/run/readiness.h"
@@ -21,7 +20,7 @@ namespace {
 /// Whether another try may succeed, though the file is the same: the machine was out of something.
 bool passes(const std::vector<Error>& errors) {
   return std::any_of(errors.begin(), errors.end(),
-                     [](const Error& error) { return !collect::bound_met_by(error.code).empty(); });
+                     [](const Error& error) { return is_shortage(error.code); });
 }
 
 }  // namespace

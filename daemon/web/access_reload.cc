@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "access/web_config.h"
-#include "collect/budget.h"
 #include "daemon/web/exposed_file.h"
 
 namespace pex::daemon {
@@ -18,7 +17,7 @@ constexpr std::chrono::seconds kRetryAfter{10};
 /// or no memory.
 bool may_pass(const std::vector<Error>& errors) {
   return std::any_of(errors.begin(), errors.end(), [](const Error& error) {
-    return error.code == EINTR || !collect::bound_met_by(error.code).empty();
+    return error.code == EINTR || is_shortage(error.code);
   });
 }
 

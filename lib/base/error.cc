@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <cstring>
 
 #include "base/result.h"
@@ -16,6 +17,8 @@ std::string errno_name(int code) {
   const char* name = ::strerrorname_np(code);
   return name != nullptr ? name : "errno " + std::to_string(code);
 }
+
+bool is_shortage(int code) { return code == EMFILE || code == ENFILE || code == ENOMEM; }
 
 std::string describe(const Error& error, ProgramWords words) {
   std::string line = error.attempted;

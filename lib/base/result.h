@@ -30,6 +30,10 @@ std::string describe(const Error& error, ProgramWords words = library_words);
 /// "EACCES"; "errno 4095" for a number without a name.
 std::string errno_name(int code);
 
+/// Whether the process or the machine was out of file descriptors or memory (EMFILE, ENFILE,
+/// ENOMEM): the same call may succeed later, and says nothing of what it was to find.
+bool is_shortage(int code);
+
 /// A value or an error. The calls are those of C++23's std::expected, which may replace this class.
 /// E is another type than Error only where a caller needs more than text. Accessing the one that it
 /// does not hold is a bug, and asserts.

@@ -35,29 +35,51 @@ std::string path_of(const std::string& folder, const std::string& name) {
   return folder + "/" + name;
 }
 
-/// A missing folder is empty.
-std::vector<std::string> names_if_any(const std::string& folder, std::size_t most) {
-  Result<std::vector<std::string>> names = list_directory(folder, most);
-  return names ? *std::move(names) : std::vector<std::string>{};
-}
-
 /// Some drivers end a value with a line break, and sysfs adds another.
 std::string without_final_newlines(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }
 
-/// Nothing if it cannot be read.
-std::optional<std::string> value_in(const std::string& file) {
-  Result<std::string> text = read_small_file(file, kMaxValue);
-  if (!text) return {};
-  return without_final_newlines(*std::move(text));
-}
+/// Files of sysfs. What cannot be read is absent, which is not true if it was for a shortage: then
+/// nothing that was read can be used.
+class Files {
+ public:
+  /// A missing folder is empty.
+  std::vector<std::string> names_in(const std::string& folder, std::size_t most) {
+    Result<std::vector<std::string>> names = list_directory(folder, most);
+    if (names) return *std::move(names);
+    note(names.error());
+    return {};
+  }
 
-std::optional<std::uint64_t> number_in(const std::string& file) {
-  const std::optional<std::string> text = value_in(file);
-  return text ? parse_unsigned(*text) : std::nullopt;
-}
+  Result<std::string> text_of(const std::string& file) {
+    Result<std::string> text = read_small_file(file, kMaxValue);
+    if (text) return without_final_newlines(*std::move(text));
+    note(text.error());
+    return text;
+  }
+
+  std::optional<std::string> value_in(const std::string& file) {
+    Result<std::string> text = text_of(file);
+    return text ? std::optional{*std::move(text)} : std::nullopt;
+  }
+
+  std::optional<std::uint64_t> number_in(const std::string& file) {
+    const std::optional<std::string> text = value_in(file);
+    return text ? parse_unsigned(*text) : std::nullopt;
+  }
+
+  /// Its errno; 0: there was none.
+  int shortage() const { return shortage_; }
+
+ private:
+  void note(const Error& error) {
+    if (is_shortage(error.code)) shortage_ = error.code;
+  }
+
+  int shortage_ = 0;
+};
 
 /// In the C locale, independent of the current one. A count is worth a positive number of units.
 std::optional<double> parse_scale(std::string_view text) {
@@ -69,18 +91,18 @@ std::optional<double> parse_scale(std::string_view text) {
 }
 
 /// 1 without such a file. Nothing if it cannot be parsed, as it must not pass for 1.
-std::optional<double> scale_in(const std::string& file) {
-  Result<std::string> text = read_small_file(file, kMaxValue);
+std::optional<double> scale_in(Files& files, const std::string& file) {
+  const Result<std::string> text = files.text_of(file);
   if (!text) return text.error().code == ENOENT ? std::optional<double>{1} : std::nullopt;
-  return parse_scale(without_final_newlines(*std::move(text)));
+  return parse_scale(*text);
 }
 
-std::optional<PmuNamedEvent> read_event(const std::string& file) {
-  const std::optional<std::string> terms = value_in(file);
-  const std::optional<double> scale = scale_in(file + ".scale");
+std::optional<PmuNamedEvent> read_event(Files& files, const std::string& file) {
+  const std::optional<std::string> terms = files.value_in(file);
+  const std::optional<double> scale = scale_in(files, file + ".scale");
   if (!terms || terms->empty() || !scale) return {};
-  return PmuNamedEvent{*terms, *scale, value_in(file + ".unit").value_or(""),
-                       value_in(file + ".snapshot") == "1"};
+  return PmuNamedEvent{*terms, *scale, files.value_in(file + ".unit").value_or(""),
+                       files.value_in(file + ".snapshot") == "1"};
 }
 
 bool is_event(std::string_view name) {
@@ -88,22 +110,22 @@ bool is_event(std::string_view name) {
                       [name](std::string_view ending) { return name.ends_with(ending); });
 }
 
-std::map<std::string, PmuNamedEvent> read_events(const std::string& folder) {
+std::map<std::string, PmuNamedEvent> read_events(Files& files, const std::string& folder) {
   std::map<std::string, PmuNamedEvent> events;
-  for (const std::string& name : names_if_any(folder, kMaxEvents * (1 + kEventSuffixes.size()))) {
+  for (const std::string& name : files.names_in(folder, kMaxEvents * (1 + kEventSuffixes.size()))) {
     if (events.size() == kMaxEvents) break;
     if (!is_event(name)) continue;
-    if (std::optional<PmuNamedEvent> event = read_event(path_of(folder, name))) {
+    if (std::optional<PmuNamedEvent> event = read_event(files, path_of(folder, name))) {
       events.emplace(name, *std::move(event));
     }
   }
   return events;
 }
 
-std::map<std::string, FormatField> read_formats(const std::string& folder) {
+std::map<std::string, FormatField> read_formats(Files& files, const std::string& folder) {
   std::map<std::string, FormatField> formats;
-  for (const std::string& name : names_if_any(folder, kMaxFormats)) {
-    const std::optional<std::string> text = value_in(path_of(folder, name));
+  for (const std::string& name : files.names_in(folder, kMaxFormats)) {
+    const std::optional<std::string> text = files.value_in(path_of(folder, name));
     if (!text) continue;
     if (Result<FormatField> field = parse_format(*text)) formats.emplace(name, *std::move(field));
   }
@@ -111,9 +133,9 @@ std::map<std::string, FormatField> read_formats(const std::string& folder) {
 }
 
 /// A malformed list leaves the PMU without CPUs; opening its events then fails in read_pmu_cpus.
-void read_where_it_counts(const std::string& folder, Pmu& pmu) {
-  const std::optional<std::string> cpus = value_in(folder + "/cpus");
-  const std::optional<std::string> cpumask = value_in(folder + "/cpumask");
+void read_where_it_counts(Files& files, const std::string& folder, Pmu& pmu) {
+  const std::optional<std::string> cpus = files.value_in(folder + "/cpus");
+  const std::optional<std::string> cpumask = files.value_in(folder + "/cpumask");
   if (pmu.name == "cpu" || cpus) {
     pmu.kind = PmuKind::kCore;
   } else if (cpumask) {
@@ -125,17 +147,24 @@ void read_where_it_counts(const std::string& folder, Pmu& pmu) {
 }
 
 /// Nothing without a type, which every event requires.
-std::optional<Pmu> read_pmu(const std::string& folder, const std::string& name) {
-  const std::optional<std::uint64_t> type = number_in(folder + "/type");
+std::optional<Pmu> read_pmu(Files& files, const std::string& folder, const std::string& name) {
+  const std::optional<std::uint64_t> type = files.number_in(folder + "/type");
   if (!type || *type > UINT32_MAX) return {};
   Pmu pmu;
   pmu.name = name;
   pmu.type = static_cast<std::uint32_t>(*type);
-  pmu.formats = read_formats(folder + "/format");
-  pmu.events = read_events(folder + "/events");
-  pmu.mux_interval_ms = number_in(folder + "/perf_event_mux_interval_ms");
-  read_where_it_counts(folder, pmu);
+  pmu.formats = read_formats(files, folder + "/format");
+  pmu.events = read_events(files, folder + "/events");
+  pmu.mux_interval_ms = files.number_in(folder + "/perf_event_mux_interval_ms");
+  read_where_it_counts(files, folder, pmu);
   return pmu;
+}
+
+Error unreadable(int code, const std::string& folder) {
+  return {code, "read the PMUs in '" + folder + "'",
+          code == EMFILE      ? "raise " + ProgramTerm::kOpenFileLimit
+          : is_shortage(code) ? Remedy()
+                              : "set " + ProgramTerm::kSysfs + " to where sysfs is mounted"};
 }
 
 bool is_glob(std::string_view pattern) {
@@ -167,15 +196,14 @@ Result<PmuCatalogue> PmuCatalogue::read(const host::HostRoots& roots) {
   PmuCatalogue catalogue;
   const Result<std::vector<std::string>> names = list_directory(folder, kMaxPmus);
   if (!names && names.error().code == ENOENT) return catalogue;  // a kernel without perf events
-  if (!names) {
-    return Error{names.error().code, "read the PMUs in '" + folder + "'",
-                 "set " + ProgramTerm::kSysfs + " to where sysfs is mounted"};
-  }
+  if (!names) return unreadable(names.error().code, folder);
+  Files files;
   for (const std::string& name : *names) {
-    if (std::optional<Pmu> pmu = read_pmu(path_of(folder, name), name)) {
+    if (std::optional<Pmu> pmu = read_pmu(files, path_of(folder, name), name)) {
       catalogue.pmus_.push_back(*std::move(pmu));
     }
   }
+  if (files.shortage() != 0) return unreadable(files.shortage(), folder);
   return catalogue;
 }
 

@@ -49,7 +49,8 @@ struct Pmu {
 /// as the value of its count is unknown.
 class PmuCatalogue {
  public:
-  /// Fails if the folder of PMUs cannot be read; if there is none, there are no PMUs.
+  /// Fails if the folder of PMUs cannot be read, and if anything below it cannot for lack of
+  /// descriptors or memory; if there is no such folder, there are no PMUs.
   static Result<PmuCatalogue> read(const host::HostRoots& roots);
 
   /// By rising name.

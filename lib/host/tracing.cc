@@ -105,6 +105,7 @@ Result<std::string> find_tracing(const HostRoots& roots) {
   for (const std::string& folder : candidates(roots)) {
     const int code = try_to_open(folder + "/events");
     if (code == 0) return folder;
+    if (is_shortage(code)) return unreadable(code, "tracefs in '" + folder + "'");
     if (refused || (code != EACCES && code != EPERM)) continue;
     refused = unreadable(code, "tracefs in '" + folder + "'");
   }

@@ -133,7 +133,8 @@ class EventSelector {
   SelectedEvents selected() && { return std::move(selected_); }
 
  private:
-  void add_error(const yaml::Position& at, const std::string& what, const Remedy& remedy);
+  void add_error(const yaml::Position& at, const std::string& what, const Remedy& remedy,
+                 int code = 0);
   void resolve_entry(const config::EventEntry& entry, ResolvedGroup& group);
   void resolve_event(const config::EventEntry& entry, events::ParsedEvent event,
                      ResolvedGroup& group);
@@ -161,8 +162,8 @@ void EventSelector::select(const ResolvedGroup& group) {
 }
 
 void EventSelector::add_error(const yaml::Position& at, const std::string& what,
-                              const Remedy& remedy) {
-  errors_.push_back({at, what, remedy});
+                              const Remedy& remedy, int code) {
+  errors_.push_back({at, what, remedy, yaml::Severity::kError, code});
 }
 
 ResolvedGroup EventSelector::resolve(const config::Group& group) {
@@ -243,6 +244,9 @@ void EventSelector::add_unknown(const config::EventEntry& entry, const events::P
                                 const events::Unresolved& why, ResolvedGroup& group) {
   const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
   if (why.on_every_machine) return add_error(entry.at, what, why.error.remedy);
+  if (is_shortage(why.error.code)) {  // it may well exist
+    return add_error(entry.at, what, why.error.remedy, why.error.code);
+  }
   group.candidates.push_back(
       {{},
        {events::spelling(event), group.group.name, group.group.cpu_scope, group.group.cgroup_scope,

@@ -192,8 +192,8 @@ class GroupFitter {
   Result<std::vector<GroupPart>> parts_of(const SelectedGroup& group) const;
   Result<Pieces> fit_part(const Part& part);
   const GroupFit* in_force(const Part& part) const;
-  Result<Pieces> try_pieces(const Part& part, const GroupFit* in_force);
-  Result<Pieces> try_pinned(const Part& part);
+  Result<Pieces> try_pieces(const Part& part, const GroupFit* in_force, bool& is_assumed);
+  Result<Pieces> try_pinned(const Part& part, bool& is_assumed);
   perf::Place place_of(const Part& part) const;
   bool passes(const Part& part, const perf::Trial& trial) const;
 
@@ -255,8 +255,8 @@ Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group)
 
 /// The pieces in which the part fits on the PMU. Fails if the group must be dropped.
 Result<Pieces> GroupFitter::fit_part(const Part& part) {
-  Result<Pieces> pieces = try_pieces(part, in_force(part));
   GroupFit fit{part.group.group.name, part.identity(), {}};
+  Result<Pieces> pieces = try_pieces(part, in_force(part), fit.is_assumed);
   if (pieces) {
     for (Error& warning : split_warnings(part, *pieces)) {
       warnings_.push_back(std::move(warning));
@@ -280,10 +280,12 @@ const GroupFit* GroupFitter::in_force(const Part& part) const {
   return found == in_force_->end() ? nullptr : &*found;
 }
 
-Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_force) {
+Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_force,
+                                       bool& is_assumed) {
+  if (in_force != nullptr && in_force->is_assumed) in_force = nullptr;
   const bool fitted = in_force != nullptr && !in_force->pieces.empty();
   const perf::GroupMode mode = part.group.mode;
-  if (mode.pinned) return fitted ? in_force->pieces : try_pinned(part);
+  if (mode.pinned) return fitted ? in_force->pieces : try_pinned(part, is_assumed);
 
   const Pieces whole = {{part.counters.size(), true}};
   const perf::Place place = place_of(part);
@@ -291,7 +293,8 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
   if (fitted) return in_force->pieces;
   if (in_force != nullptr) return in_force->dropped;
-  if (passes(part, trial)) return whole;
+  is_assumed = passes(part, trial);
+  if (is_assumed) return whole;
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
     return Error{ENOSPC, part.name() + " needs more slots than there are",
                  trial.failure->error.remedy, trial.failure->error.cause};
@@ -305,13 +308,14 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
 
 /// A pinned group is on the PMU as a whole and all the time, or not at all, so it is not split. In
 /// scope cgroup it takes its counters a second time.
-Result<Pieces> GroupFitter::try_pinned(const Part& part) {
+Result<Pieces> GroupFitter::try_pinned(const Part& part, bool& is_assumed) {
   const config::Group& group = part.group.group;
   const int copies = group.cpu_scope && group.cgroup_scope ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
     perf::Trial trial =
         perf::try_group(machine_.kernel, part.counters, place_of(part), part.group.mode);
     if (!passes(part, trial)) return has_no_place(part, copy);
+    is_assumed = is_assumed || trial.outcome != perf::Trial::Outcome::kCounts;
     if (trial.group) pinned_.push_back(std::move(*trial.group));
   }
   return Pieces{{part.counters.size(), true}};

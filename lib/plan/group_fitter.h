@@ -20,7 +20,9 @@ struct GroupFit {
   std::string name;  ///< as configured
   GroupIdentity identity;
   std::vector<perf::Piece> pieces;  ///< none: it was dropped
-  Error dropped = {};               ///< then why
+  /// It is whole because no trial could show whether it fits, so that the next plan tries it again.
+  bool is_assumed = false;
+  Error dropped = {};  ///< then why
 };
 
 /// A selected group that is not counted in its scopes.

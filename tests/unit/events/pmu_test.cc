@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "host/cpu_list.h"
+#include "support/file_shortage.h"
 #include "support/temp_tree.h"
 
 namespace pex::events {
@@ -638,6 +639,17 @@ TEST(ReadPmuCpusTest, AreThoseOfNow) {
   tree.write("bus/event_source/devices/a/cpumask", "1\n");
 
   EXPECT_THAT(*read_pmu_cpus(below(tree.root()), "a"), ElementsAre(1));
+}
+
+TEST(PmuCatalogueTest, IsNotReadWherePartsOfItCannotBeForLackOfDescriptors) {
+  Result<PmuCatalogue> catalogue{PmuCatalogue{}};
+  if (!test::without_files([&] { catalogue = PmuCatalogue::read(roots_of("intel_client")); })) {
+    GTEST_SKIP() << "no seccomp filter is allowed here: NOT tested";
+  }
+
+  ASSERT_FALSE(catalogue);
+  EXPECT_EQ(catalogue.error().code, EMFILE);
+  EXPECT_THAT(catalogue.error().remedy.text(), HasSubstr("RLIMIT_NOFILE"));
 }
 
 TEST(ReadPmuCpusTest, AreRatherThoseOfCpusThanOfCpumask) {

@@ -10,6 +10,7 @@
 
 #include "plan/availability.h"
 #include "support/counting_kernel.h"
+#include "support/file_shortage.h"
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
 
@@ -112,6 +113,25 @@ TEST(EventSelectorTest, WhatThisMachineDoesNotKnowIsNoError) {
     EXPECT_FALSE(lacking.events.back().available) << row.event;
     EXPECT_THAT(lacking.events.back().reason.attempted, StartsWith(row.why));
   }
+}
+
+TEST(EventSelectorTest, WhatCannotBeFoundForLackOfDescriptorsIsAnErrorWithItsCode) {
+  const config::Loaded loaded =
+      config::load_text("groups:\n" + group_of("'sched:sched_switch'"), "c.yaml");
+  const auto resolver = events::EventResolver::create(test::machine("intel_client"));
+  ASSERT_TRUE(resolver);
+  test::ScriptedKernel kernel;
+  const Machine machine{*resolver, kernel, {0}};
+  Result<Plan, std::vector<yaml::Diagnostic>> plan{Plan{}};
+  if (!test::without_files([&] { plan = make_plan(loaded.config, machine); })) {
+    GTEST_SKIP() << "no seccomp filter is allowed here: NOT tested";
+  }
+
+  ASSERT_FALSE(plan);
+  ASSERT_EQ(plan.error().size(), 1U);
+  EXPECT_EQ(plan.error()[0].code, EMFILE);
+  EXPECT_THAT(describe(plan.error()[0]),
+              HasSubstr("c.yaml:2:39: groups[0].events[0]: read tracepoint 'sched:sched_switch'"));
 }
 
 TEST(EventSelectorTest, TakesSeveralEventsFromOneText) {
