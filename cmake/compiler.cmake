@@ -22,12 +22,12 @@ if(PEX_SANITIZERS)
     # With sanitizers g++ takes members of optionals for uninitialized (GCC manual,
     # "Instrumentation Options"). Builds without sanitizers still warn.
     add_compile_options(-Wno-maybe-uninitialized)
+    if(PEX_SANITIZERS MATCHES "thread")
+      add_compile_options(-Wno-tsan)  # of the fences in Asio, which it does not see through
+    endif()
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options(-fno-sanitize=function)  # clang 14 cannot emit its marks into coroutines
-  endif()
-  if(PEX_SANITIZERS MATCHES "thread")
-    add_compile_options(-Wno-tsan)  # g++ warns of the fences in Asio, which it does not see through
   endif()
   add_link_options(-fsanitize=${PEX_SANITIZERS})
 endif()
