@@ -27,9 +27,9 @@ std::string group_text(const Choice& choice, const Matrix& matrix, const std::st
 }
 
 std::vector<std::string> globs_of(const Choice& choice, const SwitchCgroups& cgroups) {
-  if (!choice.has_the_two) return cgroups.others(choice.cgroups);
   std::vector<std::string> globs = cgroups.the_two();
-  append(globs, cgroups.others(choice.cgroups - kFewestCgroups));
+  globs.resize(choice.of_the_two);
+  append(globs, cgroups.others(choice.cgroups - choice.of_the_two));
   if (choice.ancestors > 0) append(globs, cgroups.ancestors());
   return globs;
 }
@@ -46,9 +46,12 @@ std::vector<Choice> choices_of(Way way, const Matrix& matrix) {
     }
   }
   if (way == Way::kBpf) return all;
-  const std::size_t events = matrix.event_numbers.back();
-  all.push_back({.way = way, .events = events, .cgroups = kFewestCgroups, .has_cpus = false});
-  all.push_back({.way = way, .events = events, .cgroups = kOtherCgroups, .has_the_two = false});
+  for (const std::size_t events : matrix.event_numbers) {
+    all.push_back({.way = way, .events = events, .cgroups = 1, .of_the_two = 1});
+    all.push_back({.way = way, .events = events, .cgroups = kOtherCgroups, .of_the_two = 0});
+  }
+  const std::size_t most = matrix.event_numbers.back();
+  all.push_back({.way = way, .events = most, .cgroups = kFewestCgroups, .has_cpus = false});
   return all;
 }
 
@@ -95,7 +98,8 @@ std::string title_of(const Choice& choice) {
   std::string title{name_of(choice.way)};
   if (choice.is_repeated) title += ", once more";
   if (!choice.has_cpus) title += ", not the CPUs";
-  if (!choice.has_the_two) title += ", other cgroups";
+  if (choice.of_the_two == 0 && choice.cgroups > 0) title += ", other cgroups";
+  if (choice.of_the_two == 1) title += ", one of two";
   return title;
 }
 

@@ -39,13 +39,13 @@ struct Choice {
   std::size_t ancestors = 0;  ///< of the two, that are counted as well
   bool is_repeated = false;   ///< only differs in its samples
   bool has_cpus = true;
-  bool has_the_two = true;  ///< they are among the cgroups
+  std::size_t of_the_two = kFewestCgroups;  ///< so many of them are among the cgroups
 
   bool operator==(const Choice&) const = default;
 };
 
-/// The first one is what the others are compared with. All choices that the matrix has, and with
-/// most of its events and two cgroups, what it costs to count other cgroups, and not the CPUs.
+/// The first one is what the others are compared with. All choices that the matrix has; what it
+/// costs to count one of the two, and other cgroups; and with most of its events, not the CPUs.
 std::vector<Choice> choices_of(const Matrix& matrix);
 
 /// How many cgroups but the two a choice needs at most.
