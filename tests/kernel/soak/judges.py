@@ -26,7 +26,8 @@ class Monotone:
     def __init__(self, may_end=lambda labels: False, may_change=lambda name, labels: True):
         self.may_end = may_end
         self.may_change = may_change  # series of the group that reloads change
-        self.last = {}           # series -> (value, created or None, replacements until then)
+        # series -> (value, replacements until then), and (created or None, those of when it was seen)
+        self.last = {}
         self.replacements = 0    # begun and ended; odd: one is under way
         self.restarts = collections.Counter()  # by reason
         self.problems = []
@@ -46,20 +47,22 @@ class Monotone:
             created = scrape.get((name.removesuffix("_total") + "_created", labels))
             before = self.last.get((name, labels))
             if before:
-                created = self._compare(name, labels, before, (value, created, since))
-            self.last[name, labels] = (value, created, replacements)
+                self._compare(name, labels, before, (value, created), since)
+            seen = (created, replacements)
+            self.last[name, labels] = ((value, replacements),
+                                       before[1] if before and created is None else seen)
 
-    def _compare(self, name, labels, before, now):
-        """Returns the instant of creation that is known from now on."""
-        fell = now[0] < before[0]
-        if now[1] is None or before[1] is None:  # this scrape, or the one before, has none
-            is_later = fell
+    def _compare(self, name, labels, before, now, replacements):
+        (value, of_value), (created, of_created) = before
+        fell = now[0] < value
+        if now[1] is None or created is None:  # this scrape, or the one before, has none
+            is_later, since = fell, of_value
         else:
-            is_later = now[1] > before[1]
+            is_later, since = now[1] > created, of_created
         if fell or is_later:
-            self._judge(f"{name}{dict(labels)}: {before[0]} -> {now[0]}, created {before[1]} -> "
-                        f"{now[1]}", name, labels, before[2] != now[2] or now[2] % 2 == 1, is_later)
-        return before[1] if now[1] is None else now[1]
+            is_replaced = since != replacements or replacements % 2 == 1
+            self._judge(f"{name}{dict(labels)}: {value} -> {now[0]}, created {created} -> {now[1]}",
+                        name, labels, is_replaced, is_later)
 
     def _judge(self, what, name, labels, is_replaced, is_later):
         if not is_later:

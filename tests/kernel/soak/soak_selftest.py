@@ -57,6 +57,16 @@ class MonotoneTest(unittest.TestCase):
         self.look(0, created=12)
         self.assertEqual(len(self.judge.problems), 1)
 
+    def test_accepts_it_where_the_first_scrape_after_that_has_no_instant_of_creation(self):
+        self.look(0, created=10)
+        self.judge.counters_are_replaced()
+        self.judge.counters_are_replaced()
+        self.look(0)
+        self.look(0, created=11)
+        self.assertEqual(self.judge.problems, [])
+        self.look(0, created=12)
+        self.assertEqual(len(self.judge.problems), 1)
+
     def test_finds_a_counter_of_another_group_that_a_reload_has_replaced(self):
         self.judge.may_change = lambda name, labels: name != "clock_total"
         self.look(2, created=10)
