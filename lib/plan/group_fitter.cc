@@ -291,16 +291,17 @@ Result<Pieces> GroupFitter::try_pieces(const Part& part, const GroupFit* in_forc
   const perf::Place place = place_of(part);
   const perf::Trial trial = perf::try_group(machine_.kernel, part.counters, place, mode);
   if (trial.outcome == perf::Trial::Outcome::kCounts) return whole;
-  if (fitted) return in_force->pieces;
-  if (in_force != nullptr) return in_force->dropped;
-  is_assumed = passes(part, trial);
+  const bool is_weak = part.group.group.weak;  // another one than in force, perhaps
+  if (fitted && (is_weak || in_force->pieces.size() == 1)) return in_force->pieces;
+  if (in_force != nullptr && !fitted && !is_weak) return in_force->dropped;
+  is_assumed = in_force == nullptr && passes(part, trial);
   if (is_assumed) return whole;
   if (trial.failure && trial.failure->error.code == ENOSPC) {  // slots: pieces need as many
     return Error{ENOSPC, part.name() + " needs more slots than there are",
                  trial.failure->error.remedy, trial.failure->error.cause};
   }
   const std::size_t together = events::leaders_first(machine_.pmus(), part.counters).together;
-  if (!part.group.group.weak || (trial.failure && part.counters.size() == together)) {
+  if (!is_weak || (trial.failure && part.counters.size() == together)) {
     return does_not_fit(part, trial, together);
   }
   return perf::split_to_fit(machine_.kernel, part.counters, place, mode, together);

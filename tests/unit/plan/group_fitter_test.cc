@@ -411,17 +411,24 @@ TEST(GroupFitterTest, LeavesItToThePollsWhileCountersOfOursMayHoldThePmu) {
               ElementsAre("pinned: cycles, branches", "large: instructions, bus-cycles"));
 }
 
-/// The plan that a reload of the same configuration makes, where the trials go another way because
-/// our own counters are in the way.
-Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
-              void (*beside)(test::ScriptedKernel&)) {
-  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
+/// The plan that a reload makes, where the trials go another way because our own counters are in
+/// the way.
+Plan reloaded(const std::string& groups_before, const std::string& groups,
+              void (*before)(test::ScriptedKernel&), void (*beside)(test::ScriptedKernel&)) {
+  const config::Loaded loaded_before = config::load_text("groups:\n" + groups_before, "c.yaml");
   test::ScriptedKernel at_start;
   before(at_start);
-  const auto in_force = test::plan_of(loaded.config, test::machine(""), at_start);
+  const auto in_force = test::plan_of(loaded_before.config, test::machine(""), at_start);
+  const config::Loaded loaded = config::load_text("groups:\n" + groups, "c.yaml");
   test::ScriptedKernel later;
   beside(later);
   return test::plan_of(loaded.config, test::machine(""), later, &in_force);
+}
+
+/// Of the same configuration.
+Plan reloaded(const std::string& groups, void (*before)(test::ScriptedKernel&),
+              void (*beside)(test::ScriptedKernel&)) {
+  return reloaded(groups, groups, before, beside);
 }
 
 TEST(GroupFitterTest, CutsAGroupAsItIsInForceWhereATrialNextToItReportsNothing) {
@@ -457,6 +464,31 @@ TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialNextToItReportsNot
 
   EXPECT_TRUE(plan.counting.cpu.empty());
   EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
+}
+
+constexpr const char* kWeak = "  - {name: core, events: [cycles, branches], scope: cpu}\n";
+constexpr const char* kNotWeak =
+    "  - {name: core, events: [cycles, branches], scope: cpu, weak: false}\n";
+
+TEST(GroupFitterTest, SplitsAGroupThatWasLeftOutOnceAReloadMakesItWeak) {
+  for (const auto is_too_large :
+       {+[](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
+        +[](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EINVAL); }}) {
+    const auto plan = reloaded(kNotWeak, kWeak, is_too_large, is_too_large);
+
+    EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
+  }
+}
+
+TEST(GroupFitterTest, LeavesOutAGroupThatWasSplitOnceAReloadMakesItNotWeak) {
+  for (const auto is_too_large :
+       {+[](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); },
+        +[](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EINVAL); }}) {
+    const auto plan = reloaded(kWeak, kNotWeak, is_too_large, is_too_large);
+
+    EXPECT_TRUE(plan.counting.cpu.empty());
+    EXPECT_THAT(left_out_lines(plan), ElementsAre(HasSubstr("does not fit on the PMU")));
+  }
 }
 
 void refuse_all(test::ScriptedKernel& kernel, int code) {
