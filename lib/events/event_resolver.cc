@@ -54,8 +54,10 @@ Result<std::vector<EventSpec>, Unresolved> EventResolver::resolve(const ParsedEv
     EventSpec& spec = resolution.spec;
     spec.identity.name = name_of(event, modifiers);
     if (const auto refusal = refusal_of(modifiers, on_machine(pmus_, resolution.modifiers))) {
-      return invalid(event.at, "'" + spec.identity.name + "'" + std::string(*refusal),
-                     "write '" + name_of(event, {}) + "'");
+      Unresolved refused = invalid(event.at, "'" + spec.identity.name + "'" + std::string(*refusal),
+                                   "write '" + name_of(event, {}) + "'");
+      refused.is_right_elsewhere = !refusal_of(modifiers, resolution.modifiers);
+      return refused;
     }
     apply(modifiers, spec);
     specs.push_back(std::move(spec));

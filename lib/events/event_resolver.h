@@ -20,6 +20,8 @@ struct Unresolved {
   bool on_every_machine = false;  ///< an error of the spelling; else this machine lacks something
   TextOffset at;                  ///< position in the text
   Error error;
+  /// With `on_every_machine`: CPUs of another architecture do count it.
+  bool is_right_elsewhere = false;
 };
 
 /// Resolves spellings to attributes of one machine's kernel. Reads its sysfs and tracefs, and never

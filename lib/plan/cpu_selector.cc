@@ -24,11 +24,12 @@ class CpuSelector {
   CpuSelector(const host::HostRoots& roots, const std::vector<int>& online)
       : roots_(roots), online_(online) {}
 
-  /// The CPUs of `cpus`; reports an error if these and `before` leave out all CPUs.
-  std::vector<int> select(const config::Cpus& cpus, const std::vector<int>& before) {
+  /// The CPUs of `cpus`; if some are needed, reports an error if these and `before` leave out all.
+  std::vector<int> select(const config::Cpus& cpus, const std::vector<int>& before,
+                          bool needs_some = true) {
     std::vector<int> all;
     for (const config::CpuEntry& entry : cpus.exclude) all = merged(all, cpus_of(entry));
-    if (!all.empty() && without(online_, merged(before, all)).empty()) {
+    if (needs_some && !all.empty() && without(online_, merged(before, all)).empty()) {
       diagnostics_.add({cpus.at,
                         "no CPU is left: " + host::format_cpu_list(online_) +
                             " are online, and all of them are excluded",
@@ -80,14 +81,14 @@ const std::vector<int>& LeftOutCpus::of(const std::string& group) const {
   return found == of_groups.end() ? kNone : found->second;
 }
 
-Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
-                                                               const host::HostRoots& roots,
-                                                               const std::vector<int>& online) {
+Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(
+    const config::Config& config, const host::HostRoots& roots, const std::vector<int>& online,
+    const std::function<bool(const config::Group&)>& is_counted) {
   CpuSelector selector{roots, online};
   LeftOutCpus left_out;
   left_out.everywhere = selector.select(config.cpus, {});
   for (const config::Group& group : config.groups) {
-    std::vector<int> of_group = selector.select(group.cpus, left_out.everywhere);
+    std::vector<int> of_group = selector.select(group.cpus, left_out.everywhere, is_counted(group));
     if (!of_group.empty()) left_out.of_groups[group.name] = std::move(of_group);
   }
   if (selector.diagnostics().has_errors()) return selector.diagnostics().errors();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,10 +21,11 @@ struct LeftOutCpus {
   const std::vector<int>& of(const std::string& group) const;
 };
 
-/// Fails with all errors: malformed lists, and lists that leave no CPU of `online`.
-Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(const config::Config& config,
-                                                               const host::HostRoots& roots,
-                                                               const std::vector<int>& online);
+/// Fails with all errors: malformed lists, and lists that leave no CPU of `online`, except those of
+/// groups that are not counted here: they are for other machines.
+Result<LeftOutCpus, std::vector<yaml::Diagnostic>> select_cpus(
+    const config::Config& config, const host::HostRoots& roots, const std::vector<int>& online,
+    const std::function<bool(const config::Group&)>& is_counted);
 
 /// The CPUs of `cpus` that are not in `left_out`; both rising.
 std::vector<int> without(const std::vector<int>& cpus, const std::vector<int>& left_out);

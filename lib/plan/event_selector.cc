@@ -86,7 +86,8 @@ struct ResolvedGroup {
   const config::Group& group;
   perf::GroupMode mode;
   std::vector<Candidate> candidates = {};
-  std::size_t spelled = 0;  ///< events of its entries, whether they can be counted or not
+  std::size_t spelled = 0;   ///< events of its entries, whether they can be counted or not
+  bool is_left_out = false;  ///< not for this machine
 };
 
 /// Errors of the group, as opposed to the machine, are reported with its position.
@@ -126,7 +127,7 @@ class EventSelector {
       : machine_(machine), in_force_(in_force), trials_(machine) {}
 
   /// Without opening anything.
-  ResolvedGroup resolve(const config::Group& group);
+  ResolvedGroup resolve(const config::Group& group, bool is_left_out = false);
   const std::vector<yaml::Diagnostic>& errors() const { return errors_; }
   /// Adds the part of `group` that can be counted.
   void select(const ResolvedGroup& group);
@@ -166,12 +167,13 @@ void EventSelector::add_error(const yaml::Position& at, const std::string& what,
   errors_.push_back({at, what, remedy, yaml::Severity::kError, code});
 }
 
-ResolvedGroup EventSelector::resolve(const config::Group& group) {
+ResolvedGroup EventSelector::resolve(const config::Group& group, bool is_left_out) {
   if (group.name == exposition::kExporterGroup) {
     add_error(group.at, "'" + group.name + "' selects the exporter's metrics in a scrape",
               "give the group another name");
   }
   ResolvedGroup resolved{group, {group.pinned, group.exclusive}};
+  resolved.is_left_out = is_left_out;
   for (const config::EventEntry& entry : group.events) resolve_entry(entry, resolved);
   refuse_doubles(resolved);
   return resolved;
@@ -242,6 +244,7 @@ void EventSelector::resolve_event(const config::EventEntry& entry, events::Parse
 
 void EventSelector::add_unknown(const config::EventEntry& entry, const events::ParsedEvent& event,
                                 const events::Unresolved& why, ResolvedGroup& group) {
+  if (group.is_left_out && why.is_right_elsewhere) return;
   const std::string what = at_character(entry.spelling, why.at, why.error.attempted);
   if (why.on_every_machine) return add_error(entry.at, what, why.error.remedy);
   if (is_shortage(why.error.code)) {  // it may well exist
@@ -378,7 +381,7 @@ ResolvedGroups resolve_all(const config::Config& config, const Machine& machine,
       continue;
     }
     EventSelector alone{machine};
-    alone.resolve(group);
+    alone.resolve(group, true);
     of_left_out.insert(of_left_out.end(), alone.errors().begin(), alone.errors().end());
     all.left_out.push_back({group.name, *std::move(reason)});
   }

@@ -9,6 +9,7 @@
 #include "host/memory.h"
 #include "host/topology.h"
 #include "plan/cgroup_tree.h"
+#include "plan/condition.h"
 
 namespace pex::plan {
 namespace {
@@ -35,7 +36,9 @@ PlanResult plan_loaded(config::Loaded loaded, const host::HostRoots& roots,
   if (!resolver) diagnostics.add(yaml::diagnostic_of(resolver.error()));
   if (!online || !resolver) return diagnostics.errors();
 
-  const auto left_out = select_cpus(config, roots, *online);
+  const Machine whole{*resolver, kernel, *online};
+  const auto is_counted = [&](const config::Group& group) { return !unmet(group.when, whole); };
+  const auto left_out = select_cpus(config, roots, *online, is_counted);
   if (!left_out) diagnostics.add_all(left_out.error());
   Machine machine{*resolver, kernel, *online, left_out ? *left_out : LeftOutCpus{}};
   machine.max_open_events =

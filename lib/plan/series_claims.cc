@@ -12,7 +12,8 @@ namespace {
 /// Families of the exporter itself, which no event may use: perf_group_..., perf_event_..., and
 /// perf_cgroup_info, which OpenMetrics calls perf_cgroup.
 constexpr std::string_view kOwnPrefixes[] = {"perf_group_", "perf_event_"};
-constexpr std::string_view kOwnFamilies[] = {"perf_cgroup_total", "perf_cgroup_info_total"};
+constexpr std::string_view kOwnFamilies[] = {"perf_cgroup_total", "perf_cgroup_info_total",
+                                             "perf_machine_total", "perf_machine_info_total"};
 
 bool is_own(const std::string& family) {
   return std::any_of(std::begin(kOwnPrefixes), std::end(kOwnPrefixes),

@@ -113,6 +113,17 @@ TEST_F(ConditionTest, DoesNotHideErrorsOfTheGroup) {
   EXPECT_THAT(errors_of(planned), ElementsAre(HasSubstr("c.yaml:2:24")));
 }
 
+TEST_F(ConditionTest, ForAnotherArchitectureAllowsModifiersThatThisOneDoesNotHave) {
+  const char* const idle = "  - {name: a, events: [cycles], scope: cpu, exclude_idle: true";
+  const char* const hypervisor = "  - {name: a, events: ['cycles:h'], scope: cpu";
+
+  for (const std::string group : {idle, hypervisor}) {
+    EXPECT_THAT(errors_of(test::plan_on("amd_zen", group + ", when: {vendor: ARM}}")), IsEmpty());
+    EXPECT_THAT(errors_of(test::plan_on("amd_zen", group + "}")),
+                ElementsAre(HasSubstr("an x86 CPU counts")));
+  }
+}
+
 TEST_F(ConditionTest, CausesNoWarningWhereItIsNotMet) {
   const auto planned = plan(
       "  - {name: a, events: [page-faults], scope: cpu}\n"

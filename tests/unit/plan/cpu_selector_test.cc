@@ -32,7 +32,8 @@ class CpuSelectorTest : public testing::Test {
                                                             const std::string& of_group = "{}") {
     const config::Loaded loaded = config::load_text(text(cpus, of_group), "c.yaml");
     EXPECT_FALSE(loaded.diagnostics.has_errors());
-    return select_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7});
+    return select_cpus(loaded.config, roots_, {0, 1, 2, 3, 4, 5, 6, 7},
+                       [](const config::Group&) { return true; });
   }
 
   static std::string text(const std::string& cpus, const std::string& of_group) {
@@ -114,6 +115,14 @@ TEST_F(LeftOutCpusTest, AreNeitherTriedNorCounted) {
   for (const std::string& group : kernel_.opened_groups()) {
     EXPECT_TRUE(group.starts_with("cpu7 ") || group == "cpu6 task-clock") << group;
   }
+}
+
+TEST_F(LeftOutCpusTest, MayBeAllThatThereAreInAGroupForALargerMachine) {
+  const auto planned = plan("{}", "{exclude: [\"0-7\"]}, when: {cpus: 16}");
+
+  ASSERT_TRUE(planned) << describe(planned.error().front());
+  ASSERT_EQ(planned->plan.left_out_groups.size(), 1U);
+  EXPECT_EQ(planned->plan.left_out_groups[0].name, "core");
 }
 
 TEST_F(LeftOutCpusTest, TakeNoDescriptors) {

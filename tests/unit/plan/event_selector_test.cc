@@ -502,6 +502,8 @@ TEST(EventSelectorTest, KeepsTheNamesOfItsOwnFamilies) {
       {"group_enabled", "seconds", "perf_group_enabled_seconds_total"},
       {"group_running_seconds", "seconds", "perf_group_running_seconds_total"},
       {"event_exporter_polls", "events", "perf_event_exporter_polls_total"},
+      {"machine", "events", "perf_machine_total"},
+      {"machine_info", "events", "perf_machine_info_total"},
   };
 
   for (const Row& row : rows) {
