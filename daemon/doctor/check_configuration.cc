@@ -152,9 +152,9 @@ Findings check_cgroups(const CheckInputs& here) {
   const cgroup::Hierarchy& tree = **hierarchy;
   const bool is_v2 = tree.version == cgroup::Hierarchy::Version::kV2;
   const std::string what = (is_v2 ? "version 2 in " : "version 1 in ") + tree.mount;
-  if (here.online && !here.online->empty()) {
+  if (!here.cpus.empty()) {
     const Result<> is_one =
-        plan::check_tree(tree, here.options.roots, here.kernel, here.online->front());
+        plan::check_tree(tree, here.options.roots, here.kernel, here.cpus.front());
     if (!is_one)
       return {no_cgroups(here, could_not(is_one.error()), worded(is_one.error().remedy))};
   }

@@ -60,7 +60,12 @@ std::string families(std::span<const events::Pmu> pmus, events::PmuKind kind) {
 
 Finding counters_of(const CheckInputs& here, const events::Pmu& pmu) {
   constexpr const char* kSubject = "free counters";
-  const int cpu = plan::ProbeCpus{here.resolver->pmus(), *here.online}.of(pmu.name);
+  const std::vector<int> excluded = plan::without(*here.online, here.cpus);
+  const plan::ProbeCpus probe_cpus{here.resolver->pmus(), here.cpus, excluded};
+  if (probe_cpus.leave_out(pmu.name, {})) {
+    return unknown(kSubject, pmu.name + ": not known, because all its CPUs are excluded");
+  }
+  const int cpu = probe_cpus.of(pmu.name);
   const std::optional<plan::FreeCounters> free =
       plan::count_free_counters(here.kernel, *here.resolver, pmu, cpu);
   if (!free) {
@@ -125,7 +130,7 @@ Findings check_pmus(const CheckInputs& here) {
 
 Findings check_free_counters(const CheckInputs& here) {
   Findings findings;
-  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return findings;
+  if (!here.has_core_pmu() || !here.may_open()) return findings;
   const std::vector<const events::Pmu*> pmus = here.resolver->pmus().core_pmus();
   std::transform(pmus.begin(), pmus.end(), std::back_inserter(findings),
                  [&](const events::Pmu* pmu) { return counters_of(here, *pmu); });

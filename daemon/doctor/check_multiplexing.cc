@@ -214,7 +214,7 @@ Findings check_mux_interval(const CheckInputs& here) {
 }
 
 Findings check_cgroup_times(const CheckInputs& here) {
-  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return {};
+  if (!here.has_core_pmu() || !here.may_open()) return {};
   const std::optional<TrialPlace> own = own_cgroup(here);
   if (!own) {
     return undetermined(
@@ -224,7 +224,7 @@ Findings check_cgroup_times(const CheckInputs& here) {
   const events::Pmu& pmu = *here.resolver->pmus().core_pmus().front();
   TimesTrial trial{undetermined("this process may run on no CPU of " + pmu.name), true};
   std::size_t trials = 0;
-  for (const int cpu : *here.online) {
+  for (const int cpu : here.cpus) {
     if (!trial.is_worth_another || trials == kMaxTrials) break;
     if (!counts_on(pmu, cpu)) continue;
     trials += here.self.run_bound_to(cpu, [&] {
@@ -235,10 +235,10 @@ Findings check_cgroup_times(const CheckInputs& here) {
 }
 
 Findings check_activity_reference(const CheckInputs& here) {
-  if (!here.has_core_pmu() || !here.online || !here.refused.empty()) return {};
+  if (!here.has_core_pmu() || !here.may_open()) return {};
   const auto counter = events::counter_on(*here.resolver, plan::kFreeReference, "");
   const std::optional<std::string> fault =
-      counter ? fault_of(here, *counter, here.online->front()) : "this machine does not have it";
+      counter ? fault_of(here, *counter, here.cpus.front()) : "this machine does not have it";
   if (!fault)
     return {good(kReference, std::string(plan::kFreeReference) + ", which takes no counter")};
   return {{State::kNote, kReference,

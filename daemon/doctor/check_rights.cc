@@ -126,14 +126,18 @@ Findings check_kernel(const CheckInputs& here) {
 
 Findings check_perf_event_open(const CheckInputs& here) {
   if (!here.online) return {};
-  if (here.refused.empty()) return {good("perf_event_open", "allowed on every CPU")};
+  if (here.refused.empty()) {
+    const bool are_all = here.cpus.size() == here.online->size();
+    return {good("perf_event_open",
+                 are_all ? "allowed on every CPU" : "allowed on every CPU that is not excluded")};
+  }
   std::map<int, std::vector<int>> cpus_by_code;
   for (const auto& [cpu, error] : here.refused) cpus_by_code[error.code].push_back(cpu);
 
   Findings findings;
   for (const auto& [code, cpus] : cpus_by_code) {
     const Error what{code, "refused on " + host::name_cpus(cpus), {}};
-    const bool everywhere = cpus.size() == here.online->size();
+    const bool everywhere = cpus.size() == here.cpus.size();
     findings.push_back({State::kBad, "perf_event_open", describe(what),
                         everywhere ? "nothing can be counted" : "nothing is counted there",
                         remedy_for(here.refused.at(cpus.front()), rights(here))});

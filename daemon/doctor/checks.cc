@@ -1,5 +1,7 @@
 #include "daemon/doctor/checks.h"
 
+#include <utility>
+
 #include "events/event_table.h"
 #include "host/permissions.h"
 #include "host/topology.h"
@@ -11,10 +13,17 @@ namespace {
 /// The dummy event: counts nothing and takes no counter.
 std::vector<perf::CounterSpec> dummy_event() { return {events::generic_counter("dummy")}; }
 
-std::map<int, Error> refusals(perf::PerfKernel& kernel, const Result<std::vector<int>>& online) {
+using Planned = Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>>;
+
+/// A configuration with errors excludes none.
+std::vector<int> tried_cpus(const Result<std::vector<int>>& online, const Planned& planned) {
+  if (planned) return planned->cpus->online;
+  return online ? *online : std::vector<int>{};
+}
+
+std::map<int, Error> refusals(perf::PerfKernel& kernel, const std::vector<int>& cpus) {
   std::map<int, Error> refused;
-  if (!online) return refused;
-  for (const int cpu : *online) {
+  for (const int cpu : cpus) {
     if (const std::optional<Error> error = refusal_at(kernel, {cpu, -1, {}})) {
       refused.emplace(cpu, *error);
     }
@@ -28,19 +37,21 @@ CheckInputs check_inputs(const Options& options, perf::PerfKernel& kernel, const
   const Result<std::vector<int>> online = host::online_cpus(options.roots);
   const Result<std::int64_t> paranoid =
       host::read_sysctl(options.roots, "kernel/perf_event_paranoid");
+  Planned planned = plan::load_and_plan(options.config_file, options.roots, kernel);
+  const std::vector<int> cpus = tried_cpus(online, planned);
   CheckInputs here{options,
                    kernel,
                    self,
                    online,
-                   refusals(kernel, online),
+                   cpus,
+                   refusals(kernel, cpus),
                    paranoid ? std::optional(*paranoid) : std::nullopt,
                    host::find_tracing(options.roots),
                    events::EventResolver::create(options.roots),
-                   plan::load_and_plan(options.config_file, options.roots, kernel)};
+                   std::move(planned)};
   if (here.may_open() && here.counts_cgroups() && plan::may_use_records(*here.planned)) {
-    here.records =
-        try_records(kernel, self, here.planned->cpus->online, here.planned->plan.counting,
-                    here.planned->config.cgroups.records_buffer);
+    here.records = try_records(kernel, self, here.cpus, here.planned->plan.counting,
+                               here.planned->config.cgroups.records_buffer);
   }
   return here;
 }

@@ -25,6 +25,8 @@ struct CheckInputs {
   perf::PerfKernel& kernel;
   const Self& self;
   Result<std::vector<int>> online;
+  /// Where something is tried: those of `online` that the configuration does not exclude.
+  std::vector<int> cpus;
   std::map<int, Error> refused;          ///< by CPU, the error of perf_event_open
   std::optional<std::int64_t> paranoid;  ///< kernel.perf_event_paranoid
   Result<std::string> tracing;           ///< path of tracefs
@@ -33,7 +35,7 @@ struct CheckInputs {
   std::optional<RecordsTrial> records = {};  ///< if records may count cgroups
 
   /// False if opening was refused on a CPU, and if no CPU could be tried.
-  bool may_open() const { return online && refused.empty(); }
+  bool may_open() const { return !cpus.empty() && refused.empty(); }
   bool has_core_pmu() const { return resolver && !resolver->pmus().core_pmus().empty(); }
   bool counts_cgroups() const { return planned && !planned->plan.counting.cgroup.empty(); }
 };

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "support/scripted_kernel.h"
 #include "support/temp_tree.h"
@@ -22,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using State = Finding::State;
 using testing::AllOf;
+using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -469,6 +471,40 @@ TEST_F(DoctorTest, CountsThemOnTheCpusOfEachPmu) {
   ASSERT_EQ(free.size(), 2U);
   EXPECT_THAT(free[0].what, AllOf(StartsWith("cpu_atom: "), HasSubstr("(CPU 1)")));
   EXPECT_THAT(free[1].what, AllOf(StartsWith("cpu_core: "), HasSubstr("(CPU 0)")));
+}
+
+TEST_F(DoctorTest, TriesNothingOnExcludedCpus) {
+  configure(std::string(kConfig) + "cpus: {exclude: [0]}\n");
+  self_.cgroup = "/system.slice/a.service";
+  static std::vector<int> bound_to;
+  self_.run_bound_to = [](int cpu, const std::function<void()>& job) {
+    bound_to.push_back(cpu);
+    job();
+    return true;
+  };
+
+  EXPECT_THAT(one("free counters").what, HasSubstr("(CPU 1)"));
+  EXPECT_EQ(one("perf_event_open").what, "allowed on every CPU that is not excluded");
+  EXPECT_THAT(bound_to, AllOf(Not(IsEmpty()), Each(1)));
+  for (const std::string& group : kernel_.opened_groups()) {
+    EXPECT_FALSE(group.starts_with("cpu0 ")) << group;
+  }
+}
+
+TEST_F(DoctorTest, DoesNotKnowTheFreeCountersOfAPmuWhoseCpusAreExcluded) {
+  configure(std::string(kConfig) + "cpus: {exclude: [0]}\n");
+  tree_.remove("sys/bus/event_source/devices/cpu");
+  set_pmu("cpu_core/type", "4");
+  set_pmu("cpu_core/cpus", "0");
+  set_pmu("cpu_atom/type", "10");
+  set_pmu("cpu_atom/cpus", "1");
+
+  const std::vector<Finding> free = on("free counters");
+
+  ASSERT_EQ(free.size(), 2U);
+  EXPECT_THAT(free[0].what, AllOf(StartsWith("cpu_atom: "), HasSubstr("(CPU 1)")));
+  EXPECT_EQ(free[1].state, State::kUnknown);
+  EXPECT_THAT(free[1].what, HasSubstr("all its CPUs are excluded"));
 }
 
 TEST_F(DoctorTest, NotesThatOthersHoldAllCounters) {
