@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "config/config.h"
 #include "daemon/cli/version.h"
 #include "http/address.h"
 
@@ -230,7 +231,7 @@ void declare(CLI::App& app, Options& options) {
   size->add_option("--cgroups", options.size_cgroups,
                    "Cgroups that are counted at the same time. [cgroups.max]")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{0}, std::size_t{1'000'000}));
+      ->check(CLI::Range(std::size_t{0}, config::Cgroups::kMax));
   size->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();

@@ -70,6 +70,14 @@ Error too_many(std::size_t cgroups, std::size_t max) {
                "set cgroups.max to " + std::to_string(cgroups)};
 }
 
+/// The configuration refuses more than config::Limits::kMax.
+Remedy set_limit(const char* key, std::size_t needed) {
+  if (needed <= config::Limits::kMax)
+    return std::string("set ") + key + " to " + std::to_string(needed);
+  return "count fewer events or cgroups: " + std::string(key) + " is at most " +
+         std::to_string(config::Limits::kMax);
+}
+
 /// What does not fit; empty if all of it does.
 std::vector<Error> excess_of(const Size& size, std::size_t cgroups, const collect::Budget& budget) {
   std::vector<Error> excess;
@@ -79,7 +87,7 @@ std::vector<Error> excess_of(const Size& size, std::size_t cgroups, const collec
                       std::string(size.way) + ", " + std::to_string(cgroups) + " cgroups take " +
                           std::to_string(needed) + " " + what + ", and " + key + " is " +
                           std::to_string(max) + ": some of them would be left out",
-                      std::string("set ") + key + " to " + std::to_string(needed)});
+                      set_limit(key, needed)});
   };
   check("counters", size.counters, budget.max_open_events, "limits.max_open_events");
   check("series", size.series, budget.max_series, "limits.max_series");

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr yaml::DurationRange kLinger = {0s, 1h};
 constexpr yaml::DurationRange kCloseAfter = {0s, 168h};
 constexpr yaml::DurationRange kOpenAfter = {1ms, 10s};
-constexpr yaml::NumberRange kCgroupCount = {0, 100'000};
+constexpr yaml::NumberRange kCgroupCount = {0, Cgroups::kMax};
 constexpr std::size_t kMaxPatterns = 256;
 constexpr std::size_t kMaxRules = 64;
 constexpr std::size_t kMaxSettings = 16;

@@ -188,6 +188,8 @@ enum class CgroupSource {
 /// to an operator: services, scopes and containers, but not slices, as a cgroup's count includes
 /// its children. The shipped file explains each pattern.
 struct Cgroups {
+  static constexpr std::size_t kMax = 100'000;
+
   std::vector<PatternEntry> include = {
       {"re:(/[^/]+[.]slice)*/[^/]+[.](service|scope)"},
       {"re:.*/([^/]*[-_:])?([0-9a-f]{64}|[0-9a-f]{32}-[0-9]+)([.]scope)?"},
@@ -200,7 +202,7 @@ struct Cgroups {
   std::vector<PatternEntry> exclude;  ///< at most 256; tried before those of include
   Nesting nesting = Nesting::kLeaves;
   bool helpers = false;   ///< also those that only serve a container
-  std::size_t max = 256;  ///< 0 to 100000
+  std::size_t max = 256;  ///< 0 to kMax
   bool per_cpu = false;   ///< a series for each CPU, not their sum
   std::chrono::nanoseconds linger = std::chrono::seconds{60};          ///< 0s to 1h
   std::chrono::nanoseconds close_after = std::chrono::minutes{10};     ///< 0s to 168h; 0s: never
@@ -244,9 +246,11 @@ struct Evidence {
 };
 
 struct Limits {
-  std::optional<std::size_t> max_open_events = {};  ///< 1 to 10000000; nothing: as memory allows
-  std::size_t max_series = 50'000;                  ///< 1 to 10000000
-  std::size_t opens_per_second = 10'000;  ///< counters of cgroups on each CPU; 1 to 10000000
+  static constexpr std::size_t kMax = 10'000'000;
+
+  std::optional<std::size_t> max_open_events = {};  ///< 1 to kMax; nothing: as memory allows
+  std::size_t max_series = 50'000;                  ///< 1 to kMax
+  std::size_t opens_per_second = 10'000;            ///< counters of cgroups on each CPU; 1 to kMax
 
   std::size_t max_cgroup_directories = 32'768;  ///< 1 to 1000000
 

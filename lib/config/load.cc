@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr yaml::DurationRange kInterval = {100ms, 1h};
 constexpr yaml::DurationRange kMaxAge = {100ms, 1h};
-constexpr yaml::NumberRange kLimit = {1, 10'000'000};
+constexpr yaml::NumberRange kLimit = {1, Limits::kMax};
 constexpr yaml::NumberRange kDirectories = {1, 1'000'000};
 
 constexpr yaml::Key<Collection> kCollectionKeys[] = {

@@ -1,10 +1,14 @@
 """A limit of the process bounds what is counted; it breaks nothing."""
 
 import functools
+import json
 import os
+import re
 import resource
 import socket
+import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -119,6 +123,28 @@ class SizeTest(unittest.TestCase):
         self.assertIsNone(self.start(config.replace("SOURCE", "descriptors")).check_size())
         self.assertIn(self.start(config.replace("SOURCE", "records")).check_size(),
                       (None, "CPUs differ"))
+
+    def test_values_that_it_advises_can_be_configured(self):
+        harness.require_events(*EVENTS)
+        config = {"groups": [{"name": "a", "events": EVENTS, "scope": "cgroup"}]}
+        for cpus, cgroups in ((2, 100), (256, 100_000)):
+            limits = {"cgroups": {"max": 1}, "limits": {"max_open_events": 1, "max_series": 1}}
+            advice = self.output("size", f"--cpus={cpus}", f"--cgroups={cgroups}",
+                                 config=config | limits).stdout
+            advised = re.findall(r"set (cgroups|limits)[.](\w+) to (\d+)", advice)
+            self.assertTrue(advised, advice)
+            for table, key, value in advised:
+                limits[table][key] = int(value)
+            checked = self.output("--config.check", config=config | limits)
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    @staticmethod
+    def output(*args, config):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            json.dump(config, file)
+            file.flush()
+            return subprocess.run([harness.daemon_binary, *args, f"--config.file={file.name}"],
+                                  capture_output=True, text=True, check=False)
 
     def test_other_numbers_of_counters_are_noticed(self):
         harness.require_events(*EVENTS)
