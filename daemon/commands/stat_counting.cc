@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "daemon/service/human_format.h"
+#include "events/core_pmu.h"
 #include "events/event_table.h"
 
 namespace pex::daemon {
@@ -63,12 +64,21 @@ bool is_much(nanoseconds uncounted, const StatUse& use) {
          uncounted > use.cpu_time / 10;
 }
 
+bool needs_its_cpus(const collect::GroupPlan& group) {
+  return std::any_of(group.events.begin(), group.events.end(), [](const perf::CounterSpec& event) {
+    return events::is_decided_by_cpu(event.attributes);
+  });
+}
+
 }  // namespace
 
 StatGroups::StatGroups(const plan::TaskPlan& plan,
                        const std::map<std::string, std::vector<int>>& partial_pmus) {
   for (const collect::GroupPlan& group : plan.counting.groups) {
+    const auto partial = partial_pmus.find(group.pmu);
     groups.push_back({group.events, group.mode, {}});
+    if (partial != partial_pmus.end() && needs_its_cpus(group))
+      groups.back().cpus = partial->second;
   }
   for (const collect::GroupPlan& group : plan.counting.groups) {
     const auto partial = partial_pmus.find(group.pmu);

@@ -35,6 +35,12 @@ perf::EventAttributes attributes_on(const Pmu& pmu, const CoreEvent& event) {
   return attributes;
 }
 
+bool is_decided_by_cpu(const perf::EventAttributes& attributes) {
+  const bool is_generic =
+      attributes.type == PERF_TYPE_HARDWARE || attributes.type == PERF_TYPE_HW_CACHE;
+  return is_generic && attributes.config >> kPmuTypeShift == 0;
+}
+
 std::vector<Resolution> counted_by_core_pmus(const Machine& machine, const CoreEvent& event,
                                              std::string metric, std::string_view help) {
   EventIdentity identity;

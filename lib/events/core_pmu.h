@@ -23,6 +23,10 @@ std::optional<CoreEvent> find_core_event(std::string_view name);
 /// needs its type in the upper half of config (PERF_PMU_TYPE_SHIFT); elsewhere the CPU decides.
 perf::EventAttributes attributes_on(const Pmu& pmu, const CoreEvent& event);
 
+/// Whether the CPU on which it is opened decides which PMU counts it. Without a CPU, in a task, the
+/// kernel takes the first PMU that has it (perf_init_event(), kernel/events/core.c).
+bool is_decided_by_cpu(const perf::EventAttributes& attributes);
+
 /// One, or on a hybrid machine one for each core PMU.
 std::vector<Resolution> counted_by_core_pmus(const Machine& machine, const CoreEvent& event,
                                              std::string metric, std::string_view help);

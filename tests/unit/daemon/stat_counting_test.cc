@@ -23,7 +23,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using test::ScriptedKernel;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using Answer = ScriptedKernel::Answer;
 using Coverage = StatValue::Coverage;
@@ -299,6 +301,26 @@ TEST_F(StatCountingTest, OnAHybridMachineScalesByTheTimeOnTheCpusOfEachPmu) {
   EXPECT_EQ(values[1].times.enabled, milliseconds{200});
   EXPECT_EQ(values[1].coverage, Coverage::kScaled);
   EXPECT_EQ(values[1].total.value, 10'000U);
+}
+
+TEST_F(StatCountingTest, OpensEventsThatDoNotNameTheirPmuOnTheCpusOfThat) {
+  const auto cpus_of = [&](const std::string& machine, const std::string& event) {
+    options_.roots.sysfs = test::machine(machine).sysfs;
+    options_.stat_events = {event};
+    const Result<StatPlan, StatFailure> planned = plan_stat(options_, kernel_);
+    std::vector<std::vector<int>> cpus;
+    for (std::size_t group = 0; group < planned->plan.counting.groups.size(); ++group) {
+      cpus.push_back(planned->groups.groups[group].cpus);
+    }
+    return cpus;
+  };
+  const std::vector<int> little = {0, 1, 2, 3};
+  const std::vector<int> big = {4, 5};
+
+  EXPECT_THAT(cpus_of("arm_biglittle", "cycles"), ElementsAre(little, big));
+  EXPECT_THAT(cpus_of("arm_biglittle", "L1-dcache-loads"), ElementsAre(little, big));
+  EXPECT_THAT(cpus_of("arm_biglittle", "page-faults"), ElementsAre(IsEmpty()));
+  EXPECT_THAT(cpus_of("intel_hybrid", "cycles"), ElementsAre(IsEmpty(), IsEmpty()));
 }
 
 TEST_F(StatCountingTest, RefusesASpellingAsAWrongCommandLine) {
