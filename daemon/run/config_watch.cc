@@ -19,7 +19,7 @@ void ConfigWatch::file_is_read() {
 void ConfigWatch::start() {
   timer_.expires_after(every_);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
+    if (cancelled || is_stopped_) return;  // what has expired cannot be cancelled
     look();
     start();
   });
@@ -36,6 +36,9 @@ void ConfigWatch::look() {
   if (looks_until_next_try_ > 0 && --looks_until_next_try_ == 0) on_due_(Reason::kNotAdopted);
 }
 
-void ConfigWatch::stop() { timer_.cancel(); }
+void ConfigWatch::stop() {
+  is_stopped_ = true;
+  timer_.cancel();
+}
 
 }  // namespace pex::daemon

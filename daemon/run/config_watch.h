@@ -42,6 +42,7 @@ class ConfigWatch {
   OnDue on_due_;
   std::chrono::nanoseconds every_;
   boost::asio::steady_timer timer_;
+  bool is_stopped_ = false;
   FileFingerprints known_;
   FileFingerprints seen_;         ///< at the last look
   int looks_until_next_try_ = 0;  ///< 0: none is needed

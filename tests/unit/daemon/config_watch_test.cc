@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <filesystem>
+#include <thread>
 
 #include "support/temp_tree.h"
 
@@ -118,6 +120,15 @@ TEST_F(ConfigWatchTest, TheLoopEndsOnceItIsStopped) {
   watch_.stop();
   loop_.run();
   EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(ConfigWatchTest, TheLoopEndsIfItIsStoppedAfterTheTimeForALookHasCome) {
+  boost::asio::post(loop_, [this] {
+    std::this_thread::sleep_for(5ms);
+    boost::asio::post(loop_, [this] { watch_.stop(); });
+  });
+  loop_.run_for(1s);
+  EXPECT_TRUE(loop_.stopped());  // out of work
 }
 
 }  // namespace
