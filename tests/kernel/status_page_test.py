@@ -750,6 +750,16 @@ class PageTest(BrowserTest):
         self.assertFalse(self.browser.run("return document.getElementById('sums')"))
         self.assertNotIn("Left out of sums", self.text())
 
+    def test_cgroups_without_open_counters_are_among_those_that_the_limit_concerns(self):
+        status = status_of("full")
+        status["cgroups"].update(counted=0, idle=400, waiting=12)
+        status["limits"]["cgroups_limit"] = 512
+        self.draw(status)
+        self.assertEqual(self.browser.run(
+            "return [...document.querySelectorAll('#limits td[data-label=Now]')]"
+            ".at(-1).innerText"), "412")
+        self.assertIn("in each of 412 cgroups", self.text())
+
     def test_before_the_first_poll_shows_that_there_are_no_numbers_yet(self):
         self.draw(status_of("starting"))
         text = self.text()

@@ -280,8 +280,9 @@ function countingNotice({ groups, machine, cgroups }) {
   const texts = [];
   if (onCpus) texts.push(`${plural(onCpus, "event")} on ${plural(machine.cpus_counted, "CPU")}`);
   if (inCgroups) {
-    texts.push(`${plural(inCgroups, "event")} in each ` + (cgroups.counted === 0
-      ? "cgroup; there is none" : `of ${plural(cgroups.counted, "cgroup")}`));
+    const selected = selectedOf(cgroups);
+    texts.push(`${plural(inCgroups, "event")} in each ` + (selected === 0
+      ? "cgroup; there is none" : `of ${plural(selected, "cgroup")}`));
   }
   return notice("good", "Counting", `${texts.join(", ")}.`);
 }
@@ -642,6 +643,10 @@ function limitRow([name, setBy, used, limit]) {
     [bar(ratio, style), element("span", { class: style }, percent(ratio))]];
 }
 
+/** Those that cgroups.max limits: all that are there and selected, whether their counters are open. */
+const selectedOf = ({ counted, idle, waiting }) =>
+  (counted === null ? null : counted + (idle ?? 0) + (waiting ?? 0));
+
 function limits({ limits: of, cgroups }) {
   const columns = [{ title: "What" }, { title: "Now", style: "n" },
     { title: "At most", style: "n" }, { title: "Used", style: "whole" }];
@@ -649,7 +654,7 @@ function limits({ limits: of, cgroups }) {
     ["File descriptors", "of this process", of.open_files, of.open_files_limit],
     ["Open events", "limits.max_open_events", of.open_events, of.open_events_limit],
     ["Series", "limits.max_series", of.series, of.series_limit],
-    ["Cgroups", "cgroups.max", cgroups.counted, of.cgroups_limit]].map(limitRow)));
+    ["Cgroups", "cgroups.max", selectedOf(cgroups), of.cgroups_limit]].map(limitRow)));
 }
 
 /** An instant, and its age at `now`. */
