@@ -15,6 +15,7 @@ using exposition::FamilyType;
 
 /// As the text format has it, which knows no info.
 std::string_view type_of(const FamilyEntry& family) {
+  if (family.type == FamilyType::kHistogram) return "histogram";
   return family.type == FamilyType::kCounter ? "counter" : "gauge";
 }
 

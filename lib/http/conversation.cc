@@ -52,12 +52,11 @@ asio::awaitable<bool> Conversation::answer_next() {
   const Response response = co_await answer_to(head, status);
   if (!connection_.is_open()) co_return false;
 
-  const bool is_good = status == 200;
   const bool keep_alive = keeps_alive(head, status, response);
-  const Framing framing{.version = is_good ? head.version() : 11,
+  const Framing framing{.version = head.is_known() ? head.version() : 11,
                         .keep_alive = keep_alive,
                         .now = std::time(nullptr)};
-  const bool with_body = !is_good || head.method() != "HEAD";
+  const bool with_body = !head.is_known() || head.method() != "HEAD";
   const bool sent = co_await connection_.send(response, framing, with_body);
   if (!sent) co_return false;
   if (!keep_alive) co_await connection_.linger_and_close();

@@ -22,7 +22,10 @@ class RequestHead {
   /// 200 if the request may be answered, else the status of the refusal: 400, 413 or 431.
   unsigned status() const { return status_; }
 
-  /// Only while status() is 200. The views are valid as long as this object.
+  /// Whether the head itself could be read: status() is 200 or 413.
+  bool is_known() const { return status_ == 200 || status_ == 413; }
+
+  /// Only if is_known(). The views are valid as long as this object.
   std::string_view method() const;
   std::string_view target() const;  ///< begins with '/'
   unsigned version() const;         ///< 10 or 11

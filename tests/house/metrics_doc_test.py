@@ -32,7 +32,9 @@ def published(root: Path) -> set[str]:
 
 
 def type_of(name: str) -> str:
-    """By the convention that promtool checks as well."""
+    """By the convention that promtool checks as well, and one of ours for distributions."""
+    if name.endswith("_duration_seconds"):
+        return "histogram"
     return "counter" if name.endswith("_total") else "gauge"
 
 

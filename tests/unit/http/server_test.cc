@@ -137,6 +137,16 @@ INSTANTIATE_TEST_SUITE_P(
                    413}),
     [](const auto& each) { return each.param.name; });
 
+TEST_F(ServerTest, RefusesAHeadWithABodyWithoutOneOfItsOwn) {
+  start();
+  RawClient client = this->client();
+
+  client.send("HEAD /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+
+  EXPECT_EQ(client.read_reply(/*with_body=*/false).status, 413u);
+  EXPECT_TRUE(client.is_closed_without_a_word());
+}
+
 TEST_F(ServerTest, AnswersARequestThatEndsHalfway) {
   start();
   RawClient client = this->client();
