@@ -25,8 +25,8 @@ void keep_pod(const Description& before, Description& now) {
 
 }  // namespace
 
-Result<bool> Describer::update(Clock::time_point now) {
-  if (!pods_) return false;
+LogLinks::Update Describer::update(Clock::time_point now) {
+  if (!pods_) return {};
   return pods_->update(now);
 }
 
@@ -43,7 +43,7 @@ std::shared_ptr<const Description> Describer::describe(
     add(now.information, "pod", pod->pod);
     add(now.information, "namespace", pod->namespace_);
     add(now.information, "container", pod->container);
-  } else if (before) {
+  } else if (before && pods_) {
     keep_pod(*before, now);
   }
   if (before && *before == now) return before;

@@ -36,7 +36,7 @@ class Describer {
 
   /// Returns true if the descriptions of cgroups may have changed. Fails if the names of Kubernetes
   /// cannot be read; the known ones stay valid.
-  Result<bool> update(Clock::time_point now);
+  LogLinks::Update update(Clock::time_point now);
 
   /// `before` is the previous description of the same cgroup, if any: a container keeps its name
   /// after its log is gone, and the result is the same object if nothing has changed.

@@ -96,7 +96,7 @@ LogLinks::LogLinks(std::string directory, std::size_t max_entries)
 /// Reports are applied first, as a listing overrides them. Those that arrive during the listing are
 /// applied by the next call, in order: whatever the listing has already seen of them, the result is
 /// the same.
-Result<bool> LogLinks::update(Clock::time_point now) {
+LogLinks::Update LogLinks::update(Clock::time_point now) {
   bool changed = take_reports();
   const auto due = [&] {
     return !listed_ || now - *listed_ >= (list_soon_ ? Clock::duration{kListSoon} : kListAnyway);
@@ -105,8 +105,7 @@ Result<bool> LogLinks::update(Clock::time_point now) {
     changed |= list();
     listed_ = now;
   }
-  if (error_) return *error_;
-  return changed;
+  return {changed, error_};
 }
 
 /// Only what was queued at the beginning: a busy writer cannot keep us here.

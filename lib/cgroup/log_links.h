@@ -52,18 +52,22 @@ class LogLinks {
 
   explicit LogLinks(std::string directory, std::size_t max_entries = kMaxEntries);
 
-  /// Brings it up to date; returns true if the known containers may have changed. Applies what
-  /// inotify(7) reported since the last call, and allocates nothing if that is nothing. Lists the
-  /// directory the first time, when it was replaced, when reports were lost, and at least once a
-  /// minute; where it cannot be watched (a limit of inotify is reached), once a second.
+  struct Update {
+    bool has_changed = false;  ///< the known containers may be others, also if there is an error
+    std::optional<Error> error = {};
+  };
+
+  /// Brings it up to date. Applies what inotify(7) reported since the last call, and allocates
+  /// nothing if that is nothing. Lists the directory the first time, when it was replaced, when
+  /// reports were lost, and at least once a minute; where it cannot be watched (a limit of inotify
+  /// is reached), once a second.
   ///
   /// An error describes a state, and is returned until the state ends:
   /// - the directory cannot be read (ENOENT: it does not exist). Known containers stay known.
   ///   Retried once a second.
   /// - it has more entries than `max_entries`, of whatever form (code 0). That many containers are
-  ///   known, the first ones that the kernel lists, and may have changed with this call. Counted
-  ///   again once a minute.
-  Result<bool> update(Clock::time_point now);
+  ///   known, the first ones that the kernel lists. Counted again once a minute.
+  Update update(Clock::time_point now);
 
   /// Null if there is no link for it. If several links name one container, the first in the order
   /// of PodContainer. Valid until the next update().

@@ -213,9 +213,9 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
 }
 
 bool TargetTracker::names_changed(Clock::time_point now, PollReport& report) {
-  const Result<bool> changed = cgroups_.describer.update(now);
-  if (!changed) report.add_failure("names of pods", changed.error());
-  return changed && *changed;
+  const cgroup::LogLinks::Update update = cgroups_.describer.update(now);
+  if (update.error) report.add_failure("names of pods", *update.error);
+  return update.has_changed;
 }
 
 /// Where cgroups take no counters of their own there is nothing to close.

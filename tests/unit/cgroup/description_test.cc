@@ -33,9 +33,9 @@ Described first(const Describer& describer, const std::string& path) {
   return describer.describe(path, nullptr);
 }
 
-std::string outcome(const Result<bool>& updated) {
-  if (!updated) return describe(updated.error());
-  return *updated ? "changed" : "unchanged";
+std::string outcome(const LogLinks::Update& updated) {
+  if (updated.error) return describe(*updated.error);
+  return updated.has_changed ? "changed" : "unchanged";
 }
 
 TEST(DescriberTest, ReportsWhatThePathHolds) {
@@ -181,6 +181,16 @@ TEST_F(DescriberOfPodsTest, KeepsTheNameOfAContainerWhoseLogIsGone) {
               ElementsAre(Pair("qos_class", "burstable")));  // nobody knew it before
 }
 
+TEST_F(DescriberOfPodsTest, HasNoNamesOnceTheyAreNotReadAnyMore) {
+  add_log("web_shop_nginx", kId);
+  ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
+  const Described named = first(describer_, container(kId));
+
+  const Describer without{LabelRules{}, std::nullopt};
+  EXPECT_THAT(without.describe(container(kId), named)->information,
+              ElementsAre(Pair("qos_class", "burstable")));
+}
+
 TEST_F(DescriberOfPodsTest, TakesANewNameForTheOldOne) {
   add_log("web_shop_nginx", kId);
   ASSERT_EQ(outcome(describer_.update(kStart)), "changed");
@@ -202,10 +212,10 @@ TEST_F(DescriberOfPodsTest, KeepsTheNamesItKnowsWhileTheyCannotBeRead) {
   const Described before = first(describer, container(kId));
 
   node.rename("logs", "away");
-  const Result<bool> failed = describer.update(kStart + 60s);
+  const LogLinks::Update failed = describer.update(kStart + 60s);
 
-  ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().code, ENOENT);
+  ASSERT_TRUE(failed.error);
+  EXPECT_EQ(failed.error->code, ENOENT);
   EXPECT_EQ(describer.describe(container(kId), before), before);
   EXPECT_EQ(*first(describer, container(kId)), *before);
 }

@@ -48,9 +48,9 @@ std::string names_of(const PodContainer* known) {
 
 std::string names_of(const LogLinks& links, int number) { return names_of(links.find(id(number))); }
 
-std::string outcome(const Result<bool>& updated) {
-  if (!updated) return describe(updated.error());
-  return *updated ? "changed" : "unchanged";
+std::string outcome(const LogLinks::Update& updated) {
+  if (updated.error) return describe(*updated.error);
+  return updated.has_changed ? "changed" : "unchanged";
 }
 
 TEST(ParseLogLinkTest, TakesThePartsOfANameThatTheKubeletGives) {
@@ -376,11 +376,11 @@ TEST(LogLinksTest, ReportsWhatToDoAboutADirectoryThatIsNotThereAndTriesAgainInAS
   test::TempTree tree;
   LogLinks links(tree.path("links"));
 
-  const Result<bool> updated = links.update(kStart);
-  ASSERT_FALSE(updated);
-  EXPECT_EQ(updated.error().code, ENOENT);
-  EXPECT_EQ(updated.error().attempted, "read the directory '" + tree.path("links") + "'");
-  EXPECT_THAT(updated.error().remedy.text(), HasSubstr("mount the node's /var/log/containers"));
+  const LogLinks::Update updated = links.update(kStart);
+  ASSERT_TRUE(updated.error);
+  EXPECT_EQ(updated.error->code, ENOENT);
+  EXPECT_EQ(updated.error->attempted, "read the directory '" + tree.path("links") + "'");
+  EXPECT_THAT(updated.error->remedy.text(), HasSubstr("mount the node's /var/log/containers"));
 
   tree.write("links/" + link_of("web_shop_nginx", 1), "");
   EXPECT_THAT(outcome(links.update(kStart + 999ms)), HasSubstr("ENOENT"));
@@ -409,10 +409,10 @@ TEST(LogLinksTest, RefusesWhatIsNoDirectory) {
   const test::TempTree tree{{"file", ""}};
   LogLinks links(tree.path("file"));
 
-  const Result<bool> updated = links.update(kStart);
+  const LogLinks::Update updated = links.update(kStart);
 
-  ASSERT_FALSE(updated);
-  EXPECT_EQ(updated.error().code, ENOTDIR);
+  ASSERT_TRUE(updated.error);
+  EXPECT_EQ(updated.error->code, ENOTDIR);
 }
 
 TEST(LogLinksTest, ListsTheDirectoryWhenReportsWereLost) {
@@ -509,14 +509,30 @@ TEST(LogLinksTest, OutlivesALackOfDescriptors) {
 
   {
     const NoDescriptorLeft none;
-    const Result<bool> updated = links.update(kStart + 60s);
-    ASSERT_FALSE(updated);
-    EXPECT_EQ(updated.error().code, EMFILE);
-    EXPECT_EQ(updated.error().remedy, "raise " + ProgramTerm::kOpenFileLimit);
+    const LogLinks::Update updated = links.update(kStart + 60s);
+    ASSERT_TRUE(updated.error);
+    EXPECT_EQ(updated.error->code, EMFILE);
+    EXPECT_EQ(updated.error->remedy, "raise " + ProgramTerm::kOpenFileLimit);
   }
 
   EXPECT_EQ(names_of(links, 1), "a/b/c");
   EXPECT_EQ(outcome(links.update(kStart + 61s)), "unchanged");
+}
+
+TEST(LogLinksTest, ReportsALinkThatIsReportedWhileTheDirectoryCannotBeListed) {
+  test::TempTree tree{{link_of("a_b_c", 1), ""}};
+  LogLinks links(tree.root());
+  ASSERT_EQ(outcome(links.update(kStart)), "changed");
+  tree.write(link_of("d_e_f", 2), "");
+
+  {
+    const NoDescriptorLeft none;
+    const LogLinks::Update updated = links.update(kStart + 60s);
+    EXPECT_TRUE(updated.error);
+    EXPECT_TRUE(updated.has_changed);
+  }
+
+  EXPECT_EQ(names_of(links, 2), "d/e/f");
 }
 
 constexpr int kNoNamespace = 77;
