@@ -94,7 +94,7 @@ DataPath::MakeSource sources_of(const Variant& variant, SwitchingKernel& kernel,
   }
   return [&kernel, plan](int cpu) {
     return std::make_unique<collect::RecordSource>(kernel, plan, cpu, collect::RecordOptions{},
-                                                   std::make_shared<collect::RecordedCpus>(0));
+                                                   std::make_shared<collect::RecordedCpus>());
   };
 }
 

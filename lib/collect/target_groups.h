@@ -110,8 +110,9 @@ class TargetGroups {
   /// Not to be counted here now (the CPU is offline, or not of its PMU), so it is not failing
   /// either.
   void forget_failures(std::size_t target) {
-    if (slots_[target].failures > 0) changed_.add(target);
+    if (has_failed(target)) changed_.add(target);
     slots_[target].failures = slots_[target].polls_to_wait = 0;
+    slots_[target].has_missed = false;
   }
 
   /// Requires an open group, as do all below.

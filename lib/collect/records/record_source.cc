@@ -53,7 +53,7 @@ RecordSource::~RecordSource() { expect_records(false); }
 
 void RecordSource::expect_records(bool expected) {
   if (expected == std::exchange(expects_records_, expected) || plan_->cgroup.empty()) return;
-  expected ? ++*by_records_ : --*by_records_;
+  by_records_->set(cpu_, expected);
 }
 
 /// A recorded group of scope cpu may go on where that of scope cgroup ends.
@@ -398,12 +398,12 @@ void RecordSource::between_polls() {
 CounterSources record_sources(perf::PerfKernel& kernel,
                               const std::shared_ptr<const CountingPlan>& plan,
                               const RecordOptions& options) {
-  const auto by_records = std::make_shared<RecordedCpus>(0);
+  const auto by_records = std::make_shared<RecordedCpus>();
   return {[&kernel, plan, options, by_records](int cpu) {
             return std::make_unique<RecordSource>(kernel, plan, cpu, options, by_records);
           },
           [by_records](const CountingPlan& counted, const MachineCpus& cpus) {
-            return record_cost(counted, cpus, *by_records);
+            return record_cost(counted, cpus, by_records->among(cpus.online));
           }};
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,9 +36,24 @@ struct RecordOptions {
   std::function<std::optional<std::uint64_t>()> own_cgroup = [] { return std::nullopt; };
 };
 
-/// How many CPUs count cgroups by records, and will at the next poll: all other sources of the same
-/// machine ask it for the cost. From any thread.
-using RecordedCpus = std::atomic<std::size_t>;
+/// The CPUs that count cgroups by records, and will at the next poll, or did until they went
+/// offline: the cost of all sources of a machine depends on them. From any thread.
+class RecordedCpus {
+ public:
+  void set(int cpu, bool is_recorded) {
+    const std::lock_guard lock{mutex_};
+    is_recorded ? void(cpus_.insert(cpu)) : void(cpus_.erase(cpu));
+  }
+  std::size_t among(std::span<const int> cpus) const {
+    const std::lock_guard lock{mutex_};
+    return static_cast<std::size_t>(
+        std::count_if(cpus.begin(), cpus.end(), [this](int cpu) { return cpus_.contains(cpu); }));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<int> cpus_;
+};
 
 /// Counts the cgroups of one CPU by the records that the kernel writes at each switch between
 /// cgroups (SwitchRecording): no descriptor for any cgroup. Groups that records cannot have (pinned

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "collect/joining.h"
 #include "collect/poll_cycle.h"
 #include "collect/records/record_cost.h"
+#include "collect/records/record_source.h"
 #include "support/events.h"
 #include "support/scripted_source.h"
 #include "support/temp_tree.h"
@@ -136,6 +138,17 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   EXPECT_EQ(one.cgroup, descriptors.cgroup / 4);
   EXPECT_LT(one.cpus, none.cpus);
   EXPECT_EQ(all, descriptors);
+}
+
+TEST(CounterSourceTest, ACpuThatWentOfflineIsNotAmongThoseThatAreRecorded) {
+  RecordedCpus recorded;
+  recorded.set(0, true);
+  recorded.set(3, true);
+
+  EXPECT_EQ(recorded.among(std::array{0, 1, 2, 3}), 2U);
+  EXPECT_EQ(recorded.among(std::array{0, 1, 2}), 1U);
+  recorded.set(0, false);
+  EXPECT_EQ(recorded.among(std::array{0, 1, 2}), 0U);
 }
 
 TEST(CounterSourceTest, GroupsThatRecordsCannotHaveCostDescriptorsWhereOthersAreRecorded) {

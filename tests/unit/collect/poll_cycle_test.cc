@@ -117,6 +117,20 @@ TEST_F(PollCycleTest, ReportsACgroupThatHadGoneBeforeAllOfItWasOpen) {
   EXPECT_TRUE(feedback_.unopened.empty());
 }
 
+TEST_F(PollCycleTest, ACgroupThatIsThereAgainLacksNothingOfACpuThatMissedItAndIsOffline) {
+  const auto a = make_cgroup("/a");
+  PollCycle cycle{source(0), plan_, 0};
+  kernel_.refuse("context-switches", ENOENT);
+  tree_.remove("a");
+  (void)run(cycle, targets({{7, "/a", a}}));
+  (void)run(cycle, targets({{7, "/a", nullptr}}));
+  ASSERT_TRUE(cycle.cgroup_groups(0)[0].has_failed());
+
+  (void)run(cycle, targets({{7, "/a", make_cgroup("/a")}}, {{1}, {}, {}}));
+
+  EXPECT_FALSE(cycle.cgroup_groups(0)[0].has_failed());
+}
+
 TEST_F(PollCycleTest, ReportsItAlsoWhenItsSeriesEndsAtOnce) {
   const auto a = make_cgroup("/a");
   const auto b = make_cgroup("/b");

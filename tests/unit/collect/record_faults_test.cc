@@ -349,7 +349,7 @@ class RecordedCpu {
 
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
   RecordOptions options_{.buffer_bytes = 64 * 1024, .is_checked = false};
-  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>(0);
+  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>();
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   std::optional<PollCycle> cycle_;

@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -144,7 +145,7 @@ class RecordSourceTest : public testing::Test {
   test::TempTree tree_;
   test::ScriptedKernel kernel_;
   std::shared_ptr<CountingPlan> plan_ = std::make_shared<CountingPlan>();
-  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>(0);
+  std::shared_ptr<RecordedCpus> by_records_ = std::make_shared<RecordedCpus>();
   std::vector<CgroupTarget> cgroups_;
   std::shared_ptr<const cgroup::CgroupNames> names_ = std::make_shared<const cgroup::CgroupNames>();
   std::shared_ptr<RecordUse> use_ = std::make_shared<RecordUse>(0);
@@ -385,7 +386,7 @@ TEST_F(RecordSourceTest, CountsByDescriptorsOnceRecordsAreMissingWithoutAReport)
   EXPECT_FALSE(records());
   EXPECT_THAT(kernel_.open_groups(), testing::Contains("cpu0 /a context-switches"));
   EXPECT_EQ(total(0, 1), 5U);
-  EXPECT_EQ(*by_records_, 0U);
+  EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U);
   ASSERT_THAT(report.failures, SizeIs(1));
   const std::string text = describe(report.failures.begin()->second.first);
   EXPECT_THAT(text, HasSubstr("wrote no record of 10 of 20 switches between cgroups on CPU 0"));
@@ -433,12 +434,12 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   make_cycle(2);
   target("/a", make_cgroup("/a", kA));
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
-  EXPECT_EQ(*by_records_, 0U);
+  EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U);
 
   target("/b", make_cgroup("/b", kB));
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   EXPECT_TRUE(records());
-  EXPECT_EQ(*by_records_, 1U);
+  EXPECT_EQ(by_records_->among(std::array{kCpu}), 1U);
 
   cgroups_.pop_back();
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
@@ -447,7 +448,7 @@ TEST_F(RecordSourceTest, UsesRecordsFromSoManyCgroupsOnAndDescriptorsAfterAMinut
   EXPECT_EQ(poll().now.cpus_by_records, 1U);
   kernel_.pass(60s);
   poll();
-  EXPECT_EQ(*by_records_, 0U) << "announced to the owner of the targets";
+  EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U) << "announced to the owner of the targets";
   EXPECT_EQ(poll().now.cpus_by_descriptors, 1U);
   EXPECT_FALSE(records());
 }
@@ -497,7 +498,7 @@ TEST_F(RecordSourceTest, AnnouncesDescriptorsAPollBeforeItOpensThem) {
   for (int i = 0; i < 10; ++i) switches_ += 2, write(kA);
 
   poll();
-  EXPECT_EQ(*by_records_, 0U);
+  EXPECT_EQ(by_records_->among(std::array{kCpu}), 0U);
   EXPECT_TRUE(records());
   poll();
   EXPECT_FALSE(records());
