@@ -68,7 +68,7 @@ compile_later() {  # PRESET [PID]: that process ends first
   nice bash -c "$(declare -f compile); root=${root@Q}; compile $1" >"$root/build/$1.log" 2>&1
 }
 
-# ThreadSanitizer of g++ 12 ends a program at its start ("unexpected memory mapping") where the kernel
+# ThreadSanitizer of clang 14 ends a program at its start ("unexpected memory mapping") where the kernel
 # spreads addresses over more than it expects (vm.mmap_rnd_bits above 28). There they must not be random,
 # which containers may forbid.
 fix_addresses() {

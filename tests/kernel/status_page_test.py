@@ -680,7 +680,7 @@ class PageTest(BrowserTest):
         self.draw(status_of("full"))
         text = self.text()
         for expected in (
-                "Counting 2 events on 3 CPUs, 2 events in each of 4 cgroups.",
+                "Counting 2 events on 3 CPUs, 2 events in each of 7 cgroups.",
                 "Not reloaded: the last configuration has errors",
                 "Not reloaded: the last web configuration was refused",
                 "Late: CPU 1", "Less protected:", "Not counted: 2 events", "Left out: 2 cgroups",
@@ -758,7 +758,10 @@ class PageTest(BrowserTest):
         self.assertEqual(self.browser.run(
             "return [...document.querySelectorAll('#limits td[data-label=Now]')]"
             ".at(-1).innerText"), "412")
-        self.assertIn("in each of 412 cgroups", self.text())
+        self.assertIn("in each of 400 cgroups", self.text())
+        status["cgroups"].update(idle=0)
+        self.draw(status)
+        self.assertIn("in each cgroup; 12 wait to be opened", self.text())
 
     def test_before_the_first_poll_shows_that_there_are_no_numbers_yet(self):
         self.draw(status_of("starting"))

@@ -280,9 +280,10 @@ function countingNotice({ groups, machine, cgroups }) {
   const texts = [];
   if (onCpus) texts.push(`${plural(onCpus, "event")} on ${plural(machine.cpus_counted, "CPU")}`);
   if (inCgroups) {
-    const selected = selectedOf(cgroups);
-    texts.push(`${plural(inCgroups, "event")} in each ` + (selected === 0
-      ? "cgroup; there is none" : `of ${plural(selected, "cgroup")}`));
+    const served = cgroups.counted + (cgroups.idle ?? 0);
+    const none = cgroups.waiting ? `${count(cgroups.waiting)} wait to be opened` : "there is none";
+    texts.push(`${plural(inCgroups, "event")} in each ` + (served === 0
+      ? `cgroup; ${none}` : `of ${plural(served, "cgroup")}`));
   }
   return notice("good", "Counting", `${texts.join(", ")}.`);
 }
