@@ -337,22 +337,20 @@ class AutomaticSourceTest(unittest.TestCase):
         # changes back.
         changes = 1 if after.value(SOURCE, source="descriptors") == 0 else 2
         self.assertLess(abs(lost), 2 * changes * scraper.longest_poll + ESTIMATE * true)
-        self.assert_each_cpu_without_records_is_named(daemon)
+        self.assert_that_some_cpus_have_no_records_is_reported(daemon)
 
-    def assert_each_cpu_without_records_is_named(self, daemon):
-        def is_named(scrape):  # a CPU may be found not to write all records even now
-            named = daemon.stderr().count("counted by descriptors there")  # again, if tried again
-            return named >= scrape.value(SOURCE, source="descriptors")
-
-        def agrees(scrape):
+    def assert_that_some_cpus_have_no_records_is_reported(self, daemon):
+        def agrees(scrape):  # a CPU may be found not to write all records even now
             cgroups = json.loads(daemon.get("/api/v1/status")[1])["cgroups"]
             all_have_records = scrape.value(SOURCE, source="descriptors") == 0
-            return (is_named(scrape)
+            # The log has one line if several are found so within a minute.
+            is_logged = "counted by descriptors there" in daemon.stderr()
+            return ((all_have_records or is_logged)
                     and (cgroups["cpus_without_records"] is None) == all_have_records
                     and (cgroups["why_no_records"] is None) == all_have_records)
 
         scrape = daemon.scrape_when(
-            "a line, and a place in the status, for each CPU that is counted by descriptors", agrees)
+            "a line, and a place in the status, where CPUs are counted by descriptors", agrees)
         cpus = {source: scrape.value(SOURCE, source=source) for source in ("records", "descriptors")}
         self.assertEqual(sum(cpus.values()), len(harness.online_cpus()))
         harness.require(cpus["records"] > 0, "this machine writes all records on none of its CPUs")
