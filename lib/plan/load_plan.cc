@@ -80,8 +80,8 @@ PlanResult load_and_plan(const std::string& file, const host::HostRoots& roots,
 
 namespace {
 
-/// With fewer cgroups, switches between two counted ones are rare, and each of all others would be
-/// recorded as well.
+/// With fewer cgroups there are few descriptors, and records would take a buffer on each CPU all
+/// the same. A switch costs no more by records, however few are counted (docs/cost.md).
 constexpr std::size_t kMinCgroupsForRecords = 4;
 
 cgroup::IdleCgroups::Rules idle_rules(const config::Cgroups& configured) {

@@ -6,8 +6,8 @@
 
 namespace pex::collect {
 
-/// From how many cgroups on records count them; with fewer, descriptors cost less. Can be changed
-/// at any time, from any thread: the sources follow within two polls.
+/// From how many cgroups on records count them; with fewer, descriptors take less memory. Can be
+/// changed at any time, from any thread: the sources follow within two polls.
 class RecordUse {
  public:
   static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
