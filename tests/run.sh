@@ -62,10 +62,14 @@ compile() {  # PRESET [CMAKE_ARGS...]
     cmake --build "$root/build/$1" --parallel "$JOBS" -- --quiet
 }
 
-# One after the other, as they share the cores; each into build/PRESET.log.
+# One after the other, as they share the cores; each into build/PRESET.log. Where clang++ cannot be had,
+# g++ does it as well, in twice the time.
 compile_later() {  # PRESET [PID]: that process ends first
+  local compiler=clang++
+  command -v clang++ >/dev/null || compiler=g++
   [[ -z ${2:-} ]] || tail --pid="$2" -f /dev/null
-  nice bash -c "$(declare -f compile); root=${root@Q}; compile $1" >"$root/build/$1.log" 2>&1
+  nice bash -c "$(declare -f compile); root=${root@Q}; compile $1 -DCMAKE_CXX_COMPILER=$compiler" \
+    >"$root/build/$1.log" 2>&1
 }
 
 # ThreadSanitizer of clang 14 ends a program at its start ("unexpected memory mapping") where the kernel
