@@ -333,10 +333,12 @@ bool GroupFitter::passes(const Part& part, const perf::Trial& trial) const {
   switch (trial.outcome) {
     case perf::Trial::Outcome::kCounts:
       return true;
-    case perf::Trial::Outcome::kRefused:
-      return trial.failure->error.code != ENOSPC &&
-             (!is_lasting(trial.failure->error.code) ||
-              (in_force_ != nullptr && is_about_rights(trial.failure->error.code)));
+    case perf::Trial::Outcome::kRefused: {
+      const int code = trial.failure->error.code;
+      const GroupFit* const before = in_force(part);
+      if (code == ENOSPC) return before != nullptr && before->is_assumed;  // it may hold the slots
+      return !is_lasting(code) || (in_force_ != nullptr && is_about_rights(code));
+    }
     case perf::Trial::Outcome::kNeverScheduled:
       return in_force_ != nullptr ||
              (machine_.counts_tasks && core_pmus_.size() > 1 && !part.pmu.empty());

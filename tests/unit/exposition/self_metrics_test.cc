@@ -47,6 +47,7 @@ TEST(SelfMetricsTest, AreCollectedFromTheirOwnersWhenTheyAreRead) {
   EXPECT_THAT(first, HasSubstr("\nperf_event_exporter_series_limit 1\n"));
   EXPECT_THAT(second, HasSubstr("\nperf_event_exporter_series_limit 2\n"));
   EXPECT_THAT(first, HasSubstr("\nperf_event_exporter_build_info{compiler=\""));
+  EXPECT_THAT(first, Not(HasSubstr("compiler=\"\"")));
 }
 
 TEST(SelfMetricsTest, HaveCountersFirst) {

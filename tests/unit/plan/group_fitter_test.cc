@@ -457,6 +457,15 @@ TEST(GroupFitterTest, SplitsAGroupThatWasWholeOnlyBecauseItCouldNotBeTried) {
   EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles", "core/2: branches"));
 }
 
+TEST(GroupFitterTest, KeepsAGroupThatCouldNotBeTriedAndMayHoldTheSlotsItself) {
+  const auto plan = reloaded(
+      "  - {name: core, events: [cycles, branches], scope: cpu}\n",
+      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, EMFILE); },
+      [](test::ScriptedKernel& kernel) { kernel.refuse_groups_larger_than(1, ENOSPC); });
+
+  EXPECT_THAT(groups_of(plan.counting.cpu), ElementsAre("core: cycles, branches"));
+}
+
 TEST(GroupFitterTest, LeavesOutWhatIsLeftOutInForceWhereATrialNextToItReportsNothing) {
   const auto starve = [](test::ScriptedKernel& kernel) { kernel.starve_groups_larger_than(1); };
   const auto plan = reloaded(
