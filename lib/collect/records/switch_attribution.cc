@@ -25,8 +25,8 @@ nanoseconds increment(nanoseconds from, nanoseconds to, bool& any_fell) {
 
 }  // namespace
 
-bool SwitchAttribution::Interval::had_the_pmu() const {
-  return had_it_all_the_time() || enabled - running <= enabled / 100 * kMaxOffPmuPercent;
+bool SwitchAttribution::Interval::had_it_nearly_all_the_time() const {
+  return had_the_pmu() || enabled - running <= enabled / 100 * kMaxOffPmuPercent;
 }
 
 void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is_base) {
@@ -34,13 +34,14 @@ void SwitchAttribution::add_group(std::size_t group, std::size_t counts, bool is
   groups_[group].emplace();
   groups_[group]->counts.resize(counts);
   groups_[group]->is_base = is_base;
-  groups_[group]->switches_of_base = base_switches_;
+  groups_[group]->switch_of_base = base_switches_;
   sums_.add_group(group, counts);
 }
 
 void SwitchAttribution::remove_group(std::size_t group) {
   if (group >= groups_.size()) return;
   groups_[group].reset();
+  std::erase(awaiting_base_, group);
   sums_.remove_group(group);
 }
 
@@ -67,35 +68,64 @@ SwitchAttribution::Interval SwitchAttribution::advance(Group& group, const Switc
   return interval;
 }
 
-/// Up to a switch at which this cgroup leaves, by a record of another group. The record of the base
-/// of the same switch comes before that or after it, as the kernel happens to have the groups. If
-/// it has come, it has the same cgroup. The one of the switch before has another, or else that
-/// cgroup left twice in a row (SwitchLeader::kContextSwitches), and whose the interval is does not
-/// change.
-std::uint64_t SwitchAttribution::switches_of_base(std::uint64_t cgroup) const {
-  return base_switches_ + (left_base_ == cgroup ? 0 : 1);
-}
-
 void SwitchAttribution::record(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
   if (of == nullptr) return;
   const Interval interval = advance(*of, values);
-  if (of->is_base) {
-    base_switches_ = values.switches;
-    left_base_ = values.cgroup;
-  }
-  const std::uint64_t switches = of->is_base ? 0 : switches_of_base(values.cgroup);
-  const std::uint64_t switches_before = std::exchange(of->switches_of_base, switches);
-  const bool is_one_switch =
-      of->is_base || interval.had_it_all_the_time() || switches - switches_before <= 1;
   const bool has_loss = std::exchange(of->has_loss, false);
   const bool is_skipped = !has_loss && !interval.any_fell && interval.switches != 1;
   ++statistics_.records;
   statistics_.skipped += is_skipped ? 1 : 0;
-  if (has_loss || is_skipped || interval.any_fell || !interval.had_the_pmu() || !is_one_switch) {
+  if (!of->is_base) await_base(group, values.cgroup);
+  // The base never loses the PMU: some microseconds only pass until the kernel starts it.
+  const bool had_the_pmu =
+      of->is_base ? interval.had_it_nearly_all_the_time() : interval.had_the_pmu();
+  if (has_loss || is_skipped || interval.any_fell || (of->is_base && !had_the_pmu)) {
     drop(*of, values.cgroup, interval, is_skipped);
+  } else if (had_the_pmu) {
+    add(group, values.cgroup, interval, increments_);
   } else {
-    add(group, values.cgroup, interval);
+    decide_later(*of, interval);
+  }
+  if (!of->is_base) return;
+  for (const std::size_t awaiting : awaiting_base_) place(awaiting, values);
+  awaiting_base_.clear();
+  base_switches_ = values.switches;
+  left_base_ = values.cgroup;
+}
+
+/// A second record that follows the same one of the base: the first is then of the switch of that
+/// one, and this one of the next.
+void SwitchAttribution::await_base(std::size_t group, std::uint64_t cgroup) {
+  Group& of = *groups_[group];
+  of.left = cgroup;
+  if (++of.records_since_base == 1) return awaiting_base_.push_back(group);
+  of.switch_of_base = base_switches_;
+  if (std::exchange(of.has_undecided, false)) drop(of, cgroup, of.undecided, false);
+}
+
+void SwitchAttribution::decide_later(Group& group, const Interval& interval) {
+  group.has_undecided = true;
+  group.undecided = interval;
+  group.undecided_counts.assign(increments_.begin(), increments_.end());
+}
+
+/// The records of the group that await the base are between its last one and this one.
+void SwitchAttribution::place(std::size_t group, const SwitchValues& base) {
+  Group& of = *groups_[group];
+  const std::size_t records = std::exchange(of.records_since_base, 0);
+  const bool is_at_last = records == 1 && of.left == left_base_;
+  const bool is_at_this = records == 2 || (records == 1 && of.left == base.cgroup);
+  std::optional<std::uint64_t> at;
+  if (base.switches == base_switches_ + 1 && is_at_last != is_at_this) {
+    at = is_at_last ? base_switches_ : base.switches;
+  }
+  const std::optional<std::uint64_t> before = std::exchange(of.switch_of_base, at);
+  if (!std::exchange(of.has_undecided, false)) return;
+  if (at && before && *at == *before + 1) {
+    add(group, of.left, of.undecided, of.undecided_counts);
+  } else {
+    drop(of, of.left, of.undecided, false);
   }
 }
 
@@ -112,6 +142,12 @@ void SwitchAttribution::interrupt(std::size_t group) {
   ++groups_[group]->dropped;  // at once: while it is stopped there is no record
 }
 
+/// Whether the last record of the group is of the same switch as that of the base.
+bool SwitchAttribution::is_at_last_switch(const Group& group) const {
+  if (group.records_since_base == 0) return group.switch_of_base == base_switches_;
+  return group.records_since_base == 1 && group.left == left_base_;
+}
+
 /// What was lost may have happened before the reading or after it, so the interval goes on then. A
 /// switch of the base since the last record may have happened after the reading, too; then the
 /// counts are dropped without need.
@@ -119,22 +155,21 @@ void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
   if (of == nullptr || of->has_loss || values.switches != of->switches) return;
   const Interval interval = advance(*of, values);
-  const bool is_no_switch =
-      of->is_base || interval.had_it_all_the_time() || base_switches_ <= of->switches_of_base;
-  if (interval.any_fell || !interval.had_the_pmu() || !is_no_switch) {
+  const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
+  if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {
     drop(*of, values.cgroup, interval, false);
   } else {
-    add(group, values.cgroup, interval);
+    add(group, values.cgroup, interval, increments_);
   }
 }
 
-void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval) {
+void SwitchAttribution::add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
+                            std::span<const std::uint64_t> counts) {
   if (!groups_[group]->is_base) {
-    return sums_.add_counts(group, cgroup, interval.running, increments_);
+    return sums_.add_counts(group, cgroup, interval.running, counts);
   }
   statistics_.time = saturating_sum(statistics_.time, interval.enabled);
-  // The base never loses the PMU: some microseconds only pass until the kernel starts it.
-  sums_.add(group, cgroup, interval.enabled, interval.enabled, increments_);
+  sums_.add(group, cgroup, interval.enabled, interval.enabled, counts);
 }
 
 void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval& interval,

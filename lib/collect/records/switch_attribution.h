@@ -23,22 +23,29 @@ struct SwitchValues {
 
 /// Attributes what one CPU counted to the cgroups that ran there. The difference between two
 /// records of a group is what one cgroup did, if the interval is *whole*: nothing was lost since
-/// the first one, the leader grew by 1, no total fell, and the group had the PMU all the time but
-/// for kMaxOffPmu or 2 %. While it was off, its leader missed switches; so for longer than
-/// kMaxOffPmu, the base (below) has had no other switch meanwhile. Of an interval that is not
-/// whole, the counts are dropped, as they may be those of several cgroups.
+/// the first one, the leader grew by 1, no total fell, and there was no other switch meanwhile.
+/// While the group is off the PMU, its leader misses switches; so if that was for longer than
+/// kMaxOffPmu, the interval is whole only if the base (below) had no other switch either. Of an
+/// interval that is not whole, the counts are dropped, as they may be those of several cgroups.
 ///
 /// One group, the base, never loses the PMU. Its times are the time enabled of all groups. That of
 /// an interval that is not whole is *lost time*: it is shared among the cgroups that ran in the
-/// same poll, and nothing was counted in it. So a reading has less time running than enabled, as if
-/// the group had been multiplexed, and can be scaled in the same way.
+/// same poll, and nothing was counted in it. So a reading has less time running than enabled, and
+/// also where the group was off the PMU in a whole interval: it can be scaled in the same way as
+/// that of a multiplexed group.
+///
+/// At a switch, the kernel writes the record of the base before that of another group or after it.
+/// No cgroup leaves twice in a row, so of the records of the base around that of the group, the one
+/// in which the same cgroup leaves is of the same switch. That is known once the base's next record
+/// is there. (With SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays
+/// unknown.)
 ///
 /// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
  public:
-  /// How long a group may be off the PMU in a whole interval: what the kernel takes to switch it.
+  /// What the kernel takes to switch a group that is on the PMU all the time.
   static constexpr std::chrono::nanoseconds kMaxOffPmu = std::chrono::microseconds{20};
-  static constexpr int kMaxOffPmuPercent = 2;
+  static constexpr int kMaxOffPmuPercent = 2;  ///< of the base
 
   /// What is wrong with the records, and how many there are.
   struct Statistics {
@@ -92,16 +99,6 @@ class SwitchAttribution {
   std::uint64_t dropped(std::size_t group) const { return groups_[group]->dropped; }
 
  private:
-  struct Group {
-    std::chrono::nanoseconds enabled{};
-    std::chrono::nanoseconds running{};
-    std::uint64_t switches = 0;
-    std::uint64_t switches_of_base = 0;  ///< up to its last record
-    std::vector<std::uint64_t> counts;
-    bool is_base = false;
-    bool has_loss = false;      ///< since the last record
-    std::uint64_t dropped = 0;  ///< intervals that were not whole
-  };
   /// Differences to the last values; the counts are increments_.
   struct Interval {
     std::chrono::nanoseconds enabled{};
@@ -109,8 +106,23 @@ class SwitchAttribution {
     std::uint64_t switches = 0;
     bool any_fell = false;
 
-    bool had_the_pmu() const;
-    bool had_it_all_the_time() const { return enabled - running <= kMaxOffPmu; }
+    bool had_the_pmu() const { return enabled - running <= kMaxOffPmu; }
+    bool had_it_nearly_all_the_time() const;
+  };
+  struct Group {
+    std::chrono::nanoseconds enabled{};
+    std::chrono::nanoseconds running{};
+    std::uint64_t switches = 0;
+    std::vector<std::uint64_t> counts;
+    bool is_base = false;
+    bool has_loss = false;                            ///< since the last record
+    std::uint64_t dropped = 0;                        ///< intervals that were not whole
+    std::uint64_t left = 0;                           ///< the cgroup of the last record
+    std::optional<std::uint64_t> switch_of_base = 0;  ///< at the last record; nothing: unknown
+    std::size_t records_since_base = 0;  ///< the base's next record shows at which switches
+    bool has_undecided = false;          ///< and so whether this interval, up to the last, is whole
+    Interval undecided;
+    std::vector<std::uint64_t> undecided_counts;
   };
 
   /// For records that are skipped: one of so many records, and that share of their time, however
@@ -131,14 +143,19 @@ class SwitchAttribution {
 
   Group* find(std::size_t group, const SwitchValues& values);
   Interval advance(Group& group, const SwitchValues& values);
-  std::uint64_t switches_of_base(std::uint64_t cgroup) const;
-  void add(std::size_t group, std::uint64_t cgroup, const Interval& interval);
+  void await_base(std::size_t group, std::uint64_t cgroup);
+  void decide_later(Group& group, const Interval& interval);
+  void place(std::size_t group, const SwitchValues& base);
+  bool is_at_last_switch(const Group& group) const;
+  void add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
+           std::span<const std::uint64_t> counts);
   void drop(Group& group, std::uint64_t cgroup, const Interval& interval, bool is_skipped);
 
   CgroupSums& sums_;
   std::vector<std::optional<Group>> groups_;
   std::uint64_t base_switches_ = 0;          ///< up to the last record of the base
   std::uint64_t left_base_ = 0;              ///< the cgroup of that record
+  std::vector<std::size_t> awaiting_base_;   ///< groups
   std::vector<std::uint64_t> increments_;    ///< reused, to allocate nothing
   std::chrono::nanoseconds lost_time_{};     ///< to be shared
   std::chrono::nanoseconds skipped_time_{};  ///< the same, if the records are complete

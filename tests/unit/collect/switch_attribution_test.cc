@@ -142,11 +142,11 @@ TEST_F(SwitchAttributionTest, AShortTimeOffThePmuIsThatOfTheSwitch) {
   EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
-TEST_F(SwitchAttributionTest, AnIntervalWithALongerTimeOffThePmuCountsForNobody) {
+TEST_F(SwitchAttributionTest, AfterALongerTimeOffThePmuTheNextRecordOfTheBaseDecides) {
   GroupTotalsOfKernel other;
   run(1, 1ms, 10);
   other.pass(1ms, 10);
-  other.enabled += 21us;  // more than 2 %
+  other.enabled += 21us;
   ++other.switches;
   attribution.record(kOther, other.values(1));
 
@@ -154,9 +154,11 @@ TEST_F(SwitchAttributionTest, AnIntervalWithALongerTimeOffThePmuCountsForNobody)
   EXPECT_EQ(count(1), 10U);
   EXPECT_EQ(read(1, kOther).time_running, 0ns);
   EXPECT_EQ(count(1, kOther), 0U);
-  EXPECT_EQ(attribution.statistics().dropped, 1U);
-  EXPECT_EQ(attribution.statistics().dropped_time, 1021us);
-  EXPECT_EQ(attribution.statistics().lost_time, 0ns);  // that of the base is known
+
+  run(2, 1ms, 1);
+  EXPECT_EQ(read(1, kOther).time_running, 1ms);
+  EXPECT_EQ(count(1, kOther), 10U);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
 /// In the same order as the kernel has the groups, which changes when it starts one again.
@@ -165,6 +167,11 @@ class IntervalOffThePmuTest : public SwitchAttributionTest {
   void pass(nanoseconds time, bool is_on_pmu = true) {
     base_.pass(time, 1);
     other_.pass(time, 1, is_on_pmu);
+  }
+  void leave_both(std::uint64_t cgroup, bool is_base_first) {
+    if (is_base_first) leave_base(cgroup);
+    leave_other(cgroup);
+    if (!is_base_first) leave_base(cgroup);
   }
   void leave_base(std::uint64_t cgroup) { leave(cgroup); }
   void leave_other(std::uint64_t cgroup) {
@@ -175,25 +182,26 @@ class IntervalOffThePmuTest : public SwitchAttributionTest {
   GroupTotalsOfKernel other_;
 };
 
-TEST_F(IntervalOffThePmuTest, IsWholeIfItIsShortAndTheBaseHadNoOtherSwitch) {
+TEST_F(IntervalOffThePmuTest, IsWholeHoweverLongItIsIfTheBaseHadNoOtherSwitch) {
   for (const bool is_base_first : {true, false}) {
     for (const bool was_base_first : {true, false}) {
       SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
-      const std::uint64_t before = count(2, kOther);
-      const auto leave_both = [this](std::uint64_t cgroup, bool base_first) {
-        if (base_first) leave_base(cgroup);
-        leave_other(cgroup);
-        if (!base_first) leave_base(cgroup);
-      };
+      const perf::GroupReading before = read(2, kOther);
       pass(1ms);
       leave_both(1, was_base_first);
       pass(100ms);
-      pass(4ms, false);
-      pass(100ms);
+      pass(300ms, false);
+      pass(50ms);
       leave_both(2, is_base_first);
-      EXPECT_EQ(count(2, kOther) - before, 2U);
+      pass(1ms);
+      leave_both(3, is_base_first);
+      const perf::GroupReading after = read(2, kOther);
+      EXPECT_EQ(after.counts[0] - before.counts[0], 2U);
+      EXPECT_EQ(after.time_running - before.time_running, 150ms);
+      EXPECT_EQ(after.time_enabled - before.time_enabled, 450ms);
     }
   }
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
 }
 
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseHadASwitchMeanwhile) {
@@ -201,23 +209,48 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseHadASwitchMeanwhile) {
     for (const bool was_base_first : {true, false}) {
       SCOPED_TRACE(testing::Message() << was_base_first << is_base_first);
       pass(1ms);
-      if (was_base_first) leave_base(3);
-      leave_other(3);
-      if (!was_base_first) leave_base(3);
+      leave_both(3, was_base_first);
       const std::uint64_t before = attribution.statistics().dropped;
       pass(200ms);
       pass(2ms, false);
       leave_base(1);
       pass(2ms, false);
       pass(2ms);
-      if (is_base_first) leave_base(2);
-      leave_other(2);
-      if (!is_base_first) leave_base(2);
+      leave_both(2, is_base_first);
+      pass(1ms);
+      leave_both(4, is_base_first);
       EXPECT_EQ(count(2, kOther), 0U);
       EXPECT_EQ(attribution.statistics().dropped - before, 1U);
       EXPECT_EQ(attribution.statistics().skipped, 0U);
     }
   }
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseLeftOutARecordOfASwitch) {
+  pass(1ms);
+  leave_both(1, false);
+  pass(100ms);
+  pass(2ms, false);
+  ++base_.switches;  // to 2, without a record
+  pass(2ms);
+  leave_both(3, true);
+  pass(1ms);
+  leave_both(1, true);
+
+  EXPECT_EQ(count(3, kOther), 0U);
+  EXPECT_EQ(count(1, kOther), 2U);
+  EXPECT_EQ(attribution.statistics().dropped, 2U) << "one of the base";
+}
+
+TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheSameCgroupLeftTwice) {
+  pass(1ms);
+  leave_both(1, true);
+  pass(100ms);
+  pass(2ms, false);
+  leave_both(2, true);
+  leave_base(2);
+
+  EXPECT_EQ(count(2, kOther), 0U) << "as after context switches within a cgroup";
 }
 
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
@@ -230,6 +263,8 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfItSpansThreeSwitches) {
   pass(2ms);
   leave_base(3);
   leave_other(3);
+  pass(1ms);
+  leave_both(1, true);
 
   EXPECT_EQ(count(3, kOther), 0U);
   EXPECT_EQ(attribution.statistics().dropped, 1U);

@@ -7,7 +7,7 @@
 
 new_cgroup many
 new_cgroup few
-for burst in 300 2000; do
+for burst in 300 2000 20000; do
   start_work many many 0 instructions:u burst $burst
   start_work few few 0 instructions:u calls $burst
   start_daemon rates
