@@ -209,6 +209,7 @@ PollCycle::Outcome PollCycle::reconcile(const std::shared_ptr<const TargetSet>& 
   detect_cpu_offline(outcome.report);
   if (!is_reconciled_ || cpu_was_offline() || opens_again_) close_and_open(models, outcome);
   source_->report(outcome.report, outcome.feedback);
+  if (!online_) outcome.report.now.forget_source();
   return outcome;
 }
 
@@ -270,8 +271,8 @@ void PollCycle::collect_group(Scope& scope, std::size_t target, std::size_t inde
   }
   if (*state == State::kUnchanged) return group.stand_still(target);
   AlwaysOn read = always_on(group.plan(), scope.groups, target);
-  if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on) {
-    read.clock = begun;  // a CPU's time goes on
+  if (is_of_cpu && group.is_paused() && !group.plan().auxiliary.always_on && online_) {
+    read.clock = begun - offline_for_.value_or(std::chrono::nanoseconds{});  // its time goes on
   }
   if (*state == State::kOffPmu) {
     return is_last ? group.lost_its_counts(target, read)

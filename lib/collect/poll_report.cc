@@ -6,6 +6,12 @@ void PollReport::add_failure(const std::string& what, const Error& error, const 
   ++failures.try_emplace({what, error.code}, Failure{error, 0, subject}).first->second.times;
 }
 
+void PollReport::State::forget_source() {
+  cpus_by_records = cpus_by_descriptors = 0;
+  cpus_without_records.clear();
+  why_no_records.clear();
+}
+
 void PollReport::State::add(const State& part) {
   groups_off_pmu += part.groups_off_pmu;
   open_events += part.open_events;

@@ -67,6 +67,8 @@ struct PollReport {
     std::string why_no_records = {};             ///< on the first of them
     std::size_t unnamed_cgroups = 0;  ///< in records of each CPU, and not known by name yet
 
+    /// The CPU is offline: it counts cgroups in neither way.
+    void forget_source();
     /// Adds the state of another CPU.
     void add(const State& part);
   };

@@ -1044,6 +1044,23 @@ TEST_F(PollCyclePauseTest, ItsTimeIsEnabledWithoutThePmu) {
   EXPECT_GE(times(0).unmeasured, 9s);
 }
 
+TEST_F(PollCyclePauseTest, TheTimeForWhichTheCpuWasAwayMeanwhileIsUnmeasuredOnce) {
+  kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
+  (void)poll(true);
+  const GroupTimes before = times(0);
+  const EventTotal counted = cycle_->cpu_groups()[0].totals()[0];
+  kernel_.pass(1s);
+  kernel_.answer("cpu0 dummy", counts(1400ms, 1400ms, {}));  // stood since
+  kernel_.answer("cpu0 cycles", {Answer::Kind::kBrokenUp, 10s, 10s, {1000}, 0});
+
+  (void)run(*cycle_, targets({}));
+
+  ASSERT_TRUE(cycle_->cpu_was_offline());
+  EXPECT_NEAR(static_cast<double>((times(0).enabled - before.enabled).count()), 1e9, 0.1e9);
+  EXPECT_NEAR(static_cast<double>((times(0).unmeasured - before.unmeasured).count()), 6e8, 0.1e9);
+  EXPECT_LT(cycle_->cpu_groups()[0].totals()[0].value - counted.value, 50U) << "of 400 ms";
+}
+
 TEST_F(PollCyclePauseTest, AGroupThatStandsStillInItIsNotTakenForOneThatTheKernelDoesNotCount) {
   kernel_.answer("cpu0 cycles", counts(10s, 10s, {1000}));
   PollReport report = poll(true);
