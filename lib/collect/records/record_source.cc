@@ -375,11 +375,11 @@ Result<> RecordSource::enable(Handle group) {
   return {};
 }
 
-/// A group of scope cpu may be that of scope cgroup.
+/// A group of scope cpu may be that of scope cgroup, or what a reload has left of it.
 Result<> RecordSource::set_paused(const GroupPlan& group, bool paused) {
+  if (!recording_) return {};
   const GroupPlan* const by_records = recorded(group);
-  if (!recording_ || by_records == nullptr) return {};
-  return recording_->set_paused(*by_records, paused);
+  return recording_->set_paused(by_records != nullptr ? *by_records : group, paused);
 }
 
 std::size_t RecordSource::descriptors(Handle group) const {

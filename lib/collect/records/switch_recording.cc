@@ -21,13 +21,12 @@ SwitchValues values_of(const perf::SwitchRecord& record) {
   return {record.cgroup, record.enabled, record.running, record.switches, record.counts};
 }
 
-/// The group of scope cgroup that counts the same, with the same counters (change_of()).
-const GroupPlan* find_alike(const CountingPlan& plan, const GroupPlan& group) {
+/// The one of `groups` that counts the same, with the same counters (change_of()).
+const GroupPlan* find_alike(const std::vector<GroupPlan>& groups, const GroupPlan& group) {
   if (has_probe_in_file(group)) return nullptr;
   const auto what = [](const GroupPlan& of) {
     return std::tie(of.name, of.pmu, of.events, of.mode, of.left_out_cpus);
   };
-  const std::vector<GroupPlan>& groups = plan.cgroup.groups;
   const auto same = std::find_if(groups.begin(), groups.end(),
                                  [&](const GroupPlan& one) { return what(one) == what(group); });
   return same == groups.end() ? nullptr : &*same;
@@ -102,29 +101,32 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(
                                   [&](const Group& one) { return one.plan == &group; });
   if (known == groups_.end()) {
     Result<std::size_t, perf::OpenFailure> added = add(&group, events);
-    if (!added) refused_.insert_or_assign(&group, added.error());
+    if (!added) {
+      refused_.insert_or_assign(&group, added.error());
+    } else if (const auto refused = refused_.extract(&group)) {
+      groups_[*added].refused = refused.mapped();
+    }
     return added;
   }
-  if (known->events < events.size()) return refused_.at(&group);
+  if (known->events < events.size()) return *known->refused;
   return static_cast<std::size_t>(known - groups_.begin());
 }
 
 void SwitchRecording::use(const CountingPlan& plan,
                           const std::function<bool(std::size_t group)>& is_used) {
-  const std::map<const GroupPlan*, perf::OpenFailure> refused = std::exchange(refused_, {});
+  refused_.clear();
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     Group& group = groups_[number];
     if (!group.is_open) continue;
     const GroupPlan* const before = group.plan;
-    group.plan = before == nullptr ? nullptr : find_alike(plan, *before);
-    if (group.plan != nullptr) {
-      if (const auto at = refused.find(before); at != refused.end()) {
-        refused_.emplace(group.plan, at->second);
-      }
-    } else if (number == 0) {
+    group.plan = before == nullptr ? nullptr : find_alike(plan.cgroup.groups, *before);
+    if (group.plan != nullptr) continue;
+    if (number == 0) {
       if (before != nullptr) group.plan = &base_.emplace(GroupPlan{*before});
     } else if (!is_used(number)) {
       close(number);
+    } else if (before != nullptr) {
+      group.plan = find_alike(plan.cpu.groups, *before);
     }
   }
 }

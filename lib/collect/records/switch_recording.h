@@ -52,7 +52,7 @@ class SwitchRecording {
                                                     std::span<const perf::CounterSpec> events);
 
   /// Another plan: groups that it has too go on, and the others are closed, but for those that
-  /// `is_used` by their number. The base stays, as it cannot be closed alone.
+  /// `is_used` by their number, for its scope cpu. The base stays, as it cannot be closed alone.
   void use(const CountingPlan& plan, const std::function<bool(std::size_t group)>& is_used);
 
   /// Stops the group for this plan, so that others have the PMU, or starts it again. Does nothing
@@ -104,7 +104,8 @@ class SwitchRecording {
   struct Group {
     const GroupPlan* plan = nullptr;  ///< null: the base without events, or none of the plan now
     std::size_t events = 0;
-    bool is_open = false;  ///< else its number is free
+    std::optional<perf::OpenFailure> refused = {};  ///< why it lacks events of its plan
+    bool is_open = false;                           ///< else its number is free
     bool is_paused = false;
     perf::GroupReading reading = {};  ///< of the last poll
     bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
@@ -131,7 +132,8 @@ class SwitchRecording {
   SwitchAttribution attribution_;
   std::vector<Group> groups_;      ///< by the number in the ring; the first is the base
   std::optional<GroupPlan> base_;  ///< a copy, if the plan now does not have it
-  std::map<const GroupPlan*, perf::OpenFailure> refused_;  ///< the last refusal of each
+  /// Of groups of the plan that are not open.
+  std::map<const GroupPlan*, perf::OpenFailure> refused_;
   std::vector<cgroup::NamedCgroup> named_;
   std::shared_ptr<const cgroup::CgroupNames> names_;
   std::chrono::nanoseconds base_enabled_{};  ///< at the last poll

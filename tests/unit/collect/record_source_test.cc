@@ -626,6 +626,68 @@ TEST_F(PausedRecordSourceTest, CountsAgainIfAReloadReplacesTheGroupInThePause) {
   EXPECT_TRUE(counts_core());
 }
 
+TEST_F(PausedRecordSourceTest, StopsTheGroupOfScopeCpuThatAReloadHasTakenOutOfScopeCgroup) {
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cpu = test::scope_plan({{"core", {"cycles"}}});
+  plan_->cpu.groups[0].shares_pmu = true;
+  (void)cycle_->change(plan_);
+  poll();
+  plan_ = std::make_shared<CountingPlan>(*plan_);
+  plan_->cgroup.groups.pop_back();
+  (void)cycle_->change(plan_);
+
+  set_paused(true);
+  EXPECT_FALSE(counts_core());
+  set_paused(false);
+  EXPECT_TRUE(counts_core());
+}
+
+TEST_F(RecordSourceTest, AnOptionalEventThatWasRefusedStaysSoWhileReloadsMoveItsGroup) {
+  const ScopePlan core = test::scope_plan({{"core", {"cycles", "instructions"}}});
+  plan_->cgroup.groups.push_back(core.groups[0]);
+  plan_->cgroup.groups[1].shares_pmu = true;
+  plan_->cgroup.groups[1].optional_events = 1;
+  const auto in_both = [this] {
+    auto plan = std::make_shared<CountingPlan>(*plan_);
+    plan->cpu.groups = {plan->cgroup.groups[1]};
+    return plan;
+  };
+  plan_ = in_both();
+  const auto in_cpus_only = std::make_shared<CountingPlan>(*plan_);
+  in_cpus_only->cgroup.groups.pop_back();
+  events().refuse_open = [](perf::EventAttr& attr, const perf::EventTarget&) {
+    const bool is_refused =
+        attr.type == PERF_TYPE_HARDWARE && attr.config == PERF_COUNT_HW_INSTRUCTIONS;
+    return is_refused ? EOPNOTSUPP : 0;
+  };
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  poll();
+  ASSERT_THAT(leaders(), SizeIs(2));
+
+  (void)cycle_->change(in_cpus_only);
+  poll();
+  (void)cycle_->change(in_both());
+  poll();
+  target("/b", make_cgroup("/b", kB));
+  const PollReport report = poll();
+
+  EXPECT_THAT(leaders(), SizeIs(2));
+  EXPECT_EQ(report.now.cpus_by_records, 1U);
+}
+
+TEST_F(RecordSourceTest, ACpuThatIsOfflineCountsCgroupsInNeitherWay) {
+  make_cycle();
+  target("/a", make_cgroup("/a", kA));
+  EXPECT_EQ(poll().now.cpus_by_records, 1U);
+  auto set = std::make_shared<TargetSet>();
+  set->cpus = std::make_shared<const MachineCpus>(MachineCpus{{}, {}, {}});
+
+  const PollReport report = cycle_->run(set, EventModels{*plan_}).report;
+
+  EXPECT_EQ(report.now.cpus_by_records + report.now.cpus_by_descriptors, 0U);
+}
+
 TEST_F(PausedRecordSourceTest, StopsItsGroupWithoutACgroupToo) {
   cgroups_.clear();
   poll();
