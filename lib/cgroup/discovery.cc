@@ -34,7 +34,10 @@ Result<std::shared_ptr<const DiscoveryResult>> Discovery::update(
   if (reported) gone_.report(*reported, now);
   if (!reported) gone_.drop_reports();
   const Result<bool> changed = tree_.update(now);
-  if (!changed) return changed.error();
+  if (!changed) {
+    shed(capacity);
+    return changed.error();
+  }
   update_uses(left_out_.refresh(now));
   const bool is_as_before = result_ && !*changed && capacity == capacity_ && !try_again_ &&
                             !has_gone_ && !gone_.has_reports();
@@ -215,10 +218,26 @@ DiscoveryResult Discovery::choose(std::size_t capacity, Clock::time_point now) {
   fill_room(capacity, now, result);
   exchange(now, result);
   count_newly_left_out();
+  list(result);
+  return result;
+}
+
+/// Of the last result, without those beyond the capacity.
+void Discovery::shed(std::size_t capacity) {
+  if (held_.size() <= capacity) return;
+  drop_surplus(capacity);
+  count_newly_left_out();
+  DiscoveryResult result;
+  result.unreadable = result_->unreadable;
+  list(result);
+  has_gone_ = false;
+  result_ = std::make_shared<const DiscoveryResult>(std::move(result));
+}
+
+void Discovery::list(DiscoveryResult& result) const {
   for (const auto& [path, cgroup] : held_) result.cgroups.push_back(cgroup);
   result.left_out = left_out_.size();
   result.left_out_paths = left_out_.paths(DiscoveryResult::kMaxPaths);
-  return result;
 }
 
 void Discovery::count_newly_left_out() {

@@ -64,8 +64,8 @@ class Discovery {
   /// a share, cgroups already held stay; the next ones are those with most CPU time (left_out.h),
   /// then the first by path. A held cgroup is displaced only if another subtree has at least two
   /// fewer than its own and needs more. The cost grows with what has changed and with what is held,
-  /// not with what is left out. Fails if the tree as a whole cannot be read; then the last result
-  /// stays valid.
+  /// not with what is left out. Fails if the tree as a whole cannot be read; then last() is the
+  /// result before, without those beyond `capacity`: their descriptors may be what it lacks.
   ///
   /// `reported` is for callers that count by the kernel's records: the cgroups that it has reported
   /// since the last call (NameKeeper::reported). Those of them that are selected, and were gone
@@ -75,6 +75,9 @@ class Discovery {
   Result<std::shared_ptr<const DiscoveryResult>> update(
       std::size_t capacity, Clock::time_point now,
       std::optional<std::span<const NamedCgroup>> reported = std::nullopt);
+
+  /// The current cgroups as of the last update(); null before one has succeeded.
+  const std::shared_ptr<const DiscoveryResult>& last() const { return result_; }
 
   /// Another selection from the next update() on. Cgroups that both select stay the same objects.
   void select(Selection selection);
@@ -120,6 +123,8 @@ class Discovery {
   Result<std::shared_ptr<const Cgroup>> hold(const std::string& path) const;
   bool try_hold(const std::string& path, Clock::time_point now, DiscoveryResult& result);
   DiscoveryResult choose(std::size_t capacity, Clock::time_point now);
+  void shed(std::size_t capacity);
+  void list(DiscoveryResult& result) const;
   std::map<std::string, std::uint64_t> find_gone(Clock::time_point now);
   void add_gone(std::size_t capacity, Clock::time_point now, DiscoveryResult& result);
   void count_missed(bool may_be_reported);

@@ -204,7 +204,7 @@ std::shared_ptr<const cgroup::DiscoveryResult> TargetTracker::find_cgroups(std::
   }
   if (!found) {
     report.add_failure(kCause, found.error());
-    return current_->found;
+    return discovery.last() ? discovery.last() : current_->found;
   }
   if (*found != current_->found) {
     for (const Error& unreadable : (*found)->unreadable) report.add_failure(kCause, unreadable);

@@ -289,6 +289,23 @@ TEST(DiscoveryTest, HoldsOnToWhatItFoundUntilTheTreeCanBeReadAgain) {
   EXPECT_EQ(after->cgroups[0], before->cgroups[0]);
 }
 
+TEST(DiscoveryTest, HoldsNoMoreThanTheCapacityWhileTheTreeCannotBeRead) {
+  test::TempTree tree{{"cg/a/"}, {"cg/b/"}, {"cg/c/"}};
+  Discovery discovery{{tree.path("cg")}, selection({"/*"})};
+  const std::weak_ptr<const Cgroup> shed = must_update(discovery)->cgroups[2];
+
+  tree.rename("cg", "away");
+  const Update while_away = discovery.update(2, kFirstUpdate + 60s);
+
+  EXPECT_FALSE(while_away);
+  EXPECT_THAT(paths(*discovery.last()), ElementsAre("/a", "/b"));
+  EXPECT_EQ(discovery.last()->left_out, 1U);
+  EXPECT_TRUE(shed.expired());
+  EXPECT_EQ(discovery.take_newly_left_out(), 1U);
+  tree.rename("away", "cg");
+  EXPECT_THAT(paths(*must_update(discovery, 3, kFirstUpdate + 62s)), ElementsAre("/a", "/b", "/c"));
+}
+
 TEST(DiscoveryTest, ToleratesDirectoriesThatVanishWhileItReads) {
   test::TempTree tree{{"slice/stays/"}};
   Discovery discovery{{tree.root()}, selection({"/**"})};

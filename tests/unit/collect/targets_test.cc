@@ -553,6 +553,26 @@ TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadTheCpusGoOn) {
   EXPECT_EQ(now->present, 1U);
 }
 
+TEST_F(TargetTrackerTest, WhenTheCgroupsCannotBeReadThoseBeyondALowerLimitAreGivenUp) {
+  make_cgroup("a.service");
+  make_cgroup("b.service");
+  TargetTracker targets = tracker();
+  (void)targets.update(start_, report_);
+  tree_.rename("cgroup", "elsewhere");
+  targets.change({.plan = plan_,
+                  .selection = selection(),
+                  .describer = cgroup::Describer{},
+                  .linger = seconds{60},
+                  .idle = {},
+                  .budget = {.max_cgroups = 1}});
+
+  const auto now = targets.update(start_ + seconds{61}, report_);
+
+  EXPECT_EQ(now->present, 1U);
+  EXPECT_EQ(now->found->left_out, 1U);
+  EXPECT_EQ(report_.cgroups_left_out["max"], 1U);
+}
+
 TEST_F(TargetTrackerTest, OfLingeringCgroupsThoseGoneLongestMakeRoom) {
   TargetTracker targets = tracker({.max_series = 2 * kSeriesOfACgroup});
   make_cgroup("old_series.service");
