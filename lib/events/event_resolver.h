@@ -20,7 +20,7 @@ struct Unresolved {
   bool on_every_machine = false;  ///< an error of the spelling; else this machine lacks something
   TextOffset at;                  ///< position in the text
   Error error;
-  /// With `on_every_machine`: CPUs of another architecture do count it.
+  /// With `on_every_machine`: CPUs of another kind do count it, or may.
   bool is_right_elsewhere = false;
 };
 

@@ -1,9 +1,11 @@
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "events/core_pmu.h"
 #include "events/event_names.h"
 #include "events/event_table.h"
@@ -19,6 +21,9 @@ namespace {
 
 constexpr const char* kWriteBehindColon =
     "write a modifier, as in 'cycles:u', or a tracepoint, as in 'sched:sched_switch'";
+
+/// A name that differs from a known one in so many letters is not taken for that of another CPU.
+constexpr std::size_t kMaxMisspelled = 2;
 
 bool recognizes(std::string_view, std::string_view) { return true; }
 
@@ -81,6 +86,7 @@ std::vector<std::string> names_without_pmu(const PmuCatalogue& pmus) {
   return names;
 }
 
+/// Core PMUs of other machines have other events, so a name that is like none may be theirs.
 Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset at) {
   Remedy remedy =
       "see " + ProgramTerm::kEventList + "; an event of one PMU is written pmu/" + name + "/";
@@ -89,8 +95,13 @@ Unresolved unknown(const PmuCatalogue& pmus, const std::string& name, TextOffset
     remedy = "write '" + std::string(without_number(pmu.name)) + "/" + name + "/'";
     break;
   }
-  return invalid(at, "there is no event '" + name + "'",
-                 did_you_mean(name, names_without_pmu(pmus), remedy));
+  const std::vector<std::string> known = names_without_pmu(pmus);
+  Unresolved unresolved =
+      invalid(at, "there is no event '" + name + "'", did_you_mean(name, known, remedy));
+  unresolved.is_right_elsewhere = std::none_of(known.begin(), known.end(), [&](const auto& other) {
+    return edit_distance(name, other, kMaxMisspelled + 1) <= kMaxMisspelled;
+  });
+  return unresolved;
 }
 
 /// "mem-loads", which the core PMUs define themselves.

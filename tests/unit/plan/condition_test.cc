@@ -124,6 +124,15 @@ TEST_F(ConditionTest, ForAnotherArchitectureAllowsModifiersThatThisOneDoesNotHav
   }
 }
 
+TEST_F(ConditionTest, ForAnotherVendorAllowsEventsThatCorePmusOfThisOneDoNotHave) {
+  const char* const group = "  - {name: a, events: [mem-loads], scope: cpu";
+
+  const std::string elsewhere = std::string(group) + ", when: {vendor: GenuineIntel}}";
+  EXPECT_THAT(errors_of(test::plan_on("amd_zen", elsewhere)), IsEmpty());
+  EXPECT_THAT(errors_of(test::plan_on("amd_zen", std::string(group) + "}")),
+              ElementsAre(HasSubstr("there is no event 'mem-loads'")));
+}
+
 TEST_F(ConditionTest, CausesNoWarningWhereItIsNotMet) {
   const auto planned = plan(
       "  - {name: a, events: [page-faults], scope: cpu}\n"
