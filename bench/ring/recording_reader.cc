@@ -120,7 +120,7 @@ Result<> RecordingReader::open(int cpu) {
   if (!recording) return recording.error();
   recording_ = std::move(*recording);
   const collect::GroupPlan& plan = plan_.cgroup.groups.front();
-  const auto group = recording_->open_group(plan, plan.events);
+  const auto group = recording_->open_group(plan, plan.events.size());
   if (!group) return group.error().error;
   group_ = *group;
   for (const auto& cgroup : cgroups_) {

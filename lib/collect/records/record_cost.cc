@@ -1,6 +1,7 @@
 #include "collect/records/record_cost.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "collect/descriptor_source.h"
 
@@ -25,6 +26,18 @@ CountingPlan part_of(const CountingPlan& plan, bool is_recorded) {
   return part;
 }
 
+/// The groups of scope cpu that are recorded as groups of scope cgroup.
+CountingPlan shared_part_of(const CountingPlan& plan) {
+  CountingPlan part;
+  for (const GroupPlan& group : plan.cpu.groups) {
+    const std::vector<GroupPlan>& recorded = plan.cgroup.groups;
+    const bool is_shared = std::any_of(recorded.begin(), recorded.end(),
+                                       [&](const auto& one) { return has_counts_of(one, group); });
+    if (is_shared) part.cgroup.groups.push_back(group);
+  }
+  return part;
+}
+
 /// Of all CPUs, the cost on so many of them.
 std::size_t share_of(std::size_t cost, std::size_t cpus, std::size_t online) {
   return (cost * cpus + online - 1) / online;
@@ -34,9 +47,20 @@ std::size_t share_of(std::size_t cost, std::size_t cpus, std::size_t online) {
 
 bool can_be_recorded(const GroupPlan& group) { return !group.mode.pinned && !group.mode.exclusive; }
 
-/// On each CPU that counts by records, the groups that are recorded once, with their leaders, for
-/// the ring, and for a base without events; one group for the check; the other groups for all
-/// cgroups. On the other CPUs, all groups for all cgroups.
+/// Of the same name, as another group may have another duty cycle.
+bool has_counts_of(const GroupPlan& recorded, const GroupPlan& group) {
+  const auto what = [](const GroupPlan& of) {
+    return std::tie(of.name, of.pmu, of.mode, of.left_out_cpus);
+  };
+  return can_be_recorded(recorded) && what(recorded) == what(group) &&
+         group.events.size() <= recorded.events.size() &&
+         std::equal(group.events.begin(), group.events.end(), recorded.events.begin());
+}
+
+/// On each CPU that counts by records, the groups that are recorded once, with their leaders, and
+/// nothing for those of scope cpu that are the same; for the ring, and for a base without events;
+/// one group for the check; the other groups for all cgroups. On the other CPUs, all groups for all
+/// cgroups.
 CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::size_t by_records) {
   const CounterCost descriptors = descriptor_cost(plan, cpus);
   if (plan.cgroup.empty()) return descriptors;
@@ -48,6 +72,7 @@ CounterCost record_cost(const CountingPlan& plan, const MachineCpus& cpus, std::
   const std::size_t recorded = std::min(by_records, online);
   const std::size_t share = online - recorded;
   CounterCost cost = descriptors;
+  cost.cpus -= share_of(descriptor_cost(shared_part_of(plan), cpus).cgroup, recorded, online);
   cost.cpus +=
       share_of(once.cgroup, recorded, online) +
       (kRingAndBase + in_records.cgroup.groups.size() + events_of_check(in_records)) * recorded;

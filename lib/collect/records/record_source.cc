@@ -184,16 +184,13 @@ void RecordSource::forget_cpu() {
   is_dead_ = true;
 }
 
-/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has. Of
-/// the same name, as another group may have another duty cycle.
+/// The group of scope cgroup in plan_ whose records have what is asked for; null if none has.
 const GroupPlan* RecordSource::recorded(const GroupPlan& group) const {
-  if (way_ == Way::kDescriptors || !can_be_recorded(group)) return nullptr;
-  const auto same = std::find_if(
-      plan_->cgroup.groups.begin(), plan_->cgroup.groups.end(), [&](const GroupPlan& one) {
-        return one.name == group.name && one.events == group.events && one.mode == group.mode &&
-               one.pmu == group.pmu && one.left_out_cpus == group.left_out_cpus;
-      });
-  return same == plan_->cgroup.groups.end() ? nullptr : &*same;
+  if (way_ == Way::kDescriptors) return nullptr;
+  const std::vector<GroupPlan>& groups = plan_->cgroup.groups;
+  const auto same = std::find_if(groups.begin(), groups.end(),
+                                 [&](const auto& one) { return has_counts_of(one, group); });
+  return same == groups.end() ? nullptr : &*same;
 }
 
 Result<> RecordSource::start_recording() {
@@ -237,7 +234,8 @@ Result<CounterSource::Handle, perf::OpenFailure> RecordSource::open(
 Result<RecordSource::Opened, perf::OpenFailure> RecordSource::open_recorded(
     const GroupPlan& recorded, std::span<const perf::CounterSpec> events,
     const std::shared_ptr<const cgroup::Cgroup>& cgroup) {
-  const Result<std::size_t, perf::OpenFailure> group = recording_->open_group(recorded, events);
+  const Result<std::size_t, perf::OpenFailure> group =
+      recording_->open_group(recorded, events.size());
   if (!group) return group.error();
   ++recorded_;
   Opened opened{.kind = cgroup ? Kind::kRecordedCgroup : Kind::kRecordedCpu,
@@ -375,11 +373,9 @@ Result<> RecordSource::enable(Handle group) {
   return {};
 }
 
-/// A group of scope cpu may be that of scope cgroup, or what a reload has left of it.
+/// A group of scope cpu may be recorded for scope cgroup, or may have been so before a reload.
 Result<> RecordSource::set_paused(const GroupPlan& group, bool paused) {
-  if (!recording_) return {};
-  const GroupPlan* const by_records = recorded(group);
-  return recording_->set_paused(by_records != nullptr ? *by_records : group, paused);
+  return recording_ ? recording_->set_paused(group, paused) : Result<>{};
 }
 
 std::size_t RecordSource::descriptors(Handle group) const {

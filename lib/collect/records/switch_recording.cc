@@ -95,47 +95,60 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::add(
   return *added;
 }
 
-Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(
-    const GroupPlan& group, std::span<const perf::CounterSpec> events) {
+/// After a shortage all are tried again.
+Result<std::size_t, perf::OpenFailure> SwitchRecording::add_all_or_needed(const GroupPlan& plan) {
+  const std::span<const perf::CounterSpec> all = plan.events;
+  const std::size_t needed = all.size() - plan.optional_events;
+  Result<std::size_t, perf::OpenFailure> added = add(&plan, all);
+  if (added || added.error().event < needed || is_shortage(added.error().error.code)) return added;
+  const perf::OpenFailure refused = added.error();
+  added = add(&plan, all.first(needed));
+  if (added) groups_[*added].refused = refused;
+  return added;
+}
+
+Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(const GroupPlan& group,
+                                                                   std::size_t events) {
   const auto known = std::find_if(groups_.begin(), groups_.end(),
                                   [&](const Group& one) { return one.plan == &group; });
+  std::size_t number = static_cast<std::size_t>(known - groups_.begin());
   if (known == groups_.end()) {
-    Result<std::size_t, perf::OpenFailure> added = add(&group, events);
-    if (!added) {
-      refused_.insert_or_assign(&group, added.error());
-    } else if (const auto refused = refused_.extract(&group)) {
-      groups_[*added].refused = refused.mapped();
-    }
-    return added;
+    const Result<std::size_t, perf::OpenFailure> added = add_all_or_needed(group);
+    if (!added) return added.error();
+    number = *added;
   }
-  if (known->events < events.size()) return *known->refused;
-  return static_cast<std::size_t>(known - groups_.begin());
+  if (groups_[number].events < events) return *groups_[number].refused;
+  return number;
 }
 
 void SwitchRecording::use(const CountingPlan& plan,
                           const std::function<bool(std::size_t group)>& is_used) {
-  refused_.clear();
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     Group& group = groups_[number];
-    if (!group.is_open) continue;
-    const GroupPlan* const before = group.plan;
-    group.plan = before == nullptr ? nullptr : find_alike(plan.cgroup.groups, *before);
-    if (group.plan != nullptr) continue;
-    if (number == 0) {
-      if (before != nullptr) group.plan = &base_.emplace(GroupPlan{*before});
-    } else if (!is_used(number)) {
+    if (!group.is_open || group.plan == nullptr) continue;
+    if (const GroupPlan* const same = find_alike(plan.cgroup.groups, *group.plan)) {
+      group.plan = same;
+      group.kept.reset();
+    } else if (number == 0 || is_used(number)) {
+      group.keep_plan();
+    } else {
       close(number);
-    } else if (before != nullptr) {
-      group.plan = find_alike(plan.cpu.groups, *before);
     }
   }
+}
+
+void SwitchRecording::Group::keep_plan() {
+  if (plan == kept.get()) return;
+  kept = std::make_unique<const GroupPlan>(*plan);
+  plan = kept.get();
 }
 
 Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
   Result<> all;
   for (std::size_t number = 1; number < groups_.size(); ++number) {
     Group& group = groups_[number];
-    if (group.plan != &plan || group.is_paused == paused) continue;
+    if (group.plan == nullptr || group.is_paused == paused) continue;
+    if (!has_counts_of(*group.plan, plan)) continue;
     const Result<> done = paused ? ring_.disable(*kernel_, number) : ring_.enable(*kernel_, number);
     if (!done) {
       all = done;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,18 +44,17 @@ class SwitchRecording {
   SwitchRecording(const SwitchRecording&) = delete;
   SwitchRecording& operator=(const SwitchRecording&) = delete;
 
-  /// The number of the group that counts `events`, the first of `group`; opens it if need be. One
-  /// that was opened without its optional events is not opened a second time with them: the result
-  /// is the first refusal.
-  Result<std::size_t, perf::OpenFailure> open_group(const GroupPlan& group,
-                                                    std::span<const perf::CounterSpec> events);
+  /// The number of the group that counts so many events, the first of `group`. Opens it with all of
+  /// them if need be, or without the optional ones if one of these is refused. If it lacks what is
+  /// asked for, the result is that refusal, also later.
+  Result<std::size_t, perf::OpenFailure> open_group(const GroupPlan& group, std::size_t events);
 
   /// Another plan: groups that it has too go on, and the others are closed, but for those that
   /// `is_used` by their number, for its scope cpu. The base stays, as it cannot be closed alone.
   void use(const CountingPlan& plan, const std::function<bool(std::size_t group)>& is_used);
 
-  /// Stops the group for this plan, so that others have the PMU, or starts it again. Does nothing
-  /// without such a group, and to the base, which needs no PMU.
+  /// Stops the groups that have the counts of this one, so that others have the PMU, or starts them
+  /// again. Not the base, which needs no PMU.
   Result<> set_paused(const GroupPlan& plan, bool paused);
   bool is_paused(std::size_t group) const { return groups_[group].is_paused; }
 
@@ -102,7 +100,7 @@ class SwitchRecording {
 
  private:
   struct Group {
-    const GroupPlan* plan = nullptr;  ///< null: the base without events, or none of the plan now
+    const GroupPlan* plan = nullptr;  ///< null: the base without events
     std::size_t events = 0;
     std::optional<perf::OpenFailure> refused = {};  ///< why it lacks events of its plan
     bool is_open = false;                           ///< else its number is free
@@ -111,6 +109,9 @@ class SwitchRecording {
     bool is_broken_up = false;        ///< the CPU has been offline: that reading was the last
     std::uint64_t switches = 0;       ///< of the last poll
     std::optional<Error> error = {};  ///< of the last poll
+    std::unique_ptr<const GroupPlan> kept = {};  ///< a copy, if the plan now does not have it
+
+    void keep_plan();
   };
   class Visitor;
 
@@ -120,6 +121,7 @@ class SwitchRecording {
   void set_names(const std::shared_ptr<const cgroup::CgroupNames>& names);
   Result<std::size_t, perf::OpenFailure> add(const GroupPlan* plan,
                                              std::span<const perf::CounterSpec> events);
+  Result<std::size_t, perf::OpenFailure> add_all_or_needed(const GroupPlan& plan);
   void close(std::size_t number);
   void read_group(std::size_t number);
   void read_groups();
@@ -130,10 +132,7 @@ class SwitchRecording {
   std::optional<std::uint64_t> own_cgroup_;
   CgroupSums sums_;
   SwitchAttribution attribution_;
-  std::vector<Group> groups_;      ///< by the number in the ring; the first is the base
-  std::optional<GroupPlan> base_;  ///< a copy, if the plan now does not have it
-  /// Of groups of the plan that are not open.
-  std::map<const GroupPlan*, perf::OpenFailure> refused_;
+  std::vector<Group> groups_;  ///< by the number in the ring; the first is the base
   std::vector<cgroup::NamedCgroup> named_;
   std::shared_ptr<const cgroup::CgroupNames> names_;
   std::chrono::nanoseconds base_enabled_{};  ///< at the last poll

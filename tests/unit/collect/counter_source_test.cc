@@ -140,6 +140,18 @@ TEST(CounterSourceTest, RecordsCostGroupsOfTheCpusAndDescriptorsOnlyWhereTheyAre
   EXPECT_EQ(all, descriptors);
 }
 
+TEST(CounterSourceTest, AGroupOfScopeCpuThatIsRecordedCostsNothingMore) {
+  const auto cgroups_only = software_plan();
+  auto both = std::make_shared<CountingPlan>(*cgroups_only);
+  both->cpu = both->cgroup;
+  both->cpu.groups[0].events.pop_back();  // it has no clock
+  const std::shared_ptr<const TargetSet> set = targets(4, 0);
+  const MachineCpus& cpus = *set->cpus;
+
+  EXPECT_EQ(record_cost(*both, cpus, 4).cpus, record_cost(*cgroups_only, cpus, 4).cpus);
+  EXPECT_GT(record_cost(*both, cpus, 3).cpus, record_cost(*cgroups_only, cpus, 3).cpus);
+}
+
 TEST(CounterSourceTest, ACpuThatWentOfflineIsNotAmongThoseThatAreRecorded) {
   RecordedCpus recorded;
   recorded.set(0, true);

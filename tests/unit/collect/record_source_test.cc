@@ -520,6 +520,25 @@ TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfItHasTheSameEvents) {
   EXPECT_EQ(kernel_.still_open(), 3U);
 }
 
+TEST_F(RecordSourceTest, TheGroupOfScopeCpuIsTheSameIfThatOfScopeCgroupHasAClockInAddition) {
+  plan_->cpu = plan_->cgroup;
+  plan_->cpu.groups[0].events.pop_back();
+  plan_->cgroup.groups[0].auxiliary_events = plan_->cgroup.groups[0].optional_events = 1;
+  make_cycle();
+  poll();
+  EXPECT_EQ(kernel_.still_open(), 3U) << "all events, before there is a cgroup";
+  target("/a", make_cgroup("/a", kA));
+  poll();
+
+  turn(kA, 30, 300);
+  turn(kIdle, 4, 0);
+  poll();
+
+  EXPECT_EQ(cycle_->cpu_groups()[0].totals()[0].value, 34U);
+  EXPECT_EQ(total(0, 0), 30U);
+  EXPECT_EQ(kernel_.still_open(), 3U);
+}
+
 TEST_F(RecordSourceTest, AGroupOfScopeCpuThatAReloadAddsCountsFromZero) {
   make_cycle();
   target("/a", make_cgroup("/a", kA));
