@@ -54,13 +54,23 @@ void print_table(const std::vector<Size>& sizes, const collect::Budget& budget) 
   print_row("series, at most", sizes, number(&Size::series),
             limit("limits.max_series", budget.max_series));
   print_row("memory, of the exporter", sizes, memory(&Size::memory),
-            "more than it takes without them");
+            "in addition to that of the process without them");
   print_row(
       "memory to request", sizes,
       [](const Size& size) { return std::to_string(size.mebibytes_to_request()) + " MiB"; },
-      "requests.memory of a pod; limits.memory is for peaks");
+      "requests.memory of a pod; set limits.memory higher, for peaks");
   print_row("memory, of the kernel", sizes, memory(&Size::kernel_memory), "in addition");
-  print_row("locked memory", sizes, memory(&Size::buffers), "LimitMEMLOCK= of the service");
+  print_row("locked memory", sizes, memory(&Size::buffers),
+            "kernel.perf_event_mlock_kb of each CPU; beyond it LimitMEMLOCK=");
+}
+
+std::set<std::string> uncore_pmus(const collect::CountingPlan& plan) {
+  std::set<std::string> pmus;
+  for (const collect::PublishedEvent& column : plan.cpu.columns) {
+    if (!column.event.is_uncore) continue;
+    for (const collect::EventAt& part : column.parts) pmus.insert(plan.cpu.groups[part.group].pmu);
+  }
+  return pmus;
 }
 
 Error too_many(std::size_t cgroups, std::size_t max) {
@@ -107,11 +117,13 @@ ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
   }
   const collect::CountingPlan& plan = planned->plan.counting;
   const collect::Budget& budget = planned->plan.budget;
-  const std::size_t cpus =
-      options.size_cpus != 0 ? options.size_cpus : planned->cpus->places.size();
+  const std::size_t cpus = options.size_cpus != 0
+                               ? options.size_cpus
+                               : planned->cpus->online.size() + planned->cpus->left_out.size();
   const std::size_t cgroups =
       plan.cgroup.empty() ? 0 : options.size_cgroups.value_or(budget.max_cgroups);
-  const collect::MachineCpus machine = collect::resized(*planned->cpus, cpus, plan.left_out_cpus);
+  const collect::MachineCpus machine =
+      collect::resized(*planned->cpus, cpus, plan.left_out_cpus, uncore_pmus(plan));
   const std::vector<Size> sizes = sizes_of(*planned, machine, cgroups);
 
   std::cout << "configuration: " << printable(name_of_config(options)) << "\nfor " << cpus

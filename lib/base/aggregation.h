@@ -18,7 +18,8 @@ struct AggregationEntry {
   Aggregation aggregation;
   std::string_view help;  ///< in the HELP text of a metric
   /// What identifies one part: labels, and numbers of host::CpuPlace. Unused ones are empty. The
-  /// number of a core is unique within its die, that of a die within its package.
+  /// number of a core is unique within its die (host::separate_cores()), that of a die within its
+  /// package.
   std::array<std::string_view, 3> labels = {};
 };
 /// In the order of the enumerators.

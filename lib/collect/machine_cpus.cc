@@ -26,8 +26,9 @@ std::size_t MachineCpus::count_of(const std::string& pmu,
       online.begin(), online.end(), [&](int cpu) { return counts_on(pmu, cpu, left_out_too); }));
 }
 
-MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out) {
-  const std::size_t here = std::max<std::size_t>(cpus.online.size(), 1);
+MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out,
+                    const std::set<std::string>& uncore) {
+  const std::size_t here = std::max<std::size_t>(cpus.online.size() + cpus.left_out.size(), 1);
   MachineCpus sized;
   for (int cpu = 0; sized.places.size() < count; ++cpu) {
     const auto like = cpus.places.empty() ? cpus.places.end()
@@ -40,9 +41,8 @@ MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vecto
     (is_left_out ? sized.left_out : sized.online).push_back(cpu);
   }
   for (const auto& [pmu, of] : cpus.pmus) {
-    // Kinds of cores have many CPUs; an uncore PMU has one in each package.
-    const bool is_of_cores = of.size() * 8 >= here;
-    const std::size_t wanted = is_of_cores ? (of.size() * count + here - 1) / here : of.size();
+    const std::size_t wanted =
+        uncore.contains(pmu) ? of.size() : (of.size() * count + here - 1) / here;
     std::vector<int>& sized_pmu = sized.pmus[pmu];
     for (std::size_t cpu = 0; cpu < std::min(wanted, count); ++cpu) {
       sized_pmu.push_back(static_cast<int>(cpu));
@@ -95,8 +95,10 @@ std::shared_ptr<const MachineCpus> CpuTracker::update(std::vector<Error>& failur
   next->left_out = std::move(left_out);
   next->pmus = std::move(pmus);
   for (const int cpu : next->online) {
-    if (!next->places.contains(cpu)) next->places[cpu] = host::read_cpu_place(roots_, cpu);
+    if (!places_.contains(cpu)) places_[cpu] = host::read_cpu_place(roots_, cpu);
   }
+  next->places = places_;
+  host::separate_cores(next->places);
   return current_ = std::move(next);
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,11 @@ struct MachineCpus {
   std::size_t count_of(const std::string& pmu, const std::vector<int>& left_out_too = {}) const;
 };
 
-/// A machine like `cpus` with another number of CPUs, to compute what it would take. A PMU of the
-/// whole machine has all of them, a kind of cores its share, and an uncore PMU as many as here: one
-/// in each package. `left_out` are left out there as well.
-MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out);
+/// A machine like `cpus` with another number of CPUs, to compute what it would take. A kind of
+/// cores has its share of them, and each PMU of `uncore` as many as here: one in each package.
+/// `left_out` are left out there as well.
+MachineCpus resized(const MachineCpus& cpus, std::size_t count, const std::vector<int>& left_out,
+                    const std::set<std::string>& uncore);
 
 /// Follows the CPUs of the machine. Not thread-safe.
 class CpuTracker {
@@ -53,6 +55,7 @@ class CpuTracker {
   std::vector<std::string> pmus_;
   std::vector<int> left_out_;
   std::shared_ptr<const std::vector<int>> listed_;  ///< online, when they were last read
+  std::map<int, host::CpuPlace> places_;            ///< as they were read
   std::shared_ptr<const MachineCpus> current_;
 };
 

@@ -1,11 +1,13 @@
 #include "host/cpu_place.h"
 
+#include <algorithm>
 #include <climits>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "base/small_file.h"
 #include "base/text.h"
@@ -49,7 +51,21 @@ CpuPlace read_cpu_place(const HostRoots& roots, int cpu) {
                   .core = id_in(topology + "core_id").value_or(cpu),
                   .die = id_in(topology + "die_id").value_or(0),
                   .package = id_in(topology + "physical_package_id").value_or(0),
-                  .numa_node = numa_node_of(folder).value_or(0)};
+                  .numa_node = numa_node_of(folder).value_or(0),
+                  .cluster = id_in(topology + "cluster_id").value_or(-1)};
+}
+
+void separate_cores(std::map<int, CpuPlace>& places) {
+  using Core = std::tuple<int, int, int>;
+  std::map<Core, std::map<int, int>> first_cpus;  // by cluster
+  const auto core_of = [](const CpuPlace& place) {
+    return Core{place.package, place.die, place.core};
+  };
+  for (const auto& [cpu, place] : places) first_cpus[core_of(place)].emplace(place.cluster, cpu);
+  const bool are_separate = std::all_of(first_cpus.begin(), first_cpus.end(),
+                                        [](const auto& core) { return core.second.size() == 1; });
+  if (are_separate) return;
+  for (auto& [cpu, place] : places) place.core = first_cpus[core_of(place)][place.cluster];
 }
 
 }  // namespace pex::host

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string_view>
 
 #include "host/roots.h"
@@ -8,13 +9,14 @@ namespace pex::host {
 
 /// The place of one CPU in the machine (Documentation/admin-guide/cputopology.rst). The numbers of
 /// cores and dies restart in each package, so a core is identified by package, die and core
-/// together.
+/// together, once separate_cores() has seen to it.
 struct CpuPlace {
   int cpu = 0;
   int core = 0;     ///< CPUs of one core are threads that share its counters
   int die = 0;      ///< a part of a package
   int package = 0;  ///< one socket
   int numa_node = 0;
+  int cluster = -1;  ///< cores that share a cache or a clock; -1: unknown
 
   bool operator==(const CpuPlace&) const = default;
 };
@@ -35,5 +37,10 @@ inline constexpr CpuPlacePart kCpuPlaceParts[] = {
 /// its topology disappears when it goes offline, so callers that need the place for longer must
 /// keep it.
 CpuPlace read_cpu_place(const HostRoots& roots, int cpu);
+
+/// `places` are those of a machine, as they were read. Where the numbers of cores restart in each
+/// cluster (Arm and RISC-V that boot by a device tree: parse_cluster() in
+/// drivers/base/arch_topology.c), each core gets the number of its first CPU.
+void separate_cores(std::map<int, CpuPlace>& places);
 
 }  // namespace pex::host

@@ -36,6 +36,21 @@ TEST(MachineCpusTest, CountsOnTheCpusOfThePmuThatAreOnline) {
   }
 }
 
+TEST(ResizedTest, HasKindsOfCoresByTheirShareAndUncorePmusAsHere) {
+  const MachineCpus here{.online = {1, 2, 3},
+                         .pmus = {{"big", {1}}, {"little", {2, 3}}, {"imc", {1}}},
+                         .places = {{1, {}}, {2, {}}, {3, {}}},
+                         .left_out = {0}};
+
+  const MachineCpus there = resized(here, 8, {0}, {"imc"});
+
+  EXPECT_EQ(there.online, (Cpus{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(there.left_out, Cpus{0});
+  EXPECT_EQ(there.pmus.at("imc").size(), 1U);
+  EXPECT_EQ(there.pmus.at("big").size(), 2U);
+  EXPECT_EQ(there.pmus.at("little").size(), 4U);
+}
+
 /// Eight CPUs of two packages, of which the memory of the first one is read on its first CPU.
 class CpuTrackerTest : public testing::Test {
  protected:

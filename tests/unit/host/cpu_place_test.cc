@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "host/topology.h"
 #include "support/temp_tree.h"
@@ -53,6 +56,32 @@ TEST(CpuPlaceTest, TakesWhatIsNoNumberForNotSet) {
 
     EXPECT_EQ(place, (CpuPlace{.cpu = 3, .core = 3})) << "'" << content << "'";
   }
+}
+
+TEST(SeparateCoresTest, NumbersCoresByTheirFirstCpuWhereEachClusterStartsAgain) {
+  std::map<int, CpuPlace> places;
+  for (const auto& [cpu, cluster, core] :
+       {std::array{0, 0, 0}, {1, 0, 1}, {4, 1, 0}, {5, 1, 0}, {6, 1, 1}}) {
+    places[cpu] = {.cpu = cpu, .core = core, .cluster = cluster};
+  }
+
+  separate_cores(places);
+
+  std::vector<int> cores;
+  for (const auto& [cpu, place] : places) cores.push_back(place.core);
+  EXPECT_EQ(cores, (std::vector{0, 1, 4, 4, 6}));
+}
+
+TEST(SeparateCoresTest, KeepsNumbersThatAreUniqueInADie) {
+  std::map<int, CpuPlace> places;
+  places[0] = {.cpu = 0, .core = 3, .cluster = 0};
+  places[1] = {.cpu = 1, .core = 3, .cluster = 0};
+  places[2] = {.cpu = 2, .core = 3, .package = 1, .cluster = 7};
+
+  const std::map<int, CpuPlace> before = places;
+  separate_cores(places);
+
+  EXPECT_EQ(places, before);
 }
 
 TEST(CpuPlaceTest, KnowsTheNodeFromItsOwnEntryAlone) {
