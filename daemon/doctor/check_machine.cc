@@ -28,11 +28,17 @@ namespace {
 
 using State = Finding::State;
 
-bool counts_tracepoints(const plan::LoadedPlan& planned) {
+/// Groups that are left out count none, and an optional one may lack what cannot be remedied.
+bool needs_tracepoints(const plan::LoadedPlan& planned, int code) {
   const auto is_tracepoint = [](const events::ParsedEvent& event) {
     return std::holds_alternative<events::Tracepoint>(event.kind);
   };
+  const std::vector<plan::LeftOutGroup>& left_out = planned.plan.left_out_groups;
   for (const config::Group& group : planned.config.groups) {
+    const bool is_left_out =
+        std::any_of(left_out.begin(), left_out.end(),
+                    [&](const plan::LeftOutGroup& each) { return each.name == group.name; });
+    if (is_left_out || (group.optional && !perf::can_be_remedied(code))) continue;
     for (const config::EventEntry& entry : group.events) {
       const auto parsed = events::parse_events(entry.spelling);
       if (parsed && std::any_of(parsed->events.begin(), parsed->events.end(), is_tracepoint)) {
@@ -92,7 +98,7 @@ Findings check_cpus(const CheckInputs& here) {
 Findings check_tracefs(const CheckInputs& here) {
   if (here.tracing) return {good("tracefs", "readable in " + *here.tracing)};
   const Error& error = here.tracing.error();
-  const bool needed = here.planned && counts_tracepoints(*here.planned);
+  const bool needed = here.planned && needs_tracepoints(*here.planned, error.code);
   return {{needed ? State::kBad : State::kNote, "tracefs", could_not(error),
            needed ? "the tracepoints of the configuration cannot be counted"
                   : "tracepoints cannot be counted; the configuration has none",

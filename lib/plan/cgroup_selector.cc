@@ -113,13 +113,18 @@ bool is_own_name(std::string_view name) {
   });
 }
 
+bool is_of_pods(std::string_view label) {
+  return std::find(std::begin(cgroup::kPodLabels), std::end(cgroup::kPodLabels), label) !=
+         std::end(cgroup::kPodLabels);
+}
+
 /// Labels that some cgroup can have.
-bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups) {
+bool is_of_cgroups(std::string_view label, const config::Cgroups& cgroups,
+                   config::PodMetadata metadata) {
   const auto is_same = [label](const auto& each) { return each.label == label; };
   const auto is_set = [label](const config::LabelSetting& each) { return each.name == label; };
   return std::any_of(std::begin(cgroup::kPathLabels), std::end(cgroup::kPathLabels), is_same) ||
-         std::find(std::begin(cgroup::kPodLabels), std::end(cgroup::kPodLabels), label) !=
-             std::end(cgroup::kPodLabels) ||
+         (metadata != config::PodMetadata::kNone && is_of_pods(label)) ||
          std::any_of(cgroups.labels.begin(), cgroups.labels.end(),
                      [&](const config::LabelRule& rule) {
                        return std::any_of(rule.set.begin(), rule.set.end(), is_set);
@@ -135,7 +140,7 @@ std::string labels_of_cgroups() {
   return names + "or a label that 'cgroups.labels' sets";
 }
 
-std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups,
+std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups, config::PodMetadata metadata,
                                       yaml::Diagnostics& diagnostics) {
   std::vector<collect::SumPlan> sums;
   for (const config::CgroupSum& each : cgroups.sums) {
@@ -154,9 +159,11 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups,
     collect::SumPlan& sum = sums.emplace_back();
     sum.name = each.name;
     for (const config::SumLabel& label : each.by) {
-      if (!is_of_cgroups(label.name, cgroups)) {
+      if (!is_of_cgroups(label.name, cgroups, metadata)) {
         diagnostics.add({label.at, "no cgroup has the label " + yaml::in_quotes(label.name),
-                         "use " + labels_of_cgroups()});
+                         is_of_pods(label.name) ? "write kubernetes: {metadata: log_links}, or set "
+                                                  "the label in 'cgroups.labels'"
+                                                : "use " + labels_of_cgroups()});
       }
       sum.labels.push_back(label.name);
     }
@@ -170,7 +177,7 @@ std::vector<collect::SumPlan> sums_of(const config::Cgroups& cgroups,
 }  // namespace
 
 Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
-    const config::Cgroups& cgroups) {
+    const config::Cgroups& cgroups, config::PodMetadata metadata) {
   yaml::Diagnostics diagnostics;
   SelectedCgroups selected;
   selected.selection.include = patterns_of(cgroups.include, diagnostics);
@@ -178,7 +185,7 @@ Result<SelectedCgroups, std::vector<yaml::Diagnostic>> select_cgroups(
   selected.selection.helpers = cgroups.helpers;
   selected.selection.leaves = cgroups.nesting == config::Nesting::kLeaves;
   selected.labels = cgroup::LabelRules(rules_of(cgroups.labels, diagnostics));
-  selected.sums = sums_of(cgroups, diagnostics);
+  selected.sums = sums_of(cgroups, metadata, diagnostics);
   if (diagnostics.has_errors()) return diagnostics.errors();
   return selected;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "events/event_syntax.h"
@@ -341,16 +342,19 @@ void EventSelector::add_group(const ResolvedGroup& group, const std::vector<Cand
 }
 
 /// An event may be counted twice under different names, but not in one group that can lose the PMU:
-/// its evidence is published by group and event.
+/// its evidence is published by group and event. A pattern over uncore PMUs is the same event of
+/// each of their kinds, with another metric.
 void EventSelector::refuse_doubles(const ResolvedGroup& group) {
   const std::vector<events::EventSpec> specs = specs_of(group.candidates);
   const auto always_counts = [this](const events::EventSpec& event) {
     return machine_.pmus().always_counts(event.instances.front().attributes.type);
   };
   if (std::all_of(specs.begin(), specs.end(), always_counts)) return;
-  std::set<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> known;
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  std::set<std::tuple<std::string, std::string, Labels>> known;
   for (const events::EventSpec& event : specs) {
-    if (known.insert({event.identity.name, event.identity.labels}).second) continue;
+    const std::string metric = event.identity.is_uncore ? event.identity.metric : std::string{};
+    if (known.insert({event.identity.name, metric, event.identity.labels}).second) continue;
     add_error(group.group.at,
               "'" + event.identity.name + "' is in group '" + group.group.name + "' twice",
               "count it in a separate group under its other name");

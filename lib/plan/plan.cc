@@ -100,12 +100,17 @@ std::vector<yaml::Diagnostic> ambiguous_sums(const config::Cgroups& configured,
   return errors;
 }
 
+bool publishes_no_cgroups(const config::Cgroups& cgroups, const collect::CountingPlan& plan) {
+  return !plan.cgroup.empty() && cgroups.series == config::CgroupSeries::kNone &&
+         cgroups.sums.empty();
+}
+
 }  // namespace
 
 Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& config,
                                                       const Machine& machine,
                                                       const Plan* in_force) {
-  Cgroups cgroups = select_cgroups(config.cgroups);
+  Cgroups cgroups = select_cgroups(config.cgroups, config.kubernetes.metadata);
   if (!cgroups) return in_file_order(check_events(config, machine), cgroups);
   std::vector<EventAvailability> counted;
   if (in_force != nullptr) counted = in_force->events;
@@ -123,6 +128,10 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
   }
   Plan plan;
   plan.counting = counting_plan(config, machine, fitted.plans, reference);
+  if (publishes_no_cgroups(config.cgroups, plan.counting)) {
+    fitted.warnings.push_back({0, "cgroups are counted, and nothing of them is published",
+                               "add 'sums' to cgroups, or remove 'series: none'"});
+  }
   if (!plan.counting.cgroup.empty()) plan.counting.sums = cgroups->sums;
   if (auto ambiguous = ambiguous_sums(config.cgroups, plan.counting); !ambiguous.empty()) {
     return ambiguous;
@@ -138,7 +147,8 @@ Result<Plan, std::vector<yaml::Diagnostic>> make_plan(const config::Config& conf
 }
 
 std::vector<yaml::Diagnostic> check_names(const config::Config& config, const Machine& machine) {
-  return in_file_order(check_events(config, machine), select_cgroups(config.cgroups));
+  return in_file_order(check_events(config, machine),
+                       select_cgroups(config.cgroups, config.kubernetes.metadata));
 }
 
 }  // namespace pex::plan

@@ -417,6 +417,18 @@ TEST_F(DoctorTest, FindsATracefsBadThatTheConfigurationNeeds) {
   EXPECT_EQ(one("configuration").remedy, "see 'tracefs'");
 }
 
+TEST_F(DoctorTest, NotesATracefsThatOnlyGroupsNeedWhichMayCountNothing) {
+  tree_.remove("sys/kernel/tracing");
+  for (const std::string key : {"when: {cpus: 4096}", "optional: true"}) {
+    configure(
+        "groups: [{name: a, events: [page-faults], scope: cpu}, {name: t, events: "
+        "['sched:sched_switch'], scope: cpu, " +
+        key + "}]");
+
+    EXPECT_EQ(one("tracefs").state, State::kNote) << key;
+  }
+}
+
 TEST_F(DoctorTest, NamesThePmusByTheirFamilies) {
   for (const char* pmu : {"uncore_imc_0", "uncore_imc_1", "uncore_cha_0"}) {
     set_pmu(std::string(pmu) + "/type", "20");

@@ -16,6 +16,8 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
+constexpr config::PodMetadata kWithPods = config::PodMetadata::kLogLinks;
+
 /// What an operator has written behind "cgroups:", which starts on line 3.
 config::Cgroups cgroups(const std::string& yaml) {
   const config::Loaded loaded = config::load_text(
@@ -26,7 +28,8 @@ config::Cgroups cgroups(const std::string& yaml) {
 }
 
 SelectedCgroups choice(const std::string& yaml) {
-  Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(cgroups(yaml));
+  Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
+      select_cgroups(cgroups(yaml), kWithPods);
   if (chosen) return *chosen;
   for (const yaml::Diagnostic& error : chosen.error()) ADD_FAILURE() << describe(error);
   return {};
@@ -35,7 +38,7 @@ SelectedCgroups choice(const std::string& yaml) {
 std::vector<std::string> errors(const std::string& yaml) {
   std::vector<std::string> all;
   const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
-      select_cgroups(cgroups(yaml));
+      select_cgroups(cgroups(yaml), kWithPods);
   if (chosen) return all;
   for (const yaml::Diagnostic& error : chosen.error()) all.push_back(describe(error));
   return all;
@@ -112,7 +115,8 @@ TEST(CgroupSelectorTest, KeepsToOneLineWhateverThePatternIs) {
   config::Cgroups hostile;
   hostile.include = {{"re:/[\n\x1b" + std::string(1000, 'a'), {"c.yaml", 1, 2, "k"}}};
 
-  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen = select_cgroups(hostile);
+  const Result<SelectedCgroups, std::vector<yaml::Diagnostic>> chosen =
+      select_cgroups(hostile, config::PodMetadata::kNone);
 
   ASSERT_FALSE(chosen);
   ASSERT_EQ(chosen.error().size(), 1U);
@@ -299,6 +303,16 @@ TEST(DefaultSelectionTest, TakesNoSlicesPartsOrHelpers) {
   };
 
   for (const std::string& path : paths) EXPECT_FALSE(selection.matches(path)) << path;
+}
+
+TEST(SumsTest, OfLabelsOfPodsNeedTheNamesOfPods) {
+  const auto chosen =
+      select_cgroups(cgroups("  sums: [{name: a, by: [namespace]}]\n"), config::PodMetadata::kNone);
+
+  ASSERT_FALSE(chosen);
+  EXPECT_THAT(describe(chosen.error().at(0)),
+              ::testing::HasSubstr(
+                  "no cgroup has the label 'namespace'. Remedy: write kubernetes: {metadata"));
 }
 
 }  // namespace

@@ -162,6 +162,14 @@ TEST(EventSelectorTest, RefusesAnEventTwiceInAGroupThatCanLoseThePmu) {
                   "a separate group under its other name"));
 }
 
+TEST(EventSelectorTest, AllowsAPatternOverPmusOfSeveralKindsInAGroup) {
+  const auto plan = plan_on(
+      "intel_server", "  - {name: g, events: ['uncore_*/event=0x1,umask=0x1/'], scope: cpu}\n");
+
+  EXPECT_THAT(test::errors_of(plan), IsEmpty());
+  EXPECT_GT(plan.counting.cpu.columns.size(), 1U);
+}
+
 TEST(EventSelectorTest, TakesTheModeOfTheGroupFromTheModifiersOfItsEvents) {
   struct Row {
     const char* events;
