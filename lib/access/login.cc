@@ -131,7 +131,8 @@ void VerdictCache::add(const Digest& digest, bool accepted) {
   if (kind.size() > kMax) kind.pop_front();
 }
 
-Logins::Job Logins::job_of(Credentials credentials, const Users& users, Done done) const {
+Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const Users& users,
+                           Done done) const {
   const auto user = users.find(credentials.user);
   // crypt_r would read a password up to its first NUL, and accept a shorter one
   const bool has_nul = credentials.password.find('\0') != std::string::npos;
@@ -149,25 +150,34 @@ Logins::Job Logins::job_of(Credentials credentials, const Users& users, Done don
   append_sized(checked, credentials.password);
   const VerdictCache::Digest digest = keyed_digest(key_, checked);
   wipe(checked);
-  return {std::move(credentials), hash, is_known, digest, std::move(done)};
+  return {peer, std::move(credentials), hash, is_known, digest, std::move(done)};
 }
 
-void Logins::check(Credentials credentials, const Users& users, Done done) {
-  Job job = job_of(std::move(credentials), users, std::move(done));
+void Logins::check(const Peer& peer, Credentials credentials, const Users& users, Done done) {
+  Job job = job_of(peer, std::move(credentials), users, std::move(done));
   if (const auto known = cache_.find(job.digest)) {
     job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
-  } else if (waiting_.size() >= max_waiting_) {
+  } else if (!make_room(peer)) {
     job.done(Verdict::kBusy);
   } else {
-    waiting_.push_back(std::move(job));
+    waiting_.push(peer, std::move(job));
     start_next();
   }
 }
 
+/// From the peer of which most clients wait, if it has more than this one will have.
+bool Logins::make_room(const Peer& peer) {
+  if (waiting_.size() < max_waiting_) return true;
+  if (waiting_.empty()) return false;  // none may wait
+  const Peer longest = waiting_.longest();
+  if (waiting_.size_of(longest) <= waiting_.size_of(peer) + 1) return false;
+  waiting_.take_last(longest).done(Verdict::kBusy);
+  return true;
+}
+
 void Logins::start_next() {
   if (is_running_ || waiting_.empty()) return;
-  const auto job = std::make_shared<Job>(std::move(waiting_.front()));
-  waiting_.pop_front();
+  const auto job = std::make_shared<Job>(waiting_.take_next());
   is_running_ = true;
   asio::post(worker_, [self = shared_from_this(), job] {
     const bool accepted = is_password_of(job->credentials.password, job->hash) && job->is_known;
@@ -188,13 +198,15 @@ void Logins::finish(Job& job, bool accepted) {
 
 /// Those who wait with the same name and password get the verdict now.
 void Logins::answer_from_cache() {
-  std::deque<Job> waiting = std::exchange(waiting_, {});
-  for (Job& job : waiting) {
+  PeerQueue<Job> waiting = std::exchange(waiting_, {});
+  while (!waiting.empty()) {
+    Job job = waiting.take_next();
     const auto known = cache_.find(job.digest);
     if (known) {
       job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
     } else {
-      waiting_.push_back(std::move(job));
+      const Peer peer = job.peer;
+      waiting_.push(peer, std::move(job));
     }
   }
 }
@@ -202,7 +214,7 @@ void Logins::answer_from_cache() {
 void Logins::stop() {
   const std::lock_guard lock{door_};
   is_stopped_ = true;
-  waiting_.clear();
+  waiting_ = {};
 }
 
 }  // namespace pex::access

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "access/peer.h"
+#include "access/peer_queue.h"
 #include "base/result.h"
 
 namespace pex::access {
@@ -55,14 +57,14 @@ class VerdictCache {
 };
 
 /// Checks passwords against bcrypt hashes, which takes some hundred milliseconds each by intention:
-/// on a worker, one at a time; share it with nothing that clients wait for. All calls are made, and
-/// all answers given, on the loop.
+/// on a worker, one at a time; share it with nothing that clients wait for. Those who wait are
+/// served in the order of PeerQueue. All calls are made, and all answers given, on the loop.
 class Logins : public std::enable_shared_from_this<Logins> {
  public:
   enum class Verdict {
     kAccepted,
     kRefused,
-    kBusy,  ///< the queue is full
+    kBusy,  ///< the queue is full, and no other peer has more clients in it
   };
   using Done = std::function<void(Verdict)>;
   using Users = std::map<std::string, std::string>;  ///< name -> bcrypt hash
@@ -73,13 +75,14 @@ class Logins : public std::enable_shared_from_this<Logins> {
 
   /// Calls `done` at once or later, not after stop(). `users` is not empty. The time taken does not
   /// reveal whether a user exists.
-  void check(Credentials credentials, const Users& users, Done done);
+  void check(const Peer& peer, Credentials credentials, const Users& users, Done done);
 
   /// Drops all pending answers, and lets the loop run out of work.
   void stop();
 
  private:
   struct Job {
+    Peer peer;
     Credentials credentials;
     std::string hash;
     bool is_known;  ///< else the hash is another user's, and no password is accepted
@@ -87,7 +90,8 @@ class Logins : public std::enable_shared_from_this<Logins> {
     Done done;
   };
 
-  Job job_of(Credentials credentials, const Users& users, Done done) const;
+  Job job_of(const Peer& peer, Credentials credentials, const Users& users, Done done) const;
+  bool make_room(const Peer& peer);
   void start_next();
   void finish(Job& job, bool accepted);
   void answer_from_cache();
@@ -97,7 +101,7 @@ class Logins : public std::enable_shared_from_this<Logins> {
   std::size_t max_waiting_;
   SecretKey key_;
   VerdictCache cache_;
-  std::deque<Job> waiting_;
+  PeerQueue<Job> waiting_;
   bool is_running_ = false;  ///< on the worker
   bool is_stopped_ = false;  ///< guarded by door_, through which the worker returns to the loop
   std::mutex door_;

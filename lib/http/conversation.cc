@@ -122,7 +122,7 @@ asio::awaitable<Verdict> Conversation::login(const RequestHead& head) {
   auto credentials = access::parse_credentials(head.value("Authorization"));
   if (!credentials) co_return Verdict::kRefused;
   const auto verdict = std::make_shared<AsyncValue<Verdict>>(connection_.wakeup());
-  service_.logins->check(*std::move(credentials), settings().users,
+  service_.logins->check(connection_.peer(), *std::move(credentials), settings().users,
                          [weak = std::weak_ptr{verdict}](Verdict given) {
                            if (const auto waiting = weak.lock()) waiting->set(given);
                          });

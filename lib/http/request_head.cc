@@ -18,6 +18,7 @@ namespace {
 namespace wire = boost::beast::http;
 
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
+constexpr std::string_view kEndWithoutReturns = "\n\n";  // nothing that is valid has it
 
 /// All methods are of capital letters. Any other first byte is not HTTP, and need not be waited
 /// for.
@@ -52,10 +53,13 @@ RequestHead::~RequestHead() = default;
 
 bool RequestHead::take(std::string& received) {
   const std::string_view seen = std::string_view{received}.substr(0, limit_bytes_);
-  const std::size_t end =
-      seen.find(kEndOfHead, seen_bytes_ - std::min(seen_bytes_, kEndOfHead.size()));
+  const std::size_t from = seen_bytes_ - std::min(seen_bytes_, kEndOfHead.size());
+  const std::size_t end = seen.find(kEndOfHead, from);
+  const bool is_ended_wrongly = seen.find(kEndWithoutReturns, from) < end;
   seen_bytes_ = seen.size();
-  if (end != std::string_view::npos) {
+  if (is_ended_wrongly) {
+    status_ = 400;
+  } else if (end != std::string_view::npos) {
     status_ = parse(seen.substr(0, end + kEndOfHead.size()));
     received.erase(0, end + kEndOfHead.size());
   } else if (!seen.empty() && !begins_a_method(seen.front())) {

@@ -101,7 +101,7 @@ class LoginsTest : public testing::Test {
   Answer check(const std::string& user, const std::string& password,
                const Logins::Users& known = users()) {
     auto answer = std::make_shared<std::optional<Verdict>>();
-    logins_->check(Credentials{user, password}, known,
+    logins_->check(peer_, Credentials{user, password}, known,
                    [answer](Verdict verdict) { *answer = verdict; });
     return answer;
   }
@@ -128,6 +128,7 @@ class LoginsTest : public testing::Test {
     return released;
   }
 
+  Peer peer_{boost::asio::ip::make_address("192.0.2.7")};
   boost::asio::io_context loop_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> stays_ =
       boost::asio::make_work_guard(loop_);
@@ -222,6 +223,22 @@ TEST_F(LoginsTest, LetsNoMoreWaitThanMay) {
     EXPECT_EQ(*each, Verdict::kRefused);
   }
   EXPECT_EQ(verdict("alice", "secret"), Verdict::kAccepted);
+}
+
+TEST_F(LoginsTest, AHostThatGuessesWithManyClientsDoesNotKeepAnotherFromLoggingIn) {
+  std::promise<void> held = hold_worker();
+  std::vector<Answer> guesses;
+  for (int i = 0; i < 4; ++i) guesses.push_back(check("alice", "guess" + std::to_string(i)));
+  peer_ = Peer{boost::asio::ip::make_address("192.0.2.8")};
+
+  const Answer other = check("alice", "secret");
+
+  EXPECT_EQ(*guesses.back(), Verdict::kBusy) << "the last makes room";
+  held.set_value();
+  wait_for(other);
+  EXPECT_EQ(*other, Verdict::kAccepted);
+  EXPECT_EQ(*guesses[1], Verdict::kRefused);
+  EXPECT_FALSE(guesses[2]->has_value()) << "it comes after one of the other host";
 }
 
 TEST_F(LoginsTest, AnswersAllWhoWaitForTheSameVerdictAtOnce) {

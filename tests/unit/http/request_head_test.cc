@@ -95,6 +95,12 @@ TEST(RequestHeadTest, RefusesWhatAnotherReaderMightTakeDifferently) {
   }
 }
 
+TEST(RequestHeadTest, RefusesAtOnceAHeadWhoseLinesEndWithoutACarriageReturn) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, kLimit}) {
+    EXPECT_EQ(status_of("GET /-/healthy HTTP/1.0\n\n", piece), 400u) << piece;
+  }
+}
+
 TEST(RequestHeadTest, RefusesRequestLinesThatAreNotExactlyOfThreeWords) {
   const std::string_view lines[] = {
       "GET http://x/a HTTP/1.1", "GET x:80 HTTP/1.1",     "CONNECT x:80 HTTP/1.1",
