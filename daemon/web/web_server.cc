@@ -1,6 +1,7 @@
 #include "daemon/web/web_server.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <utility>
 
@@ -85,7 +86,10 @@ Result<> WebServer::listen_for_probes() {
                                      {make_probe_routes(source_.routes), limits_of_probes()});
   if (!probes) {
     return Error{probes.error().code, probes.error().attempted,
-                 "set --web.health-address to another address"};
+                 probes.error().code == EAFNOSUPPORT
+                     ? Remedy("a systemd service may run without a network: set "
+                              "--web.health-address=unix:/run/perf_event_exporter/health")
+                     : Remedy("set --web.health-address to another address")};
   }
   probes_ = std::move(*probes);
   return {};
