@@ -156,6 +156,7 @@ Result<> SwitchRecording::set_paused(const GroupPlan& plan, bool paused) {
     }
     group.is_paused = paused;
     attribution_.interrupt(number);
+    if (paused) read_group(number);  // with what it has counted since the beginning of the poll
   }
   return all;
 }
