@@ -156,22 +156,26 @@ void ActiveSession::reject(const std::vector<Error>& errors) {
 }
 
 std::vector<MetricFamily> ActiveSession::Collect() const {
-  return {machine_info(machine_.value_or(plan::MachineDescription{})),
-          available_events(current_.plan),
-          refusals(current_.plan),
-          collected(self_family("perf_event_exporter_poll_interval_seconds"),
-                    seconds_of(current_.interval())),
-          collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
-                    seconds_of(current_.config.cgroups.linger)),
-          collected(self_family("perf_event_exporter_series_limit"),
-                    static_cast<double>(current_.plan.budget.max_series)),
-          collected(self_family("perf_event_exporter_config_last_reload_successful"),
-                    load_.errors.empty() ? 1 : 0),
-          collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
-                    seconds_since_epoch(load_.in_force_since.at)),
-          duty_cycles(current_.plan.counting),
-          free_counters(free_counters_),
-          reloaded_groups(reloaded_)};
+  std::vector<MetricFamily> families = {
+      machine_info(machine_.value_or(plan::MachineDescription{})),
+      available_events(current_.plan),
+      refusals(current_.plan),
+      collected(self_family("perf_event_exporter_poll_interval_seconds"),
+                seconds_of(current_.interval())),
+      collected(self_family("perf_event_exporter_series_limit"),
+                static_cast<double>(current_.plan.budget.max_series)),
+      collected(self_family("perf_event_exporter_config_last_reload_successful"),
+                load_.errors.empty() ? 1 : 0),
+      collected(self_family("perf_event_exporter_config_last_reload_success_timestamp_seconds"),
+                seconds_since_epoch(load_.in_force_since.at)),
+      duty_cycles(current_.plan.counting),
+      free_counters(free_counters_),
+      reloaded_groups(reloaded_)};
+  const collect::CountingPlan& counting = current_.plan.counting;
+  if (counting.cgroup.empty() || !counting.publishes_cgroups) return families;
+  families.push_back(collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
+                               seconds_of(current_.config.cgroups.linger)));
+  return families;
 }
 
 }  // namespace pex::daemon

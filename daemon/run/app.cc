@@ -32,6 +32,7 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       self_metrics_(kVersion, kRevision),
       poll_log_(log),
       poller_(loop, [this](const collect::PollReport& report) { on_poll(report); }),
+      counting_(poller_.metrics()),
       pause_(loop, [this](bool paused) { pause_counting(paused); }),
       watchdog_(loop, service_manager_,
                 {.collector = [this] { return session_.collector(); },
@@ -51,6 +52,7 @@ App::~App() = default;
 
 /// In the order in which they are published.
 void App::register_metrics() {
+  self_metrics_.add(counting_);
   self_metrics_.add(session_);
   self_metrics_.add(poller_.metrics());
   self_metrics_.add(web_server_);

@@ -19,6 +19,7 @@
 #include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
 #include "daemon/run/poller.h"
+#include "daemon/run/readiness.h"
 #include "daemon/run/reloader.h"
 #include "daemon/service/open_files.h"
 #include "daemon/service/service_manager.h"
@@ -106,6 +107,7 @@ class App {
   PollLog poll_log_;
   history::Activity activity_;
   Poller poller_;
+  Counting counting_;
   Pause pause_;
   Watchdog watchdog_;
   Signals signals_;

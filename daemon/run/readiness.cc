@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "exposition/self_families.h"
+
 namespace pex::daemon {
 namespace {
 
@@ -35,6 +37,13 @@ std::string_view why_not_ready(const collect::Snapshot* snapshot, bool needs_eve
   if (targets.groups == 0) return "this machine can count none of the configured events";
   if (targets.wanted > 0 && targets.counted == 0) return "no configured event is counted anywhere";
   return {};
+}
+
+std::vector<prometheus::MetricFamily> Counting::Collect() const {
+  const collect::Snapshot* const snapshot = polls_.snapshot().get();
+  if (snapshot == nullptr) return {};
+  return {exposition::collected(exposition::self_family("perf_event_exporter_counting"),
+                                why_not_ready(snapshot, true).empty() ? 1 : 0)};
 }
 
 }  // namespace pex::daemon

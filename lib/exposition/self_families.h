@@ -19,6 +19,9 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Always 1. The labels describe the machine as it was when the exporter started. A label is "
      "empty if its value is not known. hypervisor: also empty if there is none. pmu: empty if the "
      "machine has no hardware counters."},
+    {"perf_event_exporter_counting", FamilyType::kGauge, "",
+     "Whether at least one configured event is counted on a CPU or in a cgroup. Also 1 if only "
+     "cgroups are to be counted and there are none."},
     {"perf_event_exporter_event_available", FamilyType::kGauge, "`event`, `scope`",
      "Whether a configured event could be counted on this machine when the configuration was last "
      "loaded, in every group of the scope that lists the event. Events that an optional group "
@@ -33,14 +36,15 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_event_open_errors_total", FamilyType::kCounter, "`errno`",
      "Failed attempts to open an event, by errno. The log names the events."},
     {"perf_event_exporter_open_events", FamilyType::kGauge, "",
-     "Open counters. Each takes one file descriptor."},
+     "Open perf events. Each takes one file descriptor."},
     {"perf_event_exporter_polls_total", FamilyType::kCounter, "", "Polls completed."},
     {"perf_event_exporter_poll_duration_seconds", FamilyType::kHistogram, "`le`",
      "Duration of polls, from the start of a poll to the publication of its snapshot."},
     {"perf_event_exporter_poll_interval_seconds", FamilyType::kGauge, "",
      "Configured time between polls (collection.interval)."},
     {"perf_event_exporter_poll_overruns_total", FamilyType::kCounter, "",
-     "Polls that were skipped because an earlier poll took too long."},
+     "Polls that were skipped because the previous one was still running, or the exporter got no "
+     "CPU time."},
     {"perf_event_exporter_last_poll_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the published counts were read."},
     {"perf_event_exporter_cpus", FamilyType::kGauge, "`state`: counted, late, left_out",
@@ -75,7 +79,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "changes are detected within a minute. beyond_limit, path_too_long: neither the directory nor "
      "anything below it is read."},
     {"perf_event_exporter_cgroup_linger_seconds", FamilyType::kGauge, "",
-     "Configured time for which the series of a removed cgroup are served (cgroups.linger)."},
+     "Configured time for which the series of a removed cgroup are served (cgroups.linger). Absent "
+     "if cgroups have no series."},
     {"perf_event_exporter_cgroups_missed_total", FamilyType::kCounter, "",
      "Matching cgroups that were removed before all their counters were open."},
     {"perf_event_exporter_sums", FamilyType::kGauge, "`sum`",
@@ -88,12 +93,15 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_switch_records_total", FamilyType::kCounter,
      "`outcome`: read, lost, skipped",
      "Records of switches between cgroups. lost: the buffer was full. skipped: the kernel did not "
-     "write the record. What happened since the record before one of these is estimated."},
+     "write the record. What happened between the records around such a gap is counted for no "
+     "cgroup. Its time is enabled and not running, and counts for it are estimated from recent "
+     "rates."},
     {"perf_event_exporter_switch_record_checks_total", FamilyType::kCounter,
      "`result`: equal, different, inconclusive",
-     "Comparisons of records of switches with file descriptors, which count a busy cgroup on a CPU "
-     "at the same time once a minute. Five in a row that are different: the CPU counts cgroups by "
-     "descriptors from then on."},
+     "Once a minute, a busy cgroup on each CPU is also counted by file descriptors, and the "
+     "results "
+     "are compared. After five results in a row that are different, the CPU counts cgroups by "
+     "descriptors."},
     {"perf_event_exporter_unnamed_cgroups", FamilyType::kGauge, "",
      "Cgroups that ran, and whose path is not known yet, summed over CPUs. Their counts are kept "
      "for a minute."},
@@ -133,18 +141,19 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
     {"perf_event_exporter_config_last_reload_success_timestamp_seconds", FamilyType::kGauge, "",
      "Unix time at which the configuration in force was loaded."},
     {"perf_event_exporter_paused", FamilyType::kGauge, "",
-     "Whether groups of hardware events are paused, so that other programs have the counters. "
-     "Their "
-     "time meanwhile is enabled: imputed for 60 s, then unmeasured."},
+     "1 while groups of hardware events are paused, so that other programs have the counters of "
+     "the "
+     "PMU. For the first 60 s their counts are estimated from recent rates (imputed). After that, "
+     "the time is unmeasured."},
     {"perf_event_exporter_group_duty_cycle_ratio", FamilyType::kGauge, "`group`",
      "Part of the time for which a group counts, as configured (duty_cycle). Only for groups that "
      "do "
      "not count all the time."},
     {"perf_event_exporter_pmu_counters_free", FamilyType::kGauge, "`kind`: general, fixed; `pmu`",
-     "Counters of each core PMU that nobody held permanently when the exporter started, on one "
-     "CPU. "
-     "general: for any event. fixed: beyond those, each for one event. The NMI watchdog and pinned "
-     "events of other programs hold counters."},
+     "Free counters of each core PMU, as found on one CPU when the exporter started. general: for "
+     "any event. fixed: in addition, each for one event only. The NMI watchdog and pinned events "
+     "of "
+     "other programs hold counters."},
     {"perf_event_exporter_reload_groups_total", FamilyType::kCounter,
      "`outcome`: kept, opened, closed",
      "Groups of events at reloads of the configuration, by outcome: kept with their counters and "

@@ -37,7 +37,7 @@
     cpi: {
       minCpus: 0.25,  // tasks that use less are not compared
       minTasks: 5,  // workloads with fewer tasks on a kind of machine are not compared
-      deviations: 2,  // standard deviations above the mean
+      deviations: 3,  // standard deviations above the mean
       minExcess: 1.25,  // times the mean
       history: '1d',  // of the mean and the deviation; also part of the names of rules
       // Labels that distinguish kinds of machines, because the same work needs another number of cycles

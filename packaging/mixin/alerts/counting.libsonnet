@@ -21,13 +21,7 @@ local promql = import '../lib/promql.libsonnet';
   },
   local group = 'group {{ $labels.group }} of scope {{ $labels.scope }} on {{ $labels.instance }}',
 
-  // The second part: events of CPUs could be counted when the configuration was loaded, and none is.
-  local nothingCounts = |||
-    max %(by)s (perf_event_exporter_event_available) == 0
-    or
-    max %(by)s (perf_event_exporter_open_events) == 0
-    and %(on)s perf_event_exporter_event_available{scope="cpu"} == 1
-  ||| % { by: promql.by(c.hostLabels), on: promql.on(c.hostLabels) },
+  local nothingCounts = 'perf_event_exporter_counting == 0',
 
   prometheusAlerts+:: {
     groups+: [{ name: 'perf_event_exporter.counting.alerts', rules: [
@@ -43,12 +37,10 @@ local promql = import '../lib/promql.libsonnet';
         '15m',
         |||
           count %s (perf_event_exporter_event_refusal_info{remedy="yes"}) > 0
-          unless %s (
-            %s
-          )
-        ||| % [promql.by(c.hostLabels + ['errno']), promql.on(c.hostLabels), promql.nested(nothingCounts, 2)],
+          unless %s %s
+        ||| % [promql.by(c.hostLabels + ['errno']), promql.on(c.hostLabels), nothingCounts],
         'The kernel refuses configured events that it could count.',
-        'On {{ $labels.instance }}, {{ $value }} configured events are not counted because of {{ $labels.errno }} (an event in two scopes counts twice), which can be changed. `perf_event_exporter doctor` on the machine shows how.'),
+        'On {{ $labels.instance }}, {{ $value }} configured events are not counted{{ if $labels.errno }} ({{ $labels.errno }}){{ end }}, and this can be changed: rights, a limit, another program or the configuration is the cause. `perf_event_exporter doctor` on the machine shows the remedy. An event in two scopes counts twice.'),
       a('PerfEventOpenErrors',
         'warning',
         '15m',
@@ -60,19 +52,19 @@ local promql = import '../lib/promql.libsonnet';
         '30m',
         multiplexed,
         'A group of events is on the PMU for a small part of the time.',
-        'For 30 minutes, %s was on the PMU for {{ $value | humanizePercentage }} of the time in which it is to count. Its counts are estimates.' % group),
+        'For 30 minutes, %s was on the PMU for only {{ $value | humanizePercentage }} of its enabled time (of the part that duty_cycle allows). Its counts are estimates.' % group),
       a('PerfGroupUnmeasured',
         'warning',
         '15m',
         ofGroups('unmeasured', '> %g' % c.maxUnmeasuredRatio),
         'The counts of a group are incomplete.',
-        '{{ $value | humanizePercentage }} of the time of %s is not counted.' % group),
+        'For {{ $value | humanizePercentage }} of its enabled time, %s was not counted, and the missing counts were not estimated. Its counts are too low.' % group),
       a('PerfGroupPartlyCovered',
         'warning',
         '15m',
         'count %s (perf_group_coverage_ratio < 1) > 0' % promql.by(c.hostLabels),
         'Groups of events are counted only on some CPUs.',
-        'On {{ $labels.instance }}, {{ $value }} groups of cgroups, or of the machine, are counted only on some CPUs. Until they are counted on all, their values are not published.'),
+        'On {{ $labels.instance }}, {{ $value }} groups of events of a cgroup, or of a part of the machine, are counted only on some CPUs. Their counts are not published until they are counted on all. The log has the error, and perf_group_coverage_ratio names them.'),
       a('PerfGroupReadErrors',
         'warning',
         '15m',
@@ -100,7 +92,13 @@ local promql = import '../lib/promql.libsonnet';
           > %(max)g
         ||| % { by: promql.by(c.hostLabels), max: c.maxLostRecordsRatio },
         'Records of switches between cgroups are lost.',
-        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. What happened in between is estimated.'),
+        '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. Counts for the gaps are estimated from recent rates.'),
+      a('PerfSumsLeftOut',
+        'warning',
+        '15m',
+        'perf_event_exporter_sum_cgroups_left_out > 0',
+        'Cgroups are in no sum, because there are too many sums.',
+        'On {{ $labels.instance }}, {{ $value }} cgroups are not added up in sum {{ $labels.sum }}: it has as many combinations of labels as `max` allows.'),
       a('PerfCgroupsUnnamed',
         'warning',
         '15m',

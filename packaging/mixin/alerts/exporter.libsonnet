@@ -34,8 +34,8 @@ local promql = import '../lib/promql.libsonnet';
         'warning',
         '15m',
         'perf_event_exporter_cpus{state="late"} > 0',
-        'Some CPUs do not answer an exporter in time.',
-        'On {{ $labels.instance }}, {{ $value }} CPUs are published with the totals of an earlier poll, because other tasks use all of their time.'),
+        'Some CPUs do not answer an exporter.',
+        'On {{ $labels.instance }}, {{ $value }} CPUs did not answer for 15 minutes. Their series do not change. They probably hang in the kernel.'),
       a('PerfEventExporterFileDescriptorsNearLimit',
         'warning',
         '15m',
@@ -66,13 +66,14 @@ local promql = import '../lib/promql.libsonnet';
         'increase(perf_event_exporter_cgroups_missed_total[15m]) > %g' % c.maxMissedCgroups,
         'Many cgroups are removed before an exporter has opened their counters.',
         '{{ $labels.instance }} missed {{ $value | humanize }} cgroups in 15 minutes: they existed for milliseconds, or waited because of limits.opens_per_second.'),
-      // 0 is for those who know the start times of counters.
+      // 0 is for those who know the start times of counters. The interval is a mean: it is never quite that
+      // of the scraper.
       a('PerfEventExporterLingerTooShort',
         'info',
         '15m',
         |||
           perf_event_exporter_scrape_interval_seconds
-            > (perf_event_exporter_cgroup_linger_seconds > 0)
+            > 1.02 * (perf_event_exporter_cgroup_linger_seconds > 0)
         |||,
         'The series of removed cgroups end before the next scrape.',
         '{{ $labels.instance }} is scraped every {{ $value | humanizeDuration }}, and serves the series of a removed cgroup for less than that (cgroups.linger). What a cgroup counted between its last scrape and its end is lost.'),

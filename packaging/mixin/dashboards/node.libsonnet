@@ -34,7 +34,7 @@ local atAGlance = g.row('At a glance', 4, [
   g.stat('Least time on the PMU',
          'The group of events that was on the PMU for the smallest part of the time. At 100 %, all counts are exact. Below 20 %, see the dashboard Exporter health.',
          'percentunit',
-         [perInstance('min by (cluster, instance) (\n  sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%s, cgroup=""}[$__rate_interval]))\n  / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup=""}[$__rate_interval]))\n)' % [s, s])],
+         [perInstance('min by (cluster, instance) (\n  sum by (cluster, instance, group) (rate(perf_group_running_seconds_total{%s, cgroup="", sum=""}[$__rate_interval]))\n  / sum by (cluster, instance, group) (rate(perf_group_enabled_seconds_total{%s, cgroup="", sum=""}[$__rate_interval]))\n)' % [s, s])],
          limits=g.below(0.2, 0.05),
          decimals=0),
 ], open=true);

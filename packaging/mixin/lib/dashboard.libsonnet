@@ -373,9 +373,10 @@ local dashboard(config, uid, title, description, variables, rows, selected) = {
 };
 
 local ofFleet = 'cluster=~"$cluster", job=~"$job"';
+// All jobs are those of the exporter, and not '.*': `up` and the metrics of a process are of others too.
 local clusterAndJob = [
   labelValues('cluster', 'Cluster', 'perf_event_exporter_build_info', 'cluster'),
-  labelValues('job', 'Job', 'perf_event_exporter_build_info{cluster=~"$cluster"}', 'job'),
+  labelValues('job', 'Job', 'perf_event_exporter_build_info{cluster=~"$cluster"}', 'job') { allValue:: null },
 ];
 local selected = ofFleet + ', instance=~"$instance"';
 

@@ -122,7 +122,8 @@ local promql = import '../lib/promql.libsonnet';
             )
           ||| % {
             by: promql.by(l + ['container_id', 'namespace', 'pod', 'container', 'workload']),
-            info: 'kube_pod_container_info{%s}' % parts.ofIdsAndOthers('uid', part),
+            // The second has sidecars that are init containers which are restarted.
+            info: '{__name__=~"kube_pod_container_info|kube_pod_init_container_info",%s}' % parts.ofIdsAndOthers('uid', part),
             onPod: promql.on(l + ['namespace', 'pod']),
             onContainer: promql.on(l + ['namespace', 'pod', 'container', 'container_id']),
             onId: promql.on(['container_id']),

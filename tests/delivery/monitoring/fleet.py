@@ -88,7 +88,8 @@ class Machine:
                        stepping=stepping, model_name=name, microcode="0x1", hypervisor="",
                        pmu="cpu", kernel="6.12.0")
         self._constant(exporter + "build_info", 1, version="0.1.0", compiler="g++ 12.2.0")
-        opened = CPUS * (10 + (CGROUPS * 14)) if self.may_count else 0
+        self._constant(exporter + "counting", int(self.may_count))
+        opened = CPUS * (10 + (CGROUPS * 14)) if self.may_count else CPUS
         self._constant(exporter + "open_events", opened)
         for state, cpus in (("counted", CPUS), ("late", 0), ("left_out", 0)):
             self._constant(exporter + "cpus", cpus, state=state)

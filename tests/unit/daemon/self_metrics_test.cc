@@ -20,6 +20,7 @@
 
 #include "daemon/run/active_session.h"
 #include "daemon/run/pause.h"
+#include "daemon/run/readiness.h"
 #include "daemon/web/web_server.h"
 #include "exposition/group_errors.h"
 #include "exposition/poll_metrics.h"
@@ -61,8 +62,9 @@ std::string everything() {
       {"sys/devices/system/cpu/online", "0\n"},
       {"sys/bus/event_source/devices/cpu/type", "4\n"},
       {"config.yaml",
-       "groups: [{name: core, events: [cycles, branches], scope: cpu, duty_cycle: {on: 10s, every: "
-       "60s}}]\n"},
+       "groups: [{name: core, events: [cycles, branches], scope: [cpu, cgroup], duty_cycle: {on: "
+       "10s, every: 60s}}]\n"},
+      {"cgroup/cgroup.procs", ""},
       {"web.yaml", "http_server_config: {http2: false}\n"}};
   Options options;
   options.config_file = tree.path("config.yaml");
@@ -81,6 +83,7 @@ std::string everything() {
   session.adopt(std::move(*planned));
   exposition::PollMetrics polls;
   add_poll(polls);
+  const Counting counting{polls};
   WebServer server{loop, options, {}, web_log};
   EXPECT_TRUE(server.listen({}));
   const exposition::ProcessMetrics process{[] {
@@ -91,7 +94,7 @@ std::string everything() {
   const Pause pause{loop, [](bool) {}};
   exposition::SelfMetrics metrics{"1.0"};
   for (const prometheus::Collectable* owner : std::initializer_list<const prometheus::Collectable*>{
-           &session, &polls, &server, &log, &server.access_status(), &pause, &process}) {
+           &session, &counting, &polls, &server, &log, &server.access_status(), &pause, &process}) {
     metrics.add(*owner);
   }
   const auto text = std::make_shared<std::string>();

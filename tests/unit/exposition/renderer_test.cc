@@ -78,7 +78,8 @@ TEST(RendererTest, WritesEveryFamilyOnceWithAllItsRows) {
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"soft\",cpu=\"3\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. The rest of the enabled time is estimated, or in no count (unmeasured).\n"
+            "PMU. Counts for the rest of the enabled time are estimated, or missing "
+            "(perf_group_unmeasured_seconds_total).\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",cpu=\"3\"} 1\n"
@@ -497,7 +498,8 @@ TEST(RendererTest, WritesAFamilyOfSeveralColumnsOnce) {
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_enabled_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n"
             "# HELP perf_group_running_seconds_total Time for which a group of events was on the "
-            "PMU. The rest of the enabled time is estimated, or in no count (unmeasured).\n"
+            "PMU. Counts for the rest of the enabled time are estimated, or missing "
+            "(perf_group_unmeasured_seconds_total).\n"
             "# TYPE perf_group_running_seconds_total counter\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"big\",cpu=\"0\"} 1\n"
             "perf_group_running_seconds_total{group=\"core\",pmu=\"little\",cpu=\"1\"} 1\n");
@@ -605,7 +607,8 @@ TEST(RendererTest, WritesOpenMetricsWithTheNamesOfFamiliesTheirUnitsAndAnEnd) {
             "# TYPE perf_group_running_seconds counter\n"
             "# UNIT perf_group_running_seconds seconds\n"
             "# HELP perf_group_running_seconds Time for which a group of events was on the PMU. "
-            "The rest of the enabled time is estimated, or in no count (unmeasured).\n"
+            "Counts for the rest of the enabled time are estimated, or missing "
+            "(perf_group_unmeasured_seconds_total).\n"
             "perf_group_running_seconds_total{group=\"soft\",cgroup=\"/a\"} 1\n"
             "# EOF\n");
 }
