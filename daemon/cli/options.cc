@@ -83,13 +83,17 @@ constexpr const char* kFooter =
     "'health' asks the running exporter with the same options whether it is healthy.\n"
     "'stat -e EVENTS -- COMMAND' counts events in a command, or with -p PID in a process.\n"
     "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration.\n"
-    "Exit status: 0 success; 1 configuration or start-up failed, or --config.check or doctor\n"
-    "found a configured event that cannot be counted here, or cgroups was given a path where\n"
-    "there is none, or the exporter that health asked is not healthy, or stat can count\n"
-    "nothing, or what size prints does not fit into the limits; 2 wrong command line; 3 out of\n"
-    "memory, or an unhandled error. 'stat -- COMMAND' ends with the status of the command, or\n"
-    "with 128 plus the number of the signal that ended it, 127 if there is no such program, 126\n"
-    "if it cannot be executed.";
+    "\n"
+    "Exit status:\n"
+    "  0    success\n"
+    "  1    start or configuration failed. --config.check, doctor: a configured event cannot be\n"
+    "       counted. list: no event matches. cgroups: there is no such cgroup. health: not\n"
+    "       healthy. size: it does not fit into the limits. stat: nothing can be counted, or\n"
+    "       there is no such process\n"
+    "  2    wrong command line\n"
+    "  3    out of memory, or an unhandled error\n"
+    "'stat -- COMMAND' ends with the status of the command, or with 128 plus the number of the\n"
+    "signal that ended it; 127: there is no such program; 126: it cannot be executed.";
 
 std::string version_text() {
   std::string text = std::string(kProgram) + ", version " + kVersion;
@@ -181,7 +185,7 @@ void declare(CLI::App& app, Options& options) {
   CLI::Option* const file =
       app.add_option("--config.file", options.config_file,
                      "Configuration file. Default: the embedded configuration, which adapts to the "
-                     "machine. --config.check, --once, cgroups, doctor and stat use " +
+                     "machine. --config.check, --once, cgroups, doctor, size and stat use " +
                          std::string(kInstalledConfig) + " if it exists.")
           ->type_name("FILE");
   app.add_flag("--config.watch", options.watch_config,
@@ -290,7 +294,7 @@ std::string did_you_mean(const CLI::App& app) {
 
 void take_installed_config(Options& options, const std::string& file) {
   const bool is_command = options.check_config || options.once || options.doctor ||
-                          options.list_cgroups || options.stat;
+                          options.list_cgroups || options.stat || options.size;
   std::error_code failed;
   if (!is_command || !options.config_file.empty() || !std::filesystem::exists(file, failed)) return;
   options.config_file = file;

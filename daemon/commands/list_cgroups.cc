@@ -64,8 +64,8 @@ Error nothing_counted(const plan::LoadedPlan& planned, const Options& options) {
             "--config.check shows why; configure a group with scope cgroup if there is none"};
   }
   return {0, "cgroups.include selects no cgroup that exists now",
-          options.all_cgroups ? "none as long as there is none that should be counted; else add it "
-                                "to cgroups.include"
+          options.all_cgroups ? "if one of those above should be counted, add a pattern for it to "
+                                "cgroups.include"
                               : "'cgroups --all' gives the reason for each"};
 }
 

@@ -11,11 +11,13 @@ constexpr std::chrono::minutes kRefreshAfter{1};
 }  // namespace
 
 std::string describe_counting(const collect::Snapshot& snapshot) {
-  const auto number = [](std::size_t n) { return std::to_string(n); };
-  return "counting " + number(snapshot.plan->cpu.columns.size()) + " events on the CPUs (" +
-         number(snapshot.targets->cpus->online.size()) + ") and " +
-         number(snapshot.plan->cgroup.columns.size()) + " in each cgroup (" +
-         number(snapshot.targets->present) + ")";
+  const auto number = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  return "counting " + number(snapshot.plan->cpu.columns.size(), "event") + " on each of " +
+         number(snapshot.targets->cpus->online.size(), "CPU") + " and " +
+         number(snapshot.plan->cgroup.columns.size(), "event") + " in each of " +
+         number(snapshot.targets->present, "cgroup");
 }
 
 ServiceStatus::Size ServiceStatus::size_of(const collect::Snapshot& snapshot) {

@@ -11,7 +11,7 @@
 
 namespace pex::daemon {
 
-/// "counting 6 events on the CPUs (2) and 0 in each cgroup (0)".
+/// "counting 6 events on each of 2 CPUs and 0 events in each of 0 cgroups".
 std::string describe_counting(const collect::Snapshot& snapshot);
 
 /// The status line that the service manager shows. Shows a change of the targets at once, and the

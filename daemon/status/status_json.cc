@@ -121,7 +121,7 @@ json::object group(const Status::Group& group) {
       {"pmu", text_or_null(group.pmu)},
       {"events", events(group.events)},
       {"rows", count(group.targets, &Status::Targets::rows)},
-      {"targets_wanted", count(group.targets, &Status::Targets::wanted)},
+      {"targets_expected", count(group.targets, &Status::Targets::wanted)},
       {"targets_counted", count(group.targets, &Status::Targets::counted)},
       {"coverage_ratio", number(group.coverage_ratio())},
       {"shares_pmu", group.shares_pmu},

@@ -252,21 +252,24 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
         "the scrape interval, so that a scrape sees the final values."),
     yaml::duration_key<&Cgroups::close_after, kCloseAfter>(
         "close_after",
-        "How long a cgroup that uses no CPU time keeps its descriptors. Then its counters are "
-        "closed, and its series stand still until it runs again; from then on, it has twice this "
-        "time. `0s`: its counters are never closed. This has no effect with `per_cpu`."),
+        "How long a cgroup may use no CPU time before its counters are closed. Its series "
+        "keep their values, and the counters are opened again when the cgroup runs "
+        "(`open_after`). Each time, this time doubles for the cgroup. `0s`: counters are "
+        "never closed. No effect with `per_cpu`."),
     yaml::duration_key<&Cgroups::open_after, kOpenAfter>(
         "open_after",
-        "CPU time that such a cgroup uses before its counters are opened again. It is not counted, "
-        "and published as unmeasured."),
+        "CPU time that a cgroup uses before its closed counters are opened again. Events in "
+        "this time are not counted; the time is published as unmeasured."),
     {"source",
      read_source,
-     {"How cgroups are counted. `descriptors`: with a file descriptor for each event, cgroup and "
-      "CPU. `records`: with one group of events on each CPU, of which the kernel writes a record "
-      "at each switch between cgroups. This takes no descriptor for an event of a cgroup, costs "
-      "less at each switch, and counts cgroups that live for less than a millisecond. It needs "
-      "Linux 5.7. `auto`: `records` where the kernel has them, they are complete and correct, and "
-      "enough cgroups are counted; else `descriptors`.",
+     {"How cgroups are counted: `auto`, `records` or `descriptors`. `descriptors`: with a "
+      "file descriptor for each event, cgroup and CPU. `records`: with one group of events "
+      "on each CPU. At each switch between cgroups, the kernel writes what the group has "
+      "counted into a buffer, and the exporter adds the differences to the cgroups. This "
+      "takes no descriptor for an event of a cgroup, costs less at each switch, and counts "
+      "cgroups that live for less than a millisecond. It needs Linux 5.7. `auto`: "
+      "`records` on each CPU where they can be had and are correct, if at least 4 cgroups "
+      "are counted; else `descriptors`.",
       [] { return yaml::form_of_entries(kSources); },
       [] { return yaml::written(kSources, &SourceEntry::source, Cgroups{}.source); }}},
     {"records_buffer",
@@ -293,7 +296,7 @@ constexpr yaml::Key<Cgroups> kCgroupsKeys[] = {
       form_of_sums, [] { return yaml::written("[]"); }, list_sum_keys}},
     {"series",
      read_series,
-     {"Which cgroups have series of their own. With `none`, there are only `sums`.",
+     {"Which cgroups have series of their own: `each`, or `none` (only `sums`).",
       [] { return yaml::form_of_entries(kSeries); },
       [] { return yaml::written(kSeries, &SeriesEntry::series, Cgroups{}.series); }}},
 };

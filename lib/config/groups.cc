@@ -232,8 +232,9 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
         "`exclude_guest` cannot both be `true`."),
     group_flag<&Group::exclude_guest>(
         "exclude_guest",
-        "Whether events in virtual machines are not counted. Hardware events of a CPU support all "
-        "six `exclude_` keys. Page faults and tracepoints support only `exclude_user` and "
+        "Whether events in virtual machines are not counted. Hardware events of a CPU support "
+        "these keys as far as the CPU distinguishes such events: none of x86 does for "
+        "`exclude_idle`. Page faults and tracepoints support only `exclude_user` and "
         "`exclude_kernel`. Clocks and uncore PMUs support none."),
     {"inherit",
      read_inherit,

@@ -804,7 +804,7 @@ class PageTest(BrowserTest):
         busy.append(copy.deepcopy(busy[0]))
         busy[0]["instructions_per_cycle"] = None
         busy[0]["rates"][1]["per_second"] = 0
-        status["groups"][0].update(targets_wanted=0, targets_counted=0, coverage_ratio=None)
+        status["groups"][0].update(targets_expected=0, targets_counted=0, coverage_ratio=None)
         status["limits"]["open_files"] = None
         self.draw(status)
         cells = self.browser.run(CELLS, "busiest")

@@ -574,7 +574,7 @@ const cgroupFacts = ({ cgroups }) => section("cgroups", "Cgroups", facts([
 const places = { cpu: "each CPU", core: "each core", die: "each die", package: "each package",
   numa_node: "each NUMA node", host: "the host" };
 
-function targets({ coverage_ratio: coverage, targets_counted: counted, targets_wanted: wanted }) {
+function targets({ coverage_ratio: coverage, targets_counted: counted, targets_expected: wanted }) {
   if (counted === null) return unknown();
   if (coverage === null) return element("span", { class: "soft" }, "none");
   const text = `${count(counted)} of ${count(wanted)}`;

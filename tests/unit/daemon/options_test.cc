@@ -172,7 +172,7 @@ TEST(OptionsTest, HelpNamesTheExitStatuses) {
   const std::string help = testing::internal::GetCapturedStdout();
 
   EXPECT_EQ(std::get<ExitStatus>(parsed), kOk);
-  EXPECT_THAT(help, HasSubstr("Exit status: 0 success"));
+  EXPECT_THAT(help, HasSubstr("Exit status:\n  0    success"));
 }
 
 TEST(OptionsTest, ThePathOfTheMetricsIsPercentEncodedAsClientsSendIt) {

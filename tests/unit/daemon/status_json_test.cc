@@ -113,7 +113,7 @@ TEST(StatusJsonTest, BeforeTheFirstPollNumbersAreNull) {
     EXPECT_TRUE(empty.at("machine").at(key).is_null()) << key;
   }
   const json::value& group = empty.at("groups").as_array()[0];
-  for (const char* key : {"rows", "targets_wanted", "targets_counted", "coverage_ratio",
+  for (const char* key : {"rows", "targets_expected", "targets_counted", "coverage_ratio",
                           "enabled_seconds", "running_ratio", "recent_running_ratio"}) {
     EXPECT_TRUE(group.at(key).is_null()) << key;
   }
