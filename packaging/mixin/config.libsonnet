@@ -17,6 +17,8 @@
     // Record ratios of each cgroup (cgroup:*). No alert and no dashboard reads them, and each rule has
     // a series for each cgroup.
     cgroupRules: false,
+    // The same of each CPU (cpu:*).
+    cpuRules: false,
 
     // Alerts: see docs/monitoring.md.
     // Fraction of the enabled time of a group that it must be on the PMU. The shipped configuration has

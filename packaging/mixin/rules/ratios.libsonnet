@@ -55,16 +55,17 @@ local ratios = [
           ||| % { by: promql.by(c.hostLabels), window: c.window },
         },
       ] },
-      { name: 'perf_event_exporter.cpu.rules', rules: [rule('cpu', r) for r in ratios if std.objectHas(r, 'ofCpus')] + [
-        cyclesPerSecondRule('cpu'),
-      ] },
-    ] + (if c.cgroupRules then [
-           { name: 'perf_event_exporter.cgroup.rules', rules: [
-             {
-               record: 'cgroup:perf_cgroup_task_clock_seconds:rate%s' % c.window,
-               expr: rate('cgroup', 'task_clock_seconds'),
-             },
-           ] + [rule('cgroup', r) for r in ratios] + [cyclesPerSecondRule('cgroup')] },
-         ] else []),
+    ] + (if c.cpuRules then [
+           { name: 'perf_event_exporter.cpu.rules', rules: [rule('cpu', r) for r in ratios if std.objectHas(r, 'ofCpus')] + [
+             cyclesPerSecondRule('cpu'),
+           ] },
+         ] else []) + (if c.cgroupRules then [
+                         { name: 'perf_event_exporter.cgroup.rules', rules: [
+                           {
+                             record: 'cgroup:perf_cgroup_task_clock_seconds:rate%s' % c.window,
+                             expr: rate('cgroup', 'task_clock_seconds'),
+                           },
+                         ] + [rule('cgroup', r) for r in ratios] + [cyclesPerSecondRule('cgroup')] },
+                       ] else []),
   },
 }

@@ -17,6 +17,7 @@ ANOTHER = """(import 'mixin.libsonnet') + {
     minRunningRatio: 0.1,
     cpi+: { platformLabels: ['cpu_model', 'rack'] },
     cgroupRules: true,
+    cpuRules: true,
     runbookURLPattern: 'https://wiki.invalid/perf#%s',
   },
 }

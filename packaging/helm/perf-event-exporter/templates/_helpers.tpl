@@ -41,13 +41,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end }}
 
+{{- /* A file of the chart. In the repository they are links, which some tools leave out. */}}
+{{- define "perf-event-exporter.file" -}}
+{{- $path := index . 1 }}
+{{- required (printf "%s is missing or empty: package the chart with helm package first, where links are kept" $path) ((index . 0).Files.Get $path) }}
+{{- end }}
+
 {{- /* The text of perf_event_exporter.yaml: `config`, or the file of the preset. */}}
 {{- define "perf-event-exporter.config" -}}
 {{- $names := dict "kubernetes" (dict "metadata" "log_links" "log_links" "/host/log-links") }}
 {{- if .Values.config }}
 {{- toYaml (ternary (merge (deepCopy .Values.config) $names) .Values.config .Values.podNames) }}
 {{- else }}
-{{- .Files.Get (printf "files/%s.yaml" .Values.preset) | trim }}
+{{- include "perf-event-exporter.file" (list . (printf "files/%s.yaml" .Values.preset)) | trim }}
 {{- if .Values.podNames }}
 
 {{ toYaml $names }}

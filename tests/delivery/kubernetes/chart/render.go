@@ -9,6 +9,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -175,6 +176,12 @@ func functions(all *template.Template) template.FuncMap {
 		var text strings.Builder
 		err := all.ExecuteTemplate(&text, name, data)
 		return text.String(), err
+	}
+	added["required"] = func(message string, value interface{}) (interface{}, error) {
+		if value == nil || value == "" {
+			return nil, errors.New(message)
+		}
+		return value, nil
 	}
 	return added
 }
