@@ -1,6 +1,8 @@
 #!/bin/sh
 if [ "$1" -eq 0 ]; then
-  now=--now
-  [ -d /run/systemd/system ] || now=
-  systemctl --no-reload disable $now perf_event_exporter.service || :
+  if [ -d /run/systemd/system ]; then
+    systemctl --no-reload disable --now perf_event_exporter.service || :
+  else
+    systemctl --no-reload disable perf_event_exporter.service || :
+  fi
 fi

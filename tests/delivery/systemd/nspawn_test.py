@@ -30,7 +30,7 @@ CAP_PERFMON = 1 << 38
 STARTED = "39f53479d3a045ac8e11786248231fbf"  # SD_MESSAGE_UNIT_STARTED of sd-messages(3)
 DYNAMIC_USERS = range(61184, 65520)  # of systemd.exec(5)
 WATCHDOG = 4  # seconds
-STATUS = re.compile(r"counting \d+ events on the CPUs \(\d+\) and \d+ in each cgroup \(\d+\); "
+STATUS = re.compile(r"counting \d+ events? on each of \d+ CPUs? and \d+ events? in each of \d+ cgroups?; "
                     r"\d+ counters, last poll .+")
 
 WEB_GUIDE = f"{program.SOURCE}/docs/web-configuration.md"
