@@ -496,12 +496,14 @@ def printed_sizes(config_path, cgroups, *args):
 
 @functools.cache
 def counters_of(config, cgroups, by_records):
-    """As `size` prints it for the text of a configuration."""
+    """As `size` prints it for the text of a configuration; None: it does not, as this is not the way of
+    counting that is configured."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(config)
         file.flush()
         sizes = printed_sizes(file.name, cgroups)
-    return int(sizes["by records" if by_records else "by descriptors"]["counters"])
+    of_way = sizes.get("by records" if by_records else "by descriptors")
+    return of_way and int(of_way["counters"])
 
 
 class Daemon:
@@ -595,6 +597,8 @@ class Daemon:
                 return reason
             cgroups, by_records = status["cgroups"], status["cgroups"]["cpus_by_records"] > 0
             counters = counters_of(read_text(self.config_path), cgroups["counted"], by_records)
+            if counters is None:
+                return "records were given up"
             opened = status["limits"]["open_events"]
             # By records, less a comparison with descriptors, which takes some ms a minute, and a base
             # without events.
