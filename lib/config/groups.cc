@@ -232,10 +232,10 @@ constexpr yaml::Key<ParsedGroup> kGroupKeys[] = {
         "`exclude_guest` cannot both be `true`."),
     group_flag<&Group::exclude_guest>(
         "exclude_guest",
-        "Whether events in virtual machines are not counted. Hardware events of a CPU support "
-        "these keys as far as the CPU distinguishes such events: none of x86 does for "
-        "`exclude_idle`. Page faults and tracepoints support only `exclude_user` and "
-        "`exclude_kernel`. Clocks and uncore PMUs support none."),
+        "Whether events in virtual machines are not counted. Hardware events support these "
+        "keys as far as the CPU does: x86 does not have `exclude_idle`. Page faults and "
+        "tracepoints support only `exclude_user` and `exclude_kernel`. Clocks and uncore "
+        "PMUs support none."),
     {"inherit",
      read_inherit,
      {"Not supported: it is for counters of a task, and the counters of a CPU or cgroup count "

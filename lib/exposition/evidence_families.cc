@@ -96,9 +96,8 @@ constexpr GroupFamily kGroupFamilies[] = {
      always,
      read_rows<time_of<&GroupTimes::enabled>>},
     {{"perf_group_running_seconds_total", FamilyType::kCounter, kRowLabels,
-      "Time for which a group of events was on the PMU. Counts for the rest of the enabled time "
-      "are "
-      "estimated, or missing (perf_group_unmeasured_seconds_total)."},
+      "Time for which a group of events was on the PMU. Counts for the rest of the enabled "
+      "time are estimated, or missing (perf_group_unmeasured_seconds_total)."},
      "",
      always,
      read_rows<time_of<&GroupTimes::running>>},
@@ -125,9 +124,9 @@ constexpr GroupFamily kGroupFamilies[] = {
      has_reference,
      read_rows<count_of<&GroupTimes::reference_sampled>>},
     {{"perf_group_coverage_ratio", FamilyType::kGauge, kRowLabels,
-      "Fraction of the CPUs on which a group is counted, of those that the other labels stand for. "
-      "Present only where it is below 1: the counts with these labels are incomplete then, and not "
-      "published. Counts of sums of cgroups are published, without what is not counted."},
+      "Fraction of the CPUs of a series on which its group is counted. Present only where "
+      "it is below 1: the counts of the group with these labels are incomplete then, and "
+      "not published. Counts of sums of cgroups are published, without what is not counted."},
      "groups that are not counted on all of them",
      always,
      read_rows<coverage_of>,

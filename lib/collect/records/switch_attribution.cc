@@ -120,6 +120,12 @@ void SwitchAttribution::place(std::size_t group, const SwitchValues& base) {
   if (base.switches == base_switches_ + 1 && is_at_last != is_at_this) {
     at = is_at_last ? base_switches_ : base.switches;
   }
+  decide(group, at);
+}
+
+/// Its last record is of this switch of the base; nothing: that is unknown.
+void SwitchAttribution::decide(std::size_t group, std::optional<std::uint64_t> at) {
+  Group& of = *groups_[group];
   const std::optional<std::uint64_t> before = std::exchange(of.switch_of_base, at);
   if (!std::exchange(of.has_undecided, false)) return;
   if (at && before && *at == *before + 1) {
@@ -142,6 +148,17 @@ void SwitchAttribution::interrupt(std::size_t group) {
   ++groups_[group]->dropped;  // at once: while it is stopped there is no record
 }
 
+/// The base has had no switch since its last record, so a record of another group that came after
+/// that one is of the same switch. Else its interval would be decided a poll after its time.
+void SwitchAttribution::place_at_last_switch() {
+  std::erase_if(awaiting_base_, [this](std::size_t group) {
+    if (!is_at_last_switch(*groups_[group])) return false;
+    groups_[group]->records_since_base = 0;
+    decide(group, base_switches_);
+    return true;
+  });
+}
+
 /// Whether the last record of the group is of the same switch as that of the base.
 bool SwitchAttribution::is_at_last_switch(const Group& group) const {
   if (group.records_since_base == 0) return group.switch_of_base == base_switches_;
@@ -154,6 +171,7 @@ bool SwitchAttribution::is_at_last_switch(const Group& group) const {
 void SwitchAttribution::reading(std::size_t group, const SwitchValues& values) {
   Group* const of = find(group, values);
   if (of == nullptr || of->has_loss || values.switches != of->switches) return;
+  if (of->is_base) place_at_last_switch();
   const Interval interval = advance(*of, values);
   const bool is_no_switch = of->is_base || interval.had_the_pmu() || is_at_last_switch(*of);
   if (interval.any_fell || !interval.had_it_nearly_all_the_time() || !is_no_switch) {

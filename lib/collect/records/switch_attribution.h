@@ -37,8 +37,8 @@ struct SwitchValues {
 /// At a switch, the kernel writes the record of the base before that of another group or after it.
 /// No cgroup leaves twice in a row, so of the records of the base around that of the group, the one
 /// in which the same cgroup leaves is of the same switch. That is known once the base's next record
-/// is there. (With SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays
-/// unknown.)
+/// is there, or a reading of the base that shows no further switch. (With
+/// SwitchLeader::kContextSwitches a cgroup can leave twice in a row; then it stays unknown.)
 ///
 /// Takes plain values, in the order of the ring: knows neither kernel nor ring. Not thread-safe.
 class SwitchAttribution {
@@ -146,6 +146,8 @@ class SwitchAttribution {
   void await_base(std::size_t group, std::uint64_t cgroup);
   void decide_later(Group& group, const Interval& interval);
   void place(std::size_t group, const SwitchValues& base);
+  void decide(std::size_t group, std::optional<std::uint64_t> at);
+  void place_at_last_switch();
   bool is_at_last_switch(const Group& group) const;
   void add(std::size_t group, std::uint64_t cgroup, const Interval& interval,
            std::span<const std::uint64_t> counts);

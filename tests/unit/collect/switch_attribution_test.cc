@@ -242,6 +242,38 @@ TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheBaseLeftOutARecordOfASwitch) {
   EXPECT_EQ(attribution.statistics().dropped, 2U) << "one of the base";
 }
 
+TEST_F(IntervalOffThePmuTest, IsDecidedByAReadingOfTheBaseThatShowsNoFurtherSwitch) {
+  pass(1ms);
+  leave_both(1, true);
+  pass(400ms);
+  pass(300ms, false);
+  leave_both(2, true);
+  pass(1ms);
+  EXPECT_EQ(count(2, kOther), 0U);
+
+  attribution.reading(kBase, base_.values(kWorker));
+
+  EXPECT_EQ(count(2, kOther), 1U);
+  EXPECT_EQ(read(2, kOther).time_running, 400ms);
+  attribution.reading(kOther, other_.values(kWorker));
+  leave_both(kWorker, true);
+  EXPECT_EQ(count(kWorker, kOther), 1U);
+  EXPECT_EQ(attribution.statistics().dropped, 0U);
+}
+
+TEST_F(IntervalOffThePmuTest, IsNotDecidedByAReadingOfTheBaseThatShowsOne) {
+  pass(1ms);
+  leave_both(1, true);
+  pass(400ms);
+  pass(300ms, false);
+  leave_both(2, true);
+  ++base_.switches;  // without a record
+
+  attribution.reading(kBase, base_.values(kWorker));
+
+  EXPECT_EQ(count(2, kOther), 0U);
+}
+
 TEST_F(IntervalOffThePmuTest, CountsForNobodyIfTheSameCgroupLeftTwice) {
   pass(1ms);
   leave_both(1, true);
