@@ -462,9 +462,9 @@ class RatesChecks(AnyRun):
     that are about as long as the turns, fewer are such than of short ones. The kernel takes about 0.1 ms
     in this machine to let a task begin, in which it has no instructions in user mode. So the short bursts
     that are counted have less in a second than all, and estimates are too low. Of bursts that are much
-    longer than the turns, a part of each is counted."""
+    longer than the turns, a part of each is counted: of some 300 of them, a fifteenth of their time."""
 
-    BURSTS = {300: 0.05, 2000: 0.12, 20000: 0.12}  # us -> bias
+    BURSTS = {300: (0.05, 0.05), 2000: (0.12, 0.05), 20000: (0.2, 0.15)}  # us -> below, above
 
     def test_groups_took_turns(self):
         for burst in self.BURSTS:
@@ -486,7 +486,7 @@ class RatesChecks(AnyRun):
             self.assertGreater(many / few, 15)
 
     def test_no_group_is_biased(self):
-        for burst, bias in self.BURSTS.items():
+        for burst, (below, above) in self.BURSTS.items():
             for cgroup in ("many", "few"):
                 span = f"rates-{burst}-0", f"rates-{burst}-1"
                 true = self.record.true_increment(cgroup, *span)
@@ -496,8 +496,8 @@ class RatesChecks(AnyRun):
                                               cgroup=f"/{cgroup}")
                         error = self.tell(f"instructions:u by records, 2 groups take turns, bursts of "
                                           f"{burst} us, {cgroup} (r{group})", true, exported)
-                        self.assertLess(error, self.BURSTS[300])
-                        self.assertGreater(error, -bias)
+                        self.assertLess(error, above)
+                        self.assertGreater(error, -below)
 
     def test_daemon_ends_well(self):
         self.assert_ended_well("rates")
