@@ -12,8 +12,9 @@ import harness
 import perf_events
 from prometheus_test import Prometheus
 
+POLL = 0.5               # seconds
 INTERVALS = (5, 15, 30)  # seconds
-ZERO_FOR = 35            # longer than any of them
+ZERO_FOR = 35            # seconds, longer than any of them, and over before the last job
 JOBS, LIFE, CPU_TIME = 10, 0.6, 0.4
 EVERY = 4                # seconds from one job to the next
 SUM = "perf_app_task_clock_seconds_total"
@@ -21,7 +22,7 @@ SUM = "perf_app_task_clock_seconds_total"
 
 def config_of(tree):
     return "\n".join([
-        "collection: {interval: 500ms}",
+        f"collection: {{interval: {1000 * POLL:.0f}ms}}",
         "groups: [{name: software, events: [task-clock], scope: cgroup}]",
         "cgroups:",
         f"  include: ['{tree.pattern}']",
@@ -75,10 +76,15 @@ class ShortJobsTest(unittest.TestCase):
             begin = time.monotonic()
             cls.used += run_job(tree, number)
             time.sleep(max(0, begin + EVERY - time.monotonic()))
+        polled = time.time() + 4 * POLL
         for interval in INTERVALS:
-            harness.until(f"the whole sum in scrapes every {interval} s",
-                          lambda interval=interval: cls.increase(interval) > 0.9 * cls.used,
+            harness.until(f"a scrape every {interval} s after the last job has been counted",
+                          lambda interval=interval: cls.last_scrape(interval) > polled,
                           patience=ZERO_FOR + 3 * max(INTERVALS), pause=1)
+
+    @classmethod
+    def last_scrape(cls, interval):
+        return cls.prometheus.scalar(f'timestamp({SUM}{{job="every_{interval}s"}})')
 
     @classmethod
     def increase(cls, interval):
@@ -98,7 +104,7 @@ class ShortJobsTest(unittest.TestCase):
         for interval in INTERVALS:
             with self.subTest(interval=interval):
                 series = f'{SUM}{{job="every_{interval}s"}}'
-                last = self.prometheus.scalar(f"timestamp({series})")
+                last = self.last_scrape(interval)
                 counted = self.prometheus.scalar(f"increase({series}[10m] @ {last})")
                 print(f"\nincrease() of scrapes every {interval} s: {counted:.3f} s")
                 self.assertAlmostEqual(counted, self.used, delta=self.used / 20)
