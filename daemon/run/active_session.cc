@@ -49,6 +49,14 @@ MetricFamily refusals(const plan::Plan& plan) {
   return family;
 }
 
+MetricFamily times_of_zero(const collect::CountingPlan& plan) {
+  MetricFamily family = collected(self_family("perf_event_exporter_sum_zero_seconds"));
+  for (const collect::SumPlan& sum : plan.sums) {
+    add_sample(family, {{"sum", sum.name}}, seconds_of(sum.zero_for));
+  }
+  return family;
+}
+
 MetricFamily machine_info(const plan::MachineDescription& machine) {
   MetricFamily family = collected(self_family("perf_machine_info"));
   const host::MachineInfo& host = machine.host;
@@ -172,6 +180,7 @@ std::vector<MetricFamily> ActiveSession::Collect() const {
       free_counters(free_counters_),
       reloaded_groups(reloaded_)};
   const collect::CountingPlan& counting = current_.plan.counting;
+  if (!counting.sums.empty()) families.push_back(times_of_zero(counting));
   if (counting.cgroup.empty() || !counting.publishes_cgroups) return families;
   families.push_back(collected(self_family("perf_event_exporter_cgroup_linger_seconds"),
                                seconds_of(current_.config.cgroups.linger)));

@@ -297,9 +297,7 @@ Status App::status() {
   const exposition::PollMetrics& polls = poller_.metrics();
   std::vector<std::string> warnings = session_.current().warnings;
   for (std::string& warning : session_.pmu_warnings()) warnings.push_back(std::move(warning));
-  if (const std::optional<Error> warning = web_server_.short_linger()) {
-    warnings.push_back(worded(*warning));
-  }
+  for (const Error& warning : web_server_.too_short_times()) warnings.push_back(worded(warning));
   if (const std::optional<std::chrono::seconds> left = pause_.left()) {
     warnings.push_back("groups of hardware events are paused for another " +
                        format_duration(*left) + ": POST /-/resume ends the pause");

@@ -42,10 +42,6 @@ http::Limits limits_of_probes() {
   return limits;
 }
 
-bool counts_cgroups(const config::Config& config) {
-  return std::ranges::any_of(config.groups, &config::Group::cgroup_scope);
-}
-
 }  // namespace
 
 WebServer::WebServer(boost::asio::io_context& loop, const Options& options, Source source, Log& log)
@@ -154,33 +150,12 @@ std::vector<http::Route> WebServer::routes() {
 
 void WebServer::note_scrape(const http::Request& request) {
   scrape_intervals_.add(request.peer + " " + request.query, ScrapeIntervals::Clock::now());
-  const auto interval = interval_beyond_linger();
-  // A client that is late now and then is not regular for a while: not a line each time.
-  if (!interval || *interval <= linger_warned_of_) return;
-  linger_warned_of_ = *interval;
-  log_.warn(short_linger(*interval));
-}
-
-std::optional<Error> WebServer::short_linger() const {
-  const auto interval = interval_beyond_linger();
-  return interval ? std::optional{short_linger(*interval)} : std::nullopt;
-}
-
-/// `linger` may be 0 for scrapers that know the start times of counters.
-std::optional<std::chrono::seconds> WebServer::interval_beyond_linger() const {
-  if (!linger_ || (openmetrics_.created && *linger_ == std::chrono::nanoseconds{0})) return {};
   const auto interval = scrape_intervals_.longest(ScrapeIntervals::Clock::now());
-  // With a regular client the mean of a few intervals is some milliseconds off.
-  if (!interval || *interval - *linger_ <= *linger_ / 50) return {};
-  return std::chrono::ceil<std::chrono::seconds>(*interval);
+  for (const Error& warning : served_times_.take_too_short(interval)) log_.warn(warning);
 }
 
-Error WebServer::short_linger(std::chrono::seconds interval) const {
-  return {0,
-          "cgroups.linger is " + format_duration(*linger_) + ", and a client scrapes every " +
-              std::to_string(interval.count()) +
-              " s: what a cgroup counted between its last scrape and its end is lost",
-          "set cgroups.linger to " + std::to_string(2 * interval.count()) + "s"};
+std::vector<Error> WebServer::too_short_times() const {
+  return served_times_.too_short(scrape_intervals_.longest(ScrapeIntervals::Clock::now()));
 }
 
 void WebServer::answer_scrape(const http::Request& request, http::Respond respond) {
@@ -198,11 +173,7 @@ void WebServer::answer_scrape(const http::Request& request, http::Respond respon
 void WebServer::configure(const config::Config& config) {
   scrapes_.set_max_age(config.collection.max_age);
   openmetrics_ = config.openmetrics;
-  linger_.reset();
-  linger_warned_of_ = {};
-  if (config.cgroups.series == config::CgroupSeries::kEach && counts_cgroups(config)) {
-    linger_ = config.cgroups.linger;
-  }
+  served_times_.configure(config);
 }
 
 std::vector<prometheus::MetricFamily> WebServer::Collect() const {

@@ -21,6 +21,7 @@
 #include "daemon/web/routes.h"
 #include "daemon/web/scrape_cache.h"
 #include "daemon/web/scrape_intervals.h"
+#include "daemon/web/served_times.h"
 #include "exposition/collected_family.h"
 #include "http/server.h"
 
@@ -59,9 +60,8 @@ class WebServer final : public prometheus::Collectable {
   std::uint16_t health_port() const { return probes_ ? probes_->ports().front() : 0; }
   const AccessStatus& access_status() const { return access_status_; }
 
-  /// Says that the series of a removed cgroup end before the next scrape; nothing while they do
-  /// not.
-  std::optional<Error> short_linger() const;
+  /// A warning of each configured time that is too short for the clients (ServedTimes).
+  std::vector<Error> too_short_times() const;
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -72,8 +72,6 @@ class WebServer final : public prometheus::Collectable {
   std::vector<http::Route> routes();
   void answer_scrape(const http::Request& request, http::Respond respond);
   void note_scrape(const http::Request& request);
-  std::optional<std::chrono::seconds> interval_beyond_linger() const;
-  Error short_linger(std::chrono::seconds interval) const;
   Result<void, std::vector<Error>> load_access();
   std::shared_ptr<const access::Access> current_access();
   Result<> listen_for_probes();
@@ -85,9 +83,8 @@ class WebServer final : public prometheus::Collectable {
   Source source_;
   Log& log_;
   config::OpenMetrics openmetrics_;
-  std::optional<std::chrono::nanoseconds> linger_;  ///< nothing: no cgroup has series
   ScrapeIntervals scrape_intervals_;
-  std::chrono::seconds linger_warned_of_{};   ///< the longest interval that was logged
+  ServedTimes served_times_;
   boost::asio::thread_pool worker_{1};        ///< renders
   boost::asio::thread_pool login_worker_{1};  ///< checks passwords: guessing must not delay scrapes
   ScrapeCache scrapes_;

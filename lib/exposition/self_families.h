@@ -87,6 +87,8 @@ inline constexpr FamilyEntry kSelfFamilies[] = {
      "Sums over cgroups that are served now (`cgroups.sums`)."},
     {"perf_event_exporter_sum_cgroups_left_out", FamilyType::kGauge, "`sum`",
      "Cgroups that are in no sum because the sums have reached their maximum number."},
+    {"perf_event_exporter_sum_zero_seconds", FamilyType::kGauge, "`sum`",
+     "Configured time for which a new sum over cgroups is served as 0 (zero_for)."},
     {"perf_event_exporter_cgroup_source_cpus", FamilyType::kGauge, "`source`: records, descriptors",
      "CPUs by how cgroups are counted there. records: by records of switches between cgroups. "
      "descriptors: by file descriptors of each cgroup, if any are counted."},

@@ -77,6 +77,15 @@ local promql = import '../lib/promql.libsonnet';
         |||,
         'The series of removed cgroups end before the next scrape.',
         '{{ $labels.instance }} is scraped every {{ $value | humanizeDuration }}, and serves the series of a removed cgroup for less than that (cgroups.linger). What a cgroup counted between its last scrape and its end is lost.'),
+      a('PerfEventExporterZeroForTooShort',
+        'info',
+        '15m',
+        |||
+          perf_event_exporter_scrape_interval_seconds
+            > %s group_right () 1.02 * (perf_event_exporter_sum_zero_seconds > 0)
+        ||| % promql.on(c.hostLabels),
+        'A new sum over cgroups may not be scraped while it is served as 0.',
+        '{{ $labels.instance }} is scraped every {{ $value | humanizeDuration }}, and serves a new sum {{ $labels.sum }} as 0 for less than that (zero_for). rate() and increase() lack what the sum has counted before its first scrape.'),
       a('PerfEventExporterConfigReloadFailed',
         'warning',
         '5m',
