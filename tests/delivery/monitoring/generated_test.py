@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import mixin
+from clusters import in_two_clusters
 
 GENERATE = f"{mixin.root}/packaging/mixin/generate.sh"
 ANOTHER = """(import 'mixin.libsonnet') + {
@@ -102,13 +103,30 @@ class GeneratedTest(unittest.TestCase):
         asked = mixin.read_text(f"{out}/cgroups.yaml")
         self.assertEqual([name for name in recorded if f"round({name}," not in asked], [])
 
-    def site(self):
+    def test_machines_and_pods_of_the_same_names_in_two_clusters_stay_apart(self):
+        out = self.site("(import 'mixin.libsonnet') + {_config+:: {clusterLabels: ['cluster']}}")
+        for path in glob.glob(f"{mixin.root}/tests/delivery/monitoring/rules/*.yaml"):
+            if path.endswith("/references.yaml"):  # the rules of neighbours.yaml, over days
+                continue
+            with self.subTest(cases=os.path.basename(path)):
+                text = in_two_clusters(mixin.read_text(path))
+                text = text.replace("../../../../packaging/", "")
+                with open(f"{out}/cases.yaml", "w", encoding="utf-8") as file:
+                    file.write(text)
+                self.assertIn("rule_files: [prometheus/rules.yaml, prometheus/alerts.yaml]", text)
+                self.assertEqual(text.count('cluster="a"'), text.count('cluster="b"'))
+
+                tested = mixin.run("promtool", "test", "rules", f"{out}/cases.yaml")
+
+                self.assertEqual(tested.returncode, 0, tested.stdout)
+
+    def site(self, configuration=ANOTHER):
         """The folder with the rules of a site that has a configuration of its own."""
         if not shutil.which("promtool"):
             self.skipTest("promtool is not installed (packaging/packages/clients.txt)")
         out = self.enterContext(tempfile.TemporaryDirectory())
         with open(f"{out}/site.jsonnet", "w", encoding="utf-8") as file:
-            file.write(ANOTHER)
+            file.write(configuration)
         generate(out, f"{out}/site.jsonnet")
         return out
 
