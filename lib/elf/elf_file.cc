@@ -202,6 +202,19 @@ void ElfFile::visit_symbols(const Elf64_Shdr& table,
   visit_entries<Elf64_Sym>(table.sh_offset, table.sh_size / each, table.sh_entsize, visit);
 }
 
+std::optional<Elf64_Versym> ElfFile::version(const Elf64_Shdr& versions,
+                                             std::uint64_t symbol) const {
+  unsigned char bytes[sizeof(Elf64_Versym)];
+  const std::uint64_t at = symbol * sizeof bytes;
+  if (at >= versions.sh_size) return {};
+  if (read_at(fd_.get(), versions.sh_offset + at, reinterpret_cast<char*>(bytes), sizeof bytes) !=
+      sizeof bytes) {
+    return {};
+  }
+  const bool is_little = encoding_ == ELFDATA2LSB;
+  return static_cast<Elf64_Versym>(bytes[is_little ? 0 : 1] | bytes[is_little ? 1 : 0] << 8);
+}
+
 void ElfFile::visit_segments(const std::function<bool(const Elf64_Phdr&)>& visit) const {
   visit_entries<Elf64_Phdr>(header_.e_phoff, count_segments(), header_.e_phentsize, visit);
 }

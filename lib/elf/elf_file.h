@@ -30,6 +30,8 @@ class ElfFile {
   /// Visits each entry, until `visit` returns false.
   void visit_symbols(const Elf64_Shdr& table,
                      const std::function<bool(const Elf64_Sym& symbol)>& visit) const;
+  /// Of a symbol, by its number in its table: an entry of SHT_GNU_versym, which has one for each.
+  std::optional<Elf64_Versym> version(const Elf64_Shdr& versions, std::uint64_t symbol) const;
   void visit_segments(const std::function<bool(const Elf64_Phdr& segment)>& visit) const;
 
   /// The content of a section: consecutive blocks of at most 64 kB, with the offset of each in the

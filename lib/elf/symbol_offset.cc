@@ -28,15 +28,23 @@ constexpr std::size_t kMaxSuggestionBytes = 128;
 constexpr std::size_t kMaxNames = 1 << 22;
 constexpr std::size_t kMaxComparisons = 200'000;
 
-bool is_function_of_this_file(const Elf64_Sym& symbol) {
-  const auto type = ELF64_ST_TYPE(symbol.st_info);
-  return symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
+/// Symbols of one name of which the version is read.
+constexpr std::size_t kMaxVersions = 1024;
+constexpr Elf64_Versym kHiddenVersion = 0x8000;  // VERSYM_HIDDEN of binutils
+
+bool has_type(const Elf64_Sym& symbol, unsigned type) {
+  return symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == type;
 }
 
-/// A table of symbols and the section that has their names.
+/// An STT_GNU_IFUNC is none: its address is that of a function which is called once, and returns
+/// the one to use.
+bool is_function_of_this_file(const Elf64_Sym& symbol) { return has_type(symbol, STT_FUNC); }
+
+/// A table of symbols, the section that has their names, and the one that has their versions.
 struct SymbolTable {
   Elf64_Shdr symbols;
   Elf64_Shdr names;
+  std::optional<Elf64_Shdr> versions;
 };
 
 /// .symtab, which a stripped file does not have, and .dynsym. The standard has no compressed ones.
@@ -47,7 +55,9 @@ std::vector<SymbolTable> symbol_tables(const ElfFile& elf) {
     const auto names = symbols ? elf.section(symbols->sh_link) : std::nullopt;
     const bool is_readable = names && names->sh_type == SHT_STRTAB &&
                              ((symbols->sh_flags | names->sh_flags) & SHF_COMPRESSED) == 0;
-    if (is_readable) tables.push_back({*symbols, *names});
+    if (!is_readable) continue;
+    const auto versions = type == SHT_DYNSYM ? elf.section_of_type(SHT_GNU_versym) : std::nullopt;
+    tables.push_back({*symbols, *names, versions});
   }
   return tables;
 }
@@ -106,9 +116,22 @@ std::optional<std::vector<std::uint32_t>> places_of(const std::string& name, con
 
 /// The addresses of the functions of one name.
 struct Addresses {
-  std::optional<Elf64_Addr> global;
+  std::optional<Elf64_Addr> global;  ///< without a version, or of the default one
+  std::optional<Elf64_Addr> old;     ///< of a version that programs are no longer linked with
   std::optional<Elf64_Addr> local;
+  bool is_indirect = false;  ///< there is one that is chosen when a program is loaded
+  std::size_t versions_read = 0;
+
+  std::optional<Elf64_Addr> best() const { return global ? global : old ? old : local; }
 };
+
+bool is_old(const ElfFile& elf, const SymbolTable& table, std::uint64_t symbol,
+            Addresses& addresses) {
+  if (!table.versions) return false;
+  if (addresses.versions_read == kMaxVersions) return true;
+  ++addresses.versions_read;
+  return (elf.version(*table.versions, symbol).value_or(0) & kHiddenVersion) != 0;
+}
 
 /// False if the name occurs at too many offsets.
 bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::string& name,
@@ -116,13 +139,16 @@ bool find_addresses(const ElfFile& elf, const SymbolTable& table, const std::str
   const auto places = places_of(name, elf, table.names);
   if (!places) return false;
   if (places->empty()) return true;
+  std::uint64_t next = 0;
   elf.visit_symbols(table.symbols, [&](const Elf64_Sym& symbol) {
-    if (!is_function_of_this_file(symbol) ||
-        !std::binary_search(places->begin(), places->end(), symbol.st_name)) {
-      return true;
-    }
-    const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-    std::optional<Elf64_Addr>& address = is_local ? addresses.local : addresses.global;
+    const std::uint64_t number = next++;
+    if (!std::binary_search(places->begin(), places->end(), symbol.st_name)) return true;
+    addresses.is_indirect = addresses.is_indirect || has_type(symbol, STT_GNU_IFUNC);
+    if (!is_function_of_this_file(symbol)) return true;
+    std::optional<Elf64_Addr>& address = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL
+                                             ? addresses.local
+                                         : is_old(elf, table, number, addresses) ? addresses.old
+                                                                                 : addresses.global;
     if (!address) address = symbol.st_value;
     return !addresses.global;
   });
@@ -211,6 +237,14 @@ Error no_such_function(const ElfFile& elf, const std::vector<SymbolTable>& table
   return Error{ENOENT, what, "see 'nm' and 'nm --dynamic' of that file for those it has"};
 }
 
+/// As are memcpy and strlen of the C library.
+Error chosen_when_loaded(const std::string& file, const std::string& symbol) {
+  return Error{ENOENT,
+               "there is more than one function '" + symbol + "' in '" + file +
+                   "': which one is called is decided when a program is loaded (IFUNC)",
+               "write the offset of the one that is called, 0x..."};
+}
+
 }  // namespace
 
 Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& symbol) {
@@ -231,7 +265,8 @@ Result<std::uint64_t> symbol_offset(const std::string& file, const std::string& 
     return Error{EFBIG, "look for the function '" + symbol + "' in '" + file + "'",
                  "it has more symbols than are searched: write the function's offset in it, 0x..."};
   }
-  const auto address = addresses.global ? addresses.global : addresses.local;
+  const auto address = addresses.best();
+  if (!address && addresses.is_indirect) return chosen_when_loaded(file, symbol);
   if (!address) return no_such_function(*elf, tables, what, symbol);
   const std::optional<std::uint64_t> offset = offset_of(*elf, *address);
   if (!offset) return Error{ENOENT, what + " that is ever loaded", "name the linked program"};

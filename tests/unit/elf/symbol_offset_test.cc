@@ -176,6 +176,38 @@ TEST(SymbolOffsetTest, FindsWhatAStrippedLibraryExports) {
   EXPECT_EQ(*offset, mapped_offset(address_of(static_cast<char*>(function))));
 }
 
+TEST(SymbolOffsetTest, IsThatOfTheVersionWithWhichProgramsAreLinked) {
+  std::size_t found = 0;
+  for (const char* name : {"pthread_cond_timedwait", "pthread_cond_init", "pthread_kill", "regexec",
+                           "sched_setaffinity", "glob", "fopen", "posix_spawn", "nftw"}) {
+    void* const function = ::dlsym(RTLD_DEFAULT, name);
+    Dl_info library{};
+    if (function == nullptr || ::dladdr(function, &library) == 0) continue;
+    if (std::strstr(library.dli_fname, "libc.so") == nullptr) continue;  // of a sanitizer
+    ++found;
+
+    const Result<std::uint64_t> offset = symbol_offset(library.dli_fname, name);
+
+    ASSERT_TRUE(offset) << describe(offset.error());
+    EXPECT_EQ(*offset, mapped_offset(address_of(static_cast<char*>(function)))) << name;
+  }
+  EXPECT_GT(found, 3u);
+}
+
+TEST(SymbolOffsetTest, FailsForAFunctionThatIsChosenWhenAProgramIsLoaded) {
+  const test::TempTree tree{
+      {"program", elf_with({{"copy", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},
+                            {"length", kSegmentAddress, STB_GLOBAL, STT_GNU_IFUNC},
+                            {"length", kSegmentAddress + 0x10, STB_LOCAL}})}};
+
+  const Result<std::uint64_t> offset = symbol_offset(tree.path("program"), "copy");
+
+  ASSERT_FALSE(offset);
+  EXPECT_EQ(offset.error().code, ENOENT);
+  EXPECT_THAT(offset.error().attempted, HasSubstr("decided when a program is loaded"));
+  EXPECT_EQ(*symbol_offset(tree.path("program"), "length"), 0x210U);
+}
+
 TEST(SymbolOffsetTest, GoesByTheSegmentThatHoldsTheSymbol) {
   const test::TempTree tree{{"program", elf_with({{"first", kSegmentAddress},
                                                   {"inside", kSegmentAddress + 0x123},
