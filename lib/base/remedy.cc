@@ -20,7 +20,7 @@ constexpr TermEntry kLibraryWords[] = {
     {ProgramTerm::kOpenFileLimit, "RLIMIT_NOFILE"},
     {ProgramTerm::kTaskLimit, "RLIMIT_NPROC"},
     {ProgramTerm::kEventList, "list_events()"},
-    {ProgramTerm::kTracepointList, "list_tracepoints()"},
+    {ProgramTerm::kTracepointList, "list_events()"},
     {ProgramTerm::kDoctor, "a trial of pinned groups"},
     {ProgramTerm::kProgram, "this program"},
     {ProgramTerm::kService, "this program"},

@@ -128,9 +128,7 @@ std::optional<GroupIncrement> GroupEstimator::count_exactly(const Sample& sample
     if (observed >= kHalfRange) return {};
     increments[event] = {observed, 0, 0};
   }
-  std::copy(sample.counts.begin(), sample.counts.end(), counts_.begin());
-  baseline_.enabled = sample.enabled;
-  baseline_.running = sample.running;
+  set_baseline(sample);
   GroupIncrement increment;
   increment.coverage = Coverage::kComplete;
   increment.enabled = increment.running = nanoseconds{enabled};

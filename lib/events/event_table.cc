@@ -46,7 +46,7 @@ constexpr std::array kGeneric = {
     GenericEvent{"alignment-faults",        "",                        SW, PERF_COUNT_SW_ALIGNMENT_FAULTS,        "alignment_faults",        N,  UK,     "Unaligned accesses that the kernel had to fix up."},
     GenericEvent{"emulation-faults",        "",                        SW, PERF_COUNT_SW_EMULATION_FAULTS,        "emulation_faults",        N,  UK,     "Instructions that the kernel had to emulate."},
     GenericEvent{"dummy",                   "",                        SW, PERF_COUNT_SW_DUMMY,                   "dummy",                   N,  NO,     "Nothing; a placeholder that never counts."},
-    GenericEvent{"bpf-output",              "",                        SW, PERF_COUNT_SW_BPF_OUTPUT,              "bpf_output",              N,  NO,     "Records that BPF programs wrote to perf buffers."},
+    GenericEvent{"bpf-output",              "",                        SW, PERF_COUNT_SW_BPF_OUTPUT,              "bpf_output",              N,  NO,     "Nothing; BPF programs write records to it, which are not counted."},
     GenericEvent{"cgroup-switches",         "",                        SW, PERF_COUNT_SW_CGROUP_SWITCHES,         "cgroup_switches",         N,  KERNEL, "Context switches between tasks of different cgroups."},
 };
 

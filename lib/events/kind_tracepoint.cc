@@ -51,7 +51,11 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   attributes.type = PERF_TYPE_TRACEPOINT;
   attributes.config = *id;
   const std::string name = name_of(tracepoint);
-  return counted_by_kernel(metric_word(name), help_of(name), attributes);
+  auto resolved = counted_by_kernel(metric_word(name), help_of(name), attributes);
+  // The registers that the kernel looks at are its own (perf_tp_event_match()), but for those of
+  // system calls and uprobes, of which modifiers are not needed.
+  resolved.front().modifiers = ModifierSupport::kAlwaysKernel;
+  return resolved;
 }
 
 void list(const Machine& machine, std::vector<ListedEvent>& listed) {

@@ -210,6 +210,11 @@ PageResult<PageSnapshot> read_page(const perf_event_mmap_page& page,
   return NotReadable::kBusy;
 }
 
+PageResult<PageSnapshot> read_clock(const perf_event_mmap_page& page,
+                                    const CpuRegisters& registers) {
+  return read_page(page, ClockOnly{registers});
+}
+
 PageResult<std::uint64_t> count_of(const PageSnapshot& snapshot) {
   if (!has_capability(snapshot, kUserRdpmc)) return NotReadable::kNoUserAccess;
   if (snapshot.index == 0) return NotReadable::kNotOnPmu;
@@ -264,13 +269,13 @@ PageResult<PageReading> ControlPage::read() const {
 }
 
 PageResult<TimeConversion> ControlPage::time_conversion() const {
-  const PageResult<PageSnapshot> snapshot = read_page(page(), ClockOnly{*registers_});
+  const PageResult<PageSnapshot> snapshot = read_clock(page(), *registers_);
   if (!snapshot) return snapshot.error();
   return conversion_of(*snapshot);
 }
 
 PageResult<std::uint64_t> ControlPage::timestamp_now() const {
-  const PageResult<PageSnapshot> snapshot = read_page(page(), ClockOnly{*registers_});
+  const PageResult<PageSnapshot> snapshot = read_clock(page(), *registers_);
   if (!snapshot) return snapshot.error();
   const PageResult<TimeConversion> conversion = conversion_of(*snapshot);
   if (!conversion) return conversion.error();

@@ -98,6 +98,10 @@ struct PageReading {
 
 /// Reads the page by its seqlock (`lock`), and the registers that it names.
 PageResult<PageSnapshot> read_page(const perf_event_mmap_page& page, const CpuRegisters& registers);
+/// The same, without the counter, for conversion_of(): in any thread. To read a counter elsewhere
+/// than in the thread of its event can be a fault, or return that of another event.
+PageResult<PageSnapshot> read_clock(const perf_event_mmap_page& page,
+                                    const CpuRegisters& registers);
 /// offset plus the sign-extended counter, modulo 2^64.
 PageResult<std::uint64_t> count_of(const PageSnapshot& snapshot);
 /// The times of the page plus what has passed since. Only of an event on its counter: for the
@@ -118,8 +122,8 @@ PageResult<TimeConversion> conversion_of(const PageSnapshot& snapshot);
 /// forked child does not have the mapping (VM_DONTCOPY): reading there gets SIGSEGV.
 ///
 /// All mappings of an event have one size, so it cannot have both this and a RingBuffer. That has
-/// the page: `read_page(ring.page(), cpu_registers())`, then conversion_of(), or, in the thread
-/// that the event counts, reading_of().
+/// the page: `read_clock(ring.page(), cpu_registers())`, then conversion_of(); or, in the thread
+/// that the event counts only, read_page() and reading_of().
 ///
 /// Example:
 ///   const Result<ControlPage> page = ControlPage::map(kernel, event->fd.get());
@@ -133,7 +137,7 @@ class ControlPage {
  public:
   /// Fails as mmap(2) does: EINVAL for an event that is inherited on any CPU, or that has a
   /// RingBuffer, EPERM beyond perf_event_mlock_kb. Of an event with a ring,
-  /// read_page(ring.page(), cpu_registers()) reads the page, and conversion_of() converts its
+  /// read_clock(ring.page(), cpu_registers()) reads the page, and conversion_of() converts its
   /// times. `registers` must outlive the page.
   static Result<ControlPage> map(PerfKernel& kernel, int fd,
                                  const CpuRegisters& registers = cpu_registers());

@@ -79,6 +79,13 @@ constexpr unsigned long kControls[] = {
 
 Error last_error() { return Error{errno, {}, {}}; }
 
+/// For parentheses and quotes without their other half the kernel returns -1, -2 or -3, which are
+/// no errno (calc_stack() in kernel/trace/trace_events_filter.c).
+Error error_of_filter(Error error) {
+  if (error.code == EPERM || error.code == ENOENT || error.code == ESRCH) error.code = EINVAL;
+  return error;
+}
+
 }  // namespace
 
 Result<OpenCounter> LinuxPerfKernel::open(const CounterRequest& request) {
@@ -87,7 +94,7 @@ Result<OpenCounter> LinuxPerfKernel::open(const CounterRequest& request) {
   if (!counter || request.event.filter.empty()) return counter;
   const auto filter = reinterpret_cast<std::uintptr_t>(request.event.filter.c_str());
   const Result<> filtered = control(counter->fd.get(), EventControl::kSetFilter, filter);
-  if (!filtered) return filtered.error();
+  if (!filtered) return error_of_filter(filtered.error());
   return counter;
 }
 

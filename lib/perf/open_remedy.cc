@@ -20,6 +20,7 @@ struct SubjectEntry {
 constexpr SubjectEntry kSubjects[] = {
     {RemedySubject::kAny, ""},
     {RemedySubject::kUprobe, "uprobes"},
+    {RemedySubject::kProbe, "probes"},
     {RemedySubject::kBreakpoint, "breakpoints"},
     {RemedySubject::kTracepoint, "tracepoints"},
     {RemedySubject::kPmuEvent, "events of hardware"},
@@ -47,6 +48,8 @@ std::vector<OpenRemedy> make_remedies() {
            "; where kernel.perf_event_paranoid is 3 or more (Debian's default) set it to 2, as "
            "CAP_PERFMON alone is not enough there"},
       {EPERM, kBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
+      {EPERM, kProbe, "kernel lockdown, a security module or a seccomp filter forbids probes",
+       "see /sys/kernel/security/lockdown, and allow perf_event_open in the filter"},
       {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
        "allow perf_event_open in the filter of the container or the unit"},
       {ENOSYS, kAny,
@@ -60,10 +63,15 @@ std::vector<OpenRemedy> make_remedies() {
       {EOPNOTSUPP, kAny, "this PMU cannot count the event in this way", "remove its modifiers"},
       {EINVAL, kFiltered, "the kernel cannot parse the filter",
        "use fields that the tracepoint's file 'format' in tracefs lists"},
+      {EINVAL, kBreakpoint, "the CPU has no such breakpoint",
+       "use an address that is a multiple of the length, and on x86 rw in place of r"},
+      {EINVAL, kProbe, "no probe can be set there",
+       "use a function that may be traced, or the offset of an instruction in the file"},
+      {EINVAL, kTracepoint, "the tracepoint was removed, with its module",
+       "remove it, or reload the configuration when the module is loaded again"},
       {EINVAL, kTaskPmuEvent,
        "the PMU counts whole CPUs only, or refuses the event, one of its modifiers, or its place "
-       "in "
-       "a group that is too large",
+       "in a group that is too large",
        "see " + ProgramTerm::kEventList + " and the CPU's manual"},
       {EINVAL, kPmuEvent,
        "the PMU refuses the event, one of its modifiers, or its place in a group that is too large",
@@ -73,8 +81,12 @@ std::vector<OpenRemedy> make_remedies() {
       {E2BIG, kConfig3,
        "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have",
        "remove the term"},
+      {E2BIG, kProbe, "the name of the function is too long for the kernel",
+       "count another function"},
       {E2BIG, kAny, "the kernel cannot read so many events at once",
        "put fewer events in one group"},
+      {EADDRNOTAVAIL, kProbe, "the kernel has several functions of this name",
+       "count a function with a name of its own"},
       {ENODATA, kPmuEvent,
        "the CPU counts loads by latency only together with their auxiliary event",
        "add mem-loads-aux of the same PMU to the group"},
@@ -115,6 +127,8 @@ bool fits(RemedySubject subject, const CounterRequest& request) {
       return true;
     case RemedySubject::kUprobe:
       return request.event.probe.starts_with('/');
+    case RemedySubject::kProbe:
+      return !request.event.probe.empty();
     case RemedySubject::kBreakpoint:
       return request.event.type == PERF_TYPE_BREAKPOINT;
     case RemedySubject::kTracepoint:

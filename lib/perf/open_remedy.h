@@ -23,6 +23,7 @@ bool can_be_remedied(int code);
 enum class RemedySubject {
   kAny,
   kUprobe,
+  kProbe,  ///< uprobes included
   kBreakpoint,
   kTracepoint,
   kPmuEvent,

@@ -51,9 +51,10 @@ struct RingReport {
 /// the ring is not trusted: an invalid size makes the reader skip the rest of the ring and count it
 /// as `unreadable`.
 ///
-/// For one thread at a time. The event's descriptor is borrowed; the ring keeps its records when
-/// the event is closed. A forked child does not inherit the mapping: using the ring there is a
-/// fault (VM_DONTCOPY, perf_mmap() in kernel/events/core.c).
+/// For one thread at a time. The event's descriptor is borrowed. The event goes on, and writes,
+/// until both its descriptor and the ring are gone: disable it before, if it is to end. A forked
+/// child does not inherit the mapping: using the ring there is a fault (VM_DONTCOPY, perf_mmap() in
+/// kernel/events/core.c).
 ///
 /// Example:
 ///   Result<RingBuffer> ring = RingBuffer::open(kernel, event->fd.get(), {256 * 1024, 16 * 1024});
@@ -107,7 +108,7 @@ class RingBuffer {
   const RingReport& totals() const { return totals_; }
 
   /// Written by the kernel; the ring writes only data_tail. An event with a ring cannot have a
-  /// ControlPage as well: read_page() and conversion_of() (control_page.h) read this one.
+  /// ControlPage as well: read_clock() and conversion_of() (control_page.h) read this one.
   perf_event_mmap_page& page() const {
     return *reinterpret_cast<perf_event_mmap_page*>(mapping_.data());
   }

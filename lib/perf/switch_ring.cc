@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -100,6 +99,14 @@ OpenFailure standstill(int cpu) {
        "its time stands still, as the kernel's context of the CPU is not active"}};
 }
 
+OpenFailure too_many(int cpu) {
+  return {
+      kMaxGroupMembers,
+      {E2BIG,
+       "open a group of more than " + std::to_string(kMaxGroupMembers) + " events " + on_cpu(cpu),
+       "count fewer events in this group"}};
+}
+
 Error broken_up(int cpu) {
   return {ENODEV, "read a group " + on_cpu(cpu), {}, "the CPU was offline since it was opened"};
 }
@@ -142,7 +149,7 @@ Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size) 
 
 Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
                                                        std::span<const CounterSpec> events) {
-  assert(events.size() <= kMaxGroupMembers);
+  if (events.size() > kMaxGroupMembers) return too_many(cpu_);
   Result<Group, OpenFailure> group = open_group(kernel, events);
   if (group && stands_still(kernel, *group)) {
     retire(*std::move(group));

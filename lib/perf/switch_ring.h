@@ -97,9 +97,9 @@ class SwitchRing {
   /// has to find who else writes to it.
   SwitchRing& operator=(SwitchRing&&) = delete;
 
-  /// Opens a group of the leader and `events`, at most kMaxGroupMembers, all or nothing, and starts
-  /// it. Returns its number, which is used again after remove_group(). If the leader is refused, or
-  /// the group as a whole, OpenFailure::event is 0 and the error says so.
+  /// Opens a group of the leader and `events`, all or nothing, and starts it; E2BIG for more than
+  /// kMaxGroupMembers. Returns its number, which is used again after remove_group(). If the leader
+  /// is refused, or the group as a whole, OpenFailure::event is 0 and the error says so.
   ///
   /// The group is read once to check that its time advances. If it does not, it is opened again, as
   /// CounterGroup::open does; if that did not help, the error is ENODATA.

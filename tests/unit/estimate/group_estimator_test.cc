@@ -127,6 +127,22 @@ TEST(GroupEstimatorTest, GivesUpAnIntervalThatNeverHadThePmuAfterAMinute) {
   EXPECT_EQ(group.imputed, 0s);
 }
 
+TEST(GroupEstimatorTest, ScalesTheFirstSharedIntervalWithoutHistoryAsWithIt) {
+  for (const bool keeps_history : {true, false}) {
+    PolledGroup group{1, 4ms, keeps_history};
+    group.with_clock();
+    for (int second = 0; second < 3; ++second) {
+      group.poll_after({.enabled = 1s, .running = 1s, .events = 100});
+    }
+
+    group.poll_after({.enabled = 1s, .running = 500ms, .events = 50});
+
+    EXPECT_EQ(group.last.coverage, Coverage::kScaled) << keeps_history;
+    EXPECT_FALSE(group.last.mistimed) << keeps_history;
+    EXPECT_EQ(group.value, 400u) << keeps_history;
+  }
+}
+
 TEST(GroupEstimatorTest, StartsAfreshAfterAMinuteWithoutThePmu) {
   PolledGroup group;
   for (int second = 0; second < 100; ++second) group.poll_after({.enabled = 1s});

@@ -44,8 +44,9 @@ struct Passing {
 class PolledGroup {
  public:
   explicit PolledGroup(std::size_t events = 1,
-                       std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4})
-      : models(events), increments(events), group_(events, mux_interval) {
+                       std::chrono::nanoseconds mux_interval = std::chrono::milliseconds{4},
+                       bool keeps_history = true)
+      : models(events), increments(events), group_(events, mux_interval, keeps_history) {
     kernel.counts.resize(events);
   }
 

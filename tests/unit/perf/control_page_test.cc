@@ -204,6 +204,22 @@ TEST(ControlPageTest, ReadsNoPageOfALaterLayout) {
 
 // Consistency.
 
+TEST(ControlPageTest, ConvertsTheTimesOfARingWithoutReadingItsCounter) {
+  perf_event_mmap_page page = page_of_a_counter();
+  page.cap_user_time = page.cap_user_time_zero = 1;
+  page.time_mult = 1;
+  ScriptedRegisters registers;
+  registers.counters = {{3, 234}};
+  registers.cycles = 5;
+
+  const auto snapshot = read_clock(page, registers);
+
+  ASSERT_TRUE(snapshot);
+  EXPECT_TRUE(conversion_of(*snapshot));
+  EXPECT_EQ(snapshot->clock, 5U);
+  EXPECT_EQ(registers.reads, 0);
+}
+
 TEST(ControlPageTest, ReadsAgainWhatChangedMeanwhile) {
   perf_event_mmap_page page = page_of_a_counter();
   ScriptedRegisters registers;

@@ -254,6 +254,17 @@ TEST_F(SwitchRingTest, TriesNoOtherLeaderThanTheOneThatIsNotAllowed) {
   EXPECT_THAT(ring.error().remedy.text(), HasSubstr("CAP_PERFMON"));
 }
 
+TEST_F(SwitchRingTest, RefusesMoreEventsThanOneRecordHas) {
+  auto ring = SwitchRing::open(kernel_, kCpu, {kPage, kPage});
+  ASSERT_TRUE(ring);
+
+  const auto group = ring->add_group(kernel_, Events(kMaxGroupMembers + 1, kPageFaults));
+
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error().event, kMaxGroupMembers);
+  EXPECT_EQ(group.error().error.code, E2BIG);
+}
+
 TEST_F(SwitchRingTest, IsAnErrorWithTheCpuIfItsEventIsRefused) {
   events().refuse_open = [](EventAttr&, const EventTarget&) { return ENODEV; };
 
