@@ -39,9 +39,6 @@ void Rotation::advance(std::span<TargetGroups> groups, std::size_t target) {
   const auto participates = [&](const TargetGroups& group) { return takes_part(group, target); };
   if (!is_manual()) {
     if (!starves(groups, target)) return;
-    for (TargetGroups& group : groups) {
-      if (takes_part(group, target)) group.set_rotated(target, true);
-    }
   } else if (steps_ >= kMaxSteps || std::none_of(groups.begin(), groups.end(), participates)) {
     return leave_to_kernel(groups, target);
   } else if (participates(groups[current_]) && !was_on_cpu(groups[current_], groups, target)) {
@@ -58,7 +55,9 @@ void Rotation::next(std::span<TargetGroups> groups, std::size_t target) {
     break;
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (takes_part(groups[i], target) && i != current_) groups[i].stop(target);
+    if (!takes_part(groups[i], target)) continue;
+    groups[i].set_rotated(target, true);  // also one that was opened, or resumed, since the start
+    if (i != current_) groups[i].stop(target);
   }
   if (takes_part(groups[current_], target)) groups[current_].start(target);
   ++steps_;

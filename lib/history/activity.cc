@@ -37,9 +37,9 @@ bool is_in_new_group(const Measure& measure, const std::vector<std::size_t>& pla
   });
 }
 
-/// Those of points that were not made yet are empty.
+/// They are empty where the scope had no groups, and of points that were not made yet.
 void rearrange_times(PmuTimes& times, std::span<const std::size_t> places) {
-  if (!times.empty()) collect::rearrange(times, places);
+  times.empty() ? times.resize(places.size()) : collect::rearrange(times, places);
 }
 
 std::optional<double> ratio(double part, double whole) {

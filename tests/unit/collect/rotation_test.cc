@@ -141,6 +141,20 @@ TEST_F(RotationTest, WaitForACgroupThatIsNotOnTheCpu) {
   EXPECT_EQ(running_now(), "branches ");
 }
 
+TEST_F(RotationTest, CountTheTimeOfAGroupThatIsOpenedMeanwhile) {
+  kernel_.refuse("cache-misses", EBUSY);
+  for (int i = 0; i < 6; ++i) (void)poll();
+  ASSERT_NE(running_now(), "cycles branches ");
+  kernel_.refuse("cache-misses", 0);
+  groups_[2].enabled = groups_[2].running = {};
+
+  for (int i = 0; i < 60; ++i) (void)poll();
+
+  const GroupTimes times = totals(3).times();
+  EXPECT_GE(times.enabled, seconds{50}) << "not its turns alone";
+  EXPECT_LT(times.running, seconds{30});
+}
+
 TEST_F(RotationTest, AreOverWhenTheCgroupIsGone) {
   for (int i = 0; i < 4; ++i) (void)poll();
   auto gone = std::make_shared<TargetSet>(*targets_);

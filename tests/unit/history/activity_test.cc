@@ -444,6 +444,30 @@ TEST(ActivityTest, GoesOnWhereTheSameCountersArePublishedInAnotherWay) {
   EXPECT_THAT(fed.activity.points_of_cgroup("/a", 0), ElementsAre(about(1), about(2)));
 }
 
+TEST(ActivityTest, GoesOnWhenGroupsOfAScopeWithoutAnyAreAdded) {
+  collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}});
+  plan.groups[0].shares_pmu = true;
+  const auto at = [](int second) {
+    return Activity::Clock::time_point{} + seconds{1000} + seconds{second};
+  };
+  Activity activity;
+  Snapshot snapshot = cgroup_snapshot(plan, targets({"/a"}), {1});
+  activity.add(snapshot, at(0));
+  activity.add(snapshot, at(5));
+
+  Snapshot of_cpus = cpu_snapshot(plan, {0}, {5});
+  of_cpus.cpu[0].rows[0].times = {.enabled = seconds{4}, .running = seconds{1}};
+  auto both = std::make_shared<collect::CountingPlan>(*snapshot.plan);
+  both->cpu = of_cpus.plan->cpu;
+  snapshot.plan = both;
+  snapshot.cpu = of_cpus.cpu;
+  snapshot.host_rows = of_cpus.host_rows;
+  activity.add(snapshot, at(10));
+  activity.add(snapshot, at(15));
+
+  EXPECT_THAT(activity.recent_running_ratio(Scope::kCpu, 0), about(0.25));
+}
+
 TEST(ActivityTest, KnowsHowMuchOfTheTimeAGroupRecentlyHadThePmu) {
   collect::ScopePlan plan = test::scope_plan({{"core", {"cycles"}}, {"software", {"task-clock"}}});
   plan.groups[0].shares_pmu = true;
