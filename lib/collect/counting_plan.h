@@ -118,6 +118,7 @@ struct CountingPlan {
   Evidence evidence = {};
   bool cgroup_per_cpu = false;          ///< a cgroup has a row for each CPU, instead of their sum
   bool publishes_cgroups = true;        ///< else cgroups only have sums
+  bool cgroups_nest = true;             ///< one that is counted may contain others that are
   std::vector<SumPlan> sums = {};       ///< of cgroups
   std::vector<int> left_out_cpus = {};  ///< on which nothing is counted; rising
 

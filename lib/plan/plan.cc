@@ -77,6 +77,7 @@ collect::CountingPlan counting_plan(const config::Config& config, const Machine&
                        evidence_of_cgroups(config.evidence.cgroups), config.openmetrics.created};
   counting.cgroup_per_cpu = config.cgroups.per_cpu;
   counting.publishes_cgroups = config.cgroups.series == config::CgroupSeries::kEach;
+  counting.cgroups_nest = config.cgroups.nesting == config::Nesting::kAll;
   counting.left_out_cpus = machine.left_out_cpus.everywhere;
   return counting;
 }

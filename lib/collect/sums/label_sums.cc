@@ -247,7 +247,10 @@ struct LabelSums::Member {
 
   std::uint64_t series;
   bool was_counted = false;     ///< in the snapshot before; in this one once nesting is known
-  bool begins = false;          ///< it is counted, and was not in the snapshot before
+  bool is_new = true;           ///< in no snapshot before
+  bool is_whole = true;         ///< counted on all CPUs, by all groups
+  bool was_whole = true;        ///< the same, in the snapshot before
+  bool begins = false;          ///< it has counts, of which some inner ones may not be a part
   bool has_inner_ones = false;  ///< other targets
   Totals totals;                ///< that were added
   std::vector<Place> places;
@@ -319,11 +322,10 @@ void LabelSums::end_surplus(std::size_t number) {
 void LabelSums::add_to(Snapshot& snapshot, Clock::time_point now, PollReport& report) {
   if (plan_->sums.empty()) return;
   const bool is_same = targets_ && snapshot.targets->has_layout_of(*targets_);
-  if (!is_same || std::exchange(has_room_again_, false)) {
-    rearrange(snapshot, now);
-  } else if (nesting_changes_) {
-    leave_out_inner(*snapshot.targets);
-  }
+  const bool is_rearranged = !is_same || std::exchange(has_room_again_, false);
+  if (is_rearranged) rearrange(snapshot, now);
+  const bool all_are_whole = note_coverage(snapshot);
+  if (is_rearranged || nesting_changes_ || !all_are_whole) leave_out_inner(*snapshot.targets);
   targets_ = snapshot.targets;
   add(snapshot);
   end_idle(now);
@@ -354,7 +356,6 @@ void LabelSums::rearrange(const Snapshot& snapshot, Clock::time_point now) {
       find_sum(number, snapshot, target, now);
     }
   }
-  leave_out_inner(targets);
 }
 
 void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
@@ -380,20 +381,38 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   if (of.cgroup) ++place.sum->cgroups;
 }
 
+/// Returns whether all are counted on all CPUs, and were in the snapshot before.
+bool LabelSums::note_coverage(const Snapshot& snapshot) {
+  if (!plan_->cgroups_nest) return true;
+  for (Member& member : members_) member.was_whole = std::exchange(member.is_whole, true);
+  for (std::size_t row = 0; row < snapshot.cgroup_rows.size(); ++row) {
+    Member& member = members_[snapshot.cgroup_rows[row].target];
+    for (const GroupTable& table : snapshot.cgroup) {
+      member.is_whole = member.is_whole && !lacks_coverage(table.rows[row]);
+    }
+  }
+  return std::all_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.is_whole && member.was_whole; });
+}
+
 /// Of nested cgroups in one sum the outermost contains the others: from the snapshot after the one
 /// in which its counters were opened, up to that in which they are closed, which has its last
-/// reading. An inner one that lingers stays contained, as some CPU may be late with its last
-/// reading.
+/// reading; but not while a CPU lacks it. An inner one that lingers stays contained, as some CPU
+/// may be late with its last reading.
 void LabelSums::leave_out_inner(const TargetSet& targets) {
+  const bool is_last_time = !plan_->cgroups_nest && may_nest_;  // another plan closes some now
+  if (!plan_->cgroups_nest && !is_last_time) return leave_out_none(targets);
+  may_nest_ = plan_->cgroups_nest;
   std::unordered_map<std::string_view, std::size_t> outer_ones;
   bool changes = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
     Member& member = members_[target];
     const bool is_counted = targets.cgroups[target].is_counted();
-    member.begins = is_counted && !member.was_counted;
+    const bool has_counts = is_counted || member.was_counted || member.is_new;
+    member.begins = has_counts && !(member.was_counted && member.was_whole && member.is_whole);
     member.has_inner_ones = false;
-    changes = changes || is_counted != member.was_counted;
-    if (is_counted || member.was_counted) outer_ones.emplace(targets.cgroups[target].path, target);
+    changes = changes || is_counted != member.was_counted || member.is_new;
+    if (has_counts) outer_ones.emplace(targets.cgroups[target].path, target);
   }
   bool is_nested = false;
   for (std::size_t target = 0; target < members_.size(); ++target) {
@@ -409,7 +428,7 @@ void LabelSums::leave_out_inner(const TargetSet& targets) {
       Member& outer = members_[found->second];
       is_nested = outer.has_inner_ones = true;
       member.around.push_back(found->second);
-      for (std::size_t number = 0; outer.was_counted && number < sums_.size(); ++number) {
+      for (std::size_t number = 0; !outer.begins && number < sums_.size(); ++number) {
         Member::Place& place = member.places[number];
         const bool is_same = place.sum != nullptr && place.sum == outer.places[number].sum;
         place.is_inside = place.is_inside || is_same;
@@ -418,8 +437,22 @@ void LabelSums::leave_out_inner(const TargetSet& targets) {
   }
   for (std::size_t target = 0; target < members_.size(); ++target) {
     members_[target].was_counted = targets.cgroups[target].is_counted();
+    members_[target].is_new = false;
   }
-  nesting_changes_ = changes && is_nested;
+  nesting_changes_ = (changes && is_nested) || is_last_time;
+}
+
+/// Of cgroups that do not contain each other: when one gets another inside of it, the counters of
+/// the one are closed as those of the other are opened.
+void LabelSums::leave_out_none(const TargetSet& targets) {
+  for (std::size_t target = 0; target < members_.size(); ++target) {
+    Member& member = members_[target];
+    member.begins = member.has_inner_ones = member.is_new = false;
+    member.was_counted = targets.cgroups[target].is_counted();
+    member.around.clear();
+    for (Member::Place& place : member.places) place.is_inside = false;
+  }
+  nesting_changes_ = false;
 }
 
 // --- increments ---------------------------------------------------------------------------------
@@ -447,7 +480,7 @@ void LabelSums::add(const Snapshot& snapshot) {
 }
 
 /// Those that begin, after the cgroups inside of them: whether the counters of an inner one or its
-/// own were opened first, what both have counted since is added once.
+/// own were opened first, and whichever lacks a CPU, what both have counted is added once.
 void LabelSums::add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones) {
   const auto depth = [&](const RowRange& rows) {  // an outer path is shorter
     return snapshot.targets->cgroups[snapshot.cgroup_rows[rows.first].target].path.size();

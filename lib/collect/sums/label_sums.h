@@ -30,7 +30,8 @@ namespace pex::collect {
 /// A cgroup that lacks a label is in no sum. When it has all of them, as names of pods may be known
 /// late, all that it had counted until then is added. One inside of another one of the same sum is
 /// not added: the outer one contains it. If the outer one comes into the sum later, it is added
-/// without what those inside of it have added before.
+/// without what those inside of it have added before. While it cannot be counted on some CPU, both
+/// are added in this way, so that the sum has the greater of the two.
 ///
 /// Totals that are not known for a row of its own (GroupRow::value) are added too: a sum is what
 /// was counted. Where a part of a cgroup cannot be counted, the sum has a coverage below 1.
@@ -62,7 +63,9 @@ class LabelSums {
   void rearrange(const Snapshot& snapshot, Clock::time_point now);
   void find_sum(std::size_t number, const Snapshot& snapshot, std::size_t target,
                 Clock::time_point now);
+  bool note_coverage(const Snapshot& snapshot);
   void leave_out_inner(const TargetSet& targets);
+  void leave_out_none(const TargetSet& targets);
   void add(const Snapshot& snapshot);
   void add_increments(Member& member, const Snapshot& snapshot, std::size_t first, std::size_t end);
   void add_outer_ones(const Snapshot& snapshot, std::vector<RowRange> outer_ones);
@@ -78,6 +81,7 @@ class LabelSums {
   std::vector<std::size_t> left_out_;  ///< cgroups, as plan_->sums
   bool has_room_again_ = false;        ///< for some of those
   bool nesting_changes_ = false;       ///< with the next snapshot, even of the same targets
+  bool may_nest_ = false;              ///< cgroups_nest of the plan of the last snapshot
   std::unique_ptr<Totals> more_;       ///< reused, to allocate nothing
   std::shared_ptr<const TargetSet> targets_;
   std::uint64_t layout_ = 1;  ///< Snapshot::sums_layout

@@ -47,6 +47,12 @@ class Machine {
     plan_ = plan_with(std::move(sums));
     label_sums_->change(plan_);
   }
+  void set_nesting(bool nest) {
+    CountingPlan plan = *plan_;
+    plan.cgroups_nest = nest;
+    plan_ = std::make_shared<const CountingPlan>(std::move(plan));
+    label_sums_->change(plan_);
+  }
   /// One more group of one event comes first, which has counted nothing yet.
   void add_group() {
     CountingPlan plan = *plan_;
@@ -328,6 +334,64 @@ TEST(LabelSumsTest, OfNestedCgroupsThatEndTogetherTheLastReadingsAreAddedOnce) {
   machine.count(1, 1);
   machine.poll();
   EXPECT_EQ(machine.published("web"), 106U);
+}
+
+TEST(LabelSumsTest, NestedCgroupsThatBeginAndEndBetweenTwoPollsAreAddedOnce) {
+  Machine machine{{by({})}};
+  machine.poll();
+  machine.cgroups = {{1, {.path = "/a"}}, {2, {.path = "/a/b"}}};
+  for (const std::uint64_t series : {1, 2}) {
+    machine.count(series, 62);
+    machine.cgroups.at(series).is_present = false;
+  }
+
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 62U);
+}
+
+TEST(LabelSumsTest, AnInnerCgroupIsAddedWhileTheOuterOneCannotBeCountedOnACpu) {
+  Machine machine{{by({})}};
+  machine.cgroups = {{1, {.path = "/a", .counted_on = 1}}, {2, {.path = "/a/b"}}};
+  machine.poll();
+  for (int poll = 1; poll <= 3; ++poll) {
+    machine.count(1, 10);
+    machine.count(2, 60);
+    machine.poll();
+    EXPECT_EQ(machine.published().at({}), 60U * static_cast<unsigned>(poll));
+  }
+  machine.cgroups.at(1).counted_on = 2;
+  machine.count(1, 70);
+  machine.count(2, 60);
+  machine.poll();
+  EXPECT_EQ(machine.published().at({}), 250U);
+
+  machine.count(1, 70);
+  machine.count(2, 60);
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 320U) << "that of the outer one again";
+}
+
+TEST(LabelSumsTest, WhereCgroupsDoNotNestALeafThatGetsOthersInsideOfItHidesNoneOfTheirCounts) {
+  Machine machine{{by({})}};
+  machine.set_nesting(false);
+  machine.cgroups = {{1, {.path = "/a"}}};
+  machine.count(1, 10);
+  machine.poll();
+  machine.cgroups.at(1).is_present = false;
+  machine.cgroups.emplace(2, Counted{.path = "/a/b"});
+  machine.count(2, 40);
+  machine.poll();
+  EXPECT_EQ(machine.published().at({}), 50U);
+
+  machine.count(2, 27);
+  machine.cgroups.at(2).is_present = false;
+  machine.cgroups.emplace(3, Counted{.path = "/a"});
+  machine.count(3, 30);
+  machine.poll();
+
+  EXPECT_EQ(machine.published().at({}), 107U);
 }
 
 TEST(LabelSumsTest, AnInnerCgroupIsAddedAfterTheLastReadingOfTheOuterOne) {
