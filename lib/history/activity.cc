@@ -133,8 +133,8 @@ void Activity::advance_cgroups(const collect::Snapshot& snapshot) {
   std::erase_if(cgroups_, [](const auto& cgroup) { return !cgroup.second.is_current; });
 }
 
-/// A sum that is new may have any total: a changed plan begins it with what its cgroups have
-/// counted before. So its points begin with its second reading.
+/// A sum that is new may have any total: that of a cgroup that ran for long before its labels were
+/// known. So its points begin with its second reading.
 void Activity::advance_sums(const collect::Snapshot& snapshot) {
   std::map<SumKey, Track> before = std::exchange(sums_, {});
   for (std::size_t number = 0; number < snapshot.sums.size(); ++number) {

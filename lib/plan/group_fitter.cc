@@ -1,6 +1,7 @@
 #include "plan/group_fitter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
@@ -189,6 +190,7 @@ class GroupFitter {
   std::vector<Error> take_warnings() { return std::move(warnings_); }
 
  private:
+  std::vector<std::string> kinds_of_cores(const SelectedGroup& group) const;
   Result<std::vector<GroupPart>> parts_of(const SelectedGroup& group) const;
   Result<Pieces> fit_part(const Part& part);
   const GroupFit* in_force(const Part& part) const;
@@ -236,10 +238,21 @@ Result<collect::ScopePlan> GroupFitter::fit(const SelectedGroup& group) {
   return plan;
 }
 
+/// Of a hybrid machine, without those of which all CPUs are left out; else none.
+std::vector<std::string> GroupFitter::kinds_of_cores(const SelectedGroup& group) const {
+  std::vector<std::string> kinds;
+  if (core_pmus_.size() < 2) return kinds;
+  std::copy_if(core_pmus_.begin(), core_pmus_.end(), std::back_inserter(kinds),
+               [&](const std::string& pmu) {
+                 return !machine_.probe_cpus.leave_out(pmu, group.left_out_cpus);
+               });
+  return kinds;
+}
+
 /// The kernel groups of one configured group. Two kinds of cores on a hybrid machine are no split:
 /// each CPU has all events.
 Result<std::vector<GroupPart>> GroupFitter::parts_of(const SelectedGroup& group) const {
-  std::vector<GroupPart> parts = parts_by_pmu(group.events, core_pmus_);
+  std::vector<GroupPart> parts = parts_by_pmu(group.events, kinds_of_cores(group));
   const auto is_core = [&](const GroupPart& part) {
     return std::find(core_pmus_.begin(), core_pmus_.end(), part.pmu) != core_pmus_.end();
   };

@@ -18,7 +18,7 @@ bool is_bound_to(const events::EventSpec& event, const std::string& pmu) {
 
 bool covers_every_cpu(std::span<const events::EventSpec> events,
                       std::span<const std::string> core_pmus) {
-  return core_pmus.size() > 1 &&
+  return !core_pmus.empty() &&
          std::all_of(core_pmus.begin(), core_pmus.end(), [&](const std::string& pmu) {
            return std::any_of(events.begin(), events.end(),
                               [&](const auto& event) { return is_bound_to(event, pmu); });

@@ -215,7 +215,7 @@ struct LabelSums::Member {
   /// In the sums of one SumPlan.
   struct Place {
     Sum* sum = nullptr;       ///< null: lacks a label, or left out
-    bool is_counted = false;  ///< it has been added to a sum, or to a cgroup around it
+    bool is_counted = false;  ///< what it had counted has been added, or is left out
     bool is_inside = false;   ///< of another cgroup of the same sum
     /// Until it is counted, and in the snapshot in which it begins: what cgroups inside of it have
     /// added to each sum. It contains that, so that it is not added again should it be in that sum.
@@ -294,7 +294,10 @@ void LabelSums::change(std::shared_ptr<const CountingPlan> plan) {
     member.totals.change(*plan_, groups.cgroup);
     std::vector<Member::Place> moved(sums_.size());
     for (std::size_t number = 0; number < moved.size(); ++number) {
-      if (!places[number]) continue;
+      if (!places[number]) {  // it begins now, and so not with what was counted before
+        moved[number].is_counted = true;
+        continue;
+      }
       moved[number] = std::move(member.places[*places[number]]);
       for (auto& [sum, added] : moved[number].inside) added.change(*plan_, groups.cgroup);
     }
@@ -371,6 +374,7 @@ void LabelSums::find_sum(std::size_t number, const Snapshot& snapshot, std::size
   auto found = sums.find(*values);
   if (found == sums.end() && sums.size() >= plan.max) {
     ++left_out_[number];
+    place.is_counted = true;  // what is left out stays so, should there be room later
     return;
   }
   if (found == sums.end()) {

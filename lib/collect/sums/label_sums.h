@@ -45,8 +45,9 @@ class LabelSums {
   ~LabelSums();
 
   /// Sums of `plan` from now on. Those of the same name and labels, in whatever order, go on, with
-  /// the groups that both plans have (change_of()); a new one begins with what its cgroups have
-  /// counted so far. Of more than the plan allows, the newest end.
+  /// the groups that both plans have (change_of()); a new one begins at 0: what its cgroups have
+  /// counted before would look like the work of one moment. Of more than the plan allows, the
+  /// newest end.
   void change(std::shared_ptr<const CountingPlan> plan);
 
   /// Adds what the cgroups of `snapshot` have more than at the last call, and puts the sums into

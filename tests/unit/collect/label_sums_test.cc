@@ -185,7 +185,7 @@ TEST(LabelSumsTest, GoOnWhereOthersAreAddedOrRemoved) {
 
   using Sums = std::map<std::vector<std::string>, std::uint64_t>;
   EXPECT_EQ(machine.published(1), (Sums{{{"web"}, 16}}));
-  EXPECT_EQ(machine.published(0), (Sums{{{"x"}, 11}})) << "what it had counted before";
+  EXPECT_EQ(machine.published(0), (Sums{{{"x"}, 1}})) << "without what was counted before";
 
   machine.change({by({"workload"})});
   machine.count(1, 1);
@@ -627,7 +627,7 @@ TEST(LabelSumsTest, CgroupsBeyondTheMaximumAreLeftOutReportedAndAddedOnceThereIs
   machine.count(2, 5);
   machine.poll();
 
-  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 15U)));
+  EXPECT_THAT(machine.published(), ElementsAre(std::pair(std::vector<std::string>{"batch"}, 5U)));
   EXPECT_EQ(machine.table().left_out, 0U);
   EXPECT_THAT(machine.report.failures, testing::IsEmpty());
 }

@@ -179,5 +179,21 @@ TEST(LeftOutPmuTest, IsNotCountedAndReportsWhy) {
   }
 }
 
+TEST(LeftOutPmuTest, LeavesAGroupOfTheOthersWholeWithItsSoftwareEvents) {
+  test::ScriptedKernel kernel;
+  config::Loaded loaded = config::load_text(
+      "groups: [{name: core, events: [cycles, task-clock], scope: cpu, weak: false}]\n", "c.yaml");
+  const host::HostRoots roots = test::machine("intel_hybrid");
+  const Result<events::EventResolver> resolver = events::EventResolver::create(roots);
+  const std::vector<int> online = *host::online_cpus(roots);
+  std::vector<int> all_atoms = resolver->pmus().find("cpu_atom")->cpus;
+
+  const Machine machine{*resolver, kernel, online, {all_atoms, {}}};
+  const Plan plan = *make_plan(loaded.config, machine);
+
+  EXPECT_THAT(test::groups_of(plan.counting.cpu),
+              Contains(HasSubstr("core on cpu_core: cycles, task-clock")));
+}
+
 }  // namespace
 }  // namespace pex::plan

@@ -66,7 +66,11 @@ TEST(GroupPartsTest, HoldTheEventsOfOnePmuEach) {
        {kCore, kAtom, kEnergy, kEverywhere},
        hybrid,
        "cpu_core: 0 3; cpu_atom: 1 3; power: 2"},
-      {"the name of an only core PMU", {kCore, kEverywhere}, {"cpu_core"}, "cpu_core: 0; : 1"},
+      {"one kind of cores, as the other one is left out",
+       {kCore, kEverywhere},
+       {"cpu_core"},
+       "cpu_core: 0 1"},
+      {"the name of an only core PMU", {kCore, kEverywhere}, {}, "cpu_core: 0; : 1"},
   };
 
   for (const Row& row : rows) {
