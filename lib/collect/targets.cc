@@ -92,7 +92,10 @@ void TargetTracker::change_groups(const PlanChange& places) {
 
 std::shared_ptr<const TargetSet> TargetTracker::update(Clock::time_point now, PollReport& report,
                                                        Round round) {
-  if (std::exchange(snapshot_follows_, round == Round::kPoll)) unread_.clear();
+  if (std::exchange(snapshot_follows_, round == Round::kPoll)) {
+    unread_.clear();
+    has_polled_ = true;
+  }
   std::shared_ptr<const MachineCpus> cpus = find_cpus(report);
   update_need(cpus);
   const Capacity room = capacity(now);
@@ -247,7 +250,12 @@ void TargetTracker::report_left_out(const cgroup::DiscoveryResult& found, const 
     report.cgroups_left_out[kFairShare] += displaced.cgroups;
     report.add_failure("displaced cgroups", cgroups_displaced(displaced));
   }
-  const std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
+  // Before the first poll no CPU counts by records, by which there may be room for all.
+  const bool was_held = std::exchange(
+      holds_left_out_, !has_polled_ && cgroups_.records && cgroups_.records->is_allowed());
+  if (holds_left_out_) return;
+  std::uint64_t dropped = cgroups_.discovery->take_newly_left_out();
+  if (was_held) dropped = std::min<std::uint64_t>(dropped, found.left_out);
   if (dropped == 0) return;
   report.cgroups_left_out[capacity.bound] += dropped;
   report.add_failure("cgroups left out", too_many_cgroups(budget_, need_, capacity,

@@ -173,6 +173,8 @@ class TargetTracker {
   std::unordered_map<std::uint64_t, Clock::time_point> gone_;  ///< when each lingering series ended
   std::unordered_set<std::uint64_t> unread_;  ///< those of them that ended after the last snapshot
   bool snapshot_follows_ = false;             ///< the last update
+  bool has_polled_ = false;                   ///< a snapshot has followed
+  bool holds_left_out_ = false;               ///< cgroups that were left out are to be reported
   bool has_surplus_ = false;                  ///< of the series in unread_
   WaitingLine waiting_;                       ///< found, and not yet targets
   std::uint64_t next_series_ = 1;

@@ -688,5 +688,32 @@ TEST_F(TargetTrackerTest, ACgroupThatIsNotSelectedChangesTheNamesAndNotTheLayout
   EXPECT_FALSE(grown->has_layout_of(*after));
 }
 
+TEST_F(TargetTrackerTest, WhatHasNoRoomBeforeRecordsAreUsedIsNotReportedAsLeftOut) {
+  for (const char* name : {"a.service", "b.service", "c.service"}) make_cgroup(name);
+  for (const bool comes_to_records : {true, false}) {
+    bool by_records = false;
+    const CostFunction cost = [&](const CountingPlan& plan, const MachineCpus& cpus) {
+      CounterCost now = descriptor_cost(plan, cpus);
+      if (by_records) now.cgroup = now.cgroup_on_a_cpu = 0;
+      return now;
+    };
+    TargetTracker::Cgroups cgroups{cgroup::Discovery({tree_.path("cgroup")}, selection())};
+    cgroups.names.emplace(cgroup::Hierarchy{tree_.path("cgroup")});
+    cgroups.records = std::make_shared<const RecordUse>(0);
+    TargetTracker targets{
+        {tree_.path("sys"), {}, {}}, plan_, std::move(cgroups), {.max_open_events = 4}, cost};
+    PollReport report;
+
+    const auto first = targets.update(start_, report);
+    EXPECT_LT(first->present, 3U);
+    EXPECT_TRUE(report.cgroups_left_out.empty());
+    by_records = comes_to_records;
+    const auto second = targets.update(start_ + seconds{1}, report);
+
+    EXPECT_EQ(second->present == 3U, comes_to_records);
+    EXPECT_EQ(report.cgroups_left_out.size(), comes_to_records ? 0U : 1U);
+  }
+}
+
 }  // namespace
 }  // namespace pex::collect
