@@ -336,8 +336,8 @@ class FullDiskTest(unittest.TestCase):
         full = ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"]
         config = harness.config_of(events=EVENTS, scope="cpu")
         with harness.Daemon(config, "--log.level=debug", wrapper=full) as daemon:
-            scrape = daemon.scrape_after_polls(3)
-            self.assertGreater(scrape.value("perf_event_exporter_log_messages_dropped_total"), 3)
+            daemon.scrape_when("dropped lines", lambda scrape: scrape.value(
+                "perf_event_exporter_log_messages_dropped_total") > 3)
             daemon.terminate()
 
 

@@ -414,6 +414,10 @@ class Scrape(dict):
         return sum(value for (_, labels), value in self.with_name(name).items()
                    if dict(labels)["outcome"] in ("lost", "skipped"))
 
+    def late_polls(self):
+        """Of all CPUs: polls that were published with earlier totals of one."""
+        return sum(self.with_name("perf_event_exporter_cpu_late_polls_total").values())
+
     def with_name(self, prefix):
         return {series: value for series, value in self.items() if series[0].startswith(prefix)}
 
@@ -459,10 +463,17 @@ def config_of(*, events, interval="100ms", scope="[cpu, cgroup]", include=(), li
     return "\n".join([*lines, ""])
 
 
+_kept = []  # sockets
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Nobody else is given it, as a socket of ours stays bound to it. That one never listens, so whoever
+    names the port may listen there, with SO_REUSEADDR."""
+    keeper = socket.socket()
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind(("127.0.0.1", 0))
+    _kept.append(keeper)
+    return keeper.getsockname()[1]
 
 
 def why_sizes_differ(status):
@@ -635,11 +646,17 @@ class Daemon:
 
     def scrape_after_polls(self, polls=2):
         """A scrape of counts that were all read after this call: a poll may be under way now, the
-        one after it began later."""
+        one after it began later. Begins again after a poll in which a CPU was late: it has earlier
+        totals of that CPU."""
         name = "perf_event_exporter_polls_total"
-        from_now = self.scrape().value(name) + polls
-        return self.scrape_when(f"{polls} more polls",
-                                lambda scrape: scrape.value(name) >= from_now)
+        first = self.scrape()
+
+        def is_later(scrape):
+            nonlocal first
+            if scrape.late_polls() != first.late_polls():
+                first = scrape
+            return scrape.value(name) >= first.value(name) + polls
+        return self.scrape_when(f"{polls} more polls in which no CPU is late", is_later)
 
     def open_fds(self):
         """Descriptors but for sockets: a connection just closed by us may still be open there."""

@@ -56,7 +56,7 @@ class IdleCgroupsTest(unittest.TestCase):
         return "\n".join([
             "collection: {interval: 200ms}",
             f"groups: [{{name: software, events: [{', '.join(EVENTS)}], scope: cgroup}}]",
-            f"cgroups: {{include: ['{cls.tree.pattern}'], source: descriptors, close_after: 2s}}",
+            f"cgroups: {{include: ['{cls.tree.pattern}'], source: descriptors, close_after: 5s}}",
             ""])
 
     @staticmethod

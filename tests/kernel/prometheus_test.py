@@ -102,7 +102,7 @@ class PrometheusTest(unittest.TestCase):
         return self.prometheus.query(f"rate({name}[{SCRAPES}s])")
 
     def test_target_is_up(self):
-        self.assertEqual(self.prometheus.scalar("up"), 1)
+        harness.until("a scrape that succeeds", lambda: self.prometheus.scalar("up") == 1)
 
     def test_each_cpu_has_one_second_of_task_clock_in_a_second(self):
         rates = self.rates("perf_cpu_task_clock_seconds_total")

@@ -26,6 +26,7 @@ OF_COUNTS = 2e-5  # relative: 2 of 100 000
 OF_TIME = 0.001   # relative, of all cgroups of a tree together
 ESTIMATE = 0.02   # relative, where records may be missing
 SOURCE = "perf_event_exporter_cgroup_source_cpus"
+LATE_POLLS = "perf_event_exporter_cpu_late_polls_total"
 
 
 def config_of(tree, source, *, interval="100ms", linger="60s"):
@@ -60,6 +61,12 @@ class Span:
     def grown(self, name, **labels):
         return self.after.value(name, **labels) - self.before.value(name, **labels)
 
+    def late_polls(self):
+        """Those that were published with earlier totals of CPU."""
+        before, after = (scrape.get((LATE_POLLS, (("cpu", str(CPU)),)), 0)
+                         for scrape in (self.before, self.after))
+        return after - before
+
     def of_cgroup(self, metric, cgroup):
         return self.grown(f"perf_cgroup_{metric}_total", cgroup=cgroup)
 
@@ -75,8 +82,8 @@ class BothSourcesTest(unittest.TestCase):
     SWITCHES, PAGES, CPU_MS = 20_000, 10_000, 200
     TRIES = 3
     # Seconds: the way from one task to the next is booked on either of them. 210 ns were seen where
-    # the machine was busy.
-    OF_A_SWITCH = 3e-7
+    # the machine was busy; each event that somebody else has on the CPU adds to it.
+    OF_A_SWITCH = 1e-6
 
     @classmethod
     def setUpClass(cls):
@@ -133,9 +140,10 @@ class BothSourcesTest(unittest.TestCase):
 
 class BriefLivesTest(unittest.TestCase):
     LIVES, PAGES = 200, 50
+    TRIES = 3  # with all CPUs, and as many with one
 
     def live(self, tree):
-        """What the kernel charged to all of them."""
+        """What the kernel charged to all of them. None runs on another CPU."""
         brief = os.path.join(os.path.dirname(harness.workload_binary), "brief")
         done = subprocess.run([brief, tree.directory, str(CPU), str(self.LIVES), str(self.PAGES)],
                               capture_output=True, text=True, check=False)
@@ -144,8 +152,24 @@ class BriefLivesTest(unittest.TestCase):
         return int(re.search(r"minflt=(\d+)", done.stdout)[1])
 
     def test_cgroups_of_a_millisecond_are_counted_with_all_they_did_and_named(self):
-        tree = self.enterContext(harness.CgroupTree("brief"))
-        daemon = self.enterContext(harness.Daemon(config_of(tree, "records")))
+        # Each second time without the other CPUs, which may be what does not write all records.
+        others = ",".join(map(str, sorted(harness.online_cpus() - {CPU})))
+        without = f"cpus: {{exclude: ['{others}']}}\n" if others else ""
+        reasons = []
+        for more in ["", without] * self.TRIES:
+            try:
+                self.compare(more)
+                return
+            except unittest.SkipTest as reason:
+                print(reason, flush=True)
+                reasons.append(str(reason))
+                self.doCleanups()
+        self.skipTest(f"in each of {len(reasons)} tries, at last because {reasons[-1]}")
+
+    def compare(self, more):
+        """With `more` in the configuration; skips where records are missing."""
+        tree = self.enterContext(harness.CgroupTree(f"brief_{time.monotonic_ns()}"))
+        daemon = self.enterContext(harness.Daemon(config_of(tree, "records") + more))
         count_by_records(daemon)
         before = daemon.scrape_after_polls()
         begin = time.monotonic()
@@ -261,7 +285,8 @@ class ChangeOfSourceTest(unittest.TestCase):
         work = cls.enterClassContext(harness.busy_loop(tree, busy, CPU))
         work.stop()
         cls.increase = Increase("perf_cgroup_task_clock_seconds_total", cgroup=busy)
-        cls.increase.look_at(cls.daemon.scrape_after_polls())
+        before = cls.daemon.scrape_after_polls()
+        cls.increase.look_at(before)
         counted, true = cls.increase.total, counters.sums()["task-clock"]
         cls.scraper = Scraper(cls.daemon, every=cls.SCRAPES)
         cls.scraper.falls = cls.increase
@@ -271,7 +296,9 @@ class ChangeOfSourceTest(unittest.TestCase):
                 cls.change(source)
             work.stop()
             cls.daemon.scrape_after_polls()
-        cls.increase.look_at(cls.daemon.scrape())
+        after = cls.daemon.scrape()
+        cls.increase.look_at(after)
+        cls.late_polls = Span(before, after).late_polls()
         cls.counted = cls.increase.total - counted
         cls.true = (counters.sums()["task-clock"] - true) / 1e9
 
@@ -291,7 +318,8 @@ class ChangeOfSourceTest(unittest.TestCase):
     def test_each_change_loses_at_most_one_poll(self):
         lost = self.true - self.counted
         print(f"\n{lost:.3f} s of {self.true:.3f} s were lost in two changes of the source")
-        self.assertLess(lost, 2 * self.scraper.longest_poll + ESTIMATE * self.true)
+        polls = 2 + self.late_polls
+        self.assertLess(lost, polls * self.scraper.longest_poll + ESTIMATE * self.true)
         self.assertGreater(lost, -ESTIMATE * self.true)
 
     def test_the_daemon_goes_on_without_an_error(self):
@@ -331,12 +359,14 @@ class AutomaticSourceTest(unittest.TestCase):
 
         self.assertEqual((scraper.problems, scraper.falls.found), ([], []))
         true = (end - begin) / 1e9
-        lost = true - Span(before, after).of_cgroup("task_clock_seconds", busy)
+        span = Span(before, after)
+        lost = true - span.of_cgroup("task_clock_seconds", busy)
         print(f"\n{lost:.3f} s of {true:.3f} s were lost in the change to records")
         # A poll is late where the CPU is busy; and a CPU that turns out not to write all records
         # changes back.
         changes = 1 if after.value(SOURCE, source="descriptors") == 0 else 2
-        self.assertLess(abs(lost), 2 * changes * scraper.longest_poll + ESTIMATE * true)
+        polls = 2 * changes + span.late_polls()
+        self.assertLess(abs(lost), polls * scraper.longest_poll + ESTIMATE * true)
         self.assert_that_some_cpus_have_no_records_is_reported(daemon)
 
     def assert_that_some_cpus_have_no_records_is_reported(self, daemon):

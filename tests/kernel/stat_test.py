@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 import harness
@@ -248,10 +247,16 @@ class StatTest(unittest.TestCase):
                                         check=True).stdout, "512\n")
 
     def test_counts_a_process_until_it_ends(self):
-        with harness.Process(["sleep", "1"]) as sleeper:
-            ended = stat("-e", "task-clock", "-p", sleeper.pid)
-        self.assertEqual(ended.returncode, 0)
-        self.assertIn("perf_cgroup_task_clock_seconds_total", ended.stdout)
+        with harness.Process(["sleep", "1000"]) as sleeper:
+            counting = self.enterContext(harness.Process(
+                [harness.daemon_binary, "stat", "-e", "task-clock", "-p", str(sleeper.pid)],
+                stdout=subprocess.PIPE))
+            harness.until("counters", lambda: counters_of(counting.pid) > 0)
+            counting.await_state("S")
+            sleeper.child.kill()
+            text, _ = counting.child.communicate(timeout=harness.PATIENCE)
+        self.assertEqual(counting.child.returncode, 0)
+        self.assertIn("perf_cgroup_task_clock_seconds_total", text)
 
     def test_a_command_that_creates_many_processes_is_counted_completely(self):
         before = faults_of_children()
@@ -311,10 +316,15 @@ class SignalsTest(unittest.TestCase):
     def test_the_same_signal_a_second_later_kills_a_command_that_ignores_it(self):
         process, child = self.start("sh", "-c", "trap '' TERM; echo; while :; do sleep 0.1; done")
         self.assertEqual(process.stdout.readline(), "\n")
-        process.send_signal(signal.SIGTERM)
-        time.sleep(1.1)
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=harness.PATIENCE)
+
+        def has_ended():
+            process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=1.1)
+            return process.returncode is not None
+
+        # On a busy machine the first one is read late, and the second within a second of that.
+        harness.until("its end", has_ended)
         self.assertEqual(process.returncode, 128 + signal.SIGKILL)
         self.assertFalse(os.path.exists(f"/proc/{child}"))
 

@@ -637,6 +637,8 @@ class LifecycleTest(WebTest):
         return web.ask_once(daemon.address, "/-/reload", "POST", headers)
 
     def warnings(self, daemon):
+        """All of its life, which ends."""
+        daemon.terminate()
         return [line for line in daemon.lines("warn") if "enable-lifecycle" in line]
 
     def test_a_client_reloads_once_in_a_second_and_the_operator_as_often_as_he_likes(self):
@@ -1014,13 +1016,19 @@ class PrometheusTest(unittest.TestCase):
             f'sum_over_time(up{{job="{job}"}}[5m])') >= number, patience=60, pause=0.1)
 
     def assert_down(self, job, reason):
-        health, error = self.prometheus.target(job)
-        self.assertEqual(health, "down")
-        self.assertRegex(error, reason)
+        def is_down():  # the last attempt may have failed because the machine is busy
+            health, error = self.prometheus.target(job)
+            return health == "down" and re.search(reason, error)
+
+        harness.until(f"target {job} down: {reason}", is_down)
         self.assertEqual(self.prometheus.scalar(f'max_over_time(up{{job="{job}"}}[5m])'), 0)
 
+    def await_success(self, job):
+        """On a busy machine a scrape may fail."""
+        harness.until(f"target {job} up", lambda: self.prometheus.target(job) == ("up", ""))
+
     def assert_scraped(self, job):
-        self.assertEqual(self.prometheus.target(job), ("up", ""))
+        self.await_success(job)
         increases = self.prometheus.query(f'increase({self.CLOCK}_total{{job="{job}"}}[1m])')
         self.assertEqual(sorted(increases), [(("cpu", str(cpu)),) for cpu in
                                              sorted(harness.online_cpus(), key=str)])
@@ -1050,10 +1058,13 @@ class PrometheusTest(unittest.TestCase):
         self.assertEqual(self.prometheus.metadata("text")[f"{self.CLOCK}_total"], ("counter", ""))
 
     def test_both_formats_become_the_same_series(self):
+        # The interval is there only while scrapes come evenly.
+        others = "up|scrape_.*|perf_event_exporter_scrape_interval_seconds"
+
         def series(job):
-            return set(self.prometheus.query(
-                f'{{job="{job}",__name__!="up",__name__!~"scrape_.*"}}'))
-        self.assertEqual(series("text"), series("openmetrics"))
+            return set(self.prometheus.query(f'{{job="{job}",__name__!~"{others}"}}'))
+        # Between two scrapes a CPU may be late for the first time, which is a new series.
+        harness.until("the same series", lambda: series("text") == series("openmetrics"))
         self.assertGreater(len(series("text")), 10)
 
     def test_no_way_in_without_the_right_password(self):
@@ -1065,7 +1076,7 @@ class PrometheusTest(unittest.TestCase):
         self.assert_down("unknown authority", "signed by unknown authority")
 
     def test_tls_1_1_is_no_way_in(self):
-        self.assertEqual(self.prometheus.target("tls 1.1 control"), ("up", ""))
+        self.await_success("tls 1.1 control")
         self.assert_down("tls 1.1", "protocol version")
 
     def test_no_way_in_without_the_certificate_that_is_required(self):

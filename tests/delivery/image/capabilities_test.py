@@ -62,7 +62,7 @@ class FileCapabilityTest(unittest.TestCase):
                               for event in EVENTS], [0, 0])
             self.assertTrue(scrape.with_name("perf_event_exporter_build_info"))
             self.assertEqual(capabilities_of(daemon.pid, "Eff"), 0)
-            warnings = daemon.lines("warn")
+            warnings = harness.until("a warning", lambda: daemon.lines("warn"))
             self.assertEqual(len(warnings), 1, warnings)
             for fragment in (*EVENTS, "EACCES", "CAP_PERFMON"):
                 self.assertIn(fragment, warnings[0])

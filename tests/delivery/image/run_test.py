@@ -115,7 +115,7 @@ class WithheldTest(unittest.TestCase):
                               for event in EVENTS], [0, 0, 0])
             self.assertTrue(scrape.with_name("perf_event_exporter_build_info"))
             self.assertEqual(scrape.with_name("perf_cpu_"), {})
-            warnings = container.lines("warn")
+            warnings = harness.until("a warning", lambda: container.lines("warn"))
             self.assertEqual(len(warnings), 1, warnings)
             status = json.dumps(json.loads(container.get("/api/v1/status")[1]), ensure_ascii=False)
             for fragment in fragments:
