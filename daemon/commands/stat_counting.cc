@@ -38,9 +38,9 @@ StatValue::Coverage coverage_of(const collect::GroupTimes& times, bool was_count
 StatValue::Coverage worse(StatValue::Coverage a, StatValue::Coverage b) { return std::max(a, b); }
 
 constexpr const char* kWhyUncounted =
-    "the kernel stops counting a program that takes the rights of another user (set-user-ID), or "
-    "whose file the user may not read, and counts nothing of a program while it frees its memory "
-    "at the end";
+    "the kernel counts nothing of a program while it frees its memory at the end, and stops "
+    "counting one that takes the rights of another user (set-user-ID), or whose file the user may "
+    "not read";
 /// Root has all rights, and yet such a program takes those of another user.
 const char* count_another() {
   return ::geteuid() == 0 ? "count another program, or the cgroup in which it runs"
@@ -56,9 +56,9 @@ bool is_next_to_nothing(nanoseconds counted, nanoseconds cpu_time) {
 /// Beyond what creates and ends tasks, and is in no counter: Linux 6.16, and older kernels with its
 /// fix "perf: Fix sample vs do_exit()", free the memory of a task after they have closed its events
 /// (kernel/exit.c). Measured for each of 300 small programs are 90 us, and up to 0.7 ms where all
-/// CPUs are busy; more for the command, whose first pages are read.
+/// CPUs are busy; for the command, whose first pages are read, up to 4 ms then.
 bool is_much(nanoseconds uncounted, const StatUse& use) {
-  constexpr nanoseconds kOfTheCommand = std::chrono::milliseconds{2};
+  constexpr nanoseconds kOfTheCommand = std::chrono::milliseconds{5};
   constexpr nanoseconds kOfATask = std::chrono::milliseconds{1};
   return uncounted > kOfTheCommand + kOfATask * static_cast<std::int64_t>(use.created) &&
          uncounted > use.cpu_time / 10;
