@@ -10,11 +10,15 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "config/config.h"
+#include "daemon/cli/option_checks.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/cli/version.h"
-#include "http/address.h"
 
 namespace pex::daemon {
 namespace {
+
+constexpr std::uint64_t kMaxQueuedScrapes = 1'000'000;
+constexpr std::uint64_t kMaxCpus = 65'536;
 
 template <typename Value>
 struct Word {
@@ -82,14 +86,16 @@ constexpr const char* kFooter =
     "'doctor' reports which configured events cannot be counted here, and what to change.\n"
     "'health' asks the running exporter with the same options whether it is healthy.\n"
     "'stat -e EVENTS -- COMMAND' counts events in a command, or with -p PID in a process.\n"
-    "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration.\n"
+    "Signals: SIGTERM and SIGINT stop the program, SIGHUP reloads the configuration. With\n"
+    "--web.enable-lifecycle, SIGUSR1 stops all groups of hardware events for 5 minutes, and\n"
+    "SIGUSR2 starts them again.\n"
     "\n"
     "Exit status:\n"
     "  0    success\n"
-    "  1    start or configuration failed. --config.check, doctor: a configured event cannot be\n"
-    "       counted. list: no event matches. cgroups: there is no such cgroup. health: not\n"
-    "       healthy. size: it does not fit into the limits. stat: nothing can be counted, or\n"
-    "       there is no such process\n"
+    "  1    start or configuration failed, or the result cannot be written. --config.check,\n"
+    "       doctor: a configured event cannot be counted. list: no event matches. cgroups: there\n"
+    "       is no such cgroup. health: not healthy. size: it does not fit into the limits. stat:\n"
+    "       nothing can be counted, or there is no such process\n"
     "  2    wrong command line\n"
     "  3    out of memory, or an unhandled error\n"
     "'stat -- COMMAND' ends with the status of the command, or with 128 plus the number of the\n"
@@ -101,13 +107,23 @@ std::string version_text() {
   return text + "\n  compiler: " + kCompiler;
 }
 
-/// Empty: it is an address.
-std::string address_error(const std::string& address) {
-  if (address.starts_with(http::kUnix) || http::parse_address(address)) return {};
-  return "'" + address +
-         "' is not an address. Remedy: write host:port, :port, [IPv6]:port or unix:/path, for "
-         "example 127.0.0.1:" +
-         std::to_string(kDefaultPort);
+/// An option whose value is a number from `min` to `max`, in digits.
+template <typename Number>
+void add_number(CLI::App& app, const char* name, Number& target, std::uint64_t min,
+                std::uint64_t max, const char* type, const std::string& help) {
+  app.add_option_function<std::string>(
+         name,
+         [=, &target](const std::string& given) {
+           const std::optional<std::uint64_t> number = number_within(given, min, max);
+           if (!number) {
+             throw CLI::ValidationError(
+                 name, "'" + given + "' is not a number from " + std::to_string(min) + " to " +
+                           std::to_string(max) + ". Remedy: write one, in digits");
+           }
+           target = static_cast<Number>(*number);
+         },
+         help)
+      ->type_name(type);
 }
 
 void declare_web(CLI::App& app, Options& options) {
@@ -130,12 +146,11 @@ void declare_web(CLI::App& app, Options& options) {
                  "File with TLS, users and limits for clients, in the format of the Prometheus "
                  "exporter-toolkit: see docs/web-configuration.md.")
       ->type_name("FILE");
-  app.add_option(
-         "--web.max-queued-scrapes", options.max_queued_scrapes,
-         "Maximum number of distinct scrapes that are queued. Scrapes with the same parameters and "
-         "format are rendered once. Scrapes with collect[] or exclude[] have a second queue of the "
-         "same size. 0: no limit. [40]")
-      ->type_name("NUMBER");
+  add_number(
+      app, "--web.max-queued-scrapes", options.max_queued_scrapes, 0, kMaxQueuedScrapes, "NUMBER",
+      "Maximum number of distinct scrapes that are queued. Scrapes with the same parameters and "
+      "format are rendered once. Scrapes with collect[] or exclude[] have a second queue of the "
+      "same size. 0: no limit. [40]");
   app.add_flag(
       "--web.enable-lifecycle", options.lifecycle,
       "Let clients reload the configuration with POST /-/reload, and pause hardware events "
@@ -166,16 +181,19 @@ void declare_stat(CLI::App& app, Options& options) {
                    "be repeated. Default: the groups of the configuration with scope cgroup.")
       ->type_name("EVENTS")
       ->allow_extra_args(false);
-  stat->add_option("-p,--pid", options.stat_pid,
-                   "Count all threads of this process, and those that they create, until it ends "
-                   "or Ctrl-C is pressed.")
-      ->type_name("PID")
-      ->check([](const std::string& given) {
-        const std::optional<std::uint64_t> pid = parse_unsigned(given);
-        const bool is_one = pid && *pid > 0 && *pid <= std::numeric_limits<int>::max();
-        return is_one ? std::string{}
-                      : "'" + given + "' is not the number of a process. Remedy: see ps -e";
-      });
+  stat->add_option_function<std::string>(
+          "-p,--pid",
+          [&options](const std::string& given) {
+            const auto pid = number_within(given, 1, std::numeric_limits<int>::max());
+            if (!pid) {
+              throw CLI::ValidationError(
+                  "--pid", "'" + given + "' is not the number of a process. Remedy: see ps -e");
+            }
+            options.stat_pid = static_cast<int>(*pid);
+          },
+          "Count all threads of this process, and those that they create, until it ends or Ctrl-C "
+          "is pressed.")
+      ->type_name("PID");
   add_choice(*stat, "--output", options.output, kOutputFormats, "FORMAT",
              "text, or json: one line with all evidence. [text]");
   stat->fallthrough();
@@ -229,13 +247,10 @@ void declare(CLI::App& app, Options& options) {
   cgroups->fallthrough();
   CLI::App* size = app.add_subcommand(
       "size", "Print the counters, open files, series and memory that a configuration takes.");
-  size->add_option("--cpus", options.size_cpus, "CPUs of the machine. [as many as here]")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{65'536}));
-  size->add_option("--cgroups", options.size_cgroups,
-                   "Cgroups that are counted at the same time. [cgroups.max]")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{0}, config::Cgroups::kMax));
+  add_number(*size, "--cpus", options.size_cpus, 1, kMaxCpus, "N",
+             "CPUs of the machine. [as many as here]");
+  add_number(*size, "--cgroups", options.size_cgroups, 0, config::Cgroups::kMax, "N",
+             "Cgroups that are counted at the same time. [cgroups.max]");
   size->fallthrough();
   app.add_subcommand("doctor", "Print what this machine allows, and what to change.")
       ->fallthrough();
@@ -253,17 +268,19 @@ void add_names(const CLI::App& app, std::vector<std::string>& names) {
   }
 }
 
-/// `stat` has either a process or a command.
-std::optional<std::string> stat_error(const Options& options, bool is_command) {
-  const bool has_command = !options.stat_command.empty();
-  if (!options.stat && has_command) {
-    return std::string("arguments after '--', which only stat has. Remedy: ") +
-           (is_command ? "remove '--'" : "write 'stat -- COMMAND'");
+/// Throws if `word` is "--option=" with an option that has a value. CLI11 takes the next word for
+/// the value, and so another option where a variable is empty: --path.cgroupfs=$ROOT --once.
+void require_value(const CLI::App& app, std::string_view word) {
+  if (!word.starts_with("--") || word.find('=') + 1 != word.size()) return;
+  const std::string name{word.substr(0, word.size() - 1)};
+  std::vector<const CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
+  all.push_back(&app);
+  for (const CLI::App* each : all) {
+    const CLI::Option* const option = each->get_option_no_throw(name);
+    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    throw CLI::ValidationError(name, "the value is missing. Remedy: write " + name + "=" +
+                                         option->get_type_name() + ", or leave the option out");
   }
-  if (!options.stat || has_command != (options.stat_pid != 0)) return {};
-  return has_command
-             ? "stat counts either a process or a command. Remedy: remove -p, or the command"
-             : "stat has nothing to count. Remedy: write -p PID, or -- and a command";
 }
 
 /// For a command of stat that is not after '--'; else nothing.
@@ -320,10 +337,11 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   if (dashes != end) options.stat_command.assign(dashes + 1, end);
 
   try {
+    for (const char* const* word = argv; word != dashes; ++word) require_value(app, *word);
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::Success& done) {  // help or version
     app.exit(done);
-    return kOk;
+    return flush_output() ? kOk : kFailed;
   } catch (const CLI::ParseError& error) {
     std::cerr << kProgram << ": " << printable(error.what()) << ". " << did_you_mean(app)
               << misses_dashes(app) << "See --help.\n";
@@ -335,8 +353,9 @@ std::variant<Options, ExitStatus> parse_command_line(int argc, const char* const
   options.doctor = app.got_subcommand("doctor");
   options.health = app.got_subcommand("health");
   options.stat = app.got_subcommand("stat");
+  const std::vector<CLI::App*> commands = app.get_subcommands();
   if (const std::optional<std::string> error =
-          stat_error(options, !app.get_subcommands().empty())) {
+          combination_error(options, commands.empty() ? "" : commands.front()->get_name())) {
     std::cerr << kProgram << ": " << *error << ". See --help.\n";
     return kUsage;
   }

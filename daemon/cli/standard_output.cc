@@ -3,7 +3,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
+#include <string>
+
+#include "daemon/cli/version.h"
+#include "daemon/cli/words.h"
 
 namespace pex::daemon {
 namespace {
@@ -14,8 +19,24 @@ bool has_no_reader() {
   return ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
 }
 
+/// Why the output could not be written; 0 if it can be written again. The stream keeps no errno,
+/// and may have failed long before its end, so that a line break is tried.
+int refusal() { return ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0; }
+
+Error not_written(int code) {
+  if (code == 0) return {0, "write the result: a part of it is missing", "run the command again"};
+  return {code, "write the result",
+          code == ENOSPC || code == EDQUOT ? "free space where standard output is written to" : ""};
+}
+
 }  // namespace
 
-bool flush_output() { return static_cast<bool>(std::cout << std::flush) || has_no_reader(); }
+bool flush_output() {
+  if (std::cout << std::flush) return true;
+  if (has_no_reader()) return true;
+  // In one piece, as the thread of the log writes there too.
+  std::cerr << std::string(kProgram) + ": " + worded(not_written(refusal())) + "\n";
+  return false;
+}
 
 }  // namespace pex::daemon

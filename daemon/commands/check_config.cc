@@ -35,7 +35,9 @@ Result<void, std::vector<Error>> check_web_config(const std::string& file) {
   if (file.empty()) return {};
   std::vector<yaml::Diagnostic> warnings;
   const Result<AccessReload, std::vector<Error>> access = AccessReload::load(file, warnings);
-  print_errors(yaml::errors_of(warnings));
+  for (const Error& warning : yaml::errors_of(warnings)) {
+    std::cerr << "warning: " << printable(worded(warning)) << '\n';
+  }
   return access ? Result<void, std::vector<Error>>{} : access.error();
 }
 
@@ -176,6 +178,36 @@ void print_warnings(const plan::LoadedPlan& planned, const plan::CgroupTree& tre
   for (const std::string& line : cpus_left_out(planned)) std::cout << printable(line) << "\n\n";
 }
 
+/// The last lines. False if the exporter would not start, if an event is missing that is not
+/// optional, or if the output cannot be written.
+bool print_verdict(const plan::LoadedPlan& planned) {
+  const std::vector<plan::EventAvailability>& events = planned.plan.events;
+  const auto count = [&events](auto is_so) {
+    return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_so));
+  };
+  const std::size_t available = count([](const auto& event) { return event.available; });
+  const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
+  // As at a start, which counts by descriptors unless records are demanded.
+  const std::vector<Error> excess =
+      collect::excess_of_cpu_groups(planned.plan.budget, plan::counting_need(planned));
+
+  std::cout << (excess.empty() ? "\nvalid: " : "\nnot valid: ") << available << " of "
+            << number_of(events.size(), "event") << " can be counted here"
+            << (expected == 0 ? "" : "; " + number(expected) + " missing, but optional") << '\n';
+  const bool adapts = planned.config.is_default && available > 0;
+  const std::size_t missing = events.size() - available - expected;
+  const bool are_all = missing == 0 || adapts;
+  if (!are_all) {
+    std::cout << "exit status 1: " << number_of(missing, "event") << " cannot be counted\n";
+  }
+  const bool is_printed = flush_output();  // before the errors, where both go to one place
+  for (Error error : excess) {
+    error.attempted += ": the exporter does not start";
+    print_errors({error});
+  }
+  return is_printed && excess.empty() && are_all;
+}
+
 }  // namespace
 
 ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
@@ -192,31 +224,14 @@ ExitStatus check_config(const Options& options, perf::PerfKernel& kernel) {
   }
   const std::optional<bool> by_records = would_use_records(*planned, kernel);
   const collect::Need need = plan::counting_need(*planned, by_records);
-  const collect::Budget& budget = planned->plan.budget;
-  const std::vector<plan::EventAvailability>& events = planned->plan.events;
-  const auto count = [&events](auto is_so) {
-    return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), is_so));
-  };
-  const std::size_t available = count([](const auto& event) { return event.available; });
-  const std::size_t expected = count([](const auto& event) { return event.is_expected_lack(); });
 
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n";
   print_table(event_rows(planned->plan));
   std::cout << '\n';
   print_warnings(*planned, *tree);
-  print_cost(need, budget);
+  print_cost(need, planned->plan.budget);
   print_cgroups(*planned, *tree, need, plan::counting_cost(*planned, by_records), options);
-  std::cout << "\nvalid: " << available << " of " << events.size() << " events can be counted here"
-            << (expected == 0 ? "" : "; " + number(expected) + " missing, but optional") << '\n';
-  const Result<> fits = collect::check_cpu_groups(budget, need);
-  if (!fits) std::cout << printable(worded(fits.error())) << '\n';
-  const bool adapts = planned->config.is_default && available > 0;
-  const std::size_t missing = events.size() - available - expected;
-  const bool are_all = missing == 0 || adapts;
-  if (!are_all) {
-    std::cout << "exit status 1: " << missing << " events cannot be counted\n";
-  }
-  return flush_output() && fits && are_all ? kOk : kFailed;
+  return print_verdict(*planned) ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

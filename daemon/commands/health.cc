@@ -1,13 +1,16 @@
 #include "daemon/commands/health.h"
 
+#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <optional>
 #include <string_view>
 
 #include "access/web_config.h"
+#include "base/lookup.h"
 #include "base/small_file.h"
 #include "base/utf8.h"
+#include "daemon/cli/standard_output.h"
 #include "daemon/cli/version.h"
 #include "daemon/cli/words.h"
 #include "host/init_process.h"
@@ -21,6 +24,27 @@ namespace {
 constexpr std::chrono::seconds kAnswerTimeout{3};
 constexpr unsigned kHttpOk = 200;
 constexpr unsigned kHttpBadRequest = 400;
+constexpr unsigned kHttpUnavailable = 503;
+
+constexpr const char* kSameOptions =
+    "set the same --web.listen-address and --web.config.file as the exporter was started with";
+
+/// Why there is no answer although a server may run; any other error is that of a server that does
+/// not run.
+struct RemedyEntry {
+  int code;
+  const char* remedy;
+};
+constexpr RemedyEntry kRemedies[] = {
+    {0, kSameOptions},  // it speaks another protocol
+    {EACCES, "run this command as a user that may connect to the socket"},
+    {EMFILE, "raise the limit of open files of this command: ulimit -n"},
+    {ENFILE, "raise fs.file-max"},
+    {ENOMEM, "free memory, or raise the limit of the container"},
+    {ENOBUFS, "free memory, or raise the limit of the container"},
+    {ETIMEDOUT,
+     "see the log of the exporter: it hangs or is overloaded; or another program has this address"},
+};
 
 /// What the server most likely speaks, by its web configuration.
 struct Transport {
@@ -43,6 +67,15 @@ Transport transport_of(const std::string& web_config_file) {
                                client == ClientCertificate::kRequiredAndVerified};
 }
 
+Result<http::Fetched> fetch(const http::Destination& server, const char* path,
+                            std::chrono::milliseconds timeout) {
+  Result<http::Fetched> answer = http::fetch(server, path, timeout);
+  if (answer) return answer;
+  const RemedyEntry* const entry = lookup(kRemedies, &RemedyEntry::code, answer.error().code);
+  if (entry != nullptr) answer.error().remedy = entry->remedy;
+  return answer;
+}
+
 /// Of a server that refused TLS, and may be healthy.
 Error needs_health_address(const Error& refused) {
   return {refused.code, refused.attempted + ", as the server requires client certificates",
@@ -61,20 +94,31 @@ bool may_speak_otherwise(const Result<http::Fetched>& answer) {
 Result<http::Fetched> ask(const Options& target, const char* path) {
   using Clock = std::chrono::steady_clock;
   if (!target.health_address.empty()) {
-    return http::fetch({target.health_address, false}, path, kAnswerTimeout);
+    return fetch({target.health_address, false}, path, kAnswerTimeout);
   }
   const std::string& address = target.listen_addresses.front();
   const auto [tls, needs_certificate] = transport_of(target.web_config_file);
   const Clock::time_point deadline = Clock::now() + kAnswerTimeout;
-  Result<http::Fetched> answer = http::fetch({address, tls}, path, kAnswerTimeout);
+  Result<http::Fetched> answer = fetch({address, tls}, path, kAnswerTimeout);
   if (target.web_config_file.empty() || !may_speak_otherwise(answer)) return answer;
   const auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - Clock::now());
   if (left.count() <= 0) return answer;
-  Result<http::Fetched> otherwise = http::fetch({address, !tls}, path, left);
+  Result<http::Fetched> otherwise = fetch({address, !tls}, path, left);
   if (!may_speak_otherwise(otherwise)) return otherwise;
   const bool is_refused = !answer && answer.error().code == 0;  // by TLS, not by the kernel
   if (is_refused && needs_certificate) return needs_health_address(answer.error());
   return answer;
+}
+
+/// The exporter answers a probe with 200, or with 503 and the reason; and plain HTTP in place of
+/// TLS with 400.
+Error answered_by_another(const Options& target, const char* path, unsigned status) {
+  const std::string& address =
+      target.health_address.empty() ? target.listen_addresses.front() : target.health_address;
+  return {0,
+          "ask " + address + " for " + path + ": the answer has status " + std::to_string(status) +
+              ", and not 200 or 503",
+          std::string("check that no other program has this address; ") + kSameOptions};
 }
 
 bool is_this_program(std::string_view argument) {
@@ -110,8 +154,11 @@ ExitStatus check_health(const Options& options) {
   const char* const path = options.readiness ? "/-/ready" : "/-/healthy";
   const Result<http::Fetched> answer = ask(target, path);
   if (!answer) return fail(answer.error());
-  std::cout << printable(without_final_newline(answer->body)) << std::endl;
-  return answer->status == kHttpOk ? kOk : kFailed;
+  if (answer->status != kHttpOk && answer->status != kHttpUnavailable) {
+    return fail(answered_by_another(target, path, answer->status));
+  }
+  std::cout << printable(without_final_newline(answer->body)) << '\n';
+  return flush_output() && answer->status == kHttpOk ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -39,29 +39,48 @@ bool print_each(const std::set<std::string>& paths, const CgroupExplanation& exp
   return are_there;
 }
 
-bool print(const Options& options, const CgroupExplanation& explanation, const std::string& mount) {
+/// Of the whole tree; returns the number of lines.
+std::size_t print_all(const std::string& mount, const CgroupExplanation& explanation) {
+  std::size_t lines = 0;
+  for (const std::string& path : cgroup::take_inventory(mount).cgroups) {
+    const auto line = explanation.of(path);
+    if (!line) continue;  // it is gone by now
+    print(path, *line);
+    ++lines;
+  }
+  return lines;
+}
+
+struct Printed {
+  bool are_there = true;    ///< all that were asked for
+  std::size_t of_tree = 0;  ///< lines for --all
+};
+
+Printed print(const Options& options, const CgroupExplanation& explanation,
+              const std::string& mount) {
   std::cout << "configuration: " << printable(name_of_config(options)) << "\n\n"
             << column("STATE", kStateColumn) << "CGROUP, ITS LABELS, OR THE REASON\n";
   if (!options.cgroup_paths.empty()) {
     std::set<std::string> paths;
     for (const std::string& path : options.cgroup_paths) paths.insert(path_below(mount, path));
-    return print_each(paths, explanation);
+    return {.are_there = print_each(paths, explanation)};
   }
   if (!options.all_cgroups) {
     for (const auto& [path, line] : explanation.selected()) print(path, line);
-    return true;
+    return {};
   }
-  if (mount.empty()) return true;
-  for (const std::string& path : cgroup::take_inventory(mount).cgroups) {
-    if (const auto line = explanation.of(path)) print(path, *line);  // else it is gone by now
-  }
-  return true;
+  return {.of_tree = mount.empty() ? 0 : print_all(mount, explanation)};
 }
 
-Error nothing_counted(const plan::LoadedPlan& planned, const Options& options) {
+Error nothing_counted(const plan::LoadedPlan& planned, const Options& options,
+                      const Printed& printed) {
   if (planned.plan.counting.cgroup.empty()) {
     return {0, "no event can be counted by cgroup",
             "--config.check shows why; configure a group with scope cgroup if there is none"};
+  }
+  if (options.all_cgroups && printed.of_tree == 0) {
+    return {0, "no cgroup exists now",
+            "set --path.cgroupfs if their hierarchy is mounted elsewhere"};
   }
   return {0, "cgroups.include selects no cgroup that exists now",
           options.all_cgroups ? "if one of those above should be counted, add a pattern for it to "
@@ -103,14 +122,14 @@ ExitStatus list_cgroups(const Options& options, perf::PerfKernel& kernel, Log& l
   const auto targets = tracker.update(collect::TargetTracker::Clock::now(), report);
   const std::string mount = mount_of(*tree, options);
   const CgroupExplanation explanation{*planned, mount, *targets, tracker.left_out()};
-  const bool are_there = print(options, explanation, mount);
+  const Printed printed = print(options, explanation, mount);
   for (const Error& why : targets->found->unreadable) std::cout << printable(worded(why)) << '\n';
   if (explanation.selected().empty() && (tree->hierarchy || warnings.empty())) {
-    warnings.push_back(nothing_counted(*planned, options));
+    warnings.push_back(nothing_counted(*planned, options, printed));
   }
   for (const auto& [cause, failure] : report.failures) warnings.push_back(failure.first);
   for (const Error& warning : warnings) std::cout << '\n' << printable(worded(warning)) << '\n';
-  return flush_output() && are_there ? kOk : kFailed;
+  return flush_output() && printed.are_there ? kOk : kFailed;
 }
 
 }  // namespace pex::daemon

@@ -20,6 +20,7 @@
 #include "exposition/metric_names.h"
 #include "host/cpu_list.h"
 #include "host/topology.h"
+#include "host/tracing.h"
 #include "plan/event_trial.h"
 #include "plan/probe_cpus.h"
 
@@ -54,6 +55,20 @@ bool matches(const std::string& glob, const events::ListedEvent& event) {
   };
   return is_called(event.name) || is_called(std::string(event.kind)) || is_called(event.pmu) ||
          (!is_tried(event) && is_called(event.pmu + "::" + event.name));
+}
+
+/// As ListedEvent::kind.
+constexpr const char* kTracepoint = "tracepoint";
+
+/// Whether `glob` may match tracepoints, which are named "system:name" without '-' and '/'.
+bool may_match_tracepoints(const std::string& glob) {
+  if (::fnmatch(glob.c_str(), kTracepoint, FNM_CASEFOLD) == 0) return true;
+  return glob.find_first_of("-/") == glob.npos && glob.find_first_of(":*") != glob.npos;
+}
+
+/// Whether it matches nothing else.
+bool is_of_tracepoints(const std::string& glob) {
+  return may_match_tracepoints(glob) && (glob == kTracepoint || glob.find(':') != glob.npos);
 }
 
 /// For a pattern that nothing matches: "did you mean 'LLC-load-misses'?".
@@ -148,6 +163,16 @@ void print_json(const std::vector<Line>& lines) {
   std::cout << printable(json::serialize(array)) << '\n';
 }
 
+/// Nothing matches; without `tracing`, no tracepoint could.
+Error no_match(const std::string& glob, const std::vector<events::ListedEvent>& all,
+               const Result<std::string>& tracing) {
+  const std::string attempted = "no event matches '" + glob + "'";
+  if (tracing || !is_of_tracepoints(glob)) return {0, attempted, remedy_for(glob, all)};
+  const Error& refused = tracing.error();
+  return {refused.code, attempted + ", and tracepoints are not known: " + refused.attempted,
+          refused.remedy, refused.cause};
+}
+
 ExitStatus failed(Log& log, const Error& error) {
   log.error(error);
   return kFailed;
@@ -168,10 +193,15 @@ ExitStatus list_events(const Options& options, perf::PerfKernel& kernel, Log& lo
     if (!matches(options.list_glob, event)) continue;
     lines.push_back(try_event(event, *resolver, kernel, cpus));
   }
-  if (lines.empty()) {
-    return failed(log, Error{0, "no event matches '" + options.list_glob + "'",
-                             remedy_for(options.list_glob, all)});
+  const Result<std::string> tracing = may_match_tracepoints(options.list_glob)
+                                          ? host::find_tracing(options.roots)
+                                          : Result<std::string>{std::string{}};
+  if (!tracing && !(lines.empty() && is_of_tracepoints(options.list_glob))) {
+    Error hidden = tracing.error();
+    hidden.attempted = "tracepoints are not listed: " + hidden.attempted;
+    log.warn(hidden);
   }
+  if (lines.empty()) return failed(log, no_match(options.list_glob, all, tracing));
   options.output == OutputFormat::kJson ? print_json(lines) : print_table(lines);
   return flush_output() ? kOk : kFailed;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "collect/budget.h"
 #include "daemon/cli/standard_output.h"
@@ -88,19 +89,43 @@ Remedy set_limit(const char* key, std::size_t needed) {
          std::to_string(config::Limits::kMax);
 }
 
-/// What does not fit; empty if all of it does.
-std::vector<Error> excess_of(const Size& size, std::size_t cgroups, const collect::Budget& budget) {
-  std::vector<Error> excess;
-  const auto check = [&](const char* what, std::size_t needed, std::size_t max, const char* key) {
-    if (needed <= max) return;
-    excess.push_back({0,
-                      std::string(size.way) + ", " + std::to_string(cgroups) + " cgroups take " +
-                          std::to_string(needed) + " " + what + ", and " + key + " is " +
-                          std::to_string(max) + ": some of them would be left out",
-                      set_limit(key, needed)});
+/// A limit, and what the counting takes of it.
+struct Limited {
+  const char* what;
+  const char* cpus;  ///< what takes it without any cgroup
+  std::size_t Size::*needed;
+  std::size_t max;
+  const char* key;
+};
+
+/// What does not fit; empty if all of it does. `alone` is the size without cgroups. A start fails
+/// if that does not fit, in the way of counting that it checks.
+std::vector<Error> excess_of(const Size& size, const Size& alone, bool is_checked_at_start,
+                             std::size_t cgroups, const collect::Budget& budget) {
+  const Limited rows[] = {
+      {"counters", "the groups of scope cpu", &Size::counters, budget.max_open_events,
+       "limits.max_open_events"},
+      {"series", "the groups of scope cpu and the sums", &Size::series, budget.max_series,
+       "limits.max_series"},
   };
-  check("counters", size.counters, budget.max_open_events, "limits.max_open_events");
-  check("series", size.series, budget.max_series, "limits.max_series");
+  std::vector<Error> excess;
+  for (const Limited& row : rows) {
+    const std::size_t needed = size.*row.needed;
+    if (needed <= row.max) continue;
+    const std::size_t of_cpus = alone.*row.needed;
+    const bool are_cgroups = of_cpus <= row.max;
+    const std::string takes =
+        are_cgroups ? number_of(cgroups, "cgroup") + (cgroups == 1 ? " takes " : " take ") +
+                          std::to_string(needed)
+                    : row.cpus + std::string(" take ") + std::to_string(of_cpus);
+    const char* const effect = are_cgroups           ? ": some of them would be left out"
+                               : is_checked_at_start ? ": the exporter does not start"
+                                                     : "";
+    excess.push_back({0,
+                      std::string(size.way) + ", " + takes + " " + row.what + ", and " + row.key +
+                          " is " + std::to_string(row.max) + effect,
+                      set_limit(row.key, needed)});
+  }
   return excess;
 }
 
@@ -134,8 +159,10 @@ ExitStatus print_size(const Options& options, perf::PerfKernel& kernel) {
     std::cout << '\n' << printable(worded(too_many(cgroups, budget.max_cgroups))) << '\n';
   }
   bool any_fits = false;
-  for (const Size& size : sizes) {
-    const std::vector<Error> excess = excess_of(size, cgroups, budget);
+  const std::vector<Size> alone = sizes_of(*planned, machine, 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // A start checks the first way: that by records only if it is the only one.
+    const std::vector<Error> excess = excess_of(sizes[i], alone[i], i == 0, cgroups, budget);
     any_fits = any_fits || excess.empty();
     for (const Error& error : excess) std::cout << '\n' << printable(worded(error)) << '\n';
   }

@@ -53,7 +53,8 @@ std::size_t Size::mebibytes_to_request() const {
 std::vector<Size> sizes_of(const plan::LoadedPlan& planned, const collect::MachineCpus& cpus,
                            std::size_t cgroups) {
   std::vector<Size> sizes;
-  if (planned.config.cgroups.source != config::CgroupSource::kRecords) {
+  if (planned.config.cgroups.source != config::CgroupSource::kRecords ||
+      !may_use_records(planned)) {
     sizes.push_back(size_of("by descriptors", planned, cpus, cgroups, false));
   }
   if (may_use_records(planned)) {

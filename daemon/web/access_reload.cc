@@ -99,6 +99,10 @@ AccessReload::Reading AccessReload::read(const std::string& file) {
   reading.allows_downgrade = loaded->config.allow_downgrade;
   reading.warnings = loaded->diagnostics.warnings();
   warn_of_exposed_files(file, settings, reading.warnings);
+  if (std::vector<Error> unreadable = access::unreadable_files(settings); !unreadable.empty()) {
+    reading.access = std::move(unreadable);
+    return reading;
+  }
   auto access = access::make_access(std::move(settings));
   if (access) {
     reading.access = *std::move(access);

@@ -63,12 +63,18 @@ http::Response outcome_of(const Result<void, std::vector<Error>>& reloaded) {
   return plain_text(500, std::move(text));
 }
 
+/// For a request that came too soon after the last one, which started `what`.
+http::Response too_soon(const std::string& what, std::chrono::seconds apart) {
+  const std::string rate = apart.count() == 1 ? "per second" : "in " + format_duration(apart);
+  return http::too_many_requests(apart, what + " starts at most once " + rate);
+}
+
 http::Route reload(const RouteHandlers& handlers) {
   http::Route route{"/-/reload", [reload = handlers.reload, apart = handlers.between_reloads](
                                      const http::Request&, const http::Respond& respond) {
                       const bool is_taken = reload(
                           [respond](const auto& reloaded) { respond(outcome_of(reloaded)); });
-                      if (!is_taken) respond(http::too_many_requests(apart));
+                      if (!is_taken) respond(too_soon("a reload", apart));
                     }};
   route.is_post = true;
   return route;
@@ -101,7 +107,7 @@ http::Route pause(const RouteHandlers& handlers) {
           respond(plain_text(
               200, "groups of hardware events are paused for " + format_duration(length) + "\n"));
         });
-        if (!is_taken) respond(http::too_many_requests(apart));
+        if (!is_taken) respond(too_soon("a pause", apart));
       }};
   route.is_post = true;
   return route;

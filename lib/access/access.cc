@@ -63,6 +63,10 @@ Result<std::shared_ptr<const Access>> make_access(AccessSettings settings) {
   return std::shared_ptr<const Access>{std::move(access)};
 }
 
+std::vector<Error> unreadable_files(const AccessSettings& settings) {
+  return settings.tls ? unreadable_pems(*settings.tls) : std::vector<Error>{};
+}
+
 bool allows_anonymous(const Access& access) {
   const AccessSettings& settings = access.settings();
   const bool verifies =

@@ -99,6 +99,10 @@ class Access {
 /// or is rejected by OpenSSL; `attempted` names the file, `remedy` the key.
 Result<std::shared_ptr<const Access>> make_access(AccessSettings settings);
 
+/// One for each file that `settings` name and that cannot be read, as make_access would report the
+/// first of them.
+std::vector<Error> unreadable_files(const AccessSettings& settings);
+
 /// Whether a client without a password and a verified certificate can connect.
 bool allows_anonymous(const Access& access);
 

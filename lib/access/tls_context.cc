@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ascii.h"
@@ -333,6 +334,21 @@ Result<TlsContext> make_tls_context(const TlsSettings& settings) {
     if (auto done = step(handle, settings); !done) return done.error();
   }
   return context;
+}
+
+std::vector<Error> unreadable_pems(const TlsSettings& settings) {
+  std::vector<Error> errors;
+  for (const auto& [source, pem] : {std::pair{&kCertificate, &settings.certificate},
+                                    {&kKey, &settings.key},
+                                    {&kClientCa, &settings.client_ca}}) {
+    Result<std::string> text = text_of(*source, *pem);
+    if (!text) {
+      errors.push_back(text.error());
+    } else {
+      OPENSSL_cleanse(text->data(), text->size());
+    }
+  }
+  return errors;
 }
 
 }  // namespace pex::access

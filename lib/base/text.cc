@@ -74,11 +74,12 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
   std::optional<std::string> best;
   std::size_t best_distance = too_many_changes(word);
   for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate, best_distance);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
+    // Also one that is as near as the best.
+    const std::size_t limit = std::min(best_distance + 1, too_many_changes(word));
+    const std::size_t distance = edit_distance(word, candidate, limit);
+    if (distance >= limit || (distance == best_distance && candidate == best)) continue;
+    best = distance < best_distance ? std::optional(candidate) : std::nullopt;
+    best_distance = distance;
   }
   return best;
 }

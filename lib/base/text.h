@@ -48,7 +48,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 std::size_t too_many_changes(std::string_view word);
 
 /// The word of `known` that `word` most likely misspells: the least edit distance below
-/// too_many_changes(). Nothing if none is that near.
+/// too_many_changes(). Nothing if none is that near, or if several are equally near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace pex

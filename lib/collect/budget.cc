@@ -230,22 +230,14 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
   return Error{0, text, row.remedy + ", or select fewer in cgroups.include"};
 }
 
-Result<> check_cpu_groups(const Budget& budget, const Need& need) {
-  const std::size_t without_sums = need.fixed_series - need.sum_series;
-  if (without_sums <= budget.max_series && need.fixed_series > budget.max_series) {
-    return Error{0,
-                 "the sums of cgroups need " + std::to_string(need.sum_series) +
-                     " series, as many as their 'max' allows, and the groups of scope cpu " +
-                     std::to_string(without_sums) + "; " + std::to_string(budget.max_series) +
-                     " are allowed",
-                 "raise limits.max_series, or lower 'max' in cgroups.sums"};
-  }
+std::vector<Error> excess_of_cpu_groups(const Budget& budget, const Need& need) {
   struct Row {
     const char* what;
     std::size_t needed;
     std::size_t bound;
     Remedy remedy;
   };
+  const std::size_t without_sums = need.fixed_series - need.sum_series;
   const std::size_t open_files = budget.open_files();
   const Row rows[] = {
       {"open events", need.cpu_events, budget.max_open_events,
@@ -254,14 +246,28 @@ Result<> check_cpu_groups(const Budget& budget, const Need& need) {
       {"open files", need.cpu_events + reserved_files(open_files), open_files,
        "raise " + ProgramTerm::kOpenFileLimit + ", or count fewer events"},
   };
+  std::vector<Error> excess;
   for (const Row& row : rows) {
     if (row.needed <= row.bound) continue;
-    return Error{0,
-                 "the groups of scope cpu need " + std::to_string(row.needed) + " " + row.what +
-                     ", and " + std::to_string(row.bound) + " are allowed",
-                 row.remedy};
+    excess.push_back({0,
+                      "the groups of scope cpu need " + std::to_string(row.needed) + " " +
+                          row.what + ", and " + std::to_string(row.bound) + " are allowed",
+                      row.remedy});
   }
-  return {};
+  if (without_sums <= budget.max_series && need.fixed_series > budget.max_series) {
+    excess.push_back({0,
+                      "the sums of cgroups need " + std::to_string(need.sum_series) +
+                          " series, as many as their 'max' allows, and the groups of scope cpu " +
+                          std::to_string(without_sums) + "; " + std::to_string(budget.max_series) +
+                          " are allowed",
+                      "raise limits.max_series, or lower 'max' in cgroups.sums"});
+  }
+  return excess;
+}
+
+Result<> check_cpu_groups(const Budget& budget, const Need& need) {
+  const std::vector<Error> excess = excess_of_cpu_groups(budget, need);
+  return excess.empty() ? Result<>() : Result<>(excess.front());
 }
 
 }  // namespace pex::collect

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "collect/counter_source.h"
@@ -101,7 +102,9 @@ Error too_many_cgroups(const Budget& budget, const Need& need, const Capacity& c
 /// How many cgroups, including lingering ones, can be published within `max_series`.
 std::size_t series_room(const Budget& budget, const Need& need);
 
-/// Fails if the groups of the CPUs and the sums alone, without any cgroup, exceed a bound.
+/// One for each bound that the groups of the CPUs and the sums alone, without any cgroup, exceed.
+std::vector<Error> excess_of_cpu_groups(const Budget& budget, const Need& need);
+/// Fails with the first of these.
 Result<> check_cpu_groups(const Budget& budget, const Need& need);
 
 }  // namespace pex::collect

@@ -90,7 +90,7 @@ void read_max_open_events(const yaml::Value& value, Limits& limits) {
     return value.refuse(yaml::in_quotes(std::string(text)) + " is neither auto nor a number",
                         "write auto, or a whole number from 1 to 10000000");
   }
-  if (const auto number = yaml::read_number(value, kLimit)) limits.max_open_events = *number;
+  if (const auto number = yaml::read_number(value, kLimit, kAuto)) limits.max_open_events = *number;
 }
 
 constexpr yaml::Key<Limits> kLimitsKeys[] = {

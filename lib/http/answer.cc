@@ -98,8 +98,8 @@ Response wrong_method(const Route& route) {
   return response;
 }
 
-Response too_many_requests(std::chrono::nanoseconds wait) {
-  Response response = plain_text(429, "429 Too Many Requests: over the rate limit\n");
+Response too_many_requests(std::chrono::nanoseconds wait, const std::string& why) {
+  Response response = plain_text(429, "429 Too Many Requests: " + why + "\n");
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
   response.headers.emplace_back("Retry-After", std::to_string(std::max<long long>(seconds, 1)));
   return response;

@@ -29,8 +29,9 @@ Response refusal(unsigned status);
 /// 405, with the methods of `route` in Allow.
 Response wrong_method(const Route& route);
 
-/// 429, with the whole seconds of `wait` in Retry-After.
-Response too_many_requests(std::chrono::nanoseconds wait);
+/// 429, with the whole seconds of `wait` in Retry-After; `why` is a sentence without a full stop.
+Response too_many_requests(std::chrono::nanoseconds wait,
+                           const std::string& why = "over the rate limit");
 
 /// 503, for a temporary state; `why` is a sentence without a full stop.
 Response unavailable(const std::string& why);

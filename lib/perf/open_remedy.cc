@@ -49,7 +49,7 @@ std::vector<OpenRemedy> make_remedies() {
            "CAP_PERFMON alone is not enough there"},
       {EPERM, kBreakpoint, "CAP_PERFMON is not enough for addresses of the kernel", admin},
       {EPERM, kProbe, "kernel lockdown, a security module or a seccomp filter forbids probes",
-       "see /sys/kernel/security/lockdown, and allow perf_event_open in the filter"},
+       "see the file lockdown of securityfs, and allow perf_event_open in the filter"},
       {EPERM, kAny, "a seccomp filter most likely blocks perf_event_open",
        "allow perf_event_open in the filter of the container or the unit"},
       {ENOSYS, kAny,

@@ -72,9 +72,11 @@ std::string shortest(double number) {
   return {digits, end};
 }
 
-std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range) {
+std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range,
+                                         std::string_view word) {
   const std::string remedy =
-      fmt::format("write a whole number from {} to {}", range.min, range.max);
+      fmt::format("write {}a whole number from {} to {}",
+                  word.empty() ? "" : fmt::format("{}, or ", word), range.min, range.max);
   const std::optional<std::string> text = value.unquoted_text({"a number", remedy});
   if (!text) return {};
 

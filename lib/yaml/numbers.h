@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "yaml/value.h"
 
@@ -15,8 +16,10 @@ struct NumberRange {
   std::uint64_t min;
   std::uint64_t max;
 };
-/// Plain decimal digits. Refuses what YAML would interpret in another way (010, 0x10, 1e3).
-std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range);
+/// Plain decimal digits. Refuses what YAML would interpret in another way (010, 0x10, 1e3). `word`
+/// is one that the key takes as well, for the remedy; empty: none.
+std::optional<std::uint64_t> read_number(const Value& value, const NumberRange& range,
+                                         std::string_view word = {});
 
 struct DecimalRange {
   double min;  ///< above 0

@@ -154,14 +154,26 @@ Position position_at(std::string_view text, std::size_t offset, const std::strin
   return {file, place.line, place.column, {}};
 }
 
+const char* remedy_for(std::string_view message) {
+  using namespace YAML::ErrorMsg;
+  static const std::string_view kOfAliases[] = {UNKNOWN_ANCHOR,   ALIAS_NOT_FOUND, ANCHOR_NOT_FOUND,
+                                                CHAR_IN_ALIAS,    CHAR_IN_ANCHOR,  ALIAS_CONTENT,
+                                                MULTIPLE_ALIASES, MULTIPLE_ANCHORS};
+  for (const std::string_view error : kOfAliases) {
+    if (!message.starts_with(error)) continue;
+    return "put text that starts with '*' or '&' in quotes; or write the value itself: aliases "
+           "are not followed";
+  }
+  return "check the indentation, which takes no tabs, and the brackets and quotes here and above; "
+         "put text with special characters in quotes";
+}
+
 /// After a colon yaml-cpp quotes the file, which may contain a secret.
 Diagnostic syntax_error(const YAML::Exception& thrown, std::string_view text,
                         const std::string& file) {
-  return {
-      position_at(text, offset_of(thrown.mark), file),  // its column is 0 at the end of a file
-      "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": "))),
-      "check the indentation, which takes no tabs, and the brackets and quotes here and above; put "
-      "text with special characters in quotes"};
+  return {position_at(text, offset_of(thrown.mark), file),  // its column is 0 at the end of a file
+          "not YAML: " + shown(thrown.msg.substr(0, thrown.msg.find(": "))),
+          remedy_for(thrown.msg)};
 }
 
 /// At most two calls, never a loop: for some texts yaml-cpp finds documents without end (",").

@@ -437,7 +437,9 @@ class CommandTest(FileTest):
             ["bash", "-c", 'set -o pipefail; for i in 1 2 3; do "$0" list | head -1; done',
              harness.daemon_binary], capture_output=True, text=True, check=False,
             timeout=harness.PATIENCE)
-        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        complaints = [line for line in ended.stderr.splitlines()
+                      if "tracepoints are not listed: " not in line]  # tracefs is not mounted
+        self.assertEqual((ended.returncode, complaints), (0, []))
         self.assertEqual(len(ended.stdout.splitlines()), 3)
 
     def test_list_as_json_names_the_metric_of_each_event(self):

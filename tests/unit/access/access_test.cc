@@ -183,6 +183,23 @@ TEST(AccessTest, RefusesHashesThatAreNoBcrypt) {
   }
 }
 
+TEST(AccessTest, NamesEachFileThatCannotBeRead) {
+  TempTree tree{{"cert.pem", identity().certificate()}};
+  AccessSettings settings = with_tls();
+  settings.tls->certificate = {.file = tree.path("cert.pem")};
+  settings.tls->key = {.file = tree.path("no.key")};
+  settings.tls->client_ca = {.file = tree.path("no.ca")};
+
+  const std::vector<Error> errors = unreadable_files(settings);
+
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].attempted, "read key '" + tree.path("no.key") + "'");
+  EXPECT_EQ(errors[0].code, ENOENT);
+  EXPECT_EQ(errors[1].attempted, "read client CA '" + tree.path("no.ca") + "'");
+  EXPECT_TRUE(unreadable_files(with_tls()).empty());
+  EXPECT_TRUE(unreadable_files({}).empty());
+}
+
 TEST(AccessTest, RefusesHeadersThatWouldBeMoreThanOneLine) {
   EXPECT_EQ(complaint_about({.headers = {{"X-Frame-Options", "deny"}}}), "none");
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{

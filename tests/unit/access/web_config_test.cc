@@ -515,6 +515,9 @@ const std::vector<WebErrorRow> kRows = {
     {"AVersionOfLongAgo", with_tls("min_version: SSLv3"),
      "w.yaml:1:71: tls_server_config.min_version: the text is not a version of TLS. Remedy: write "
      "TLS10, TLS11, TLS12 or TLS13"},
+    {"AVersionAsNearToOneAsToAnother", with_tls("min_version: TLS14"),
+     "w.yaml:1:71: tls_server_config.min_version: the text is not a version of TLS. Remedy: write "
+     "TLS10, TLS11, TLS12 or TLS13"},
     {"AnUnknownVersionAboveTheOther", with_tls("min_version: TLS9, max_version: TLS11"),
      "w.yaml:1:71: tls_server_config.min_version: the text is not a version of TLS. Remedy: write "
      "TLS10, TLS11, TLS12 or TLS13"},
@@ -543,8 +546,8 @@ const std::vector<WebErrorRow> kRows = {
      "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher suite. Remedy: did "
      "you mean 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'?"},
     {"CbcWithSha256", with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256]"),
-     "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher suite. Remedy: did "
-     "you mean 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'?"},
+     "w.yaml:1:74: tls_server_config.cipher_suites[0]: the text is not a cipher suite. Remedy: " +
+         kCipherRemedy},
     {"ACipherTwice",
      with_tls("cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, "
               "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA]"),

@@ -93,8 +93,12 @@ TEST(NearestTest, IsNothingWhenMoreThanAThirdOfTheLettersDiffer) {
   EXPECT_EQ(nearest("cycles", {}), std::nullopt);
 }
 
-TEST(NearestTest, IsTheFirstOfSeveralThatAreEquallyNear) {
-  EXPECT_EQ(nearest("abx", {"abc", "abd"}), "abc");
+TEST(NearestTest, IsNothingWhenSeveralAreEquallyNear) {
+  EXPECT_EQ(nearest("TLS14", {"TLS10", "TLS11", "TLS12", "TLS13"}), std::nullopt);
+  EXPECT_EQ(nearest("abx", {"abc", "abd"}), std::nullopt);
+  EXPECT_EQ(nearest("abcdef", {"abcdxx", "abcdyy", "abcdez"}), "abcdez");
+  EXPECT_EQ(nearest("abcdef", {"abcdez", "abcdxx", "abcdyy"}), "abcdez");
+  EXPECT_EQ(nearest("abx", {"abc", "abc"}), "abc");
 }
 
 TEST(NearestTest, IsNothingWhenMoreThanEightLettersDiffer) {

@@ -1,5 +1,6 @@
 #include "collect/budget.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -118,6 +119,26 @@ TEST(BudgetTest, TheCpusAloneMustFit) {
   EXPECT_EQ(describe(checked.error()),
             "the groups of scope cpu need 20 series, and 19 are allowed. Remedy: raise "
             "limits.max_series, or count fewer events");
+}
+
+TEST(BudgetTest, EachLimitThatTheCpusAloneExceedIsNamed) {
+  Budget budget = roomy();
+  EXPECT_THAT(excess_of_cpu_groups(budget, kNeed), testing::IsEmpty());
+  budget.max_open_events = 13;
+  budget.max_series = 19;
+  budget.max_open_files = 141;
+
+  std::vector<std::string> texts;
+  for (const Error& error : excess_of_cpu_groups(budget, kNeed)) texts.push_back(describe(error));
+
+  EXPECT_THAT(texts,
+              testing::ElementsAre(
+                  "the groups of scope cpu need 14 open events, and 13 are allowed. Remedy: raise "
+                  "limits.max_open_events, or count fewer events",
+                  "the groups of scope cpu need 20 series, and 19 are allowed. Remedy: raise "
+                  "limits.max_series, or count fewer events",
+                  "the groups of scope cpu need 142 open files, and 141 are allowed. Remedy: raise "
+                  "RLIMIT_NOFILE, or count fewer events"));
 }
 
 TEST(BudgetTest, SumsThatTakeTooManySeriesAreNamed) {

@@ -67,6 +67,9 @@ const std::string kDurationRemedy = "write a duration from 100ms to 1h, for exam
 const std::string kSyntaxRemedy =
     "check the indentation, which takes no tabs, and the brackets and quotes here and above; put "
     "text with special characters in quotes";
+const std::string kAliasRemedy =
+    "put text that starts with '*' or '&' in quotes; or write the value itself: aliases are not "
+    "followed";
 
 /// What an operator may write, and the only thing said about it.
 struct ErrorRow {
@@ -362,9 +365,15 @@ const std::vector<ErrorRow> kRows = {
      "c.yaml:2:27: limits.max_open_events: 'many' is neither auto nor a number. Remedy: write "
      "auto, "
      "or a whole number from 1 to 10000000"},
+    {"ANegativeNumberOfCounters", kOneGroup + "limits: {max_open_events: -1}\n",
+     "c.yaml:2:27: limits.max_open_events: '-1' is negative. Remedy: write auto, or a whole number "
+     "from 1 to 10000000, in plain digits"},
+    {"ABrokenNumberOfCounters", kOneGroup + "limits: {max_open_events: 1.5}\n",
+     "c.yaml:2:27: limits.max_open_events: '1.5' is not a whole number. Remedy: write auto, or a "
+     "whole number from 1 to 10000000, in plain digits"},
     {"ANumberBelowItsRange", kOneGroup + "limits: {max_open_events: 0}\n",
-     "c.yaml:2:27: limits.max_open_events: '0' is out of range. Remedy: write a whole number from "
-     "1 to 10000000"},
+     "c.yaml:2:27: limits.max_open_events: '0' is out of range. Remedy: write auto, or a whole "
+     "number from 1 to 10000000"},
     {"ANumberBeyondAllBounds", kOneGroup + "limits: {max_series: 18446744073709551616}\n",
      "c.yaml:2:22: limits.max_series: '18446744073709551616' is out of range. Remedy: write a "
      "whole number from 1 to 10000000"},
@@ -963,7 +972,9 @@ const std::vector<ErrorRow> kRows = {
     {"ATextThatStartsWithAnAtSign", kOneGroup + "cgroups: {include: [@a]}\n",
      "c.yaml:2:21: not YAML: unknown token. Remedy: " + kSyntaxRemedy},
     {"ATextThatStartsWithAStar", kOneGroup + "cgroups: {include: [*.service]}\n",
-     "c.yaml:2:21: not YAML: the referenced anchor is not defined. Remedy: " + kSyntaxRemedy},
+     "c.yaml:2:21: not YAML: the referenced anchor is not defined. Remedy: " + kAliasRemedy},
+    {"AnAliasWithoutAName", kOneGroup + "cgroups: {include: [* ]}\n",
+     "c.yaml:2:22: not YAML: alias not found after *. Remedy: " + kAliasRemedy},
     {"AnUnknownEscape", kOneGroup + "cgroups: {include: [\"/a\\d\"]}\n",
      "c.yaml:2:26: not YAML: unknown escape character. Remedy: " + kSyntaxRemedy},
     {"AnUnknownDirective",

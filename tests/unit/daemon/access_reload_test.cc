@@ -195,6 +195,18 @@ TEST_F(WebAccessTest, FailsToLoadWithEverythingThatIsWrong) {
   EXPECT_THAT(access.error(), SizeIs(2));
 }
 
+TEST_F(WebAccessTest, FailsToLoadWithEachFileThatIsMissing) {
+  write(kTls);
+
+  const auto access = AccessReload::load(tree_.path("web.yaml"), warnings_);
+
+  ASSERT_FALSE(access);
+  std::vector<std::string> lines;
+  for (const Error& error : access.error()) lines.push_back(describe(error));
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("a.crt': No such file or directory (ENOENT)"),
+                                 HasSubstr("a.key': No such file or directory (ENOENT)")));
+}
+
 TEST_F(WebAccessTest, IsNotKeptWaitingByAFifoThatTookTheFilesPlace) {
   AccessReload access = load(users("a"));
   const auto first = current(access);

@@ -101,6 +101,50 @@ TEST_F(CheckConfigTest, WhatAnOptionalGroupLacksIsNoFailure) {
   EXPECT_THAT(text, Not(HasSubstr("not counted here")));
 }
 
+TEST_F(CheckConfigTest, IsNotValidWhereTheExporterDoesNotStartAndNamesEachLimit) {
+  tree_.write("c.yaml",
+              "groups: [{name: soft, events: [cs, faults], scope: cpu}]\n"
+              "limits: {max_open_events: 1, max_series: 2}\n");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+
+  const ExitStatus status = check_config(options_, kernel_);
+
+  const std::string errors = testing::internal::GetCapturedStderr();
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(status, kFailed);
+  EXPECT_THAT(text, HasSubstr("\nnot valid: 2 of 2 events can be counted here\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\nvalid:")));
+  EXPECT_EQ(errors,
+            "the groups of scope cpu need 3 open events, and 1 are allowed: the exporter does not "
+            "start. Remedy: raise limits.max_open_events, or count fewer events\n"
+            "the groups of scope cpu need 4 series, and 2 are allowed: the exporter does not "
+            "start. Remedy: raise limits.max_series, or count fewer events\n");
+}
+
+TEST_F(CheckConfigTest, SaysHowManyEventsCannotBeCounted) {
+  kernel_.refuse("branches", ENOENT);
+  tree_.write("c.yaml", "groups: [{name: core, events: [cs, branches], scope: cpu}]\n");
+  testing::internal::CaptureStdout();
+
+  EXPECT_EQ(check_config(options_, kernel_), kFailed);
+
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              HasSubstr("\nexit status 1: 1 event cannot be counted\n"));
+}
+
+TEST_F(CheckConfigTest, WarningsOfTheWebConfigurationAreNoErrors) {
+  tree_.write("web.yaml", "{}\n");
+  options_.web_config_file = tree_.path("web.yaml");
+  testing::internal::CaptureStderr();
+
+  (void)output_for("{name: soft, events: [cs], scope: cpu}", options_, tree_, kernel_);
+
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              StartsWith("warning: the web configuration '" + options_.web_config_file +
+                         "' has neither TLS nor users"));
+}
+
 TEST_F(CheckConfigTest, NamesGroupsThatAreLeftOutWithTheReason) {
   const std::string text = output_for(
       "{name: soft, events: [cs], scope: cpu}, "
@@ -109,7 +153,7 @@ TEST_F(CheckConfigTest, NamesGroupsThatAreLeftOutWithTheReason) {
 
   EXPECT_THAT(text, HasSubstr("\ngroup 'large' is left out: when.cpus: it needs at least 64 CPUs, "
                               "and this machine has 1\n"));
-  EXPECT_THAT(text, HasSubstr("\nvalid: 1 of 1 events can be counted here\n"));
+  EXPECT_THAT(text, HasSubstr("\nvalid: 1 of 1 event can be counted here\n"));
 }
 
 TEST_F(CheckConfigTest, CgroupsThatCannotBeReadAreNotZero) {

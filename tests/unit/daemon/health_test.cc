@@ -1,13 +1,25 @@
 #include "daemon/commands/health.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <string>
+#include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "http/listener.h"
+#include "unit/http/few_descriptors.h"
+
 namespace pex::daemon {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 using Words = std::vector<std::string>;
 
@@ -58,6 +70,81 @@ TEST(HealthTest, FailsWithoutAnAnswer) {
 
   EXPECT_EQ(status, kFailed);
   EXPECT_NE(said.find("Remedy: "), std::string::npos) << said;
+}
+
+/// What health says on stderr, and that it prints nothing else, with so many descriptors to spare.
+std::string complaint_about(const std::string& address, rlim_t spare = 100) {
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  const std::string option = "--web.listen-address=" + address;
+  const Options asked = asked_with({option.c_str()});
+  {
+    const http::FewDescriptors few{spare};
+    EXPECT_EQ(check_health(asked), kFailed);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  return testing::internal::GetCapturedStderr();
+}
+
+/// Another program, which gives each of its clients the same answer.
+class OtherServer {
+ public:
+  explicit OtherServer(std::string answer)
+      : thread_([this, answer = std::move(answer)] {
+          const UniqueFd client{::accept(listener_.fd.get(), nullptr, nullptr)};
+          char request[4096];
+          (void)::recv(client.get(), request, sizeof request, 0);
+          (void)::send(client.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+        }) {}
+  ~OtherServer() { thread_.join(); }
+
+  std::string address() const { return "127.0.0.1:" + std::to_string(listener_.port); }
+
+ private:
+  static http::ListeningSocket listener() {
+    http::ListeningSocket made = std::move(*http::open_listener("127.0.0.1:0"));
+    ::fcntl(made.fd.get(), F_SETFL, 0);  // accept(2) waits
+    return made;
+  }
+
+  http::ListeningSocket listener_ = listener();
+  std::thread thread_;
+};
+
+TEST(HealthTest, NamesTheAddressAndTheStatusOfAnotherProgram) {
+  const OtherServer other{"HTTP/1.1 301 Moved Permanently\r\nContent-Length: 0\r\n\r\n"};
+
+  const std::string said = complaint_about(other.address());
+
+  EXPECT_EQ(said, "perf_event_exporter: ask " + other.address() +
+                      " for /-/healthy: the answer has status 301, and not 200 or 503. "
+                      "Remedy: check that no other program has this address; set the same "
+                      "--web.listen-address and --web.config.file as the exporter was started "
+                      "with\n");
+}
+
+TEST(HealthTest, PrintsWhyTheExporterIsNotHealthy) {
+  const OtherServer unhealthy{
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\nit hangs\n"};
+  testing::internal::CaptureStdout();
+  const std::string option = "--web.listen-address=" + unhealthy.address();
+
+  const ExitStatus status = check_health(asked_with({option.c_str()}));
+
+  EXPECT_EQ(status, kFailed);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "it hangs\n");
+}
+
+TEST(HealthTest, AdvisesToStartTheExporterOnlyWhereNothingListens) {
+  EXPECT_THAT(complaint_about("unix:/no/such/socket"), HasSubstr("ENOENT). Remedy: start it"));
+  const OtherServer other{"220 mail.example ESMTP\r\n"};
+  EXPECT_THAT(
+      complaint_about(other.address()),
+      AllOf(HasSubstr("Remedy: set the same --web.listen-address"), Not(HasSubstr("start it"))));
+  constexpr rlim_t kThoseOfAsio = 3;
+  EXPECT_THAT(complaint_about("unix:/no/such/socket", kThoseOfAsio),
+              AllOf(HasSubstr("EMFILE). Remedy: raise the limit of open files of this command"),
+                    Not(HasSubstr("start it"))));
 }
 
 TEST(HealthTest, FailsWhereOnlySystemdKnowsTheAddress) {

@@ -7,19 +7,26 @@
 
 #include "support/planning.h"
 #include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
 
 namespace pex::daemon {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string listed(const std::string& glob, OutputFormat output) {
-  test::ScriptedKernel kernel;
+Options asked_for(const std::string& glob) {
   Options options;
   options.roots = test::machine("intel_server");
   options.list_glob = glob;
+  return options;
+}
+
+std::string listed(const std::string& glob, OutputFormat output) {
+  test::ScriptedKernel kernel;
+  Options options = asked_for(glob);
   options.output = output;
   Log log{LogLevel::kError, LogFormat::kLogfmt};
   testing::internal::CaptureStdout();
@@ -49,6 +56,52 @@ TEST(EventListTest, FindsAnEventInAnyCaseAndAllOfAKindOrAPmu) {
   EXPECT_THAT(software, HasSubstr("context-switches "));
   EXPECT_THAT(software, Not(HasSubstr("instructions ")));
   EXPECT_THAT(listed("msr", OutputFormat::kText), HasSubstr("msr/tsc/ "));
+}
+
+/// What is said on stderr.
+std::string said_about(const Options& options, ExitStatus expected) {
+  test::ScriptedKernel kernel;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  {
+    Log log{LogLevel::kInfo, LogFormat::kLogfmt};
+    EXPECT_EQ(list_events(options, kernel, log), expected) << options.list_glob;
+  }
+  testing::internal::GetCapturedStdout();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(EventListTest, SaysThatTracepointsAreMissingIfTracefsIsNotMounted) {
+  for (const char* glob : {"*", "*switch*"}) {
+    EXPECT_THAT(said_about(asked_for(glob), kOk),
+                AllOf(HasSubstr("level=warn msg=\"tracepoints are not listed: find tracefs"),
+                      HasSubstr("Remedy: mount -t tracefs tracefs /sys/kernel/tracing")));
+  }
+  for (const char* glob : {"sched:*", "tracepoint"}) {
+    EXPECT_THAT(said_about(asked_for(glob), kFailed),
+                AllOf(HasSubstr("no event matches '" + std::string(glob) +
+                                "', and tracepoints are not known: find tracefs"),
+                      HasSubstr("Remedy: mount -t tracefs tracefs /sys/kernel/tracing")));
+  }
+  EXPECT_THAT(said_about(asked_for("instuctions*"), kFailed),
+              AllOf(HasSubstr("tracepoints are not listed"), HasSubstr("did you mean")));
+}
+
+TEST(EventListTest, SaysNothingOfTracefsWherePatternsMatchNoTracepoint) {
+  EXPECT_EQ(said_about(asked_for("software"), kOk), "");
+  EXPECT_EQ(said_about(asked_for("L1-*"), kOk), "");
+  EXPECT_THAT(said_about(asked_for("L1-x"), kFailed), Not(HasSubstr("tracefs")));
+}
+
+TEST(EventListTest, SaysNothingOfTracefsWhereItIsMounted) {
+  const test::TempTree tree{{"sys/kernel/tracing/events/sched/sched_switch/id", "310\n"},
+                            {"sys/devices/system/cpu/online", "0\n"}};
+  Options options = asked_for("*");
+  options.roots.sysfs = tree.path("sys");
+
+  EXPECT_EQ(said_about(options, kOk), "");
+  options.list_glob = "sched:sched_swich*";
+  EXPECT_THAT(said_about(options, kFailed), HasSubstr("did you mean 'sched:sched_switch'?"));
 }
 
 }  // namespace

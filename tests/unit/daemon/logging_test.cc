@@ -160,8 +160,8 @@ TEST_F(UnreadLogTest, LinesHaveTheTimeAndOrderOfTheirLogging) {
       std::move(log), [](const std::string& so_far) { return count_of("\n", so_far) == 200; });
 
   char last[32];
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(logged);
-  std::strftime(last, sizeof last, "ts=%Y-%m-%dT%H:%M:%S", std::gmtime(&seconds));
+  const std::time_t logged_at = std::chrono::system_clock::to_time_t(logged);
+  std::strftime(last, sizeof last, "ts=%Y-%m-%dT%H:%M:%S", std::gmtime(&logged_at));
   int number = 0;
   std::istringstream lines{text};
   for (std::string line; std::getline(lines, line); ++number) {

@@ -61,6 +61,68 @@ TEST(OptionsTest, AnAddressIsChecked) {
   }
 }
 
+TEST(OptionsTest, ASocketHasAnAbsolutePathThatFitsIntoAnAddress) {
+  const std::string longest = "unix:/" + std::string(106, 'x');
+  EXPECT_EQ(options({"--web.listen-address", longest.c_str()}).listen_addresses.front(), longest);
+  for (const std::string& address :
+       {std::string("unix:"), std::string("unix:rel"), longest + "x"}) {
+    for (const char* option : {"--web.listen-address", "--web.health-address"}) {
+      EXPECT_THAT(complaint({option, address.c_str()}),
+                  HasSubstr("'" + address +
+                            "' is not an address. Remedy: write unix: and an "
+                            "absolute path of at most 107 bytes"));
+    }
+  }
+}
+
+TEST(OptionsTest, AnAddressIsGivenOnceUnlessTheKernelChoosesItsPort) {
+  EXPECT_THAT(
+      complaint(
+          {"--web.listen-address=:1", "--web.listen-address=[::1]:1", "--web.listen-address=:1"}),
+      HasSubstr("--web.listen-address: ':1' is given twice. Remedy: remove one of the two"));
+  EXPECT_THAT(complaint({"--web.listen-address=unix:/a", "--web.listen-address=unix:/a"}),
+              HasSubstr("'unix:/a' is given twice"));
+  EXPECT_EQ(options({"--web.listen-address=:0", "--web.listen-address=:0"}).listen_addresses.size(),
+            2U);
+}
+
+TEST(OptionsTest, NumbersAreDigitsWithinARange) {
+  EXPECT_EQ(options({"--web.max-queued-scrapes=0"}).max_queued_scrapes, 0U);
+  EXPECT_EQ(options({"--web.max-queued-scrapes=010"}).max_queued_scrapes, 10U);
+  for (const char* given : {"-1", "1e3", "0x10", "1000001", "99999999999999999999"}) {
+    EXPECT_THAT(complaint({"--web.max-queued-scrapes", given}),
+                HasSubstr("--web.max-queued-scrapes: '" + std::string(given) +
+                          "' is not a number from 0 to 1000000. Remedy: write one, in digits"));
+  }
+  EXPECT_EQ(options({"size", "--cpus=64", "--cgroups=0"}).size_cpus, 64U);
+  EXPECT_EQ(options({"size", "--cpus=64", "--cgroups=0"}).size_cgroups, std::size_t{0});
+  EXPECT_EQ(options({"size"}).size_cgroups, std::nullopt);
+  EXPECT_THAT(complaint({"size", "--cpus=0"}), HasSubstr("'0' is not a number from 1 to 65536"));
+  EXPECT_THAT(complaint({"size", "--cgroups=many"}), HasSubstr("'many' is not a number from 0"));
+}
+
+TEST(OptionsTest, AValueThatIsMissingDoesNotTakeTheNextOption) {
+  EXPECT_THAT(complaint({"--path.cgroupfs=", "--config.check"}),
+              HasSubstr("--path.cgroupfs: the value is missing. Remedy: write "
+                        "--path.cgroupfs=DIR, or leave the option out"));
+  EXPECT_THAT(complaint({"list", "--output=", "L1-*"}),
+              HasSubstr("--output: the value is missing"));
+  EXPECT_THAT(complaint({"--no-such-option="}), Not(HasSubstr("the value is missing")));
+  EXPECT_EQ(options({"stat", "--", "ls", "--color="}).stat_command,
+            (std::vector<std::string>{"ls", "--color="}));
+}
+
+TEST(OptionsTest, OneOfTheCommandsIsGiven) {
+  EXPECT_THAT(complaint({"--config.check", "doctor"}),
+              HasSubstr("--config.check and doctor cannot be used together. Remedy: write one"));
+  EXPECT_THAT(complaint({"size", "--config.check"}), HasSubstr("--config.check and size cannot"));
+  EXPECT_THAT(complaint({"--once", "list"}), HasSubstr("--once and list cannot"));
+  EXPECT_THAT(complaint({"--config.check", "--once", "stat", "--", "ls"}),
+              HasSubstr("--config.check and --once and stat cannot"));
+  EXPECT_TRUE(options({"--config.check"}).check_config);
+  EXPECT_TRUE(options({"--once"}).once);
+}
+
 TEST(OptionsTest, TheCommandCgroupsTakesPaths) {
   EXPECT_EQ(options({"cgroups", "/a", "b"}).cgroup_paths, (std::vector<std::string>{"/a", "b"}));
   EXPECT_TRUE(options({"cgroups", "--all"}).all_cgroups);

@@ -65,5 +65,11 @@ TEST(AnswerTest, AsksToWaitForAtLeastASecond) {
   EXPECT_EQ(too_many_requests(std::chrono::milliseconds{1001}).headers.front().second, "2");
 }
 
+TEST(AnswerTest, ReportsWhichLimitARequestExceeds) {
+  constexpr std::chrono::seconds kWait{1};
+  EXPECT_EQ(*too_many_requests(kWait).body, "429 Too Many Requests: over the rate limit\n");
+  EXPECT_EQ(*too_many_requests(kWait, "wait").body, "429 Too Many Requests: wait\n");
+}
+
 }  // namespace
 }  // namespace pex::http

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/cli/options.h"
+
+namespace pex::daemon {
+
+// Checks of what the command line says. Each error is a sentence without its full stop, with its
+// remedy; it is empty, or nothing, where there is none.
+
+/// For an address to listen on.
+std::string address_error(const std::string& address);
+
+/// The whole of `text` as a decimal number from `min` to `max`.
+std::optional<std::uint64_t> number_within(std::string_view text, std::uint64_t min,
+                                           std::uint64_t max);
+
+/// For a combination of options that no run can follow. `command` is the subcommand; empty: none.
+std::optional<std::string> combination_error(const Options& options, const std::string& command);
+
+}  // namespace pex::daemon

@@ -1,0 +1,58 @@
+#include "daemon/commands/list_cgroups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/scripted_kernel.h"
+#include "support/temp_tree.h"
+
+namespace pex::daemon {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ListCgroupsTest : public testing::Test {
+ protected:
+  ListCgroupsTest() {
+    options_.roots = {
+        .sysfs = tree_.path("sys"), .procfs = tree_.path("proc"), .cgroupfs = tree_.path("cgroup")};
+    options_.config_file = tree_.path("c.yaml");
+    options_.all_cgroups = true;
+  }
+
+  std::string list() {
+    Log log{LogLevel::kError, LogFormat::kLogfmt};
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(list_cgroups(options_, kernel_, log), kOk);
+    return testing::internal::GetCapturedStdout();
+  }
+
+  test::TempTree tree_{{"sys/devices/system/cpu/online", "0\n"},
+                       {"cgroup/cgroup.procs", ""},
+                       {"c.yaml",
+                        "groups: [{name: soft, events: [cs], scope: cgroup}]\n"
+                        "cgroups: {include: [/wanted]}\n"}};
+  test::ScriptedKernel kernel_{tree_.path("cgroup")};
+  Options options_;
+};
+
+TEST_F(ListCgroupsTest, AdvisesAPatternForThoseThatItPrinted) {
+  tree_.make_directory("cgroup/other");
+
+  EXPECT_THAT(list(), AllOf(HasSubstr("not selected  /other (no pattern"),
+                            HasSubstr("cgroups.include selects no cgroup that exists now. Remedy: "
+                                      "if one of those above should be counted")));
+}
+
+TEST_F(ListCgroupsTest, DoesNotReferToCgroupsAboveWhereThereAreNone) {
+  EXPECT_THAT(list(), AllOf(HasSubstr("\nno cgroup exists now. Remedy: set --path.cgroupfs if "
+                                      "their hierarchy is mounted elsewhere\n"),
+                            Not(HasSubstr("above"))));
+}
+
+}  // namespace
+}  // namespace pex::daemon
