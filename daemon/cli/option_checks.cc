@@ -60,8 +60,7 @@ std::string address_error(const std::string& address) {
     if (is_socket_path(std::string_view(address).substr(http::kUnix.size()))) return {};
     return "'" + address +
            "' is not an address. Remedy: write unix: and an absolute path of at most 107 bytes, "
-           "for "
-           "example unix:/run/perf_event_exporter/socket";
+           "for example unix:/run/perf_event_exporter/socket";
   }
   if (http::parse_address(address)) return {};
   return "'" + address +
