@@ -211,6 +211,7 @@ EXPECTED = [
     Expected("warn", r"read the last counts of [^\"]*, which is offline", "CPU offline",
              "we take it offline: the kernel no longer has the last counts"),
     Expected("warn", r"cgroups.linger is ", "short linger", "a client of ours scrapes seldom"),
+    Expected("warn", r"zero_for of sum ", "short zero_for", "a client of ours scrapes seldom"),
     Expected("info", r"[^\"]*\bpaused?\b", "pause", "we pause it"),
     Expected("info", "groups of hardware events are counted again", "pause", "we end it"),
 ]
