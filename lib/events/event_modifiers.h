@@ -15,6 +15,8 @@ enum class ModifierSupport {
   kCoreOfX86,     ///< a core PMU that ignores h and I (arch/x86/events/core.c, x86_pmu_hw_config)
   kUserKernel,    ///< counted by the kernel: u and k only (perf_exclude_event)
   kAlwaysKernel,  ///< the same, but it happens in the kernel only
+  kTracepoint,    ///< the same, but it happens in the kernel: u counts nothing, or all of it for
+                  ///< those of system calls, whose registers are the user's (perf_tp_event_match)
   kIgnored,       ///< counts everything, whatever the modifiers
   kWholePmu,      ///< cannot distinguish modes, and its driver refuses modifiers
 };

@@ -52,9 +52,7 @@ Resolved resolve(const Machine& machine, const ParsedEvent& event) {
   attributes.config = *id;
   const std::string name = name_of(tracepoint);
   auto resolved = counted_by_kernel(metric_word(name), help_of(name), attributes);
-  // The registers that the kernel looks at are its own (perf_tp_event_match()), but for those of
-  // system calls and uprobes, of which modifiers are not needed.
-  resolved.front().modifiers = ModifierSupport::kAlwaysKernel;
+  resolved.front().modifiers = ModifierSupport::kTracepoint;
   return resolved;
 }
 

@@ -81,7 +81,7 @@ std::vector<OpenRemedy> make_remedies() {
       {E2BIG, kConfig3,
        "this kernel has no config3 in perf_event_attr, which Linux 6.3 and later have",
        "remove the term"},
-      {E2BIG, kProbe, "the name of the function is too long for the kernel",
+      {E2BIG, kProbe, "the name of the function, or of the file, is too long for the kernel",
        "count another function"},
       {E2BIG, kAny, "the kernel cannot read so many events at once",
        "put fewer events in one group"},

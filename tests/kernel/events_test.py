@@ -182,6 +182,21 @@ class TracepointTest(unittest.TestCase):
         self.assertAlmostEqual(increments.over_cpus("perf_cpu_own_total"), switched, delta=1)
         self.assertEqual(increments.over_cpus("perf_cpu_nobody_total"), 0)
 
+    def test_filter_without_its_other_parenthesis_or_quote_is_reported_as_one(self):
+        # The kernel returns -1, -2 and -3 for these, which are other errnos.
+        filters = {"closed": "prev_pid == 0)", "open": "(prev_pid == 0", "quote": 'prev_comm == "a'}
+        events = [f"{{event: 'sched:sched_switch', name: {name}, filter: '{text}'}}"
+                  for name, text in filters.items()]
+        daemon = self.daemon(group("counted", "[task-clock]", "cpu"),
+                             *(group(name, f"[{event}]", "cpu")
+                               for name, event in zip(filters, events)))
+
+        refused = daemon.logged("cannot parse the filter (EINVAL)")
+        self.assertNotIn("seccomp", "".join(daemon.lines("warn")))
+        self.assertEqual(len(refused), 1)  # one line for each cause
+        available = daemon.scrape().with_name("perf_event_exporter_event_available")
+        self.assertEqual(sorted(available.values()), [0, 1])
+
 
 class MsrTest(unittest.TestCase):
     def test_time_stamp_counter_runs_as_fast_on_every_cpu(self):
