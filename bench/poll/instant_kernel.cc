@@ -9,9 +9,10 @@ constexpr int kFirst = 1 << 28;  ///< far above what a process may have
 
 std::size_t InstantKernel::index_of(int fd) { return static_cast<std::size_t>(fd - kFirst); }
 
-perf::OpenCounter InstantKernel::add(int leader_fd) {
+perf::OpenCounter InstantKernel::add(int leader_fd, bool has_ids) {
   const std::size_t index = leaders_.size();
   leaders_.push_back(leader_fd < 0 ? index : index_of(leader_fd));
+  has_ids_.push_back(has_ids);
   perf::OpenCounter counter;
   counter.fd = UniqueFd{kFirst + static_cast<int>(index)};
   counter.id = index;
@@ -31,7 +32,7 @@ std::size_t InstantKernel::members_of(std::uint64_t leader) const {
 Result<> InstantKernel::enable_group(int) { return {}; }
 Result<> InstantKernel::disable_group(int) { return {}; }
 
-/// In the layout of group_reading.h.
+/// In the layout of group_reading.h, or without its ids.
 Result<std::size_t> InstantKernel::read_group(int leader_fd, std::span<std::uint64_t> words) {
   now_ += kStep;
   const std::size_t leader = index_of(leader_fd);
@@ -39,7 +40,7 @@ Result<std::size_t> InstantKernel::read_group(int leader_fd, std::span<std::uint
   std::size_t word = 3;
   for (std::size_t i = leader; i < leader + members; ++i) {
     words[word++] = now_ / 1000;
-    words[word++] = i;
+    if (has_ids_[leader]) words[word++] = i;
   }
   words[0] = members;
   words[1] = words[2] = now_;

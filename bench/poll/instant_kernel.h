@@ -19,7 +19,10 @@ class InstantKernel : public perf::PerfKernel {
   static constexpr std::uint64_t kStep = 1'000'000;  ///< ns
 
   /// No more memory is taken until so many counters are open.
-  explicit InstantKernel(std::size_t counters) { leaders_.reserve(counters); }
+  explicit InstantKernel(std::size_t counters) {
+    leaders_.reserve(counters);
+    has_ids_.reserve(counters);
+  }
 
   Result<perf::OpenCounter> open(const perf::CounterRequest& request) override;
   Result<> enable_group(int leader_fd) override;
@@ -38,12 +41,14 @@ class InstantKernel : public perf::PerfKernel {
 
  protected:
   static std::size_t index_of(int fd);
-  /// A counter that leads a group, or joins that of `leader_fd`.
-  perf::OpenCounter add(int leader_fd);
+  /// A counter that leads a group, or joins that of `leader_fd`. `has_ids`: the readings of a
+  /// group that it leads have the ids of all counters.
+  perf::OpenCounter add(int leader_fd, bool has_ids = true);
   std::size_t members_of(std::uint64_t leader) const;  ///< with itself
 
  private:
   std::vector<std::size_t> leaders_;  ///< of each counter; members follow their leader
+  std::vector<bool> has_ids_;         ///< of each counter
   std::uint64_t now_ = 0;             ///< ns
 };
 

@@ -11,13 +11,13 @@ namespace pex::bench {
 namespace {
 
 constexpr std::uint64_t kTurn = 1'000'000;  ///< ns
-constexpr std::size_t kLeaderAt = 4;        ///< word of a record: its value, and then its id
+constexpr std::size_t kLeaderAt = 4;        ///< word of a record: the value of the leader
 
 }  // namespace
 
 Result<perf::OpenCounter> SwitchingKernel::open_event(perf::EventAttr& attr,
                                                       const perf::EventTarget& target) {
-  perf::OpenCounter counter = add(target.group_fd);
+  perf::OpenCounter counter = add(target.group_fd, (attr.read_format & PERF_FORMAT_ID) != 0);
   cpus_[counter.fd.get()] = target.cpu;
   Ring& ring = rings_[target.cpu];
   if (attr.sample_period > 0) {
@@ -42,17 +42,15 @@ Result<perf::Mapping> SwitchingKernel::map(int fd, std::size_t bytes, std::size_
   return perf::Mapping{start, bytes};
 }
 
-/// In the layout that switch_ring.h describes: a header, the number of values, the times, each
-/// value with its id, and the cgroup.
+/// In the layout that switch_ring.h describes, without ids: a header, the number of values, the
+/// times, the values, and the cgroup.
 bool SwitchingKernel::leave(int cpu, std::uint64_t cgroup) {
   Ring& ring = rings_.at(cpu);
   const std::uint64_t switches = ring.switches + 1;
   record_.assign(kLeaderAt, switches * kTurn);
   const std::size_t members = members_of(ring.leader);
   record_[1] = members;
-  for (std::uint64_t id = ring.leader; id < ring.leader + members; ++id) {
-    record_.insert(record_.end(), {switches, id});
-  }
+  record_.insert(record_.end(), members, switches);
   record_.push_back(cgroup);
   const std::span<const std::byte> bytes = std::as_bytes(std::span(record_));
   const perf_event_header header{PERF_RECORD_SAMPLE, 0, static_cast<std::uint16_t>(bytes.size())};

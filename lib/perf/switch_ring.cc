@@ -45,12 +45,16 @@ SamplingRequest ring_owner() {
   return request;
 }
 
-SamplingRequest leader_of_group(std::uint64_t config) {
+constexpr std::uint64_t kValuesAndTimes =
+    PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+constexpr std::uint64_t kWithIds = kValuesAndTimes | PERF_FORMAT_ID;
+
+SamplingRequest leader_of_group(std::uint64_t config, bool has_ids) {
   SamplingRequest request = software_event(config);
   request.period = 1;
   request.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
-  request.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
-                        PERF_FORMAT_TOTAL_TIME_RUNNING;
+  if (has_ids) request.sample_type |= PERF_SAMPLE_ADDR;
+  request.read_format = has_ids ? kWithIds : kValuesAndTimes;
   return request;
 }
 
@@ -75,7 +79,7 @@ EventTarget whole_cpu(int cpu) { return {.pid = -1, .cpu = cpu}; }
 Result<SwitchLeader> find_leader(PerfKernel& kernel, int cpu) {
   Error refusal;
   for (const SwitchLeaderEntry& entry : kSwitchLeaders) {
-    const auto event = open_sampling(kernel, leader_of_group(entry.config), whole_cpu(cpu));
+    const auto event = open_sampling(kernel, leader_of_group(entry.config, false), whole_cpu(cpu));
     if (event) return entry.leader;
     refusal = with_attempt(event.error(), opening_of_leader(entry.leader, cpu));
     const bool is_unknown = refusal.code == ENOENT || refusal.code == EINVAL;
@@ -140,11 +144,13 @@ Result<SwitchRing> SwitchRing::open(PerfKernel& kernel, int cpu, RingSize size) 
   const Result<SwitchLeader> leader = find_leader(kernel, cpu);
   if (!leader) return leader.error();
   const Result<SampleLayout> layout =
-      SampleLayout::of(leader_of_group(entry_of(*leader).config).format());
+      SampleLayout::of(leader_of_group(entry_of(*leader).config, false).format());
   if (!layout) return layout.error();
+  const Result<ReadLayout> layout_with_ids = ReadLayout::of(kWithIds);
+  if (!layout_with_ids) return layout_with_ids.error();
   Result<RingBuffer> ring = RingBuffer::open(kernel, owner->fd.get(), size);
   if (!ring) return with_cpu(ring.error(), cpu);
-  return SwitchRing{cpu, *leader, *layout, *std::move(owner), *std::move(ring)};
+  return SwitchRing{cpu, *leader, *layout, *layout_with_ids, *std::move(owner), *std::move(ring)};
 }
 
 Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
@@ -166,7 +172,7 @@ Result<std::size_t, OpenFailure> SwitchRing::add_group(PerfKernel& kernel,
 
 Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(
     PerfKernel& kernel, std::span<const CounterSpec> events) const {
-  Result<Group, OpenFailure> group = open_leader(kernel);
+  Result<Group, OpenFailure> group = open_leader(kernel, 1 + events.size());
   if (!group) return group;
   const int leader_fd = group->events.front().get();
   CounterRequest request = member_of(leader_fd, cpu_);
@@ -186,22 +192,25 @@ Result<SwitchRing::Group, OpenFailure> SwitchRing::open_group(
 }
 
 /// Disabled, and writing to the ring.
-Result<SwitchRing::Group, OpenFailure> SwitchRing::open_leader(PerfKernel& kernel) const {
+Result<SwitchRing::Group, OpenFailure> SwitchRing::open_leader(PerfKernel& kernel,
+                                                               std::size_t values) const {
+  const Mark number_alone{.values = values};
+  const bool has_ids = group_of(number_alone) != kNoGroup || is_retired(number_alone);
   Result<OpenCounter> leader =
-      open_sampling(kernel, leader_of_group(entry_of(leader_).config), whole_cpu(cpu_));
+      open_sampling(kernel, leader_of_group(entry_of(leader_).config, has_ids), whole_cpu(cpu_));
   const std::string attempted = opening_of_leader(leader_, cpu_);
   if (!leader) return OpenFailure{0, with_attempt(leader.error(), attempted)};
   const Result<> attached = ring_.attach(kernel, leader->fd.get());
   if (!attached) return OpenFailure{0, with_cpu(attached.error(), cpu_)};
   Group group;
-  group.id = leader->id;
+  group.mark = has_ids ? Mark{values, leader->id} : number_alone;
   group.events.push_back(std::move(leader->fd));
   return group;
 }
 
 std::size_t SwitchRing::keep(Group group) {
   std::size_t number = 0;
-  while (number < groups_.size() && groups_[number].id != kNoId) ++number;
+  while (number < groups_.size() && !groups_[number].events.empty()) ++number;
   if (number == groups_.size()) groups_.emplace_back();
   groups_[number] = std::move(group);
   return number;
@@ -209,7 +218,7 @@ std::size_t SwitchRing::keep(Group group) {
 
 /// Closes the leader first: from then on it writes nothing.
 void SwitchRing::retire(Group group) {
-  retired_.push_back(group.id);
+  retired_.push_back(group.mark);
   for (UniqueFd& event : group.events) event.reset();
 }
 
@@ -223,8 +232,8 @@ Result<> SwitchRing::enable(PerfKernel& kernel, std::size_t group) const {
   return kernel.enable_group(groups_[group].events.front().get());
 }
 
-bool SwitchRing::is_retired(std::uint64_t id) const {
-  return std::find(retired_.begin(), retired_.end(), id) != retired_.end();
+bool SwitchRing::is_retired(const Mark& mark) const {
+  return std::find(retired_.begin(), retired_.end(), mark) != retired_.end();
 }
 
 bool SwitchRing::stands_still(PerfKernel& kernel, const Group& group) const {
@@ -245,7 +254,7 @@ Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupRe
   const Result<std::size_t> filled = kernel.read_group(group.events.front().get(), words);
   if (!filled) return filled.error();
   const auto values =
-      decode_values(layout_.read_layout(), std::as_bytes(std::span(words).first(*filled)));
+      decode_values(layout_of(group), std::as_bytes(std::span(words).first(*filled)));
   if (!values || values->counters.size() != group.events.size()) return broken_up(cpu_);
   switches = values->counters[0].value;
   reading.state = GroupReading::State::kCounting;
@@ -262,14 +271,14 @@ Result<> SwitchRing::read_values(PerfKernel& kernel, const Group& group, GroupRe
 Result<> SwitchRing::read_last(PerfKernel& kernel, std::size_t group, GroupReading& reading,
                                std::uint64_t& switches) const {
   const std::vector<UniqueFd>& events = groups_[group].events;
-  const auto leader = read_alone(kernel, layout_.read_layout(), events.front());
+  const auto leader = read_alone(kernel, layout_of(groups_[group]), events.front());
   if (!leader) return leader.error();
   if (!*leader) return broken_up(cpu_);
   GroupReading last;
   last.time_enabled = (*leader)->enabled;
   last.time_running = (*leader)->running;
   for (std::size_t event = 1; event < events.size(); ++event) {
-    const auto member = read_alone(kernel, layout_.read_layout(), events[event]);
+    const auto member = read_alone(kernel, layout_with_ids_, events[event]);
     if (!member) return member.error();
     if (!*member) last.unreadable.push_back(event - 1);
     last.counts.push_back(*member ? (*member)->value : 0);

@@ -146,58 +146,77 @@ class SwitchRing {
   static constexpr std::size_t own_events() { return 1; }
 
  private:
-  /// The leader first. Of a number that is free: no id, and no events.
-  struct Group {
-    std::uint64_t id = kNoId;  ///< of the leader
-    std::vector<UniqueFd> events;
-  };
-  /// Words of a SwitchRecord in the ring: a header, how many values the group has, its times, each
-  /// value and the id of its event, the id of the cgroup (perf_output_sample() in
-  /// kernel/events/core.c). `layout_` is the same for the decoder of all records.
-  enum Word : std::size_t { kValues = 1, kEnabled, kRunning, kLeader, kLeaderId, kFirstCount };
-  static constexpr std::size_t kWordsOfValue = 2;
-  static constexpr std::size_t kMinWords = kFirstCount + 1;
-
   static constexpr std::uint64_t kNoId = 0;  ///< the kernel's begin at 1
   static constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 
-  SwitchRing(int cpu, SwitchLeader leader, SampleLayout layout, OpenCounter owner, RingBuffer ring)
+  /// What tells the records of a group from those of others: how many values they have or, if
+  /// another group has as many, the ids of its events. Records without ids are shorter.
+  struct Mark {
+    std::size_t values = 0;        ///< the leader's included; 0: of no group
+    std::uint64_t leader = kNoId;  ///< its id, if records have ids
+
+    bool has_ids() const { return leader != kNoId; }
+    bool operator==(const Mark&) const = default;
+  };
+  /// A number that is free has no mark and no events.
+  struct Group {
+    Mark mark;
+    std::vector<UniqueFd> events;  ///< the leader first
+  };
+  /// Words of a SwitchRecord in the ring (perf_output_sample() in kernel/events/core.c), from the
+  /// number of its values on, and after them the id of the cgroup:
+  ///
+  ///   header    n enabled running {value} * n     cgroup    without ids
+  ///   header 0  n enabled running {value id} * n  cgroup    with ids
+  ///
+  /// The 0 is an address (PERF_SAMPLE_ADDR), which a switch does not have. It tells the two apart.
+  enum Word : std::size_t { kValues, kEnabled, kRunning, kLeader };
+
+  SwitchRing(int cpu, SwitchLeader leader, SampleLayout layout, ReadLayout layout_with_ids,
+             OpenCounter owner, RingBuffer ring)
       : cpu_(cpu),
         leader_(leader),
         layout_(layout),
+        layout_with_ids_(layout_with_ids),
         owner_(std::move(owner)),
         ring_(std::move(ring)) {}
 
   Result<Group, OpenFailure> open_group(PerfKernel& kernel,
                                         std::span<const CounterSpec> events) const;
-  Result<Group, OpenFailure> open_leader(PerfKernel& kernel) const;
+  Result<Group, OpenFailure> open_leader(PerfKernel& kernel, std::size_t values) const;
+  const ReadLayout& layout_of(const Group& group) const {
+    return group.mark.has_ids() ? layout_with_ids_ : layout_.read_layout();
+  }
   Result<> read_values(PerfKernel& kernel, const Group& group, GroupReading& reading,
                        std::uint64_t& switches) const;
   bool stands_still(PerfKernel& kernel, const Group& group) const;
   std::size_t keep(Group group);
   void retire(Group group);
 
-  std::size_t group_of(std::uint64_t id) const;
-  bool is_retired(std::uint64_t id) const;
+  std::size_t group_of(const Mark& mark) const;
+  bool is_retired(const Mark& mark) const;
   template <typename Visitor>
   bool visit_sample(std::span<const std::byte> record, Visitor& visit) const;
+  template <std::size_t kWordsOfValue, typename Visitor>
+  bool visit_values(std::span<const std::uint64_t> words, Visitor& visit) const;
   template <typename Visitor>
   bool visit_other(std::span<const std::byte> record, Visitor& visit) const;
 
   int cpu_;
   SwitchLeader leader_;
-  SampleLayout layout_;
+  SampleLayout layout_;  ///< of records without ids; other records are the same for all groups
+  ReadLayout layout_with_ids_;
   OpenCounter owner_;
   RingBuffer ring_;
-  std::vector<Group> groups_;           ///< by their numbers
-  std::vector<std::uint64_t> retired_;  ///< leaders whose records may still be in the ring
+  std::vector<Group> groups_;  ///< by their numbers
+  std::vector<Mark> retired_;  ///< of groups whose records may still be in the ring
   RingReport totals_;
 };
 
 /// A CPU has few groups.
-inline std::size_t SwitchRing::group_of(std::uint64_t id) const {
+inline std::size_t SwitchRing::group_of(const Mark& mark) const {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    if (groups_[group].id == id) return id == kNoId ? kNoGroup : group;
+    if (groups_[group].mark == mark) return group;
   }
   return kNoGroup;
 }
@@ -208,29 +227,48 @@ inline std::size_t SwitchRing::group_of(std::uint64_t id) const {
 /// included, share the data of a sample (do_perf_sw_event() in kernel/events/core.c). What one of
 /// them has filled in stays for the next. So its PERF_SAMPLE_IDENTIFIER is that of another event,
 /// and its record is longer if the other one has a callchain. But values are always its own, with
-/// their ids.
+/// their number and their ids.
 template <typename Visitor>
 bool SwitchRing::visit_sample(std::span<const std::byte> record, Visitor& visit) const {
   // Aligned, see RingBuffer; and of a size that is a multiple of 8.
   const std::span words{reinterpret_cast<const std::uint64_t*>(record.data()),
                         record.size() / sizeof(std::uint64_t)};
-  if (words.size() < kMinWords || words[kValues] == 0) [[unlikely]]
+  if (words.size() < 2) [[unlikely]]
     return false;
-  const std::size_t group = group_of(words[kLeaderId]);
+  const bool has_ids = words[1] == 0;
+  return has_ids ? visit_values<2>(words.subspan(2), visit)
+                 : visit_values<1>(words.subspan(1), visit);
+}
+
+template <std::size_t kWordsOfValue, typename Visitor>
+bool SwitchRing::visit_values(std::span<const std::uint64_t> words, Visitor& visit) const {
+  constexpr bool kHasIds = kWordsOfValue > 1;
+  constexpr std::size_t kFirstCount = kLeader + kWordsOfValue;
+  if (words.size() <= kFirstCount || words[kValues] == 0) [[unlikely]]
+    return false;
+  const Mark mark{words[kValues], kHasIds ? words[kLeader + 1] : kNoId};
+  if (mark.has_ids() != kHasIds) [[unlikely]]
+    return false;
+  const std::size_t group = group_of(mark);
   if (group == kNoGroup) [[unlikely]]
-    return is_retired(words[kLeaderId]);
-  const std::size_t values = groups_[group].events.size();
-  const std::size_t cgroup = kLeader + kWordsOfValue * values;
-  if (words[kValues] != values || words.size() <= cgroup) [[unlikely]]
+    return is_retired(mark);
+  const std::size_t cgroup = kLeader + kWordsOfValue * mark.values;
+  if (words.size() <= cgroup) [[unlikely]]
     return false;
-  std::array<std::uint64_t, kMaxGroupMembers> counts;  // of which only those there are are set
-  for (std::size_t i = 0; i + 1 < values; ++i) counts[i] = words[kFirstCount + kWordsOfValue * i];
+  std::span<const std::uint64_t> counts = words.subspan(kFirstCount, mark.values - 1);
+  std::array<std::uint64_t, kMaxGroupMembers> without_ids;  // those that there are are set
+  if constexpr (kHasIds) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      without_ids[i] = words[kFirstCount + kWordsOfValue * i];
+    }
+    counts = std::span(without_ids).first(counts.size());
+  }
   visit(SwitchRecord{.group = group,
                      .cgroup = words[cgroup],
                      .enabled = std::chrono::nanoseconds{words[kEnabled]},
                      .running = std::chrono::nanoseconds{words[kRunning]},
                      .switches = words[kLeader],
-                     .counts = std::span(counts).first(values - 1)});
+                     .counts = counts});
   return true;
 }
 

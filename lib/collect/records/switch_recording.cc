@@ -123,6 +123,7 @@ Result<std::size_t, perf::OpenFailure> SwitchRecording::open_group(const GroupPl
 
 void SwitchRecording::use(const CountingPlan& plan,
                           const std::function<bool(std::size_t group)>& is_used) {
+  bool any_closed = false;
   for (std::size_t number = 0; number < groups_.size(); ++number) {
     Group& group = groups_[number];
     if (!group.is_open || group.plan == nullptr) continue;
@@ -133,8 +134,11 @@ void SwitchRecording::use(const CountingPlan& plan,
       group.keep_plan();
     } else {
       close(number);
+      any_closed = true;
     }
   }
+  // With nothing of these groups left in the ring, new ones have the shortest records.
+  if (any_closed) drain();
 }
 
 void SwitchRecording::Group::keep_plan() {

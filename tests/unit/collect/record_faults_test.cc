@@ -104,8 +104,9 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     Descriptor& descriptor = descriptors_.at(leader_fd);
     if (!is_online_ || descriptor.life != life_) return copy(descriptor.last, words);
     const Result<std::size_t> filled = kernel_.read_group(leader_fd, words);
-    if (filled && *filled >= 5) {
-      descriptor.last.assign(words.begin(), words.begin() + 5);
+    const std::size_t alone = descriptor.last.size();
+    if (filled && *filled >= alone) {
+      std::copy_n(words.begin(), alone, descriptor.last.begin());
       descriptor.last[0] = 1;
     }
     return filled;
@@ -118,7 +119,7 @@ class KernelOfOneCpu final : public perf::PerfKernel {
     if (!event) return event;
     const std::size_t number = lives_.size();
     descriptors_[event->fd.get()] = {
-        .life = life_, .last = {1, 0, 0, 0, event->id}, .leader = number, .leads = true};
+        .life = life_, .last = {1, 0, 0, 0}, .leader = number, .leads = true};
     lives_.push_back(life_);
     opened(number);
     return event;
@@ -136,7 +137,7 @@ class KernelOfOneCpu final : public perf::PerfKernel {
  private:
   struct Descriptor {
     std::size_t life = 0;
-    Words last;                              ///< as read alone
+    Words last;  ///< as read alone: with an id, or without where it leads others
     std::optional<std::size_t> leader = {};  ///< of the events of open_event
     bool leads = false;                      ///< it is that one
   };
@@ -178,13 +179,15 @@ class RecordedCpu {
     kernel.last_of = [this](std::size_t leader, bool leads) {
       const Values since = values(leader);
       const auto time = static_cast<std::uint64_t>(since.time.count()) + reads_;
-      return Words{1, time, time, leads ? since.switches : since.faults, leader};
+      Words words = {1, time, time, leads ? since.switches : since.faults};
+      if (!leads) words.push_back(leader);  // only readings of a leader have no ids
+      return words;
     };
     scripted.opened_events.change_reading = [this](std::size_t event, Words& words) {
       const Values since = values(event);
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(since.time.count());
       words.at(3) = since.switches;
-      if (words.size() > 5) words.at(5) = since.faults;
+      if (words.size() > 4) words.at(4) = since.faults;
       return 0;
     };
     add_target("/", kRoot);
@@ -310,11 +313,10 @@ class RecordedCpu {
     if (to == nullptr) return;
     const Values since = values(leader);
     const auto time = static_cast<std::uint64_t>(since.time.count());
-    const std::uint64_t leader_id = scripted.opened_events.at(leader).id;
-    Words words = {1, time, time, since.switches, leader_id};
+    Words words = {1, time, time, since.switches};
     if (kernel.has_member(leader)) {
       ++words[0];
-      words.insert(words.end(), {since.faults, leader_id + 1});
+      words.push_back(since.faults);
     }
     words.push_back(id);
     (void)to->write(test::record_of(PERF_RECORD_SAMPLE, words));

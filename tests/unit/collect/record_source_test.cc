@@ -46,11 +46,11 @@ class RecordSourceTest : public testing::Test {
   RecordSourceTest() : kernel_(tree_.root()) {
     plan_->cgroup = test::scope_plan({{"software", {"context-switches", "page-faults"}}});
     events().change_reading = [this](std::size_t, Words& words) {
-      // n, time enabled, time running, then each value with its id: the leader's comes first.
+      // n, time enabled, time running, and the values: the leader's comes first.
       words.at(1) = words.at(2) = ++reads_ + static_cast<std::uint64_t>(enabled_.count());
       words.at(3) = switches_;
-      for (std::size_t event = 0; 5 + 2 * event < words.size(); ++event) {
-        words.at(5 + 2 * event) = counts_[event];
+      for (std::size_t event = 0; 4 + event < words.size(); ++event) {
+        words.at(4 + event) = counts_[event];
       }
       return 0;
     };
@@ -103,11 +103,9 @@ class RecordSourceTest : public testing::Test {
     counts_[1] += faults;
   }
   bool write(std::uint64_t cgroup) {
-    const std::uint64_t id = events().at(leader()).id;
     const auto time = static_cast<std::uint64_t>(enabled_.count());
     return ring().write(test::record_of(
-        PERF_RECORD_SAMPLE,
-        Words{3, time, time, switches_, id, counts_[0], id + 1, counts_[1], id + 2, cgroup}));
+        PERF_RECORD_SAMPLE, Words{3, time, time, switches_, counts_[0], counts_[1], cgroup}));
   }
 
   test::ScriptedEvents& events() { return kernel_.opened_events; }
@@ -730,7 +728,7 @@ TEST_F(RecordSourceTest, AGroupThatNeverHadThePmuHasNoTimeRunning) {
   const auto usual = events().change_reading;
   events().change_reading = [&](std::size_t event, Words& words) {
     (void)usual(event, words);
-    if (event != base) words.at(2) = words.at(3) = words.at(5) = 0;
+    if (event != base) words.at(2) = words.at(3) = words.at(4) = 0;
     return 0;
   };
 

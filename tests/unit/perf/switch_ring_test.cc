@@ -114,18 +114,29 @@ struct Keeper {
   std::vector<Seen> seen;
 };
 
-/// What follows the header of a sample, as the kernel writes it for the group that the event `id`
-/// leads.
-Words words_of(std::uint64_t id, std::uint64_t enabled, std::uint64_t running, const Words& values,
+/// What follows the header of a sample, as the kernel writes it for a group.
+Words words_of(std::uint64_t enabled, std::uint64_t running, const Words& values,
                std::uint64_t cgroup) {
   Words words = {values.size(), enabled, running};
+  words.insert(words.end(), values.begin(), values.end());
+  words.push_back(cgroup);
+  return words;
+}
+/// The same for the group that the event `id` leads, if another group has as many values.
+Words words_with_ids(std::uint64_t id, std::uint64_t enabled, std::uint64_t running,
+                     const Words& values, std::uint64_t cgroup) {
+  Words words = {0, values.size(), enabled, running};
   for (std::size_t i = 0; i < values.size(); ++i) words.insert(words.end(), {values[i], id + i});
   words.push_back(cgroup);
   return words;
 }
-Bytes sample_of(std::uint64_t id, std::uint64_t enabled, std::uint64_t running, const Words& values,
+Bytes sample_of(std::uint64_t enabled, std::uint64_t running, const Words& values,
                 std::uint64_t cgroup) {
-  return record_of(PERF_RECORD_SAMPLE, words_of(id, enabled, running, values, cgroup));
+  return record_of(PERF_RECORD_SAMPLE, words_of(enabled, running, values, cgroup));
+}
+Bytes sample_with_ids(std::uint64_t id, std::uint64_t enabled, std::uint64_t running,
+                      const Words& values, std::uint64_t cgroup) {
+  return record_of(PERF_RECORD_SAMPLE, words_with_ids(id, enabled, running, values, cgroup));
 }
 
 Bytes new_cgroup(std::uint64_t id, std::string_view path) {
@@ -308,13 +319,35 @@ TEST_F(SwitchRingTest, HasGroupsWhoseLeaderWritesAllValuesAtEachSwitch) {
   EXPECT_EQ(leader.attr.sample_period, 1U);
   EXPECT_EQ(leader.attr.sample_type, std::uint64_t{PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP});
   EXPECT_EQ(leader.attr.read_format,
-            std::uint64_t{PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+            std::uint64_t{PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                           PERF_FORMAT_TOTAL_TIME_RUNNING});
   EXPECT_EQ(leader.attr.flags, attr_flag(AttrFlag::kDisabled));
   EXPECT_EQ(leader.attr.wakeup_events, 0U);  // the ring wakes up its reader
   EXPECT_EQ(leader.target.cpu, kCpu);
   EXPECT_EQ(leader.target.pid, -1);
   EXPECT_EQ(leader.target.group_fd, -1);
+}
+
+TEST_F(SwitchRingTest, HasIdsInTheRecordsOfAGroupThatHasAsManyValuesAsAnother) {
+  open();
+  const auto attr_of_group = [&](const Events& group) {
+    add(group);
+    return events().at(events().opened() - 1).attr;
+  };
+  const EventAttr alone = attr_of_group({kPageFaults});
+  const EventAttr larger = attr_of_group({kPageFaults, kMigrations});
+  const EventAttr second = attr_of_group({kMigrations});
+  const EventAttr third = attr_of_group({kCycles});
+
+  constexpr std::uint64_t kAddress = PERF_SAMPLE_ADDR;
+  for (const EventAttr& attr : {alone, larger}) {
+    EXPECT_EQ(attr.sample_type & kAddress, 0U);
+    EXPECT_EQ(attr.read_format & PERF_FORMAT_ID, 0U);
+  }
+  for (const EventAttr& attr : {second, third}) {
+    EXPECT_EQ(attr.sample_type & kAddress, kAddress);
+    EXPECT_NE(attr.read_format & PERF_FORMAT_ID, 0U);
+  }
 }
 
 TEST_F(SwitchRingTest, AttachesTheLeaderThenOpensTheMembersAndEnablesThemOnceAtTheEnd) {
@@ -353,7 +386,7 @@ TEST_F(SwitchRingTest, NumbersItsGroupsAndUsesTheNumbersAgain) {
 TEST_F(SwitchRingTest, MayHaveAGroupOfItsLeaderAlone) {
   open();
   const std::size_t group = add({});
-  writer_->write(sample_of(last_id(), 10, 10, {1}, 77));
+  writer_->write(sample_of(10, 10, {1}, 77));
 
   drain();
 
@@ -422,7 +455,7 @@ TEST_F(SwitchRingTest, OpensAGroupAgainWhoseTimeStandsStill) {
   const std::size_t group = add({kPageFaults, kCycles});  // of the context of hardware
   GroupReading reading;
   std::uint64_t switches = 0;
-  writer_->write(sample_of(id_of(kFirstLeader), 10, 10, {1, 2, 3}, 77));  // of the first one
+  writer_->write(sample_of(10, 10, {1, 2, 3}, 77));  // of the first one
 
   ASSERT_TRUE(ring_->read(kernel_, group, reading, switches));
   const RingReport report = drain();
@@ -454,7 +487,7 @@ TEST_F(SwitchRingTest, ReadsAGroupWithoutItsLeader) {
   open();
   const std::size_t group = add({kPageFaults, kMigrations});
   events().change_reading = [](std::size_t, Words& words) {
-    words = {3, 1000, 900, 7, 100, 11, 101, 22, 102};
+    words = {3, 1000, 900, 7, 11, 22};
     return 0;
   };
   GroupReading reading{.state = GroupReading::State::kOffPmu, .counts = {1}, .unreadable = {0}};
@@ -486,9 +519,8 @@ TEST_F(SwitchRingTest, ReadsTheLargestGroup) {
 TEST_F(SwitchRingTest, CannotReadAGroupAfterItsCpuWasOffline) {
   open();
   const std::size_t group = add({kPageFaults, kMigrations});
-  for (const Words& answer :
-       {Words{1, 1000, 900, 7, 100}, Words{}, Words{3, 1000, 900, 7, 100, 11, 101},
-        Words{4, 1000, 900, 7, 100, 11, 101, 22, 102, 33, 103}}) {
+  for (const Words& answer : {Words{1, 1000, 900, 7}, Words{}, Words{3, 1000, 900, 7, 11},
+                              Words{4, 1000, 900, 7, 11, 22, 33}}) {
     events().change_reading = [&](std::size_t, Words& words) {
       words = answer;
       return 0;
@@ -510,7 +542,7 @@ TEST_F(SwitchRingTest, ReadsTheLastCountsOfACpuThatWasOfflineEventByEvent) {
   open();
   const std::size_t group = add({kPageFaults, kMigrations});
   events().change_reading = [&](std::size_t, Words& words) {
-    words = {1, 1000, 900, 7, 100};
+    words = {1, 1000, 900, 7};
     return 0;
   };
   constexpr auto kBrokenUp = test::ScriptedKernel::Answer::Kind::kBrokenUp;
@@ -545,22 +577,23 @@ TEST_F(SwitchRingTest, PassesTheErrorOfAReadOn) {
 TEST_F(SwitchRingTest, GivesEachKindOfRecordInTheOrderOfTheRing) {
   open();
   const std::size_t one = add({kPageFaults});
-  const std::uint64_t id_of_one = last_id();
   const std::size_t other = add({kPageFaults, kMigrations});
-  const std::uint64_t id_of_other = last_id();
-  writer_->write(sample_of(id_of_one, 100, 90, {1, 11}, 77));
-  writer_->write(sample_of(id_of_other, 110, 95, {1, 21, 31}, 77));
+  const std::size_t third = add({kMigrations});
+  writer_->write(sample_of(100, 90, {1, 11}, 77));
+  writer_->write(sample_of(110, 95, {1, 21, 31}, 77));
+  writer_->write(sample_with_ids(last_id(), 120, 99, {1, 41}, 77));
   writer_->write(new_cgroup(78, "/a.slice/b"));
-  writer_->write(record_of(PERF_RECORD_LOST, Words{id_of_one, 5}));
-  writer_->write(sample_of(id_of_one, 200, 190, {3, 12}, 78));
+  writer_->write(record_of(PERF_RECORD_LOST, Words{id_of(kFirstLeader), 5}));
+  writer_->write(sample_of(200, 190, {3, 12}, 78));
 
   const RingReport report = drain();
 
   EXPECT_THAT(seen(),
               ElementsAre(SeenRecord{one, 77, 100, 90, 1, {11}},
-                          SeenRecord{other, 77, 110, 95, 1, {21, 31}}, SeenCgroup{78, "/a.slice/b"},
+                          SeenRecord{other, 77, 110, 95, 1, {21, 31}},
+                          SeenRecord{third, 77, 120, 99, 1, {41}}, SeenCgroup{78, "/a.slice/b"},
                           SeenLoss{5}, SeenRecord{one, 78, 200, 190, 3, {12}}));
-  EXPECT_EQ(report.records, 5U);
+  EXPECT_EQ(report.records, 6U);
   EXPECT_EQ(report.lost, 5U);
   EXPECT_EQ(report.unreadable, 0U);
   EXPECT_EQ(ring_->unread(), 0U);
@@ -570,10 +603,10 @@ TEST_F(SwitchRingTest, GivesWhatTheKernelHasNoRoomForAsALoss) {
   open();
   const std::size_t group = add({});
   std::uint64_t written = 0;
-  while (writer_->write(sample_of(last_id(), 10, 10, {written + 1}, 77))) ++written;
-  writer_->write(sample_of(last_id(), 10, 10, {written + 2}, 77));
+  while (writer_->write(sample_of(10, 10, {written + 1}, 77))) ++written;
+  writer_->write(sample_of(10, 10, {written + 2}, 77));
   const RingReport full = drain();
-  writer_->write(sample_of(last_id(), 10, 10, {written + 3}, 78));
+  writer_->write(sample_of(10, 10, {written + 3}, 78));
 
   const RingReport report = drain();
 
@@ -598,39 +631,41 @@ TEST_F(SwitchRingTest, GivesNothingOfOtherKinds) {
   EXPECT_EQ(report.unreadable, 0U);
 }
 
-TEST_F(SwitchRingTest, CannotReadRecordsOfEventsThatItDoesNotHave) {
+TEST_F(SwitchRingTest, CannotReadRecordsOfGroupsThatItDoesNotHave) {
   open();
   const std::size_t group = add({kPageFaults});
-  ring_->remove_group(add({kPageFaults}));
+  ring_->remove_group(add({kMigrations}));
+  ring_->remove_group(add({kPageFaults, kMigrations}));
   drain();
-  const std::uint64_t removed = last_id();
-  for (const std::uint64_t id : {std::uint64_t{0}, id_of(kOwner), id_of(kTrial), removed,
-                                 last_id() + 1, ~std::uint64_t{0}}) {
-    writer_->write(sample_of(id, 10, 10, {1, 2}, 77));
-    writer_->write(sample_of(id, 10, 10, {}, 77));
+  const std::uint64_t removed = id_of(kFirstLeader + 1);
+  for (const std::uint64_t id :
+       {std::uint64_t{0}, id_of(kOwner), id_of(kTrial), id_of(kFirstLeader), removed, last_id(),
+        last_id() + 1, ~std::uint64_t{0}}) {
+    writer_->write(sample_with_ids(id, 10, 10, {1, 2}, 77));
+    writer_->write(sample_with_ids(id, 10, 10, {}, 77));
   }
-  writer_->write(sample_of(id_of(kFirstLeader), 20, 20, {2, 3}, 78));
+  writer_->write(sample_of(10, 10, {1, 2, 3}, 77));  // as the second that was removed wrote them
+  writer_->write(sample_of(20, 20, {2, 3}, 78));
 
   const RingReport report = drain();
 
   EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 78, 20, 20, 2, {3}}));
-  EXPECT_EQ(report.unreadable, 12U);
+  EXPECT_EQ(report.unreadable, 17U);
 }
 
 TEST_F(SwitchRingTest, CannotReadRecordsThatHaveNotTheValuesOfTheirGroup) {
   open();
   const std::size_t group = add({kPageFaults, kMigrations});
-  const std::uint64_t id = last_id();
   std::size_t bytes = 0;
   const auto write = [&](const Bytes& record) {
     ASSERT_TRUE(writer_->write(record));
     bytes += record.size();
   };
-  write(sample_of(id, 10, 10, {}, 77));
-  write(sample_of(id, 10, 10, {1}, 77));
-  write(sample_of(id, 10, 10, {1, 2}, 77));
-  write(sample_of(id, 10, 10, {1, 2, 3, 4}, 77));
-  Words words = words_of(id, 10, 10, {1, 2, 3}, 77);
+  write(sample_of(10, 10, {}, 77));
+  write(sample_of(10, 10, {1}, 77));
+  write(sample_of(10, 10, {1, 2}, 77));
+  write(sample_of(10, 10, {1, 2, 3, 4}, 77));
+  Words words = words_of(10, 10, {1, 2, 3}, 77);
   for (const std::uint64_t values : {std::uint64_t{0}, std::uint64_t{2}, ~std::uint64_t{0}}) {
     words[0] = values;
     write(record_of(PERF_RECORD_SAMPLE, words));
@@ -640,7 +675,7 @@ TEST_F(SwitchRingTest, CannotReadRecordsThatHaveNotTheValuesOfTheirGroup) {
   write(record_of(PERF_RECORD_SAMPLE, words));  // without the cgroup
   write(record_of(PERF_RECORD_SAMPLE, Words{3}));
   write(record_of(PERF_RECORD_SAMPLE, Words{}));
-  writer_->write(sample_of(id, 20, 20, {1, 2, 3}, 77));
+  writer_->write(sample_of(20, 20, {1, 2, 3}, 77));
 
   const RingReport report = drain();
 
@@ -650,16 +685,40 @@ TEST_F(SwitchRingTest, CannotReadRecordsThatHaveNotTheValuesOfTheirGroup) {
   EXPECT_EQ(report.records, 11U);
 }
 
-TEST_F(SwitchRingTest, IgnoresWhatTheSampleOfAnotherEventHasLeftAtTheEnd) {
+TEST_F(SwitchRingTest, CannotReadRecordsWithIdsThatHaveNotTheValuesOfTheirGroup) {
   open();
-  const std::size_t group = add({kPageFaults});
-  Words words = words_of(last_id(), 10, 10, {1, 2}, 77);
-  words.insert(words.end(), 13, 99);
-  writer_->write(record_of(PERF_RECORD_SAMPLE, words));
+  add({kPageFaults, kMigrations});
+  const std::size_t group = add({kMigrations, kPageFaults});
+  const std::uint64_t id = last_id();
+  writer_->write(sample_with_ids(id, 10, 10, {1}, 77));
+  writer_->write(sample_with_ids(id, 10, 10, {1, 2, 3, 4}, 77));
+  Words words = words_with_ids(id, 10, 10, {1, 2, 3}, 77);
+  words.pop_back();
+  writer_->write(record_of(PERF_RECORD_SAMPLE, words));  // without the cgroup
+  writer_->write(record_of(PERF_RECORD_SAMPLE, Words{0, 3}));
+  writer_->write(record_of(PERF_RECORD_SAMPLE, Words{0}));
+  writer_->write(sample_with_ids(id, 20, 20, {1, 2, 3}, 77));
 
   const RingReport report = drain();
 
-  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 10, 10, 1, {2}}));
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{group, 77, 20, 20, 1, {2, 3}}));
+  EXPECT_EQ(report.unreadable, 5U);
+}
+
+TEST_F(SwitchRingTest, IgnoresWhatTheSampleOfAnotherEventHasLeftAtTheEnd) {
+  open();
+  const std::size_t one = add({kPageFaults});
+  const std::size_t other = add({kMigrations});
+  for (Words words :
+       {words_of(10, 10, {1, 2}, 77), words_with_ids(last_id(), 10, 10, {1, 2}, 77)}) {
+    words.insert(words.end(), 13, 99);
+    writer_->write(record_of(PERF_RECORD_SAMPLE, words));
+  }
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{one, 77, 10, 10, 1, {2}},
+                                  SeenRecord{other, 77, 10, 10, 1, {2}}));
   EXPECT_EQ(report.unreadable, 0U);
 }
 
@@ -678,7 +737,7 @@ TEST_F(SwitchRingTest, CannotReadOtherRecordsThatAreTooShort) {
 TEST_F(SwitchRingTest, SkipsARingThatMakesNoSense) {
   open();
   add({kPageFaults});
-  writer_->write(sample_of(last_id(), 10, 10, {1, 2}, 77));
+  writer_->write(sample_of(10, 10, {1, 2}, 77));
   perf_event_header header{};
   header.type = PERF_RECORD_SAMPLE;
   writer_->put(writer_->head(), std::as_bytes(std::span(&header, 1)));  // of no bytes
@@ -694,17 +753,41 @@ TEST_F(SwitchRingTest, SkipsARingThatMakesNoSense) {
 TEST_F(SwitchRingTest, DoesNotGiveRecordsOfAGroupThatWasRemoved) {
   open();
   const std::size_t removed = add({kPageFaults});
-  const std::uint64_t id = last_id();
-  writer_->write(sample_of(id, 10, 10, {1, 2}, 77));
+  writer_->write(sample_of(10, 10, {1, 2}, 77));
   ring_->remove_group(removed);
   const std::size_t next = add({kPageFaults});
-  writer_->write(sample_of(last_id(), 5, 5, {1, 3}, 78));
+  writer_->write(sample_with_ids(last_id(), 5, 5, {1, 3}, 78));
 
   const RingReport report = drain();
 
   EXPECT_EQ(next, removed);
   EXPECT_THAT(seen(), ElementsAre(SeenRecord{next, 78, 5, 5, 1, {3}}));
   EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, DoesNotGiveRecordsWithIdsOfAGroupThatWasRemoved) {
+  open();
+  add({kMigrations});
+  const std::size_t removed = add({kPageFaults});
+  writer_->write(sample_with_ids(last_id(), 10, 10, {1, 2}, 77));
+  ring_->remove_group(removed);
+
+  const RingReport report = drain();
+
+  EXPECT_THAT(seen(), IsEmpty());
+  EXPECT_EQ(report.unreadable, 0U);
+}
+
+TEST_F(SwitchRingTest, NeedsNoIdsOnceTheRecordsOfAGroupThatWasRemovedAreRead) {
+  open();
+  ring_->remove_group(add({kPageFaults}));
+  drain();
+
+  const std::size_t next = add({kMigrations});
+  writer_->write(sample_of(5, 5, {1, 3}, 78));
+  drain();
+
+  EXPECT_THAT(seen(), ElementsAre(SeenRecord{next, 78, 5, 5, 1, {3}}));
 }
 
 TEST_F(SwitchRingTest, ClosesTheEventsOfAGroupThatIsRemoved) {
@@ -735,10 +818,10 @@ TEST_F(SwitchRingTest, ClosesEverythingAtItsEndAndOnlyThen) {
 
 TEST_F(SwitchRingTest, ReadsRecordsThatTheEndOfTheRingDivides) {
   open();
-  const std::size_t group = add({kPageFaults, kMigrations});  // of 96 bytes, and some of 32
+  const std::size_t group = add({kPageFaults, kMigrations});  // of 64 bytes, and some of 32
   for (std::uint64_t switches = 1; switches <= 500; ++switches) {
     keeper_.seen.clear();
-    writer_->write(sample_of(last_id(), 10, 9, {switches, 2 * switches, 3 * switches}, 77));
+    writer_->write(sample_of(10, 9, {switches, 2 * switches, 3 * switches}, 77));
     writer_->write(new_cgroup(switches, "/a.slice"));
 
     const RingReport report = drain();
@@ -755,8 +838,8 @@ TEST_F(SwitchRingTest, AddsUpItsReports) {
   add({});
   RingReport sum;
   for (int round = 0; round < 3; ++round) {
-    writer_->write(sample_of(last_id(), 10, 10, {1}, 77));
-    writer_->write(sample_of(last_id(), 10, 10, {1, 2}, 77));
+    writer_->write(sample_of(10, 10, {1}, 77));
+    writer_->write(sample_of(10, 10, {1, 2}, 77));
     sum += drain();
   }
 
@@ -765,36 +848,58 @@ TEST_F(SwitchRingTest, AddsUpItsReports) {
   EXPECT_EQ(ring_->totals(), sum);
 }
 
-/// By the decoder of all records: of a sample of a group of `values`, whatever follows it.
-std::optional<SeenRecord> decoded_by_layout(Words words, std::uint64_t id, std::size_t values) {
-  SampleFormat format;
-  format.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
-  format.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
-                       PERF_FORMAT_TOTAL_TIME_RUNNING;
-  words.resize(std::min(words.size(), 4 + 2 * values));
+/// A group whose records the test writes; without ids, `id` is 0.
+struct WrittenGroup {
+  std::uint64_t id = 0;
+  std::size_t values = 0;
+
+  Words words(std::uint64_t enabled, std::uint64_t running, const Words& counts,
+              std::uint64_t cgroup) const {
+    return id == 0 ? words_of(enabled, running, counts, cgroup)
+                   : words_with_ids(id, enabled, running, counts, cgroup);
+  }
+  SampleFormat format() const {
+    SampleFormat format;
+    format.sample_type = PERF_SAMPLE_READ | PERF_SAMPLE_CGROUP;
+    format.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    if (id == 0) return format;
+    format.sample_type |= PERF_SAMPLE_ADDR;
+    format.read_format |= PERF_FORMAT_ID;
+    return format;
+  }
+  std::size_t size() const { return id == 0 ? 4 + values : 5 + 2 * values; }
+};
+
+/// By the decoder of all records: of a sample of the group, whatever follows it.
+std::optional<SeenRecord> decoded_by_layout(Words words, const WrittenGroup& group,
+                                            std::size_t number) {
+  words.resize(std::min(words.size(), group.size()));
   const Bytes bytes = record_of(PERF_RECORD_SAMPLE, words);
-  const auto record = decode_record(test::layout_of(format), bytes);
+  const auto record = decode_record(test::layout_of(group.format()), bytes);
   if (!record) return std::nullopt;
   const auto& decoded = std::get<Sample>(*record);
   const CounterValues& counters = decoded.values->counters;
-  if (counters.size() != values || counters[0].id != id) return std::nullopt;
-  SeenRecord seen{0,
+  if (counters.size() != group.values || counters[0].id.value_or(0) != group.id) return {};
+  if (decoded.address.value_or(0) != 0) return std::nullopt;
+  SeenRecord seen{number,
                   *decoded.cgroup,
                   static_cast<std::uint64_t>(decoded.values->time_enabled->count()),
                   static_cast<std::uint64_t>(decoded.values->time_running->count()),
                   counters[0].value,
                   {}};
-  for (std::size_t i = 1; i < values; ++i) seen.counts.push_back(counters[i].value);
+  for (std::size_t i = 1; i < group.values; ++i) seen.counts.push_back(counters[i].value);
   return seen;
 }
 
-/// Of a group of `values`, with at most one word that is replaced, missing or added.
-rc::Gen<Words> nearly_right_words(std::uint64_t id, std::uint64_t values) {
-  const auto any = rc::gen::oneOf(rc::gen::arbitrary<std::uint64_t>(), rc::gen::just(id),
+/// Of the group, with at most one word that is replaced, missing or added.
+rc::Gen<Words> nearly_right_words(const WrittenGroup& group) {
+  const auto any = rc::gen::oneOf(rc::gen::arbitrary<std::uint64_t>(), rc::gen::just(group.id),
                                   rc::gen::inRange<std::uint64_t>(0, 12));
   return rc::gen::exec([=] {
-    const auto counts = *rc::gen::container<Words>(values, rc::gen::arbitrary<std::uint64_t>());
-    Words words = words_of(id, *any, *any, counts, *any);
+    const auto counts =
+        *rc::gen::container<Words>(group.values, rc::gen::arbitrary<std::uint64_t>());
+    Words words = group.words(*any, *any, counts, *any);
     const auto at = *rc::gen::inRange<std::ptrdiff_t>(0, std::ssize(words));
     switch (*rc::gen::inRange(0, 6)) {
       case 0:
@@ -816,17 +921,22 @@ rc::Gen<Words> nearly_right_words(std::uint64_t id, std::uint64_t values) {
   });
 }
 
+/// Two groups of as many values: one without ids, and one with them.
 RC_GTEST_FIXTURE_PROP(SwitchRingTest, ReadsASampleAsTheDecoderOfAllRecordsDoes, ()) {
   const auto events_of_group = *rc::gen::inRange<std::size_t>(0, 8);
   open();
-  add(Events(events_of_group, kPageFaults));
-  const std::size_t values = 1 + events_of_group;
-  const Words words = *nearly_right_words(last_id(), values);
+  const Events group(events_of_group, kPageFaults);
+  const std::size_t without_ids = add(group);
+  const std::size_t with_ids = add(group);
+  const WrittenGroup one{0, 1 + events_of_group};
+  const WrittenGroup other{last_id(), 1 + events_of_group};
+  const Words words = *nearly_right_words(*rc::gen::element(one, other));
 
   RC_ASSERT(writer_->write(record_of(PERF_RECORD_SAMPLE, words)));
   const RingReport report = drain();
 
-  const std::optional<SeenRecord> expected = decoded_by_layout(words, last_id(), values);
+  std::optional<SeenRecord> expected = decoded_by_layout(words, one, without_ids);
+  if (!expected) expected = decoded_by_layout(words, other, with_ids);
   RC_CLASSIFY(expected.has_value(), "readable");
   RC_ASSERT(seen().size() == (expected ? 1U : 0U));
   RC_ASSERT(report.unreadable == (expected ? 0U : 1U));
@@ -835,11 +945,12 @@ RC_GTEST_FIXTURE_PROP(SwitchRingTest, ReadsASampleAsTheDecoderOfAllRecordsDoes, 
 
 RC_GTEST_FIXTURE_PROP(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor, ()) {
   open();
-  const std::size_t sizes[] = {0, 1, 5};
-  std::vector<std::uint64_t> ids;
+  const std::size_t sizes[] = {0, 1, 5, 1};
+  std::vector<WrittenGroup> groups;
   for (const std::size_t size : sizes) {
+    const bool has_ids = groups.size() == 3;
     add(Events(size, kPageFaults));
-    ids.push_back(last_id());
+    groups.push_back({has_ids ? last_id() : 0, 1 + size});
   }
   std::vector<Seen> expected;
   std::uint64_t lost = 0;
@@ -855,7 +966,7 @@ RC_GTEST_FIXTURE_PROP(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor, ()
   const auto steps = *rc::gen::inRange(0, 400);
   for (int step = 0; step < steps; ++step) {
     const auto number = static_cast<std::uint64_t>(step);
-    const auto group = *rc::gen::inRange<std::size_t>(0, 4);
+    const auto group = *rc::gen::inRange<std::size_t>(0, 5);
     if (*rc::gen::inRange(0, 100) == 0) drain();
     if (group == std::size(sizes)) {
       const auto path = "/" + std::string(*rc::gen::inRange<std::size_t>(0, 30), 'x');
@@ -865,7 +976,7 @@ RC_GTEST_FIXTURE_PROP(SwitchRingTest, GivesEverythingThatTheKernelHadRoomFor, ()
     const Words counts(sizes[group], number);
     Words values = {number};
     values.insert(values.end(), counts.begin(), counts.end());
-    write(sample_of(ids[group], number, number, values, 7),
+    write(record_of(PERF_RECORD_SAMPLE, groups[group].words(number, number, values, 7)),
           SeenRecord{group, 7, number, number, number, counts});
   }
   drain();
