@@ -132,6 +132,13 @@ class RingBuffer {
     std::memcpy(&header, data_ + (position & (size_ - 1)), sizeof header);
     return header;
   }
+  /// What the kernel wrote a while ago is no longer in the nearest caches.
+  void fetch_ahead(std::uint64_t position) const {
+    constexpr std::size_t kAhead = 1024, kCacheLine = 64;
+    for (const std::size_t ahead : {kAhead, kAhead + kCacheLine}) {
+      __builtin_prefetch(data_ + ((position + ahead) & (size_ - 1)));
+    }
+  }
   static bool fits(const perf_event_header& header, std::uint64_t rest) {
     return header.size >= kUnit && header.size % kUnit == 0 && header.size <= rest;
   }
@@ -173,6 +180,7 @@ std::uint64_t RingBuffer::walk(std::uint64_t position, std::uint64_t end, std::s
     const perf_event_header header = header_at(position);
     if (!fits(header, end - position)) [[unlikely]]
       break;
+    fetch_ahead(position);
     const std::span<const std::byte> record = record_at(position, header.size);
     const bool is_loss = header.type == PERF_RECORD_LOST || header.type == PERF_RECORD_LOST_SAMPLES;
     if (is_loss) [[unlikely]]
