@@ -2,8 +2,10 @@
 
 #include <linux/perf_event.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +21,6 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kPollInterval{1};
-constexpr milliseconds kMaxWait{50};  // until it looks whether it is to end
 
 constexpr std::uint64_t kCgroupSwitches = 11;  // PERF_COUNT_SW_CGROUP_SWITCHES, since Linux 5.13
 constexpr std::size_t kSwitches = 1;           // the index of context-switches
@@ -83,7 +84,8 @@ RecordingReader::RecordingReader(int cpu, std::size_t ring_bytes, const SwitchCg
                                  bool with_ancestors)
     : ring_bytes_(ring_bytes),
       cgroups_(counted(cgroups, with_ancestors)),
-      names_(names_of(cgroups_)) {
+      names_(names_of(cgroups_)),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
   plan_.cgroup.groups.push_back(software_group());
   thread_ = std::thread{[this, cpu] { run(cpu); }};
 }
@@ -91,7 +93,8 @@ RecordingReader::RecordingReader(int cpu, std::size_t ring_bytes, const SwitchCg
 RecordingReader::~RecordingReader() { (void)stop(); }
 
 Result<RecordingReader::Outcome> RecordingReader::stop() {
-  stopping_ = true;
+  const std::uint64_t once = 1;
+  (void)!::write(stop_.get(), &once, sizeof once);
   if (thread_.joinable()) thread_.join();
   if (error_) return *error_;
   return outcome_;
@@ -131,18 +134,23 @@ Result<> RecordingReader::open(int cpu) {
   return {};
 }
 
+/// Is woken up by the ring and for each poll, as the worker is, and by nothing else: in a CPU that
+/// was idle a wake-up takes as long as hundreds of records.
 void RecordingReader::serve() {
   poll();
   auto due = Clock::now() + kPollInterval;
-  while (!stopping_) {
-    if (Clock::now() >= due) {
-      poll();
-      due += kPollInterval;
+  for (;;) {
+    const auto wait = std::chrono::ceil<milliseconds>(due - Clock::now());
+    pollfd awaited[] = {{recording_->descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    ::poll(awaited, 2, static_cast<int>(std::max(wait, milliseconds{0}).count()));
+    if (awaited[1].revents != 0) break;
+    if (awaited[0].revents != 0) {
+      recording_->drain();
+      ++outcome_.drains;
     }
-    pollfd ring{recording_->descriptor(), POLLIN, 0};
-    if (::poll(&ring, 1, kMaxWait.count()) != 1) continue;
-    recording_->drain();
-    ++outcome_.drains;
+    if (Clock::now() < due) continue;
+    poll();
+    due += kPollInterval;
   }
   poll();
 }

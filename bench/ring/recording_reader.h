@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "bench/switch/switch_cgroups.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/cgroup_names.h"
@@ -64,7 +64,7 @@ class RecordingReader {
   std::vector<Target> the_two_;
   std::optional<Error> error_;
   Outcome outcome_;
-  std::atomic<bool> stopping_ = false;
+  UniqueFd stop_;  ///< an eventfd
   std::thread thread_;
 };
 
