@@ -6,11 +6,14 @@
 #include <string_view>
 #include <utility>
 
+#include "cgroup/hierarchy.h"
 #include "daemon/cli/words.h"
 #include "exposition/collected_family.h"
 #include "exposition/self_families.h"
+#include "host/topology.h"
 #include "perf/open_remedy.h"
 #include "plan/availability.h"
+#include "plan/cgroup_tree.h"
 
 namespace pex::daemon {
 namespace {
@@ -109,16 +112,39 @@ MetricFamily reloaded_groups(const GroupChanges& changes) {
 
 }  // namespace
 
+const plan::Plan* ActiveSession::plan_in_force() const {
+  return in_force() == nullptr ? nullptr : &in_force()->plan;
+}
+
 Result<CountingSession, std::vector<Error>> ActiveSession::plan() const {
-  const CountingSession* in_force = current_.collector ? &current_ : nullptr;
-  Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>> planned =
-      plan::load_and_plan(options_.config_file, options_.roots, kernel_,
-                          in_force == nullptr ? nullptr : &in_force->plan);
+  return start(plan::load_and_plan(options_.config_file, options_.roots, kernel_, plan_in_force()));
+}
+
+Result<CountingSession, std::vector<Error>> ActiveSession::plan_again() const {
+  auto session =
+      start(plan::plan_for_machine(current_.config, options_.roots, kernel_, plan_in_force()));
+  if (session) session->is_loaded = false;
+  return session;
+}
+
+Result<CountingSession, std::vector<Error>> ActiveSession::start(Planned planned) const {
   if (!planned) return yaml::errors_of(planned.error());
   Result<CountingSession> session =
-      start_counting(std::move(*planned), options_.roots, kernel_, in_force);
+      start_counting(std::move(*planned), options_.roots, kernel_, in_force());
   if (!session) return std::vector{session.error()};
   return std::move(*session);
+}
+
+bool ActiveSession::lacks_hierarchy() const {
+  return !current_.hierarchy && !current_.plan.counting.cgroup.empty() &&
+         !current_.plan.cgroups.selection.include.empty();
+}
+
+bool ActiveSession::could_count_cgroups() const {
+  const Result<std::vector<int>> cpus = host::online_cpus(options_.roots);
+  const auto found = cgroup::find_hierarchy(options_.roots);
+  return cpus && found && *found &&
+         plan::check_tree(**found, options_.roots, kernel_, cpus->front());
 }
 
 std::unique_ptr<collect::Collector> ActiveSession::release(CountingSession& next) {
@@ -138,7 +164,7 @@ void ActiveSession::adopt(CountingSession next) {
   if (is_reload) reloaded_.add(next.groups);
   current_ = std::move(next);
   const Moment now = Moment::now();
-  load_ = {options_.config_file, now, now, {}};
+  if (current_.is_loaded) load_ = {options_.config_file, now, now, {}};
   for (const Error& reason : left_out(current_.plan)) log_.warn(reason);
   for (const std::string& warning : current_.warnings) log_.warn(warning);
 }

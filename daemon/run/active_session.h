@@ -30,12 +30,19 @@ class ActiveSession final : public prometheus::Collectable {
   /// serving, as the session in force does not change until a reload ends. Fails with all errors
   /// found.
   Result<CountingSession, std::vector<Error>> plan() const;
+  /// The same with the configuration in force, for a machine that has changed.
+  Result<CountingSession, std::vector<Error>> plan_again() const;
 
   /// The collector that must end before `next` counts; null if `next` takes it over.
   std::unique_ptr<collect::Collector> release(CountingSession& next);
 
   /// `next` is in force from now on.
   void adopt(CountingSession next);
+
+  /// No cgroup is counted, for want of a hierarchy.
+  bool lacks_hierarchy() const;
+  /// Whether there is one now in which cgroups can be counted.
+  bool could_count_cgroups() const;
 
   /// A configuration with errors changes nothing.
   void reject(const std::vector<Error>& errors);
@@ -50,6 +57,12 @@ class ActiveSession final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
+  using Planned = Result<plan::LoadedPlan, std::vector<yaml::Diagnostic>>;
+
+  const CountingSession* in_force() const { return current_.collector ? &current_ : nullptr; }
+  const plan::Plan* plan_in_force() const;
+  Result<CountingSession, std::vector<Error>> start(Planned planned) const;
+
   const Options& options_;
   perf::PerfKernel& kernel_;
   Log& log_;

@@ -42,6 +42,8 @@ App::App(asio::io_context& loop, Options options, perf::PerfKernel& kernel, Log&
       session_(options_, kernel, log),
       service_status_(service_manager_, poller_.metrics(), session_.load()),
       cgroup_watcher_(loop),
+      hierarchy_watch_(loop, {.is_there = [this] { return session_.could_count_cgroups(); },
+                              .on_found = [this] { find_hierarchy(); }}),
       config_watch_(loop, options_.config_file,
                     [this](ConfigWatch::Reason why) { reload_file(why); }),
       reloader_(loop, reload_steps()) {
@@ -88,7 +90,15 @@ void App::run_on_schedule() {
 /// Without cgroups there is nothing to watch.
 void App::watch_cgroups() {
   const CountingSession& current = session_.current();
-  if (current.hierarchy) cgroup_watcher_.watch(*current.collector, current.interval());
+  if (current.hierarchy) return cgroup_watcher_.watch(*current.collector, current.interval());
+  if (session_.lacks_hierarchy()) hierarchy_watch_.start();
+}
+
+/// A reload that is running may find it, and watches again if it does not.
+void App::find_hierarchy() {
+  if (reloader_.is_running()) return hierarchy_watch_.start();
+  log_.info("there is a cgroup hierarchy with the perf_event controller now: cgroups are counted");
+  reloader_.plan_again(Reloader::Clock::now());
 }
 
 std::string App::scrape(exposition::Format format) {
@@ -124,6 +134,7 @@ void App::on_poll(const collect::PollReport& report) {
 
 std::unique_ptr<collect::Collector> App::release(CountingSession& next) {
   cgroup_watcher_.stop();
+  hierarchy_watch_.stop();
   std::unique_ptr<collect::Collector> old = session_.release(next);
   if (old) poller_.release();
   return old;
@@ -147,24 +158,34 @@ void App::reload_file(ConfigWatch::Reason why) {
   reloader_.request([](const Reloader::Outcome&) {}, Reloader::Clock::now());
 }
 
-void App::begin_reload() {
+/// To plan the same configuration again is no reload for the service manager.
+void App::begin_reload(Reloader::Configuration configuration) {
+  if (configuration == Reloader::Configuration::kInForce) return;
   config_watch_.file_is_read();
   service_manager_.reloading();
 }
 
 /// The last snapshot is served until the counters of a valid configuration have been read.
-void App::end_reload(const Reloader::Outcome& outcome) {
-  if (outcome) {
+void App::end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome) {
+  if (!outcome) return reject(configuration, outcome.error());
+  if (configuration == Reloader::Configuration::kFile) {
     const GroupChanges& groups = session_.current().groups;
     log_.info("configuration reloaded", {{"groups_kept", std::to_string(groups.kept)},
                                          {"groups_opened", std::to_string(groups.opened)},
                                          {"groups_closed", std::to_string(groups.closed)}});
-    is_ready_due_ = true;
-    poller_.poll_after_change();
-    return;
   }
-  session_.reject(outcome.error());
-  if (passes(outcome.error())) config_watch_.try_again();
+  is_ready_due_ = true;
+  poller_.poll_after_change();
+}
+
+/// The hierarchy that could not be counted is tried again.
+void App::reject(Reloader::Configuration configuration, const std::vector<Error>& errors) {
+  if (configuration == Reloader::Configuration::kInForce) {
+    for (const Error& error : errors) log_.warn(error);
+    return hierarchy_watch_.start();
+  }
+  session_.reject(errors);
+  if (passes(errors)) config_watch_.try_again();
   if (is_ready_due_) {
     poller_.poll_after_change();  // of the reload before, which was not published yet
   } else {
@@ -173,8 +194,13 @@ void App::end_reload(const Reloader::Outcome& outcome) {
 }
 
 Reloader::Steps App::reload_steps() {
-  return {.begin = [this] { begin_reload(); },
-          .plan = [this] { return session_.plan(); },
+  using Configuration = Reloader::Configuration;
+  return {.begin = [this](Configuration configuration) { begin_reload(configuration); },
+          .plan =
+              [this](Configuration configuration) {
+                return configuration == Configuration::kFile ? session_.plan()
+                                                             : session_.plan_again();
+              },
           .release = [this](CountingSession& next) { return release(next); },
           .adopt = [this](CountingSession next) { adopt(std::move(next)); },
           .left_behind =
@@ -185,7 +211,8 @@ Reloader::Steps App::reload_steps() {
                         ": its thread hangs in the kernel, and they stay open until it returns",
                     "look for a hang of that CPU in the kernel's log"});
               },
-          .end = [this](const Reloader::Outcome& outcome) { end_reload(outcome); }};
+          .end = [this](Configuration configuration,
+                        const Reloader::Outcome& outcome) { end_reload(configuration, outcome); }};
 }
 
 /// The next poll does it; after a reload, that of the new collector.
@@ -326,6 +353,7 @@ void App::stop() {
   service_manager_.stopping();
   poller_.stop();
   cgroup_watcher_.stop();
+  hierarchy_watch_.stop();
   config_watch_.stop();
   watchdog_.stop();
   signals_.stop();

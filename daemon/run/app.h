@@ -16,6 +16,7 @@
 #include "daemon/run/active_session.h"
 #include "daemon/run/cgroup_watcher.h"
 #include "daemon/run/config_watch.h"
+#include "daemon/run/hierarchy_watch.h"
 #include "daemon/run/pause.h"
 #include "daemon/run/poll_log.h"
 #include "daemon/run/poller.h"
@@ -82,8 +83,10 @@ class App {
   std::unique_ptr<collect::Collector> release(CountingSession& next);
   void adopt(CountingSession next);
   void reload_file(ConfigWatch::Reason why);
-  void begin_reload();
-  void end_reload(const Reloader::Outcome& outcome);
+  void find_hierarchy();
+  void begin_reload(Reloader::Configuration configuration);
+  void end_reload(Reloader::Configuration configuration, const Reloader::Outcome& outcome);
+  void reject(Reloader::Configuration configuration, const std::vector<Error>& errors);
   bool is_starting() const;
   void pause_counting(bool paused);
   void by_signal(const std::function<void()>& act);
@@ -115,6 +118,7 @@ class App {
   ActiveSession session_;  ///< near the end: its workers end before the parts they report to
   ServiceStatus service_status_;
   CgroupWatcher cgroup_watcher_;  ///< after the session, as it waits for what the session owns
+  HierarchyWatch hierarchy_watch_;
   ConfigWatch config_watch_;
   Reloader reloader_;            ///< last, as its thread reads the session
   bool is_on_schedule_ = false;  ///< and cgroups are watched between the polls

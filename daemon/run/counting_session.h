@@ -33,6 +33,7 @@ struct GroupChanges {
 /// What a configuration counts with: a reload replaces it as a whole.
 struct CountingSession {
   config::Config config;
+  bool is_loaded = true;  ///< the configuration, from its file; else it was in force before
   plan::Plan plan;
   std::optional<cgroup::Hierarchy> hierarchy;  ///< the tree whose cgroups are counted; none if none
                                                ///< are counted

@@ -26,16 +26,24 @@ bool Reloader::request_for_client(Answer answer, Clock::time_point now) {
   return true;
 }
 
-void Reloader::begin(Clock::time_point now) {
+void Reloader::plan_again(Clock::time_point now) {
+  if (!is_running_) begin(now, Configuration::kInForce);
+}
+
+void Reloader::begin(Clock::time_point now, Configuration configuration) {
   if (is_stopped_) return;
   pause_.cancel();
   is_running_ = true;
-  is_next_for_clients_ = true;
   began_ = now;
-  answered_now_ = std::exchange(answered_next_, {});
-  steps_.begin();
-  asio::post(thread_, [this] {
-    asio::post(loop_, [this, planned = steps_.plan()]() mutable { use(std::move(planned)); });
+  configuration_ = configuration;
+  if (configuration == Configuration::kFile) {
+    is_next_for_clients_ = true;
+    answered_now_ = std::exchange(answered_next_, {});
+  }
+  steps_.begin(configuration);
+  asio::post(thread_, [this, configuration] {
+    asio::post(loop_,
+               [this, planned = steps_.plan(configuration)]() mutable { use(std::move(planned)); });
   });
 }
 
@@ -62,7 +70,7 @@ void Reloader::adopt(CountingSession counting) {
 
 void Reloader::end(const Outcome& outcome) {
   is_running_ = false;
-  steps_.end(outcome);
+  steps_.end(configuration_, outcome);
   for (const Answer& answer : std::exchange(answered_now_, {})) answer(outcome);
   if (!answered_next_.empty() && !is_running_) begin_next(Clock::now());
 }

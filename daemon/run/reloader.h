@@ -24,21 +24,24 @@ namespace pex::daemon {
 /// exceed the limits. One reload at a time; requests that arrive meanwhile get the outcome of one
 /// more reload, which begins afterwards, as the file may have changed since. Reloads for clients,
 /// who may be unauthenticated, are limited to one a second: planning opens and tries counters.
+///
+/// plan_again() does the same with the configuration in force, for a machine that has changed.
 class Reloader {
  public:
+  enum class Configuration { kFile, kInForce };
   using Outcome = Result<void, std::vector<Error>>;
   using Answer = std::function<void(const Outcome&)>;
   using Clock = std::chrono::steady_clock;
 
   struct Steps {
-    std::function<void()> begin;  ///< on the loop, like all but the next
-    std::function<Result<CountingSession, std::vector<Error>>()> plan;
+    std::function<void(Configuration)> begin;  ///< on the loop, like all but the next
+    std::function<Result<CountingSession, std::vector<Error>>(Configuration)> plan;
     /// The current collector, unless the new session takes it over.
     std::function<std::unique_ptr<collect::Collector>(CountingSession& counting)> release;
     std::function<void(CountingSession counting)> adopt;
     /// CPUs whose workers hang and hold their counters (Collector::end()).
     std::function<void(const std::vector<int>& cpus)> left_behind;
-    std::function<void(const Outcome& outcome)> end;
+    std::function<void(Configuration, const Outcome& outcome)> end;
   };
 
   Reloader(boost::asio::io_context& loop, Steps steps);
@@ -49,6 +52,8 @@ class Reloader {
   void request(Answer answer, Clock::time_point now);
   /// For a client. Returns false without calling `answer` if the last one was too recent.
   bool request_for_client(Answer answer, Clock::time_point now);
+  /// Not while another one is running, which sees the machine as it is now or almost so.
+  void plan_again(Clock::time_point now);
   bool is_running() const { return is_running_; }
 
   /// Begins no further reload.
@@ -58,7 +63,7 @@ class Reloader {
 
  private:
   bool is_too_soon(Clock::time_point now) const { return now < began_ + kBetweenClients; }
-  void begin(Clock::time_point now);
+  void begin(Clock::time_point now, Configuration configuration = Configuration::kFile);
   void begin_next(Clock::time_point now);
   void use(Result<CountingSession, std::vector<Error>> planned);
   void adopt(CountingSession counting);
@@ -70,6 +75,7 @@ class Reloader {
   std::vector<Answer> answered_next_;
   Clock::time_point began_ = Clock::time_point::min() + kBetweenClients;  ///< the last one
   boost::asio::steady_timer pause_;  ///< before the next one, where only clients wait for it
+  Configuration configuration_ = Configuration::kFile;  ///< of the last one
   bool is_next_for_clients_ = true;
   bool is_running_ = false;
   bool is_stopped_ = false;

@@ -149,15 +149,18 @@ class LittleToCountTest(FileTest):
                 self.assertIn(fragment, warnings[0])
             self.assertEqual(daemon.lines("error"), [])
 
-    def test_without_a_cgroup_mount_the_cpus_are_counted(self):
-        harness.require_events(*EVENTS)
+    def without_cgroup_mounts(self):
         points = [line.split()[4] for line in harness.read_text("/proc/self/mountinfo").splitlines()
                   if line.partition(" - ")[2].split()[0] in ("cgroup", "cgroup2")]
         hidden = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
                   f'umount -l {" ".join(reversed(points))} && exec "$@"', "sh"]
         tried = subprocess.run([*hidden, "true"], capture_output=True, text=True, check=False)
         harness.require(tried.returncode == 0, f"cannot hide the cgroups: {tried.stderr.strip()}")
+        return hidden
 
+    def test_without_a_cgroup_mount_the_cpus_are_counted(self):
+        harness.require_events(*EVENTS)
+        hidden = self.without_cgroup_mounts()
         config = harness.config_of(events=EVENTS, include=["/*"])
         with harness.Daemon(config, wrapper=hidden) as daemon:
             scrape = daemon.scrape_after_polls(3)
@@ -168,6 +171,26 @@ class LittleToCountTest(FileTest):
             self.assertEqual(len(warnings), 1, warnings)
             for fragment in ("no cgroups are counted", "cgroup2", "--path.cgroupfs"):
                 self.assertIn(fragment, warnings[0])
+
+    def test_cgroups_are_counted_once_their_hierarchy_is_mounted(self):
+        harness.require_events(*EVENTS)
+        hidden = self.without_cgroup_mounts()
+        with harness.CgroupTree("mounted") as tree, tempfile.TemporaryDirectory() as directory:
+            harness.require(tree.is_v2, "perf_event is on a version 1 hierarchy")
+            cgroup = tree.make("a")
+            config = harness.config_of(events=EVENTS, include=[tree.pattern])
+            with harness.Daemon(config, wrapper=hidden) as daemon:
+                before = daemon.scrape_after_polls(3)
+                daemon.write_config(BROKEN)  # nobody asks to read it
+
+                subprocess.run(["nsenter", "--mount", "--target", str(daemon.pid), "mount", "-t",
+                                "cgroup2", "pex_test", directory], check=True)
+
+                after = daemon.scrape_when("the cgroup to be counted", lambda scrape: scrape.has(
+                    "perf_cgroup_task_clock_seconds_total", cgroup=cgroup))
+                self.assertEqual(before.with_name("perf_cgroup_"), {})
+                self.assertEqual(after.value(reload_successful), 1)
+                daemon.logged("level=info", "cgroup hierarchy")
 
     def test_hardware_events_that_are_not_here_are_reported_once(self):
         harness.require_events(*EVENTS)

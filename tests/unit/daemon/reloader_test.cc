@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 namespace pex::daemon {
@@ -35,18 +36,23 @@ class ReloaderTest : public testing::Test {
 
   boost::asio::io_context loop_;
   int begun_ = 0;
+  std::optional<Reloader::Configuration> last_;  ///< that was begun with
   int answered_ = 0;
   Reloader reloader_{
       loop_,
-      {.begin = [this] { ++begun_; },
+      {.begin =
+           [this](Reloader::Configuration configuration) {
+             ++begun_;
+             last_ = configuration;
+           },
        .plan =
-           [] {
+           [](Reloader::Configuration) {
              return Result<CountingSession, std::vector<Error>>{std::vector{Error{0, "no", ""}}};
            },
        .release = {},
        .adopt = {},
        .left_behind = {},
-       .end = [](const Reloader::Outcome&) {}}};
+       .end = [](Reloader::Configuration, const Reloader::Outcome&) {}}};
 };
 
 TEST_F(ReloaderTest, RefusesAClientThatComesSoonAfterAReload) {
@@ -112,6 +118,27 @@ TEST_F(ReloaderTest, HasClientsThatWaitForTheirSecondShareTheReloadOfTheOperator
   loop_.run();  // nothing is left to begin
 
   EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(ReloaderTest, PlansTheConfigurationInForceAgainAndThenReadsTheFileForWhoAskedMeanwhile) {
+  reloader_.plan_again(kNow);
+  EXPECT_EQ(last_, Reloader::Configuration::kInForce);
+  ask_as_operator(kNow);
+  EXPECT_EQ(begun_, 1);
+
+  await_answers(1);
+
+  EXPECT_EQ(begun_, 2);
+  EXPECT_EQ(last_, Reloader::Configuration::kFile);
+}
+
+TEST_F(ReloaderTest, DoesNotPlanAgainWhileTheFileIsRead) {
+  ask_as_operator(kNow);
+  reloader_.plan_again(kNow);
+
+  await_answers(1);
+
+  EXPECT_EQ(begun_, 1);
 }
 
 TEST_F(ReloaderTest, LeavesNoWorkToTheLoopWhenItIsStoppedDuringTheSecond) {
