@@ -149,8 +149,8 @@ class SwitchRing {
   static constexpr std::uint64_t kNoId = 0;  ///< the kernel's begin at 1
   static constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 
-  /// What tells the records of a group from those of others: how many values they have or, if
-  /// another group has as many, the ids of its events. Records without ids are shorter.
+  /// What distinguishes the records of a group from those of others: how many values they have or,
+  /// if another group has as many, the ids of its events. Records without ids are shorter.
   struct Mark {
     std::size_t values = 0;        ///< the leader's included; 0: of no group
     std::uint64_t leader = kNoId;  ///< its id, if records have ids
@@ -169,7 +169,8 @@ class SwitchRing {
   ///   header    n enabled running {value} * n     cgroup    without ids
   ///   header 0  n enabled running {value id} * n  cgroup    with ids
   ///
-  /// The 0 is an address (PERF_SAMPLE_ADDR), which a switch does not have. It tells the two apart.
+  /// The 0 is an address (PERF_SAMPLE_ADDR), which a switch does not have. It shows which of the
+  /// two a record is.
   enum Word : std::size_t { kValues, kEnabled, kRunning, kLeader };
 
   SwitchRing(int cpu, SwitchLeader leader, SampleLayout layout, ReadLayout layout_with_ids,

@@ -184,7 +184,7 @@ CgroupSums::Entry& CgroupSums::seen(std::uint64_t id) {
   if (entry.last_poll != poll_) {
     if (is_forgotten(entry)) entry = new_entry(id);
     entry.last_poll = poll_;
-    entry.time_in_poll = 0;
+    entry.in_poll = {};
     ran_.push_back(id);
   }
   if (is_outdated(entry)) find_place(entry);
@@ -256,7 +256,7 @@ void CgroupSums::add_time(std::uint64_t id, nanoseconds enabled) {
   Entry& entry = seen(id);
   if (enabled.count() <= 0) return;
   const std::uint64_t time = to_words(enabled);
-  entry.time_in_poll = saturating_sum(entry.time_in_poll, time);
+  entry.in_poll.time = saturating_sum(entry.in_poll.time, time);
   each_target(entry, [&](Target target) {
     sums_.add_time(target, time);
     mark_changed(target);
@@ -284,7 +284,8 @@ void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, n
   Entry& entry = seen(id);
   const std::uint64_t time = to_words(enabled);
   const std::uint64_t counted_for = to_words(running);
-  entry.time_in_poll = saturating_sum(entry.time_in_poll, time);
+  entry.in_poll.time = saturating_sum(entry.in_poll.time, time);
+  ++entry.in_poll.intervals;
   each_target(entry, [&](Target target) {
     sums_.add_time(target, time);
     sums_.add_counts(target, group, counted_for, counts);
@@ -298,17 +299,19 @@ void CgroupSums::add(std::size_t group, std::uint64_t id, nanoseconds enabled, n
   }
 }
 
-nanoseconds CgroupSums::share(nanoseconds enabled) {
+nanoseconds CgroupSums::share(nanoseconds enabled, std::uint64_t intervals) {
   if (ran_.empty() || enabled.count() <= 0) return enabled;
-  double all = 0;
-  for (const std::uint64_t id : ran_) all += static_cast<double>(ids_.find(id)->time_in_poll);
+  std::vector<RecordedRuns> runs;
+  runs.reserve(ran_.size());
+  for (const std::uint64_t id : ran_) runs.push_back(ids_.find(id)->in_poll);
+  const std::vector<double> shares = lost_shares(runs, to_words(enabled), intervals);
   double passed = 0;
   nanoseconds given{};
-  for (const std::uint64_t id : ran_) {
-    passed += all > 0 ? static_cast<double>(ids_.find(id)->time_in_poll) / all
-                      : 1.0 / static_cast<double>(ran_.size());
-    const nanoseconds up_to = id == ran_.back() ? enabled : part(enabled, passed);
-    add_time(id, up_to - given);
+  for (std::size_t cgroup = 0; cgroup < ran_.size(); ++cgroup) {
+    passed += shares[cgroup];
+    const bool is_last = cgroup + 1 == ran_.size();
+    const nanoseconds up_to = is_last ? enabled : part(enabled, passed);
+    add_time(ran_[cgroup], up_to - given);
     given = up_to;
   }
   return {};

@@ -12,6 +12,7 @@
 
 #include "cgroup/cgroup.h"
 #include "collect/records/id_table.h"
+#include "collect/records/lost_shares.h"
 #include "collect/records/sum_rows.h"
 #include "collect/records/target_tree.h"
 #include "perf/group_reading.h"
@@ -113,9 +114,9 @@ class CgroupSums {
   /// Both, for the price of one.
   void add(std::size_t group, std::uint64_t id, std::chrono::nanoseconds enabled,
            std::chrono::nanoseconds running, std::span<const std::uint64_t> counts);
-  /// Shares a time among the cgroups that ran in this poll, by their time in it, or equally if none
-  /// has any. Returns what is left: all of it if none ran, else nothing.
-  std::chrono::nanoseconds share(std::chrono::nanoseconds enabled);
+  /// Divides a time of so many intervals, of which there are no records, among the cgroups that ran
+  /// in this poll (lost_shares()). Returns what is left: all of it if none ran, else nothing.
+  std::chrono::nanoseconds share(std::chrono::nanoseconds enabled, std::uint64_t intervals);
 
   /// Called at each poll once, after all that happened up to then was added. `now` never falls.
   void end_poll(std::chrono::nanoseconds now);
@@ -129,7 +130,7 @@ class CgroupSums {
 
  private:
   static constexpr Target kNone = TargetTree::kNone;
-  using Row = std::uint16_t;  // so that an Entry has 40 bytes
+  using Row = std::uint16_t;  // so that an Entry has 48 bytes
   static constexpr Row kNoRow = std::numeric_limits<Row>::max();
   static_assert(kMaxPending < kNoRow);
 
@@ -137,13 +138,13 @@ class CgroupSums {
   /// outdated: of an unnamed one while no names have come, else while its place in the tree is.
   struct Entry {
     std::uint64_t id = 0;
-    std::uint64_t time_in_poll = 0;  ///< ns
-    TargetTree::Nearest nearest{};   ///< the nearest target; if it is unnamed, that of the names
-    Target own = kNone;              ///< the target that was opened for it
-    std::uint32_t last_poll = 0;     ///< in which it ran
-    std::uint32_t waits_since = 0;   ///< first seen, named, or lost its own target: poll, or of
-                                     ///< one that is unnamed waited_ms()
-    Row row = kNoRow;                ///< of pending_
+    RecordedRuns in_poll{};
+    TargetTree::Nearest nearest{};  ///< the nearest target; if it is unnamed, that of the names
+    Target own = kNone;             ///< the target that was opened for it
+    std::uint32_t last_poll = 0;    ///< in which it ran
+    std::uint32_t waits_since = 0;  ///< first seen, named, or lost its own target: poll, or of
+                                    ///< one that is unnamed waited_ms()
+    Row row = kNoRow;               ///< of pending_
     bool is_unnamed : 1 = true;
     bool is_at_target : 1 = false;  ///< no target can come between it and the nearest one
     bool is_dropped : 1 = false;    ///< what was pending is dropped, and nothing is kept any more

@@ -22,7 +22,8 @@ Error records_incomplete(const SwitchAttribution::Statistics& poll, int cpu) {
   return Error{0,
                "the kernel wrote no record of " + std::to_string(poll.skipped) + " of " +
                    std::to_string(poll.records + poll.skipped) + " switches between cgroups" +
-                   on_cpu(cpu),
+                   on_cpu(cpu) + ", and so not of " + format_duration(poll.skipped_time) + " of " +
+                   format_duration(poll.time),
                "none: this kernel, or the hypervisor, does not report all switches; set "
                "'cgroups: {source: descriptors}' to not try records"};
 }
@@ -34,6 +35,15 @@ Error records_lost(std::uint64_t lost, int cpu) {
                    ", because the buffer was full: what happened since the record before is "
                    "estimated",
                "raise cgroups.records_buffer"};
+}
+
+Error records_lost_often(int cpu) {
+  return Error{0,
+               "records of more than a tenth of the time were lost" + on_cpu(cpu) +
+                   " in several polls, because the buffer was full before the exporter could read "
+                   "it",
+               "raise cgroups.records_buffer, or give the exporter more CPU time (Nice=, "
+               "CPUWeight= of the unit)"};
 }
 
 Error cgroups_never_named(std::uint64_t cgroups, std::chrono::nanoseconds time, int cpu) {

@@ -28,6 +28,10 @@ perf::GroupReading reading_before(const perf::GroupReading& now) {
   return before;
 }
 
+bool is_losing(const SwitchAttribution::Statistics& poll) {
+  return poll.lost > 0 && poll.lost_time - poll.skipped_time > poll.time / 10;
+}
+
 void subtract(const perf::GroupReading& before, perf::GroupReading& reading) {
   reading.time_enabled -= std::min(before.time_enabled, reading.time_enabled);
   reading.time_running -= std::min(before.time_running, reading.time_running);
@@ -115,6 +119,7 @@ RecordSource::Way RecordSource::next_way(const TargetSet& targets) {
 }
 
 void RecordSource::end_recording() {
+  losing_polls_ = 0;
   check_.abandon();
   recording_.reset();
 }
@@ -124,11 +129,20 @@ void RecordSource::check(const SwitchAttribution::Statistics& poll) {
   unreported_.lost += poll.lost;
   unreported_.skipped += poll.skipped;
   if (!poll.are_complete) give_up(records_incomplete(poll, cpu_));
+  losing_polls_ = is_losing(poll) ? losing_polls_ + 1 : 0;
+  if (losing_polls_ == kLosingPolls) give_up_for_a_while(records_lost_often(cpu_));
 }
 
 void RecordSource::give_up(Error reason) {
   if (gave_up_) return;
-  if (!bound_met_by(reason.code).empty()) gave_up_until_ = now() + kTriesAgain;
+  if (!bound_met_by(reason.code).empty()) return give_up_for_a_while(std::move(reason));
+  gave_up_ = std::move(reason);
+  is_reported_ = false;
+}
+
+void RecordSource::give_up_for_a_while(Error reason) {
+  if (gave_up_) return;
+  gave_up_until_ = now() + kTriesAgain;
   gave_up_ = std::move(reason);
   is_reported_ = false;
 }

@@ -63,14 +63,19 @@ class RecordedCpus {
 /// what descriptors count (RecordCheck):
 ///
 ///   descriptors --RecordUse::min_cgroups()--> records --fewer--> descriptors
-///        \--refused                                \--incomplete, wrong--> descriptors for good
+///        \--refused                              |  \--incomplete, wrong--> descriptors for good
+///                                                \--lost--> descriptors for a minute
 ///
+/// Records are lost, beyond what can be estimated, if they are those of more than a tenth of the
+/// time in kLosingPolls polls in a row: the thread of the CPU, which reads them, hardly runs.
 /// Records that are refused for lack of descriptors or memory are tried again a minute later. A
 /// change of the source loses at most what happens between the last reading of the one and the
 /// opening of the other. The change to descriptors is announced (RecordedCpus) and made at the
 /// next poll, as the targets of this one may be more than there are descriptors for.
 class RecordSource final : public CounterSource {
  public:
+  static constexpr unsigned kLosingPolls = 3;
+
   /// `kernel` outlives it.
   RecordSource(perf::PerfKernel& kernel, std::shared_ptr<const CountingPlan> plan, int cpu,
                RecordOptions options, std::shared_ptr<RecordedCpus> by_records);
@@ -130,6 +135,7 @@ class RecordSource final : public CounterSource {
   void note_busy(const Opened& opened, std::chrono::nanoseconds time);
   void end_recording();
   void give_up(Error reason);
+  void give_up_for_a_while(Error reason);
   void report_losses(std::uint64_t lost, PollReport& report);
   const GroupPlan* recorded(const GroupPlan& group) const;
   Result<> start_recording();
@@ -159,6 +165,7 @@ class RecordSource final : public CounterSource {
   std::optional<Error> gave_up_;                           ///< why records are not used any more
   std::optional<std::chrono::nanoseconds> gave_up_until_;  ///< nothing: for good
   bool is_reported_ = false;                               ///< gave_up_
+  unsigned losing_polls_ = 0;   ///< in a row
   bool is_dead_ = false;        ///< the CPU has been offline since the recording was opened
   std::vector<Opened> opened_;  ///< by Handle
   std::vector<Handle> free_;    ///< of opened_

@@ -202,8 +202,12 @@ void SwitchAttribution::drop(Group& group, std::uint64_t cgroup, const Interval&
   if (is_skipped) {
     statistics_.skipped_time = saturating_sum(statistics_.skipped_time, interval.enabled);
   }
-  nanoseconds& to_share = is_skipped ? skipped_time_ : lost_time_;
-  to_share = saturating_sum(to_share, interval.enabled);
+  (is_skipped ? skipped_ : lost_).add(interval.enabled, interval.switches);
+}
+
+void SwitchAttribution::Gap::add(nanoseconds more, std::uint64_t switches) {
+  time = saturating_sum(time, more);
+  intervals = saturating_sum(intervals, switches);
 }
 
 /// False if the poll takes more than there is; then nothing is left.
@@ -229,9 +233,10 @@ SwitchAttribution::Statistics SwitchAttribution::end_poll(nanoseconds now) {
                   .skipped_time = statistics_.skipped_time - before.skipped_time,
                   .time = statistics_.time - before.time};
   poll.are_complete = allowance_.take(poll);
-  const nanoseconds skipped = std::exchange(skipped_time_, {});
-  if (poll.are_complete) lost_time_ = saturating_sum(lost_time_, skipped);
-  lost_time_ = sums_.share(lost_time_);
+  const Gap skipped = std::exchange(skipped_, {});
+  if (poll.are_complete) lost_.add(skipped.time, skipped.intervals);
+  lost_.time = sums_.share(lost_.time, lost_.intervals);
+  if (lost_.time.count() == 0) lost_ = {};
   sums_.end_poll(now);
   return poll;
 }

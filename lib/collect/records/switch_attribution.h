@@ -155,12 +155,19 @@ class SwitchAttribution {
 
   CgroupSums& sums_;
   std::vector<std::optional<Group>> groups_;
-  std::uint64_t base_switches_ = 0;          ///< up to the last record of the base
-  std::uint64_t left_base_ = 0;              ///< the cgroup of that record
-  std::vector<std::size_t> awaiting_base_;   ///< groups
-  std::vector<std::uint64_t> increments_;    ///< reused, to allocate nothing
-  std::chrono::nanoseconds lost_time_{};     ///< to be shared
-  std::chrono::nanoseconds skipped_time_{};  ///< the same, if the records are complete
+  std::uint64_t base_switches_ = 0;         ///< up to the last record of the base
+  std::uint64_t left_base_ = 0;             ///< the cgroup of that record
+  std::vector<std::size_t> awaiting_base_;  ///< groups
+  std::vector<std::uint64_t> increments_;   ///< reused, to allocate nothing
+  /// Time of the base without records, and of how many intervals it was.
+  struct Gap {
+    std::chrono::nanoseconds time{};
+    std::uint64_t intervals = 0;
+
+    void add(std::chrono::nanoseconds more, std::uint64_t switches);
+  };
+  Gap lost_;     ///< to be shared
+  Gap skipped_;  ///< the same, if the records are complete
   Statistics statistics_;
   Statistics before_;  ///< at the end of the last poll
   Allowance allowance_;

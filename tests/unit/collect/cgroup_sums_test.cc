@@ -499,7 +499,7 @@ TEST_F(CgroupSumsTest, SharesATimeByTheTimesOfThePoll) {
   run(1, 30ms);
   run(2, 10ms);
 
-  EXPECT_EQ(sums.share(4ms), 0ns);
+  EXPECT_EQ(sums.share(4ms, 0), 0ns);
 
   EXPECT_EQ(enabled(a), 33ms);
   EXPECT_EQ(enabled(b), 91ms);
@@ -513,7 +513,7 @@ TEST_F(CgroupSumsTest, SharesATimeEquallyIfNoneHasTimeInThePoll) {
   sums.saw(2);
   sums.saw(1);
 
-  EXPECT_EQ(sums.share(5ns), 0ns);
+  EXPECT_EQ(sums.share(5ns, 0), 0ns);
 
   EXPECT_EQ(enabled(a) + enabled(b), 5ns);
   EXPECT_LE(std::max(enabled(a), enabled(b)), 3ns);
@@ -524,7 +524,7 @@ TEST_F(CgroupSumsTest, ReturnsATimeThatCannotBeSharedAsNoneRan) {
   run(1, 1ms);
   poll();
 
-  EXPECT_EQ(sums.share(5ms), 5ms);
+  EXPECT_EQ(sums.share(5ms, 0), 5ms);
 
   EXPECT_EQ(enabled(a), 1ms);
 }
@@ -541,7 +541,7 @@ RC_GTEST_PROP(CgroupSumsPropertyTest, SharesAreInProportionAndMakeUpTheWhole, ()
   }
   const auto all = std::accumulate(times.begin(), times.end(), std::int64_t{0});
 
-  RC_ASSERT(cgroups.sums.share(nanoseconds{shared}) == 0ns);
+  RC_ASSERT(cgroups.sums.share(nanoseconds{shared}, 0) == 0ns);
 
   nanoseconds given{};
   for (std::size_t at = 0; at < times.size(); ++at) {
@@ -582,7 +582,7 @@ TEST_F(CgroupSumsTest, TargetsCountIdsBeyondThoseThatCanBeRemembered) {
   EXPECT_EQ(count(root), kIds);
   EXPECT_EQ(count(a), kIds);
   EXPECT_EQ(sums.unnamed().time, 1us);
-  EXPECT_EQ(sums.share(1ms), 0ns);
+  EXPECT_EQ(sums.share(1ms, 0), 0ns);
 }
 
 TEST_F(CgroupSumsTest, ForgetsIdsThatAreNotSeenForLong) {

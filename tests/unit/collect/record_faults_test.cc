@@ -526,6 +526,48 @@ TEST(RecordFaultsTest, RecordsThatAreLostAreReportedInALineWithTheSettingThatHel
                                      HasSubstr("Remedy: "), HasSubstr("records_buffer")));
 }
 
+/// More than a tenth of the time.
+void lose_records(RecordedCpu& cpu) {
+  cpu.set_full(true);
+  for (int i = 0; i < 3; ++i) cpu.turn(kTurns[i]);
+  cpu.set_full(false);
+  cpu.turn(kBusy);
+}
+
+TEST(RecordFaultsTest, RecordsThatAreLostPollAfterPollLeadToDescriptorsForAMinute) {
+  RecordedCpu cpu;
+  settle(cpu);
+  for (unsigned poll = 0; poll < RecordSource::kLosingPolls; ++poll) {
+    lose_records(cpu);
+    EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+  }
+  EXPECT_EQ(cpu.poll().now.cpus_by_descriptors, 1U);
+  cpu.scripted.pass(1min + 1ms);
+  (void)cpu.poll();
+  const PollReport after_a_minute = cpu.poll();
+
+  EXPECT_EQ(after_a_minute.now.cpus_by_records, 1U);
+  EXPECT_THAT(cpu.failures,
+              Contains(AllOf(HasSubstr("more than a tenth of the time were lost on CPU 0"),
+                             HasSubstr("counted by descriptors there"), HasSubstr("Remedy: ")))
+                  .Times(1));
+  EXPECT_THAT(cpu.falls, IsEmpty());
+  expect_exact_again(cpu);
+}
+
+TEST(RecordFaultsTest, RecordsThatAreLostNowAndThenGoOnBeingUsed) {
+  RecordedCpu cpu;
+  settle(cpu);
+  for (int each = 0; each < 4; ++each) {
+    for (unsigned poll = 1; poll < RecordSource::kLosingPolls; ++poll) {
+      lose_records(cpu);
+      (void)cpu.poll();
+    }
+    cpu.turn(kBusy);
+    EXPECT_EQ(cpu.poll().now.cpus_by_records, 1U);
+  }
+}
+
 // --- ids before their names ----------------------------------------------------------------------
 
 TEST(RecordFaultsTest, WhatRunsBeforeItHasANameIsCountedAboveItOnceItHasOne) {

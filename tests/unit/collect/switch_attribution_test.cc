@@ -328,24 +328,24 @@ TEST_F(IntervalOffThePmuTest, OfAReadingCountsForNobodyIfTheBaseHadASwitchMeanwh
 TEST_F(SwitchAttributionTest, OfALostRecordTheCountsAreDroppedAndTheTimeIsShared) {
   run(1, 30ms, 1);
   run(2, 10ms, 10);
-  run_without_record(3ms, 100);
+  run_without_record(30ms, 100);
   attribution.loss(1);
-  run(2, 1ms, 1000);
+  run(2, 10ms, 1000);
   run(1, 10ms, 10'000);
 
   const SwitchAttribution::Statistics poll = attribution.end_poll({});
 
   EXPECT_EQ(count(1), 10'001U);
   EXPECT_EQ(count(2), 10U);
-  EXPECT_NEAR(static_cast<double>(enabled(1).count()), 43.2e6, 1);  // 40 of 50 ms
-  EXPECT_EQ(enabled(1) + enabled(2), 54ms);
+  EXPECT_NEAR(static_cast<double>(enabled(1).count()), 72e6, 1);  // 40 of 50 ms
+  EXPECT_EQ(enabled(1) + enabled(2), 90ms);
   EXPECT_EQ(read(1).time_running, 40ms);
   EXPECT_EQ(poll, (SwitchAttribution::Statistics{.records = 4,
                                                  .lost = 1,
                                                  .dropped = 1,
-                                                 .dropped_time = 4ms,
-                                                 .lost_time = 4ms,
-                                                 .time = 54ms}));
+                                                 .dropped_time = 40ms,
+                                                 .lost_time = 40ms,
+                                                 .time = 90ms}));
 }
 
 TEST_F(SwitchAttributionTest, TheTimeOfAFewSkippedRecordsIsSharedIfItIsShort) {
@@ -540,6 +540,20 @@ TEST_F(SwitchAttributionTest, LostTimeIsSharedEquallyIfNoIntervalOfThePollIsWhol
   EXPECT_EQ(enabled(1), 3ms);
   EXPECT_EQ(enabled(2), 3ms);
   EXPECT_EQ(read(1).time_running, 0ms);
+}
+
+/// Whose records fill the ring, so that they are lost.
+TEST_F(SwitchAttributionTest, LostTimeOfManyShortIntervalsBelongsToTheCgroupThatSwitchesOften) {
+  for (int turn = 0; turn < 100; ++turn) run(1, 1us, 1);
+  run(2, 10ms, 50);
+  for (int turn = 0; turn < 10'000; ++turn) run_without_record(1us, 1);
+  attribution.loss(10'000);
+  run(1, 1us, 1);
+  (void)attribution.end_poll({});
+
+  EXPECT_GE(enabled(1), 10ms);
+  EXPECT_LE(enabled(2), 10ms + 10us);
+  EXPECT_EQ(read(2).time_running, 10ms);
 }
 
 TEST_F(SwitchAttributionTest, LostTimeOfAPollIsSharedOnce) {
