@@ -7,21 +7,26 @@ local promql = import '../lib/promql.libsonnet';
     alert(c, name, severity, duration, expr, summary, description),
   local ofGroups(what, comparison) =
     'instance_group:perf_group_%s_per_enabled:ratio_rate%s %s' % [what, c.window, comparison],
-  // A group with a duty cycle is to be on the PMU for that part of the time only.
+  // Not if cgroups are counted by records on some CPUs, and their groups are counted for as much of the
+  // time as is usual there.
   local multiplexed = |||
-    (
-      %(running)s / %(on)s group_left () perf_event_exporter_group_duty_cycle_ratio
-      or
-      %(running)s
-    ) < %(min)g
+    %(share)s < %(min)g
+    unless (
+      %(share)s{scope="cgroup"} >= %(minByRecords)g
+      and %(on)s
+      max %(by)s (perf_event_exporter_cgroup_source_cpus{source="records"}) > 0
+    )
   ||| % {
-    running: std.rstripChars(ofGroups('running', ''), ' '),
-    on: promql.on(c.hostLabels + ['group']),
+    share: 'instance_group:perf_group_share_of_pmu:ratio_rate%s' % c.window,
+    on: promql.on(c.machineLabels),
+    by: promql.by(c.machineLabels),
     min: c.minRunningRatio,
+    minByRecords: c.minRunningRatioByRecords,
   },
   local group = 'group {{ $labels.group }} of scope {{ $labels.scope }} on {{ $labels.instance }}',
 
   local nothingCounts = 'perf_event_exporter_counting == 0',
+  local reasons = 'Its log (journalctl -u perf_event_exporter -p warning, or kubectl logs) and its status page show why, and what to do. If root runs `perf_event_exporter doctor`, it shows what root may do: docs/permissions.md has the command that runs it with the rights of the service.',
 
   prometheusAlerts+:: {
     groups+: [{ name: 'perf_event_exporter.counting.alerts', rules: [
@@ -30,7 +35,18 @@ local promql = import '../lib/promql.libsonnet';
         '10m',
         nothingCounts,
         'An exporter counts no event.',
-        '{{ $labels.instance }} runs, but counts none of its configured events. `perf_event_exporter doctor` on the machine shows why, and what to do.'),
+        '{{ $labels.instance }} runs, but counts none of its configured events. ' + reasons),
+      // The two metrics on the right exist where cgroups or sums of them are configured.
+      a('PerfNoCgroups',
+        'info',
+        '30m',
+        |||
+          sum %(by)s (perf_event_exporter_cgroups) == 0
+          and %(on)s
+          (perf_event_exporter_cgroup_linger_seconds or perf_event_exporter_sum_zero_seconds)
+        ||| % { on: promql.on(c.hostLabels), by: promql.by(c.hostLabels) },
+        'An exporter counts no cgroup.',
+        '{{ $labels.instance }} is configured to count cgroups, and found none: no hierarchy that it sees has the perf_event controller, or no cgroup matches cgroups.include. The log has the reason, and `perf_event_exporter cgroups --all` shows every cgroup.'),
       // Events that the hardware or the kernel lacks are no alert: nobody can change that.
       a('PerfEventRefused',
         'warning',
@@ -40,7 +56,7 @@ local promql = import '../lib/promql.libsonnet';
           unless %s %s
         ||| % [promql.by(c.hostLabels + ['errno']), promql.on(c.hostLabels), nothingCounts],
         'The kernel refuses configured events that it could count.',
-        'On {{ $labels.instance }}, {{ $value }} configured events are not counted{{ if $labels.errno }} ({{ $labels.errno }}){{ end }}, and this can be changed: rights, a limit, another program or the configuration is the cause. `perf_event_exporter doctor` on the machine shows the remedy. An event in two scopes counts twice.'),
+        'On {{ $labels.instance }}, {{ $value }} configured events are not counted{{ if $labels.errno }} ({{ $labels.errno }}){{ end }}, and this can be changed: rights, a limit, another program or the configuration is the cause. ' + reasons + ' An event in two scopes counts twice.'),
       a('PerfEventOpenErrors',
         'warning',
         '15m',
@@ -64,7 +80,7 @@ local promql = import '../lib/promql.libsonnet';
         '15m',
         'count %s (perf_group_coverage_ratio < 1) > 0' % promql.by(c.hostLabels),
         'Groups of events are counted only on some CPUs.',
-        'On {{ $labels.instance }}, {{ $value }} groups of events of a cgroup, or of a part of the machine, are counted only on some CPUs. Their counts are not published until they are counted on all. The log has the error, and perf_group_coverage_ratio names them.'),
+        'On {{ $labels.instance }}, {{ $value }} groups of events of a cgroup, of a sum of cgroups, or of a part of the machine, are counted only on some CPUs. Counts of a cgroup, or of a part of the machine, are not published until they are counted on all. Sums of cgroups are published, and are too low. The log has the error, and perf_group_coverage_ratio names them.'),
       a('PerfGroupReadErrors',
         'warning',
         '15m',
@@ -93,6 +109,20 @@ local promql = import '../lib/promql.libsonnet';
         ||| % { by: promql.by(c.hostLabels), max: c.maxLostRecordsRatio },
         'Records of switches between cgroups are lost.',
         '{{ $labels.instance }} lost {{ $value | humanizePercentage }} of the records of switches between cgroups. Counts for the gaps are estimated from recent rates.'),
+      // Also after a reload that changes `source` to descriptors, until the exporter is restarted: no
+      // metric has the configured source.
+      a('PerfRecordsGivenUp',
+        'info',
+        '30m',
+        |||
+          perf_event_exporter_cgroup_source_cpus{source="descriptors"} > 0
+          and %(on)s
+          sum %(by)s (perf_event_exporter_switch_records_total) > 0
+          and %(on)s
+          sum %(by)s (perf_event_exporter_cgroups{state=~"counted|idle"}) >= %(min)d
+        ||| % { on: promql.on(c.hostLabels), by: promql.by(c.hostLabels), min: c.minCgroupsForRecords },
+        'Cgroups are no longer counted by records of switches.',
+        '{{ $labels.instance }} counted cgroups by records of switches, and counts them by descriptors on {{ $value }} CPUs now: each event of a cgroup takes a descriptor there, and short-lived cgroups are missed. The log and the status page have the reason; docs/cgroups.md explains it.'),
       a('PerfSumsLeftOut',
         'warning',
         '15m',

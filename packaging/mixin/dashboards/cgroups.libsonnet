@@ -1,6 +1,7 @@
 // What services and containers do, and at whose cost.
 local g = import '../lib/dashboard.libsonnet';
 local neighbours = import '../lib/neighbours.libsonnet';
+local sums = import '../lib/sums.libsonnet';
 local s = g.selected + ', cgroup=~"$cgroup"';
 
 local rate(event) = 'rate(perf_cgroup_%s_total{%s}[$__rate_interval])' % [event, s];
@@ -8,8 +9,12 @@ local sum(event) = 'sum without (cpu, pmu) (%s)' % rate(event);
 local ratio(over, under, factor='') = '%s%s\n/ %s' % [factor, sum(over), sum(under)];
 
 // The same cgroups in all panels, whatever they show and however it changes: those that used most CPU
-// time in all of the time that is shown.
-local busiest = 'topk($top, sum without (cpu) (rate(perf_cgroup_task_clock_seconds_total{%s}[$__range] @ end())))' % s;
+// time in all of the time that is shown. On a machine that does not count task-clock, the next of
+// these events decides.
+local busiest = 'topk by (cluster, instance) ($top,\n    %s\n  )' % std.join('\n    or on (cluster, instance) ', [
+  'sum without (cpu, pmu) (rate(perf_cgroup_%s_total{%s}[$__range] @ end()))' % [event, s]
+  for event in ['task_clock_seconds', 'cycles', 'instructions', 'context_switches']
+]);
 local shortened(expr) = 'label_replace(%s, "name", "$1", "cgroup", ".*/([^/]{1,44})[^/]*")' % expr;
 local ofBusiest(expr) = g.query(
   shortened('\n  (%s)\n  and on (cluster, instance, cgroup)\n  %s\n' % [std.strReplace(expr, '\n', '\n   '), busiest]),
@@ -77,7 +82,8 @@ local list = g.row('All of them', 10, [
 ]);
 
 // With names of kube-state-metrics, through the recording rules.
-local byPod(measure) = 'topk($top, namespace_pod_container:%s{%s})' % [measure, g.selected];
+local ofPods(measure) = 'namespace_pod_container:%s{%s}' % [measure, g.selected];
+local byPod(measure) = 'topk($top, %s)' % ofPods(measure);
 local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube-state-metrics)', 9, [
   g.timeSeries('CPU time, by container',
                'CPUs in use.',
@@ -89,6 +95,15 @@ local kubernetes(config) = g.row('Kubernetes (needs the recording rules and kube
                'The containers with the highest values.',
                'short',
                [g.query(byPod('perf_cgroup_cycles_per_instruction:ratio_rate' + config.window), '{{namespace}}/{{pod}} {{container}}')],
+               width=12,
+               many=true),
+  g.timeSeries('Cache misses per 1000 instructions, by container',
+               'The containers with the highest values. Usually misses of the last level cache.',
+               'short',
+               [g.query('topk($top,\n  1000 * %s\n  / %s\n)' % [
+                 ofPods('perf_cgroup_%s:rate%s' % [event, config.window])
+                 for event in ['cache_misses', 'instructions']
+               ], '{{namespace}}/{{pod}} {{container}}')],
                width=12,
                many=true),
 ]);
@@ -127,12 +142,21 @@ local noisy(config) =
       $._config,
       'perf-event-exporter-cgroups',
       'perf_event_exporter / Services and containers',
-      'How services and containers use the CPUs.',
+      'How services and containers use the CPUs. Most panels show the cgroups that used most CPU time (task-clock; else cycles, instructions or context-switches).',
       [
         g.labelValues('cgroup', 'Cgroup', 'perf_cgroup_info{%s}' % g.selected, 'cgroup'),
-        g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups'),
-      ],
-      [usage, efficiency, cache, kernel, list, kubernetes($._config), noisy($._config)]
+        g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many cgroups of each machine, containers and sums'),
+      ] + sums.variables(g.selected),
+      [
+        usage,
+        efficiency,
+        cache,
+        kernel,
+        list,
+        sums.row(g.selected, 'cluster, instance'),
+        kubernetes($._config),
+        noisy($._config),
+      ]
     ),
   },
 }

@@ -2,11 +2,12 @@
 // where there are many machines or containers to sum over.
 local g = import '../lib/dashboard.libsonnet';
 local neighbours = import '../lib/neighbours.libsonnet';
+local sums = import '../lib/sums.libsonnet';
 local s = g.ofFleet;
 local cluster = 'cluster=~"$cluster"';  // what is recorded of machines and workloads has no job
 
 local own(metric) = 'perf_event_exporter_%s{%s}' % [metric, s];
-local nothing = 'max by (cluster, job, instance) (%s) == 0' % own('event_available');
+local nothing = 'max by (cluster, job, instance) (%s) == 0' % own('counting');
 
 local state = g.row('State', 4, [
   g.stat('Exporters', 'Exporters that could be scraped, and all there are.', 'short', [
@@ -115,8 +116,15 @@ local noisy(config) = g.row('Noisy neighbours (needs the recording rules)', 9, [
       'perf-event-exporter-fleet',
       'perf_event_exporter / Fleet',
       'All machines: CPU models, versions, exporters that count nothing, workloads.',
-      [g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many workloads and machines')],
-      [state, models($._config), exporters, workloads($._config), noisy($._config)]
+      [g.choice('top', 'Show', ['10', '5', '20', '50'], 'How many workloads, sums and machines')] + sums.variables(s),
+      [
+        state,
+        models($._config),
+        exporters,
+        workloads($._config),
+        sums.row(s, 'cluster'),
+        noisy($._config),
+      ]
     ),
   },
 }

@@ -66,7 +66,7 @@ local state = g.row('State', 4, [
 
 local quality = g.row('How well is counted', 9, [
   g.timeSeries('Time on the PMU, by group',
-               'Fraction of the time that a group was on the PMU. At 100 %, its counts are exact; below, they are estimates.',
+               'Fraction of the time that a group was on the PMU. At 100 %, its counts are exact; below, they are estimates. For cgroups that are counted by records of switches it can be as low as the cube of the fraction that the group has on the CPU: what it counts between two switches is used only if it is on the PMU at both.',
                'percentunit',
                partOfEnabled('running'),
                width=12,
@@ -148,6 +148,16 @@ local refused = g.row('What is not counted', 8, [
                    { metric: 'pinned_errors', name: 'pinned and off' },
                  ]
                ]),
+  g.table('Groups that are counted only on some CPUs',
+          'Fraction of the CPUs on which a group is counted, where it is below 1. Counts are not published until it is 1, except those of sums, which are too low.',
+          [{ name: 'CPUs', unit: 'percentunit', query: 'perf_group_coverage_ratio{%s}' % s }],
+          ['instance', 'group', 'cgroup', 'sum'],
+          width=16,
+          hidden=['__name__', 'job', 'container_id', 'pod_uid']),
+  g.timeSeries('Pinned groups off the PMU',
+               'Pinned groups that were not on the PMU at the last poll, once for each CPU and cgroup.',
+               'short',
+               [perInstance(own('pinned_groups_off_pmu'))]),
 ]);
 
 local cgroups = g.row('Cgroups', 8, [
@@ -167,6 +177,31 @@ local cgroups = g.row('Cgroups', 8, [
                '(Cgroup, CPU) pairs: kernel multiplexing starved a group there, and the exporter rotates the groups itself.',
                'short',
                [perInstance(own('cgroups_rotated_manually'))]),
+  g.timeSeries('CPUs, by how cgroups are counted',
+               'All selected exporters. Records: of switches between cgroups. Descriptors: of each event, cgroup and CPU.',
+               'short',
+               [g.query('sum by (source) (%s)' % own('cgroup_source_cpus'), '{{source}}')],
+               stacked=true),
+  g.timeSeries('Records of switches',
+               'Per second. Lost: the buffer was full. Skipped: the kernel did not write the record.',
+               'ops',
+               [g.query('sum by (cluster, instance, outcome) (%s)' % rate(own('switch_records_total')), '{{instance}} {{outcome}}')]),
+  g.timeSeries('CPU time of cgroups without a name',
+               'CPUs in use by cgroups whose path was not found within a minute. They are counted for no cgroup.',
+               'short',
+               [perInstance(rate(own('unnamed_cgroups_cpu_seconds_total')))]),
+  g.timeSeries('Directories of cgroups, by state',
+               'All selected exporters. Cgroups beyond the limit, or with a path that is too long, are not counted.',
+               'short',
+               [g.query('sum by (state) (%s)' % own('cgroup_directories'), '{{state}}')],
+               stacked=true),
+  g.timeSeries('Sums',
+               'Sums over cgroups that are served, and cgroups that are in no sum because the sums have reached their maximum number. Needs cgroups.sums.',
+               'short',
+               [
+                 g.query('sum by (cluster, instance, sum) (%s)' % own('sums'), '{{instance}} {{sum}}'),
+                 g.query('sum by (cluster, instance, sum) (%s)' % own('sum_cgroups_left_out'), '{{instance}} {{sum}}: cgroups left out'),
+               ]),
 ]);
 
 local polls = g.row('Polls', 8, [

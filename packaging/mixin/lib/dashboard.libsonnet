@@ -227,6 +227,8 @@ local labelValues(name, label, series, of) =
 
 // One to begin with, the first one, and no "All": of thousands of machines, that takes minutes.
 local firstOf(variable) = variable { includeAll: false, current:: null, allValue:: null };
+// One at a time.
+local oneLabelValue(name, label, series, of) = firstOf(labelValues(name, label, series, of)) { multi: false };
 
 local choice(name, label, values, description='') = {
   type: 'custom',
@@ -373,10 +375,14 @@ local dashboard(config, uid, title, description, variables, rows, selected) = {
 };
 
 local ofFleet = 'cluster=~"$cluster", job=~"$job"';
+// Every scrape of an exporter has the first of these, or the second, which is of each group: several jobs may
+// scrape different groups of one exporter.
+local exporters(selector) = '{__name__=~"perf_event_exporter_build_info|perf_group_read_errors_total"%s}' %
+                            (if selector == '' then '' else ', ' + selector);
 // All jobs are those of the exporter, and not '.*': `up` and the metrics of a process are of others too.
 local clusterAndJob = [
-  labelValues('cluster', 'Cluster', 'perf_event_exporter_build_info', 'cluster'),
-  labelValues('job', 'Job', 'perf_event_exporter_build_info{cluster=~"$cluster"}', 'job') { allValue:: null },
+  labelValues('cluster', 'Cluster', exporters(''), 'cluster'),
+  labelValues('job', 'Job', exporters('cluster=~"$cluster"'), 'job') { allValue:: null },
 ];
 local selected = ofFleet + ', instance=~"$instance"';
 
@@ -390,6 +396,7 @@ local selected = ofFleet + ', instance=~"$instance"';
   heatmap:: heatmap,
   table:: table,
   labelValues:: labelValues,
+  oneLabelValue:: oneLabelValue,
   choice:: choice,
   typed:: typed,
   row:: row,
@@ -398,7 +405,7 @@ local selected = ofFleet + ', instance=~"$instance"';
   selected:: selected,
   dashboard(config, uid, title, description, variables, rows)::
     dashboard(config, uid, title, description, clusterAndJob + [
-      firstOf(labelValues('instance', 'Instance', 'perf_event_exporter_build_info{%s}' % ofFleet, 'instance')),
+      firstOf(labelValues('instance', 'Instance', exporters(ofFleet), 'instance')),
     ] + variables, rows, selected),
 
   // The same for all machines.

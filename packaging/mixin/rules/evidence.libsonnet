@@ -26,6 +26,23 @@ local scopes = { cpu: ['cgroup="", sum=""'], cgroup: ['cgroup!=""', 'sum!=""'] }
       for selector in scopes[scope]
     ]),
   },
+  // Of the time in which a group should count: less than the enabled time with a duty cycle, which
+  // another job may scrape.
+  local shareOfPMU = {
+    record: 'instance_group:perf_group_share_of_pmu:ratio_rate%s' % c.window,
+    local labels = c.machineLabels + ['group'],
+    expr: |||
+      %(running)s
+      / %(on)s group_left ()
+      max %(by)s (perf_event_exporter_group_duty_cycle_ratio)
+      or
+      %(running)s
+    ||| % {
+      running: 'instance_group:perf_group_running_per_enabled:ratio_rate%s' % c.window,
+      on: promql.on(labels),
+      by: promql.by(labels),
+    },
+  },
   // Variances add up where errors do not: the root comes last. Cgroups have none by default. As
   // Prometheus would add up their counts nevertheless, the count is that of the CPUs.
   local relativeError(scope, e) = {
@@ -56,7 +73,7 @@ local scopes = { cpu: ['cgroup="", sum=""'], cgroup: ['cgroup!=""', 'sum!=""'] }
         relativeError(scope, e)
         for e in events
         for scope in std.objectFields(scopes)
-      ] },
+      ] + [shareOfPMU] },
     ],
   },
 }

@@ -19,7 +19,7 @@ local promql = import '../lib/promql.libsonnet';
   local workloads = 'namespace_pod:perf_workload:relabel',
   local names = 'container_id:kube_pod_container_info:relabel',
 
-  local events = ['task_clock_seconds', 'cycles', 'instructions'],
+  local events = ['task_clock_seconds', 'cycles', 'instructions', 'cache_misses'],
   // Whatever else machines are distinguished by goes on to the tasks.
   local ofTarget = [label for label in c.cpi.platformLabels if !std.member(c.hostLabels + ['cpu_model'], label)],
   local sum(event, part) = {

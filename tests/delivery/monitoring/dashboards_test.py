@@ -42,12 +42,16 @@ INSTANCES = {"live": "live", "emulated": "emulated", "scripted": "|".join(CASES)
 QUIET = 20  # seconds before the neighbour starts
 FLEET = "perf-event-exporter-fleet"  # the dashboard of all machines, without the variable instance
 VARIABLES = {"datasource": "prometheus", "__rate_interval": "4s", "__range": "6s", "cluster": ".*",
-             "job": ".*", "cgroup": ".*", "top": "10", "peak": "100"}
+             "job": ".*", "cgroup": ".*", "top": "10", "peak": "100", "sum": "workload",
+             "by": "namespace, container"}
+VARIABLE = re.compile(r"\$(?:\{([a-z_]\w*)\}|([a-z_]\w*))")  # "$1" is not one
+SELECTING = "core/perf_event_exporter"  # a second job, which scrapes one group of the live exporter
+PARAMETERS = {SELECTING: {"collect[]": ["software-cpu"]}}
 
 
 def substituted(expression, **more):
     values = {**VARIABLES, **more}
-    return re.sub(r"\$([a-z_]\w*)", lambda name: values[name[1]], expression)  # "$1" is not one
+    return VARIABLE.sub(lambda name: values[name[1] or name[2]], expression)
 
 
 def kube_state_metrics(*recordings):
@@ -72,9 +76,11 @@ def with_neighbour(machine):
         web = f'cgroup="/web.slice/web@{machine}.service"'
         pod = f'cgroup="/kubepods/{machine}",container_id="{machine}",pod_uid="{machine}"'
         batch = 'cgroup="/kubepods/batch",container_id="ba7c4",pod_uid="u"'
+        workload = 'namespace="shop",container="app"'
         return harness.Scrape(f"""\
 perf_event_exporter_build_info{{version="0.1.0",compiler="none"}} 1
 perf_machine_info{{vendor="none",model_name="Invented CPU"}} 1
+perf_event_exporter_counting 0
 perf_event_exporter_event_available{{event="cycles",scope="cpu"}} 0
 perf_event_exporter_event_refusal_info{{event="cycles",scope="cpu",errno="EACCES",remedy="yes"}} 1
 perf_event_exporter_cpus{{state="counted"}} 4
@@ -88,10 +94,15 @@ perf_cgroup_task_clock_seconds_total{{{web}}} {seconds}
 perf_cgroup_cycles_total{{{pod}}} {1e9 * seconds + 1e9 * slow}
 perf_cgroup_instructions_total{{{pod}}} {1e9 * seconds}
 perf_cgroup_task_clock_seconds_total{{{pod}}} {seconds}
+perf_cgroup_cache_misses_total{{{pod}}} {1e4 * seconds}
 perf_cgroup_cycles_total{{{batch}}} {1e9 * slow}
 perf_cgroup_instructions_total{{{batch}}} {1e9 * slow}
 perf_cgroup_task_clock_seconds_total{{{batch}}} {2 * slow}
 perf_cgroup_cache_misses_total{{{batch}}} {1e6 * slow}
+perf_event_exporter_sums{{sum="workload"}} 1
+perf_workload_cycles_total{{{workload}}} {1e9 * seconds}
+perf_workload_instructions_total{{{workload}}} {1e9 * seconds}
+perf_workload_cache_misses_total{{{workload}}} {1e4 * seconds}
 """)
     return replay.Recording([0.0, QUIET, 3600.0],
                             [counters(0, 0), counters(QUIET, 0), counters(3600, 3600 - QUIET)])
@@ -105,7 +116,7 @@ class Scraping(Prometheus):
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": rules,
             "scrape_configs": [
-                {"job_name": job, "static_configs": [
+                {"job_name": job, "params": PARAMETERS.get(job, {}), "static_configs": [
                     {"targets": [address], "labels": {"instance": instance, "cluster": "test"}}
                     for instance, address in instances.items()]}
                 for job, instances in targets.items()]}))
@@ -130,11 +141,14 @@ def rules_that_do_not_wait(folder):
 
 
 def shipped_configuration(pattern):
-    """With `pattern` among the cgroups that are counted."""
+    """With `pattern` among the cgroups that are counted, and a sum of all of them."""
     text = mixin.read_text(f"{mixin.root}/config/perf_event_exporter.yaml")
-    changed = text.replace("\n  include:\n", f'\n  include:\n    - "{pattern}"\n')
-    assert changed != text
-    return changed
+    changes = {"\n  include:\n": f'\n  include:\n    - "{pattern}"\n',
+               "\n  sums: []\n": "\n  sums: [{name: workload, by: [], zero_for: 0s}]\n"}
+    for shipped, ours in changes.items():
+        assert shipped in text, shipped
+        text = text.replace(shipped, ours)
+    return text
 
 
 def documented():
@@ -153,7 +167,7 @@ def is_row(panel):
 
 
 def used_variables(expression):
-    return set(re.findall(r"\$([a-z_]\w*)", expression))
+    return {name[1] or name[2] for name in VARIABLE.finditer(expression)}
 
 
 class ModelTest(unittest.TestCase):
@@ -287,6 +301,7 @@ class QueriesTest(unittest.TestCase):
         cls.prometheus = cls.enterClassContext(Scraping({
             "perf_event_exporter": {"live": daemon.address,
                                     **{name: server.address for name, server in servers.items()}},
+            SELECTING: {"live": daemon.address},
             "kube-state-metrics": {"kube-state-metrics": names.address},
         }, list(rules)))
         harness.until(f"{SCRAPES} scrapes of everything", lambda: cls.prometheus.scalar(
@@ -320,10 +335,42 @@ class QueriesTest(unittest.TestCase):
                 if variable["type"] != "query":
                     continue
                 with self.subTest(dashboard=dashboard["title"], variable=variable["name"]):
-                    asked = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"])
-                    series = self.prometheus.api(
-                        "series", **{"match[]": substituted(asked[1], instance=".*")})
-                    self.assertGreater(len({each[asked[2]] for each in series}), 0)
+                    self.assertGreater(len(self.values_of(variable["query"]["query"])), 0)
+
+    def values_of(self, query, **variables):
+        series, label = re.fullmatch(r"label_values\((.+), (\w+)\)", query).groups()
+        found = self.prometheus.api(
+            "series", **{"match[]": substituted(series, **{"instance": ".*", **variables})})
+        return {each[label] for each in found if label in each}
+
+    def test_a_job_that_scrapes_some_groups_only_can_be_selected(self):
+        for dashboard in mixin.dashboards().values():
+            variables = {each["name"]: each["query"]["query"]
+                         for each in dashboard["templating"]["list"] if each["type"] == "query"}
+            with self.subTest(dashboard=dashboard["title"]):
+                jobs = self.values_of(variables["job"])
+                self.assertEqual(jobs, {"perf_event_exporter", SELECTING})
+                if "instance" in variables:
+                    self.assertEqual(self.values_of(variables["instance"], job=SELECTING), {"live"})
+
+    def test_sums_without_labels_are_shown(self):
+        panels = [panel for dashboard in mixin.dashboards().values()
+                  for panel in mixin.panels(dashboard) if panel["title"].endswith(", by sum")]
+        self.assertEqual(len(panels), 2 * 5)
+        for panel in panels:
+            query = substituted(panel["targets"][0]["expr"], instance=".*", by="")
+            with self.subTest(panel=panel["title"]):
+                self.assertTrue(self.prometheus.has_data(query), query)
+
+    def test_the_busiest_cgroups_are_found_without_their_cpu_time(self):
+        """The exporter counts no task-clock, but instructions."""
+        panel = next(panel for panel in mixin.panels(mixin.dashboards()["services-containers.json"])
+                     if panel["title"] == "Cache misses per 1000 instructions")
+        query = substituted(panel["targets"][0]["expr"], instance="scripted_2")
+
+        self.assertFalse(self.prometheus.has_data(
+            'perf_cgroup_task_clock_seconds_total{instance="scripted_2"}'))
+        self.assertTrue(self.prometheus.has_data(query), query)
 
     def test_each_annotation_has_data(self):
         for dashboard in mixin.dashboards().values():
