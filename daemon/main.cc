@@ -12,10 +12,12 @@
 #include "daemon/log/stderr_text.h"
 #include "daemon/service/capabilities.h"
 #include "daemon/service/capability_needs.h"
+#include "daemon/service/signals.h"
 #include "perf/linux_perf_kernel.h"
 
 int main(int argc, char** argv) {
   using namespace pex::daemon;
+  const HeldSignals held;         // from the beginning: they may arrive at any time
   open_missing_standard_files();  // before anything else opens a descriptor
   install_fatal_error_handlers(LogFormat::kLogfmt);
   ::signal(SIGPIPE, SIG_IGN);  // a reader that left is an error of that write, not our end
@@ -23,6 +25,7 @@ int main(int argc, char** argv) {
   if (const ExitStatus* done = std::get_if<ExitStatus>(&parsed)) return *done;
 
   const Options& options = std::get<Options>(parsed);
+  if (!serves(options)) held.restore();
   install_fatal_error_handlers(options.log_format);
   if (options.health) return check_health(options);
   // Never destroyed: a thread that hangs in the kernel may return after everything else is

@@ -69,6 +69,17 @@ std::string address_error(const std::string& address) {
          std::to_string(kDefaultPort);
 }
 
+std::string missing_value(const std::string& name, const std::string& type) {
+  return "the value is missing. Remedy: write " + name + "=" + type + ", or leave the option out";
+}
+
+std::string path_error(const std::string& path, const std::string& name, const std::string& type) {
+  if (path.empty()) return missing_value(name, type);
+  if (!path.starts_with("--")) return {};
+  return "'" + path + "' begins like an option. Remedy: write " + name + "=" + type +
+         ", or leave the option out; write ./ before such a path";
+}
+
 std::optional<std::uint64_t> number_within(std::string_view text, std::uint64_t min,
                                            std::uint64_t max) {
   const std::optional<std::uint64_t> number = parse_unsigned(text);

@@ -15,6 +15,14 @@ namespace pex::daemon {
 /// For an address to listen on.
 std::string address_error(const std::string& address);
 
+/// For an option without its value.
+std::string missing_value(const std::string& name, const std::string& type);
+
+/// For the path that an option names. An empty one would be as if the option had not been given,
+/// without TLS and logins for example, and one that begins with "--" is most probably the next
+/// option.
+std::string path_error(const std::string& path, const std::string& name, const std::string& type);
+
 /// The whole of `text` as a decimal number from `min` to `max`.
 std::optional<std::uint64_t> number_within(std::string_view text, std::uint64_t min,
                                            std::uint64_t max);

@@ -126,6 +126,14 @@ void add_number(CLI::App& app, const char* name, Number& target, std::uint64_t m
       ->type_name(type);
 }
 
+/// An option whose value is the path of a file or directory.
+CLI::Option* add_path(CLI::App& app, const std::string& name, std::string& target, const char* type,
+                      const std::string& help) {
+  return app.add_option(name, target, help)
+      ->type_name(type)
+      ->check([name, type](const std::string& path) { return path_error(path, name, type); });
+}
+
 void declare_web(CLI::App& app, Options& options) {
   app.add_option(
          "--web.listen-address", options.listen_addresses,
@@ -142,10 +150,9 @@ void declare_web(CLI::App& app, Options& options) {
       ->check(address_error);
   app.add_flag("--web.systemd-socket", options.systemd_socket,
                "Serve on the sockets that systemd passes, and not on the default address.");
-  app.add_option("--web.config.file", options.web_config_file,
-                 "File with TLS, users and limits for clients, in the format of the Prometheus "
-                 "exporter-toolkit: see docs/web-configuration.md.")
-      ->type_name("FILE");
+  add_path(app, "--web.config.file", options.web_config_file, "FILE",
+           "File with TLS, users and limits for clients, in the format of the Prometheus "
+           "exporter-toolkit: see docs/web-configuration.md.");
   add_number(
       app, "--web.max-queued-scrapes", options.max_queued_scrapes, 0, kMaxQueuedScrapes, "NUMBER",
       "Maximum number of distinct scrapes that are queued. Scrapes with the same parameters and "
@@ -201,11 +208,10 @@ void declare_stat(CLI::App& app, Options& options) {
 
 void declare(CLI::App& app, Options& options) {
   CLI::Option* const file =
-      app.add_option("--config.file", options.config_file,
-                     "Configuration file. Default: the embedded configuration, which adapts to the "
-                     "machine. --config.check, --once, cgroups, doctor, size and stat use " +
-                         std::string(kInstalledConfig) + " if it exists.")
-          ->type_name("FILE");
+      add_path(app, "--config.file", options.config_file, "FILE",
+               "Configuration file. Default: the embedded configuration, which adapts to the "
+               "machine. --config.check, --once, cgroups, doctor, size and stat use " +
+                   std::string(kInstalledConfig) + " if it exists.");
   app.add_flag("--config.watch", options.watch_config,
                "Reload the configuration when its file changes.")
       ->needs(file);
@@ -215,16 +221,13 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--once", options.once,
                "Poll twice, one interval apart, print one scrape and exit.");
   declare_web(app, options);
-  app.add_option("--path.sysfs", options.roots.sysfs,
-                 "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]")
-      ->type_name("DIR");
-  app.add_option("--path.procfs", options.roots.procfs,
-                 "Where the host's procfs is mounted. [" + options.roots.procfs + "]")
-      ->type_name("DIR");
-  app.add_option("--path.cgroupfs", options.roots.cgroupfs,
-                 "Root of the cgroup hierarchy with the perf_event controller. Default: from the "
-                 "mount table.")
-      ->type_name("DIR");
+  add_path(app, "--path.sysfs", options.roots.sysfs, "DIR",
+           "Where the host's sysfs is mounted. [" + options.roots.sysfs + "]");
+  add_path(app, "--path.procfs", options.roots.procfs, "DIR",
+           "Where the host's procfs is mounted. [" + options.roots.procfs + "]");
+  add_path(app, "--path.cgroupfs", options.roots.cgroupfs, "DIR",
+           "Root of the cgroup hierarchy with the perf_event controller. Default: from the "
+           "mount table.");
   add_choice(app, "--log.level", options.log_level, kLogLevels, "LEVEL",
              "debug, info, warn or error. [info]");
   add_choice(app, "--log.format", options.log_format, kLogFormats, "FORMAT",
@@ -278,8 +281,7 @@ void require_value(const CLI::App& app, std::string_view word) {
   for (const CLI::App* each : all) {
     const CLI::Option* const option = each->get_option_no_throw(name);
     if (option == nullptr || option->get_items_expected_max() == 0) continue;
-    throw CLI::ValidationError(name, "the value is missing. Remedy: write " + name + "=" +
-                                         option->get_type_name() + ", or leave the option out");
+    throw CLI::ValidationError(name, missing_value(name, option->get_type_name()));
   }
 }
 
@@ -308,6 +310,11 @@ std::string did_you_mean(const CLI::App& app) {
 }
 
 }  // namespace
+
+bool serves(const Options& options) {
+  return !options.check_config && !options.once && !options.doctor && !options.health &&
+         !options.list_cgroups && !options.list_events && !options.size && !options.stat;
+}
 
 void take_installed_config(Options& options, const std::string& file) {
   const bool is_command = options.check_config || options.once || options.doctor ||

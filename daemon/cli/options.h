@@ -69,6 +69,9 @@ inline constexpr const char* kInstalledConfig = "/etc/perf_event_exporter/perf_e
 /// exists: most probably it is what the operator asks about.
 void take_installed_config(Options& options, const std::string& file = kInstalledConfig);
 
+/// Whether no command was given: the program serves until a signal stops it.
+bool serves(const Options& options);
+
 /// The configuration that is looked at: "the embedded default" or "'FILE'".
 std::string name_of_config(const Options& options);
 

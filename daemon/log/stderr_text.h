@@ -5,11 +5,12 @@
 
 namespace pex::daemon {
 
-/// Writes all of `text`, however long its reader takes. False when it cannot be written.
+/// Writes all of `text`, which is a line, however long its reader takes. False when it cannot be
+/// written. If the last line was cut off, as on a full disk, a line break comes first.
 bool write_to_stderr(std::string_view text);
 
-/// Writes `text`, at most 4096 bytes, if stderr accepts them within `timeout`. Allocates nothing.
-/// O_NONBLOCK cannot be used: other processes share the open file, a terminal above all.
+/// The same with a line of less than 4096 bytes, if stderr accepts it within `timeout`. Allocates
+/// nothing. O_NONBLOCK cannot be used: other processes share the open file, a terminal above all.
 bool write_to_stderr_within(std::chrono::milliseconds timeout, std::string_view text);
 
 /// Opens /dev/null as stdin, stdout and stderr where they are closed. Otherwise the first sockets

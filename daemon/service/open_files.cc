@@ -30,7 +30,10 @@ std::optional<std::uint64_t> OpenFiles::read(Clock::time_point now) {
 /// If no thread is available the number stays unknown, until the next try.
 void OpenFiles::list() {
   try {
-    if (!thread_) thread_.emplace(1);
+    if (!thread_) {
+      thread_.emplace(1);
+      boost::asio::post(*thread_, host::block_signals);
+    }
   } catch (const boost::system::system_error&) {
     is_listing_ = false;
     return;

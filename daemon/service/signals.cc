@@ -1,12 +1,30 @@
 #include "daemon/service/signals.h"
 
-#include <signal.h>
-
 #include <utility>
 
 namespace pex::daemon {
 
 using boost::system::error_code;
+
+namespace {
+
+constexpr int kOthers[] = {SIGHUP, SIGUSR1, SIGUSR2};  ///< those that do not stop the program
+
+sigset_t set_of_others() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : kOthers) ::sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+HeldSignals::HeldSignals() {
+  const sigset_t held = set_of_others();
+  ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+void HeldSignals::restore() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
     : handlers_(std::move(handlers)), stop_(loop), others_(loop) {}
@@ -14,7 +32,10 @@ Signals::Signals(boost::asio::io_context& loop, Handlers handlers)
 void Signals::follow() {
   stop_.add(SIGINT);
   stop_.add(SIGTERM);
-  for (const int signal : {SIGHUP, SIGUSR1, SIGUSR2}) others_.add(signal);
+  for (const int signal : kOthers) others_.add(signal);
+  is_following_ = true;
+  const sigset_t held = set_of_others();
+  ::pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
   await_stop();
   await_others();
 }
@@ -44,11 +65,20 @@ void Signals::handle(int signal) {
   }
 }
 
+/// Asio restores their default, which ends the program: they are blocked meanwhile.
+void Signals::ignore_others() {
+  const HeldSignals held;
+  error_code ignored;
+  others_.clear(ignored);
+  for (const int signal : kOthers) ::signal(signal, SIG_IGN);  // drops one that is pending, too
+  held.restore();
+}
+
 void Signals::stop() {
   is_stopped_ = true;
   error_code ignored;
   stop_.clear(ignored);
-  others_.clear(ignored);
+  if (is_following_) ignore_others();
   stop_.cancel(ignored);
   others_.cancel(ignored);
 }

@@ -1,10 +1,24 @@
 #pragma once
 
+#include <signal.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <functional>
 
 namespace pex::daemon {
+
+/// Keeps SIGHUP, SIGUSR1 and SIGUSR2 pending, for this thread and those that it starts, until
+/// Signals::follow() or restore(). They would end a program that has no handlers yet.
+class HeldSignals {
+ public:
+  HeldSignals();
+  /// For a command, which these signals may end, and whose children inherit what is blocked.
+  void restore() const;
+
+ private:
+  sigset_t before_;
+};
 
 /// Handles the program's signals, on the loop's thread.
 class Signals {
@@ -18,20 +32,23 @@ class Signals {
 
   Signals(boost::asio::io_context& loop, Handlers handlers);
 
-  /// From now on; they are handled as soon as the loop runs.
+  /// From now on; they are handled as soon as the loop runs, and so are those that were held.
   void follow();
-  /// Restores the signals, so that the next one ends a program that hangs at its end, and lets the
-  /// loop run out of work.
+  /// Restores SIGTERM and SIGINT, so that the next one ends a program that hangs at its end.
+  /// Ignores the others: a reload or pause that comes too late is no reason to end otherwise. Lets
+  /// the loop run out of work.
   void stop();
 
  private:
   void await_stop();
   void await_others();
   void handle(int signal);
+  void ignore_others();
 
   Handlers handlers_;
   boost::asio::signal_set stop_;
   boost::asio::signal_set others_;
+  bool is_following_ = false;
   bool is_stopped_ = false;
 };
 

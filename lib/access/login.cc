@@ -131,8 +131,7 @@ void VerdictCache::add(const Digest& digest, bool accepted) {
   if (kind.size() > kMax) kind.pop_front();
 }
 
-Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const Users& users,
-                           Done done) const {
+Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const Users& users) const {
   const auto user = users.find(credentials.user);
   // crypt_r would read a password up to its first NUL, and accept a shorter one
   const bool has_nul = credentials.password.find('\0') != std::string::npos;
@@ -150,11 +149,14 @@ Logins::Job Logins::job_of(const Peer& peer, Credentials credentials, const User
   append_sized(checked, credentials.password);
   const VerdictCache::Digest digest = keyed_digest(key_, checked);
   wipe(checked);
-  return {peer, std::move(credentials), hash, is_known, digest, std::move(done)};
+  return {peer, std::move(credentials), hash, is_known, digest};
 }
 
-void Logins::check(const Peer& peer, Credentials credentials, const Users& users, Done done) {
-  Job job = job_of(peer, std::move(credentials), users, std::move(done));
+void Logins::check(const Peer& peer, Credentials credentials, const Users& users,
+                   std::weak_ptr<const void> client, Done done) {
+  Job job = job_of(peer, std::move(credentials), users);
+  job.client = std::move(client);
+  job.done = std::move(done);
   if (const auto known = cache_.find(job.digest)) {
     job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
   } else if (!make_room(peer)) {
@@ -167,6 +169,7 @@ void Logins::check(const Peer& peer, Credentials credentials, const Users& users
 
 /// From the peer of which most clients wait, if it has more than this one will have.
 bool Logins::make_room(const Peer& peer) {
+  if (waiting_.size() >= max_waiting_) forget_who_left();
   if (waiting_.size() < max_waiting_) return true;
   if (waiting_.empty()) return false;  // none may wait
   const Peer longest = waiting_.longest();
@@ -176,7 +179,9 @@ bool Logins::make_room(const Peer& peer) {
 }
 
 void Logins::start_next() {
-  if (is_running_ || waiting_.empty()) return;
+  if (is_running_) return;
+  forget_who_left();
+  if (waiting_.empty()) return;
   const auto job = std::make_shared<Job>(waiting_.take_next());
   is_running_ = true;
   asio::post(worker_, [self = shared_from_this(), job] {
@@ -196,19 +201,30 @@ void Logins::finish(Job& job, bool accepted) {
   start_next();
 }
 
-/// Those who wait with the same name and password get the verdict now.
-void Logins::answer_from_cache() {
+/// All others keep their order.
+template <typename IsOver>
+void Logins::remove_if(IsOver is_over) {
   PeerQueue<Job> waiting = std::exchange(waiting_, {});
   while (!waiting.empty()) {
     Job job = waiting.take_next();
-    const auto known = cache_.find(job.digest);
-    if (known) {
-      job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
-    } else {
-      const Peer peer = job.peer;
-      waiting_.push(peer, std::move(job));
-    }
+    if (is_over(job)) continue;
+    const Peer peer = job.peer;
+    waiting_.push(peer, std::move(job));
   }
+}
+
+/// A check whose verdict nobody waits for would delay all others.
+void Logins::forget_who_left() {
+  remove_if([](const Job& job) { return job.client.expired(); });
+}
+
+/// Those who wait with the same name and password get the verdict now.
+void Logins::answer_from_cache() {
+  remove_if([this](const Job& job) {
+    const auto known = cache_.find(job.digest);
+    if (known) job.done(*known ? Verdict::kAccepted : Verdict::kRefused);
+    return known.has_value();
+  });
 }
 
 void Logins::stop() {

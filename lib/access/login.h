@@ -73,9 +73,10 @@ class Logins : public std::enable_shared_from_this<Logins> {
          std::size_t max_waiting, const SecretKey& key)
       : loop_(std::move(loop)), worker_(worker), max_waiting_(max_waiting), key_(key) {}
 
-  /// Calls `done` at once or later, not after stop(). `users` is not empty. The time taken does not
-  /// reveal whether a user exists.
-  void check(const Peer& peer, Credentials credentials, const Users& users, Done done);
+  /// Calls `done` at once or later, not after stop(), and not always if `client`, who waits for it,
+  /// has expired. `users` is not empty. The time taken does not reveal whether a user exists.
+  void check(const Peer& peer, Credentials credentials, const Users& users,
+             std::weak_ptr<const void> client, Done done);
 
   /// Drops all pending answers, and lets the loop run out of work.
   void stop();
@@ -87,11 +88,15 @@ class Logins : public std::enable_shared_from_this<Logins> {
     std::string hash;
     bool is_known;  ///< else the hash is another user's, and no password is accepted
     VerdictCache::Digest digest;
-    Done done;
+    std::weak_ptr<const void> client{};
+    Done done{};
   };
 
-  Job job_of(const Peer& peer, Credentials credentials, const Users& users, Done done) const;
+  Job job_of(const Peer& peer, Credentials credentials, const Users& users) const;
   bool make_room(const Peer& peer);
+  template <typename IsOver>
+  void remove_if(IsOver is_over);
+  void forget_who_left();
   void start_next();
   void finish(Job& job, bool accepted);
   void answer_from_cache();

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "access/key_suites.h"
 #include "base/ascii.h"
 #include "base/small_file.h"
 #include "base/text.h"
@@ -318,8 +319,8 @@ void set_manners(SSL_CTX* context, const TlsSettings& settings) {
 }
 
 using Step = Result<> (*)(SSL_CTX*, const TlsSettings&);
-constexpr Step kSteps[] = {use_versions,    use_ciphers, use_curves,
-                           use_certificate, use_key,     trust_authorities};
+constexpr Step kSteps[] = {use_versions, use_ciphers,         use_curves,       use_certificate,
+                           use_key,      check_suites_of_key, trust_authorities};
 
 }  // namespace
 

@@ -122,8 +122,9 @@ asio::awaitable<Verdict> Conversation::login(const RequestHead& head) {
   auto credentials = access::parse_credentials(head.value("Authorization"));
   if (!credentials) co_return Verdict::kRefused;
   const auto verdict = std::make_shared<AsyncValue<Verdict>>(connection_.wakeup());
-  service_.logins->check(connection_.peer(), *std::move(credentials), settings().users,
-                         [weak = std::weak_ptr{verdict}](Verdict given) {
+  const std::weak_ptr weak{verdict};
+  service_.logins->check(connection_.peer(), *std::move(credentials), settings().users, weak,
+                         [weak](Verdict given) {
                            if (const auto waiting = weak.lock()) waiting->set(given);
                          });
   const std::chrono::milliseconds allowed = service_.site.limits.answer_timeout;

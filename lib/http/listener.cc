@@ -139,11 +139,6 @@ int option_of(int fd, int option) {
   return ::getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
 }
 
-bool is_loopback(const ip::address& address) {
-  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address.is_loopback();
-  return ip::make_address_v4(ip::v4_mapped, address.to_v6()).is_loopback();
-}
-
 }  // namespace
 
 Result<ListeningSocket> open_listener(const std::string& address) {
@@ -183,7 +178,7 @@ Result<AcceptedClient, int> accept_client(int listener) {
 
 bool is_reachable_from_elsewhere(int listener) {
   const auto endpoint = endpoint_of(listener);
-  return endpoint && !is_loopback(endpoint->address());
+  return endpoint && !access::is_loopback(endpoint->address());
 }
 
 int family_of(int socket) { return option_of(socket, SO_DOMAIN); }

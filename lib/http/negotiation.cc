@@ -15,7 +15,8 @@ namespace {
 namespace wire = boost::beast::http;
 
 /// Takes the text up to the next comma outside of quotes, and the comma. Beast's ext_list would end
-/// at the first '/': it is for single tokens, and media types are two.
+/// at the first '/' of a media type, and gives an element without parameters those of the one
+/// before it.
 std::string_view take_element(std::string_view& list) {
   bool in_quotes = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -62,7 +63,7 @@ std::optional<Parameters> parse_parameters(const wire::param_list& list) {
   return parameters;
 }
 
-/// One element of Accept: a media type, or a wildcard for several.
+/// One element of Accept: a media type, or a wildcard for several; or of Accept-Encoding: a coding.
 struct Range {
   std::string_view type;
   Parameters parameters;
@@ -141,10 +142,10 @@ std::size_t best_offer(std::string_view accept, std::span<const Offer> offers) {
 }
 
 bool takes_gzip(std::string_view accept_encoding) {
-  for (const auto& [coding, list] : wire::ext_list{accept_encoding}) {
-    if (!iequals(coding, "gzip") && !iequals(coding, "x-gzip")) continue;
-    const auto parameters = parse_parameters(list);
-    return parameters && parameters->quality > 0;
+  while (!accept_encoding.empty()) {
+    const std::optional<Range> coding = parse_range(take_element(accept_encoding));
+    if (!coding || coding->parameters.quality == 0) continue;
+    if (iequals(coding->type, "gzip") || iequals(coding->type, "x-gzip")) return true;
   }
   return false;
 }

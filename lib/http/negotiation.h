@@ -23,7 +23,8 @@ struct Offer {
 std::size_t best_offer(std::string_view accept, std::span<const Offer> offers);
 
 /// Whether a client that sent `accept_encoding` (RFC 9110, 12.5.3) accepts gzip: only if it names
-/// it, with a quality above 0.
+/// it or x-gzip, which is the same (8.4.1.3), with a quality above 0. Malformed elements are
+/// ignored.
 bool takes_gzip(std::string_view accept_encoding);
 
 /// The values of every `name=value` in a query string whose name is `name`, percent-decoded, '+' as

@@ -28,7 +28,7 @@ struct Request {
   std::string query;   ///< without the '?'
   std::string accept;  ///< the value of Accept, of several fields joined with ", "; may be empty
   bool takes_gzip = false;  ///< by Accept-Encoding
-  std::string peer;         ///< where it came from, as of an address: "192.0.2.7", "unix"
+  std::string peer;         ///< where it came from, as Peer has it: "192.0.2.7", "unix"
 };
 
 /// Immutable bytes that many responses share. They are written to sockets without a copy per
@@ -187,8 +187,8 @@ class Server {
   /// Open connections.
   virtual std::size_t connections() const = 0;
 
-  /// The peer with most of them, and their number; nothing without any. Text as of an address:
-  /// "192.0.2.7", "2001:db8::/64", "unix".
+  /// The peer with most of them, and their number; nothing without any. Text as of Peer:
+  /// "192.0.2.7", "2001:db8::/64", "loopback", "unix".
   struct Share {
     std::string peer;
     std::size_t connections = 0;

@@ -32,21 +32,25 @@ PROBES_OF_SANITIZED = 10  # a scrape takes many times as long
 SELECTING = 60  # connections that ask for different groups
 MANNERS = ("hold", "drip", "reconnect")
 HTTP_ERRORS = "perf_event_exporter_http_errors_total"
-SCRAPER = "127.0.0.2"  # another host than 127.0.0.1, as far as the daemon can tell
-HEALTH = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+SCRAPER = web.OTHER_HOSTS[0]
+PROBE = b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n"
+HEALTH = PROBE.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 METRICS = HEALTH.replace(b"/-/healthy", b"/metrics")
 
-# Each holds as many connections as its third argument says, and opens them again where they were
+# Each holds as many connections as its fourth argument says, and opens them again where they were
 # closed. It prints one line once all were there, and goes on until its stdin ends.
 FLOOD = """
-import select, socket, sys, time
+import itertools, select, socket, sys, time
 address, manner, most = (sys.argv[1], int(sys.argv[2])), sys.argv[3], int(sys.argv[4])
 first = bytes.fromhex(sys.argv[5])
 held, told, dripped = [], False, time.monotonic()
+sources = itertools.cycle(f"127.{1 + n // 250}.{1 + n % 250}.1" for n in range(600))
 
 def connected():
     client = socket.socket()
     try:
+        if manner == "spread":
+            client.bind((next(sources), 0))
         client.connect(address)
         client.sendall(first)
         client.setblocking(False)
@@ -74,11 +78,11 @@ while not select.select([sys.stdin], [], [], 0)[0]:
         del held[:50]
         continue
     time.sleep(0.02)
-    if manner == "drip" and time.monotonic() - dripped > 0.5:
+    if manner in ("drip", "spread") and time.monotonic() - dripped > 0.5:
         dripped = time.monotonic()
         for client in held:
             try:
-                client.send(b"G")
+                client.send(first if manner == "spread" else b"G")
             except OSError:
                 pass
     for client in [each for each in held if was_closed(each)]:
@@ -119,6 +123,10 @@ def client_hello():
     with contextlib.suppress(ssl.SSLWantReadError):
         client.do_handshake()
     return outgoing.read()
+
+
+def setUpModule():
+    web.enter_network_of_hosts()
 
 
 class CrowdTest(unittest.TestCase):
@@ -202,6 +210,11 @@ class CrowdTest(unittest.TestCase):
             with self.subTest(manner), self.flooded(manner=manner) as daemon:
                 self.assert_answered(daemon, METRICS, source=SCRAPER)
 
+    def test_scrapes_of_another_host_are_answered_while_one_host_uses_all_its_loopback_addresses(self):
+        with self.flooded(manner="spread", first=PROBE) as daemon:
+            self.assert_answered(daemon, METRICS, source=SCRAPER)
+            self.assert_answered(daemon, HEALTH)
+
     def test_scrapes_of_the_same_host_are_answered_once_the_others_stand_still(self):
         with self.flooded(most=512) as daemon:
             harness.until("a scrape", lambda: status_of(daemon.address, METRICS) == 200)
@@ -216,7 +229,7 @@ class CrowdTest(unittest.TestCase):
             self.assert_answered(daemon, METRICS, source=SCRAPER)
             minutes = (time.monotonic() - begin) // 60  # it is told of again after one
             self.assertLessEqual(len(told()), 1 + minutes, daemon.stderr())
-            self.assertIn("peer=127.0.0.1", told()[0])
+            self.assertIn("peer=loopback", told()[0])
 
     def test_health_and_other_hosts_are_answered_over_tls(self):
         harness.require(shutil.which("openssl"), "openssl is not installed")

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -303,6 +304,39 @@ class SignalTest(unittest.TestCase):
             daemon.logged("configuration reloaded")
             falls.look_at(daemon.scrape_after_polls())
             self.assertEqual(falls.found, [])
+
+    NOT_ENDING = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+    def test_signals_that_arrive_during_the_start_do_not_end_it(self):
+        daemon = harness.Daemon(CPU_ONLY)
+        sender = threading.Thread(target=self.send_from_the_beginning, args=[daemon])
+        sender.start()
+        with daemon:
+            sender.join()
+            daemon.logged("configuration reloaded")
+
+    def send_from_the_beginning(self, daemon):
+        """From when its main() has begun, as SIGPIPE being ignored shows."""
+        def has_begun():
+            ignored = re.search(r"^SigIgn:\s*(\w+)", harness.read_text(f"/proc/{daemon.pid}/status"),
+                                re.MULTILINE)
+            return int(ignored[1], 16) & 1 << signal.SIGPIPE - 1
+
+        harness.until("the program", lambda: daemon.child, pause=0)
+        harness.until("its beginning", has_begun, pause=0)
+        for _ in range(100):
+            for number in self.NOT_ENDING:
+                daemon.send(number)
+            time.sleep(0.001)
+
+    def test_signals_that_arrive_during_the_end_do_not_disturb_it(self):
+        for _ in range(5):
+            with harness.Daemon(CPU_ONLY) as daemon:
+                daemon.send(signal.SIGTERM)
+                while daemon.child.poll() is None:
+                    for number in self.NOT_ENDING:
+                        daemon.send(number)
+                self.assertEqual(daemon.child.returncode, 0)
 
     def test_many_hangups_leave_no_descriptors_behind(self):
         with harness.Daemon(CPU_ONLY) as daemon:

@@ -18,6 +18,7 @@ import unittest
 
 import harness
 import perf_events
+import web
 from soak import disturbances, observers, report, setting
 from soak.judges import Truth
 
@@ -28,6 +29,10 @@ SEED = int(os.environ.get("PEX_SEED") or (
 WINDOW = (10.0, 20.0)  # seconds from one comparison to the next
 WARM_UP = min(30 * MINUTES, 300)  # seconds until what it holds is watched
 REPORTED_EVERY = 300  # seconds
+
+
+def setUpModule():
+    web.enter_network_of_hosts()
 
 
 class Soak:

@@ -2,11 +2,14 @@
 
 import base64
 import contextlib
+import ctypes
 import dataclasses
+import fcntl
 import http.client
 import http.server
 import socket
 import ssl
+import struct
 import subprocess
 import threading
 import time
@@ -16,6 +19,29 @@ import harness
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+# --------------------------------------------------------------------------------------------------
+# Hosts
+
+# As far as the daemon can tell, where there are HOSTS; of loopback addresses it knows that they are
+# all of one.
+OTHER_HOSTS = ("192.0.2.2", "192.0.2.3", "192.0.2.4")
+HOSTS = "192.0.2.1"  # with its network, 192.0.2.0/24
+NEW_NETWORK = 0x40000000  # CLONE_NEWNET; linux/sched.h
+SET_FLAGS, SET_ADDRESS = 0x8914, 0x8916  # SIOCSIFFLAGS, SIOCSIFADDR; netdevice(7)
+UP = 1  # IFF_UP
+
+
+def enter_network_of_hosts():
+    """Moves this program, and what it starts from now on, into a network of its own: a loopback
+    interface that has OTHER_HOSTS as well. To be called before there are threads."""
+    harness.require_root()
+    harness.require(ctypes.CDLL(None).unshare(NEW_NETWORK) == 0, "needs a network namespace")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SET_FLAGS, struct.pack("16sh", b"lo", UP))
+        fcntl.ioctl(control, SET_ADDRESS, struct.pack("16sHH4s", b"lo:1", socket.AF_INET, 0,
+                                                      socket.inet_aton(HOSTS)))
 
 
 # --------------------------------------------------------------------------------------------------

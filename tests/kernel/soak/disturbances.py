@@ -26,7 +26,7 @@ import text_format
 import web
 from soak import setting
 
-CLIENT, CROWD = "127.0.0.3", "127.0.0.4"  # other hosts, as far as the daemon can tell
+_, CLIENT, CROWD = web.OTHER_HOSTS  # the first one scrapes
 
 
 class Disturbance(threading.Thread):

@@ -10,7 +10,7 @@ import harness
 import web
 from soak import judges
 
-SCRAPER = "127.0.0.2"  # another host than all other clients, as far as the daemon can tell
+SCRAPER = web.OTHER_HOSTS[0]  # another host than all other clients
 
 
 class Observer(threading.Thread):

@@ -166,6 +166,58 @@ TEST(AccessTest, RefusesCiphersCurvesAndVersionsThatOpensslDoesNotHave) {
       << complaint_about(settings);
 }
 
+AccessSettings with_key_of(const test::Subject& subject) {
+  const Identity made{subject};
+  return {
+      .tls = TlsSettings{.certificate = {.text = made.certificate()}, .key = {.text = made.key()}}};
+}
+
+TEST(AccessTest, RefusesVersionsThatHaveNoCipherForTheKey) {
+  AccessSettings settings = with_tls();
+  settings.tls->ciphers = {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"};
+  EXPECT_EQ(complaint_about(settings),
+            "serve TLS12 with a key of type EC: none of 'cipher_suites' fits both. Remedy: add "
+            "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 to 'cipher_suites' in 'tls_server_config', or "
+            "set 'min_version' to TLS13");
+
+  settings = with_key_of({.is_rsa = true});
+  settings.tls->ciphers = {"ECDHE-ECDSA-AES256-SHA"};
+  settings.tls->max_version = TlsVersion::kTls12;  // later ones are no way out
+  EXPECT_EQ(complaint_about(settings),
+            "serve TLS12 with a key of type RSA: none of 'cipher_suites' fits both. Remedy: add "
+            "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 to 'cipher_suites' in 'tls_server_config'");
+
+  settings = with_tls();
+  settings.tls->min_version = TlsVersion::kTls11;
+  settings.tls->ciphers = {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-SHA"};
+  EXPECT_EQ(complaint_about(settings),
+            "serve TLS11 with a key of type EC: none of 'cipher_suites' fits both. Remedy: add "
+            "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA to 'cipher_suites' in 'tls_server_config', or "
+            "set 'min_version' to TLS12");
+
+  settings = with_key_of({.is_ed25519 = true});
+  settings.tls->min_version = TlsVersion::kTls10;
+  EXPECT_EQ(complaint_about(settings),
+            "serve TLS10 with a key of type Ed25519: none of 'cipher_suites' fits both. Remedy: "
+            "use a key of type EC or RSA, or set 'min_version' to TLS12");
+}
+
+TEST(AccessTest, TakesCiphersOfAnotherKeyWhereEachVersionHasOneForThisKey) {
+  for (const auto version : {TlsVersion::kTls10, TlsVersion::kTls12, TlsVersion::kTls13}) {
+    AccessSettings settings = with_tls();
+    settings.tls->min_version = version;
+    EXPECT_EQ(complaint_about(settings), "none") << "the default";
+    settings.tls->ciphers = {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA"};
+    EXPECT_EQ(complaint_about(settings), "none");
+  }
+  AccessSettings settings = with_tls();
+  settings.tls->ciphers = {"ECDHE-RSA-AES128-GCM-SHA256"};
+  settings.tls->min_version = TlsVersion::kTls13;
+  EXPECT_EQ(complaint_about(settings), "none");
+  EXPECT_EQ(complaint_about(with_key_of({.is_rsa = true})), "none");
+  EXPECT_EQ(complaint_about(with_key_of({.is_ed25519 = true})), "none");
+}
+
 TEST(AccessTest, RefusesHashesThatAreNoBcrypt) {
   const std::string good = "$2y$04$......................w/JG3B7zmB4ySJx4hkDh0mGzUdTZW2C";
   ASSERT_EQ(good.size(), 60u);

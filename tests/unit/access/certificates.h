@@ -16,12 +16,13 @@ struct Subject {
   std::string name = "test";
   std::string alternative_names{};  ///< as in openssl-x509v3_config(5): "DNS:a,IP:::1"; empty: none
   bool is_authority = false;
-  bool is_rsa = false;      ///< else an elliptic curve
+  bool is_rsa = false;  ///< else P-256, or Ed25519
+  bool is_ed25519 = false;
   long valid_from = -3600;  ///< s from now
   long valid_until = 3600;
 };
 
-/// A certificate with its key (P-256, or RSA of 2048 bits), made on the spot; what cannot be made
+/// A certificate with its key (RSA: of 2048 bits), made on the spot; what cannot be made
 /// ends the program.
 class Identity {
  public:
@@ -56,7 +57,10 @@ class Identity {
   };
 
   Identity(const Subject& subject, const Identity* issuer)
-      : key_(subject.is_rsa ? EVP_RSA_gen(2048u) : EVP_EC_gen("P-256")), certificate_(X509_new()) {
+      : key_(subject.is_rsa       ? EVP_RSA_gen(2048u)
+             : subject.is_ed25519 ? EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519")
+                                  : EVP_EC_gen("P-256")),
+        certificate_(X509_new()) {
     static long serial = 0;
     X509* const made = certificate_.get();
     require(X509_set_version(made, X509_VERSION_3));
@@ -72,7 +76,8 @@ class Identity {
     require(X509_set_pubkey(made, key_.get()));
     if (subject.is_authority) add("basicConstraints", "critical,CA:TRUE");
     if (!subject.alternative_names.empty()) add("subjectAltName", subject.alternative_names);
-    require(X509_sign(made, signer.key_.get(), EVP_sha256()) > 0);
+    const bool hashes_itself = EVP_PKEY_get_base_id(signer.key_.get()) == EVP_PKEY_ED25519;
+    require(X509_sign(made, signer.key_.get(), hashes_itself ? nullptr : EVP_sha256()) > 0);
   }
 
   static void require(bool holds) {

@@ -101,8 +101,10 @@ class LoginsTest : public testing::Test {
   Answer check(const std::string& user, const std::string& password,
                const Logins::Users& known = users()) {
     auto answer = std::make_shared<std::optional<Verdict>>();
-    logins_->check(peer_, Credentials{user, password}, known,
-                   [answer](Verdict verdict) { *answer = verdict; });
+    const std::weak_ptr client{answer};
+    logins_->check(peer_, Credentials{user, password}, known, client, [client](Verdict verdict) {
+      if (const auto waiting = client.lock()) *waiting = verdict;
+    });
     return answer;
   }
 
@@ -250,6 +252,36 @@ TEST_F(LoginsTest, AnswersAllWhoWaitForTheSameVerdictAtOnce) {
   wait_for(answers.front());
 
   for (const Answer& each : answers) EXPECT_EQ(*each, Verdict::kAccepted);
+}
+
+TEST_F(LoginsTest, ChecksNoPasswordOfAClientThatHasLeft) {
+  std::promise<void> held = hold_worker();
+  const Answer first = check("alice", "first");
+  Answer left = check("alice", "left");
+  const Answer last = check("alice", "last");
+
+  left.reset();
+  held.set_value();
+  wait_for(last);
+  held = hold_worker();
+  const Answer back = check("alice", "left");
+
+  EXPECT_FALSE(back->has_value()) << "there was no verdict to remember";
+  held.set_value();
+}
+
+TEST_F(LoginsTest, GivesThePlaceOfAClientThatHasLeftToTheNextOne) {
+  std::promise<void> held = hold_worker();
+  std::vector<Answer> answers;
+  for (int i = 0; i < 4; ++i) answers.push_back(check("alice", "guess" + std::to_string(i)));
+
+  answers[2].reset();
+  const Answer next = check("alice", "secret");
+
+  EXPECT_FALSE(next->has_value());
+  held.set_value();
+  wait_for(next);
+  EXPECT_EQ(*next, Verdict::kAccepted);
 }
 
 TEST_F(LoginsTest, ReportsNothingAfterItWasStopped) {

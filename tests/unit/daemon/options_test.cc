@@ -112,6 +112,23 @@ TEST(OptionsTest, AValueThatIsMissingDoesNotTakeTheNextOption) {
             (std::vector<std::string>{"ls", "--color="}));
 }
 
+TEST(OptionsTest, APathIsNeitherEmptyNorTheNextOption) {
+  for (const std::string option :
+       {"--config.file", "--web.config.file", "--path.sysfs", "--path.procfs", "--path.cgroupfs"}) {
+    EXPECT_THAT(complaint({option.c_str(), ""}),
+                HasSubstr(option + ": the value is missing. Remedy: write " + option + "="));
+    EXPECT_THAT(
+        complaint({option.c_str(), "--once"}),
+        HasSubstr(option + ": '--once' begins like an option. Remedy: write " + option + "="));
+    EXPECT_THAT(complaint({option.c_str()}), HasSubstr(option));
+  }
+  EXPECT_THAT(complaint({"doctor", "--web.config.file", ""}), HasSubstr("the value is missing"));
+  EXPECT_THAT(complaint({"--config.watch", "--config.file", ""}),
+              HasSubstr("the value is missing"));
+  EXPECT_EQ(options({"--web.config.file", "./--once"}).web_config_file, "./--once");
+  EXPECT_EQ(options({"--config.file", "-", "--path.cgroupfs", "a b"}).config_file, "-");
+}
+
 TEST(OptionsTest, OneOfTheCommandsIsGiven) {
   EXPECT_THAT(complaint({"--config.check", "doctor"}),
               HasSubstr("--config.check and doctor cannot be used together. Remedy: write one"));

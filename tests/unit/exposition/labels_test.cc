@@ -4,8 +4,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/utf8.h"
 
 namespace pex::exposition {
 namespace {
@@ -21,8 +24,7 @@ TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
       {"a\\x2db", "a\\\\x2db"},
       {"say \"x\"", "say \\\"x\\\""},
       {"a\nb", "a\\nb"},
-      {"\t\r{}=,", "\t\r{}=,"},
-      {std::string("a\0b", 3), std::string("a\0b", 3)},
+      {"{}=,", "{}=,"},
       {"gr\xC3\xBC\xC3\x9F", "gr\xC3\xBC\xC3\x9F"},
       {"\xE2\x82\xAC", "\xE2\x82\xAC"},
       {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
@@ -46,10 +48,30 @@ TEST(EscapeLabelTest, EscapesWhatTheFormatAsksForAndReplacesWhatIsNotUtf8) {
   }
 }
 
+TEST(EscapeLabelTest, ReplacesWhatTerminalsTakeForCommands) {
+  EXPECT_EQ(escape_label("\x1b]0;x\x07"), "\uFFFD1b]0;x\uFFFD07");
+  EXPECT_EQ(escape_label(std::string("a\0\t\r\x7f", 5)), "a\uFFFD00\uFFFD09\uFFFD0d\uFFFD7f");
+  EXPECT_EQ(escape_label("\u009b2J"), "\uFFFDc2\uFFFD9b2J");  // C1
+  EXPECT_EQ(escape_label("\u0080\u009f"), "\uFFFDc2\uFFFD80\uFFFDc2\uFFFD9f");
+  EXPECT_EQ(escape_label("~ \u00a0"), "~ \u00a0");  // their neighbours
+}
+
+RC_GTEST_PROP(EscapeLabelTest, LeavesNoControlCharacterWhateverTheBytes, (std::string value)) {
+  const std::string escaped = escape_label(value + "\u009b");
+
+  for (std::string_view text = escaped; !text.empty();) {
+    const Character character = first_character(text);
+    RC_ASSERT(character.bytes > 0U);
+    RC_ASSERT(character.code >= 0x20U && (character.code < 0x7fU || character.code > 0x9fU));
+    text.remove_prefix(character.bytes);
+  }
+}
+
 RC_GTEST_PROP(EscapeLabelTest, KeepsDifferentValuesDifferent, ()) {
   // Few bytes, of which many are not UTF-8, so that near misses are common.
   const auto value = rc::gen::container<std::string>(
-      rc::gen::element('f', 'e', '\xEF', '\xBF', '\xBD', '\xFF', '\xFE', '\\', '"', 'n', '\n'));
+      rc::gen::element('f', 'e', '1', 'b', '\x1b', '\xC2', '\x9b', '\xEF', '\xBF', '\xBD', '\xFF',
+                       '\xFE', '\\', '"', 'n', '\n'));
   const std::string one = *value;
   const std::string other = *value;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "http/server.h"
+#include "support/temp_tree.h"
 #include "unit/access/certificates.h"
 #include "unit/http/few_descriptors.h"
 #include "unit/http/raw_client.h"
@@ -19,7 +20,6 @@
 namespace pex::http {
 namespace {
 
-constexpr const char* kNeighbour = "127.0.0.2";  // another peer than 127.0.0.1
 constexpr const char* kHalf = "GET /hello HTTP/1.1\r\nHo";
 
 /// The server at its limit of connections.
@@ -28,6 +28,10 @@ class AdmissionTest : public ServerTest {
   /// With a long time before anybody stands still, unless the test says otherwise.
   static Limits room_for(std::size_t connections, milliseconds stall_time = std::chrono::hours{1}) {
     return {.max_connections = connections, .stall_time = stall_time};
+  }
+
+  void start(Limits limits) {
+    ServerTest::start(limits, {.addresses = {"127.0.0.1:0", "unix:" + socket_}});
   }
 
   /// As many as are in use then, each of which has sent `bytes`.
@@ -41,7 +45,8 @@ class AdmissionTest : public ServerTest {
     return clients;
   }
 
-  RawClient neighbour() { return RawClient{port(), "127.0.0.1", kNeighbour}; }
+  /// Another peer than client(), of which all loopback addresses are.
+  RawClient neighbour() const { return RawClient{socket_}; }
 
   static void await(const std::function<bool()>& condition) {
     const auto timeout = std::chrono::steady_clock::now() + seconds{20};
@@ -61,6 +66,8 @@ class AdmissionTest : public ServerTest {
   }
 
   test::Identity identity_{{.name = "server"}};
+  const test::TempTree tree_;
+  const std::string socket_ = tree_.path("socket");
 };
 
 TEST_F(AdmissionTest, ClosesAClientThatHasBegunARequestAndStandsStill) {
@@ -131,6 +138,19 @@ TEST_F(AdmissionTest, GivesEachPeerItsShareOfTheConnections) {
   EXPECT_EQ(beyond_share, 503u);
   EXPECT_EQ(errors().peer_share, 2u);
   for (RawClient& each : neighbours) EXPECT_EQ(each.get("/hello").status, 200u);
+}
+
+TEST_F(AdmissionTest, GivesAllLoopbackAddressesOneShareTogether) {
+  start(room_for(4));
+  std::vector<RawClient> crowd;
+  for (const char* source : {"127.0.0.1", "127.0.0.2", "127.1.2.3", "127.200.0.1"}) {
+    crowd.emplace_back(port(), "127.0.0.1", source);
+    crowd.back().send(kHalf);
+  }
+  await([&] { return connections() == 4; });
+
+  EXPECT_EQ(neighbour().get("/hello").status, 200u);
+  EXPECT_EQ(errors().peer_share, 1u);
 }
 
 TEST_F(AdmissionTest, TakesAShareFromWhoWaitsForUsOnlyWhereNoOtherIsThere) {
@@ -333,7 +353,7 @@ TEST_F(AdmissionTest, ReportsTheConnectionLimitAndWhoHasMostConnections) {
   on_loop([&] {
     const auto busiest = server_->busiest_peer();
     ASSERT_TRUE(busiest);
-    EXPECT_EQ(busiest->peer, "127.0.0.1");
+    EXPECT_EQ(busiest->peer, "loopback");
     EXPECT_EQ(busiest->connections, 4u);
   });
 }

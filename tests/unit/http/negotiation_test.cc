@@ -162,6 +162,18 @@ TEST(TakesGzipTest, OnlyWhenTheClientNamesIt) {
   }
 }
 
+TEST(TakesGzipTest, WhateverTheElementsBeforeItSay) {
+  for (const char* taken :
+       {"identity;q=0, gzip", "br;q=0,gzip", "*;q=0, gzip", "br;q=x, gzip",
+        "deflate;q=0;a=\"gzip, br\", x-gzip", "a/b, gzip", ", ,gzip", "gzip;q=0, x-gzip"}) {
+    EXPECT_TRUE(takes_gzip(taken)) << taken;
+  }
+  for (const char* refused : {"identity, gzip;q=0", "br, x-gzip;q=0, gzip;q=0.0", "gzip;q=x, br",
+                              "deflate;a=\"x, gzip\""}) {
+    EXPECT_FALSE(takes_gzip(refused)) << refused;
+  }
+}
+
 RC_GTEST_PROP(TakesGzipTest, NothingThatDoesNotSayGzip, ()) {
   const std::string text = *header_text();
 
